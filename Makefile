@@ -1,0 +1,69 @@
+# Two commands matter: `make run` and `make test`. Both work from a fresh clone on Debian 12 with cargo and network.
+# What they build and install lies outside the clone (packaging/environment.sh says where).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static fmt crash-long audit-long
+
+# Each recipe runs in the build's environment.
+in := source packaging/environment.sh &&
+step = @printf '\n== %s\n' '$(1)'
+binary = "$$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/$(1)/quintet"
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: prerequisites rocksdb ## build the release binary and start the demo in the foreground, until Ctrl-C
+	$(call step,release build)
+	@$(in) cargo build --locked --release
+	@$(in) exec $(call binary,release) demo
+
+test: prerequisites format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+	$(call step,all checks passed)
+
+prerequisites: ## install the Debian packages a build needs, where they are missing
+	$(call step,prerequisites)
+	@packaging/prerequisites.sh
+
+rocksdb: ## compile RocksDB's C++, unless this machine has it already
+	$(call step,RocksDB)
+	@packaging/rocksdb.sh
+
+format-check: ## check the formatting
+	$(call step,format)
+	@$(in) cargo fmt --all --check
+
+clippy: rocksdb ## lint all code, tests included
+	$(call step,clippy)
+	@$(in) cargo clippy --locked --workspace --all-targets -- -D warnings
+
+deny: ## check the licences, versions and sources of all dependencies
+	$(call step,cargo deny)
+	@packaging/cargo-deny.sh
+
+build: rocksdb ## build everything unoptimized
+	$(call step,build)
+	@$(in) cargo build --locked --workspace --all-targets
+
+unit: rocksdb ## run the tests of every package
+	$(call step,tests)
+	@$(in) cargo test --locked --workspace --no-fail-fast
+
+static: build ## check that the binary is static and runs
+	$(call step,static binary)
+	@$(in) packaging/check-static.sh $(call binary,debug)
+
+# How long the long runs are: make crash-long CRASHES=1000000
+CRASHES ?= 200000
+STEPS ?= 5000
+
+crash-long: rocksdb ## simulated crashes of the storage by the hundred thousand (CRASHES=N)
+	@$(in) QUINTET_CRASHES=$(CRASHES) cargo test --locked -p quintet-storage --lib crashes_at_random -- --nocapture
+
+audit-long: rocksdb ## the ledger against its independent auditor, for longer (STEPS=N)
+	@$(in) QUINTET_LEDGER_STEPS=$(STEPS) cargo test --locked -p quintet-ledger --lib independent_auditor -- --nocapture
+
+fmt: ## format all code
+	@$(in) cargo fmt --all

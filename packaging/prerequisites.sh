@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a build needs, and only those that are missing. Run by root, or by a user with sudo.
+set -euo pipefail
+
+# What each is for: the C++ compiler and its static library (RocksDB), make, libclang (RocksDB's Rust bindings are made
+# from its header), ccache (compiled C and C++ kept between profiles and clones).
+packages=(g++ make libclang-dev ccache)
+
+say() { printf 'prerequisites: %s\n' "$*"; }
+fail() { printf 'prerequisites: %s\n' "$*" >&2; exit 1; }
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+
+if ! command -v cargo >/dev/null 2>&1; then
+    fail "cargo is not on the PATH. Install Rust (the version is in Cargo.toml, rust-version) and try again."
+fi
+for component in cargo-fmt cargo-clippy; do
+    command -v "$component" >/dev/null 2>&1 || say "$component is missing; 'make run' does without, 'make test' does not."
+done
+
+if [ ${#missing[@]} -eq 0 ]; then
+    say "nothing to install (${packages[*]})"
+    exit 0
+fi
+
+command -v apt-get >/dev/null 2>&1 || fail "install these yourself, there is no apt-get here: ${missing[*]}"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 || fail "run this as root, or install sudo; missing: ${missing[*]}"
+    as_root=(sudo)
+fi
+
+install_missing() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install --yes --quiet --no-install-recommends "${missing[@]}"
+}
+
+say "installing ${missing[*]}"
+# Package lists that are missing or old make the first attempt fail; then they are fetched, and it is tried once more.
+if ! install_missing; then
+    say "that failed; fetching fresh package lists and trying once more"
+    "${as_root[@]}" apt-get update --quiet || fail "apt-get update failed; is the network there?"
+    install_missing || fail "could not install ${missing[*]}"
+fi
+say "installed ${missing[*]}"

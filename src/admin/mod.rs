@@ -1,0 +1,8 @@
+//! The administration socket: a unix socket in the data directory, through which the command line talks to a
+//! running appliance. Only root and the user that runs the appliance may use it.
+
+pub mod client;
+pub mod protocol;
+pub mod server;
+pub mod socket;
+pub mod tasks;

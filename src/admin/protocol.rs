@@ -1,0 +1,193 @@
+//! What the command line and a running appliance say to each other: JSON over HTTP on the unix socket.
+//!
+//! Both ends are always the same binary, or neighbours of one upgrade: unknown members are ignored.
+
+use serde::{Deserialize, Serialize};
+
+/// A tenant, as the command line shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantView {
+    /// Its id.
+    pub tenant_id: String,
+    /// Its name.
+    pub name: String,
+    /// The services it is provisioned for.
+    pub services: Vec<String>,
+    /// `active` or `suspended`.
+    pub status: String,
+    /// When it was created; RFC 3339.
+    pub created_at: String,
+    /// The tenant it belongs to, if it is a sub-tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_tenant_id: Option<String>,
+}
+
+/// Asks for a new tenant.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TenantWish {
+    /// Its name.
+    pub name: String,
+    /// Its id; one is minted if absent.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The services it is provisioned for; all if absent.
+    #[serde(default)]
+    pub services: Option<Vec<String>>,
+}
+
+/// Asks for a new key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeyWish {
+    /// The tenant's id or name.
+    pub tenant: String,
+    /// What the key is for, in the operator's words.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// What it may do; empty: the ordinary permissions of the tenant's services.
+    #[serde(default)]
+    pub permissions: Vec<String>,
+    /// After how many days it expires; never if absent.
+    #[serde(default)]
+    pub ttl_days: Option<u32>,
+}
+
+/// A key just issued; the only time its secret is told.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct IssuedKeyView {
+    /// The key's id.
+    pub key_id: String,
+    /// The key itself.
+    pub api_key: String,
+    /// The tenant it belongs to.
+    pub tenant_id: String,
+    /// What it is for.
+    pub label: Option<String>,
+    /// What it may do.
+    pub permissions: Vec<String>,
+    /// When it expires; RFC 3339.
+    pub expires_at: Option<String>,
+}
+
+/// A key without its secret.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeyView {
+    /// The key's id.
+    pub key_id: String,
+    /// The tenant it belongs to.
+    pub tenant_id: String,
+    /// What it is for.
+    pub label: Option<String>,
+    /// What it may do.
+    pub permissions: Vec<String>,
+    /// When it was issued; RFC 3339.
+    pub created_at: String,
+    /// When it expires; RFC 3339.
+    pub expires_at: Option<String>,
+    /// When it was revoked; RFC 3339.
+    pub revoked_at: Option<String>,
+}
+
+/// The end of a key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RevokedView {
+    /// The key's id.
+    pub key_id: String,
+    /// Always true.
+    pub revoked: bool,
+}
+
+/// A list.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Items<T> {
+    /// What it holds.
+    pub items: Vec<T>,
+}
+
+/// What the clock says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClockView {
+    /// The present instant; RFC 3339.
+    pub now: String,
+    /// `system` or `rehearsal`.
+    pub mode: String,
+}
+
+/// Asks the rehearsal clock to move.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AdvanceWish {
+    /// By how many seconds.
+    pub seconds: u64,
+}
+
+/// Where the rehearsal clock went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AdvanceView {
+    /// The instant it stands at now; RFC 3339.
+    pub now: String,
+    /// At how many instants something fell due on the way.
+    pub steps: u64,
+}
+
+/// A service and where it listens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceView {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: String,
+}
+
+/// What runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StatusView {
+    /// The binary's version.
+    pub version: String,
+    /// The commit it was built from.
+    pub commit: String,
+    /// The server's process id.
+    pub pid: u32,
+    /// How long it has run.
+    pub uptime_seconds: u64,
+    /// The data directory.
+    pub data_dir: String,
+    /// `system` or `rehearsal`.
+    pub clock: String,
+    /// The present instant; RFC 3339.
+    pub now: String,
+    /// The listeners.
+    pub services: Vec<ServiceView>,
+    /// How many tenants there are.
+    pub tenants: u64,
+    /// The server's resident memory in bytes.
+    pub memory_bytes: u64,
+    /// The store's state.
+    pub storage: StorageView,
+}
+
+/// The store's state.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StorageView {
+    /// `writing`, `full` or `stopped`.
+    pub state: String,
+    /// Why writing stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The last durable transaction.
+    pub lsn: u64,
+    /// Free space on the data directory's file system, in bytes.
+    pub disk_free_bytes: u64,
+    /// Free space below which writes are refused, in bytes.
+    pub disk_reserve_bytes: u64,
+}
+
+/// Why something could not be done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Problem {
+    /// A stable code.
+    pub code: String,
+    /// The reason, as a sentence.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}

@@ -1,0 +1,344 @@
+//! What the administration socket can do, apart from how it is asked. `quintet demo` calls the same functions.
+
+use std::time::{Duration, Instant};
+
+use quintet_platform::access::{
+    self, AccessRefusal, CreateTenant, IssueKey, KeyRecord, PreparedSecret, Service, Services, Tenant,
+};
+use quintet_platform::clock::{ClockError, rfc3339};
+use quintet_platform::ids;
+use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
+
+use super::protocol::{
+    AdvanceView, ClockView, IssuedKeyView, Items, KeyView, KeyWish, RevokedView, ServiceView, StatusView, StorageView,
+    TenantView, TenantWish,
+};
+use crate::app::{App, PERMISSIONS};
+use crate::metrics;
+
+/// How long a task waits for the writer.
+const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Rows read at a time; a list of all tenants or keys reads as many pages as it takes.
+const PAGE_ROWS: usize = 1_000;
+
+/// Why a task was not done. Each has a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskError {
+    /// The request makes no sense.
+    Unusable(String),
+    /// What it is about does not exist.
+    NotFound(String),
+    /// What it is about is not in a state for it.
+    Conflict(String),
+    /// The appliance could not do it.
+    Failed(String),
+}
+
+impl TaskError {
+    /// A stable code, the reason, and what to do.
+    #[must_use]
+    pub fn parts(self) -> (&'static str, String, Option<String>) {
+        match self {
+            TaskError::Unusable(reason) => ("unusable", reason, None),
+            TaskError::NotFound(reason) => {
+                ("not_found", reason, Some("`quintet tenant list` and `quintet key list` show what there is".into()))
+            }
+            TaskError::Conflict(reason) => ("conflict", reason, None),
+            TaskError::Failed(reason) => {
+                ("failed", reason, Some("see `quintet status` and the appliance's log".into()))
+            }
+        }
+    }
+}
+
+impl From<Failure> for TaskError {
+    fn from(failure: Failure) -> Self {
+        TaskError::Failed(failure.to_string())
+    }
+}
+
+impl From<Abort<AccessRefusal>> for TaskError {
+    fn from(abort: Abort<AccessRefusal>) -> Self {
+        let refusal = match abort {
+            Abort::Failed(failure) => return failure.into(),
+            Abort::Refused(refusal) => refusal,
+        };
+        let reason = refusal.to_string();
+        match refusal {
+            AccessRefusal::TenantNotFound | AccessRefusal::ParentNotFound | AccessRefusal::KeyNotFound => {
+                TaskError::NotFound(reason)
+            }
+            AccessRefusal::TenantExists => TaskError::Conflict(reason),
+            AccessRefusal::ParentIsSubTenant
+            | AccessRefusal::ServicesNotOfParent
+            | AccessRefusal::NoServices
+            | AccessRefusal::InvalidName
+            | AccessRefusal::InvalidLabel
+            | AccessRefusal::InvalidPermission
+            | AccessRefusal::InvalidTtl => TaskError::Unusable(reason),
+        }
+    }
+}
+
+/// Runs a verb on the writer.
+async fn write<T, F>(app: &App, verb: F) -> Result<T, TaskError>
+where
+    T: Send + 'static,
+    F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<AccessRefusal>> + Send + 'static,
+{
+    Ok(app.store.write(Instant::now() + WRITE_DEADLINE, verb).await?)
+}
+
+/// What runs.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
+    let reason = app.store.stop_reason();
+    let tenants = all_tenants(&app.store.read())?.len();
+    let data_dir = app.store.directory();
+    let storage = StorageView {
+        state: if reason.is_some() { "stopped" } else { "writing" }.into(),
+        reason,
+        lsn: app.store.stats().published_lsn,
+        disk_free_bytes: metrics::disk_free_bytes(data_dir).unwrap_or(0),
+        disk_reserve_bytes: app.config.disk_reserve_mb << 20,
+    };
+    let ClockView { now, mode } = show_clock(app);
+    Ok(StatusView {
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: env!("BUILD_COMMIT").into(),
+        pid: std::process::id(),
+        uptime_seconds: app.metrics.uptime_seconds(),
+        data_dir: data_dir.display().to_string(),
+        clock: mode,
+        now,
+        services: services.to_vec(),
+        tenants: tenants as u64,
+        memory_bytes: metrics::memory_bytes().unwrap_or(0),
+        storage,
+    })
+}
+
+/// Creates a tenant.
+///
+/// # Errors
+/// The wish makes no sense, the id is taken, or the store failed.
+pub async fn create_tenant(app: &App, wish: TenantWish) -> Result<TenantView, TaskError> {
+    let unusable_id = || TaskError::Unusable("the id is not a UUID".into());
+    let id = wish.id.map(|text| ids::parse_uuid(&text).ok_or_else(unusable_id)).transpose()?;
+    let services = match wish.services {
+        Some(names) => names.iter().map(|name| service_named(name)).collect::<Result<Services, _>>()?,
+        None => Services::ALL,
+    };
+    let command = CreateTenant { id, name: wish.name, services, parent: None };
+    let tenant = write(app, move |tx, now| access::create_tenant(tx, now, command)).await?;
+    Ok(tenant_view(tenant))
+}
+
+/// All tenants, the oldest first.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn list_tenants(app: &App) -> Result<Items<TenantView>, TaskError> {
+    let tenants = all_tenants(&app.store.read())?;
+    Ok(Items { items: tenants.into_iter().map(tenant_view).collect() })
+}
+
+/// One tenant, by id or name.
+///
+/// # Errors
+/// There is no such tenant, or several have the name.
+pub fn show_tenant(app: &App, tenant: &str) -> Result<TenantView, TaskError> {
+    Ok(tenant_view(resolve_tenant(&app.store.read(), tenant)?))
+}
+
+/// Suspends a tenant.
+///
+/// # Errors
+/// There is no such tenant, or the store failed.
+pub async fn suspend_tenant(app: &App, tenant: &str) -> Result<TenantView, TaskError> {
+    let tenant_id = resolve_tenant(&app.store.read(), tenant)?.tenant_id;
+    Ok(tenant_view(write(app, move |tx, now| access::suspend_tenant(tx, now, tenant_id)).await?))
+}
+
+/// Activates a tenant.
+///
+/// # Errors
+/// There is no such tenant, or the store failed.
+pub async fn activate_tenant(app: &App, tenant: &str) -> Result<TenantView, TaskError> {
+    let tenant_id = resolve_tenant(&app.store.read(), tenant)?.tenant_id;
+    Ok(tenant_view(write(app, move |tx, now| access::activate_tenant(tx, now, tenant_id)).await?))
+}
+
+/// Issues a key.
+///
+/// # Errors
+/// The wish makes no sense, there is no such tenant, or the store failed.
+pub async fn issue_key(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskError> {
+    let tenant = resolve_tenant(&app.store.read(), &wish.tenant)?;
+    let permissions = permissions_of(&tenant, wish.permissions)?;
+    let command = IssueKey {
+        tenant_id: tenant.tenant_id,
+        principal_id: None,
+        label: wish.label.unwrap_or_default(),
+        permissions,
+        ttl_days: wish.ttl_days,
+        secret: PreparedSecret::draw(),
+    };
+    let key = write(app, move |tx, now| access::issue_key(tx, now, command)).await?;
+    Ok(IssuedKeyView {
+        key_id: key.key_id,
+        api_key: key.api_key.expose().clone(),
+        tenant_id: key.tenant_id.to_string(),
+        label: some_text(key.label),
+        permissions: key.permissions,
+        expires_at: key.expires_at.map(rfc3339),
+    })
+}
+
+/// Keys of one tenant, or of all; the oldest first within a tenant.
+///
+/// # Errors
+/// There is no such tenant, or the store cannot be read.
+pub fn list_keys(app: &App, tenant: Option<&str>) -> Result<Items<KeyView>, TaskError> {
+    let read = app.store.read();
+    let tenants = match tenant {
+        Some(tenant) => vec![resolve_tenant(&read, tenant)?],
+        None => all_tenants(&read)?,
+    };
+    let mut items = Vec::new();
+    for tenant in tenants {
+        let mut after: Option<String> = None;
+        loop {
+            let page = access::list_keys(&read, tenant.tenant_id, after.as_deref(), PAGE_ROWS)?;
+            let is_last = page.len() < PAGE_ROWS;
+            after = page.last().map(|key| key.key_id.clone());
+            items.extend(page.into_iter().map(key_view));
+            if is_last {
+                break;
+            }
+        }
+    }
+    Ok(Items { items })
+}
+
+/// Revokes a key.
+///
+/// # Errors
+/// There is no such key, or the store failed.
+pub async fn revoke_key(app: &App, key_id: &str) -> Result<RevokedView, TaskError> {
+    let wanted = key_id.to_string();
+    let key = write(app, move |tx, now| access::revoke_key(tx, now, None, &wanted)).await?;
+    Ok(RevokedView { key_id: key.key_id, revoked: true })
+}
+
+/// What the clock says.
+#[must_use]
+pub fn show_clock(app: &App) -> ClockView {
+    let mode = if app.clock.is_rehearsal() { "rehearsal" } else { "system" };
+    ClockView { now: rfc3339(app.clock.now()), mode: mode.into() }
+}
+
+/// Moves a rehearsal clock.
+///
+/// # Errors
+/// The clock keeps real time, cannot go so far, or something does not come to rest.
+pub async fn advance_clock(app: &App, seconds: u64) -> Result<AdvanceView, TaskError> {
+    let report = app.clock.advance(seconds).await.map_err(|error| match error {
+        ClockError::RealTime => TaskError::Conflict(error.to_string()),
+        ClockError::TooFar => TaskError::Unusable(error.to_string()),
+        ClockError::NotAtRest(_) | ClockError::Store(_) => TaskError::Failed(error.to_string()),
+    })?;
+    Ok(AdvanceView { now: rfc3339(report.now), steps: report.steps })
+}
+
+fn all_tenants(read: &Snapshot) -> Result<Vec<Tenant>, Failure> {
+    let mut tenants = Vec::new();
+    let mut after = None;
+    loop {
+        let page = access::list_tenants(read, after, PAGE_ROWS)?;
+        let is_last = page.len() < PAGE_ROWS;
+        after = page.last().map(|tenant| tenant.tenant_id);
+        tenants.extend(page);
+        if is_last {
+            return Ok(tenants);
+        }
+    }
+}
+
+/// A tenant by its id, or by its name if no other tenant has it.
+fn resolve_tenant(read: &Snapshot, wanted: &str) -> Result<Tenant, TaskError> {
+    let none = || TaskError::NotFound(format!("no tenant has the id or name {wanted:?}"));
+    if let Some(id) = ids::parse_uuid(wanted) {
+        return access::find_tenant(read, id)?.ok_or_else(none);
+    }
+    let mut named = all_tenants(read)?.into_iter().filter(|tenant| tenant.name == wanted);
+    match (named.next(), named.next()) {
+        (Some(tenant), None) => Ok(tenant),
+        (Some(_), Some(_)) => Err(TaskError::Conflict(format!("several tenants are named {wanted:?}; give the id"))),
+        (None, _) => Err(none()),
+    }
+}
+
+/// The permissions a key is to carry: those asked for, if they exist, else the ordinary ones of the
+/// tenant's services.
+fn permissions_of(tenant: &Tenant, wanted: Vec<String>) -> Result<Vec<String>, TaskError> {
+    let offered = PERMISSIONS.iter().filter(|(service, ..)| tenant.services.contains(*service));
+    if wanted.is_empty() {
+        return Ok(offered.flat_map(|(_, ordinary, _)| ordinary.iter()).map(ToString::to_string).collect());
+    }
+    let known: Vec<&str> =
+        offered.flat_map(|(_, ordinary, special)| ordinary.iter().chain(*special)).copied().collect();
+    match wanted.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(wanted),
+        Some(unknown) if known.is_empty() => {
+            Err(TaskError::Unusable(format!("unknown permission {unknown:?}: the tenant's services have none")))
+        }
+        Some(unknown) => {
+            Err(TaskError::Unusable(format!("unknown permission {unknown:?}; {}", meant(unknown, &known))))
+        }
+    }
+}
+
+fn service_named(name: &str) -> Result<Service, TaskError> {
+    let known: Vec<&str> = Service::ALL.iter().map(|service| service.name()).collect();
+    name.trim().parse().map_err(|_| TaskError::Unusable(format!("unknown service {name:?}; {}", meant(name, &known))))
+}
+
+/// The nearest of some known words, or all of them.
+fn meant(given: &str, known: &[&str]) -> String {
+    let nearest = known.iter().map(|word| (strsim::damerau_levenshtein(given, word), word)).min();
+    match nearest {
+        Some((distance, word)) if distance <= 3 => format!("did you mean {word}?"),
+        _ => format!("known are {}", known.join(", ")),
+    }
+}
+
+fn some_text(text: String) -> Option<String> {
+    if text.is_empty() { None } else { Some(text) }
+}
+
+fn tenant_view(tenant: Tenant) -> TenantView {
+    TenantView {
+        tenant_id: tenant.tenant_id.to_string(),
+        name: tenant.name,
+        services: tenant.services.iter().map(|service| service.name().to_string()).collect(),
+        status: tenant.status.name().into(),
+        created_at: rfc3339(tenant.created_at),
+        parent_tenant_id: tenant.parent.as_ref().map(Uuid::to_string),
+    }
+}
+
+fn key_view(key: KeyRecord) -> KeyView {
+    KeyView {
+        key_id: key.key_id,
+        tenant_id: key.tenant_id.to_string(),
+        label: some_text(key.label),
+        permissions: key.permissions,
+        created_at: rfc3339(key.created_at),
+        expires_at: key.expires_at.map(rfc3339),
+        revoked_at: key.revoked_at.map(rfc3339),
+    }
+}

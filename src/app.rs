@@ -1,0 +1,86 @@
+//! Everything that is open while the appliance runs: the store, the clock, and each room's context.
+
+use std::sync::Arc;
+
+use quintet_platform::access::Service;
+use quintet_platform::clock::Clock;
+use quintet_platform::idempotency::Collector;
+use quintet_storage::{Store, StoreOptions, TableSpec};
+
+use crate::config::Config;
+use crate::metrics::Metrics;
+use crate::root_key;
+use crate::serve::StartError;
+
+/// Every table of the appliance: one line a package.
+pub const TABLES: &[&[TableSpec]] = &[quintet_platform::TABLES, quintet_ledger::TABLES];
+
+/// The permissions a key may carry: one line a service. The first list are those of a tenant over its own
+/// data, which a key gets when none are asked for; the second are given by name only.
+pub const PERMISSIONS: &[(Service, &[&str], &[&str])] =
+    &[(Service::Ledger, &["ledger_admin", "ledger_poster", "ledger_reader"], &["ledger_partner"])];
+
+/// The open appliance. Clones share everything.
+#[derive(Clone)]
+pub struct App {
+    /// The configuration in force.
+    pub config: Arc<Config>,
+    /// The memory.
+    pub store: Store,
+    /// The one clock.
+    pub clock: Clock,
+    /// What the operations listener tells.
+    pub metrics: Metrics,
+    /// The ledger's context.
+    pub ledger: quintet_ledger::Context,
+}
+
+impl App {
+    /// Opens the data directory (an absent or empty one is made) and builds every room. Blocks: the log is read.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn open(config: Config, rehearsal: bool) -> Result<App, StartError> {
+        let (store, clock) = open_store(&config, rehearsal)?;
+        let metrics = Metrics::new(&store);
+        let ledger = quintet_ledger::Context::new(
+            store.clone(),
+            clock.clone(),
+            config.ledger_edge_rate_per_second,
+            config.ledger_edge_burst,
+        );
+        let app = App { config: Arc::new(config), store, clock, metrics, ledger };
+        app.register_due_work();
+        Ok(app)
+    }
+
+    /// What falls due by the clock: one line a package.
+    fn register_due_work(&self) {
+        self.clock.register(Arc::new(Collector::new(self.store.clone())));
+        for work in quintet_ledger::due_work(&self.ledger) {
+            self.clock.register(work);
+        }
+    }
+}
+
+/// Opens the store under the clock it is to live with, and looks after the root key.
+///
+/// # Errors
+/// See [`StartError`].
+pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), StartError> {
+    let system = Clock::system();
+    let clock = if rehearsal { Clock::rehearsal(system.now()) } else { system };
+    let mut options = StoreOptions::new(&config.data_dir, Arc::new(clock.clone()));
+    options.rehearsal = rehearsal;
+    let opened = Store::open(options, TABLES);
+    let store = opened.map_err(|error| StartError::Open { directory: config.data_dir.clone(), error })?;
+    let prepared = root_key::ensure(config, &store)
+        .and_then(|()| clock.resume(&store).map_err(|failure| StartError::Clock(failure.to_string())));
+    match prepared {
+        Ok(()) => Ok((store, clock)),
+        Err(error) => {
+            store.shutdown();
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! `quintet demo`: the appliance with a tenant, keys and a little content, for the first five minutes.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::demo_content::{self, LedgerContent};
+use super::output::{self, OutputArguments};
+use super::{CliError, serve::start_logging};
+use crate::admin::protocol::{KeyWish, TenantWish};
+use crate::admin::tasks::{self, TaskError};
+use crate::config::{Config, Sources};
+use crate::serve::{self, Running};
+
+/// Where the demo's data lie when nobody says otherwise.
+const DEFAULT_DATA_DIR: &str = "quintet-data";
+
+/// The file in the data directory that remembers the tenant, the keys and what was posted.
+const STATE_FILE: &str = "demo.json";
+
+/// Run the appliance with a demo tenant, keys and a little content
+///
+/// It stays in the foreground until Ctrl-C; started again it goes on with the same data. The configuration
+/// file of an installed appliance is not read; environment variables are.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The data directory [default: QUINTET_DATA_DIR, else ./quintet-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// What to log [default: RUST_LOG, else warn]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// What the demo remembers between two starts.
+#[derive(Default, Serialize, Deserialize)]
+pub struct State {
+    /// The demo tenant.
+    pub tenant_id: String,
+    /// A key for each service.
+    pub keys: BTreeMap<String, String>,
+    /// The ledger's content.
+    pub ledger: LedgerContent,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    start_logging(arguments.log_level.as_deref(), "warn")?;
+    let from_environment = std::env::var_os("QUINTET_DATA_DIR").map(PathBuf::from);
+    let data_dir = arguments.data.clone().or(from_environment).unwrap_or_else(|| DEFAULT_DATA_DIR.into());
+    let mut sources = Sources::of_process(None, Some(data_dir));
+    // /etc/quintet/quintet.toml speaks of another appliance; its ports and secrets are not the demo's.
+    sources.reads_default_file = false;
+    let config = Config::load(&sources)?;
+    let output = arguments.output;
+    serve::block_on(live(config, output)).map_err(CliError::failed)?
+}
+
+async fn live(config: Config, output: OutputArguments) -> Result<(), CliError> {
+    let running = serve::start(config, false, |step| output::progress(&format!("{step} ..."))).await?;
+    let outcome = tokio::select! {
+        shown = prepare_and_show(&running, output) => match shown {
+            Ok(()) => running.until_told().await.map_err(CliError::failed),
+            Err(error) => Err(error),
+        },
+        told = running.until_told() => told.map_err(CliError::failed),
+    };
+    if outcome.is_ok() {
+        output::progress("\nstopping ...");
+    }
+    running.stop().await;
+    outcome
+}
+
+async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<(), CliError> {
+    let path = running.app().store.directory().join(STATE_FILE);
+    let mut state = prepare_tenant(running, &path).await?;
+    if let Some(address) = address_of(running, "ledger") {
+        output::progress("posting to the ledger ...");
+        state = prepare_ledger(running, &path, state, address).await?;
+    }
+    let trials = trials(running, &state);
+    if output.json {
+        return output::say_json(&serde_json::json!({ "items": trials, "tenant_id": state.tenant_id }));
+    }
+    show(running, &state, &trials);
+    Ok(())
+}
+
+/// The tenant and a key for each service that listens; what an earlier start made is kept.
+async fn prepare_tenant(running: &Running, path: &Path) -> Result<State, CliError> {
+    let app = running.app();
+    let mut state = read_state(path)?;
+    if state.tenant_id.is_empty() {
+        output::progress("creating the tenant \"demo\" ...");
+        let wish = TenantWish { name: "demo".into(), id: None, services: None };
+        state.tenant_id = tasks::create_tenant(app, wish).await.map_err(task_error)?.tenant_id;
+        write_state(path, &state)?;
+    }
+    if !state.keys.contains_key("ledger") {
+        output::progress("issuing keys ...");
+        issue_key(running, path, &mut state).await?;
+    }
+    Ok(state)
+}
+
+async fn issue_key(running: &Running, path: &Path, state: &mut State) -> Result<(), CliError> {
+    let wish = KeyWish {
+        tenant: state.tenant_id.clone(),
+        label: Some("demo".into()),
+        permissions: Vec::new(),
+        ttl_days: None,
+    };
+    let key = tasks::issue_key(running.app(), wish).await.map_err(task_error)?;
+    state.keys.insert("ledger".into(), key.api_key);
+    write_state(path, state)
+}
+
+async fn prepare_ledger(
+    running: &Running,
+    path: &Path,
+    mut state: State,
+    address: SocketAddr,
+) -> Result<State, CliError> {
+    let key_of = |state: &State| state.keys.get("ledger").cloned().unwrap_or_default();
+    if !demo_content::is_key_accepted(address, &key_of(&state)).await? {
+        output::progress("the demo's key was revoked; issuing another ...");
+        issue_key(running, path, &mut state).await?;
+    }
+    let key = key_of(&state);
+    let now = running.app().clock.now();
+    if state.ledger.plan(now) {
+        write_state(path, &state)?;
+    }
+    if state.ledger.post(address, &key).await? {
+        write_state(path, &state)?;
+    }
+    Ok(state)
+}
+
+fn task_error(error: TaskError) -> CliError {
+    let (_, reason, hint) = error.parts();
+    CliError { code: CliError::FAILED, reason, hint }
+}
+
+fn read_state(path: &Path) -> Result<State, CliError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(State::default()),
+        Err(error) => return Err(CliError::failed(format!("reading {}: {error}", path.display()))),
+    };
+    serde_json::from_str(&text).map_err(|error| {
+        CliError::failed(format!("{} is not what the demo wrote: {error}", path.display()))
+            .hint("remove the file; the demo then makes another tenant")
+    })
+}
+
+fn write_state(path: &Path, state: &State) -> Result<(), CliError> {
+    let failed = |error: &dyn std::fmt::Display| CliError::failed(format!("writing {}: {error}", path.display()));
+    let text = serde_json::to_string_pretty(state).map_err(|error| failed(&error))?;
+    let half_written = path.with_extension("json.tmp");
+    let file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&half_written);
+    let written = file.and_then(|mut file| {
+        writeln!(file, "{text}")?;
+        file.sync_all()?;
+        std::fs::rename(&half_written, path)
+    });
+    written.map_err(|error| failed(&error))
+}
+
+/// Where a client on this machine reaches a service.
+fn address_of(running: &Running, service: &str) -> Option<SocketAddr> {
+    let (_, mut address) = running.addresses().into_iter().find(|(name, _)| *name == service)?;
+    if address.ip().is_unspecified() {
+        let loopback = if address.is_ipv4() { IpAddr::from(Ipv4Addr::LOCALHOST) } else { Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(loopback);
+    }
+    Some(address)
+}
+
+/// Something to try on one service.
+#[derive(Serialize)]
+struct Trial {
+    service: &'static str,
+    address: String,
+    key: Option<String>,
+    curl: Vec<String>,
+}
+
+fn trials(running: &Running, state: &State) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (service, _) in running.addresses() {
+        let Some(address) = address_of(running, service) else { continue };
+        let key = state.keys.get(service).cloned();
+        let curl = match (service, &key) {
+            ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
+            ("operations", _) => vec![format!("curl -s http://{address}/metrics")],
+            _ => Vec::new(),
+        };
+        trials.push(Trial { service, address: format!("http://{address}"), key, curl });
+    }
+    trials
+}
+
+fn show(running: &Running, state: &State, trials: &[Trial]) {
+    output::say("");
+    let rows = trials.iter().map(|trial| {
+        vec![
+            trial.service.to_string(),
+            trial.address.clone(),
+            trial.key.clone().unwrap_or_else(|| "(none needed)".into()),
+        ]
+    });
+    output::say_table(&["service", "address", "key"], &rows.collect::<Vec<_>>());
+    output::say("\nTry:\n");
+    for line in trials.iter().flat_map(|trial| &trial.curl) {
+        output::say(&format!("{line}\n"));
+    }
+    let data_dir = running.app().store.directory().display();
+    output::say(&format!(
+        "Tenant demo ({}), data in {data_dir}. `quintet status --data {data_dir}` shows more.",
+        state.tenant_id
+    ));
+    output::say("Ctrl-C stops; the next start goes on with the same data.");
+}

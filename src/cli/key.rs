@@ -1,0 +1,140 @@
+//! `quintet key`: API keys.
+
+use clap::Subcommand;
+
+use super::CliError;
+use super::output::{self, OutputArguments};
+use super::place::PlaceArguments;
+use super::tenant::path_segment;
+use crate::admin::protocol::{IssuedKeyView, Items, KeyView, KeyWish, RevokedView};
+
+/// Issue, list and revoke API keys
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Issue a key
+    ///
+    /// The key is shown this once; only a digest of it is kept.
+    ///
+    /// Permissions of the ledger: ledger_admin (asset types, accounts), ledger_poster (transactions),
+    /// ledger_reader (balances, statements), ledger_partner (sub-tenants, not their data).
+    /// Without --permission the key may do everything a tenant does with its own data: all of these
+    /// but ledger_partner.
+    Issue {
+        /// The tenant's id, or its name if no other tenant has it
+        #[arg(long, value_name = "T")]
+        tenant: String,
+        /// What the key is for
+        #[arg(long, value_name = "L")]
+        label: Option<String>,
+        /// A permission; may be given several times
+        #[arg(long = "permission", value_name = "P")]
+        permissions: Vec<String>,
+        /// Expire after so many days [default: never]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
+        ttl_days: Option<u32>,
+        /// Print the key alone
+        #[arg(long, conflicts_with = "json")]
+        quiet: bool,
+        #[command(flatten)]
+        place: PlaceArguments,
+        #[command(flatten)]
+        output: OutputArguments,
+    },
+    /// List keys, without their secrets
+    List {
+        /// Only those of this tenant (id or name)
+        #[arg(long, value_name = "T")]
+        tenant: Option<String>,
+        #[command(flatten)]
+        place: PlaceArguments,
+        #[command(flatten)]
+        output: OutputArguments,
+    },
+    /// Revoke a key; the next request with it is refused
+    Revoke {
+        /// The key's id (not the key itself)
+        key_id: String,
+        #[command(flatten)]
+        place: PlaceArguments,
+        #[command(flatten)]
+        output: OutputArguments,
+    },
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    match &arguments.command {
+        Command::Issue { tenant, label, permissions, ttl_days, quiet, place, output } => {
+            let wish = KeyWish {
+                tenant: tenant.clone(),
+                label: label.clone(),
+                permissions: permissions.clone(),
+                ttl_days: *ttl_days,
+            };
+            let issued: IssuedKeyView = place.client()?.post("/keys", &wish)?;
+            tell_issued(&issued, *quiet, *output)
+        }
+        Command::List { tenant, place, output } => {
+            let query = tenant.as_ref().map(|tenant| format!("?tenant={}", path_segment(tenant))).unwrap_or_default();
+            let keys: Items<KeyView> = place.client()?.get(&format!("/keys{query}"))?;
+            list(&keys, *output)
+        }
+        Command::Revoke { key_id, place, output } => {
+            let path = format!("/keys/{}/revoke", path_segment(key_id));
+            let revoked: RevokedView = place.client()?.post(&path, &serde_json::json!({}))?;
+            if output.json {
+                return output::say_json(&revoked);
+            }
+            output::say(&format!("Revoked {}. The next request with it is refused.", revoked.key_id));
+            Ok(())
+        }
+    }
+}
+
+fn tell_issued(issued: &IssuedKeyView, quiet: bool, output: OutputArguments) -> Result<(), CliError> {
+    if output.json {
+        return output::say_json(issued);
+    }
+    if quiet {
+        output::say(&issued.api_key);
+        return Ok(());
+    }
+    output::say(&format!("key         {}", issued.api_key));
+    output::say(&format!("key id      {}", issued.key_id));
+    output::say(&format!("tenant      {}", issued.tenant_id));
+    if let Some(label) = &issued.label {
+        output::say(&format!("label       {}", output::plain(label)));
+    }
+    output::say(&format!("permissions {}", issued.permissions.join(", ")));
+    output::say(&format!("expires     {}", issued.expires_at.as_deref().unwrap_or("never")));
+    output::say("");
+    output::say("Keep the key now: it cannot be shown again.");
+    Ok(())
+}
+
+fn list(keys: &Items<KeyView>, output: OutputArguments) -> Result<(), CliError> {
+    if output.json {
+        return output::say_json(keys);
+    }
+    if keys.items.is_empty() {
+        output::say("No keys. Issue one with `quintet key issue --tenant T`.");
+        return Ok(());
+    }
+    let rows = keys.items.iter().map(|key| {
+        let state = match (&key.revoked_at, &key.expires_at) {
+            (Some(at), _) => format!("revoked {at}"),
+            (None, Some(at)) => format!("expires {at}"),
+            (None, None) => "no expiry".to_string(),
+        };
+        let label = output::plain(key.label.as_deref().unwrap_or("-"));
+        vec![key.key_id.clone(), key.tenant_id.clone(), label, state, key.permissions.join(",")]
+    });
+    output::say_table(&["key id", "tenant", "label", "state", "permissions"], &rows.collect::<Vec<_>>());
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! The command line: one file a command. Every command ends in `Ok` or a [`CliError`], which knows its exit code.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod clock;
+mod config;
+mod demo;
+mod demo_content;
+mod error;
+mod init;
+mod key;
+mod output;
+mod place;
+mod serve;
+mod status;
+mod tenant;
+
+pub use error::CliError;
+
+/// Five HTTP services in one binary, with no external database.
+#[derive(Debug, Parser)]
+#[command(
+    name = "quintet",
+    version,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the data directory is in use by another process, 4 damage found.\n\nTry `quintet demo` first."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Arguments),
+    Serve(serve::Arguments),
+    Demo(demo::Arguments),
+    Status(status::Arguments),
+    Tenant(tenant::Arguments),
+    Key(key::Arguments),
+    Clock(clock::Arguments),
+    Config(config::Arguments),
+}
+
+/// Runs one command line to its end.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are not mistakes; clap knows where each of its texts belongs.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { CliError::USAGE } else { 0 });
+        }
+    };
+    let outcome = match cli.command {
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::Tenant(arguments) => tenant::run(&arguments),
+        Command::Key(arguments) => key::run(&arguments),
+        Command::Clock(arguments) => clock::run(&arguments),
+        Command::Config(arguments) => config::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            ExitCode::from(error.code)
+        }
+    }
+}

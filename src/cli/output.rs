@@ -1,0 +1,109 @@
+//! What commands print: results on standard output, complaints on standard error.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::CliError;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct OutputArguments {
+    /// Print one JSON value instead of text for people
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints a line on standard output. A reader that went away (`| head`) is no failure.
+pub fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}");
+    let _ = out.flush();
+}
+
+/// Prints a line of progress on standard error.
+pub fn progress(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Prints why a command failed and what to do.
+pub fn complain(error: &CliError) {
+    let mut err = std::io::stderr().lock();
+    let _ = writeln!(err, "quintet: {}", error.reason);
+    if let Some(hint) = &error.hint {
+        let _ = writeln!(err, "  what to do: {hint}");
+    }
+}
+
+/// Prints a value as one line of JSON.
+///
+/// # Errors
+/// The value cannot be written as JSON.
+pub fn say_json(value: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string(value).map_err(CliError::failed)?;
+    say(&text);
+    Ok(())
+}
+
+/// Prints rows under headings, in columns as wide as they need to be.
+pub fn say_table(headings: &[&str], rows: &[Vec<String>]) {
+    for line in table(headings, rows) {
+        say(&line);
+    }
+}
+
+fn table(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
+    let heading: Vec<String> = headings.iter().map(|text| text.to_uppercase()).collect();
+    let all: Vec<&Vec<String>> = std::iter::once(&heading).chain(rows).collect();
+    let width_of = |column: usize| {
+        all.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..headings.len()).map(width_of).collect();
+    let line = |row: &&Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    };
+    all.iter().map(line).collect()
+}
+
+/// Text of a server for the terminal: control characters (a tenant's name may hold some) are escaped.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
+/// A size in bytes for people.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    for (unit, worth) in UNITS {
+        if bytes >= worth {
+            let tenths = bytes.saturating_mul(10) / worth;
+            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
+        }
+    }
+    format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = vec![vec!["a".to_string(), "long cell".to_string()], vec!["bcd".to_string(), "x".to_string()]];
+        assert_eq!(table(&["id", "name"], &rows), ["ID   NAME", "a    long cell", "bcd  x"]);
+    }
+
+    #[test]
+    fn terminals_are_safe_from_names() {
+        assert_eq!(plain("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(3 << 30), "3.0 GiB");
+    }
+}

@@ -1,0 +1,422 @@
+//! The configuration: one TOML file, the environment and flags, put together into one checked whole.
+//!
+//! Precedence: flag, then environment, then file, then default. Every problem is collected and told with
+//! its place; nothing starts on a configuration that has one. A relative `file:` reference to a secret
+//! is looked up in the data directory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+pub mod schema;
+pub mod value;
+
+#[cfg(test)]
+mod tests;
+
+use schema::{Kind, SETTINGS, Setting};
+use value::{Network, Value};
+
+/// Where the configuration file lies when nobody names one.
+pub const DEFAULT_FILE: &str = "/etc/quintet/quintet.toml";
+
+/// What every variable that sets a key starts with.
+const VARIABLE_PREFIX: &str = "QUINTET_";
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag on the command line.
+    Flag(&'static str),
+    /// An environment variable.
+    Environment(String),
+    /// A line (counted from 1) of the file.
+    File(PathBuf, usize),
+    /// Nobody said anything.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Flag(name) => write!(f, "flag {name}"),
+            Origin::Environment(variable) => write!(f, "environment {variable}"),
+            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Origin::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A key's value and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effective {
+    /// The key's path.
+    pub path: Vec<String>,
+    /// What its values may be.
+    pub kind: Kind,
+    /// The value in force.
+    pub value: Value,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+impl Effective {
+    /// The path as TOML writes it.
+    #[must_use]
+    pub fn dotted(&self) -> String {
+        dotted(&self.path)
+    }
+}
+
+/// A path as TOML writes it: names that are not bare keys are quoted.
+fn dotted(path: &[String]) -> String {
+    let is_bare = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let names = path.iter().map(|name| if is_bare(name) { name.clone() } else { format!("{name:?}") });
+    names.collect::<Vec<_>>().join(".")
+}
+
+/// One thing that is wrong with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// File and line, or the variable.
+    pub place: String,
+    /// What is wrong, and what was probably meant.
+    pub message: String,
+}
+
+/// Everything that is wrong with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{}: {}", problem.place, problem.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// What the configuration is put together from.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The file named on the command line; it must exist.
+    pub file: Option<PathBuf>,
+    /// Whether the file at the default place is read when none is named and it exists.
+    pub reads_default_file: bool,
+    /// The directory named with `--data`.
+    pub data_dir: Option<PathBuf>,
+    /// The environment.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Sources {
+    /// The sources of this process, with the two flags that bear on the configuration.
+    #[must_use]
+    pub fn of_process(file: Option<PathBuf>, data_dir: Option<PathBuf>) -> Sources {
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
+            .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX))
+            .collect();
+        Sources { file, reads_default_file: true, data_dir, environment }
+    }
+}
+
+/// The addresses to listen on; `None` where a listener is off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen(BTreeMap<String, Option<SocketAddr>>);
+
+impl Listen {
+    /// The address of the listener of this name, if it is on.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Option<SocketAddr> {
+        self.0.get(name).copied().flatten()
+    }
+}
+
+/// The configuration in force: the keys that this version acts on, typed, and all of them for printing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The data directory.
+    pub data_dir: PathBuf,
+    /// The listeners' addresses.
+    pub listen: Listen,
+    /// Free space in MB below which writes are refused.
+    pub disk_reserve_mb: u64,
+    /// How many minutes a plain copy of the data directory may take.
+    pub copy_window_minutes: u64,
+    /// Where the root key comes from.
+    pub root_key: String,
+    /// Requests a second that the ledger takes from one source address; 0: no limit.
+    pub ledger_edge_rate_per_second: u32,
+    /// How many of them may come at once.
+    pub ledger_edge_burst: u32,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
+    /// Whether a certificate is configured.
+    pub wants_tls: bool,
+    /// Every key with its value and origin, in the order of the schema.
+    pub effective: Vec<Effective>,
+}
+
+impl Config {
+    /// Puts the configuration together and checks it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(sources: &Sources) -> Result<Config, Problems> {
+        let mut collected = Collected::default();
+        for setting in SETTINGS {
+            if let Some(value) = Value::from_default(setting.default) {
+                let path = setting.path.iter().map(ToString::to_string).collect();
+                collected.set(setting, path, value, Origin::Default);
+            }
+        }
+        if let Some((path, text)) = read_file(sources)? {
+            collected.take_file(&path, &text);
+        }
+        collected.take_environment(&sources.environment);
+        if let Some(directory) = &sources.data_dir {
+            collected.take_data_flag(directory);
+        }
+        collected.finish()
+    }
+
+    /// The effective configuration as a TOML document, the origin of each value beside it.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let rows = self
+            .effective
+            .iter()
+            .map(|entry| (format!("{} = {}", entry.dotted(), entry.value.shown(entry.kind)), entry.origin.to_string()));
+        let rows: Vec<_> = rows.collect();
+        let width = rows.iter().map(|(text, _)| text.chars().count()).max().unwrap_or(0).min(60);
+        rows.iter().map(|(text, origin)| format!("{text:width$}  # {origin}\n")).collect()
+    }
+
+    /// The effective configuration as JSON: `{items: [{key, value, origin}]}`.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let items = self.effective.iter().map(|entry| {
+            serde_json::json!({
+                "key": entry.dotted(),
+                "value": entry.value.shown(entry.kind).to_json(),
+                "origin": entry.origin.to_string(),
+            })
+        });
+        serde_json::json!({ "items": items.collect::<Vec<_>>() })
+    }
+}
+
+/// The file's path and text; `None` when no file is named and none lies at the default place.
+fn read_file(sources: &Sources) -> Result<Option<(PathBuf, String)>, Problems> {
+    let default_file = sources.reads_default_file.then(|| PathBuf::from(DEFAULT_FILE));
+    let Some(path) = sources.file.clone().or(default_file) else { return Ok(None) };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some((path, text))),
+        Err(error) if sources.file.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Problems(vec![Problem {
+            place: path.display().to_string(),
+            message: format!("cannot read the configuration file: {error}"),
+        }])),
+    }
+}
+
+/// The configuration while it is being put together.
+#[derive(Default)]
+struct Collected {
+    /// By the setting's place in the schema, then by path (operators name registries).
+    values: BTreeMap<(usize, Vec<String>), Effective>,
+    problems: Vec<Problem>,
+}
+
+impl Collected {
+    fn set(&mut self, setting: &Setting, path: Vec<String>, value: Value, origin: Origin) {
+        let index = SETTINGS.iter().position(|known| known == setting).unwrap_or(usize::MAX);
+        let entry = Effective { path: path.clone(), kind: setting.kind, value, origin };
+        self.values.insert((index, path), entry);
+    }
+
+    fn problem(&mut self, place: impl fmt::Display, message: String) {
+        self.problems.push(Problem { place: place.to_string(), message });
+    }
+
+    fn take_file(&mut self, file: &Path, text: &str) {
+        let line_of = |offset: usize| {
+            text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count().saturating_add(1)
+        };
+        match DeTable::parse(text) {
+            Ok(table) => self.take_table(file, &line_of, &mut Vec::new(), table.get_ref()),
+            Err(error) => {
+                let line = error.span().map_or(1, |span| line_of(span.start));
+                self.problem(Origin::File(file.into(), line), format!("not valid TOML: {}", error.message()));
+            }
+        }
+    }
+
+    fn take_table(
+        &mut self,
+        file: &Path,
+        line_of: &dyn Fn(usize) -> usize,
+        path: &mut Vec<String>,
+        table: &DeTable<'_>,
+    ) {
+        for (name, value) in table {
+            path.push(name.get_ref().to_string());
+            let origin = Origin::File(file.into(), line_of(name.span().start));
+            let setting = SETTINGS.iter().find(|setting| setting.is_at(path));
+            let is_table = SETTINGS.iter().any(|setting| setting.is_below(path));
+            match (setting, value.get_ref()) {
+                (Some(setting), value) => match Value::from_toml(setting.kind, value) {
+                    Ok(value) => self.set(setting, path.clone(), value, origin),
+                    Err(wrong) => self.problem(origin, format!("{} {wrong}", dotted(path))),
+                },
+                // Sixteen levels are more than any known key has; the parser bounds the rest.
+                (None, DeValue::Table(inner)) if is_table => self.take_table(file, line_of, path, inner),
+                (None, _) if is_table => self.problem(origin, format!("{} must be a section", dotted(path))),
+                (None, _) => self.problem(origin, unknown_key(path)),
+            }
+            path.pop();
+        }
+    }
+
+    fn take_environment(&mut self, environment: &[(String, String)]) {
+        let passphrase_variable = environment
+            .iter()
+            .find(|(name, _)| name == "QUINTET_STORAGE__ROOT_KEY")
+            .map(|(_, value)| value.clone())
+            .or_else(|| self.text("storage.root_key"))
+            .and_then(|reference| reference.strip_prefix("passphrase:").map(str::to_string));
+        for (variable, text) in environment {
+            let Some(rest) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
+            if Some(variable) == passphrase_variable.as_ref() {
+                continue;
+            }
+            let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
+            let origin = Origin::Environment(variable.clone());
+            match SETTINGS.iter().find(|setting| setting.is_at(&path)) {
+                Some(setting) if setting.is_named_by_operator() => {
+                    self.problem(origin, format!("{} can be set in the file only", dotted(&path)));
+                }
+                Some(setting) => match Value::from_text(setting.kind, text) {
+                    Ok(value) => self.set(setting, path, value, origin),
+                    Err(wrong) => self.problem(origin, format!("{} {wrong}", dotted(&path))),
+                },
+                None => self.problem(origin, unknown_variable(&path, variable)),
+            }
+        }
+    }
+
+    fn take_data_flag(&mut self, directory: &Path) {
+        let Some(setting) = SETTINGS.iter().find(|setting| setting.path == ["data_dir"]) else { return };
+        match directory.to_str() {
+            Some(text) => {
+                self.set(setting, vec!["data_dir".into()], Value::Text(text.to_string()), Origin::Flag("--data"));
+            }
+            None => self.problem("--data", "the path is not valid UTF-8".to_string()),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&Effective> {
+        self.values.values().find(|entry| entry.dotted() == key)
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        match self.get(key).map(|entry| &entry.value) {
+            Some(Value::Text(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    fn integer(&self, key: &str) -> i64 {
+        match self.get(key).map(|entry| &entry.value) {
+            Some(Value::Integer(number)) => *number,
+            _ => 0,
+        }
+    }
+
+    fn networks(&self, key: &str) -> Vec<Network> {
+        match self.get(key).map(|entry| &entry.value) {
+            Some(Value::List(items)) => items.iter().filter_map(|item| Network::parse(item)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn listeners(&self) -> Listen {
+        let named = self.values.values().filter_map(|entry| match (entry.path.as_slice(), &entry.value) {
+            ([section, name], Value::Text(text)) if section == "listen" => Some((name.clone(), text.parse().ok())),
+            _ => None,
+        });
+        Listen(named.collect())
+    }
+
+    /// What no single key can tell: keys that only make sense together.
+    fn check_together(&mut self) {
+        let place = |collected: &Collected, key: &str| {
+            collected.get(key).map_or_else(|| key.to_string(), |entry| entry.origin.to_string())
+        };
+        if self.text("data_dir").is_none_or(|text| text.is_empty()) {
+            self.problem(place(self, "data_dir"), "data_dir must not be empty".to_string());
+        }
+        for (key, partner) in [("tls.cert", "tls.key"), ("tls.key", "tls.cert")] {
+            let is_set = |key: &str| self.text(key).is_some_and(|text| !text.is_empty());
+            if is_set(key) && !is_set(partner) {
+                self.problem(place(self, key), format!("{key} needs {partner} as well"));
+            }
+        }
+        let mut taken: BTreeMap<SocketAddr, String> = BTreeMap::new();
+        for (name, address) in self.listeners().0 {
+            let Some(address) = address.filter(|address| address.port() != 0) else { continue };
+            if let Some(other) = taken.insert(address, name.clone()) {
+                let message = format!("listen.{name} and listen.{other} are both {address}");
+                self.problem(place(self, &format!("listen.{name}")), message);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Config, Problems> {
+        self.check_together();
+        if !self.problems.is_empty() {
+            return Err(Problems(self.problems));
+        }
+        let number = |key: &str| u64::try_from(self.integer(key)).unwrap_or(0);
+        let small = |key: &str| u32::try_from(self.integer(key)).unwrap_or(u32::MAX);
+        Ok(Config {
+            data_dir: self.text("data_dir").unwrap_or_default().into(),
+            listen: self.listeners(),
+            disk_reserve_mb: number("storage.disk_reserve_mb"),
+            copy_window_minutes: number("storage.copy_window_minutes"),
+            root_key: self.text("storage.root_key").unwrap_or_default(),
+            ledger_edge_rate_per_second: small("ledger.edge_rate_per_second"),
+            ledger_edge_burst: small("ledger.edge_burst"),
+            trusted_proxies: self.networks("http.trusted_proxies"),
+            wants_tls: self.text("tls.cert").is_some_and(|text| !text.is_empty()),
+            effective: self.values.into_values().collect(),
+        })
+    }
+}
+
+fn unknown_key(path: &[String]) -> String {
+    let (known, is_near) = schema::nearest(path);
+    unknown(path, &known, is_near)
+}
+
+fn unknown_variable(path: &[String], variable: &str) -> String {
+    let known = SETTINGS.iter().filter(|setting| !setting.is_named_by_operator()).map(Setting::variable);
+    let ranked = known.map(|known| (strsim::damerau_levenshtein(variable, known.as_str()), known));
+    let (distance, known) = ranked.min().unwrap_or_default();
+    unknown(path, &known, distance <= 2.max(known.len() / 4))
+}
+
+fn unknown(path: &[String], known: &str, is_near: bool) -> String {
+    match is_near {
+        true => format!("unknown key {}; did you mean {known}?", dotted(path)),
+        false => format!("unknown key {}; the nearest known one is {known}", dotted(path)),
+    }
+}

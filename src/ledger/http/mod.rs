@@ -1,0 +1,342 @@
+//! The ledger over HTTP: the routes on one screen, thin handlers below.
+//!
+//! Reading order: this file, `request` (the way of a request), `input`, `output`, `answer`.
+
+mod answer;
+mod input;
+mod output;
+mod request;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::{get, post};
+use quintet_platform::clock::Clock;
+use quintet_platform::cursor;
+use quintet_platform::http::json::Json;
+use quintet_platform::http::query::Query;
+use quintet_platform::http::request_id;
+use quintet_platform::limits::RateLimiter;
+use quintet_storage::{Abort, Failure, Read as _, Store, Uuid, decode_plain, encode_plain};
+
+use crate::accounts::{self, Account, CreateAccount, PatchAccount};
+use crate::asset_types::{self, AssetType, CreateAssetType};
+use crate::balance;
+use crate::holds::{self, SettleHold, Settled};
+use crate::model::{AccountId, AssetTypeId, TenantId, TransactionId, TransactionState};
+use crate::posting::{self, PostTransaction, Posted};
+use crate::refusal::Refusal;
+use crate::statement::{self, StatementQuery};
+use crate::tables::ASSET_TYPES;
+use answer::{Answer, refuse};
+use request::{Mutation, Target, limit_rate, mutate, parameter_refusal, read};
+
+/// How many source addresses the edge remembers at a time.
+const EDGE_SOURCES_MAX: usize = 65_536;
+/// The largest and the usual page.
+const PAGE_MAX: i64 = 1000;
+const PAGE_DEFAULT: i64 = 50;
+/// The one path that is open to everybody and never limited.
+const HEALTH_PATH: &str = "/healthz";
+
+/// What the ledger needs to serve. Clones share it.
+#[derive(Clone)]
+pub struct Context {
+    store: Store,
+    clock: Clock,
+    edge: Arc<RateLimiter>,
+}
+
+impl Context {
+    /// `edge_rate_per_second` and `edge_burst` hold for each source address; a rate of 0 switches the limit off.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, edge_rate_per_second: u32, edge_burst: u32) -> Context {
+        let edge = Arc::new(RateLimiter::new(edge_rate_per_second, edge_burst, EDGE_SOURCES_MAX));
+        Context { store, clock, edge }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+/// A served route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Its method; a GET serves HEAD as well.
+    pub method: &'static str,
+    /// Its path, ids as `{id}`.
+    pub path: &'static str,
+    /// What a key must be allowed; empty: open to everybody.
+    pub permission: &'static str,
+    /// Method and path in one: the scope of Idempotency-Keys.
+    template: &'static str,
+}
+
+impl Route {
+    /// Method and path in one.
+    #[must_use]
+    pub const fn template(&self) -> &'static str {
+        self.template
+    }
+}
+
+macro_rules! route {
+    ($method:literal $path:literal $permission:literal) => {
+        Route { method: $method, path: $path, permission: $permission, template: concat!($method, " ", $path) }
+    };
+}
+
+const HEALTH: Route = route!("GET" "/healthz" "");
+const ASSET_TYPE_CREATE: Route = route!("POST" "/v1/asset-types" "ledger_admin");
+const ASSET_TYPE_LIST: Route = route!("GET" "/v1/asset-types" "ledger_reader");
+const ACCOUNT_CREATE: Route = route!("POST" "/v1/accounts" "ledger_admin");
+const ACCOUNT_LIST: Route = route!("GET" "/v1/accounts" "ledger_reader");
+const ACCOUNT_GET: Route = route!("GET" "/v1/accounts/{id}" "ledger_reader");
+const ACCOUNT_PATCH: Route = route!("PATCH" "/v1/accounts/{id}" "ledger_admin");
+const BALANCE_GET: Route = route!("GET" "/v1/accounts/{id}/balance" "ledger_reader");
+const ENTRY_LIST: Route = route!("GET" "/v1/accounts/{id}/entries" "ledger_reader");
+const TRANSACTION_POST: Route = route!("POST" "/v1/transactions" "ledger_poster");
+const TRANSACTION_GET: Route = route!("GET" "/v1/transactions/{id}" "ledger_reader");
+const TRANSACTION_COMMIT: Route = route!("POST" "/v1/transactions/{id}/commit" "ledger_poster");
+const TRANSACTION_VOID: Route = route!("POST" "/v1/transactions/{id}/void" "ledger_poster");
+
+/// Every route that is served.
+pub const ROUTES: &[Route] = &[
+    HEALTH,
+    ASSET_TYPE_CREATE,
+    ASSET_TYPE_LIST,
+    ACCOUNT_CREATE,
+    ACCOUNT_LIST,
+    ACCOUNT_GET,
+    ACCOUNT_PATCH,
+    BALANCE_GET,
+    ENTRY_LIST,
+    TRANSACTION_POST,
+    TRANSACTION_GET,
+    TRANSACTION_COMMIT,
+    TRANSACTION_VOID,
+];
+
+/// The ledger's listener.
+pub fn routes(context: Context) -> Router {
+    Router::new()
+        .route(HEALTH.path, get(get_health))
+        .route(ASSET_TYPE_CREATE.path, post(create_asset_type).get(list_asset_types))
+        .route(ACCOUNT_CREATE.path, post(create_account).get(list_accounts))
+        .route(ACCOUNT_GET.path, get(get_account).patch(patch_account))
+        .route(BALANCE_GET.path, get(get_balance))
+        .route(ENTRY_LIST.path, get(list_entries))
+        .route(TRANSACTION_POST.path, post(post_transaction))
+        .route(TRANSACTION_GET.path, get(get_transaction))
+        .route(TRANSACTION_COMMIT.path, post(commit_transaction))
+        .route(TRANSACTION_VOID.path, post(void_transaction))
+        .fallback(async || refuse(&Refusal::NotFound))
+        .method_not_allowed_fallback(async || refuse(&Refusal::MethodNotAllowed))
+        .layer(middleware::from_fn_with_state(context.clone(), limit_rate))
+        .layer(middleware::from_fn(request_id::assign))
+        .with_state(context)
+}
+
+/// The answer to a request whose handler panicked.
+#[must_use]
+pub fn panic_answer() -> Response {
+    refuse(&Refusal::InternalError)
+}
+
+async fn get_health(State(context): State<Context>) -> Response {
+    let nobody = (TenantId(Uuid::nil()), AssetTypeId(Uuid::nil()));
+    let reason = if context.store.stop_reason().is_some() {
+        Some("storage has stopped; a restart clears it")
+    } else if context.store.read().contains(&ASSET_TYPES, &nobody).is_err() {
+        Some("storage cannot be read")
+    } else {
+        None
+    };
+    // Credentials are checked inside the appliance: no authorization system is configured, so its opinion of the
+    // service's own credential is unknown.
+    match reason {
+        None => Answer::of(200, br#"{"status":"ok","auth_client_credential":"unknown"}"#.to_vec()),
+        Some(reason) => Answer::of(503, format!(r#"{{"status":"unhealthy","reason":"{reason}"}}"#).into_bytes()),
+    }
+    .into_response()
+}
+
+async fn create_asset_type(State(context): State<Context>, request: Request) -> Response {
+    const CREATE: Mutation<CreateAssetType, AssetType> = Mutation {
+        route: &ASSET_TYPE_CREATE,
+        read: |target, body| input::create_asset_type(target.tenant_id, required(body)?),
+        verb: asset_types::create_asset_type,
+        status: 201,
+        write: output::created_asset_type,
+        makes_due: |_| false,
+    };
+    mutate(&context, request, &CREATE).await
+}
+
+async fn list_asset_types(State(context): State<Context>, request: Request) -> Response {
+    read(&context, &request, &ASSET_TYPE_LIST, |snapshot, target, query| {
+        end(query)?;
+        Ok(output::asset_types(&asset_types::list_asset_types(snapshot, target.tenant_id)?)?)
+    })
+}
+
+async fn create_account(State(context): State<Context>, request: Request) -> Response {
+    const CREATE: Mutation<CreateAccount, Account> = Mutation {
+        route: &ACCOUNT_CREATE,
+        read: |target, body| input::create_account(target.tenant_id, required(body)?),
+        verb: accounts::create_account,
+        status: 201,
+        write: output::created_account,
+        makes_due: |_| false,
+    };
+    mutate(&context, request, &CREATE).await
+}
+
+async fn list_accounts(State(context): State<Context>, request: Request) -> Response {
+    const KIND: &str = "accounts";
+    read(&context, &request, &ACCOUNT_LIST, |snapshot, target, query| {
+        let limit = limit(query)?;
+        let after: Option<AccountId> = position(KIND, query)?;
+        end(query)?;
+        let (page, more) = accounts::list_accounts(snapshot, target.tenant_id, after, limit)?;
+        let next = page.last().filter(|_| more).map(|last| cursor_at(KIND, &last.account_id)).transpose()?;
+        Ok(output::accounts(&page, next)?)
+    })
+}
+
+async fn get_account(State(context): State<Context>, request: Request) -> Response {
+    read(&context, &request, &ACCOUNT_GET, |snapshot, target, query| {
+        end(query)?;
+        Ok(output::account(&accounts::get_account(snapshot, target.tenant_id, account_id(target)?)?)?)
+    })
+}
+
+async fn patch_account(State(context): State<Context>, request: Request) -> Response {
+    const PATCH: Mutation<PatchAccount, Account> = Mutation {
+        route: &ACCOUNT_PATCH,
+        read: |target, body| input::patch_account(target.tenant_id, account_id(target)?, required(body)?),
+        verb: accounts::patch_account,
+        status: 200,
+        write: output::account,
+        makes_due: |_| false,
+    };
+    mutate(&context, request, &PATCH).await
+}
+
+async fn get_balance(State(context): State<Context>, request: Request) -> Response {
+    let as_of = context.clock.now();
+    read(&context, &request, &BALANCE_GET, |snapshot, target, query| {
+        end(query)?;
+        let account_id = account_id(target)?;
+        let book = balance::get_balance(snapshot, target.tenant_id, account_id)?;
+        Ok(output::balance(account_id, &book, as_of)?)
+    })
+}
+
+async fn list_entries(State(context): State<Context>, request: Request) -> Response {
+    read(&context, &request, &ENTRY_LIST, |snapshot, target, query| {
+        let limit = limit(query)?;
+        let state = query.take("state").map(|text| TransactionState::parse(&text).ok_or(Refusal::InvalidState));
+        let account_id = account_id(target)?;
+        let state = state.transpose()?;
+        let kind = format!("entries {account_id} {}", state.map_or("all", TransactionState::as_str));
+        let after: Option<(TransactionId, u8)> = position(&kind, query)?;
+        end(query)?;
+        let wanted = StatementQuery { tenant_id: target.tenant_id, account_id, state, after, limit };
+        let (page, more) = statement::list_entries(snapshot, wanted)?;
+        let last = page.last().filter(|_| more);
+        let next = last.map(|last| cursor_at(&kind, &(last.transaction_id, last.line_no))).transpose()?;
+        Ok(output::entries(&page, next)?)
+    })
+}
+
+async fn post_transaction(State(context): State<Context>, request: Request) -> Response {
+    const POST: Mutation<PostTransaction, Posted> = Mutation {
+        route: &TRANSACTION_POST,
+        read: |target, body| input::post_transaction(target.tenant_id, required(body)?),
+        verb: posting::post_transaction,
+        status: 201,
+        write: output::posted,
+        makes_due: |command| command.hold_until.is_some(),
+    };
+    mutate(&context, request, &POST).await
+}
+
+async fn get_transaction(State(context): State<Context>, request: Request) -> Response {
+    read(&context, &request, &TRANSACTION_GET, |snapshot, target, query| {
+        end(query)?;
+        let transaction_id = transaction_id(target)?;
+        Ok(output::transaction(&posting::get_transaction(snapshot, target.tenant_id, transaction_id)?)?)
+    })
+}
+
+async fn commit_transaction(State(context): State<Context>, request: Request) -> Response {
+    const COMMIT: Mutation<SettleHold, Settled> = Mutation {
+        route: &TRANSACTION_COMMIT,
+        read: settle_hold,
+        verb: holds::commit_hold,
+        status: 200,
+        write: output::settled,
+        makes_due: |_| false,
+    };
+    mutate(&context, request, &COMMIT).await
+}
+
+async fn void_transaction(State(context): State<Context>, request: Request) -> Response {
+    const VOID: Mutation<SettleHold, Settled> = Mutation {
+        route: &TRANSACTION_VOID,
+        read: settle_hold,
+        verb: holds::void_hold,
+        status: 200,
+        write: output::settled,
+        makes_due: |_| false,
+    };
+    mutate(&context, request, &VOID).await
+}
+
+fn settle_hold(target: &Target, body: Option<Json>) -> Result<SettleHold, Refusal> {
+    let transaction_id = transaction_id(target)?;
+    input::nothing(body)?;
+    Ok(SettleHold { tenant_id: target.tenant_id, transaction_id })
+}
+
+fn required(body: Option<Json>) -> Result<Json, Refusal> {
+    body.ok_or_else(|| Refusal::field("", "a JSON object is required"))
+}
+
+fn account_id(target: &Target) -> Result<AccountId, Refusal> {
+    target.id.map(AccountId).ok_or_else(|| Refusal::InvalidAccountId("account_id".to_owned()))
+}
+
+/// A malformed transaction id names nothing.
+fn transaction_id(target: &Target) -> Result<TransactionId, Refusal> {
+    target.id.map(TransactionId).ok_or(Refusal::TransactionNotFound)
+}
+
+fn limit(query: &mut Query) -> Result<usize, Refusal> {
+    let limit = query.integer("limit", 1..=PAGE_MAX).map_err(|error| parameter_refusal(&error))?;
+    usize::try_from(limit.unwrap_or(PAGE_DEFAULT)).map_err(|_| Refusal::InternalError)
+}
+
+/// Where the page before ended, from the `cursor` parameter.
+fn position<P: bincode::Decode<()>>(kind: &str, query: &mut Query) -> Result<Option<P>, Refusal> {
+    let Some(text) = query.take("cursor") else { return Ok(None) };
+    let position = cursor::decode(kind, &text).ok().and_then(|bytes| decode_plain(&bytes).ok());
+    position.map(Some).ok_or_else(|| Refusal::field("cursor", "is not a cursor of this list"))
+}
+
+fn cursor_at<P: bincode::Encode>(kind: &str, position: &P) -> Result<String, Failure> {
+    Ok(cursor::encode(kind, &encode_plain(position)?))
+}
+
+/// Nothing may be left of the query string.
+fn end(query: &mut Query) -> Result<(), Abort<Refusal>> {
+    std::mem::take(query).finish().map_err(|error| Abort::Refused(parameter_refusal(&error)))
+}

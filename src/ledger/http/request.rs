@@ -1,0 +1,294 @@
+//! The way of a request: who asks, what is asked, the verb, the answer.
+//!
+//! A mutating request is checked in one order: credential, permission, tenant, Idempotency-Key, size of the body,
+//! depth of its JSON; then, in the writer, whether the key was used before; then what the request says, and last
+//! what the ledger's rules say. What the request says is looked at before the writer is entered, to keep it short,
+//! but a refusal found there waits for the replay check: a repeat gets its first answer even if that was a refusal.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, Uri};
+use quintet_platform::access::{self, AuthRefusal, Service};
+use quintet_platform::http::body::{self, BodyError};
+use quintet_platform::http::json::{self, Json, JsonError, Limits};
+use quintet_platform::http::query::{Query, QueryError, decode_segment};
+use quintet_platform::idempotency::{self, Lookup, RequestDigest, Scope};
+use quintet_platform::ids::parse_uuid;
+use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
+
+use super::answer::{Answer, refuse};
+use super::{Context, HEALTH_PATH, Route, input};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+
+/// The largest body, in bytes.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// How long a request may wait for the writer.
+const WRITER_TIME: Duration = Duration::from_secs(5);
+/// The deepest JSON; the root is level 1.
+const JSON_DEPTH: Limits = Limits { max_depth: 64 };
+/// The longest Idempotency-Key, in characters.
+const KEY_CHARS_MAX: usize = 255;
+
+/// Where a request goes, besides its route.
+pub(super) struct Target {
+    /// Whose ledger it is.
+    pub(super) tenant_id: TenantId,
+    /// The id in the path, if it is well-formed.
+    pub(super) id: Option<Uuid>,
+}
+
+/// A mutating route: how its command is read, executed and answered.
+pub(super) struct Mutation<C, T> {
+    /// Its method, path and permission.
+    pub(super) route: &'static Route,
+    /// Makes the command of what the request says. A body that is absent or blank is `None`.
+    pub(super) read: fn(&Target, Option<Json>) -> Result<C, Refusal>,
+    /// Executes it.
+    pub(super) verb: fn(&mut WriteTx<'_>, Timestamp, C) -> Result<T, Abort<Refusal>>,
+    /// The status of success.
+    pub(super) status: u16,
+    /// The body of success.
+    pub(super) write: fn(&T) -> Result<Vec<u8>, Failure>,
+    /// Whether it may make something fall due earlier than anything before.
+    pub(super) makes_due: fn(&C) -> bool,
+}
+
+/// What a mutating request has shown before the writer is entered.
+pub(super) struct Entered {
+    /// What its key is unique within.
+    pub(super) scope: Scope,
+    /// What it was.
+    pub(super) digest: RequestDigest,
+}
+
+/// Serves a mutating request.
+pub(super) async fn mutate<C, T>(context: &Context, request: Request, mutation: &Mutation<C, T>) -> Response
+where
+    C: Send + 'static,
+    T: 'static,
+{
+    match try_mutate(context, request, mutation).await {
+        Ok(answer) => answer.into_response(),
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+async fn try_mutate<C, T>(context: &Context, request: Request, mutation: &Mutation<C, T>) -> Result<Answer, Refusal>
+where
+    C: Send + 'static,
+    T: 'static,
+{
+    let (parts, body) = request.into_parts();
+    let tenant_id = authorize(context, &parts.headers, mutation.route.permission)?;
+    let key = idempotency_key(&parts.headers)?;
+    let bytes = body::read(&parts.headers, body, BODY_BYTES_MAX, BODY_TIME).await.map_err(body_refusal)?;
+    let json = read_json(&bytes)?;
+
+    let query = Query::parse(parts.uri.query());
+    let entered = Arc::new(Entered {
+        scope: Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: mutation.route.template(), key },
+        digest: digest(mutation.route, &parts.uri, &query, &bytes),
+    });
+    let target = Target { tenant_id, id: path_id(&parts.uri) };
+    let command = no_parameters(query).and_then(|()| (mutation.read)(&target, json?));
+    let makes_due = command.as_ref().is_ok_and(mutation.makes_due);
+
+    let (verb, status, write) = (mutation.verb, mutation.status, mutation.write);
+    let in_writer = Arc::clone(&entered);
+    let deadline = Instant::now() + WRITER_TIME;
+    let outcome = context
+        .store
+        .write(deadline, move |tx, now| {
+            execute(tx, now, &in_writer, command, |tx, now, command| Ok(write(&verb(tx, now, command)?)?), status)
+        })
+        .await;
+    match outcome {
+        Ok(answer) => {
+            if makes_due {
+                context.clock.wake();
+            }
+            Ok(answer)
+        }
+        Err(Abort::Refused(refusal)) => Err(refusal),
+        Err(Abort::Failed(failure)) => replay_after_failure(context, &entered, &failure),
+    }
+}
+
+/// The one transaction of a mutating request.
+pub(super) fn execute<C>(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    entered: &Entered,
+    command: Result<C, Refusal>,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp, C) -> Result<Vec<u8>, Abort<Refusal>>,
+    status: u16,
+) -> Result<Answer, Abort<Refusal>> {
+    match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
+        Lookup::Replay(stored) => return Ok(Answer::replayed(stored)),
+        Lookup::Mismatch => return Err(Refusal::IdempotencyKeyMismatch.into()),
+        Lookup::Fresh => {}
+    }
+    let outcome = match command {
+        Ok(command) => tx.savepoint(|tx| verb(tx, now, command)),
+        Err(refusal) => Err(Abort::Refused(refusal)),
+    };
+    let answer = match outcome {
+        Ok(body) => Answer::of(status, body),
+        Err(Abort::Refused(refusal)) if refusal.is_final() => Answer::refused(&refusal),
+        Err(abort) => return Err(abort),
+    };
+    idempotency::remember(tx, now, &entered.scope, entered.digest, &answer.stored())?;
+    Ok(answer)
+}
+
+/// A request that the writer did not take may be a repeat all the same: its answer can be read.
+fn replay_after_failure(context: &Context, entered: &Entered, failure: &Failure) -> Result<Answer, Refusal> {
+    if matches!(failure, Failure::Busy | Failure::StorageFull | Failure::Stopped) {
+        let now = context.clock.now();
+        if let Ok(Lookup::Replay(stored)) =
+            idempotency::lookup(&context.store.read(), &entered.scope, &entered.digest, now)
+        {
+            return Ok(Answer::replayed(stored));
+        }
+    }
+    Err(failed(failure))
+}
+
+/// Serves a reading request.
+pub(super) fn read(
+    context: &Context,
+    request: &Request,
+    route: &Route,
+    answer: impl FnOnce(&Snapshot, &Target, &mut Query) -> Result<Vec<u8>, Abort<Refusal>>,
+) -> Response {
+    let outcome = authorize(context, request.headers(), route.permission).and_then(|tenant_id| {
+        let mut query = Query::parse(request.uri().query()).map_err(|error| parameter_refusal(&error))?;
+        let target = Target { tenant_id, id: path_id(request.uri()) };
+        match answer(&context.store.read(), &target, &mut query) {
+            Ok(body) => Ok(Answer::of(200, body)),
+            Err(Abort::Refused(refusal)) => Err(refusal),
+            Err(Abort::Failed(failure)) => Err(failed(&failure)),
+        }
+    });
+    match outcome {
+        Ok(answer) => answer.into_response(),
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+/// Who asks, and whether the key allows it.
+fn authorize(context: &Context, headers: &HeaderMap, permission: &str) -> Result<TenantId, Refusal> {
+    let credential = access::authorization(headers);
+    match access::authenticate(&context.store.read(), Service::Ledger, credential, context.clock.now()) {
+        Ok(caller) => match caller.require(permission) {
+            Ok(()) => Ok(TenantId(caller.tenant_id)),
+            Err(refusal) => Err(access_refusal(refusal)),
+        },
+        Err(Abort::Refused(refusal)) => Err(access_refusal(refusal)),
+        Err(Abort::Failed(failure)) => Err(failed(&failure)),
+    }
+}
+
+fn access_refusal(refusal: AuthRefusal) -> Refusal {
+    match refusal {
+        AuthRefusal::Unauthenticated => Refusal::Unauthenticated,
+        AuthRefusal::CredentialExpired => Refusal::CredentialExpired,
+        AuthRefusal::TenantNotProvisioned => Refusal::TenantNotProvisioned,
+        AuthRefusal::TenantSuspended => Refusal::TenantSuspended,
+        AuthRefusal::Forbidden => Refusal::Forbidden,
+    }
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<String, Refusal> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(if headers.contains_key("idempotency-key") {
+            Refusal::InvalidKey("Idempotency-Key is given more than once")
+        } else {
+            Refusal::MissingIdempotencyKey
+        });
+    };
+    let text =
+        value.to_str().map_err(|_| Refusal::InvalidKey("Idempotency-Key has characters beyond visible ASCII"))?;
+    if text.is_empty() {
+        return Err(Refusal::MissingIdempotencyKey);
+    }
+    if text.len() > KEY_CHARS_MAX {
+        return Err(Refusal::InvalidKey("Idempotency-Key has at most 255 characters"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Depth is the one fault of a body that counts before the replay check; every other waits inside the result.
+fn read_json(bytes: &Bytes) -> Result<Result<Option<Json>, Refusal>, Refusal> {
+    match json::parse(bytes, JSON_DEPTH) {
+        Ok(json) => Ok(Ok(Some(json))),
+        Err(JsonError::Empty) => Ok(Ok(None)),
+        Err(JsonError::TooDeep) => Err(Refusal::InvalidJsonDepth),
+        Err(error) => Ok(Err(input::malformed(&error))),
+    }
+}
+
+fn digest(route: &Route, uri: &Uri, query: &Result<Query, QueryError>, bytes: &Bytes) -> RequestDigest {
+    let canonical = match query {
+        Ok(query) => query.canonical(),
+        Err(_) => uri.query().unwrap_or_default().to_owned(),
+    };
+    RequestDigest::of(route.method, uri.path(), &canonical, bytes)
+}
+
+fn no_parameters(query: Result<Query, QueryError>) -> Result<(), Refusal> {
+    query.and_then(Query::finish).map_err(|error| parameter_refusal(&error))
+}
+
+/// Every fault of a query string is an invalid request; the parameter is the field.
+pub(super) fn parameter_refusal(error: &QueryError) -> Refusal {
+    let field = match error {
+        QueryError::Duplicate(name) | QueryError::Missing(name) | QueryError::Invalid { name, .. } => name.clone(),
+        QueryError::Unknown(names) => names.join(", "),
+        QueryError::Malformed | QueryError::TooMany => String::new(),
+    };
+    Refusal::field(field, error.to_string())
+}
+
+fn body_refusal(error: BodyError) -> Refusal {
+    match error {
+        BodyError::TooLarge => Refusal::PayloadTooLarge,
+        BodyError::TimedOut | BodyError::Broken => Refusal::field("", error.to_string()),
+    }
+}
+
+/// The id in `/v1/{things}/{id}` and below it.
+fn path_id(uri: &Uri) -> Option<Uuid> {
+    parse_uuid(&decode_segment(uri.path().split('/').nth(3)?)?)
+}
+
+fn failed(failure: &Failure) -> Refusal {
+    match failure {
+        Failure::Busy | Failure::StorageFull => tracing::warn!(%failure, "a request was turned away"),
+        _ => tracing::error!(%failure, "a request failed"),
+    }
+    Refusal::of_failure(failure)
+}
+
+/// The edge: so many requests per second from each source address, health excepted.
+pub(super) async fn limit_rate(State(context): State<Context>, request: Request, next: Next) -> Response {
+    if request.uri().path() == HEALTH_PATH {
+        return next.run(request).await;
+    }
+    let source = request.extensions().get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip());
+    // Without an address (a unix socket) everybody is one source.
+    let source = source.unwrap_or(std::net::Ipv4Addr::UNSPECIFIED.into());
+    match context.edge.check(source, context.clock.pacing_now()) {
+        Ok(()) => next.run(request).await,
+        Err(wait) => refuse(&Refusal::RateLimited(u32::try_from(wait.0).unwrap_or(u32::MAX))),
+    }
+}

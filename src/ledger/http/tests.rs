@@ -1,0 +1,220 @@
+//! What black-box tests cannot bring about: a store that has stopped, and the size of a posting on disk.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt as _;
+use quintet_platform::access::{
+    AccessRefusal, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
+};
+use quintet_platform::idempotency::{RequestDigest, Scope};
+use quintet_storage::{StoreOptions, TimeSource, WriteTx};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use super::request::{Entered, execute};
+use super::*;
+use crate::accounts::FloorInput;
+use crate::model::{Kind, Side, Tracking};
+use crate::money::Decimal;
+use crate::posting::NewEntry;
+
+struct Room {
+    context: Context,
+    tenant_id: TenantId,
+    api_key: String,
+    directory: tempfile::TempDir,
+}
+
+impl Room {
+    fn open() -> Room {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Clock::system();
+        let options = StoreOptions::new(directory.path(), Arc::new(clock.clone()) as Arc<dyn TimeSource>);
+        let store = Store::open(options, &[quintet_platform::TABLES, crate::TABLES]).unwrap();
+        let secret = PreparedSecret::draw();
+        let issued = write(&store, move |tx, now| {
+            let services = Services::from(Service::Ledger);
+            let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
+            let permissions = ["ledger_admin", "ledger_poster", "ledger_reader"].map(str::to_owned).to_vec();
+            let key = IssueKey {
+                tenant_id: tenant.tenant_id,
+                principal_id: None,
+                label: String::new(),
+                permissions,
+                ttl_days: None,
+                secret,
+            };
+            issue_key(tx, now, key)
+        });
+        let context = Context::new(store, clock, 0, 0);
+        let api_key = issued.api_key.expose().clone();
+        Room { context, tenant_id: TenantId(issued.tenant_id), api_key, directory }
+    }
+
+    async fn call(&self, method: Method, path: &str, key: &str, body: &Value) -> (StatusCode, Response, Value) {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {}", self.api_key))
+            .header("idempotency-key", key)
+            .body(Body::from(body.to_string()))
+            .unwrap();
+        let mut response = routes(self.context.clone()).oneshot(request).await.unwrap();
+        let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
+        let value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        (response.status(), response, value)
+    }
+}
+
+fn write<T: Send + 'static>(
+    store: &Store,
+    verb: impl FnOnce(&mut WriteTx<'_>, quintet_storage::Timestamp) -> Result<T, Abort<AccessRefusal>> + Send + 'static,
+) -> T {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    store.write_blocking(deadline, verb).unwrap_or_else(|_| panic!("the set-up was refused"))
+}
+
+#[tokio::test]
+async fn every_route_is_served_and_asks_for_a_key() {
+    let room = Room::open();
+    for route in ROUTES {
+        let path = route.path.replace("{id}", "01890000-0000-7000-8000-000000000000");
+        let request = http::Request::builder().method(route.method).uri(&path).body(Body::empty()).unwrap();
+        let response = routes(room.context.clone()).oneshot(request).await.unwrap();
+        let expected = if route.permission.is_empty() { 200 } else { 401 };
+        assert_eq!(response.status().as_u16(), expected, "{}", route.template());
+    }
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn a_store_that_has_stopped_still_reads_and_replays() {
+    let room = Room::open();
+    let body = json!({"code": "EUR", "kind": "fiat", "scale": 2});
+    let (status, _, first) = room.call(Method::POST, "/v1/asset-types", "k1", &body).await;
+    assert_eq!(status, 201);
+    room.context.store.shutdown();
+
+    let (status, response, error) = room.call(Method::POST, "/v1/asset-types", "k2", &body).await;
+    assert_eq!((status.as_u16(), &error["error"]["code"]), (503, &json!("STATEMENT_TIMEOUT")));
+    assert!(response.headers().contains_key("retry-after"));
+    let (status, response, again) = room.call(Method::POST, "/v1/asset-types", "k1", &body).await;
+    assert_eq!((status.as_u16(), again), (201, first));
+    assert_eq!(response.headers()["idempotent-replayed"], "true");
+    let (status, _, listed) = room.call(Method::GET, "/v1/asset-types", "", &body).await;
+    assert_eq!((status.as_u16(), listed["asset_types"].as_array().unwrap().len()), (200, 1));
+}
+
+#[tokio::test]
+async fn a_panic_answers_in_the_envelope() {
+    let response = panic_answer();
+    assert_eq!(response.status(), 500);
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let expected = br#"{"error":{"code":"INTERNAL_ERROR","message":"Something went wrong inside the ledger."}}"#;
+    assert_eq!(bytes, expected.as_slice());
+}
+
+/// The budget is 700 bytes, compacted. Here nothing is compacted but only flushed, and the accounts are counted in.
+#[test]
+fn a_posting_fits_its_budget_on_disk() {
+    const POSTINGS: u64 = 30_000;
+    const ACCOUNTS: u64 = 1_000;
+    let room = Room::open();
+    let tenant_id = room.tenant_id;
+    let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, ACCOUNTS));
+    let store = room.context.store.clone();
+    let dice = Arc::new(AtomicU64::new(1));
+    for batch in 0..POSTINGS / 500 {
+        let (accounts, dice) = (accounts.clone(), Arc::clone(&dice));
+        run(&store, move |tx, now| {
+            for number in 0..500 {
+                let roll = || {
+                    let next = dice.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+                    accounts[usize::try_from((next ^ (next >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33).unwrap()
+                        % accounts.len()]
+                };
+                let entry = |direction| NewEntry {
+                    account_id: roll(),
+                    direction,
+                    amount: Decimal::parse_amount("123.45").unwrap(),
+                };
+                let command = PostTransaction {
+                    tenant_id,
+                    description: None,
+                    external_id: None,
+                    metadata: None,
+                    effective_at: None,
+                    hold_until: None,
+                    entries: vec![entry(Side::Debit), entry(Side::Credit)],
+                };
+                let key =
+                    Uuid::from_u128(u128::from(batch * 1000 + number) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+                let entered = Entered {
+                    scope: Scope {
+                        service: Service::Ledger,
+                        tenant_id: tenant_id.0,
+                        route: TRANSACTION_POST.template(),
+                        key: key.to_string(),
+                    },
+                    digest: RequestDigest::of("POST", "/v1/transactions", "", key.as_bytes()),
+                };
+                let verb = |tx: &mut WriteTx<'_>, now, command| {
+                    Ok(output::posted(&posting::post_transaction(tx, now, command)?)?)
+                };
+                execute(tx, now, &entered, Ok(command), verb, 201)?;
+            }
+            Ok(())
+        });
+    }
+    store.shutdown();
+    let each = tables_bytes(room.directory.path()) / POSTINGS;
+    println!("{each} bytes a posting");
+    assert!(each <= 700, "{each} bytes a posting");
+}
+
+fn run<T: Send + 'static>(
+    store: &Store,
+    verb: impl FnOnce(&mut WriteTx<'_>, quintet_storage::Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
+) -> T {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    match store.write_blocking(deadline, verb) {
+        Ok(value) => value,
+        Err(Abort::Refused(refusal)) => panic!("{refusal:?}"),
+        Err(Abort::Failed(failure)) => panic!("{failure}"),
+    }
+}
+
+fn open_accounts(
+    tx: &mut WriteTx<'_>,
+    now: quintet_storage::Timestamp,
+    tenant_id: TenantId,
+    count: u64,
+) -> Result<Vec<AccountId>, Abort<Refusal>> {
+    let define = CreateAssetType { tenant_id, code: "EUR".into(), kind: Kind::Fiat, scale: 2 };
+    let asset_type_id = asset_types::create_asset_type(tx, now, define)?.asset_type_id;
+    let mut opened = Vec::new();
+    for number in 0..count {
+        let command = CreateAccount {
+            tenant_id,
+            asset_type_id,
+            name: format!("account {number}"),
+            normal_side: Side::Debit,
+            tracking: Tracking::Sync,
+            floor: Some(FloorInput::Unbounded),
+            metadata: None,
+        };
+        opened.push(accounts::create_account(tx, now, command)?.account_id);
+    }
+    Ok(opened)
+}
+
+/// What the tables take on disk, the log apart.
+fn tables_bytes(directory: &Path) -> u64 {
+    let files = std::fs::read_dir(directory.join("live")).unwrap().map(Result::unwrap);
+    let tables = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "sst"));
+    tables.map(|file| file.metadata().unwrap().len()).sum()
+}

@@ -1,0 +1,49 @@
+//! The ledger: multi-tenant double-entry bookkeeping with holds, balances and statements.
+//!
+//! Nouns: an *asset type* says what is counted and with how many fraction digits; an *account* counts one asset
+//! type and has a normal side, a status and perhaps a floor; a *transaction* has two to a hundred *entries* and is
+//! committed at once or held (*pending*) until it is committed, voided or expires; a *statement* lists the entries
+//! of one account.
+//!
+//! Invariants:
+//! - for each asset type the debits of a transaction equal its credits, so they do over all accounts;
+//! - an account's counters are the sums of its journal entries: posted ones of committed transactions, pending
+//!   ones of holds;
+//! - what is available never goes below the floor, and a floor is never raised above it;
+//! - the journal only grows; a transaction's settlement changes once, from pending to its end;
+//! - nobody reads or changes another tenant's records, and cannot tell them from absent ones.
+//!
+//! Reading order: `money`, `model` (words and pure rules), `refusal` (every no) · `tables` (all that is stored) ·
+//! `movement`, then the verbs `asset_types`, `accounts`, `posting`, `holds`, `balance`, `statement` · `sweep` · `http`.
+
+mod accounts;
+mod asset_types;
+mod balance;
+mod holds;
+mod http;
+mod model;
+mod money;
+mod movement;
+mod posting;
+mod refusal;
+mod statement;
+mod sweep;
+mod tables;
+
+#[cfg(test)]
+mod auditor;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use quintet_platform::clock::DueWork;
+
+pub use crate::http::{Context, ROUTES, Route, panic_answer, routes};
+pub use crate::tables::TABLES;
+
+/// What the ledger does when time passes: releases holds that lapse.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![Arc::new(sweep::Sweep::new(context.store().clone()))]
+}

@@ -1,0 +1,166 @@
+//! What one transaction does to the accounts it touches: loaded once, summed per account, written once.
+
+use quintet_storage::{Failure, Read, WriteTx};
+
+use crate::model::{AccountId, AccountStatus, AssetTypeId, Counters, Overflow, Side, Sums, TenantId, TransactionId};
+use crate::refusal::Refusal;
+use crate::tables::{BOOKS, BookRow, LINES, LegRow, LineRow, PostedAfter, Settlement, Shelf, TransactionRow, unsigned};
+
+/// The accounts of one transaction, in the order of their first leg. At most a hundred, so a list it is.
+#[derive(Debug, Default)]
+pub(crate) struct Movement {
+    accounts: Vec<Touched>,
+}
+
+/// One account of a transaction.
+#[derive(Debug)]
+pub(crate) struct Touched {
+    /// Which one.
+    pub(crate) account_id: AccountId,
+    /// As it was before.
+    pub(crate) book: BookRow,
+    /// What the transaction's legs sum to on it.
+    pub(crate) sums: Sums,
+    /// How many legs it has.
+    pub(crate) legs: u64,
+}
+
+impl Movement {
+    /// Loads the accounts of a journalled transaction and sums its legs.
+    ///
+    /// # Errors
+    /// [`Failure::Damaged`] if an account of the journal is missing.
+    pub(crate) fn of_legs(read: &impl Read, tenant_id: TenantId, legs: &[LegRow]) -> Result<Movement, Failure> {
+        let mut movement = Movement::default();
+        for leg in legs {
+            let touched = movement.touch(read, tenant_id, leg.account_id)?.ok_or_else(|| {
+                Failure::Damaged(format!("the journal names account {}, which does not exist", leg.account_id))
+            })?;
+            let (side, minor) = unsigned(leg.signed_minor);
+            touched.add(side, minor).map_err(|Overflow| counters_disagree(leg.account_id))?;
+        }
+        Ok(movement)
+    }
+
+    /// The account, loaded if no leg has named it before; `None` if the tenant has no such account.
+    pub(crate) fn touch(
+        &mut self,
+        read: &impl Read,
+        tenant_id: TenantId,
+        account_id: AccountId,
+    ) -> Result<Option<&mut Touched>, Failure> {
+        let known = self.accounts.iter().position(|touched| touched.account_id == account_id);
+        let index = match known {
+            Some(index) => index,
+            None => match read.get(&BOOKS, &(tenant_id, account_id))? {
+                Some(book) => {
+                    self.accounts.push(Touched { account_id, book, sums: Sums::default(), legs: 0 });
+                    self.accounts.len() - 1
+                }
+                None => return Ok(None),
+            },
+        };
+        Ok(self.accounts.get_mut(index))
+    }
+
+    /// Debits equal credits for each asset type. Amounts are above zero, so both sides are present then.
+    pub(crate) fn check_balanced(&self) -> Result<(), Refusal> {
+        let mut assets: Vec<(AssetTypeId, i128)> = Vec::with_capacity(1);
+        for touched in &self.accounts {
+            let asset_type_id = touched.book.asset_type_id;
+            let difference = touched.sums.debits - touched.sums.credits;
+            match assets.iter_mut().find(|(known, _)| *known == asset_type_id) {
+                // A hundred differences of bounded amounts: checked all the same, since a wrap would balance.
+                Some((_, sum)) => {
+                    *sum = sum.checked_add(difference).ok_or(Refusal::UnbalancedTransaction(asset_type_id))?;
+                }
+                None => assets.push((asset_type_id, difference)),
+            }
+        }
+        match assets.iter().find(|(_, difference)| *difference != 0) {
+            Some((asset_type_id, _)) => Err(Refusal::UnbalancedTransaction(*asset_type_id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Every account takes part in postings.
+    pub(crate) fn check_active(&self) -> Result<(), Refusal> {
+        match self.accounts.iter().find(|touched| touched.book.status != AccountStatus::Active) {
+            Some(touched) => Err(Refusal::AccountNotActive(touched.account_id)),
+            None => Ok(()),
+        }
+    }
+
+    /// The accounts as they will be, in the order of their first leg.
+    pub(crate) fn changed<E>(
+        &self,
+        mut change: impl FnMut(&Touched) -> Result<Counters, E>,
+    ) -> Result<Vec<(AccountId, BookRow)>, E> {
+        let mut changed = Vec::with_capacity(self.accounts.len());
+        for touched in &self.accounts {
+            changed.push((touched.account_id, BookRow { counters: change(touched)?, ..touched.book }));
+        }
+        Ok(changed)
+    }
+
+    /// Writes one statement line for each leg on the shelf of the transaction's settlement.
+    pub(crate) fn put_lines(
+        &self,
+        tx: &mut WriteTx<'_>,
+        transaction_id: TransactionId,
+        row: &TransactionRow,
+    ) -> Result<(), Failure> {
+        let shelf = Shelf::of(row.settlement);
+        let finalized_at = match row.settlement {
+            Settlement::Settled { finalized_at, .. } => Some(finalized_at),
+            Settlement::AtOnce | Settlement::Pending { .. } => None,
+        };
+        let mut running: Vec<(AccountId, PostedAfter)> = self
+            .accounts
+            .iter()
+            .map(|touched| {
+                let counters = touched.book.counters;
+                (touched.account_id, PostedAfter { sums: counters.posted, entries: counters.posted_entries })
+            })
+            .collect();
+        for (line_no, leg) in numbered(&row.legs) {
+            let posted_after = match shelf {
+                Shelf::AtOnce | Shelf::Committed => advance(&mut running, leg)?,
+                Shelf::Pending | Shelf::Voided | Shelf::Expired => None,
+            };
+            let line =
+                LineRow { signed_minor: leg.signed_minor, created_at: row.created_at, finalized_at, posted_after };
+            tx.put(&LINES, &(leg.account_id, shelf.tag(), transaction_id, line_no), &line)?;
+        }
+        Ok(())
+    }
+}
+
+impl Touched {
+    /// Adds a leg.
+    pub(crate) fn add(&mut self, side: Side, minor: i128) -> Result<(), Overflow> {
+        self.sums.add(side, minor)?;
+        self.legs += 1;
+        Ok(())
+    }
+}
+
+/// Legs with their line numbers, which count from 1.
+pub(crate) fn numbered(legs: &[LegRow]) -> impl Iterator<Item = (u8, &LegRow)> {
+    (1_u8..=u8::MAX).zip(legs)
+}
+
+/// Counters and journal do not fit each other.
+pub(crate) fn counters_disagree(account_id: AccountId) -> Failure {
+    Failure::Damaged(format!("the counters of account {account_id} do not fit the journal"))
+}
+
+fn advance(running: &mut [(AccountId, PostedAfter)], leg: &LegRow) -> Result<Option<PostedAfter>, Failure> {
+    let Some((_, after)) = running.iter_mut().find(|(account_id, _)| *account_id == leg.account_id) else {
+        return Err(counters_disagree(leg.account_id));
+    };
+    let (side, minor) = unsigned(leg.signed_minor);
+    after.sums.add(side, minor).map_err(|Overflow| counters_disagree(leg.account_id))?;
+    after.entries = after.entries.saturating_add(1);
+    Ok(Some(*after))
+}

@@ -1,0 +1,348 @@
+//! Everything the ledger stores.
+//!
+//! | tag | table | key | what |
+//! |---|---|---|---|
+//! | 0x0200 | asset types | tenant, id | code, kind, scale |
+//! | 0x0201 | asset codes | tenant, code | the asset type's id; makes codes unique |
+//! | 0x0202 | account profiles | tenant, id | what people read: name, metadata |
+//! | 0x0203 | account books (hot) | tenant, id | what postings read: rules and counters |
+//! | 0x0204 | transactions | tenant, id | the journal: the transaction with its legs |
+//! | 0x0205 | statement lines | account, shelf, transaction, line | one row for each leg |
+//! | 0x0206 | external ids | tenant, external id | the transaction's id; makes them unique |
+//! | 0x0207 | holds by expiry | expiry, tenant, transaction | what the sweep looks at |
+//!
+//! A posting over two accounts reads two books, updates them and inserts three rows: the transaction and two
+//! lines. Accounts are split in two rows because a posting must not carry a name and up to 16 KiB of metadata
+//! through the writer; the book is a few dozen bytes of plain data that the writer keeps decoded.
+//!
+//! **The journal is the transaction row**: its legs in their order, with signed amounts (debits positive). It
+//! is written once; a settlement changes its `settlement` and nothing else.
+//!
+//! **Statements are lines on shelves.** A leg's line lies on one shelf for each way its transaction can stand
+//! ([`Shelf`]); within a shelf lines are in the order of transaction ids, which is the order of the log. So a page filtered
+//! by a state, however rare, reads that shelf alone, and an unfiltered page merges the heads of five shelves:
+//! the cost depends on the page, never on the account's history. A leg that is committed at once is written
+//! once and stays; only a settled hold moves its lines, which costs a delete and an insert for each leg, in a
+//! transaction that updates those accounts' counters anyway. The alternative, lines that take their state from
+//! the transaction row, would save that move and pay for it with a read for each line and with unbounded
+//! scans for rare states.
+//!
+//! Account and transaction ids are unique across tenants, so lines need no tenant; whoever reads them has read
+//! the account's book under the tenant before.
+//!
+//! **Room for balances as of an instant.** A committed line carries the account's posted sums and entry count
+//! right after it ([`LineRow::posted_after`]). Lines committed at once are in the order of `finalized_at`, so
+//! on the recorded clock the answer is the last such line at or before the instant, unless a hold was
+//! committed later than that; those get a short row each, in a table of their own, in the order of their
+//! settlement. On the effective clock only backdated entries and settled holds are out of order: sums over the
+//! ones in order come from the same lines, and only the others need summed buckets. Neither needs a change to
+//! a table here. The tags 0x0208 to 0x020A are kept for these two and for the external order.
+
+use bincode::{Decode, Encode};
+use quintet_storage::{Family, Row, Table, TableSpec, Timestamp};
+
+use crate::model::{
+    AccountId, AccountStatus, AssetTypeId, Counters, Kind, Side, Sums, TenantId, Tracking, TransactionId,
+    TransactionState,
+};
+
+/// Asset types.
+pub const ASSET_TYPES: Table<(TenantId, AssetTypeId), AssetTypeRow> =
+    Table::new(0x0200, Family::Ledger, "ledger_asset_types");
+/// Asset types by their code.
+pub const ASSET_CODES: Table<(TenantId, String), AssetCodeRow> =
+    Table::new(0x0201, Family::Ledger, "ledger_asset_codes");
+/// What people read about an account.
+pub const PROFILES: Table<(TenantId, AccountId), ProfileRow> =
+    Table::new(0x0202, Family::Ledger, "ledger_account_profiles");
+/// What postings read and change of an account.
+pub const BOOKS: Table<(TenantId, AccountId), BookRow> =
+    Table::new(0x0203, Family::Ledger, "ledger_account_books").hot();
+/// The journal.
+pub const TRANSACTIONS: Table<(TenantId, TransactionId), TransactionRow> =
+    Table::new(0x0204, Family::Ledger, "ledger_transactions");
+/// Statements: account, shelf ([`Shelf::tag`]), transaction, line number.
+pub const LINES: Table<(AccountId, u8, TransactionId, u8), LineRow> =
+    Table::new(0x0205, Family::Ledger, "ledger_statement_lines");
+/// Transactions by their external id.
+pub const EXTERNAL_IDS: Table<(TenantId, String), ExternalIdRow> =
+    Table::new(0x0206, Family::Ledger, "ledger_external_ids");
+/// Pending transactions by the instant they expire.
+pub const HOLDS: Table<(Timestamp, TenantId, TransactionId), HoldRow> =
+    Table::new(0x0207, Family::Ledger, "ledger_holds_by_expiry");
+
+/// Every table of the ledger.
+pub const TABLES: &[TableSpec] = &[
+    ASSET_TYPES.spec(),
+    ASSET_CODES.spec(),
+    PROFILES.spec(),
+    BOOKS.spec(),
+    TRANSACTIONS.spec(),
+    LINES.spec(),
+    EXTERNAL_IDS.spec(),
+    HOLDS.spec(),
+];
+
+/// An asset type.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct AssetTypeRow {
+    /// Its code, unique in the tenant.
+    pub code: String,
+    /// What it measures.
+    pub kind: Kind,
+    /// Fraction digits of its amounts; never changes.
+    pub scale: u8,
+    /// When it was defined.
+    pub created_at: Timestamp,
+}
+
+/// Which asset type carries a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct AssetCodeRow {
+    /// The asset type.
+    pub asset_type_id: AssetTypeId,
+}
+
+/// What people read about an account.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ProfileRow {
+    /// Its name.
+    pub name: String,
+    /// Canonical JSON of its metadata; absent: the empty object.
+    pub metadata: Option<String>,
+    /// When it was opened.
+    pub created_at: Timestamp,
+}
+
+/// What postings read and change of an account. Plain data, so that a copy costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct BookRow {
+    /// What it counts.
+    pub asset_type_id: AssetTypeId,
+    /// Fraction digits, from the asset type.
+    pub scale: u8,
+    /// The side that raises the balance.
+    pub normal_side: Side,
+    /// Whether it takes part in postings.
+    pub status: AccountStatus,
+    /// What its counters promise.
+    pub tracking: Tracking,
+    /// The least that may be available, in minor units; absent: unbounded.
+    pub floor: Option<i128>,
+    /// Its running sums.
+    pub counters: Counters,
+}
+
+impl BookRow {
+    /// What is available on the account.
+    #[must_use]
+    pub const fn available(&self) -> i128 {
+        self.counters.available(self.normal_side)
+    }
+}
+
+/// A transaction as the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct TransactionRow {
+    /// How it stands; the only part that ever changes.
+    pub settlement: Settlement,
+    /// When it was posted.
+    pub created_at: Timestamp,
+    /// When the movement happened, if not when it was posted.
+    pub effective_at: Option<Timestamp>,
+    /// The caller's text.
+    pub description: Option<String>,
+    /// The caller's own id, unique in the tenant.
+    pub external_id: Option<String>,
+    /// Canonical JSON of its metadata; absent: the empty object.
+    pub metadata: Option<String>,
+    /// Its legs, in the order of their line numbers.
+    pub legs: Vec<LegRow>,
+}
+
+/// How a transaction stands, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Settlement {
+    /// Committed when it was posted.
+    AtOnce,
+    /// A hold.
+    Pending {
+        /// When it lapses.
+        expires_at: Timestamp,
+    },
+    /// A hold that was committed, voided or swept.
+    Settled {
+        /// When it would have lapsed.
+        expires_at: Timestamp,
+        /// When it was settled.
+        finalized_at: Timestamp,
+        /// How.
+        end: End,
+    },
+}
+
+/// How a hold ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum End {
+    /// It moved the posted counters.
+    Committed,
+    /// A caller released it.
+    Voided,
+    /// The sweep released it.
+    Expired,
+}
+
+impl TransactionRow {
+    /// The state on the wire.
+    #[must_use]
+    pub const fn state(&self) -> TransactionState {
+        match self.settlement {
+            Settlement::AtOnce | Settlement::Settled { end: End::Committed, .. } => TransactionState::Committed,
+            Settlement::Pending { .. } => TransactionState::Pending,
+            Settlement::Settled { end: End::Voided, .. } => TransactionState::Voided,
+            Settlement::Settled { end: End::Expired, .. } => TransactionState::Expired,
+        }
+    }
+
+    /// When it became final; absent while it is pending.
+    #[must_use]
+    pub const fn finalized_at(&self) -> Option<Timestamp> {
+        match self.settlement {
+            Settlement::AtOnce => Some(self.created_at),
+            Settlement::Pending { .. } => None,
+            Settlement::Settled { finalized_at, .. } => Some(finalized_at),
+        }
+    }
+
+    /// When it lapses or would have; absent if it never was a hold.
+    #[must_use]
+    pub const fn expires_at(&self) -> Option<Timestamp> {
+        match self.settlement {
+            Settlement::AtOnce => None,
+            Settlement::Pending { expires_at } | Settlement::Settled { expires_at, .. } => Some(expires_at),
+        }
+    }
+}
+
+/// One leg of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct LegRow {
+    /// The account it moves.
+    pub account_id: AccountId,
+    /// Minor units, debits above zero, credits below.
+    pub signed_minor: i128,
+    /// Fraction digits of the account's asset, so that a transaction reads without its accounts.
+    pub scale: u8,
+}
+
+/// Minor units with their side as a sign: debits above zero.
+#[must_use]
+pub const fn signed(side: Side, minor: i128) -> i128 {
+    match side {
+        Side::Debit => minor,
+        Side::Credit => -minor,
+    }
+}
+
+/// The side and the minor units of a signed amount.
+#[must_use]
+pub const fn unsigned(signed_minor: i128) -> (Side, i128) {
+    if signed_minor < 0 { (Side::Credit, -signed_minor) } else { (Side::Debit, signed_minor) }
+}
+
+/// Where a leg's statement line lies: one shelf for each way its transaction can stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shelf {
+    /// Committed when posted. Lines never leave it, and they lie in the order of `finalized_at`.
+    AtOnce,
+    /// Committed after a hold.
+    Committed,
+    /// Held.
+    Pending,
+    /// Voided.
+    Voided,
+    /// Expired.
+    Expired,
+}
+
+impl Shelf {
+    /// Every shelf.
+    pub const ALL: [Shelf; 5] = [Shelf::AtOnce, Shelf::Committed, Shelf::Pending, Shelf::Voided, Shelf::Expired];
+
+    /// The byte in the key. Given once, never reused.
+    #[must_use]
+    pub const fn tag(self) -> u8 {
+        match self {
+            Shelf::AtOnce => 0,
+            Shelf::Committed => 1,
+            Shelf::Pending => 2,
+            Shelf::Voided => 3,
+            Shelf::Expired => 4,
+        }
+    }
+
+    /// The state of the transactions whose lines lie here.
+    #[must_use]
+    pub const fn state(self) -> TransactionState {
+        match self {
+            Shelf::AtOnce | Shelf::Committed => TransactionState::Committed,
+            Shelf::Pending => TransactionState::Pending,
+            Shelf::Voided => TransactionState::Voided,
+            Shelf::Expired => TransactionState::Expired,
+        }
+    }
+
+    /// The shelf of a settlement.
+    #[must_use]
+    pub const fn of(settlement: Settlement) -> Shelf {
+        match settlement {
+            Settlement::AtOnce => Shelf::AtOnce,
+            Settlement::Pending { .. } => Shelf::Pending,
+            Settlement::Settled { end: End::Committed, .. } => Shelf::Committed,
+            Settlement::Settled { end: End::Voided, .. } => Shelf::Voided,
+            Settlement::Settled { end: End::Expired, .. } => Shelf::Expired,
+        }
+    }
+}
+
+/// One leg as its account's statement shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct LineRow {
+    /// Minor units, debits above zero, credits below.
+    pub signed_minor: i128,
+    /// When the transaction was posted.
+    pub created_at: Timestamp,
+    /// When it became final, if not when it was posted.
+    pub finalized_at: Option<Timestamp>,
+    /// The account's posted sums right after this line; absent unless committed.
+    pub posted_after: Option<PostedAfter>,
+}
+
+/// An account's posted sums at one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct PostedAfter {
+    /// Posted sums, this line included.
+    pub sums: Sums,
+    /// Committed entries, this line included.
+    pub entries: u64,
+}
+
+/// Which transaction carries an external id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ExternalIdRow {
+    /// The transaction.
+    pub transaction_id: TransactionId,
+}
+
+/// A hold is due; the key says which and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct HoldRow;
+
+impl Row for AssetTypeRow {}
+impl Row for AssetCodeRow {}
+impl Row for ProfileRow {}
+impl Row for BookRow {}
+impl Row for TransactionRow {}
+impl Row for LineRow {}
+impl Row for ExternalIdRow {}
+impl Row for HoldRow {}

@@ -1,0 +1,25 @@
+//! Quintet: five HTTP services in one binary, with no external database.
+//!
+//! Floors; imports point down only:
+//!
+//! 0. `storage` (the log, the one writer, tables) and `runtime` (containers) know neither each other, nor HTTP,
+//!    nor a service.
+//! 1. `platform`: what the services share: the clock, tenants and keys, idempotency, pieces of HTTP.
+//! 2. rooms, one a service (`ledger`, …): a room never imports a room.
+//! 3. this package, which ties them together and owns the process: listeners, configuration, the command line.
+//!
+//! Reading order: [`config`] (what the operator says) · [`app`] (everything that is open) · [`router`] (which
+//! routes hang on which listener) · [`listener`], [`operations`], [`metrics`] · [`admin`] (the unix socket) ·
+//! [`serve`] (start, drain, stop) · [`cli`] (one file a command).
+
+pub mod admin;
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod listener;
+pub mod logging;
+pub mod metrics;
+pub mod operations;
+pub mod root_key;
+pub mod router;
+pub mod serve;

@@ -1,0 +1,261 @@
+//! One HTTP listener: accepts connections up to a limit, serves HTTP/1.1 with time-outs on the way in,
+//! turns a panic into the service's own answer, and drains when told.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::response::Response;
+use futures_util::FutureExt;
+use http::{HeaderMap, Request};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tower::ServiceExt;
+
+use crate::config::value::Network;
+
+/// Open connections that one listener serves at a time; further ones wait in the kernel's queue.
+const CONNECTIONS_MAX: u32 = 4_096;
+/// The usual [`Site::head_timeout`].
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The largest request head, in bytes; beyond it the answer is 431.
+const HEAD_BYTES_MAX: usize = 32 * 1024;
+/// What is read ahead of one connection, in bytes.
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// What a service answers when one of its handlers panicked.
+pub type PanicAnswer = fn() -> Response;
+
+/// What hangs on a listener: one service's routes.
+#[derive(Clone)]
+pub struct Site {
+    /// The service's name, as in the configuration and in `addresses.json`.
+    pub name: &'static str,
+    /// Its routes.
+    pub router: Router,
+    /// What it answers when one of its handlers panicked.
+    pub panic_answer: PanicAnswer,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Arc<[Network]>,
+    /// How long a connection may take over the head of a request, or stay idle between two requests.
+    pub head_timeout: Duration,
+}
+
+/// A running listener.
+#[derive(Debug)]
+pub struct Listening {
+    /// The service's name.
+    pub name: &'static str,
+    /// Where it listens.
+    pub address: SocketAddr,
+    connections: Arc<Semaphore>,
+}
+
+impl Listening {
+    /// Binds and starts to serve until `stop` turns true.
+    ///
+    /// # Errors
+    /// The address cannot be bound.
+    pub async fn start(site: Site, address: SocketAddr, stop: watch::Receiver<bool>) -> io::Result<Listening> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let name = site.name;
+        let connections = connection_limit();
+        tokio::spawn(accept(listener, site, Arc::clone(&connections), stop));
+        Ok(Listening { name, address, connections })
+    }
+
+    /// Waits until every connection has ended.
+    pub async fn drained(&self) {
+        drained(&self.connections).await;
+    }
+}
+
+/// A fresh count of connections.
+#[must_use]
+pub fn connection_limit() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(CONNECTIONS_MAX as usize))
+}
+
+/// Waits until every connection under this count has ended.
+pub async fn drained(connections: &Semaphore) {
+    let _ = connections.acquire_many(CONNECTIONS_MAX).await;
+}
+
+async fn accept(listener: TcpListener, site: Site, connections: Arc<Semaphore>, mut stop: watch::Receiver<bool>) {
+    loop {
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                // Answers are small and whole: waiting to fill a segment only adds latency.
+                let _ = stream.set_nodelay(true);
+                tokio::spawn(serve_connection(stream, site.clone(), Some(peer), permit, stop.clone()));
+            }
+            Err(error) => {
+                // Out of file descriptors, or a connection that was gone before it was accepted.
+                tracing::warn!(service = site.name, %error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+}
+
+/// Serves one connection to its end. `peer` is absent on the unix socket.
+pub async fn serve_connection<S>(
+    stream: S,
+    site: Site,
+    peer: Option<SocketAddr>,
+    permit: OwnedSemaphorePermit,
+    mut stop: watch::Receiver<bool>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let head_timeout = site.head_timeout;
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| answer(site.clone(), peer, request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_timeout)
+        .max_header_size(HEAD_BYTES_MAX)
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .half_close(false)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let mut is_draining = false;
+    loop {
+        tokio::select! {
+            // A client that breaks off or talks nonsense is its own affair.
+            _ = connection.as_mut() => break,
+            _ = stop.wait_for(|stop| *stop), if !is_draining => {
+                is_draining = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+    drop(permit);
+}
+
+async fn answer(site: Site, peer: Option<SocketAddr>, request: Request<Incoming>) -> Result<Response, Infallible> {
+    let mut request = request.map(Body::new);
+    if let Some(peer) = peer {
+        let source = SocketAddr::new(source_of(peer.ip(), request.headers(), &site.trusted_proxies), peer.port());
+        request.extensions_mut().insert(ConnectInfo(source));
+    }
+    match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
+        Ok(answered) => answered,
+        Err(_) => {
+            tracing::error!(service = site.name, "a handler panicked; the request was answered with a failure");
+            Ok((site.panic_answer)())
+        }
+    }
+}
+
+/// The address a request came from: behind trusted proxies, the last address in `X-Forwarded-For` that is
+/// not one of theirs. Whatever stands further left was written by strangers.
+fn source_of(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
+    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
+    let mut source = peer;
+    if !is_trusted(source) {
+        return source;
+    }
+    let fields: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok()).collect();
+    for hop in fields.iter().rev().flat_map(|field| field.rsplit(',')) {
+        let Ok(address) = hop.trim().parse::<IpAddr>() else { return source };
+        source = address;
+        if !is_trusted(source) {
+            return source;
+        }
+    }
+    source
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    async fn break_down() -> Response {
+        panic!("a bug")
+    }
+
+    /// Sends bytes to a site on one connection and reads what comes back until it is closed.
+    async fn exchange(request: &[u8]) -> String {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let router =
+            Router::new().route("/", axum::routing::get(async || "fine")).route("/bug", axum::routing::get(break_down));
+        let panic_answer: PanicAnswer = || (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
+        let head_timeout = Duration::from_millis(200);
+        let site = Site { name: "test", router, panic_answer, trusted_proxies: Arc::from([]), head_timeout };
+        let (mut client, server) = tokio::io::duplex(1 << 20);
+        let permit = connection_limit().acquire_owned().await.unwrap();
+        let (_stop, stopping) = watch::channel(false);
+        tokio::spawn(serve_connection(server, site, None, permit, stopping));
+        client.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn a_panic_answers_in_the_services_own_words_and_spares_the_connection() {
+        let requests =
+            ["GET /bug HTTP/1.1\r\nhost: x\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"];
+        let answer = exchange(requests.concat().as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+        assert!(answer.contains("own words"), "{answer}");
+        assert!(answer.ends_with("fine"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn heads_have_bounds() {
+        let long = [b"GET / HTTP/1.1\r\nx: ".as_slice(), &vec![b'a'; HEAD_BYTES_MAX], b"\r\n\r\n"].concat();
+        let answer = exchange(&long).await;
+        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+        // A hundred fields is the parser's own bound.
+        let many = [b"GET / HTTP/1.1\r\n".as_slice(), &b"x: y\r\n".repeat(101), b"\r\n"].concat();
+        assert!(exchange(&many).await.starts_with("HTTP/1.1 431"));
+        assert!(exchange(b"NONSENSE\r\n\r\n").await.starts_with("HTTP/1.1 400"));
+    }
+
+    #[tokio::test]
+    async fn a_silent_connection_is_closed() {
+        assert_eq!(exchange(b"GET / HT").await, "");
+        let answer = exchange(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        assert!(answer.ends_with("fine"), "closed when idle, after the answer: {answer}");
+    }
+
+    fn source(peer: &str, forwarded: &[&str]) -> String {
+        let trusted = [Network::parse("10.0.0.0/8").unwrap(), Network::parse("fd00::/8").unwrap()];
+        let mut headers = HeaderMap::new();
+        for field in forwarded {
+            headers.append("x-forwarded-for", field.parse().unwrap());
+        }
+        source_of(peer.parse().unwrap(), &headers, &trusted).to_string()
+    }
+
+    #[test]
+    fn only_trusted_proxies_are_believed() {
+        assert_eq!(source("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
+        assert_eq!(source("10.1.1.1", &["198.51.100.7"]), "198.51.100.7");
+        assert_eq!(source("10.1.1.1", &["203.0.113.9, 198.51.100.7, 10.2.2.2"]), "198.51.100.7");
+        assert_eq!(source("10.1.1.1", &["203.0.113.9", "198.51.100.7"]), "198.51.100.7");
+        assert_eq!(source("10.1.1.1", &["203.0.113.9, nonsense"]), "10.1.1.1");
+        assert_eq!(source("10.1.1.1", &[]), "10.1.1.1");
+        assert_eq!(source("fd00::1", &["2001:db8::1"]), "2001:db8::1");
+    }
+}

@@ -1,0 +1,248 @@
+//! What the operations listener tells Prometheus: requests of every service, the store, the process.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::Method;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use quintet_storage::Store;
+
+/// Upper bounds of the latency histogram, in seconds.
+const LATENCY_BOUNDS_SECONDS: [f64; 14] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+
+/// One kind of request. The route is its template, so the number of kinds is bounded.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    service: &'static str,
+    method: &'static str,
+    route: String,
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    service: &'static str,
+    route: String,
+}
+
+/// Counters of one process.
+#[derive(Clone)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    requests: Family<RequestLabels, Counter>,
+    latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    started: Instant,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    /// Counters at zero, and the collectors that read the store and the process when asked.
+    #[must_use]
+    pub fn new(store: &Store) -> Metrics {
+        let started = Instant::now();
+        let mut registry = Registry::with_prefix("quintet");
+        let requests = Family::<RequestLabels, Counter>::default();
+        let new_histogram: fn() -> Histogram = || Histogram::new(LATENCY_BOUNDS_SECONDS);
+        let latency = Family::<RouteLabels, Histogram, fn() -> Histogram>::new_with_constructor(new_histogram);
+        registry.register("http_requests", "Requests answered", requests.clone());
+        registry.register_with_unit(
+            "http_request_duration",
+            "Time from a request's head to its answer's",
+            Unit::Seconds,
+            latency.clone(),
+        );
+        let build = Info::new(vec![
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("commit", env!("BUILD_COMMIT")),
+            ("rustc", env!("BUILD_RUSTC")),
+            ("target", env!("BUILD_TARGET")),
+            ("profile", env!("BUILD_PROFILE")),
+        ]);
+        registry.register("build", "What runs", build);
+        registry.register_collector(Box::new(StoreCollector { store: store.clone() }));
+        registry.register_collector(Box::new(ProcessCollector { started }));
+        Metrics { registry: Arc::new(registry), requests, latency, started }
+    }
+
+    /// Everything, in Prometheus' text format.
+    ///
+    /// # Errors
+    /// Formatting failed.
+    pub fn text(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+
+    /// How long the process has run, in seconds.
+    #[must_use]
+    pub fn uptime_seconds(&self) -> u64 {
+        self.started.elapsed().as_secs()
+    }
+
+    /// A count of the requests of one service, to be laid around its routes.
+    #[must_use]
+    pub fn of_service(&self, service: &'static str) -> ServiceMetrics {
+        ServiceMetrics { metrics: self.clone(), service }
+    }
+}
+
+/// Counts the requests of one service.
+#[derive(Clone, Debug)]
+pub struct ServiceMetrics {
+    metrics: Metrics,
+    service: &'static str,
+}
+
+/// Middleware: counts a request and how long it took.
+pub async fn count(State(service): State<ServiceMetrics>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let method = method_label(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_string();
+    let response = next.run(request).await;
+    let seconds = begun.elapsed().as_secs_f64();
+    let name = service.service;
+    let status = status_class(response.status().as_u16());
+    let labels = RequestLabels { service: name, method, route: route.clone(), status };
+    service.metrics.requests.get_or_create(&labels).inc();
+    service.metrics.latency.get_or_create(&RouteLabels { service: name, route }).observe(seconds);
+    response
+}
+
+/// Clients may invent methods; labels must not grow with them.
+fn method_label(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}
+
+fn status_class(status: u16) -> &'static str {
+    match status {
+        100..=199 => "1xx",
+        200..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        _ => "5xx",
+    }
+}
+
+/// Writes one counter of a collector.
+fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {
+    let metric = ConstCounter::new(value);
+    metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+}
+
+/// Writes one counter of seconds, kept in microseconds.
+fn seconds_counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, micros: u64) -> fmt::Result {
+    let metric = ConstCounter::new(seconds(micros));
+    metric.encode(encoder.encode_descriptor(name, help, Some(&Unit::Seconds), metric.metric_type())?)
+}
+
+/// Writes one gauge of a collector.
+fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, unit: Option<&Unit>, value: f64) -> fmt::Result {
+    let metric = ConstGauge::new(value);
+    metric.encode(encoder.encode_descriptor(name, help, unit, metric.metric_type())?)
+}
+
+fn seconds(micros: u64) -> f64 {
+    std::time::Duration::from_micros(micros).as_secs_f64()
+}
+
+/// A count as Prometheus keeps it: exact to 2^53.
+#[expect(clippy::cast_precision_loss, reason = "Prometheus keeps every sample as a double")]
+fn sample(count: u64) -> f64 {
+    count as f64
+}
+
+/// Reads the store's counters when Prometheus asks.
+struct StoreCollector {
+    store: Store,
+}
+
+impl fmt::Debug for StoreCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreCollector")
+    }
+}
+
+impl Collector for StoreCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let stats = self.store.stats();
+        let e = &mut encoder;
+        gauge(e, "storage_lsn", "The last published transaction", None, sample(stats.published_lsn))?;
+        counter(e, "storage_writes", "Transactions committed", stats.committed)?;
+        let refused = "Transactions that were refused, failed or wrote nothing";
+        counter(e, "storage_refusals", refused, stats.not_committed)?;
+        counter(e, "storage_turned_away", "Requests turned away because the writer was busy", stats.turned_away)?;
+        counter(e, "storage_batches", "Groups written to the log, one sync each", stats.groups)?;
+        counter(e, "storage_log_bytes", "Bytes written to the log", stats.log_bytes)?;
+        seconds_counter(e, "storage_sync", "Time spent writing and syncing the log", stats.sync_micros)?;
+        let longest = seconds(stats.sync_micros_max);
+        gauge(e, "storage_sync_longest", "The longest single write and sync", Some(&Unit::Seconds), longest)?;
+        gauge(e, "storage_queue_depth", "Requests waiting for the writer", None, sample(stats.queue_depth))?;
+        let stopped = if self.store.stop_reason().is_some() { 1.0 } else { 0.0 };
+        gauge(e, "storage_stopped", "1 when writing has stopped after a failure", None, stopped)?;
+        if let Some(free) = disk_free_bytes(self.store.directory()) {
+            gauge(e, "storage_disk_free", "Free space beside the data", Some(&Unit::Bytes), sample(free))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the process' own numbers when Prometheus asks.
+#[derive(Debug)]
+struct ProcessCollector {
+    started: Instant,
+}
+
+impl Collector for ProcessCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let e = &mut encoder;
+        let uptime = self.started.elapsed().as_secs_f64();
+        gauge(e, "process_uptime", "Time since the start", Some(&Unit::Seconds), uptime)?;
+        if let Some(bytes) = memory_bytes() {
+            gauge(e, "process_resident_memory", "Resident memory", Some(&Unit::Bytes), sample(bytes))?;
+        }
+        Ok(())
+    }
+}
+
+/// The process' resident memory in bytes.
+#[must_use]
+pub fn memory_bytes() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    let page_bytes = u64::try_from(rustix::param::page_size()).ok()?;
+    pages.checked_mul(page_bytes)
+}
+
+/// Free space for unprivileged users on the file system of `directory`, in bytes.
+#[must_use]
+pub fn disk_free_bytes(directory: &std::path::Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(directory).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}

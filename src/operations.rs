@@ -1,0 +1,70 @@
+//! The operations listener: metrics for Prometheus, and whether the process lives and can work.
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::{StatusCode, header};
+use quintet_platform::http::problem::Problem;
+use serde_json::json;
+
+use crate::app::App;
+
+/// The content type of Prometheus' text format in its standardized form.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The listener's routes.
+pub fn routes(app: &App) -> Router {
+    Router::new()
+        .route("/metrics", get(show_metrics))
+        .route("/livez", get(show_liveness))
+        .route("/readyz", get(show_readiness))
+        .fallback(async || {
+            problem(StatusCode::NOT_FOUND, "not_found", "no such path; there are /metrics, /livez and /readyz")
+        })
+        .method_not_allowed_fallback(async || {
+            let mut answer =
+                problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "only GET and HEAD are allowed here");
+            answer.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static("GET, HEAD"));
+            answer
+        })
+        .with_state(app.clone())
+}
+
+/// What this listener answers when one of its handlers panicked.
+pub fn panic_answer() -> Response {
+    problem(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "the request could not be answered")
+}
+
+async fn show_metrics(State(app): State<App>) -> Response {
+    match app.metrics.text() {
+        Ok(text) => ([(header::CONTENT_TYPE, OPENMETRICS)], text).into_response(),
+        Err(_) => panic_answer(),
+    }
+}
+
+async fn show_liveness() -> Response {
+    json_answer(StatusCode::OK, &json!({ "status": "ok" }))
+}
+
+/// Ready means: requests that write would be served. The reason for stopping is for the log and `quintet status`;
+/// this listener may be open to more people than those.
+async fn show_readiness(State(app): State<App>) -> Response {
+    match app.store.stop_reason() {
+        None => json_answer(StatusCode::OK, &json!({ "status": "ok" })),
+        Some(_) => problem(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "writing_stopped",
+            "writing has stopped after a failure; reads go on; a restart clears it",
+        ),
+    }
+}
+
+fn problem(status: StatusCode, code: &'static str, detail: &str) -> Response {
+    Problem::new(status, code).detail(detail).into_response()
+}
+
+fn json_answer(status: StatusCode, body: &serde_json::Value) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], body.to_string())
+        .into_response()
+}

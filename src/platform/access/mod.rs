@@ -1,0 +1,33 @@
+//! Who may do what: tenants, their sub-tenants, principals, API keys and the permissions keys carry.
+//!
+//! Nouns: a *tenant* is a customer, provisioned for some of the services; a *sub-tenant* is a tenant with a
+//! parent (one level, never more). A *principal* acts within a tenant; a *key* is a principal's credential and
+//! carries permissions. A *caller* is what a request's key was found to be.
+//!
+//! Invariants:
+//! - of a key's secret only the SHA-256 digest is stored; the secret is given out once, when it is issued;
+//! - an unknown key and a wrong secret cannot be told apart by the answer, and nearly not by its time;
+//! - every check reads the newest snapshot: revoking and suspending hold from the next request on;
+//! - a sub-tenant acts only while it and its parent are active; its services are among its parent's.
+//!
+//! Reading order: `model`, `tables`, `key_text` · `tenants`, `keys` (verbs) · `authenticate`, `uses`.
+
+mod authenticate;
+mod key_text;
+mod keys;
+mod model;
+pub(crate) mod tables;
+mod tenants;
+mod uses;
+
+#[cfg(test)]
+mod tests;
+
+pub use authenticate::{AuthRefusal, Caller, authenticate, authorization};
+pub use keys::{IssueKey, IssuedKey, KeyRecord, PreparedSecret, find_key, issue_key, list_keys, revoke_key};
+pub use model::{AccessRefusal, Service, Services, Tenant, TenantStatus};
+pub use tenants::{
+    CreateTenant, activate_tenant, create_tenant, find_tenant, list_sub_tenants, list_tenants, rename_tenant,
+    suspend_tenant,
+};
+pub use uses::KeyUses;

@@ -1,0 +1,212 @@
+//! Stored answers on a real store, and their collection under a rehearsal clock.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quintet_storage::{Abort, Refusal, Scan, Store, Timestamp};
+use uuid::Uuid;
+
+use super::*;
+use crate::access::Service;
+use crate::clock::DueWork as _;
+use crate::testing::TestStore;
+
+const START: Timestamp = Timestamp::from_micros(1_750_000_000_000_000);
+
+#[derive(Debug, PartialEq, Eq)]
+struct No;
+
+impl Refusal for No {}
+
+fn scope(key: &str) -> Scope {
+    Scope { service: Service::Ledger, tenant_id: Uuid::from_u128(1), route: "POST /v1/things", key: key.to_owned() }
+}
+
+fn request(body: &str) -> RequestDigest {
+    RequestDigest::of("POST", "/v1/things", "", body.as_bytes())
+}
+
+fn answer(body: &str) -> StoredAnswer {
+    StoredAnswer { status: 201, content_type: "application/json".to_owned(), body: body.into() }
+}
+
+fn keep(store: &Store, scope: Scope, digest: RequestDigest, answer: StoredAnswer) {
+    let kept: Result<(), Abort<No>> = store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
+        assert_eq!(lookup(tx, &scope, &digest, now), Ok(Lookup::Fresh));
+        Ok(remember(tx, now, &scope, digest, &answer)?)
+    });
+    assert_eq!(kept, Ok(()));
+}
+
+fn rows(store: &Store) -> (usize, usize) {
+    let read = store.read();
+    (read.scan(&ANSWERS, Scan::all()).unwrap().len(), read.scan(&ANSWERS_BY_EXPIRY, Scan::all()).unwrap().len())
+}
+
+#[test]
+fn the_same_request_is_answered_the_same() {
+    let test = TestStore::open(START);
+    let store = &test.store;
+    let found = |scope: &Scope, digest: &RequestDigest, now| lookup(&store.read(), scope, digest, now);
+    assert_eq!(found(&scope("k"), &request("a"), START), Ok(Lookup::Fresh));
+    keep(store, scope("k"), request("a"), answer("{\"n\":1}"));
+    assert_eq!(found(&scope("k"), &request("a"), START), Ok(Lookup::Replay(answer("{\"n\":1}"))));
+    assert_eq!(found(&scope("k"), &request("b"), START), Ok(Lookup::Mismatch));
+    let elsewhere = [
+        scope("K"),
+        scope(""),
+        Scope { service: Service::Runs, ..scope("k") },
+        Scope { tenant_id: Uuid::from_u128(2), ..scope("k") },
+        Scope { route: "POST /v1/other", ..scope("k") },
+    ];
+    for other in &elsewhere {
+        assert_eq!(found(other, &request("a"), START), Ok(Lookup::Fresh), "{other:?}");
+    }
+}
+
+#[test]
+fn every_kind_of_answer_comes_back_exactly() {
+    let test = TestStore::open(START);
+    for (place, content_type) in
+        ["application/json", "application/problem+json", "", "text/csv; charset=utf-8"].iter().enumerate()
+    {
+        let kept = StoredAnswer { status: 409, content_type: (*content_type).to_owned(), body: vec![0, 255, 10] };
+        let scope = scope(&place.to_string());
+        keep(&test.store, scope.clone(), request("a"), kept.clone());
+        assert_eq!(lookup(&test.store.read(), &scope, &request("a"), START), Ok(Lookup::Replay(kept)));
+    }
+}
+
+#[test]
+fn digests_tell_requests_apart() {
+    let base = RequestDigest::of("POST", "/a", "x=1", b"body");
+    assert_eq!(base, RequestDigest::of("POST", "/a", "x=1", b"body"));
+    for other in [
+        RequestDigest::of("PUT", "/a", "x=1", b"body"),
+        RequestDigest::of("POST", "/b", "x=1", b"body"),
+        RequestDigest::of("POST", "/a", "x=2", b"body"),
+        RequestDigest::of("POST", "/a", "x=1", b"body "),
+        RequestDigest::of("POST", "/ax=1", "", b"body"),
+        RequestDigest::of("POST", "/a", "", b"x=1body"),
+    ] {
+        assert_ne!(base, other);
+    }
+}
+
+#[test]
+fn an_answer_lives_for_thirty_days() {
+    let test = TestStore::open(START);
+    let store = &test.store;
+    keep(store, scope("k"), request("a"), answer("1"));
+    let last = START.plus_seconds(KEPT_SECONDS).plus_micros(-1);
+    assert_eq!(lookup(&store.read(), &scope("k"), &request("a"), last), Ok(Lookup::Replay(answer("1"))));
+    let over = START.plus_seconds(KEPT_SECONDS);
+    assert_eq!(lookup(&store.read(), &scope("k"), &request("a"), over), Ok(Lookup::Fresh));
+    assert_eq!(lookup(&store.read(), &scope("k"), &request("b"), over), Ok(Lookup::Fresh));
+}
+
+#[tokio::test]
+async fn a_reused_key_leaves_one_answer() {
+    let test = TestStore::open(START);
+    keep(&test.store, scope("k"), request("a"), answer("1"));
+    test.clock.advance(KEPT_SECONDS.cast_unsigned()).await.unwrap();
+    keep(&test.store, scope("k"), request("b"), answer("2"));
+    assert_eq!(rows(&test.store), (1, 1));
+    let again = lookup(&test.store.read(), &scope("k"), &request("b"), test.clock.now());
+    assert_eq!(again, Ok(Lookup::Replay(answer("2"))));
+}
+
+#[test]
+fn an_aborted_effect_leaves_no_answer() {
+    let test = TestStore::open(START);
+    let aborted: Result<(), Abort<No>> =
+        test.store.write_blocking(Instant::now() + Duration::from_secs(20), |tx, now| {
+            remember(tx, now, &scope("k"), request("a"), &answer("1"))?;
+            Err(No.into())
+        });
+    assert_eq!(aborted, Err(Abort::Refused(No)));
+    assert_eq!(rows(&test.store), (0, 0));
+}
+
+#[tokio::test]
+async fn expired_answers_are_collected_by_the_hour() {
+    let test = TestStore::open(START);
+    let store = test.store.clone();
+    let collector = Arc::new(Collector::new(store.clone()));
+    assert_eq!(collector.next_due(), None);
+    test.clock.register(collector.clone());
+    // More than two slices of one hour, and one answer two hours later.
+    let many: Result<(), Abort<No>> = store
+        .write(Instant::now() + Duration::from_secs(20), |tx, now| {
+            for n in 0..1200 {
+                remember(tx, now, &scope(&n.to_string()), request("a"), &answer("1"))?;
+            }
+            Ok(())
+        })
+        .await;
+    assert_eq!(many, Ok(()));
+    test.clock.advance(2 * 3600).await.unwrap();
+    keep(&store, scope("later"), request("a"), answer("1"));
+    assert_eq!(rows(&store), (1201, 1201));
+    let due = collector.next_due().unwrap();
+    assert_eq!(due.as_micros() % HOUR_MICROS, 0);
+    assert!(due >= START.plus_seconds(KEPT_SECONDS) && due < START.plus_seconds(KEPT_SECONDS + 3600));
+    let report = test.clock.advance((KEPT_SECONDS - 3600).cast_unsigned()).await.unwrap();
+    assert_eq!(report.steps, 1);
+    assert_eq!(rows(&store), (1, 1));
+    test.clock.advance(2 * 3600).await.unwrap();
+    assert_eq!(rows(&store), (0, 0));
+    assert_eq!(collector.next_due(), None);
+}
+
+#[tokio::test]
+async fn a_collector_goes_on_hour_after_hour() {
+    let test = TestStore::open(START);
+    let collector = Arc::new(Collector::new(test.store.clone()));
+    test.clock.register(collector.clone());
+    // An answer every 50 minutes for 35 days: those of the first five days go.
+    let mut kept = Vec::new();
+    for n in 0..(35 * 24 * 60 / 50) {
+        keep(&test.store, scope(&n.to_string()), request("a"), answer("1"));
+        kept.push(test.clock.now());
+        test.clock.advance(50 * 60).await.unwrap();
+    }
+    let now = test.clock.now();
+    // Collected by the hour: each one from the full hour after its time.
+    let hour_began = now.as_micros() / HOUR_MICROS * HOUR_MICROS;
+    let left = kept.iter().filter(|at| at.plus_seconds(KEPT_SECONDS).as_micros() > hour_began).count();
+    assert_eq!(rows(&test.store), (left, left));
+    assert!(left < kept.len() - 100, "{left} of {}", kept.len());
+    // A collector that has seen nothing finds the same.
+    assert_eq!(Collector::new(test.store.clone()).next_due(), collector.next_due());
+}
+
+#[tokio::test]
+async fn a_collector_that_cannot_write_tries_again() {
+    let test = TestStore::open(START);
+    keep(&test.store, scope("k"), request("a"), answer("1"));
+    let collector = Collector::new(test.store.clone());
+    let due = collector.next_due();
+    test.store.shutdown();
+    collector.run_due().await;
+    assert_eq!(collector.next_due(), due);
+}
+
+#[test]
+fn keys_of_requests() {
+    let of = |lines: &[&[u8]]| {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(IDEMPOTENCY_KEY, http::HeaderValue::from_bytes(line).unwrap());
+        }
+        request_key(&headers, 5)
+    };
+    assert_eq!(of(&[]), Ok(None));
+    assert_eq!(of(&[b"a b-1"]), Ok(Some("a b-1".to_owned())));
+    assert_eq!(of(&["\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}".as_bytes()]), Ok(Some("\u{e9}".repeat(5))));
+    for bad in
+        [&[&b""[..]][..], &[b"123456"], &[b"\xff"], &[b"a\tb"], &["\u{85}".as_bytes()], &[b"a", b"a"], &[b"a", b""]]
+    {
+        assert_eq!(of(bad), Err(MalformedKey), "{bad:?}");
+    }
+}

@@ -1,0 +1,45 @@
+//! What the five services share and none of them owns.
+//!
+//! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
+//! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
+//! ([`limits`]), [`ids`] and [`secrets`].
+//!
+//! Invariants:
+//! - only `clock` reads the system's time, only `secrets` its random source;
+//! - verbs (functions over a [`WriteTx`](quintet_storage::WriteTx)) are deterministic: randomness and time come in
+//!   as arguments;
+//! - a rule's refusal and the store's failure are two types, everywhere;
+//! - whatever comes from outside is read in linear time and bounded memory, and never comes back in an error,
+//!   except for the names of members and parameters, shortened and without control characters.
+//!
+//! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits` · `http` (`json`, `query`, `body`,
+//! `etag`, `precondition`, `problem`, `request_id`) · `access` · `idempotency`.
+
+pub mod access;
+pub mod clock;
+pub mod cursor;
+pub mod http;
+pub mod idempotency;
+pub mod ids;
+pub mod limits;
+pub mod secrets;
+mod time_text;
+
+#[cfg(test)]
+mod testing;
+
+use quintet_storage::TableSpec;
+
+pub use quintet_storage::{TimeSource, Timestamp};
+
+/// Every table of this package. Their tags lie in 0x0100 to 0x01FF.
+pub const TABLES: &[TableSpec] = &[
+    clock::READING.spec(),
+    access::tables::TENANTS.spec(),
+    access::tables::TENANTS_BY_PARENT.spec(),
+    access::tables::KEYS.spec(),
+    access::tables::KEYS_BY_TENANT.spec(),
+    access::tables::KEY_USES.spec(),
+    idempotency::ANSWERS.spec(),
+    idempotency::ANSWERS_BY_EXPIRY.spec(),
+];

@@ -1,0 +1,44 @@
+//! A real store in a directory of its own under a rehearsal clock, for this package's tests.
+
+use std::sync::Arc;
+
+use quintet_storage::{Store, StoreOptions, Timestamp};
+use tempfile::TempDir;
+
+use crate::clock::Clock;
+
+pub(crate) struct TestStore {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) directory: TempDir,
+}
+
+impl TestStore {
+    /// A new store whose clock stands at `start`.
+    pub(crate) fn open(start: Timestamp) -> TestStore {
+        TestStore::open_in(tempfile::tempdir().unwrap(), start)
+    }
+
+    /// Opens what an earlier one left behind.
+    pub(crate) fn open_in(directory: TempDir, start: Timestamp) -> TestStore {
+        let clock = Clock::rehearsal(start);
+        let mut options = StoreOptions::new(directory.path().join("data"), Arc::new(clock.clone()));
+        options.rehearsal = true;
+        options.segment_bytes = 4 << 20;
+        let store = Store::open(options, &[crate::TABLES]).unwrap();
+        clock.resume(&store).unwrap();
+        TestStore { store, clock, directory }
+    }
+
+    /// Shuts the store down and gives back its directory.
+    pub(crate) fn close(mut self) -> TempDir {
+        self.store.shutdown();
+        std::mem::replace(&mut self.directory, tempfile::tempdir().unwrap())
+    }
+}
+
+impl Drop for TestStore {
+    fn drop(&mut self) {
+        self.store.shutdown();
+    }
+}

@@ -1,0 +1,31 @@
+//! Which routes hang on which listener.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware;
+
+use crate::app::App;
+use crate::listener::{HEAD_TIMEOUT, PanicAnswer, Site};
+use crate::metrics;
+use crate::operations;
+
+/// Every site of the appliance: one line a service.
+#[must_use]
+pub fn sites(app: &App) -> Vec<Site> {
+    vec![
+        site(app, "ledger", quintet_ledger::routes(app.ledger.clone()), quintet_ledger::panic_answer),
+        site(app, "operations", operations::routes(app), operations::panic_answer),
+    ]
+}
+
+fn site(app: &App, name: &'static str, routes: Router, panic_answer: PanicAnswer) -> Site {
+    let counted = routes.layer(middleware::from_fn_with_state(app.metrics.of_service(name), metrics::count));
+    Site {
+        name,
+        router: counted,
+        panic_answer,
+        trusted_proxies: Arc::from(app.config.trusted_proxies.as_slice()),
+        head_timeout: HEAD_TIMEOUT,
+    }
+}

@@ -1,0 +1,123 @@
+//! The data directory: its lock and its FORMAT file.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::env::real::{DirectoryLock, make_private_directory, replace_file};
+use crate::error::OpenError;
+
+/// The format this binary writes, and the newest it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+const FORMAT_FILE: &str = "FORMAT";
+const LOCK_FILE: &str = "LOCK";
+
+/// What the FORMAT file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Format {
+    /// The version of everything below the directory.
+    pub version: u32,
+    /// The directory's own identity; a restored copy keeps it.
+    pub directory_id: Uuid,
+    /// Whether the directory lives under a rehearsal clock, for good.
+    pub rehearsal: bool,
+}
+
+impl Format {
+    fn text(&self) -> String {
+        format!(
+            "# A quintet data directory. Do not edit.\nformat = {}\ndirectory_id = \"{}\"\nrehearsal = {}\n",
+            self.version, self.directory_id, self.rehearsal
+        )
+    }
+
+    fn parse(text: &str) -> Option<Format> {
+        let field = |name: &str| {
+            text.lines()
+                .filter_map(|line| line.split_once('='))
+                .find(|(key, _)| key.trim() == name)
+                .map(|(_, v)| v.trim())
+        };
+        Some(Format {
+            version: field("format")?.parse().ok()?,
+            directory_id: field("directory_id")?.trim_matches('"').parse().ok()?,
+            rehearsal: field("rehearsal")?.parse().ok()?,
+        })
+    }
+}
+
+/// A data directory whose lock this process holds.
+#[derive(Debug)]
+pub(crate) struct DataDirectory {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+    _lock: DirectoryLock,
+}
+
+impl DataDirectory {
+    /// Locks the directory; makes it if it is absent or empty.
+    pub(crate) fn open(path: &Path, rehearsal: bool) -> Result<DataDirectory, OpenError> {
+        let doing = |what: &str| format!("{what} {}", path.display());
+        make_private_directory(path).map_err(|e| OpenError::io(doing("making the directory"), e))?;
+        let fresh = is_fresh(path).map_err(|e| OpenError::io(doing("reading the directory"), e))?;
+        if !fresh && !path.join(FORMAT_FILE).exists() {
+            return Err(OpenError::NotADataDirectory(path.to_owned()));
+        }
+        let lock = DirectoryLock::take(&path.join(LOCK_FILE))
+            .map_err(|e| OpenError::io(doing("locking"), e))?
+            .ok_or_else(|| OpenError::InUse(path.to_owned()))?;
+        let format = match read_format(path)? {
+            Some(format) => format,
+            None => {
+                let format = Format { version: FORMAT_VERSION, directory_id: new_identity()?, rehearsal };
+                replace_file(&path.join(FORMAT_FILE), format.text().as_bytes())
+                    .map_err(|e| OpenError::io(doing("writing the FORMAT file of"), e))?;
+                format
+            }
+        };
+        if format.version > FORMAT_VERSION {
+            return Err(OpenError::NewerFormat { found: format.version, known: FORMAT_VERSION });
+        }
+        if format.rehearsal != rehearsal {
+            return Err(OpenError::ClockMismatch { directory_is_rehearsal: format.rehearsal });
+        }
+        Ok(DataDirectory { path: path.to_owned(), format, _lock: lock })
+    }
+}
+
+/// Reads a directory's FORMAT file without locking anything; `None` if there is none.
+///
+/// # Errors
+/// [`OpenError::Damaged`] if it is not what was written, [`OpenError::Io`] if it cannot be read.
+pub fn read_format(path: &Path) -> Result<Option<Format>, OpenError> {
+    let file = path.join(FORMAT_FILE);
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(OpenError::io(format!("reading {}", file.display()), e)),
+    };
+    match Format::parse(&text) {
+        Some(format) => Ok(Some(format)),
+        None => Err(OpenError::Damaged { file, offset: 0, reason: "the FORMAT file is not readable".to_owned() }),
+    }
+}
+
+/// Whether nothing is in the directory but what an interrupted start may have left: the lock, a half-written FORMAT.
+fn is_fresh(path: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if name != LOCK_FILE && name != "FORMAT.tmp" && name != "root.key" {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn new_identity() -> Result<Uuid, OpenError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| OpenError::io("drawing random bytes", e))?;
+    Ok(uuid::Builder::from_random_bytes(bytes).into_uuid())
+}

@@ -1,0 +1,141 @@
+//! The real disk: a directory of the operating system.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::{Disk, DiskFile};
+
+/// Files that others must not read: the log holds everything.
+const PRIVATE: u32 = 0o600;
+
+/// A directory of the operating system.
+#[derive(Debug)]
+pub(crate) struct RealDisk {
+    directory: PathBuf,
+}
+
+impl RealDisk {
+    /// Makes the directory if it is missing.
+    pub(crate) fn new(directory: &Path) -> io::Result<RealDisk> {
+        make_private_directory(directory)?;
+        Ok(RealDisk { directory: directory.to_owned() })
+    }
+
+    fn open_with(&self, name: &str, options: &mut OpenOptions) -> io::Result<Box<dyn DiskFile>> {
+        let file = options.read(true).write(true).mode(PRIVATE).open(self.directory.join(name))?;
+        Ok(Box::new(RealFile(file)))
+    }
+}
+
+impl Disk for RealDisk {
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        self.open_with(name, OpenOptions::new().create(true).truncate(true))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        self.open_with(name, &mut OpenOptions::new())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.directory.join(from), self.directory.join(to))
+    }
+
+    fn unlink(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.directory.join(name))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        sync_directory(&self.directory)
+    }
+}
+
+struct RealFile(File);
+
+impl DiskFile for RealFile {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.0.read_at(rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+/// Makes a directory that only its owner can enter, and its parents, durably; an existing one is left as it is.
+pub(crate) fn make_private_directory(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    if directory.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    match directory.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => sync_directory(parent),
+        _ => sync_directory(Path::new(".")),
+    }
+}
+
+/// Makes creations, renames and removals in a directory durable.
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Writes a small file so that after a crash either the old or the new content is there, whole.
+pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("tmp");
+    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(PRIVATE).open(&temporary)?;
+    file.write_all_at(content, 0)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    match path.parent() {
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
+/// The directory's lock, held while this lives; the kernel releases it if the process dies.
+#[derive(Debug)]
+pub(crate) struct DirectoryLock {
+    _file: File,
+}
+
+impl DirectoryLock {
+    /// Takes the lock; `None` if another process holds it.
+    pub(crate) fn take(path: &Path) -> io::Result<Option<DirectoryLock>> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(PRIVATE).open(path)?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(DirectoryLock { _file: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Housekeeping beside the way of a write: spare log segments, flushes of the tables, removal of the log below them.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::env::Disk;
+use crate::log::writer::{ClosedSegment, prepare_spare};
+use crate::log::{Lsn, segment_name};
+use crate::pipeline::Shared;
+
+/// How often the flush thread looks for RocksDB's own errors.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What the housekeeping threads are asked to do.
+#[derive(Default)]
+pub(crate) struct House {
+    /// Segments that are no longer written to, oldest first.
+    pub(crate) closed: Vec<ClosedSegment>,
+    /// What the tables held on disk when they were opened: the log below may go at once.
+    pub(crate) flushed_at_open: Lsn,
+    /// Log written since the tables were last flushed, in bytes.
+    pub(crate) log_bytes_since_flush: u64,
+    pub(crate) flush_wanted: bool,
+    pub(crate) spare_wanted: bool,
+    /// The last group has been applied; the threads end.
+    pub(crate) ending: bool,
+}
+
+/// Keeps a spare segment ready.
+pub(crate) fn run_spare(disk: &dyn Disk, segment_bytes: u64, shared: &Shared) {
+    let mut wanted = true;
+    loop {
+        if wanted && let Err(error) = prepare_spare(disk, segment_bytes) {
+            // The log makes a segment itself when it finds no spare one; if it cannot either, it says so.
+            tracing::warn!(%error, "no spare log segment could be laid ready");
+        }
+        let mut house = shared.house();
+        while !house.spare_wanted && !house.ending && !shared.is_stopped() {
+            house = shared.house_changed.wait(house).unwrap_or_else(PoisonError::into_inner);
+        }
+        if house.ending || shared.is_stopped() {
+            return;
+        }
+        wanted = std::mem::take(&mut house.spare_wanted);
+    }
+}
+
+/// Flushes the tables when asked to, and watches them for faults.
+pub(crate) fn run_flush(disk: &dyn Disk, shared: &Shared) {
+    let flushed_at_open = shared.house().flushed_at_open;
+    remove_segments(disk, shared, flushed_at_open);
+    loop {
+        let mut house = shared.house();
+        if !house.flush_wanted && !house.ending && !shared.is_stopped() {
+            let waited = shared.house_changed.wait_timeout(house, WATCH_INTERVAL);
+            house = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if house.ending || shared.is_stopped() {
+            return;
+        }
+        let flush = house.flush_wanted;
+        let bytes = house.log_bytes_since_flush;
+        drop(house);
+        if flush {
+            let lsn = shared.applied.load(Ordering::Acquire);
+            if let Err(failure) = shared.tables.flush() {
+                shared.stop_writing(&format!("the tables could not be flushed: {failure}"));
+                return;
+            }
+            remove_segments(disk, shared, lsn);
+            let mut house = shared.house();
+            house.log_bytes_since_flush = house.log_bytes_since_flush.saturating_sub(bytes);
+            house.flush_wanted = false;
+            shared.house_changed.notify_all();
+        }
+        if let Some(reason) = shared.tables.fault() {
+            shared.stop_writing(&reason);
+        }
+    }
+}
+
+/// Removes log segments that hold nothing above `flushed`, oldest first, so that what is left has no gap.
+pub(crate) fn remove_segments(disk: &dyn Disk, shared: &Shared, flushed: Lsn) {
+    loop {
+        let oldest = shared.house().closed.first().copied();
+        let Some(segment) = oldest.filter(|segment| segment.next_lsn <= flushed + 1) else { return };
+        if let Err(error) = disk.unlink(&segment_name(segment.number)) {
+            tracing::warn!(%error, segment = segment.number, "a log segment could not be removed");
+            return;
+        }
+        shared.house().closed.remove(0);
+    }
+}

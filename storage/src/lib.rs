@@ -1,0 +1,53 @@
+//! The appliance's memory: everything that must survive lives behind this crate.
+//!
+//! A *verb* runs as a [`WriteTx`] on the one writer, is made durable by the log, applied to the tables, published,
+//! and only then answered. Readers see [`Snapshot`]s of published state. DESIGN.md has the format, the invariants
+//! and their reasons.
+//!
+//! Invariants:
+//! - what was answered is on disk; what a reader sees was on disk before;
+//! - the log's order is the one order of everything; the tables are always a prefix of it;
+//! - a failed write to the log or the tables ends writing until a restart.
+//!
+//! Reading order: `time`, `error`, `keys`, `codec`, `table` (words) · `read`, `tx` (what verbs and readers use) ·
+//! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `pipeline`,
+//! `housekeeping`, `start`, `store` (the way of a write) · `large`.
+
+mod codec;
+mod directory;
+mod env;
+mod error;
+mod housekeeping;
+mod ids;
+mod keys;
+pub mod large;
+mod log;
+mod pipeline;
+mod projection;
+mod read;
+mod rocks;
+mod start;
+mod stats;
+mod store;
+mod table;
+mod time;
+mod tx;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use bincode;
+pub use uuid::Uuid;
+
+pub use codec::{Row, decode_plain, encode_plain};
+pub use directory::{FORMAT_VERSION, Format, read_format};
+pub use error::{Abort, Failure, OpenError, Refusal};
+pub use keys::{Key, KeyPrefix, Reverse};
+pub use log::Lsn;
+pub use read::{Read, Scan, Snapshot};
+pub use stats::StatsReading;
+pub use store::{Store, StoreOptions};
+pub use table::{Family, Registry, Table, TableSpec};
+pub use time::{TimeSource, Timestamp};
+pub use tx::WriteTx;

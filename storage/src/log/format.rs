@@ -1,0 +1,284 @@
+//! The log's bytes: segment header, frame header, operations. All integers are little-endian.
+//!
+//! A frame is one committed group of transactions; it begins at a multiple of [`BLOCK_BYTES`], so that no
+//! sector holding synced bytes is ever written again.
+
+use super::Lsn;
+use crate::time::Timestamp;
+
+/// Frames begin at multiples of this.
+pub(crate) const BLOCK_BYTES: usize = 512;
+/// A segment's first block: the header; frames begin behind it.
+pub(crate) const SEGMENT_HEADER_BYTES: usize = BLOCK_BYTES;
+/// The frame header's length.
+pub(crate) const FRAME_HEADER_BYTES: usize = 56;
+
+const SEGMENT_MAGIC: [u8; 8] = *b"QNTLOG01";
+const FRAME_MAGIC: [u8; 4] = *b"QFRM";
+const WATERMARK_MAGIC: [u8; 8] = *b"QNTWMK01";
+
+const OP_PUT: u8 = 1;
+const OP_DELETE: u8 = 2;
+
+/// What stands at the head of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    /// The segment's number, which is also its name.
+    pub(crate) number: u64,
+    /// The first transaction it holds, or will hold.
+    pub(crate) first_lsn: Lsn,
+    /// The checksum of the frame before its first one.
+    pub(crate) previous_checksum: u32,
+    /// The data directory it belongs to.
+    pub(crate) directory_id: [u8; 16],
+}
+
+/// What stands at the head of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameHeader {
+    /// Bytes of operations behind the header.
+    pub(crate) payload_bytes: u32,
+    /// CRC-32C over the header behind this field and the payload.
+    pub(crate) checksum: u32,
+    /// The checksum of the frame before it.
+    pub(crate) previous_checksum: u32,
+    /// Transactions in the frame.
+    pub(crate) transactions: u32,
+    /// The first of them.
+    pub(crate) first_lsn: Lsn,
+    /// The last transaction known to be synced when the frame was written.
+    pub(crate) synced_lsn: Lsn,
+    /// The writer's time at the last of them.
+    pub(crate) time: Timestamp,
+}
+
+impl FrameHeader {
+    /// The last transaction in the frame.
+    pub(crate) fn last_lsn(&self) -> Lsn {
+        self.first_lsn + u64::from(self.transactions) - 1
+    }
+
+    /// Bytes from the frame's begin to the next one's.
+    pub(crate) fn stride(&self) -> u64 {
+        padded(FRAME_HEADER_BYTES + self.payload_bytes as usize) as u64
+    }
+}
+
+/// `length` rounded up to whole blocks.
+pub(crate) fn padded(length: usize) -> usize {
+    length.next_multiple_of(BLOCK_BYTES)
+}
+
+/// Reads little-endian fields one after another; past the end it yields zeros and remembers.
+struct FieldReader<'a> {
+    rest: &'a [u8],
+    short: bool,
+}
+
+impl<'a> FieldReader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        FieldReader { rest: bytes, short: false }
+    }
+
+    fn array<const N: usize>(&mut self) -> [u8; N] {
+        match self.rest.split_first_chunk::<N>() {
+            Some((head, rest)) => {
+                self.rest = rest;
+                *head
+            }
+            None => {
+                self.short = true;
+                [0; N]
+            }
+        }
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.array())
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.array())
+    }
+}
+
+/// The header block of a segment.
+pub(crate) fn encode_segment_header(header: &SegmentHeader) -> Vec<u8> {
+    let mut block = Vec::with_capacity(SEGMENT_HEADER_BYTES);
+    block.extend_from_slice(&SEGMENT_MAGIC);
+    block.extend_from_slice(&header.number.to_le_bytes());
+    block.extend_from_slice(&header.first_lsn.to_le_bytes());
+    block.extend_from_slice(&header.previous_checksum.to_le_bytes());
+    block.extend_from_slice(&header.directory_id);
+    let checksum = crc32c::crc32c(&block);
+    block.extend_from_slice(&checksum.to_le_bytes());
+    block.resize(SEGMENT_HEADER_BYTES, 0);
+    block
+}
+
+/// Reads a segment's header block; `None` if it is not one.
+pub(crate) fn decode_segment_header(block: &[u8]) -> Option<SegmentHeader> {
+    let mut fields = FieldReader::new(block);
+    let magic: [u8; 8] = fields.array();
+    let number = fields.u64();
+    let first_lsn = fields.u64();
+    let previous_checksum = fields.u32();
+    let directory_id = fields.array();
+    let covered = block.len() - fields.rest.len();
+    let checksum = fields.u32();
+    if fields.short || magic != SEGMENT_MAGIC || crc32c::crc32c(block.get(..covered)?) != checksum {
+        return None;
+    }
+    Some(SegmentHeader { number, first_lsn, previous_checksum, directory_id })
+}
+
+/// Room for the header at the front of a frame that is being filled.
+pub(crate) fn begin_frame() -> Vec<u8> {
+    let mut frame = Vec::with_capacity(16 * 1024);
+    frame.resize(FRAME_HEADER_BYTES, 0);
+    frame
+}
+
+/// Writes the header into the room left by [`begin_frame`], computes the checksum and pads to whole blocks.
+pub(crate) fn seal_frame(frame: &mut Vec<u8>, header: &mut FrameHeader) {
+    header.payload_bytes = u32::try_from(frame.len() - FRAME_HEADER_BYTES).unwrap_or(u32::MAX);
+    let mut head = Vec::with_capacity(FRAME_HEADER_BYTES);
+    head.extend_from_slice(&FRAME_MAGIC);
+    head.extend_from_slice(&header.payload_bytes.to_le_bytes());
+    head.extend_from_slice(&[0; 4]);
+    head.extend_from_slice(&header.previous_checksum.to_le_bytes());
+    head.extend_from_slice(&header.transactions.to_le_bytes());
+    head.extend_from_slice(&[0; 4]);
+    head.extend_from_slice(&header.first_lsn.to_le_bytes());
+    head.extend_from_slice(&header.synced_lsn.to_le_bytes());
+    head.extend_from_slice(&header.time.as_micros().to_le_bytes());
+    head.extend_from_slice(&[0; 8]);
+    for (slot, byte) in frame.iter_mut().zip(&head) {
+        *slot = *byte;
+    }
+    header.checksum = checksum_of(frame);
+    for (slot, byte) in frame.iter_mut().skip(8).zip(header.checksum.to_le_bytes()) {
+        *slot = byte;
+    }
+    frame.resize(padded(frame.len()), 0);
+}
+
+/// The checksum covers magic, length and everything behind the checksum field, so a cut or grown frame fails too.
+fn checksum_of(frame: &[u8]) -> u32 {
+    let front = frame.get(..8).unwrap_or_default();
+    let back = frame.get(12..).unwrap_or_default();
+    crc32c::crc32c_append(crc32c::crc32c(front), back)
+}
+
+/// Reads the frame header at the front of `bytes`; `None` if there is none. Says nothing about the payload.
+pub(crate) fn decode_frame_header(bytes: &[u8]) -> Option<FrameHeader> {
+    let mut fields = FieldReader::new(bytes);
+    let magic: [u8; 4] = fields.array();
+    let payload_bytes = fields.u32();
+    let checksum = fields.u32();
+    let previous_checksum = fields.u32();
+    let transactions = fields.u32();
+    let _reserved = fields.u32();
+    let first_lsn = fields.u64();
+    let synced_lsn = fields.u64();
+    let time = Timestamp::from_micros(i64::from_le_bytes(fields.array()));
+    let plausible =
+        magic == FRAME_MAGIC && transactions > 0 && first_lsn.checked_add(u64::from(transactions)).is_some();
+    if fields.short || !plausible {
+        return None;
+    }
+    Some(FrameHeader { payload_bytes, checksum, previous_checksum, transactions, first_lsn, synced_lsn, time })
+}
+
+/// Whether `frame`, cut to its length, is what its header's checksum says.
+pub(crate) fn frame_is_sound(header: &FrameHeader, frame: &[u8]) -> bool {
+    frame.len() == FRAME_HEADER_BYTES + header.payload_bytes as usize && checksum_of(frame) == header.checksum
+}
+
+/// The operations of a frame that [`frame_is_sound`].
+pub(crate) fn payload(frame: &[u8]) -> &[u8] {
+    frame.get(FRAME_HEADER_BYTES..).unwrap_or_default()
+}
+
+/// One row's change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op<'a> {
+    /// The row is now this.
+    Put {
+        /// Table tag and key.
+        key: &'a [u8],
+        /// Version byte and body.
+        value: &'a [u8],
+    },
+    /// The row is gone.
+    Delete {
+        /// Table tag and key.
+        key: &'a [u8],
+    },
+}
+
+/// Appends an operation to a payload.
+pub(crate) fn encode_op(out: &mut Vec<u8>, op: Op<'_>) {
+    let (kind, key, value) = match op {
+        Op::Put { key, value } => (OP_PUT, key, Some(value)),
+        Op::Delete { key } => (OP_DELETE, key, None),
+    };
+    out.push(kind);
+    encode_bytes(out, key);
+    if let Some(value) = value {
+        encode_bytes(out, value);
+    }
+}
+
+fn encode_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn decode_bytes<'a>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (len, rest) = input.split_first_chunk::<4>()?;
+    let (bytes, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+    *input = rest;
+    Some(bytes)
+}
+
+/// Walks a payload. `None` as an item means that the payload is malformed (which its checksum makes a bug).
+pub(crate) fn ops(mut payload: &[u8]) -> impl Iterator<Item = Option<Op<'_>>> {
+    std::iter::from_fn(move || {
+        let (kind, rest) = payload.split_first()?;
+        payload = rest;
+        let op = match *kind {
+            OP_PUT => decode_bytes(&mut payload)
+                .and_then(|key| decode_bytes(&mut payload).map(|value| Op::Put { key, value })),
+            OP_DELETE => decode_bytes(&mut payload).map(|key| Op::Delete { key }),
+            _ => None,
+        };
+        if op.is_none() {
+            payload = &[];
+        }
+        Some(op)
+    })
+}
+
+/// The watermark file's content.
+pub(crate) fn encode_watermark(lsn: Lsn, directory_id: [u8; 16]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(36);
+    bytes.extend_from_slice(&WATERMARK_MAGIC);
+    bytes.extend_from_slice(&lsn.to_le_bytes());
+    bytes.extend_from_slice(&directory_id);
+    let checksum = crc32c::crc32c(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// Reads the watermark file; `None` if it is unreadable or another directory's, in which case it counts for nothing.
+pub(crate) fn decode_watermark(bytes: &[u8], directory_id: [u8; 16]) -> Option<Lsn> {
+    let mut fields = FieldReader::new(bytes);
+    let magic: [u8; 8] = fields.array();
+    let lsn = fields.u64();
+    let id: [u8; 16] = fields.array();
+    let covered = bytes.len() - fields.rest.len();
+    let checksum = fields.u32();
+    let sound = !fields.short && magic == WATERMARK_MAGIC && crc32c::crc32c(bytes.get(..covered)?) == checksum;
+    (sound && id == directory_id).then_some(lsn)
+}

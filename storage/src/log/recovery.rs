@@ -1,0 +1,329 @@
+//! What a start believes of the log.
+//!
+//! Segments are read in order; each one's frames count up to the first transaction of the next one, so that a torn
+//! end which an earlier start has cut off stays cut off. At the end of the newest segment:
+//! a frame that is not sound is *damage* if anything proves that it had been synced (the watermark, or a sound
+//! frame behind it, since a frame is written only after its predecessor's sync), and a *torn tail* otherwise.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+
+use super::format::{self, BLOCK_BYTES, FRAME_HEADER_BYTES, FrameHeader, SEGMENT_HEADER_BYTES, SegmentHeader};
+use super::writer::LogPosition;
+use super::{DIRECTORY, FILLING_FILE, Lsn, MAKING_FILE, SPARE_FILE, WATERMARK_FILE, segment_name, segment_number};
+use crate::env::{Disk, DiskFile};
+use crate::error::OpenError;
+use crate::time::Timestamp;
+
+/// A segment as found on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundSegment {
+    pub(crate) header: SegmentHeader,
+    /// The first transaction of the segment after it, if there is one.
+    pub(crate) end_lsn: Option<Lsn>,
+}
+
+/// What the log holds, after all of it has been read once.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    /// Where appending goes on: behind everything that is known to be synced.
+    pub(crate) position: LogPosition,
+    /// Frames that are sound but not known to be synced; they go to the front of the new segment.
+    pub(crate) carried: Vec<(FrameHeader, Vec<u8>)>,
+    /// The last transaction of all, carried ones included.
+    pub(crate) last_lsn: Lsn,
+    /// The writer's time at the last transaction; the epoch if there is none.
+    pub(crate) last_time: Timestamp,
+    /// The segments, oldest first.
+    pub(crate) segments: Vec<FoundSegment>,
+    /// Bytes of a torn tail that were cut off, for the log of the start.
+    pub(crate) torn_at: Option<(PathBuf, u64)>,
+}
+
+/// Takes each recovered frame's header and operations.
+pub(crate) type Replay<'a> = &'a mut dyn FnMut(&FrameHeader, &[u8]) -> Result<(), OpenError>;
+
+/// Reads the log from the frame that follows `applied` on, handing each later frame that is known to be synced to
+/// `replay`. The others come back as `carried`, to be applied once they are durable.
+///
+/// # Errors
+/// [`OpenError::Damaged`] for anything wrong at or below what was synced, [`OpenError::LogGap`] if the log starts
+/// too late for `applied`, [`OpenError::Io`] if the disk refuses.
+pub(crate) fn recover(
+    disk: &dyn Disk,
+    directory_id: [u8; 16],
+    applied: Lsn,
+    replay: Replay<'_>,
+) -> Result<Recovered, OpenError> {
+    remove_leftovers(disk)?;
+    let segments = find_segments(disk, directory_id)?;
+    let Some(first) = segments.first() else {
+        return empty_log(applied);
+    };
+    if first.header.first_lsn > applied + 1 {
+        return Err(OpenError::LogGap { projection: applied, log: first.header.first_lsn });
+    }
+    // What the tables hold was synced before it was applied.
+    let watermark = read_watermark(disk, directory_id)?.max(applied);
+    let mut reader = LogReader::new(applied, watermark, first);
+    for segment in &segments {
+        // What lies wholly below the tables' state was checked when it was applied; `verify` reads it again.
+        if segment.end_lsn.is_some_and(|end| end <= applied + 1) {
+            reader.skip(segment);
+            continue;
+        }
+        reader.read_segment(disk, segment, replay)?;
+    }
+    reader.finish(segments)
+}
+
+fn empty_log(applied: Lsn) -> Result<Recovered, OpenError> {
+    if applied > 0 {
+        return Err(OpenError::LogGap { projection: applied, log: 0 });
+    }
+    Ok(Recovered {
+        position: LogPosition { segment: 0, last_lsn: 0, checksum: 0 },
+        carried: Vec::new(),
+        last_lsn: 0,
+        last_time: Timestamp::EPOCH,
+        segments: Vec::new(),
+        torn_at: None,
+    })
+}
+
+/// Files that a crash left in the making hold nothing.
+fn remove_leftovers(disk: &dyn Disk) -> Result<(), OpenError> {
+    let names = disk.list().map_err(|e| OpenError::io("listing the log directory", e))?;
+    for name in [MAKING_FILE, SPARE_FILE, FILLING_FILE] {
+        if names.iter().any(|found| found == name) {
+            disk.unlink(name).map_err(|e| OpenError::io(format!("removing {name}"), e))?;
+        }
+    }
+    Ok(())
+}
+
+fn read_watermark(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Lsn, OpenError> {
+    let doing = "reading the log's watermark";
+    let file = match disk.open(WATERMARK_FILE) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(e) => return Err(OpenError::io(doing, e)),
+    };
+    let mut bytes = [0; 64];
+    let count = file.read_at(0, &mut bytes).map_err(|e| OpenError::io(doing, e))?;
+    Ok(format::decode_watermark(bytes.get(..count).unwrap_or_default(), directory_id).unwrap_or(0))
+}
+
+pub(crate) fn find_segments(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Vec<FoundSegment>, OpenError> {
+    let names = disk.list().map_err(|e| OpenError::io("listing the log directory", e))?;
+    let mut segments: Vec<FoundSegment> = Vec::new();
+    for name in &names {
+        let Some(number) = segment_number(name) else { continue };
+        let file = disk.open(name).map_err(|e| OpenError::io(format!("opening {name}"), e))?;
+        let mut block = [0; SEGMENT_HEADER_BYTES];
+        file.read_at(0, &mut block).map_err(|e| OpenError::io(format!("reading {name}"), e))?;
+        let header = format::decode_segment_header(&block)
+            .ok_or_else(|| damaged(number, 0, "the segment's header is not sound"))?;
+        if header.number != number || header.directory_id != directory_id {
+            return Err(damaged(number, 0, "the segment belongs to another place or directory"));
+        }
+        if let Some(previous) = segments.last_mut() {
+            if previous.header.number + 1 != number || previous.header.first_lsn > header.first_lsn {
+                return Err(damaged(number, 0, "a segment before this one is missing"));
+            }
+            previous.end_lsn = Some(header.first_lsn);
+        }
+        segments.push(FoundSegment { header, end_lsn: None });
+    }
+    Ok(segments)
+}
+
+fn damaged(segment: u64, offset: u64, reason: &str) -> OpenError {
+    let file = PathBuf::from(DIRECTORY).join(segment_name(segment));
+    OpenError::Damaged { file, offset, reason: reason.to_owned() }
+}
+
+/// The state of reading from segment to segment.
+struct LogReader {
+    applied: Lsn,
+    watermark: Lsn,
+    position: LogPosition,
+    /// Whether the checksum in `position` was read; not so behind skipped segments.
+    checksum_known: bool,
+    last_time: Timestamp,
+    /// Sound frames not yet known to be synced; only the newest segment has such, and hardly ever more than one.
+    unproven: VecDeque<(FrameHeader, Vec<u8>)>,
+    torn_at: Option<(PathBuf, u64)>,
+}
+
+impl LogReader {
+    fn new(applied: Lsn, watermark: Lsn, first: &FoundSegment) -> LogReader {
+        let position = LogPosition {
+            segment: first.header.number,
+            last_lsn: first.header.first_lsn - 1,
+            checksum: first.header.previous_checksum,
+        };
+        LogReader {
+            applied,
+            watermark,
+            position,
+            checksum_known: false,
+            last_time: Timestamp::EPOCH,
+            unproven: VecDeque::new(),
+            torn_at: None,
+        }
+    }
+
+    fn skip(&mut self, segment: &FoundSegment) {
+        self.position.segment = segment.header.number;
+        self.checksum_known = false;
+        if let Some(end) = segment.end_lsn {
+            self.position.last_lsn = end - 1;
+        }
+    }
+
+    fn read_segment(&mut self, disk: &dyn Disk, segment: &FoundSegment, replay: Replay<'_>) -> Result<(), OpenError> {
+        let number = segment.header.number;
+        if self.position.last_lsn + 1 != segment.header.first_lsn {
+            return Err(damaged(number, 0, "transactions before this segment are missing"));
+        }
+        if self.checksum_known && self.position.checksum != segment.header.previous_checksum {
+            return Err(damaged(number, 0, "the segment does not continue the one before it"));
+        }
+        self.position.segment = number;
+        self.position.checksum = segment.header.previous_checksum;
+        self.checksum_known = true;
+        let name = segment_name(number);
+        let file = disk.open(&name).map_err(|e| OpenError::io(format!("opening {name}"), e))?;
+        let length = file.len().map_err(|e| OpenError::io(format!("reading {name}"), e))?;
+        let mut offset = SEGMENT_HEADER_BYTES as u64;
+        while segment.end_lsn.is_none_or(|end| self.position.last_lsn + 1 < end) {
+            let Some((header, frame)) = read_frame(file.as_ref(), &name, offset, length)? else {
+                return self.judge_end(file.as_ref(), segment, offset, length);
+            };
+            if header.first_lsn != self.position.last_lsn + 1 || header.previous_checksum != self.position.checksum {
+                return self.judge_end(file.as_ref(), segment, offset, length);
+            }
+            self.accept(segment, header, frame, replay)?;
+            offset += header.stride();
+        }
+        Ok(())
+    }
+
+    fn accept(
+        &mut self,
+        segment: &FoundSegment,
+        header: FrameHeader,
+        frame: Vec<u8>,
+        replay: Replay<'_>,
+    ) -> Result<(), OpenError> {
+        self.position.last_lsn = header.last_lsn();
+        self.position.checksum = header.checksum;
+        self.last_time = self.last_time.max(header.time);
+        self.watermark = self.watermark.max(header.synced_lsn);
+        // A segment that has a successor was synced before the successor was named.
+        let proven = if segment.end_lsn.is_some() { header.last_lsn() } else { self.watermark };
+        self.unproven.push_back((header, frame));
+        while self.unproven.front().is_some_and(|(first, _)| first.last_lsn() <= proven) {
+            let Some((header, frame)) = self.unproven.pop_front() else { break };
+            if header.last_lsn() > self.applied {
+                replay(&header, format::payload(&frame))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reading stopped at `offset` of `segment`: the end, a torn tail, or damage.
+    fn judge_end(
+        &mut self,
+        file: &dyn DiskFile,
+        segment: &FoundSegment,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), OpenError> {
+        let number = segment.header.number;
+        let expected = self.position.last_lsn + 1;
+        if segment.end_lsn.is_some() || expected <= self.watermark {
+            let reason = format!("transaction {expected} had been made durable and cannot be read");
+            return Err(damaged(number, offset, &reason));
+        }
+        let name = segment_name(number);
+        let mut block = vec![0; BLOCK_BYTES];
+        let mut at = offset;
+        let mut torn = false;
+        while at < length {
+            let count = file.read_at(at, &mut block).map_err(|e| OpenError::io(format!("reading {name}"), e))?;
+            let bytes = block.get(..count).unwrap_or_default();
+            if bytes.iter().any(|byte| *byte != 0) {
+                torn = true;
+                if self.proves_damage(file, &name, at, length, expected)? {
+                    let reason = format!("transaction {expected} cannot be read, but later ones were made durable");
+                    return Err(damaged(number, offset, &reason));
+                }
+            }
+            at += BLOCK_BYTES as u64;
+        }
+        if torn {
+            self.torn_at = Some((PathBuf::from(DIRECTORY).join(name), offset));
+        }
+        Ok(())
+    }
+
+    /// Whether a sound frame stands at `at` that was written after the missing one had been synced.
+    fn proves_damage(
+        &self,
+        file: &dyn DiskFile,
+        name: &str,
+        at: u64,
+        length: u64,
+        expected: Lsn,
+    ) -> Result<bool, OpenError> {
+        Ok(read_frame(file, name, at, length)?.is_some_and(|(header, _)| header.synced_lsn >= expected))
+    }
+
+    fn finish(mut self, segments: Vec<FoundSegment>) -> Result<Recovered, OpenError> {
+        let last_lsn = self.position.last_lsn;
+        if last_lsn < self.watermark || last_lsn < self.applied {
+            let reason = format!(
+                "the log ends at transaction {last_lsn}, but {} were made durable",
+                self.watermark.max(self.applied)
+            );
+            return Err(damaged(self.position.segment, SEGMENT_HEADER_BYTES as u64, &reason));
+        }
+        if let Some((first, _)) = self.unproven.front() {
+            self.position.last_lsn = first.first_lsn - 1;
+            self.position.checksum = first.previous_checksum;
+        }
+        Ok(Recovered {
+            position: self.position,
+            carried: self.unproven.into(),
+            last_lsn,
+            last_time: self.last_time,
+            segments,
+            torn_at: self.torn_at,
+        })
+    }
+}
+
+/// The sound frame at `offset`, cut to its length; `None` if there is none.
+fn read_frame(
+    file: &dyn DiskFile,
+    name: &str,
+    offset: u64,
+    length: u64,
+) -> Result<Option<(FrameHeader, Vec<u8>)>, OpenError> {
+    let reading = |e: io::Error| OpenError::io(format!("reading {name}"), e);
+    let mut head = [0; FRAME_HEADER_BYTES];
+    file.read_at(offset, &mut head).map_err(reading)?;
+    let Some(header) = format::decode_frame_header(&head) else { return Ok(None) };
+    if offset + FRAME_HEADER_BYTES as u64 + u64::from(header.payload_bytes) > length {
+        return Ok(None);
+    }
+    let mut frame = vec![0; FRAME_HEADER_BYTES + header.payload_bytes as usize];
+    let count = file.read_at(offset, &mut frame).map_err(reading)?;
+    if count < frame.len() || !format::frame_is_sound(&header, &frame) {
+        return Ok(None);
+    }
+    Ok(Some((header, frame)))
+}

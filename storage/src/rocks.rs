@@ -1,0 +1,220 @@
+//! RocksDB behind the projection trait; the only file that names it.
+//!
+//! Its own log is off: ours is the authority. All families are flushed atomically and the applied LSN is written
+//! in the same batch as the rows, so that after any crash the tables are a prefix of the log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rocksdb::{
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, DBCompressionType, Direction, FlushOptions, IteratorMode,
+    Options, ReadOptions, Snapshot, WriteBatch, WriteBufferManager, WriteOptions,
+};
+use self_cell::self_cell;
+
+use crate::codec;
+use crate::error::{Failure, OpenError};
+use crate::log::format::Op;
+use crate::projection::{Application, Applied, KeyRange, Projection, ProjectionRead, Visit};
+use crate::table::Family;
+use crate::time::Timestamp;
+
+/// Where the applied LSN stands, in the default family.
+const APPLIED_KEY: &[u8] = b"applied";
+/// One of them full flushes all families; several smaller ones would flush more often for nothing.
+const MEMTABLE_BYTES: usize = 64 << 20;
+
+/// What an operator may choose about memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RocksOptions {
+    /// All memtables together, in bytes.
+    pub(crate) write_buffer_bytes: usize,
+    /// The block cache, in bytes.
+    pub(crate) block_cache_bytes: usize,
+}
+
+pub(crate) struct RocksProjection {
+    db: Arc<DB>,
+}
+
+impl RocksProjection {
+    /// Opens or makes the database.
+    pub(crate) fn open(path: &Path, options: RocksOptions) -> Result<RocksProjection, OpenError> {
+        let mut db_options = Options::default();
+        db_options.create_if_missing(true);
+        db_options.create_missing_column_families(true);
+        db_options.set_atomic_flush(true);
+        db_options.set_paranoid_checks(true);
+        db_options.set_max_background_jobs(2);
+        db_options.set_keep_log_file_num(4);
+        db_options.set_max_log_file_size(4 << 20);
+        db_options.set_max_open_files(512);
+        let manager = WriteBufferManager::new_write_buffer_manager(options.write_buffer_bytes, false);
+        db_options.set_write_buffer_manager(&manager);
+        let cache = Cache::new_lru_cache(options.block_cache_bytes);
+        let families = Family::ALL
+            .iter()
+            .map(|family| ColumnFamilyDescriptor::new(family.name(), family_options(*family, &cache)));
+        let default = ColumnFamilyDescriptor::new("default", family_options(Family::Platform, &cache));
+        let db = DB::open_cf_descriptors(&db_options, path, families.chain([default])).map_err(|e| {
+            if e.kind() == rocksdb::ErrorKind::Corruption {
+                OpenError::Damaged { file: path.to_owned(), offset: 0, reason: e.to_string() }
+            } else {
+                OpenError::io(format!("opening {}", path.display()), e)
+            }
+        })?;
+        Ok(RocksProjection { db: Arc::new(db) })
+    }
+
+    fn family(&self, family: Family) -> Result<&rocksdb::ColumnFamily, Failure> {
+        family_handle(&self.db, family)
+    }
+}
+
+fn family_handle(db: &DB, family: Family) -> Result<&rocksdb::ColumnFamily, Failure> {
+    db.cf_handle(family.name()).ok_or_else(|| Failure::Damaged(format!("column family {} is missing", family.name())))
+}
+
+fn family_options(family: Family, cache: &Cache) -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(cache);
+    blocks.set_cache_index_and_filter_blocks(true);
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    blocks.set_bloom_filter(10.0, false);
+    blocks.set_format_version(6);
+    let mut options = Options::default();
+    options.set_block_based_table_factory(&blocks);
+    options.set_write_buffer_size(MEMTABLE_BYTES);
+    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_bottommost_compression_type(DBCompressionType::Zstd);
+    options.set_level_compaction_dynamic_level_bytes(true);
+    if family == Family::Large {
+        // Chunks are read whole and rarely; larger blocks spare index entries.
+        blocks.set_block_size(64 << 10);
+        options.set_block_based_table_factory(&blocks);
+    }
+    options
+}
+
+/// RocksDB's errors in the store's words.
+fn failure(error: &rocksdb::Error) -> Failure {
+    match error.kind() {
+        rocksdb::ErrorKind::Corruption => Failure::Damaged(error.to_string()),
+        _ => Failure::Io(error.to_string()),
+    }
+}
+
+fn read_options(range: &KeyRange) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_iterate_lower_bound(range.lower.clone());
+    if let Some(upper) = &range.upper {
+        options.set_iterate_upper_bound(upper.clone());
+    }
+    options
+}
+
+fn walk(
+    items: impl Iterator<Item = Result<(Box<[u8]>, Box<[u8]>), rocksdb::Error>>,
+    visit: Visit<'_>,
+) -> Result<(), Failure> {
+    for item in items {
+        let (key, value) = item.map_err(|e| failure(&e))?;
+        if !visit(&key, &value) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn mode(range: &KeyRange) -> IteratorMode<'_> {
+    match (&range.upper, range.descending) {
+        (_, false) => IteratorMode::From(&range.lower, Direction::Forward),
+        (Some(upper), true) => IteratorMode::From(upper, Direction::Reverse),
+        (None, true) => IteratorMode::End,
+    }
+}
+
+impl ProjectionRead for RocksProjection {
+    fn get(&self, family: Family, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, Failure> {
+        let value = self.db.get_pinned_cf(self.family(family)?, key).map_err(|e| failure(&e))?;
+        Ok(value.map(|value| visit(&value)).is_some())
+    }
+
+    fn scan(&self, family: Family, range: &KeyRange, visit: Visit<'_>) -> Result<(), Failure> {
+        walk(self.db.iterator_cf_opt(self.family(family)?, read_options(range), mode(range)), visit)
+    }
+}
+
+impl Projection for RocksProjection {
+    fn applied(&self) -> Result<Applied, Failure> {
+        match self.db.get(APPLIED_KEY).map_err(|e| failure(&e))? {
+            None => Ok(Applied { lsn: 0, time: Timestamp::EPOCH }),
+            Some(bytes) => {
+                let (lsn, time) = codec::decode_plain(&bytes)?;
+                Ok(Applied { lsn, time })
+            }
+        }
+    }
+
+    fn apply(&self, application: Application<'_>) -> Result<(), Failure> {
+        let mut batch = WriteBatch::default();
+        for (family, op) in application.ops {
+            let handle = self.family(family)?;
+            match op {
+                Op::Put { key, value } => batch.put_cf(handle, key, value),
+                Op::Delete { key } => batch.delete_cf(handle, key),
+            }
+        }
+        batch.put(APPLIED_KEY, codec::encode_plain(&(application.last_lsn, application.time))?);
+        let mut options = WriteOptions::default();
+        options.disable_wal(true);
+        self.db.write_opt(batch, &options).map_err(|e| failure(&e))
+    }
+
+    fn flush(&self) -> Result<(), Failure> {
+        let mut handles = vec![self.db.cf_handle("default").ok_or(Failure::Damaged("no default family".to_owned()))?];
+        for family in Family::ALL {
+            handles.push(self.family(family)?);
+        }
+        let mut options = FlushOptions::default();
+        options.set_wait(true);
+        self.db.flush_cfs_opt(&handles, &options).map_err(|e| failure(&e))
+    }
+
+    fn snapshot(&self) -> Arc<dyn ProjectionRead> {
+        Arc::new(RocksSnapshot(OwnedSnapshot::new(Arc::clone(&self.db), |db| db.snapshot())))
+    }
+
+    fn fault(&self) -> Option<String> {
+        let property = |name: &str| self.db.property_int_value(name).ok().flatten().unwrap_or(0);
+        let errors = property("rocksdb.background-errors");
+        if errors > 0 {
+            return Some(format!("RocksDB reports {errors} background errors"));
+        }
+        (property("rocksdb.is-write-stopped") > 0).then(|| "RocksDB has stopped writes".to_owned())
+    }
+}
+
+self_cell!(
+    /// A snapshot together with the database it is of.
+    struct OwnedSnapshot {
+        owner: Arc<DB>,
+        #[covariant]
+        dependent: Snapshot,
+    }
+);
+
+struct RocksSnapshot(OwnedSnapshot);
+
+impl ProjectionRead for RocksSnapshot {
+    fn get(&self, family: Family, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, Failure> {
+        let handle = family_handle(self.0.borrow_owner(), family)?;
+        let value = self.0.borrow_dependent().get_pinned_cf(handle, key).map_err(|e| failure(&e))?;
+        Ok(value.map(|value| visit(&value)).is_some())
+    }
+
+    fn scan(&self, family: Family, range: &KeyRange, visit: Visit<'_>) -> Result<(), Failure> {
+        let handle = family_handle(self.0.borrow_owner(), family)?;
+        walk(self.0.borrow_dependent().iterator_cf_opt(handle, read_options(range), mode(range)), visit)
+    }
+}

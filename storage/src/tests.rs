@@ -1,0 +1,8 @@
+//! Tests of the store as a whole: on RocksDB and the real disk, and on the simulated disk with crashes.
+
+mod crash;
+mod keys;
+mod model;
+mod threads;
+mod whole;
+mod workload;

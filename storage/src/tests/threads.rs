@@ -1,0 +1,101 @@
+//! The threaded store on a simulated disk that fails: what callers are told.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::model::ModelTables;
+use super::workload::{Cell, HOT, No, TABLES};
+use crate::env::sim::SimDisk;
+use crate::error::{Abort, Failure};
+use crate::read::Read;
+use crate::start::start;
+use crate::store::{Store, StoreOptions};
+use crate::table::Registry;
+use crate::time::{TimeSource, Timestamp};
+
+struct Still;
+impl TimeSource for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(1_700_000_000_000_000)
+    }
+}
+
+fn store_on(disk: &SimDisk) -> Store {
+    let options = StoreOptions { segment_bytes: 64 << 10, ..StoreOptions::new("unused", Arc::new(Still)) };
+    let registry = Registry::new(&[TABLES]).unwrap();
+    let started = start(Arc::new(disk.clone()), Arc::new(ModelTables::empty()), registry, [7; 16], &options).unwrap();
+    Store::run(started, None, &options).unwrap()
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(10)
+}
+
+fn put(store: &Store, key: u16) -> Result<(), Abort<No>> {
+    store.write_blocking(soon(), move |tx, _| Ok(tx.put(&HOT, &(0, key), &Cell(vec![1; 100]))?))
+}
+
+#[test]
+fn a_failed_sync_ends_writing_and_reads_go_on() {
+    let disk = SimDisk::default();
+    let store = store_on(&disk);
+    put(&store, 1).unwrap();
+    disk.fail_from(disk.calls() + 1);
+    let outcome = put(&store, 2);
+    assert_eq!(outcome, Err(Abort::Failed(Failure::OutcomeUnknown)));
+    assert_eq!(put(&store, 3), Err(Abort::Failed(Failure::Stopped)));
+    assert!(store.stop_reason().unwrap().contains("log"), "{:?}", store.stop_reason());
+    let snapshot = store.read();
+    assert!(snapshot.contains(&HOT, &(0, 1)).unwrap());
+    assert!(!snapshot.contains(&HOT, &(0, 2)).unwrap());
+    store.shutdown();
+}
+
+#[test]
+fn many_callers_see_their_own_writes() {
+    let disk = SimDisk::default();
+    let store = store_on(&disk);
+    std::thread::scope(|scope| {
+        for caller in 0..8 {
+            let store = store.clone();
+            scope.spawn(move || {
+                for n in 0..100_u16 {
+                    let key = caller * 100 + n;
+                    put(&store, key).unwrap();
+                    assert!(store.read().contains(&HOT, &(0, key)).unwrap());
+                }
+            });
+        }
+    });
+    assert_eq!(store.read().lsn(), 800);
+    store.shutdown();
+    assert_eq!(put(&store, 1), Err(Abort::Failed(Failure::Stopped)));
+}
+
+#[test]
+fn a_passed_deadline_and_a_refusal_change_nothing() {
+    let store = store_on(&SimDisk::default());
+    let late = store.write_blocking(Instant::now() - Duration::from_millis(1), |tx, _| {
+        tx.put(&HOT, &(0, 1), &Cell(vec![]))?;
+        Ok::<_, Abort<No>>(())
+    });
+    assert_eq!(late, Err(Abort::Failed(Failure::Busy)));
+    let refused = store.write_blocking(soon(), |tx, _| {
+        tx.put(&HOT, &(0, 1), &Cell(vec![]))?;
+        Err::<(), _>(Abort::Refused(No))
+    });
+    assert_eq!(refused, Err(Abort::Refused(No)));
+    let panicked = store.write_blocking(soon(), |tx, _| {
+        tx.put(&HOT, &(0, 1), &Cell(vec![]))?;
+        panic!("planted");
+        #[expect(unreachable_code, reason = "gives the closure its type")]
+        Ok::<(), Abort<No>>(())
+    });
+    assert_eq!(panicked, Err(Abort::Failed(Failure::Panicked)));
+    let large =
+        store.write_blocking(soon(), |tx, _| Ok::<_, Abort<No>>(tx.put(&HOT, &(0, 1), &Cell(vec![0; 1 << 20]))?));
+    assert_eq!(large, Err(Abort::Failed(Failure::TooLarge)));
+    assert!(!store.read().contains(&HOT, &(0, 1)).unwrap());
+    assert_eq!(store.read().lsn(), 0);
+    store.shutdown();
+}

@@ -1,0 +1,421 @@
+//! A real appliance for tests: the binary itself, on loopback, on free ports, in a directory of its own.
+//!
+//! [`shared`] is one instance for the whole test run; tests that change more than their own tenant, or that
+//! stop and start, make their own with [`Setup`].
+
+use std::collections::BTreeMap;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use ureq::http;
+
+/// How long a start or a stop may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Every listener, for `listen.NAME`.
+const LISTENERS: [&str; 6] = ["localization", "runs", "ledger", "messaging", "diagrams", "operations"];
+
+/// The instance that tests share. It keeps real time.
+pub fn shared() -> &'static Appliance {
+    static SHARED: LazyLock<Appliance> = LazyLock::new(|| Setup::new().start());
+    &SHARED
+}
+
+/// A second shared instance, whose clock is a rehearsal clock. Moving it moves it for every test: only
+/// tests that do not mind use it.
+pub fn shared_rehearsal() -> &'static Appliance {
+    static SHARED: LazyLock<Appliance> = LazyLock::new(|| Setup::new().rehearsal().start());
+    &SHARED
+}
+
+/// The binary under test, in an environment of its own: nothing of the caller's configuration leaks in.
+pub fn quintet() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quintet"));
+    let strange =
+        std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("QUINTET_") || name == "RUST_LOG");
+    for name in strange {
+        command.env_remove(name);
+    }
+    // Rooms limit the requests of one source address; all tests share one.
+    command.env("QUINTET_LEDGER__EDGE_RATE_PER_SECOND", "0");
+    for name in LISTENERS {
+        command.env(format!("QUINTET_LISTEN__{}", name.to_uppercase()), "127.0.0.1:0");
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs a command line to its end.
+pub fn run(arguments: &[&str]) -> Output {
+    quintet().args(arguments).output().unwrap()
+}
+
+/// What a command said on standard output, as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// What a command said on standard error, as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// How an appliance is to be started.
+pub struct Setup {
+    directory: Directory,
+    command: &'static str,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+enum Directory {
+    Own(tempfile::TempDir),
+    Lent(PathBuf),
+}
+
+impl Directory {
+    fn data(&self) -> PathBuf {
+        match self {
+            Directory::Own(parent) => parent.path().join("data"),
+            Directory::Lent(path) => path.clone(),
+        }
+    }
+}
+
+impl Setup {
+    /// `quintet serve` on a fresh directory.
+    pub fn new() -> Setup {
+        let directory = Directory::Own(tempfile::tempdir().unwrap());
+        Setup { directory, command: "serve", arguments: Vec::new(), environment: Vec::new() }
+    }
+
+    /// On this data directory instead; it outlives the appliance.
+    pub fn on(mut self, data: &Path) -> Setup {
+        self.directory = Directory::Lent(data.to_path_buf());
+        self
+    }
+
+    /// `quintet demo` instead.
+    pub fn demo(mut self) -> Setup {
+        self.command = "demo";
+        self
+    }
+
+    /// Under a rehearsal clock.
+    pub fn rehearsal(mut self) -> Setup {
+        self.arguments.push("--rehearsal-clock".into());
+        self
+    }
+
+    /// With one more argument.
+    pub fn arg(mut self, argument: &str) -> Setup {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// With a variable of the environment, `QUINTET_LEDGER__EDGE_BURST` for instance.
+    pub fn env(mut self, name: &str, value: &str) -> Setup {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Starts it and waits until it listens.
+    pub fn start(self) -> Appliance {
+        let data = self.directory.data();
+        std::fs::create_dir_all(data.parent().unwrap()).unwrap();
+        let log_path = data.with_extension(format!("{}.log", unique()));
+        let log = std::fs::File::create(&log_path).unwrap();
+        let addresses_path = data.join("addresses.json");
+        let _ = std::fs::remove_file(&addresses_path);
+        let mut child = quintet()
+            .arg(self.command)
+            .arg("--data")
+            .arg(&data)
+            .args(&self.arguments)
+            .envs(self.environment)
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        let addresses = loop {
+            if let Ok(text) = std::fs::read_to_string(&addresses_path) {
+                break serde_json::from_str(&text).unwrap();
+            }
+            let log = || std::fs::read_to_string(&log_path).unwrap_or_default();
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("the appliance ended with {status}:\n{}", log());
+            }
+            assert!(begun.elapsed() < PATIENCE, "the appliance did not start:\n{}", log());
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let guard = Guard::new(child.id(), &self.directory);
+        Appliance { child, data, log_path, addresses, _guard: guard, _directory: self.directory }
+    }
+}
+
+/// Ends the appliance of a `static`, which is never dropped: a shell waits until this process is gone,
+/// however it ended, then kills the child and removes its directory.
+struct Guard(Child);
+
+impl Guard {
+    fn new(pid: u32, directory: &Directory) -> Guard {
+        let own = match directory {
+            Directory::Own(parent) => parent.path().to_path_buf(),
+            Directory::Lent(_) => PathBuf::new(),
+        };
+        let script = r#"cat >/dev/null; kill -9 "$1" 2>/dev/null; [ -z "$2" ] || rm -rf "$2""#;
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", script, "guard", &pid.to_string()]).arg(own);
+        Guard(shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // The child has been waited for by now, so its id is nobody's; the shell must not use it any more.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A running appliance.
+pub struct Appliance {
+    child: Child,
+    data: PathBuf,
+    log_path: PathBuf,
+    addresses: BTreeMap<String, String>,
+    _guard: Guard,
+    _directory: Directory,
+}
+
+impl Drop for Appliance {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Appliance {
+    /// Its data directory.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Where a service listens, `127.0.0.1:41233` for instance.
+    pub fn address(&self, service: &str) -> &str {
+        self.addresses.get(service).unwrap_or_else(|| panic!("{service} does not listen"))
+    }
+
+    /// The services that listen.
+    pub fn services(&self) -> Vec<&str> {
+        self.addresses.keys().map(String::as_str).collect()
+    }
+
+    /// A bare connection to a service.
+    #[expect(clippy::disallowed_methods, reason = "tests call the appliance under test, on loopback")]
+    pub fn connect(&self, service: &str) -> std::io::Result<TcpStream> {
+        TcpStream::connect(self.address(service))
+    }
+
+    /// What it has said so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log_path).unwrap()
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to stop and waits until it has; the exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        self.signal("TERM");
+        self.wait()
+    }
+
+    /// Kills it without warning.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends it a signal by name.
+    pub fn signal(&self, name: &str) {
+        let status =
+            Command::new("/bin/sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits until it has ended; the exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(begun.elapsed() < PATIENCE, "the appliance did not stop:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Runs a command that talks to it, `["tenant", "list"]` for instance.
+    pub fn cli(&self, arguments: &[&str]) -> Output {
+        quintet().args(arguments).arg("--data").arg(&self.data).output().unwrap()
+    }
+
+    /// Runs a command that talks to it with `--json`; it must succeed.
+    pub fn cli_json(&self, arguments: &[&str]) -> Value {
+        let output = self.cli(&[arguments, &["--json"]].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// A new tenant with a name of its own; its id.
+    pub fn tenant(&self) -> String {
+        let tenant = self.cli_json(&["tenant", "create", &format!("tenant-{}", unique())]);
+        tenant["tenant_id"].as_str().unwrap().to_string()
+    }
+
+    /// A new key of a tenant with these permissions (none: the ordinary ones); `(key_id, api_key)`.
+    pub fn key(&self, tenant_id: &str, permissions: &[&str]) -> (String, String) {
+        let mut arguments = vec!["key", "issue", "--tenant", tenant_id];
+        for permission in permissions {
+            arguments.extend(["--permission", permission]);
+        }
+        let key = self.cli_json(&arguments);
+        (key["key_id"].as_str().unwrap().to_string(), key["api_key"].as_str().unwrap().to_string())
+    }
+
+    /// A client of a service without a key.
+    pub fn stranger(&self, service: &str) -> Client {
+        Client::new(&format!("http://{}", self.address(service)), None)
+    }
+
+    /// A client of a service with this key.
+    pub fn client(&self, service: &str, api_key: &str) -> Client {
+        Client::new(&format!("http://{}", self.address(service)), Some(api_key))
+    }
+
+    /// A client of a service with a fresh key of this tenant.
+    pub fn persona(&self, service: &str, tenant_id: &str, permissions: &[&str]) -> Client {
+        self.client(service, &self.key(tenant_id, permissions).1)
+    }
+}
+
+/// A number no other test of this run has.
+pub fn unique() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A blocking HTTP client of one service.
+#[derive(Clone)]
+pub struct Client {
+    base: String,
+    api_key: Option<String>,
+    agent: ureq::Agent,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Its header fields.
+    pub headers: http::HeaderMap,
+    /// Its body.
+    pub text: String,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// A header field, empty if it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+
+    /// The body as JSON, if the status is this one.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        self.json()
+    }
+}
+
+impl Client {
+    fn new(base: &str, api_key: Option<&str>) -> Client {
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_global(Some(PATIENCE))
+            .build()
+            .into();
+        Client { base: base.to_string(), api_key: api_key.map(str::to_string), agent }
+    }
+
+    /// Sends a request with these header fields; the body as it is.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        self.try_send(method, path, headers, body).unwrap()
+    }
+
+    /// Sends a request that may find nobody to answer it.
+    fn try_send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Answer, ureq::Error> {
+        let mut request = http::Request::builder().method(method).uri(format!("{}{path}", self.base));
+        if let Some(key) = &self.api_key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut response = if body.is_empty() && !matches!(method, "POST" | "PUT" | "PATCH") {
+            self.agent.run(request.body(()).unwrap())?
+        } else {
+            self.agent.run(request.body(body).unwrap())?
+        };
+        let text = response.body_mut().read_to_string()?;
+        Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), text })
+    }
+
+    /// Reads something.
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    /// Posts JSON under a fresh Idempotency-Key.
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.post_under(&fresh_key(), path, body)
+    }
+
+    /// Posts JSON under this Idempotency-Key.
+    pub fn post_under(&self, idempotency_key: &str, path: &str, body: &Value) -> Answer {
+        let headers = [("content-type", "application/json"), ("idempotency-key", idempotency_key)];
+        self.send("POST", path, &headers, body.to_string().as_bytes())
+    }
+
+    /// [`Client::post_under`] to an appliance that may go away meanwhile; `None` if no answer came.
+    pub fn try_post_under(&self, idempotency_key: &str, path: &str, body: &Value) -> Option<Answer> {
+        let headers = [("content-type", "application/json"), ("idempotency-key", idempotency_key)];
+        self.try_send("POST", path, &headers, body.to_string().as_bytes()).ok()
+    }
+
+    /// Patches with JSON under a fresh Idempotency-Key.
+    pub fn patch(&self, path: &str, body: &Value) -> Answer {
+        let headers = [("content-type", "application/json"), ("idempotency-key", &fresh_key())];
+        self.send("PATCH", path, &headers, body.to_string().as_bytes())
+    }
+}
+
+/// An Idempotency-Key no other request of this run has.
+pub fn fresh_key() -> String {
+    format!("it-{}-{}", std::process::id(), unique())
+}

@@ -1,0 +1,86 @@
+//! What keeps the appliance whole on a real machine: systemd, logs without secrets, bad input at the edge.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixDatagram;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::appliance::{Setup, shared};
+
+/// Reads notifications until one is this.
+fn wait_for(socket: &UnixDatagram, wanted: &str) {
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut buffer = [0; 4096];
+    loop {
+        let length = socket.recv(&mut buffer).unwrap_or_else(|error| panic!("no {wanted}: {error}"));
+        if std::str::from_utf8(&buffer[..length]).unwrap().lines().any(|line| line == wanted) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn systemd_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notify.sock");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    let setup = Setup::new().env("NOTIFY_SOCKET", path.to_str().unwrap()).env("WATCHDOG_USEC", "200000");
+    let appliance = setup.start();
+    wait_for(&socket, "READY=1");
+    wait_for(&socket, "WATCHDOG=1");
+    wait_for(&socket, "WATCHDOG=1");
+    appliance.signal("TERM");
+    wait_for(&socket, "STOPPING=1");
+}
+
+#[test]
+fn logs_are_json_lines_without_secrets() {
+    let appliance = Setup::new().arg("--log-level").arg("trace").arg("--json").start();
+    let (key_id, key) = appliance.key(&appliance.tenant(), &[]);
+    appliance.client("ledger", &key).get("/v1/accounts").expect(200);
+    appliance.client("ledger", &format!("{key}x")).get("/v1/accounts").expect(401);
+    appliance.cli_json(&["key", "revoke", &key_id]);
+    let root_key = std::fs::read_to_string(appliance.data().join("root.key")).unwrap();
+    let log = appliance.log();
+    let secret = key.strip_prefix(&format!("rak_{key_id}")).unwrap();
+    assert!(secret.len() >= 40, "the secret part is what is looked for");
+    assert!(!log.contains(secret));
+    assert!(!log.contains(root_key.trim()));
+    let lines: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect();
+    assert!(lines.iter().any(|line| line["fields"]["message"] == "ready"), "{log}");
+    assert!(lines.iter().any(|line| line["ledger"] == appliance.address("ledger")), "--json tells the addresses");
+}
+
+#[test]
+fn nonsense_at_the_edge_does_no_harm() {
+    let inputs: [&[u8]; 5] = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+        b"POST /v1/accounts HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n",
+        b"GET /%ff%00/../../etc/passwd HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ];
+    for input in inputs {
+        let mut stream = shared().connect("ledger").unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(input).unwrap();
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{input:?}: {answer}");
+    }
+    shared().stranger("ledger").get("/healthz").expect(200);
+}
+
+#[test]
+fn many_idle_connections_do_not_keep_others_out() {
+    let appliance = shared();
+    let idle: Vec<_> = (0..300).map(|_| appliance.connect("ledger").unwrap()).collect();
+    let begun = Instant::now();
+    appliance.stranger("ledger").get("/healthz").expect(200);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    drop(idle);
+}

@@ -1,0 +1,167 @@
+//! The rules of the house, kept by tests: what may import what, how long a file may be, which words stay in one place.
+//!
+//! Each check is a function from the files of the tree to the list of its complaints, and each has a row below that
+//! shows it a fault and expects it to complain.
+
+mod checks;
+mod source;
+
+use std::path::Path;
+
+use checks::{Check, ROOM_TAGS};
+use source::{Source, read_tree};
+
+fn tree() -> Vec<Source> {
+    read_tree(Path::new(env!("CARGO_MANIFEST_DIR")))
+}
+
+fn holds(check: Check) {
+    let complaints = check(&tree());
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    holds(checks::long_files);
+}
+
+#[test]
+fn modules_say_what_they_are() {
+    holds(checks::modules_without_doc);
+}
+
+#[test]
+fn imports_point_down() {
+    holds(checks::manifests_that_import_up);
+    holds(checks::code_that_imports_up);
+}
+
+#[test]
+fn versions_stand_in_one_place() {
+    holds(checks::versions_outside_the_root);
+}
+
+#[test]
+fn every_package_is_linted() {
+    holds(checks::packages_without_lints);
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    holds(checks::words_left_behind);
+    holds(checks::tests_switched_off);
+}
+
+#[test]
+fn some_words_stay_in_one_place() {
+    holds(checks::words_out_of_place);
+}
+
+#[test]
+fn table_tags_are_unique_and_in_their_block() {
+    holds(checks::wrong_table_tags);
+    let tags = tree().iter().map(|file| checks::table_tags(file).len()).sum::<usize>();
+    assert!(tags >= 5, "only {tags} tables found: the check looks for the wrong thing");
+    assert!(!ROOM_TAGS.is_empty());
+}
+
+#[test]
+fn dependencies_are_accounted_for() {
+    holds(checks::unexplained_dependencies);
+}
+
+#[test]
+fn documented_routes_are_the_served_ones() {
+    let served = quintet_ledger::ROUTES.iter();
+    let served: Vec<_> = served.map(|route| [route.method, route.path, route.permission].map(str::to_owned)).collect();
+    let readme = tree().into_iter().find(|file| file.path == "README.md").expect("README.md exists");
+    let complaints = checks::undocumented_routes(checks::section(&readme.text, "Ledger routes"), &served);
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn routes_that_differ_are_seen() {
+    let table = "| GET | `/a` | reader |\n| GET, HEAD | `/b` | |\n";
+    let served = [["GET", "/a", "reader"], ["GET", "/b", ""]].map(|route| route.map(str::to_owned));
+    assert_eq!(checks::undocumented_routes(table, &served), Vec::<String>::new());
+    for (table, complaint) in [
+        ("| GET | `/a` | reader |", "GET /b"),
+        ("| GET | `/a` | writer |\n| GET | `/b` | |", "GET /a"),
+        ("| GET | `/a` | reader |\n| GET | `/b` | |\n| PUT | `/c` | |", "PUT /c"),
+        ("| POST | `/a` | reader |\n| GET | `/b` | |", "POST /a"),
+    ] {
+        let complaints = checks::undocumented_routes(table, &served).join("\n");
+        assert!(complaints.contains(complaint), "expected a complaint with {complaint:?}, got {complaints:?}");
+    }
+}
+
+/// Files that break a rule, and a part of the complaint that must follow.
+type Fault = (Check, &'static [(&'static str, &'static str)], &'static str);
+
+const LINTED: &str = "[lints]\nworkspace = true\n";
+
+#[rustfmt::skip]
+const FAULTS: &[Fault] = &[
+    (checks::modules_without_doc, &[("src/a.rs", "use b;\n//! Late.")], "src/a.rs"),
+    (checks::modules_without_doc, &[("src/a.rs", "")], "src/a.rs"),
+    (checks::manifests_that_import_up, &[("storage/Cargo.toml", "[dependencies]\nquintet-platform.workspace = true")], "quintet-platform"),
+    (checks::manifests_that_import_up, &[("runtime/Cargo.toml", "[dependencies]\nquintet-storage.workspace = true")], "quintet-storage"),
+    (checks::manifests_that_import_up, &[("storage/Cargo.toml", "[dev-dependencies]\naxum.workspace = true")], "axum"),
+    (checks::manifests_that_import_up, &[("src/platform/Cargo.toml", "[dependencies]\nquintet-ledger.workspace = true")], "quintet-ledger"),
+    (checks::manifests_that_import_up, &[("src/ledger/Cargo.toml", "[dependencies]\nquintet-runtime.workspace = true")], "quintet-runtime"),
+    (checks::manifests_that_import_up, &[("src/ledger/Cargo.toml", "[dev-dependencies]\nquintet-messaging = { path = \"x\" }")], "quintet-messaging"),
+    (checks::manifests_that_import_up, &[("src/newcomer/Cargo.toml", "[dependencies]")], "src/newcomer"),
+    (checks::code_that_imports_up, &[("src/platform/a.rs", "use quintet_ledger::model;")], "quintet_ledger"),
+    (checks::code_that_imports_up, &[("src/ledger/a.rs", "fn a() { quintet_runtime::b() }")], "quintet_runtime"),
+    (checks::versions_outside_the_root, &[("src/ledger/Cargo.toml", "[dependencies]\nserde = \"1\"")], "serde"),
+    (checks::versions_outside_the_root, &[("storage/Cargo.toml", "[build-dependencies]\ncc = { version = \"1\" }")], "cc"),
+    (checks::packages_without_lints, &[("storage/Cargo.toml", "[package]\nname = \"quintet-storage\"")], "storage/Cargo.toml"),
+    (checks::words_left_behind, &[("src/a.rs", "fn a() { b().unwrap() }")], "unwrap"),
+    (checks::words_left_behind, &[("src/a.rs", "#[cfg(test)]\nmod t {}\nfn a() { dbg!(1) }")], "src/a.rs:3"),
+    (checks::words_left_behind, &[("storage/src/a.rs", "fn a() { todo!() }")], "todo!"),
+    (checks::words_left_behind, &[("storage/src/a.rs", "fn a() { unimplemented!() }")], "unimplemented!"),
+    (checks::words_left_behind, &[("README.md", concat!("later: TO", "DO"))], "README.md:1"),
+    (checks::words_left_behind, &[("src/a/tests.rs", concat!("// FIX", "ME"))], "src/a/tests.rs:1"),
+    (checks::tests_switched_off, &[("src/a/tests.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}")], "src/a/tests.rs:2"),
+    (checks::words_out_of_place, &[("storage/src/log/a.rs", "fn a(db: rocksdb::DB) {}")], "rocksdb::"),
+    (checks::words_out_of_place, &[("src/ledger/a.rs", "fn a() { SystemTime::now() }")], "SystemTime::now"),
+    (checks::wrong_table_tags, &[("src/ledger/tables.rs", "const A: T = Table::new(0x0300, F, \"a\");")], "0x0300"),
+    (checks::wrong_table_tags, &[("src/ledger/tables.rs", "const A: T = Table::new(TAG, F, \"a\");")], "TAG"),
+    (checks::wrong_table_tags, &[("src/app.rs", "const A: T = Table::new(0x0100, F, \"a\");")], "src/app.rs"),
+    (checks::wrong_table_tags, &[("src/ledger/a.rs", "Table::new(0x0201,"), ("src/ledger/b.rs", "Table::new(\n0x0201,")], "src/ledger/b.rs"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("README.md", "## Dependencies\n")], "serde"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("README.md", "## Dependencies\n| `serde` | x |\n")], "no package uses serde"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]"), ("README.md", "## Dependencies\n| `serde` | x |\n## B")], "serde"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("README.md", "## Dependencies\n| `serde` | |\n## B")], "serde"),
+];
+
+#[test]
+fn each_check_sees_its_fault() {
+    for (check, files, complaint) in FAULTS {
+        let files: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
+        let complaints = check(&files).join("\n");
+        assert!(complaints.contains(complaint), "expected a complaint with {complaint:?}, got {complaints:?}");
+    }
+    let long = [Source::new("src/a.rs", &"\n".repeat(1000))];
+    assert_eq!(checks::long_files(&long).len(), 1, "a file of 1,000 lines is too long");
+}
+
+#[test]
+fn what_is_allowed_passes() {
+    let files = [
+        Source::new("src/a.rs", "//! A.\n/// Never `todo!`, `x.unwrap()`, rocksdb:: or SystemTime::now().\nfn a() {}"),
+        Source::new("src/a/tests.rs", "//! A.\nfn a() { b().unwrap(); SystemTime::now(); Table::new(1, F, \"a\"); }"),
+        Source::new("src/ledger/tables.rs", "//! A.\nTable::new(0x0200, F, \"a\"); Table::new(0x02ff, F, \"b\");"),
+        Source::new("src/ledger/Cargo.toml", &format!("[dependencies]\nquintet-storage.workspace = true\n{LINTED}")),
+        Source::new("src/platform/clock.rs", "//! A.\nfn a() { SystemTime::now() }"),
+        Source::new("storage/src/rocks.rs", "//! A.\nfn a(db: rocksdb::DB) {}"),
+        Source::new(
+            "Cargo.toml",
+            &format!("[workspace.dependencies]\nserde = \"1\"\n[dependencies]\nserde.workspace = true\n{LINTED}"),
+        ),
+        Source::new("README.md", "## Dependencies\n| `serde` | reads |\n## B\n| `other` | x |"),
+    ];
+    for check in checks::ALL {
+        assert_eq!(check(&files), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,256 @@
+//! The files of the tree, and the little of Rust's grammar that the checks need: what is code, and what is test code.
+
+use std::fs;
+use std::path::Path;
+
+/// A text file of the tree.
+pub struct Source {
+    /// From the top of the tree, with slashes.
+    pub path: String,
+    /// The whole file.
+    pub text: String,
+    /// Whether a parent declares this module under `#[cfg(test)]`.
+    declared_as_test: bool,
+}
+
+/// Directories that hold nothing of ours.
+const NOT_OURS: [&str; 3] = [".git", "target", "quintet-data"];
+
+const TEST_MARK: &str = "#[cfg(test)]";
+
+impl Source {
+    /// A file on its own; [`tree_of`] finds out how files belong together.
+    pub fn new(path: &str, text: &str) -> Source {
+        Source { path: path.to_owned(), text: text.to_owned(), declared_as_test: false }
+    }
+
+    pub fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Whether the whole file is test code, by where it lies, what it is called or how it is declared.
+    pub fn is_test(&self) -> bool {
+        let inside = |name| self.path.split('/').any(|part| part == name);
+        self.declared_as_test || inside("tests") || inside("benches") || inside("tests.rs")
+    }
+
+    /// Where the modules lie that this file declares, with a slash at the end.
+    fn children(&self) -> String {
+        let (directory, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        match name {
+            "lib.rs" | "main.rs" | "mod.rs" => format!("{directory}/"),
+            _ => format!("{}/", self.path.trim_end_matches(".rs")),
+        }
+    }
+
+    /// The code alone, line by line as in the file: comments, strings and characters are blank.
+    pub fn code(&self) -> String {
+        blank_all_but_code(&self.text)
+    }
+
+    /// The code that ends up in the product: [`Source::code`] without items under `#[cfg(test)]`.
+    pub fn product_code(&self) -> String {
+        if self.is_test() { String::new() } else { without_test_items(&self.code()) }
+    }
+}
+
+/// All text files below `top`, in the order of their paths.
+pub fn read_tree(top: &Path) -> Vec<Source> {
+    let mut files = Vec::new();
+    read_directory(top, "", &mut files);
+    tree_of(files)
+}
+
+/// Sorts files by path and marks those that are modules under `#[cfg(test)]`.
+pub fn tree_of(mut files: Vec<Source>) -> Vec<Source> {
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let test_modules: Vec<String> = files.iter().filter(|file| file.is_rust()).flat_map(test_modules).collect();
+    for file in &mut files {
+        let stem = file.path.trim_end_matches(".rs");
+        file.declared_as_test =
+            test_modules.iter().any(|module| stem == module || file.path.starts_with(&format!("{module}/")));
+    }
+    files
+}
+
+/// The modules that a file declares with `#[cfg(test)] mod name;`, as paths without their ending.
+fn test_modules(file: &Source) -> Vec<String> {
+    let code = file.code();
+    code.split(TEST_MARK)
+        .skip(1)
+        .filter_map(|after| after.trim_start().strip_prefix("mod ")?.split_once(';'))
+        .filter(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        .map(|(name, _)| format!("{}{name}", file.children()))
+        .collect()
+}
+
+fn read_directory(directory: &Path, prefix: &str, files: &mut Vec<Source>) {
+    for entry in fs::read_dir(directory).expect("a directory of the tree can be listed") {
+        let entry = entry.expect("an entry of the tree can be read");
+        let name = entry.file_name().into_string().expect("names are UTF-8");
+        let kind = entry.file_type().expect("an entry of the tree has a type");
+        if kind.is_dir() && !NOT_OURS.contains(&name.as_str()) {
+            read_directory(&entry.path(), &format!("{prefix}{name}/"), files);
+        } else if kind.is_file()
+            && let Ok(text) = fs::read_to_string(entry.path())
+        {
+            files.push(Source::new(&format!("{prefix}{name}"), &text));
+        }
+    }
+}
+
+/// The lines of `code` that contain `word`, counted from 1.
+pub fn lines_with(code: &str, word: &str) -> Vec<usize> {
+    code.lines().enumerate().filter(|(_, line)| line.contains(word)).map(|(index, _)| index + 1).collect()
+}
+
+fn blank_all_but_code(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let blank = comment_or_literal(rest);
+        let (here, after) = rest.split_at(blank.unwrap_or(first.len_utf8()));
+        match blank {
+            None => out.push_str(here),
+            Some(_) => out.extend(here.chars().map(|c| if c == '\n' { c } else { ' ' })),
+        }
+        rest = after;
+    }
+    out
+}
+
+/// How many bytes the comment, string or character takes that starts here, if one does.
+fn comment_or_literal(rest: &str) -> Option<usize> {
+    if rest.starts_with("//") {
+        Some(rest.find('\n').unwrap_or(rest.len()))
+    } else if rest.starts_with("/*") {
+        Some(block_comment(rest))
+    } else if let Some(inside) = rest.strip_prefix('"') {
+        Some(1 + up_to_quote(inside, '"'))
+    } else if rest.starts_with("r\"") || rest.starts_with("r#") {
+        raw_string(rest)
+    } else if let Some(inside) = rest.strip_prefix('\'') {
+        character(inside).map(|length| 1 + length)
+    } else {
+        None
+    }
+}
+
+fn block_comment(rest: &str) -> usize {
+    let mut depth = 0;
+    let mut at = 0;
+    while let Some(here) = rest.get(at..).filter(|here| !here.is_empty()) {
+        if here.starts_with("/*") {
+            depth += 1;
+            at += 2;
+        } else if here.starts_with("*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += here.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    rest.len()
+}
+
+/// The bytes up to and with the closing quote; a backslash takes the next character with it.
+fn up_to_quote(inside: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in inside.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + 1,
+            _ => {}
+        }
+    }
+    inside.len()
+}
+
+/// `r"…"`, `r#"…"#` and so on; nothing for a raw identifier.
+fn raw_string(rest: &str) -> Option<usize> {
+    let fence = "#".repeat(rest.chars().skip(1).take_while(|c| *c == '#').count());
+    let opening = format!("r{fence}\"");
+    let inside = rest.strip_prefix(&opening)?;
+    let closing = format!("\"{fence}");
+    Some(inside.find(&closing).map_or(rest.len(), |at| opening.len() + at + closing.len()))
+}
+
+/// `x'` and `\n'`; nothing for a lifetime.
+fn character(inside: &str) -> Option<usize> {
+    if inside.starts_with('\\') {
+        return Some(up_to_quote(inside, '\''));
+    }
+    let mut chars = inside.chars();
+    let length = chars.next()?.len_utf8();
+    (chars.next() == Some('\'')).then_some(length + 1)
+}
+
+/// Takes out each `#[cfg(test)]` with the item it stands before: up to a semicolon, or to the brace that closes it.
+fn without_test_items(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(start) = rest.find(TEST_MARK) {
+        let (before, item) = rest.split_at(start);
+        let (item, after) = item.split_at(item_length(item));
+        out.push_str(before);
+        out.extend(item.chars().filter(|c| *c == '\n'));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn item_length(item: &str) -> usize {
+    let mut depth = 0;
+    for (at, c) in item.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 1 => return at + 1,
+            '}' => depth -= 1,
+            ';' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    item.len()
+}
+
+#[test]
+fn code_is_told_from_words() {
+    for (text, code) in [
+        ("a // b\nc", "a     \nc"),
+        ("a /* b /* c */ d */ e", "a                   e"),
+        (r#"f("a\"b") + 1"#, "f(      ) + 1"),
+        ("r#\"a\"b\"# + r#type", "         + r#type"),
+        ("'a' 'b: '\\'' x", "    'b:      x"),
+        ("b\"x\" '\"' y", "b        y"),
+    ] {
+        assert_eq!(Source::new("a.rs", text).code(), code, "{text}");
+    }
+}
+
+#[test]
+fn test_items_are_no_product_code() {
+    let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n fn b() { '}' }\n}\nfn c() {}\n#[cfg(test)]\nmod d;\nfn e() {}";
+    let product = Source::new("src/a.rs", text).product_code();
+    assert_eq!(product, "fn a() {}\n\n\n\n\nfn c() {}\n\n\nfn e() {}");
+    assert_eq!(Source::new("src/a/tests.rs", "fn a() {}").product_code(), "");
+}
+
+#[test]
+fn modules_declared_as_tests_are_tests() {
+    let tree = tree_of(vec![
+        Source::new("src/a/lib.rs", "#[cfg(test)]\nmod auditor;\n#[cfg(test)] mod inline {}\nmod b;"),
+        Source::new("src/a/b.rs", "#[cfg(test)]\nmod c;"),
+        Source::new("src/a/auditor.rs", ""),
+        Source::new("src/a/auditor/more.rs", ""),
+        Source::new("src/a/b/c.rs", ""),
+        Source::new("src/a/c.rs", ""),
+        Source::new("src/a/inline.rs", ""),
+    ]);
+    let tests: Vec<&str> = tree.iter().filter(|file| file.is_test()).map(|file| file.path.as_str()).collect();
+    assert_eq!(tests, ["src/a/auditor.rs", "src/a/auditor/more.rs", "src/a/b/c.rs"]);
+}
