@@ -244,6 +244,8 @@ macro_rules! key_newtype {
             }
         }
 
+        $crate::bincode::impl_borrow_decode!($name);
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 self.0.fmt(f)

@@ -11,7 +11,7 @@
 //!
 //! Reading order: `time`, `error`, `keys`, `codec`, `table` (words) · `read`, `tx` (what verbs and readers use) ·
 //! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `pipeline`,
-//! `housekeeping`, `start`, `store` (the way of a write) · `large`.
+//! `housekeeping`, `space`, `start`, `store` (the way of a write) · `large`.
 
 mod codec;
 mod directory;
@@ -26,6 +26,7 @@ mod pipeline;
 mod projection;
 mod read;
 mod rocks;
+mod space;
 mod start;
 mod stats;
 mod store;
@@ -46,6 +47,7 @@ pub use error::{Abort, Failure, OpenError, Refusal};
 pub use keys::{Key, KeyPrefix, Reverse};
 pub use log::Lsn;
 pub use read::{Read, Scan, Snapshot};
+pub use space::Room;
 pub use stats::StatsReading;
 pub use store::{Store, StoreOptions};
 pub use table::{Family, Registry, Table, TableSpec};

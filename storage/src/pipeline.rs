@@ -15,6 +15,7 @@ use crate::log::format::{self, FrameHeader};
 use crate::log::writer::LogWriter;
 use crate::projection::{Application, Projection};
 use crate::read::Snapshot;
+use crate::space::{Purpose, RoomState};
 use crate::stats::Stats;
 use crate::table::Registry;
 use crate::time::TimeSource;
@@ -26,7 +27,7 @@ const DRAIN_MAX: usize = 64;
 /// What callers send to the writer.
 pub(crate) enum Message {
     /// Execute this, unless the deadline has passed.
-    Write { deadline: Instant, work: Box<dyn Work> },
+    Write { deadline: Instant, purpose: Purpose, work: Box<dyn Work> },
     /// Finish what came before this and end.
     Stop,
 }
@@ -41,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) stop_reason: Mutex<Option<String>>,
     pub(crate) house: Mutex<House>,
     pub(crate) house_changed: Condvar,
+    pub(crate) room: RoomState,
     pub(crate) stats: Stats,
 }
 
@@ -150,9 +152,9 @@ fn hand_over(undelivered: Option<Group>) {
 
 /// Executes one message; `false` if it was the last.
 fn execute(writer: &mut Writer, message: Message, time: &dyn TimeSource, shared: &Shared) -> bool {
-    let (deadline, work) = match message {
+    let (deadline, purpose, work) = match message {
         Message::Stop => return false,
-        Message::Write { deadline, work } => (deadline, work),
+        Message::Write { deadline, purpose, work } => (deadline, purpose, work),
     };
     if shared.is_stopped() {
         writer.drop_pending();
@@ -162,6 +164,10 @@ fn execute(writer: &mut Writer, message: Message, time: &dyn TimeSource, shared:
     if Instant::now() > deadline {
         shared.stats.turned_away();
         work.turn_away(Failure::Busy);
+        return true;
+    }
+    if !shared.room.admits(purpose) {
+        work.turn_away(Failure::StorageFull);
         return true;
     }
     writer.forget_applied(shared.applied.load(Ordering::Acquire));

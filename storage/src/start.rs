@@ -17,6 +17,7 @@ use crate::log::writer::{ClosedSegment, LogWriter};
 use crate::pipeline::{Applier, Committer, Message, Shared, apply_frame, run_apply, run_log, run_writer};
 use crate::projection::Projection;
 use crate::read::Snapshot;
+use crate::space::{FreeSpace, RoomState, run_space};
 use crate::stats::Stats;
 use crate::store::StoreOptions;
 use crate::table::Registry;
@@ -103,6 +104,7 @@ pub(crate) fn start(
             ..House::default()
         }),
         house_changed: Condvar::new(),
+        room: RoomState::default(),
         stats: Stats::default(),
     });
     let applier = Applier { shared: Arc::clone(&shared), flush_log_bytes: options.flush_log_bytes };
@@ -118,7 +120,7 @@ impl Started {
     }
 
     /// Starts the threads.
-    pub(crate) fn run(self, options: &StoreOptions) -> Result<Running, OpenError> {
+    pub(crate) fn run(self, free: FreeSpace, options: &StoreOptions) -> Result<Running, OpenError> {
         let Started { writer, committer, applier, disk, shared } = self;
         let (requests, incoming) = bounded(QUEUE_MAX);
         let (to_log, from_writer) = bounded(0);
@@ -137,6 +139,8 @@ impl Started {
             Ok(())
         };
         let time = Arc::clone(&options.time);
+        let reserve_bytes = options.disk_reserve_bytes;
+        shared.room.look(&free, reserve_bytes);
         let spare_disk = Arc::clone(&disk);
         let segment_bytes = options.segment_bytes;
         spawn("writer", Box::new(move |shared| run_writer(writer, &incoming, &to_log, time.as_ref(), shared)))?;
@@ -144,6 +148,7 @@ impl Started {
         spawn("apply", Box::new(move |_| run_apply(&applier, &from_log)))?;
         spawn("spare", Box::new(move |shared| run_spare(spare_disk.as_ref(), segment_bytes, shared)))?;
         spawn("flush", Box::new(move |shared| run_flush(disk.as_ref(), shared)))?;
+        spawn("space", Box::new(move |shared| run_space(&free, reserve_bytes, shared)))?;
         Ok(Running { requests, shared, threads })
     }
 }

@@ -15,6 +15,7 @@ use crate::log;
 use crate::pipeline::{Message, Shared};
 use crate::read::Snapshot;
 use crate::rocks::{RocksOptions, RocksProjection};
+use crate::space::{FreeSpace, Purpose, Room, free_space_of};
 use crate::start::{Running, Started, start};
 use crate::stats::StatsReading;
 use crate::table::{Registry, TableSpec};
@@ -42,6 +43,8 @@ pub struct StoreOptions {
     pub block_cache_bytes: usize,
     /// The most one transaction may write, in bytes.
     pub transaction_bytes_max: usize,
+    /// Below this much free space on the disk writes are refused, in bytes; 0: never.
+    pub disk_reserve_bytes: u64,
 }
 
 impl StoreOptions {
@@ -57,6 +60,7 @@ impl StoreOptions {
             write_buffer_bytes: 64 << 20,
             block_cache_bytes: 64 << 20,
             transaction_bytes_max: 4 << 20,
+            disk_reserve_bytes: 512 << 20,
         }
     }
 }
@@ -95,16 +99,18 @@ impl Store {
         let started =
             start(Arc::new(disk), Arc::new(projection), registry, *directory.format.directory_id.as_bytes(), &options)
                 .map_err(|error| below(&directory.path, error))?;
-        Store::run(started, Some(directory), &options)
+        let free = free_space_of(&directory.path);
+        Store::run(started, Some(directory), free, &options)
     }
 
     /// Starts the threads of a store that recovery has brought up to date. Only a simulated one has no directory.
     pub(crate) fn run(
         started: Started,
         directory: Option<DataDirectory>,
+        free: FreeSpace,
         options: &StoreOptions,
     ) -> Result<Store, OpenError> {
-        let Running { requests, shared, threads } = started.run(options)?;
+        let Running { requests, shared, threads } = started.run(free, options)?;
         let inner = Inner {
             requests,
             shared,
@@ -134,8 +140,31 @@ impl Store {
         R: Send + 'static,
         F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
     {
+        self.write_for(Purpose::Ordinary, deadline, verb).await
+    }
+
+    /// [`Store::write`] for what frees something or shuts somebody out (revoking, suspending, erasing, pruning,
+    /// collecting): it goes on below the disk reserve, down to a quarter of it.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn write_freeing<T, R, F>(&self, deadline: Instant, verb: F) -> Result<T, Abort<R>>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+        F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
+    {
+        self.write_for(Purpose::Freeing, deadline, verb).await
+    }
+
+    async fn write_for<T, R, F>(&self, purpose: Purpose, deadline: Instant, verb: F) -> Result<T, Abort<R>>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+        F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
+    {
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        self.submit(deadline, verb, move |outcome| drop(sender.send(outcome)));
+        self.submit(purpose, deadline, verb, move |outcome| drop(sender.send(outcome)));
         receiver.await.unwrap_or(Err(Abort::Failed(Failure::OutcomeUnknown)))
     }
 
@@ -150,11 +179,11 @@ impl Store {
         F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
     {
         let (sender, receiver) = bounded(1);
-        self.submit(deadline, verb, move |outcome| drop(sender.send(outcome)));
+        self.submit(Purpose::Ordinary, deadline, verb, move |outcome| drop(sender.send(outcome)));
         receiver.recv().unwrap_or(Err(Abort::Failed(Failure::OutcomeUnknown)))
     }
 
-    fn submit<T, R, F, A>(&self, deadline: Instant, verb: F, answer: A)
+    fn submit<T, R, F, A>(&self, purpose: Purpose, deadline: Instant, verb: F, answer: A)
     where
         T: Send + 'static,
         R: Send + 'static,
@@ -162,7 +191,7 @@ impl Store {
         A: FnOnce(Result<T, Abort<R>>) + Send + 'static,
     {
         let work = Box::new(Verb { verb, answer });
-        match self.inner.requests.try_send(Message::Write { deadline, work }) {
+        match self.inner.requests.try_send(Message::Write { deadline, purpose, work }) {
             Ok(()) => {}
             Err(TrySendError::Full(Message::Write { work, .. })) => {
                 self.inner.shared.stats.turned_away();
@@ -171,6 +200,12 @@ impl Store {
             Err(TrySendError::Disconnected(Message::Write { work, .. })) => work.turn_away(Failure::Stopped),
             Err(_) => {}
         }
+    }
+
+    /// How much room there is on the disk.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        self.inner.shared.room.get()
     }
 
     /// Why writing has stopped, if it has. Only a restart clears it.

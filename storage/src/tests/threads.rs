@@ -1,6 +1,7 @@
 //! The threaded store on a simulated disk that fails: what callers are told.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::model::ModelTables;
@@ -8,6 +9,7 @@ use super::workload::{Cell, HOT, No, TABLES};
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure};
 use crate::read::Read;
+use crate::space::{FreeSpace, Room};
 use crate::start::start;
 use crate::store::{Store, StoreOptions};
 use crate::table::Registry;
@@ -21,10 +23,14 @@ impl TimeSource for Still {
 }
 
 fn store_on(disk: &SimDisk) -> Store {
+    store_with_space(disk, Box::new(|| Ok(u64::MAX)))
+}
+
+fn store_with_space(disk: &SimDisk, free: FreeSpace) -> Store {
     let options = StoreOptions { segment_bytes: 64 << 10, ..StoreOptions::new("unused", Arc::new(Still)) };
     let registry = Registry::new(&[TABLES]).unwrap();
     let started = start(Arc::new(disk.clone()), Arc::new(ModelTables::empty()), registry, [7; 16], &options).unwrap();
-    Store::run(started, None, &options).unwrap()
+    Store::run(started, None, free, &options).unwrap()
 }
 
 fn soon() -> Instant {
@@ -97,5 +103,34 @@ fn a_passed_deadline_and_a_refusal_change_nothing() {
     assert_eq!(large, Err(Abort::Failed(Failure::TooLarge)));
     assert!(!store.read().contains(&HOT, &(0, 1)).unwrap());
     assert_eq!(store.read().lsn(), 0);
+    store.shutdown();
+}
+
+#[tokio::test]
+async fn a_full_disk_is_a_state_that_passes() {
+    let free = Arc::new(AtomicU64::new(u64::MAX));
+    let look = Arc::clone(&free);
+    let store = store_with_space(&SimDisk::default(), Box::new(move || Ok(look.load(Ordering::SeqCst))));
+    let until = async |room| {
+        while store.room() != room {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let write = |tx: &mut crate::WriteTx<'_>, _| Ok::<_, Abort<No>>(tx.put(&HOT, &(0, 1), &Cell(vec![1]))?);
+    store.write(soon(), write).await.unwrap();
+    for (bytes, room, ordinary, freeing) in [
+        (511 << 20, Room::Low, false, true),
+        (127 << 20, Room::Exhausted, false, false),
+        (513 << 20, Room::Low, false, true),
+        (600 << 20, Room::Ample, true, true),
+    ] {
+        free.store(bytes, Ordering::SeqCst);
+        until(room).await;
+        let refused = |accepted| if accepted { Ok(()) } else { Err(Abort::Failed(Failure::StorageFull)) };
+        assert_eq!(store.write(soon(), write).await, refused(ordinary), "{room:?}");
+        assert_eq!(store.write_freeing(soon(), write).await, refused(freeing), "{room:?}");
+        assert!(store.read().contains(&HOT, &(0, 1)).unwrap(), "reads go on");
+    }
+    assert_eq!(store.stop_reason(), None);
     store.shutdown();
 }
