@@ -99,12 +99,13 @@ pub fn expire_holds(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Abort
     Ok(swept)
 }
 
-/// When the next hold lapses.
+/// When the next hold lapses, if none does before `from`.
 ///
 /// # Errors
 /// Only the store's.
-pub fn next_hold_expiry(read: &impl Read) -> Result<Option<Timestamp>, Failure> {
-    let first = read.scan(&HOLDS, Scan::all().limit(1))?;
+pub fn next_hold_expiry(read: &impl Read, from: Timestamp) -> Result<Option<Timestamp>, Failure> {
+    let from = (from, TenantId(Uuid::nil()), TransactionId(Uuid::nil()));
+    let first = read.scan(&HOLDS, Scan::all().from(&from).limit(1))?;
     Ok(first.first().map(|((expires_at, _, _), _)| *expires_at))
 }
 

@@ -45,5 +45,5 @@ pub use crate::tables::TABLES;
 /// What the ledger does when time passes: releases holds that lapse.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(sweep::Sweep::new(context.store().clone()))]
+    vec![context.sweep()]
 }

@@ -32,11 +32,6 @@ key_newtype!(
     pub TransactionId(Uuid)
 );
 
-bincode::impl_borrow_decode!(TenantId);
-bincode::impl_borrow_decode!(AssetTypeId);
-bincode::impl_borrow_decode!(AccountId);
-bincode::impl_borrow_decode!(TransactionId);
-
 /// The fewest entries a transaction has.
 pub const ENTRIES_MIN: usize = 2;
 /// The most entries a transaction has.

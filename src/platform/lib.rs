@@ -21,6 +21,7 @@ pub mod cursor;
 pub mod http;
 pub mod idempotency;
 pub mod ids;
+pub mod large_values;
 pub mod limits;
 pub mod secrets;
 mod time_text;

@@ -17,6 +17,7 @@ use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{get, post};
+use quintet_platform::access::KeyUses;
 use quintet_platform::clock::Clock;
 use quintet_platform::cursor;
 use quintet_platform::http::json::Json;
@@ -33,6 +34,7 @@ use crate::model::{AccountId, AssetTypeId, TenantId, TransactionId, TransactionS
 use crate::posting::{self, PostTransaction, Posted};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
+use crate::sweep::Sweep;
 use crate::tables::ASSET_TYPES;
 use answer::{Answer, refuse};
 use request::{Mutation, Target, limit_rate, mutate, parameter_refusal, read};
@@ -50,19 +52,22 @@ const HEALTH_PATH: &str = "/healthz";
 pub struct Context {
     store: Store,
     clock: Clock,
+    uses: Arc<KeyUses>,
     edge: Arc<RateLimiter>,
+    sweep: Arc<Sweep>,
 }
 
 impl Context {
-    /// `edge_rate_per_second` and `edge_burst` hold for each source address; a rate of 0 switches the limit off.
+    /// `uses` learns which keys were used. `edge_rate_per_second` and `edge_burst` hold for each source address; a rate of 0 switches the limit off.
     #[must_use]
-    pub fn new(store: Store, clock: Clock, edge_rate_per_second: u32, edge_burst: u32) -> Context {
+    pub fn new(store: Store, clock: Clock, uses: Arc<KeyUses>, edge_rate_per_second: u32, edge_burst: u32) -> Context {
         let edge = Arc::new(RateLimiter::new(edge_rate_per_second, edge_burst, EDGE_SOURCES_MAX));
-        Context { store, clock, edge }
+        let sweep = Arc::new(Sweep::new(store.clone()));
+        Context { store, clock, uses, edge, sweep }
     }
 
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
+    pub(crate) fn sweep(&self) -> Arc<Sweep> {
+        Arc::clone(&self.sweep)
     }
 }
 
@@ -175,7 +180,7 @@ async fn create_asset_type(State(context): State<Context>, request: Request) -> 
         verb: asset_types::create_asset_type,
         status: 201,
         write: output::created_asset_type,
-        makes_due: |_| false,
+        falls_due: |_| None,
     };
     mutate(&context, request, &CREATE).await
 }
@@ -194,7 +199,7 @@ async fn create_account(State(context): State<Context>, request: Request) -> Res
         verb: accounts::create_account,
         status: 201,
         write: output::created_account,
-        makes_due: |_| false,
+        falls_due: |_| None,
     };
     mutate(&context, request, &CREATE).await
 }
@@ -225,7 +230,7 @@ async fn patch_account(State(context): State<Context>, request: Request) -> Resp
         verb: accounts::patch_account,
         status: 200,
         write: output::account,
-        makes_due: |_| false,
+        falls_due: |_| None,
     };
     mutate(&context, request, &PATCH).await
 }
@@ -264,7 +269,7 @@ async fn post_transaction(State(context): State<Context>, request: Request) -> R
         verb: posting::post_transaction,
         status: 201,
         write: output::posted,
-        makes_due: |command| command.hold_until.is_some(),
+        falls_due: |command| command.hold_until,
     };
     mutate(&context, request, &POST).await
 }
@@ -284,7 +289,7 @@ async fn commit_transaction(State(context): State<Context>, request: Request) ->
         verb: holds::commit_hold,
         status: 200,
         write: output::settled,
-        makes_due: |_| false,
+        falls_due: |_| None,
     };
     mutate(&context, request, &COMMIT).await
 }
@@ -296,7 +301,7 @@ async fn void_transaction(State(context): State<Context>, request: Request) -> R
         verb: holds::void_hold,
         status: 200,
         write: output::settled,
-        makes_due: |_| false,
+        falls_due: |_| None,
     };
     mutate(&context, request, &VOID).await
 }

@@ -57,8 +57,8 @@ pub(super) struct Mutation<C, T> {
     pub(super) status: u16,
     /// The body of success.
     pub(super) write: fn(&T) -> Result<Vec<u8>, Failure>,
-    /// Whether it may make something fall due earlier than anything before.
-    pub(super) makes_due: fn(&C) -> bool,
+    /// When something falls due because of it.
+    pub(super) falls_due: fn(&C) -> Option<Timestamp>,
 }
 
 /// What a mutating request has shown before the writer is entered.
@@ -99,27 +99,36 @@ where
     });
     let target = Target { tenant_id, id: path_id(&parts.uri) };
     let command = no_parameters(query).and_then(|()| (mutation.read)(&target, json?));
-    let makes_due = command.as_ref().is_ok_and(mutation.makes_due);
+    let falls_due = command.as_ref().ok().and_then(mutation.falls_due);
 
     let (verb, status, write) = (mutation.verb, mutation.status, mutation.write);
     let in_writer = Arc::clone(&entered);
-    let deadline = Instant::now() + WRITER_TIME;
-    let outcome = context
-        .store
-        .write(deadline, move |tx, now| {
-            execute(tx, now, &in_writer, command, |tx, now, command| Ok(write(&verb(tx, now, command)?)?), status)
-        })
-        .await;
+    let written = write_and_wake(context.clone(), falls_due, move |tx, now| {
+        execute(tx, now, &in_writer, command, |tx, now, command| Ok(write(&verb(tx, now, command)?)?), status)
+    });
+    let outcome = match falls_due {
+        None => written.await,
+        // A caller that leaves takes its request's task along, but not the hold nor the need to wake the clock.
+        Some(_) => tokio::spawn(written).await.unwrap_or(Err(Abort::Failed(Failure::OutcomeUnknown))),
+    };
     match outcome {
-        Ok(answer) => {
-            if makes_due {
-                context.clock.wake();
-            }
-            Ok(answer)
-        }
+        Ok(answer) => Ok(answer),
         Err(Abort::Refused(refusal)) => Err(refusal),
         Err(Abort::Failed(failure)) => replay_after_failure(context, &entered, &failure),
     }
+}
+
+/// Writes, and tells the clock if something falls due earlier than anything it knows of.
+async fn write_and_wake(
+    context: Context,
+    falls_due: Option<Timestamp>,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Answer, Abort<Refusal>> + Send + 'static,
+) -> Result<Answer, Abort<Refusal>> {
+    let outcome = context.store.write(Instant::now() + WRITER_TIME, verb).await;
+    if outcome.is_ok() && falls_due.is_some_and(|at| context.sweep.is_news(at)) {
+        context.clock.wake();
+    }
+    outcome
 }
 
 /// The one transaction of a mutating request.
@@ -187,11 +196,14 @@ pub(super) fn read(
 /// Who asks, and whether the key allows it.
 fn authorize(context: &Context, headers: &HeaderMap, permission: &str) -> Result<TenantId, Refusal> {
     let credential = access::authorization(headers);
-    match access::authenticate(&context.store.read(), Service::Ledger, credential, context.clock.now()) {
-        Ok(caller) => match caller.require(permission) {
-            Ok(()) => Ok(TenantId(caller.tenant_id)),
-            Err(refusal) => Err(access_refusal(refusal)),
-        },
+    let now = context.clock.now();
+    match access::authenticate(&context.store.read(), Service::Ledger, credential, Some(permission), now) {
+        Ok(caller) => {
+            if context.uses.note(&caller, now) {
+                context.clock.wake();
+            }
+            Ok(TenantId(caller.tenant_id))
+        }
         Err(Abort::Refused(refusal)) => Err(access_refusal(refusal)),
         Err(Abort::Failed(failure)) => Err(failed(&failure)),
     }

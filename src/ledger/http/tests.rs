@@ -1,7 +1,6 @@
 //! What black-box tests cannot bring about: a store that has stopped, and the size of a posting on disk.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -11,7 +10,7 @@ use quintet_platform::access::{
     AccessRefusal, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
 use quintet_platform::idempotency::{RequestDigest, Scope};
-use quintet_storage::{StoreOptions, TimeSource, WriteTx};
+use quintet_storage::{StoreOptions, TimeSource, Timestamp, WriteTx};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -50,7 +49,8 @@ impl Room {
             };
             issue_key(tx, now, key)
         });
-        let context = Context::new(store, clock, 0, 0);
+        let uses = Arc::new(KeyUses::new(store.clone()));
+        let context = Context::new(store, clock, uses, 0, 0);
         let api_key = issued.api_key.expose().clone();
         Room { context, tenant_id: TenantId(issued.tenant_id), api_key, directory }
     }
@@ -72,7 +72,7 @@ impl Room {
 
 fn write<T: Send + 'static>(
     store: &Store,
-    verb: impl FnOnce(&mut WriteTx<'_>, quintet_storage::Timestamp) -> Result<T, Abort<AccessRefusal>> + Send + 'static,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<AccessRefusal>> + Send + 'static,
 ) -> T {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     store.write_blocking(deadline, verb).unwrap_or_else(|_| panic!("the set-up was refused"))
@@ -127,45 +127,11 @@ fn a_posting_fits_its_budget_on_disk() {
     let tenant_id = room.tenant_id;
     let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, ACCOUNTS));
     let store = room.context.store.clone();
-    let dice = Arc::new(AtomicU64::new(1));
     for batch in 0..POSTINGS / 500 {
-        let (accounts, dice) = (accounts.clone(), Arc::clone(&dice));
+        let accounts = accounts.clone();
         run(&store, move |tx, now| {
-            for number in 0..500 {
-                let roll = || {
-                    let next = dice.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
-                    accounts[usize::try_from((next ^ (next >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33).unwrap()
-                        % accounts.len()]
-                };
-                let entry = |direction| NewEntry {
-                    account_id: roll(),
-                    direction,
-                    amount: Decimal::parse_amount("123.45").unwrap(),
-                };
-                let command = PostTransaction {
-                    tenant_id,
-                    description: None,
-                    external_id: None,
-                    metadata: None,
-                    effective_at: None,
-                    hold_until: None,
-                    entries: vec![entry(Side::Debit), entry(Side::Credit)],
-                };
-                let key =
-                    Uuid::from_u128(u128::from(batch * 1000 + number) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-                let entered = Entered {
-                    scope: Scope {
-                        service: Service::Ledger,
-                        tenant_id: tenant_id.0,
-                        route: TRANSACTION_POST.template(),
-                        key: key.to_string(),
-                    },
-                    digest: RequestDigest::of("POST", "/v1/transactions", "", key.as_bytes()),
-                };
-                let verb = |tx: &mut WriteTx<'_>, now, command| {
-                    Ok(output::posted(&posting::post_transaction(tx, now, command)?)?)
-                };
-                execute(tx, now, &entered, Ok(command), verb, 201)?;
+            for number in batch * 500..(batch + 1) * 500 {
+                post_between(tx, now, tenant_id, &accounts, number)?;
             }
             Ok(())
         });
@@ -176,9 +142,40 @@ fn a_posting_fits_its_budget_on_disk() {
     assert!(each <= 700, "{each} bytes a posting");
 }
 
+/// The `number`th posting as a request would make it, idempotency record included, between two accounts that
+/// anybody could have chosen.
+fn post_between(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    tenant_id: TenantId,
+    accounts: &[AccountId],
+    number: u64,
+) -> Result<Answer, Abort<Refusal>> {
+    let dice = |salt: u64| ((number * 2 + salt).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % accounts.len() as u64;
+    let entry = |salt, direction| NewEntry {
+        account_id: accounts[usize::try_from(dice(salt)).unwrap()],
+        direction,
+        amount: Decimal::parse_amount("123.45").unwrap(),
+    };
+    let command = PostTransaction {
+        tenant_id,
+        description: None,
+        external_id: None,
+        metadata: None,
+        effective_at: None,
+        hold_until: None,
+        entries: vec![entry(0, Side::Debit), entry(1, Side::Credit)],
+    };
+    let key = number.to_string();
+    let digest = RequestDigest::of("POST", "/v1/transactions", "", key.as_bytes());
+    let scope = Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: TRANSACTION_POST.template(), key };
+    let verb = |tx: &mut WriteTx<'_>, now, command| Ok(output::posted(&posting::post_transaction(tx, now, command)?)?);
+    execute(tx, now, &Entered { scope, digest }, Ok(command), verb, 201)
+}
+
 fn run<T: Send + 'static>(
     store: &Store,
-    verb: impl FnOnce(&mut WriteTx<'_>, quintet_storage::Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
 ) -> T {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     match store.write_blocking(deadline, verb) {
@@ -190,7 +187,7 @@ fn run<T: Send + 'static>(
 
 fn open_accounts(
     tx: &mut WriteTx<'_>,
-    now: quintet_storage::Timestamp,
+    now: Timestamp,
     tenant_id: TenantId,
     count: u64,
 ) -> Result<Vec<AccountId>, Abort<Refusal>> {

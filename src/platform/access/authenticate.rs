@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::key_text::{key_id_text, secret_digest, split};
 use super::model::Service;
-use super::tables::{KEYS, KeyRow, TENANTS};
+use super::tables::{KEYS, KeyRow, TENANTS, TenantRow};
 use crate::secrets::{Digest, constant_time_eq};
 
 /// Why a request is not served, in the order the checks are made.
@@ -22,12 +22,12 @@ pub enum AuthRefusal {
     /// 403: the key's tenant is not provisioned for this service.
     #[error("the tenant is not provisioned for this service")]
     TenantNotProvisioned,
-    /// 403: the tenant, or its parent, is suspended.
-    #[error("the tenant is suspended")]
-    TenantSuspended,
     /// 403: the key does not carry the permission.
     #[error("the API key does not carry the required permission")]
     Forbidden,
+    /// 403: the tenant, or its parent, is suspended.
+    #[error("the tenant is suspended")]
+    TenantSuspended,
 }
 
 impl Refusal for AuthRefusal {}
@@ -74,15 +74,16 @@ pub fn authorization(headers: &HeaderMap) -> Option<&str> {
     }
 }
 
-/// Finds out who is calling a service: credential, expiry, provisioning, tenant and parent active, in this order.
-/// The permission is for [`Caller::require`].
+/// Finds out who is calling a service and whether they may: credential, expiry, provisioning, permission, tenant and
+/// parent active, in this order. A route that any key of the tenant may call asks for no permission.
 ///
 /// # Errors
-/// See [`AuthRefusal`] (all but `Forbidden`), or what the store answers.
+/// See [`AuthRefusal`], or what the store answers.
 pub fn authenticate(
     read: &impl Read,
     service: Service,
     authorization_header: Option<&str>,
+    permission: Option<&str>,
     now: Timestamp,
 ) -> Result<Caller, Abort<AuthRefusal>> {
     let (id, secret) = authorization_header.and_then(bearer).and_then(split).ok_or(AuthRefusal::Unauthenticated)?;
@@ -91,14 +92,20 @@ pub fn authenticate(
         return Err(AuthRefusal::CredentialExpired.into());
     }
     let tenant_id = Uuid::from_bytes(key.tenant);
-    let root_tenant_id = check_tenant(read, service, tenant_id)?;
-    Ok(Caller {
+    let tenant = read.get(&TENANTS, &tenant_id)?.filter(|tenant| tenant.services().contains(service));
+    let tenant = tenant.ok_or(AuthRefusal::TenantNotProvisioned)?;
+    let caller = Caller {
         tenant_id,
-        root_tenant_id,
+        root_tenant_id: tenant.parent().unwrap_or(tenant_id),
         principal_id: Uuid::from_bytes(key.principal),
         key_id: key_id_text(id),
         permissions: key.permissions,
-    })
+    };
+    if let Some(permission) = permission {
+        caller.require(permission)?;
+    }
+    check_active(read, &tenant)?;
+    Ok(caller)
 }
 
 /// RFC 6750, 2.1: the scheme in either case, one blank, the token.
@@ -117,18 +124,11 @@ fn verified_key(read: &impl Read, id: Uuid, secret: &str) -> Result<Option<KeyRo
     Ok(key.filter(|key| is_own && key.revoked_at.is_none()))
 }
 
-/// Checks the tenant and its parent and gives back the root tenant.
-fn check_tenant(read: &impl Read, service: Service, tenant_id: Uuid) -> Result<Uuid, Abort<AuthRefusal>> {
-    let tenant = read.get(&TENANTS, &tenant_id)?.ok_or(AuthRefusal::TenantNotProvisioned)?;
-    if !tenant.services().contains(service) {
-        return Err(AuthRefusal::TenantNotProvisioned.into());
-    }
-    if tenant.suspended {
-        return Err(AuthRefusal::TenantSuspended.into());
-    }
-    let Some(parent_id) = tenant.parent() else { return Ok(tenant_id) };
-    match read.get(&TENANTS, &parent_id)? {
-        Some(parent) if !parent.suspended => Ok(parent_id),
-        _ => Err(AuthRefusal::TenantSuspended.into()),
-    }
+/// A sub-tenant is as active as its parent.
+fn check_active(read: &impl Read, tenant: &TenantRow) -> Result<(), Abort<AuthRefusal>> {
+    let parent_is_active = match tenant.parent() {
+        Some(parent_id) => read.get(&TENANTS, &parent_id)?.is_some_and(|parent| !parent.suspended),
+        None => true,
+    };
+    if tenant.suspended || !parent_is_active { Err(AuthRefusal::TenantSuspended.into()) } else { Ok(()) }
 }

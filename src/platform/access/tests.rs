@@ -65,7 +65,7 @@ fn bearer(key: &IssuedKey) -> String {
 
 /// Authenticates for the ledger.
 fn check(store: &Store, header: &str, now: Timestamp) -> Result<Caller, AuthRefusal> {
-    refusal(authenticate(&store.read(), Service::Ledger, Some(header), now))
+    refusal(authenticate(&store.read(), Service::Ledger, Some(header), None, now))
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn what_is_no_credential() {
     ] {
         assert_eq!(check(store, &header, START), Err(AuthRefusal::Unauthenticated), "{header}");
     }
-    let none = refusal(authenticate(&store.read(), Service::Ledger, None, START));
+    let none = refusal(authenticate(&store.read(), Service::Ledger, None, None, START));
     assert_eq!(none, Err(AuthRefusal::Unauthenticated));
 }
 
@@ -250,7 +250,7 @@ fn checks_come_in_the_documented_order() {
     let late = START.plus_seconds(DAY_SECONDS);
     let wrong = format!("Bearer rak_{}{}", key.key_id, "A".repeat(43));
     assert_eq!(refusal(write(store, move |tx, now| suspend_tenant(tx, now, id))).unwrap().name, "T");
-    let runs = |header: &str, now| refusal(authenticate(&store.read(), Service::Runs, Some(header), now));
+    let runs = |header: &str, now| refusal(authenticate(&store.read(), Service::Runs, Some(header), None, now));
     assert_eq!(check(store, &wrong, late), Err(AuthRefusal::Unauthenticated));
     assert_eq!(check(store, &bearer(&key), late), Err(AuthRefusal::CredentialExpired));
     assert_eq!(check(store, &bearer(&key), late.plus_micros(-1)), Err(AuthRefusal::TenantNotProvisioned));

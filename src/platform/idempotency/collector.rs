@@ -60,7 +60,8 @@ impl Collector {
     async fn collect_all(&self) {
         let floor = self.seen().floor;
         loop {
-            let slice = self.store.write(Instant::now() + DEADLINE, move |tx, now| collect_slice(tx, now, floor)).await;
+            let slice =
+                self.store.write_freeing(Instant::now() + DEADLINE, move |tx, now| collect_slice(tx, now, floor)).await;
             match slice {
                 Ok(Slice { removed, .. }) if removed == SLICE_ROWS => {}
                 Ok(Slice { at, .. }) => {
