@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static fmt crash-long audit-long
+.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static fmt bench crash-long audit-long
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -54,6 +54,9 @@ unit: rocksdb ## run the tests of every package
 static: build ## check that the binary is static and runs
 	$(call step,static binary)
 	@$(in) packaging/check-static.sh $(call binary,debug)
+
+bench: prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
+	@$(in) cargo bench --locked --bench '*'
 
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000

@@ -29,7 +29,7 @@ started=$SECONDS
         count=$(find "$work/target" -name '*.o' -path '*librocksdb-sys*' 2>/dev/null | wc -l)
         say "$((SECONDS - started)) s, $count of about 330 files"
     done
-) &
+) 9>&- &
 ticker=$!
 trap 'kill "$ticker" 2>/dev/null || true' EXIT
 

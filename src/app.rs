@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use quintet_platform::access::Service;
-use quintet_platform::clock::Clock;
+use quintet_platform::access::{KeyUses, Service};
+use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
+use quintet_platform::large_values::LargeValueCollector;
 use quintet_storage::{Store, StoreOptions, TableSpec};
 
 use crate::config::Config;
@@ -31,6 +32,8 @@ pub struct App {
     pub clock: Clock,
     /// What the operations listener tells.
     pub metrics: Metrics,
+    /// Which keys were used when.
+    pub uses: Arc<KeyUses>,
     /// The ledger's context.
     pub ledger: quintet_ledger::Context,
 }
@@ -43,13 +46,15 @@ impl App {
     pub fn open(config: Config, rehearsal: bool) -> Result<App, StartError> {
         let (store, clock) = open_store(&config, rehearsal)?;
         let metrics = Metrics::new(&store);
+        let uses = Arc::new(KeyUses::new(store.clone()));
         let ledger = quintet_ledger::Context::new(
             store.clone(),
             clock.clone(),
+            Arc::clone(&uses),
             config.ledger_edge_rate_per_second,
             config.ledger_edge_burst,
         );
-        let app = App { config: Arc::new(config), store, clock, metrics, ledger };
+        let app = App { config: Arc::new(config), store, clock, metrics, uses, ledger };
         app.register_due_work();
         Ok(app)
     }
@@ -57,6 +62,8 @@ impl App {
     /// What falls due by the clock: one line a package.
     fn register_due_work(&self) {
         self.clock.register(Arc::new(Collector::new(self.store.clone())));
+        self.clock.register(Arc::new(LargeValueCollector::new(self.store.clone())));
+        self.clock.register(Arc::clone(&self.uses) as Arc<dyn DueWork>);
         for work in quintet_ledger::due_work(&self.ledger) {
             self.clock.register(work);
         }
@@ -72,6 +79,7 @@ pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), St
     let clock = if rehearsal { Clock::rehearsal(system.now()) } else { system };
     let mut options = StoreOptions::new(&config.data_dir, Arc::new(clock.clone()));
     options.rehearsal = rehearsal;
+    options.disk_reserve_bytes = config.disk_reserve_mb << 20;
     let opened = Store::open(options, TABLES);
     let store = opened.map_err(|error| StartError::Open { directory: config.data_dir.clone(), error })?;
     let prepared = root_key::ensure(config, &store)
@@ -81,6 +89,27 @@ pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), St
         Err(error) => {
             store.shutdown();
             Err(error)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quintet_storage::Registry;
+
+    use super::*;
+
+    #[test]
+    fn tags_and_names_of_tables_are_unique() {
+        Registry::new(TABLES).unwrap();
+    }
+
+    #[test]
+    fn every_permission_a_route_asks_for_can_be_given_to_a_key() {
+        let given: Vec<&str> =
+            PERMISSIONS.iter().flat_map(|(_, own, special)| own.iter().chain(*special)).copied().collect();
+        for route in quintet_ledger::ROUTES.iter().filter(|route| !route.permission.is_empty()) {
+            assert!(given.contains(&route.permission), "{} {}", route.method, route.path);
         }
     }
 }

@@ -147,12 +147,10 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The listeners' addresses.
     pub listen: Listen,
-    /// Free space in MB below which writes are refused.
-    pub disk_reserve_mb: u64,
-    /// How many minutes a plain copy of the data directory may take.
-    pub copy_window_minutes: u64,
     /// Where the root key comes from.
     pub root_key: String,
+    /// Below this much free disk space writes are refused, in MiB; 0: never.
+    pub disk_reserve_mb: u64,
     /// Requests a second that the ledger takes from one source address; 0: no limit.
     pub ledger_edge_rate_per_second: u32,
     /// How many of them may come at once.
@@ -385,14 +383,12 @@ impl Collected {
         if !self.problems.is_empty() {
             return Err(Problems(self.problems));
         }
-        let number = |key: &str| u64::try_from(self.integer(key)).unwrap_or(0);
         let small = |key: &str| u32::try_from(self.integer(key)).unwrap_or(u32::MAX);
         Ok(Config {
             data_dir: self.text("data_dir").unwrap_or_default().into(),
             listen: self.listeners(),
-            disk_reserve_mb: number("storage.disk_reserve_mb"),
-            copy_window_minutes: number("storage.copy_window_minutes"),
             root_key: self.text("storage.root_key").unwrap_or_default(),
+            disk_reserve_mb: u64::from(small("storage.disk_reserve_mb")),
             ledger_edge_rate_per_second: small("ledger.edge_rate_per_second"),
             ledger_edge_burst: small("ledger.edge_burst"),
             trusted_proxies: self.networks("http.trusted_proxies"),

@@ -2,23 +2,27 @@
 //! turns a panic into the service's own answer, and drains when told.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::Response;
+use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderMap, Request};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::ServiceExt;
@@ -31,6 +35,9 @@ const CONNECTIONS_MAX: u32 = 4_096;
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest request head, in bytes; beyond it the answer is 431.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
+/// How long, and for how many bytes, a connection is kept after an answer that did not wait for the body.
+const LINGER: Duration = Duration::from_secs(5);
+const LINGER_BYTES_MAX: usize = 64 << 20;
 /// What is read ahead of one connection, in bytes.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
@@ -126,31 +133,88 @@ pub async fn serve_connection<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let head_timeout = site.head_timeout;
-    let service = hyper::service::service_fn(move |request: Request<Incoming>| answer(site.clone(), peer, request));
-    let connection = http1::Builder::new()
+    let is_body_unread = Arc::new(AtomicBool::new(false));
+    let watch_body = Arc::clone(&is_body_unread);
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        watch_body.store(!request.body().is_end_stream(), Ordering::Relaxed);
+        let body_of = |body| Body::new(WatchedBody { body, is_unread: Arc::clone(&watch_body) });
+        // Boxed because taking the stream back afterwards needs a future that can be moved.
+        Box::pin(answer(site.clone(), peer, request.map(body_of)))
+    });
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(head_timeout)
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(BUFFER_BYTES_MAX)
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = pin!(connection);
     let mut is_draining = false;
     loop {
         tokio::select! {
             // A client that breaks off or talks nonsense is its own affair.
-            _ = connection.as_mut() => break,
+            _ = poll_fn(|context| connection.poll_without_shutdown(context)) => break,
             _ = stop.wait_for(|stop| *stop), if !is_draining => {
                 is_draining = true;
-                connection.as_mut().graceful_shutdown();
+                Pin::new(&mut connection).graceful_shutdown();
             }
         }
     }
+    let mut stream = connection.into_parts().io.into_inner();
+    let farewell = close(&mut stream, is_body_unread.load(Ordering::Relaxed));
+    let _ = tokio::time::timeout(LINGER, farewell).await;
     drop(permit);
 }
 
-async fn answer(site: Site, peer: Option<SocketAddr>, request: Request<Incoming>) -> Result<Response, Infallible> {
-    let mut request = request.map(Body::new);
+/// Ends a connection. If the answer came before the request's body was read (it was too large, say), what still
+/// arrives is read and dropped for a while: closed at once, the kernel would answer it with a reset, and the client
+/// might never see the answer.
+async fn close<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, is_body_unread: bool) {
+    let is_shut = stream.shutdown().await.is_ok();
+    if !(is_shut && is_body_unread) {
+        return;
+    }
+    let mut scrap = vec![0; BUFFER_BYTES_MAX];
+    let mut left = LINGER_BYTES_MAX;
+    while left > 0 {
+        match stream.read(&mut scrap).await {
+            Ok(length) if length > 0 => left = left.saturating_sub(length),
+            _ => return,
+        }
+    }
+}
+
+/// A request's body that says whether it was read to its end. Requests on one connection follow one another, so
+/// one flag serves them all.
+struct WatchedBody {
+    body: Incoming,
+    is_unread: Arc<AtomicBool>,
+}
+
+impl hyper::body::Body for WatchedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.is_unread.store(false, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+async fn answer(site: Site, peer: Option<SocketAddr>, mut request: Request<Body>) -> Result<Response, Infallible> {
     if let Some(peer) = peer {
         let source = SocketAddr::new(source_of(peer.ip(), request.headers(), &site.trusted_proxies), peer.port());
         request.extensions_mut().insert(ConnectInfo(source));
@@ -195,7 +259,6 @@ mod tests {
 
     /// Sends bytes to a site on one connection and reads what comes back until it is closed.
     async fn exchange(request: &[u8]) -> String {
-        use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let router =
             Router::new().route("/", axum::routing::get(async || "fine")).route("/bug", axum::routing::get(break_down));
         let panic_answer: PanicAnswer = || (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();

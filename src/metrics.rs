@@ -16,7 +16,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use quintet_storage::Store;
+use quintet_storage::{Room, Store};
 
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS_SECONDS: [f64; 14] =
@@ -206,6 +206,8 @@ impl Collector for StoreCollector {
         gauge(e, "storage_queue_depth", "Requests waiting for the writer", None, sample(stats.queue_depth))?;
         let stopped = if self.store.stop_reason().is_some() { 1.0 } else { 0.0 };
         gauge(e, "storage_stopped", "1 when writing has stopped after a failure", None, stopped)?;
+        let low = if self.store.room() == Room::Ample { 0.0 } else { 1.0 };
+        gauge(e, "storage_full", "1 while writes are refused because the disk is down to its reserve", None, low)?;
         if let Some(free) = disk_free_bytes(self.store.directory()) {
             gauge(e, "storage_disk_free", "Free space beside the data", Some(&Unit::Bytes), sample(free))?;
         }

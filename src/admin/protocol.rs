@@ -85,6 +85,8 @@ pub struct KeyView {
     pub expires_at: Option<String>,
     /// When it was revoked; RFC 3339.
     pub revoked_at: Option<String>,
+    /// When it was last used, to the minute; RFC 3339.
+    pub last_used_at: Option<String>,
 }
 
 /// The end of a key.
@@ -167,7 +169,7 @@ pub struct StatusView {
 /// The store's state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StorageView {
-    /// `writing`, `full` or `stopped`.
+    /// `writing`, `full` (below the disk reserve: writes are refused until there is room) or `stopped`.
     pub state: String,
     /// Why writing stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]

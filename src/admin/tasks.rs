@@ -7,7 +7,7 @@ use quintet_platform::access::{
 };
 use quintet_platform::clock::{ClockError, rfc3339};
 use quintet_platform::ids;
-use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Room, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::protocol::{
     AdvanceView, ClockView, IssuedKeyView, Items, KeyView, KeyWish, RevokedView, ServiceView, StatusView, StorageView,
@@ -90,6 +90,15 @@ where
     Ok(app.store.write(Instant::now() + WRITE_DEADLINE, verb).await?)
 }
 
+/// [`write`] for what shuts somebody out: it goes on below the disk reserve.
+async fn write_freeing<T, F>(app: &App, verb: F) -> Result<T, TaskError>
+where
+    T: Send + 'static,
+    F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<AccessRefusal>> + Send + 'static,
+{
+    Ok(app.store.write_freeing(Instant::now() + WRITE_DEADLINE, verb).await?)
+}
+
 /// What runs.
 ///
 /// # Errors
@@ -99,7 +108,12 @@ pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, Ta
     let tenants = all_tenants(&app.store.read())?.len();
     let data_dir = app.store.directory();
     let storage = StorageView {
-        state: if reason.is_some() { "stopped" } else { "writing" }.into(),
+        state: match (&reason, app.store.room()) {
+            (Some(_), _) => "stopped",
+            (None, Room::Ample) => "writing",
+            (None, Room::Low | Room::Exhausted) => "full",
+        }
+        .into(),
         reason,
         lsn: app.store.stats().published_lsn,
         disk_free_bytes: metrics::disk_free_bytes(data_dir).unwrap_or(0),
@@ -160,7 +174,7 @@ pub fn show_tenant(app: &App, tenant: &str) -> Result<TenantView, TaskError> {
 /// There is no such tenant, or the store failed.
 pub async fn suspend_tenant(app: &App, tenant: &str) -> Result<TenantView, TaskError> {
     let tenant_id = resolve_tenant(&app.store.read(), tenant)?.tenant_id;
-    Ok(tenant_view(write(app, move |tx, now| access::suspend_tenant(tx, now, tenant_id)).await?))
+    Ok(tenant_view(write_freeing(app, move |tx, now| access::suspend_tenant(tx, now, tenant_id)).await?))
 }
 
 /// Activates a tenant.
@@ -212,7 +226,8 @@ pub fn list_keys(app: &App, tenant: Option<&str>) -> Result<Items<KeyView>, Task
     for tenant in tenants {
         let mut after: Option<String> = None;
         loop {
-            let page = access::list_keys(&read, tenant.tenant_id, after.as_deref(), PAGE_ROWS)?;
+            let mut page = access::list_keys(&read, tenant.tenant_id, after.as_deref(), PAGE_ROWS)?;
+            app.uses.fill_in(&mut page);
             let is_last = page.len() < PAGE_ROWS;
             after = page.last().map(|key| key.key_id.clone());
             items.extend(page.into_iter().map(key_view));
@@ -230,7 +245,7 @@ pub fn list_keys(app: &App, tenant: Option<&str>) -> Result<Items<KeyView>, Task
 /// There is no such key, or the store failed.
 pub async fn revoke_key(app: &App, key_id: &str) -> Result<RevokedView, TaskError> {
     let wanted = key_id.to_string();
-    let key = write(app, move |tx, now| access::revoke_key(tx, now, None, &wanted)).await?;
+    let key = write_freeing(app, move |tx, now| access::revoke_key(tx, now, None, &wanted)).await?;
     Ok(RevokedView { key_id: key.key_id, revoked: true })
 }
 
@@ -340,5 +355,6 @@ fn key_view(key: KeyRecord) -> KeyView {
         created_at: rfc3339(key.created_at),
         expires_at: key.expires_at.map(rfc3339),
         revoked_at: key.revoked_at.map(rfc3339),
+        last_used_at: key.last_used_at.map(rfc3339),
     }
 }

@@ -19,6 +19,9 @@ use crate::serve::{self, Running};
 /// Where the demo's data lie when nobody says otherwise.
 const DEFAULT_DATA_DIR: &str = "quintet-data";
 
+/// The demo tenant's name.
+const TENANT_NAME: &str = "demo";
+
 /// The file in the data directory that remembers the tenant, the keys and what was posted.
 const STATE_FILE: &str = "demo.json";
 
@@ -82,7 +85,6 @@ async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<
     let path = running.app().store.directory().join(STATE_FILE);
     let mut state = prepare_tenant(running, &path).await?;
     if let Some(address) = address_of(running, "ledger") {
-        output::progress("posting to the ledger ...");
         state = prepare_ledger(running, &path, state, address).await?;
     }
     let trials = trials(running, &state);
@@ -98,9 +100,16 @@ async fn prepare_tenant(running: &Running, path: &Path) -> Result<State, CliErro
     let app = running.app();
     let mut state = read_state(path)?;
     if state.tenant_id.is_empty() {
-        output::progress("creating the tenant \"demo\" ...");
-        let wish = TenantWish { name: "demo".into(), id: None, services: None };
-        state.tenant_id = tasks::create_tenant(app, wish).await.map_err(task_error)?.tenant_id;
+        // An earlier start may have ended between making the tenant and noting it down.
+        state.tenant_id = match tasks::show_tenant(app, TENANT_NAME) {
+            Ok(tenant) => tenant.tenant_id,
+            Err(TaskError::NotFound(_)) => {
+                output::progress("creating the tenant \"demo\" ...");
+                let wish = TenantWish { name: TENANT_NAME.into(), id: None, services: None };
+                tasks::create_tenant(app, wish).await.map_err(task_error)?.tenant_id
+            }
+            Err(error) => return Err(task_error(error)),
+        };
         write_state(path, &state)?;
     }
     if !state.keys.contains_key("ledger") {
@@ -136,6 +145,7 @@ async fn prepare_ledger(
     let key = key_of(&state);
     let now = running.app().clock.now();
     if state.ledger.plan(now) {
+        output::progress("posting to the ledger ...");
         write_state(path, &state)?;
     }
     if state.ledger.post(address, &key).await? {
@@ -190,7 +200,7 @@ struct Trial {
     service: &'static str,
     address: String,
     key: Option<String>,
-    curl: Vec<String>,
+    curl: Vec<demo_content::Line>,
 }
 
 fn trials(running: &Running, state: &State) -> Vec<Trial> {
@@ -200,7 +210,9 @@ fn trials(running: &Running, state: &State) -> Vec<Trial> {
         let key = state.keys.get(service).cloned();
         let curl = match (service, &key) {
             ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
-            ("operations", _) => vec![format!("curl -s http://{address}/metrics")],
+            ("operations", _) => {
+                vec![demo_content::Line::new("see the metrics", format!("curl -s http://{address}/metrics"))]
+            }
             _ => Vec::new(),
         };
         trials.push(Trial { service, address: format!("http://{address}"), key, curl });
@@ -220,12 +232,11 @@ fn show(running: &Running, state: &State, trials: &[Trial]) {
     output::say_table(&["service", "address", "key"], &rows.collect::<Vec<_>>());
     output::say("\nTry:\n");
     for line in trials.iter().flat_map(|trial| &trial.curl) {
-        output::say(&format!("{line}\n"));
+        output::say(&format!("# {}\n{}\n", line.about, line.command));
     }
     let data_dir = running.app().store.directory().display();
-    output::say(&format!(
-        "Tenant demo ({}), data in {data_dir}. `quintet status --data {data_dir}` shows more.",
-        state.tenant_id
-    ));
+    let program = std::env::args().next().unwrap_or_else(|| "quintet".into());
+    output::say(&format!("Tenant demo ({}), data in {data_dir}.", state.tenant_id));
+    output::say(&format!("`{program} status --data {data_dir}` shows more; `{program} --help` lists the commands."));
     output::say("Ctrl-C stops; the next start goes on with the same data.");
 }

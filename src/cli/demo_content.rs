@@ -114,7 +114,7 @@ impl LedgerContent {
     }
 
     /// Lines to paste into a shell: post a transaction, read a balance.
-    pub fn curl_lines(&self, address: SocketAddr, key: &str) -> Vec<String> {
+    pub fn curl_lines(&self, address: SocketAddr, key: &str) -> Vec<Line> {
         let account = |short: &str| self.accounts.get(short).cloned().unwrap_or_default();
         let body = json!({
             "description": "Alice pays Bob",
@@ -123,12 +123,28 @@ impl LedgerContent {
                 { "account_id": account("bob"), "direction": "credit", "amount": "1.00" },
             ],
         });
-        vec![
-            format!(
-                "curl -s http://{address}/v1/transactions -H 'Authorization: Bearer {key}' -H \"Idempotency-Key: $(date +%s%N)\" -H 'Content-Type: application/json' -d '{body}'"
-            ),
-            format!("curl -s http://{address}/v1/accounts/{}/balance -H 'Authorization: Bearer {key}'", account("bob")),
-        ]
+        let post = format!(
+            "curl -s http://{address}/v1/transactions -H 'Authorization: Bearer {key}' -H \"Idempotency-Key: $(date +%s%N)\" -H 'Content-Type: application/json' -d '{body}'"
+        );
+        let read =
+            format!("curl -s http://{address}/v1/accounts/{}/balance -H 'Authorization: Bearer {key}'", account("bob"));
+        vec![Line::new("post a transaction: Alice pays Bob 1.00", post), Line::new("read Bob's balance", read)]
+    }
+}
+
+/// A line to paste into a shell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// What it does.
+    pub about: &'static str,
+    /// The line.
+    pub command: String,
+}
+
+impl Line {
+    /// A line and what it does.
+    pub fn new(about: &'static str, command: String) -> Line {
+        Line { about, command }
     }
 }
 

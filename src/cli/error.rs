@@ -55,7 +55,7 @@ impl CliError {
 impl From<Problems> for CliError {
     fn from(problems: Problems) -> Self {
         CliError::failed(format!("the configuration has mistakes\n{problems}"))
-            .hint("`quintet config print` shows every key with its value and where it came from")
+            .hint("correct them; `quintet config check FILE` tells what is left")
     }
 }
 

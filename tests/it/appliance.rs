@@ -151,7 +151,10 @@ impl Setup {
             if let Some(status) = child.try_wait().unwrap() {
                 panic!("the appliance ended with {status}:\n{}", log());
             }
-            assert!(begun.elapsed() < PATIENCE, "the appliance did not start:\n{}", log());
+            if begun.elapsed() > PATIENCE {
+                child.kill().unwrap();
+                panic!("the appliance did not start:\n{}", log());
+            }
             std::thread::sleep(Duration::from_millis(10));
         };
         let guard = Guard::new(child.id(), &self.directory);

@@ -1,12 +1,17 @@
 //! What keeps the appliance whole on a real machine: systemd, logs without secrets, bad input at the edge.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::appliance::{Setup, shared};
+use crate::appliance::{Setup, shared, stderr, stdout};
+
+/// Asks the administration socket for its status, whoever runs it.
+const ASK: &str = r#"use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die "connect: $!";
+    print $s "GET /status HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"; local $/; print <$s>"#;
 
 /// Reads notifications until one is this.
 fn wait_for(socket: &UnixDatagram, wanted: &str) {
@@ -76,6 +81,26 @@ fn nonsense_at_the_edge_does_no_harm() {
 }
 
 #[test]
+fn an_early_answer_reaches_a_client_that_still_sends() {
+    let appliance = shared();
+    let (_, key) = appliance.key(&appliance.tenant(), &[]);
+    for _ in 0..20 {
+        let mut stream = appliance.connect("ledger").unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let head = format!(
+            "POST /v1/accounts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\nidempotency-key: k\r\n\
+             connection: close\r\ncontent-type: application/json\r\ncontent-length: 8388608\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // The refusal is on its way by now; a client that does not look sends on.
+        stream.write_all(&vec![b' '; 8 << 20]).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    }
+}
+
+#[test]
 fn many_idle_connections_do_not_keep_others_out() {
     let appliance = shared();
     let idle: Vec<_> = (0..300).map(|_| appliance.connect("ledger").unwrap()).collect();
@@ -83,4 +108,32 @@ fn many_idle_connections_do_not_keep_others_out() {
     appliance.stranger("ledger").get("/healthz").expect(200);
     assert!(begun.elapsed() < Duration::from_secs(5));
     drop(idle);
+}
+
+#[test]
+fn other_users_get_nothing_from_the_administration_socket() {
+    let appliance = Setup::new().start();
+    let socket = appliance.data().join("admin.sock");
+    let ask = |prefix: &[&str]| {
+        let (program, arguments) = prefix.split_first().unwrap();
+        let output =
+            std::process::Command::new(program).args(arguments).args(["-e", ASK]).arg(&socket).output().unwrap();
+        (stdout(&output), stderr(&output))
+    };
+    assert!(ask(&["perl"]).0.starts_with("HTTP/1.1 200"));
+    if std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(&socket).unwrap()) != 0 {
+        eprintln!("not root: the rest of the test cannot act as another user");
+        return;
+    }
+    let stranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "perl"];
+    assert!(ask(&stranger).1.contains("Permission denied"));
+    // Even with every mode opened by mistake, the kernel's word on who calls is what counts.
+    for (path, mode) in
+        [(socket.as_path(), 0o666), (appliance.data(), 0o755), (appliance.data().parent().unwrap(), 0o755)]
+    {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let (answer, complaint) = ask(&stranger);
+    assert!(!complaint.contains("Permission denied"), "{complaint}");
+    assert_eq!(answer, "");
 }

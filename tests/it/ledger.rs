@@ -353,6 +353,7 @@ fn lists_are_paged_newest_first() {
             None => break,
         }
     }
+    assert_eq!(books.client.get("/v1/accounts").expect(200)["accounts"].as_array().unwrap().len(), 5);
     let newest_first: Vec<String> = made.iter().rev().cloned().collect();
     assert_eq!(seen, newest_first);
 
@@ -424,6 +425,30 @@ fn holds_lapse_by_the_rehearsal_clock() {
     }
     let page = books.client.get(&format!("/v1/accounts/{alice}/entries?state=expired")).expect(200);
     assert_eq!(page["entries"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn holds_lapse_in_real_time() {
+    let books = Books::open(shared());
+    let (source, alice) = (books.source(), books.account("credit"));
+    // The later one first: the earlier one must still be noticed.
+    books.hold(&source, &alice, "1.00").expect(201);
+    let posted = books.post(&source, &alice, "5.00").expect(201);
+    let now = parse_rfc3339(posted["created_at"].as_str().unwrap()).unwrap();
+    let mut body = transfer(&alice, &source, "5.00");
+    body["pending"] = json!(true);
+    body["expires_at"] = json!(rfc3339(now.plus_micros(1_500_000)));
+    let held = text(&books.client.post("/v1/transactions", &body).expect(201), "transaction_id");
+    assert_eq!(books.available(&alice), "0.00");
+    let begun = std::time::Instant::now();
+    while books.available(&alice) == "0.00" {
+        assert!(begun.elapsed().as_secs() < 10, "the hold was not released");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let read = books.client.get(&format!("/v1/transactions/{held}")).expect(200);
+    assert_eq!(read["state"], "expired");
+    let finalized = parse_rfc3339(read["finalized_at"].as_str().unwrap()).unwrap();
+    assert!(finalized >= now.plus_micros(1_500_000));
 }
 
 #[test]

@@ -61,6 +61,13 @@ fn bodies_have_a_largest_size() {
     };
     refused(&send(&sized(64 * 1024 + 1)), 413, "PAYLOAD_TOO_LARGE");
     refused(&send(&sized(64 * 1024)), 422, "INVALID_REQUEST");
+    // However large, the refusal arrives; and so does one that had no need of the body.
+    for _ in 0..20 {
+        refused(&send(&sized(5_000_000)), 413, "PAYLOAD_TOO_LARGE");
+        let stranger = shared().stranger("ledger");
+        refused(&stranger.send("POST", "/v1/transactions", &[], &sized(1_000_000)), 401, "UNAUTHENTICATED");
+        refused(&stranger.send("POST", "/v1/nothing", &[], &sized(1_000_000)), 404, "NOT_FOUND");
+    }
 }
 
 #[test]

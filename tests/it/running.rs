@@ -109,6 +109,30 @@ fn damage_is_exit_code_4_with_file_and_offset() {
 }
 
 #[test]
+fn a_damaged_log_is_exit_code_4_and_stays_as_it_is() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let appliance = Setup::new().on(&data).start();
+    for _ in 0..3 {
+        appliance.tenant();
+    }
+    appliance.kill();
+    let log = data.join("wal/0000000000000001.log");
+    let mut bytes = std::fs::read(&log).unwrap();
+    // In the first record, behind the segment's header.
+    bytes[600] ^= 1;
+    std::fs::write(&log, &bytes).unwrap();
+    for _ in 0..2 {
+        let output = run(&["serve", "--data", data.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+        let place = format!("damage in {} at byte 512", log.display());
+        assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+        assert!(stderr(&output).contains("cp -a"), "{}", stderr(&output));
+        assert_eq!(std::fs::read(&log).unwrap(), bytes);
+    }
+}
+
+#[test]
 fn data_survives_a_stop_and_a_kill() {
     let parent = tempfile::tempdir().unwrap();
     let data = parent.path().join("data");

@@ -84,16 +84,15 @@ fn test_modules(file: &Source) -> Vec<String> {
         .collect()
 }
 
+/// Passes over what vanishes meanwhile or is no text: other tests and measurements make directories, too.
 fn read_directory(directory: &Path, prefix: &str, files: &mut Vec<Source>) {
-    for entry in fs::read_dir(directory).expect("a directory of the tree can be listed") {
-        let entry = entry.expect("an entry of the tree can be read");
-        let name = entry.file_name().into_string().expect("names are UTF-8");
-        let kind = entry.file_type().expect("an entry of the tree has a type");
-        if kind.is_dir() && !NOT_OURS.contains(&name.as_str()) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let ours = !NOT_OURS.contains(&name.as_str()) && !name.starts_with(".tmp");
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if ours && is_directory {
             read_directory(&entry.path(), &format!("{prefix}{name}/"), files);
-        } else if kind.is_file()
-            && let Ok(text) = fs::read_to_string(entry.path())
-        {
+        } else if ours && let Ok(text) = fs::read_to_string(entry.path()) {
             files.push(Source::new(&format!("{prefix}{name}"), &text));
         }
     }
