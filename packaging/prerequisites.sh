@@ -3,8 +3,8 @@
 set -euo pipefail
 
 # What each is for: the C++ compiler and its static library (RocksDB), make, libclang (RocksDB's Rust bindings are made
-# from its header), ccache (compiled C and C++ kept between profiles and clones).
-packages=(g++ make libclang-dev ccache)
+# from its header), ccache (compiled C and C++ kept between profiles and clones), strace (faults injected by tests).
+packages=(g++ make libclang-dev ccache strace)
 
 say() { printf 'prerequisites: %s\n' "$*"; }
 fail() { printf 'prerequisites: %s\n' "$*" >&2; exit 1; }

@@ -1,6 +1,9 @@
 //! One HTTP listener: accepts connections up to a limit, serves HTTP/1.1 with time-outs on the way in,
 //! turns a panic into the service's own answer, and drains when told.
 
+mod sources;
+mod stall;
+
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -28,9 +31,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::ServiceExt;
 
 use crate::config::value::Network;
+use sources::Sources;
+use stall::Progressing;
 
 /// Open connections that one listener serves at a time; further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: u32 = 4_096;
+/// How many of them one source address may hold, unless it is a trusted proxy.
+const CONNECTIONS_OF_A_SOURCE_MAX: u32 = CONNECTIONS_MAX / 4;
 /// The usual [`Site::head_timeout`].
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest request head, in bytes; beyond it the answer is 431.
@@ -55,7 +62,8 @@ pub struct Site {
     pub panic_answer: PanicAnswer,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Arc<[Network]>,
-    /// How long a connection may take over the head of a request, or stay idle between two requests.
+    /// How long a connection may take over the head of a request, stay idle between two requests, or leave an answer
+    /// unread.
     pub head_timeout: Duration,
 }
 
@@ -101,6 +109,7 @@ pub async fn drained(connections: &Semaphore) {
 }
 
 async fn accept(listener: TcpListener, site: Site, connections: Arc<Semaphore>, mut stop: watch::Receiver<bool>) {
+    let sources = Sources::new(CONNECTIONS_OF_A_SOURCE_MAX);
     loop {
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
         let accepted = tokio::select! {
@@ -111,7 +120,16 @@ async fn accept(listener: TcpListener, site: Site, connections: Arc<Semaphore>, 
             Ok((stream, peer)) => {
                 // Answers are small and whole: waiting to fill a segment only adds latency.
                 let _ = stream.set_nodelay(true);
-                tokio::spawn(serve_connection(stream, site.clone(), Some(peer), permit, stop.clone()));
+                let place = sources.enter(peer.ip());
+                // One address that has taken its share is not answered; the others still are.
+                if place.is_none() && !is_trusted(&site.trusted_proxies, peer.ip()) {
+                    continue;
+                }
+                let served = serve_connection(stream, site.clone(), Some(peer), permit, stop.clone());
+                tokio::spawn(async move {
+                    served.await;
+                    drop(place);
+                });
             }
             Err(error) => {
                 // Out of file descriptors, or a connection that was gone before it was accepted.
@@ -147,7 +165,7 @@ pub async fn serve_connection<S>(
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(BUFFER_BYTES_MAX)
         .half_close(false)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Progressing::new(stream, head_timeout)), service);
     let mut is_draining = false;
     loop {
         tokio::select! {
@@ -159,7 +177,7 @@ pub async fn serve_connection<S>(
             }
         }
     }
-    let mut stream = connection.into_parts().io.into_inner();
+    let mut stream = connection.into_parts().io.into_inner().into_inner();
     let farewell = close(&mut stream, is_body_unread.load(Ordering::Relaxed));
     let _ = tokio::time::timeout(LINGER, farewell).await;
     drop(permit);
@@ -231,20 +249,23 @@ async fn answer(site: Site, peer: Option<SocketAddr>, mut request: Request<Body>
 /// The address a request came from: behind trusted proxies, the last address in `X-Forwarded-For` that is
 /// not one of theirs. Whatever stands further left was written by strangers.
 fn source_of(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
-    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut source = peer;
-    if !is_trusted(source) {
+    if !is_trusted(trusted, source) {
         return source;
     }
     let fields: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok()).collect();
     for hop in fields.iter().rev().flat_map(|field| field.rsplit(',')) {
         let Ok(address) = hop.trim().parse::<IpAddr>() else { return source };
         source = address;
-        if !is_trusted(source) {
+        if !is_trusted(trusted, source) {
             return source;
         }
     }
     source
+}
+
+fn is_trusted(proxies: &[Network], address: IpAddr) -> bool {
+    proxies.iter().any(|network| network.contains(address))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::read::Snapshot;
 use crate::space::{Purpose, RoomState};
 use crate::stats::Stats;
 use crate::table::Registry;
-use crate::time::TimeSource;
+use crate::time::{TimeSource, Timestamp};
 use crate::writer::{Group, Work, Writer};
 
 /// How many waiting requests are executed before the log is offered a group.
@@ -38,6 +38,10 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) published: RwLock<Snapshot>,
     pub(crate) applied: AtomicU64,
+    /// The last transaction that was executed, durable or not.
+    pub(crate) executed: AtomicU64,
+    /// Whether the writer is executing a transaction, whose time it may have taken already.
+    pub(crate) executing: AtomicBool,
     pub(crate) stopped: AtomicBool,
     pub(crate) stop_reason: Mutex<Option<String>>,
     pub(crate) house: Mutex<House>,
@@ -64,8 +68,8 @@ impl Shared {
         self.stopped.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn publish(&self, lsn: Lsn) {
-        let snapshot = Snapshot::new(self.tables.snapshot(), lsn);
+    pub(crate) fn publish(&self, lsn: Lsn, time: Timestamp) {
+        let snapshot = Snapshot::new(self.tables.snapshot(), lsn, time);
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 }
@@ -171,7 +175,11 @@ fn execute(writer: &mut Writer, message: Message, time: &dyn TimeSource, shared:
         return true;
     }
     writer.forget_applied(shared.applied.load(Ordering::Acquire));
+    // Said before the time is taken and after the number is known: see Store::read_now.
+    shared.executing.store(true, Ordering::SeqCst);
     let committed = writer.execute(work, time.now());
+    shared.executed.store(writer.last_lsn(), Ordering::SeqCst);
+    shared.executing.store(false, Ordering::SeqCst);
     shared.stats.executed(committed);
     true
 }
@@ -237,7 +245,7 @@ impl Applier {
         apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;
         let lsn = group.header.last_lsn();
         self.shared.applied.store(lsn, Ordering::Release);
-        self.shared.publish(lsn);
+        self.shared.publish(lsn, group.header.time);
         Ok(())
     }
 

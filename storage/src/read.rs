@@ -9,6 +9,7 @@ use crate::keys::{self, Key, KeyPrefix};
 use crate::log::Lsn;
 use crate::projection::{KeyRange, ProjectionRead};
 use crate::table::Table;
+use crate::time::Timestamp;
 
 /// Typed reads. Implemented by [`Snapshot`] and [`WriteTx`](crate::WriteTx), so that a rule that only reads can be
 /// used in both.
@@ -161,11 +162,18 @@ pub(crate) fn decode_key<K: Key>(stored: &[u8]) -> Result<K, Failure> {
 pub struct Snapshot {
     rows: Arc<dyn ProjectionRead>,
     lsn: Lsn,
+    time: Timestamp,
 }
 
 impl Snapshot {
-    pub(crate) fn new(rows: Arc<dyn ProjectionRead>, lsn: Lsn) -> Snapshot {
-        Snapshot { rows, lsn }
+    pub(crate) fn new(rows: Arc<dyn ProjectionRead>, lsn: Lsn, time: Timestamp) -> Snapshot {
+        Snapshot { rows, lsn, time }
+    }
+
+    /// The writer's time at that transaction.
+    #[must_use]
+    pub fn time(&self) -> Timestamp {
+        self.time
     }
 
     /// The last transaction this state includes.

@@ -90,10 +90,12 @@ pub(crate) fn start(
         options.transaction_bytes_max.min(usize::try_from(options.segment_bytes / 2).unwrap_or(usize::MAX)),
     );
     let shared = Arc::new(Shared {
-        published: RwLock::new(Snapshot::new(tables.snapshot(), last_lsn)),
+        published: RwLock::new(Snapshot::new(tables.snapshot(), last_lsn, last_time)),
         tables,
         registry,
         applied: AtomicU64::new(last_lsn),
+        executed: AtomicU64::new(last_lsn),
+        executing: AtomicBool::new(false),
         stopped: AtomicBool::new(false),
         stop_reason: Mutex::new(None),
         // What had to be replayed is flushed soon, so that restart after restart does not pile up segments.

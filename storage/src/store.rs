@@ -74,6 +74,7 @@ pub struct Store {
 struct Inner {
     requests: Sender<Message>,
     shared: Arc<Shared>,
+    time: Arc<dyn TimeSource>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     format: Format,
     directory: PathBuf,
@@ -114,6 +115,7 @@ impl Store {
         let inner = Inner {
             requests,
             shared,
+            time: Arc::clone(&options.time),
             threads: Mutex::new(threads),
             format: directory.as_ref().map(|directory| directory.format.clone()).unwrap_or_default(),
             directory: options.directory.clone(),
@@ -126,6 +128,22 @@ impl Store {
     #[must_use]
     pub fn read(&self) -> Snapshot {
         self.inner.shared.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest published state and an instant up to which it is complete: every transaction whose time is at or
+    /// before it is included. While transactions are under way that is the time of the last published one, else
+    /// the present.
+    #[must_use]
+    pub fn read_now(&self) -> (Snapshot, Timestamp) {
+        let shared = &self.inner.shared;
+        // A transaction that takes its time after this reading cannot be earlier than it, only equal.
+        let present = self.inner.time.now().plus_micros(-1);
+        let is_executing = shared.executing.load(Ordering::SeqCst);
+        let executed = shared.executed.load(Ordering::SeqCst);
+        let snapshot = self.read();
+        let is_complete = !is_executing && snapshot.lsn() >= executed;
+        let complete_until = if is_complete { snapshot.time().max(present) } else { snapshot.time() };
+        (snapshot, complete_until)
     }
 
     /// Runs a verb on the writer and answers when its outcome, a refusal too, is durable and published.

@@ -153,16 +153,16 @@ impl Writer {
             ids: IdMint::new(seed),
             group: Group::new(last_lsn + 1),
             next_lsn: last_lsn + 1,
-            // A restart moves on by one tick, so that identifiers stay above all earlier ones.
-            last_time: last_time.plus_micros(1),
+            last_time,
             transaction_bytes_max,
         }
     }
 
-    /// Executes one piece of work at `clock`'s time, which never decreases from one transaction to the next.
+    /// Executes one piece of work at `clock`'s time, or a microsecond after the last one's if the clock stands or
+    /// has gone back: each transaction has an instant of its own, and their order is the log's.
     /// Says whether it committed, for the statistics.
     pub(crate) fn execute(&mut self, work: Box<dyn Work>, clock: Timestamp) -> bool {
-        let now = clock.max(self.last_time);
+        let now = clock.max(self.last_time.plus_micros(1));
         self.last_time = now;
         let mut tx = WriteTx::new(Lent {
             tables: self.tables.as_ref(),
@@ -209,6 +209,11 @@ impl Writer {
             self.unapplied.push_back((lsn, Arc::clone(&key)));
             self.pending.insert(key, PendingRow { lsn, value: row.value });
         }
+    }
+
+    /// The last transaction that was executed.
+    pub(crate) fn last_lsn(&self) -> Lsn {
+        self.next_lsn - 1
     }
 
     /// The group in the making.

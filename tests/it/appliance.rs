@@ -69,6 +69,7 @@ pub fn stderr(output: &Output) -> String {
 pub struct Setup {
     directory: Directory,
     command: &'static str,
+    wrapper: Vec<String>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
 }
@@ -91,7 +92,7 @@ impl Setup {
     /// `quintet serve` on a fresh directory.
     pub fn new() -> Setup {
         let directory = Directory::Own(tempfile::tempdir().unwrap());
-        Setup { directory, command: "serve", arguments: Vec::new(), environment: Vec::new() }
+        Setup { directory, command: "serve", wrapper: Vec::new(), arguments: Vec::new(), environment: Vec::new() }
     }
 
     /// On this data directory instead; it outlives the appliance.
@@ -124,15 +125,30 @@ impl Setup {
         self
     }
 
+    /// Under another program, which must become the binary (`strace -D …`).
+    pub fn under(mut self, wrapper: &[&str]) -> Setup {
+        self.wrapper = wrapper.iter().map(ToString::to_string).collect();
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub fn start(self) -> Appliance {
+        self.try_start().unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// Starts it and waits until it listens, or says why it does not.
+    pub fn try_start(self) -> Result<Appliance, String> {
         let data = self.directory.data();
         std::fs::create_dir_all(data.parent().unwrap()).unwrap();
         let log_path = data.with_extension(format!("{}.log", unique()));
         let log = std::fs::File::create(&log_path).unwrap();
         let addresses_path = data.join("addresses.json");
         let _ = std::fs::remove_file(&addresses_path);
-        let mut child = quintet()
+        let mut command = quintet();
+        if let Some((program, arguments)) = self.wrapper.split_first() {
+            command = wrapped(program, arguments, &command);
+        }
+        let mut child = command
             .arg(self.command)
             .arg("--data")
             .arg(&data)
@@ -149,7 +165,7 @@ impl Setup {
             }
             let log = || std::fs::read_to_string(&log_path).unwrap_or_default();
             if let Some(status) = child.try_wait().unwrap() {
-                panic!("the appliance ended with {status}:\n{}", log());
+                return Err(format!("the appliance ended with {status}:\n{}", log()));
             }
             if begun.elapsed() > PATIENCE {
                 child.kill().unwrap();
@@ -158,8 +174,21 @@ impl Setup {
             std::thread::sleep(Duration::from_millis(10));
         };
         let guard = Guard::new(child.id(), &self.directory);
-        Appliance { child, data, log_path, addresses, _guard: guard, _directory: self.directory }
+        Ok(Appliance { child, data, log_path, addresses, _guard: guard, _directory: self.directory })
     }
+}
+
+/// The same command line and environment, started by another program.
+fn wrapped(program: &str, arguments: &[String], command: &Command) -> Command {
+    let mut wrapped = Command::new(program);
+    wrapped.args(arguments).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
+        };
+    }
+    wrapped
 }
 
 /// Ends the appliance of a `static`, which is never dropped: a shell waits until this process is gone,

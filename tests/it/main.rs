@@ -11,6 +11,7 @@ mod appliance;
 mod cli;
 mod config;
 mod crash;
+mod faults;
 mod hardening;
 mod ledger;
 mod ledger_access;

@@ -16,6 +16,9 @@ use crate::env::{Disk, DiskFile};
 use crate::error::OpenError;
 use crate::time::Timestamp;
 
+/// How much of a segment's unused end is looked at in one read; whole blocks.
+const SCAN_BYTES: usize = 512 * BLOCK_BYTES;
+
 /// A segment as found on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundSegment {
@@ -249,20 +252,23 @@ impl LogReader {
             return Err(damaged(number, offset, &reason));
         }
         let name = segment_name(number);
-        let mut block = vec![0; BLOCK_BYTES];
-        let mut at = offset;
+        let mut chunk = vec![0; SCAN_BYTES];
         let mut torn = false;
-        while at < length {
-            let count = file.read_at(at, &mut block).map_err(|e| OpenError::io(format!("reading {name}"), e))?;
-            let bytes = block.get(..count).unwrap_or_default();
-            if bytes.iter().any(|byte| *byte != 0) {
+        let mut chunk_at = offset;
+        while chunk_at < length {
+            let count = file.read_at(chunk_at, &mut chunk).map_err(|e| OpenError::io(format!("reading {name}"), e))?;
+            let blocks = chunk.get(..count).unwrap_or_default().chunks(BLOCK_BYTES);
+            for (block, at) in blocks.zip((chunk_at..).step_by(BLOCK_BYTES)) {
+                if block.iter().all(|byte| *byte == 0) {
+                    continue;
+                }
                 torn = true;
                 if self.proves_damage(file, &name, at, length, expected)? {
                     let reason = format!("transaction {expected} cannot be read, but later ones were made durable");
                     return Err(damaged(number, offset, &reason));
                 }
             }
-            at += BLOCK_BYTES as u64;
+            chunk_at += SCAN_BYTES as u64;
         }
         if torn {
             self.torn_at = Some((PathBuf::from(DIRECTORY).join(name), offset));

@@ -91,7 +91,7 @@ impl Machine {
         assert!((lsn as usize) < self.history.len(), "recovered {lsn}, which was never executed");
         self.history.truncate(lsn as usize + 1);
         let content = self.history.last().unwrap().clone();
-        check_all(&crate::Snapshot::new(self.snapshot(), lsn), &content).unwrap();
+        check_all(&crate::Snapshot::new(self.snapshot(), lsn, Timestamp::EPOCH), &content).unwrap();
         *self.content.lock().unwrap() = content;
         self.durable.clear();
         Ok(())
@@ -187,7 +187,7 @@ impl Machine {
             answer(Ok(()));
         }
         let (lsn, _) = self.tables.newest();
-        let snapshot = crate::Snapshot::new(self.snapshot(), lsn);
+        let snapshot = crate::Snapshot::new(self.snapshot(), lsn, Timestamp::EPOCH);
         let content = self.history[lsn as usize].clone();
         check_all(&snapshot, &content).unwrap();
         check_scan(&snapshot, &mut self.random, 0, &content).unwrap();
@@ -322,7 +322,8 @@ fn flip_bits(watermark_lost: bool) -> usize {
                 Ok(_started) => {
                     let (lsn, _) = tables.newest();
                     assert!(lsn >= proven, "{lsn} recovered, {proven} proven, after a flip in {name}");
-                    let snapshot = crate::Snapshot::new(crate::projection::Projection::snapshot(&*tables), lsn);
+                    let snapshot =
+                        crate::Snapshot::new(crate::projection::Projection::snapshot(&*tables), lsn, Timestamp::EPOCH);
                     check_all(&snapshot, &machine.history[lsn as usize]).unwrap();
                 }
                 Err(OpenError::Damaged { .. } | OpenError::LogGap { .. }) => found += 1,

@@ -134,3 +134,55 @@ async fn a_full_disk_is_a_state_that_passes() {
     assert_eq!(store.stop_reason(), None);
     store.shutdown();
 }
+
+/// A clock that ticks with every third look, so that some looks are equal.
+#[derive(Default)]
+struct Ticking(std::sync::atomic::AtomicI64);
+impl TimeSource for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(1_700_000_000_000_000 + self.0.fetch_add(1, Ordering::SeqCst) / 3)
+    }
+}
+
+#[test]
+fn a_reading_of_the_present_misses_nothing_from_its_past() {
+    let options = StoreOptions { segment_bytes: 1 << 20, ..StoreOptions::new("unused", Arc::new(Ticking::default())) };
+    let registry = Registry::new(&[TABLES]).unwrap();
+    let started =
+        start(Arc::new(SimDisk::default()), Arc::new(ModelTables::empty()), registry, [7; 16], &options).unwrap();
+    let store = Store::run(started, None, Box::new(|| Ok(u64::MAX)), &options).unwrap();
+    let times = std::sync::Mutex::new(Vec::new());
+    let (mut readings, mut idle) = (Vec::new(), 0);
+    std::thread::scope(|scope| {
+        for caller in 0..4 {
+            let (store, times) = (store.clone(), &times);
+            scope.spawn(move || {
+                for n in 0..150_u16 {
+                    let verb = move |tx: &mut crate::WriteTx<'_>, now| {
+                        tx.put(&HOT, &(caller, n), &Cell(vec![]))?;
+                        Ok::<_, Abort<No>>(now)
+                    };
+                    times.lock().unwrap().push((store.write_blocking(soon(), verb).unwrap(), (caller, n)));
+                    if n % 10 == 0 {
+                        std::thread::sleep(Duration::from_micros(300));
+                    }
+                }
+            });
+        }
+        for _ in 0..2_000 {
+            let (snapshot, until) = store.read_now();
+            idle += usize::from(until > snapshot.time());
+            readings.push((snapshot, until));
+        }
+    });
+    let times = times.into_inner().unwrap();
+    for (snapshot, until) in readings.iter().step_by(7) {
+        for (time, key) in times.iter().filter(|(time, _)| time <= until) {
+            assert!(snapshot.contains(&HOT, key).unwrap(), "{time:?} is missing from a reading at {until:?}");
+        }
+    }
+    let (snapshot, present) = store.read_now();
+    assert!(present >= snapshot.time() && times.iter().all(|(time, _)| *time <= present), "at rest it is complete");
+    println!("{idle} of {} readings were of a store at rest", readings.len());
+    store.shutdown();
+}
