@@ -1,31 +1,21 @@
-//! Housekeeping beside the way of a write: spare log segments, flushes of the tables, removal of the log below them.
+//! Housekeeping beside the way of a write: spare log segments, flushes of the tables, removal of the
+//! log below them, the watch over the free space.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::env::Disk;
-use crate::log::writer::{ClosedSegment, prepare_spare};
+use crate::log::writer::prepare_spare;
 use crate::log::{Lsn, segment_name};
-use crate::pipeline::Shared;
+use crate::shared::Shared;
+use crate::space::FreeSpace;
 
 /// How often the flush thread looks for RocksDB's own errors.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What the housekeeping threads are asked to do.
-#[derive(Default)]
-pub(crate) struct House {
-    /// Segments that are no longer written to, oldest first.
-    pub(crate) closed: Vec<ClosedSegment>,
-    /// What the tables held on disk when they were opened: the log below may go at once.
-    pub(crate) flushed_at_open: Lsn,
-    /// Log written since the tables were last flushed, in bytes.
-    pub(crate) log_bytes_since_flush: u64,
-    pub(crate) flush_wanted: bool,
-    pub(crate) spare_wanted: bool,
-    /// The last group has been applied; the threads end.
-    pub(crate) ending: bool,
-}
+/// How often the free space is looked at. At 100 MB/s of writes a quarter of the default reserve lasts longer.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Keeps a spare segment ready.
 pub(crate) fn run_spare(disk: &dyn Disk, segment_bytes: u64, shared: &Shared) {
@@ -76,6 +66,21 @@ pub(crate) fn run_flush(disk: &dyn Disk, shared: &Shared) {
         }
         if let Some(reason) = shared.tables.fault() {
             shared.stop_writing(&reason);
+        }
+    }
+}
+
+/// Watches the free space until the store ends.
+pub(crate) fn run_space(free: &FreeSpace, reserve_bytes: u64, shared: &Shared) {
+    loop {
+        shared.room.look(free, reserve_bytes);
+        let house = shared.house();
+        if house.ending || shared.is_stopped() {
+            return;
+        }
+        let waited = shared.house_changed.wait_timeout(house, LOOK_INTERVAL).unwrap_or_else(PoisonError::into_inner);
+        if waited.0.ending {
+            return;
         }
     }
 }

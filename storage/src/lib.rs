@@ -10,8 +10,8 @@
 //! - a failed write to the log or the tables ends writing until a restart.
 //!
 //! Reading order: `time`, `error`, `keys`, `codec`, `table` (words) · `read`, `tx` (what verbs and readers use) ·
-//! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `pipeline`,
-//! `housekeeping`, `space`, `start`, `store` (the way of a write) · `large`.
+//! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `space`, `shared`, `pipeline`,
+//! `housekeeping`, `options`, `start`, `store` (the way of a write) · `large`.
 
 mod codec;
 mod directory;
@@ -22,10 +22,12 @@ mod ids;
 mod keys;
 pub mod large;
 mod log;
+mod options;
 mod pipeline;
 mod projection;
 mod read;
 mod rocks;
+mod shared;
 mod space;
 mod start;
 mod stats;
@@ -46,10 +48,11 @@ pub use directory::{FORMAT_VERSION, Format, read_format};
 pub use error::{Abort, Failure, OpenError, Refusal};
 pub use keys::{Key, KeyPrefix, Reverse};
 pub use log::Lsn;
+pub use options::StoreOptions;
 pub use read::{Read, Scan, Snapshot};
 pub use space::Room;
 pub use stats::StatsReading;
-pub use store::{Store, StoreOptions};
+pub use store::Store;
 pub use table::{Family, Registry, Table, TableSpec};
 pub use time::{TimeSource, Timestamp};
 pub use tx::WriteTx;

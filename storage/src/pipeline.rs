@@ -2,23 +2,20 @@
 //! execute → append and sync the log → apply, publish, answer.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, select};
 
 use crate::error::Failure;
-use crate::housekeeping::House;
-use crate::log::Lsn;
 use crate::log::format::{self, FrameHeader};
 use crate::log::writer::LogWriter;
 use crate::projection::{Application, Projection};
-use crate::read::Snapshot;
-use crate::space::{Purpose, RoomState};
-use crate::stats::Stats;
+use crate::shared::Shared;
+use crate::space::Purpose;
 use crate::table::Registry;
-use crate::time::{TimeSource, Timestamp};
+use crate::time::TimeSource;
 use crate::writer::{Group, Work, Writer};
 
 /// How many waiting requests are executed before the log is offered a group.
@@ -30,48 +27,6 @@ pub(crate) enum Message {
     Write { deadline: Instant, purpose: Purpose, work: Box<dyn Work> },
     /// Finish what came before this and end.
     Stop,
-}
-
-/// What the threads have in common.
-pub(crate) struct Shared {
-    pub(crate) tables: Arc<dyn Projection>,
-    pub(crate) registry: Registry,
-    pub(crate) published: RwLock<Snapshot>,
-    pub(crate) applied: AtomicU64,
-    /// The last transaction that was executed, durable or not.
-    pub(crate) executed: AtomicU64,
-    /// Whether the writer is executing a transaction, whose time it may have taken already.
-    pub(crate) executing: AtomicBool,
-    pub(crate) stopped: AtomicBool,
-    pub(crate) stop_reason: Mutex<Option<String>>,
-    pub(crate) house: Mutex<House>,
-    pub(crate) house_changed: Condvar,
-    pub(crate) room: RoomState,
-    pub(crate) stats: Stats,
-}
-
-impl Shared {
-    pub(crate) fn house(&self) -> MutexGuard<'_, House> {
-        self.house.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends writing for good: nothing more is acknowledged, reads keep the last published state.
-    pub(crate) fn stop_writing(&self, reason: &str) {
-        if !self.stopped.swap(true, Ordering::SeqCst) {
-            tracing::error!(reason, "writing has stopped; restart to clear it");
-            *self.stop_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
-        }
-        self.house_changed.notify_all();
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn publish(&self, lsn: Lsn, time: Timestamp) {
-        let snapshot = Snapshot::new(self.tables.snapshot(), lsn, time);
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
-    }
 }
 
 /// Applies a frame's operations and its number to the tables, as one.

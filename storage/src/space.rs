@@ -6,14 +6,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
-
-use crate::pipeline::Shared;
-
-/// How often the free space is looked at. At 100 MB/s of writes a quarter of the default reserve lasts longer.
-const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Says how many bytes are free for this process.
 pub(crate) type FreeSpace = Box<dyn Fn() -> io::Result<u64> + Send>;
@@ -112,21 +105,6 @@ impl RoomState {
             Room::Ample => tracing::info!(free_mb, "there is room on the disk again; writes are accepted"),
             Room::Low => tracing::error!(free_mb, "free disk space is below the reserve; writes are refused"),
             Room::Exhausted => tracing::error!(free_mb, "the disk reserve is nearly used up; all writes are refused"),
-        }
-    }
-}
-
-/// Watches the free space until the store ends.
-pub(crate) fn run_space(free: &FreeSpace, reserve_bytes: u64, shared: &Shared) {
-    loop {
-        shared.room.look(free, reserve_bytes);
-        let house = shared.house();
-        if house.ending || shared.is_stopped() {
-            return;
-        }
-        let waited = shared.house_changed.wait_timeout(house, LOOK_INTERVAL).unwrap_or_else(PoisonError::into_inner);
-        if waited.0.ending {
-            return;
         }
     }
 }

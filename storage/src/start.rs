@@ -10,16 +10,17 @@ use crossbeam_channel::{Sender, bounded};
 
 use crate::env::Disk;
 use crate::error::{Failure, OpenError};
-use crate::housekeeping::{House, run_flush, run_spare};
+use crate::housekeeping::{run_flush, run_space, run_spare};
 use crate::log::format;
 use crate::log::recovery::{self, Recovered};
 use crate::log::writer::{ClosedSegment, LogWriter};
-use crate::pipeline::{Applier, Committer, Message, Shared, apply_frame, run_apply, run_log, run_writer};
+use crate::options::StoreOptions;
+use crate::pipeline::{Applier, Committer, Message, apply_frame, run_apply, run_log, run_writer};
 use crate::projection::Projection;
 use crate::read::Snapshot;
-use crate::space::{FreeSpace, RoomState, run_space};
+use crate::shared::{House, Shared};
+use crate::space::{FreeSpace, RoomState};
 use crate::stats::Stats;
-use crate::store::StoreOptions;
 use crate::table::Registry;
 use crate::writer::Writer;
 

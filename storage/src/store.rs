@@ -12,9 +12,11 @@ use crate::directory::{DataDirectory, Format};
 use crate::env::real::RealDisk;
 use crate::error::{Abort, Failure, OpenError};
 use crate::log;
-use crate::pipeline::{Message, Shared};
+use crate::options::StoreOptions;
+use crate::pipeline::Message;
 use crate::read::Snapshot;
 use crate::rocks::{RocksOptions, RocksProjection};
+use crate::shared::Shared;
 use crate::space::{FreeSpace, Purpose, Room, free_space_of};
 use crate::start::{Running, Started, start};
 use crate::stats::StatsReading;
@@ -22,48 +24,6 @@ use crate::table::{Registry, TableSpec};
 use crate::time::{TimeSource, Timestamp};
 use crate::tx::WriteTx;
 use crate::writer::Verb;
-
-/// How a store is opened.
-#[derive(Clone)]
-pub struct StoreOptions {
-    /// The data directory; made if absent or empty.
-    pub directory: PathBuf,
-    /// Where the writer gets the time from.
-    pub time: Arc<dyn TimeSource>,
-    /// Whether the directory lives under a rehearsal clock; must be what it was made with.
-    pub rehearsal: bool,
-    /// The size of a log segment, in bytes.
-    pub segment_bytes: u64,
-    /// The tables are flushed when so much log has gathered since the last flush, in bytes; at twice as much,
-    /// writing waits. It bounds what a restart replays.
-    pub flush_log_bytes: u64,
-    /// All of RocksDB's memtables together, in bytes.
-    pub write_buffer_bytes: usize,
-    /// RocksDB's block cache, in bytes.
-    pub block_cache_bytes: usize,
-    /// The most one transaction may write, in bytes.
-    pub transaction_bytes_max: usize,
-    /// Below this much free space on the disk writes are refused, in bytes; 0: never.
-    pub disk_reserve_bytes: u64,
-}
-
-impl StoreOptions {
-    /// The defaults for a directory.
-    #[must_use]
-    pub fn new(directory: impl AsRef<Path>, time: Arc<dyn TimeSource>) -> StoreOptions {
-        StoreOptions {
-            directory: directory.as_ref().to_owned(),
-            time,
-            rehearsal: false,
-            segment_bytes: 32 << 20,
-            flush_log_bytes: 64 << 20,
-            write_buffer_bytes: 64 << 20,
-            block_cache_bytes: 64 << 20,
-            transaction_bytes_max: 4 << 20,
-            disk_reserve_bytes: 512 << 20,
-        }
-    }
-}
 
 /// The appliance's memory. Clones share it.
 #[derive(Clone)]

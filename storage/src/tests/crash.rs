@@ -10,9 +10,9 @@ use super::workload::{self, Content, End, No, TABLES, check_all, check_scan, tra
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure, OpenError};
 use crate::log::Lsn;
+use crate::options::StoreOptions;
 use crate::pipeline::Applier;
 use crate::start::{Started, start};
-use crate::store::StoreOptions;
 use crate::table::Registry;
 use crate::time::{TimeSource, Timestamp};
 use crate::writer::{Group, Verb};

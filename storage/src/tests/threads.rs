@@ -8,10 +8,11 @@ use super::model::ModelTables;
 use super::workload::{Cell, HOT, No, TABLES};
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure};
+use crate::options::StoreOptions;
 use crate::read::Read;
 use crate::space::{FreeSpace, Room};
 use crate::start::start;
-use crate::store::{Store, StoreOptions};
+use crate::store::Store;
 use crate::table::Registry;
 use crate::time::{TimeSource, Timestamp};
 

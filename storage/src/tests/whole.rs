@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use super::workload::{COLD, Cell, Content, HOT, No, TABLES, check_all, check_scan};
 use crate::error::{Abort, OpenError};
 use crate::large::{self, LargeValue, Upload};
-use crate::store::{Store, StoreOptions};
+use crate::options::StoreOptions;
+use crate::store::Store;
 use crate::time::{TimeSource, Timestamp};
 
 #[derive(Default)]

@@ -1,0 +1,70 @@
+//! What the store's threads have in common: the published state, how far each stage is, and whether writing goes on.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+
+use crate::log::Lsn;
+use crate::log::writer::ClosedSegment;
+use crate::projection::Projection;
+use crate::read::Snapshot;
+use crate::space::RoomState;
+use crate::stats::Stats;
+use crate::table::Registry;
+use crate::time::Timestamp;
+
+/// What the threads have in common.
+pub(crate) struct Shared {
+    pub(crate) tables: Arc<dyn Projection>,
+    pub(crate) registry: Registry,
+    pub(crate) published: RwLock<Snapshot>,
+    pub(crate) applied: AtomicU64,
+    /// The last transaction that was executed, durable or not.
+    pub(crate) executed: AtomicU64,
+    /// Whether the writer is executing a transaction, whose time it may have taken already.
+    pub(crate) executing: AtomicBool,
+    pub(crate) stopped: AtomicBool,
+    pub(crate) stop_reason: Mutex<Option<String>>,
+    pub(crate) house: Mutex<House>,
+    pub(crate) house_changed: Condvar,
+    pub(crate) room: RoomState,
+    pub(crate) stats: Stats,
+}
+
+impl Shared {
+    pub(crate) fn house(&self) -> MutexGuard<'_, House> {
+        self.house.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends writing for good: nothing more is acknowledged, reads keep the last published state.
+    pub(crate) fn stop_writing(&self, reason: &str) {
+        if !self.stopped.swap(true, Ordering::SeqCst) {
+            tracing::error!(reason, "writing has stopped; restart to clear it");
+            *self.stop_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
+        }
+        self.house_changed.notify_all();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn publish(&self, lsn: Lsn, time: Timestamp) {
+        let snapshot = Snapshot::new(self.tables.snapshot(), lsn, time);
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
+    }
+}
+
+/// What the housekeeping threads are asked to do.
+#[derive(Default)]
+pub(crate) struct House {
+    /// Segments that are no longer written to, oldest first.
+    pub(crate) closed: Vec<ClosedSegment>,
+    /// What the tables held on disk when they were opened: the log below may go at once.
+    pub(crate) flushed_at_open: Lsn,
+    /// Log written since the tables were last flushed, in bytes.
+    pub(crate) log_bytes_since_flush: u64,
+    pub(crate) flush_wanted: bool,
+    pub(crate) spare_wanted: bool,
+    /// The last group has been applied; the threads end.
+    pub(crate) ending: bool,
+}
