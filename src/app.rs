@@ -11,7 +11,7 @@ use quintet_storage::{Store, StoreOptions, TableSpec};
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::root_key;
-use crate::serve::StartError;
+use crate::start_error::StartError;
 
 /// Every table of the appliance: one line a package.
 pub const TABLES: &[&[TableSpec]] = &[quintet_platform::TABLES, quintet_ledger::TABLES];

@@ -23,3 +23,4 @@ pub mod operations;
 pub mod root_key;
 pub mod router;
 pub mod serve;
+pub mod start_error;

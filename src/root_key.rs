@@ -12,7 +12,7 @@ use quintet_platform::secrets;
 use quintet_storage::Store;
 
 use crate::config::Config;
-use crate::serve::StartError;
+use crate::start_error::StartError;
 
 /// The key's length.
 const KEY_BYTES: usize = 32;

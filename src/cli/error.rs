@@ -8,7 +8,7 @@ use quintet_storage::OpenError;
 
 use crate::admin::client::CallError;
 use crate::config::Problems;
-use crate::serve::StartError;
+use crate::start_error::StartError;
 
 /// A command's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
