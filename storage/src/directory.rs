@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::env::real::{DirectoryLock, make_private_directory, replace_file};
 use crate::error::OpenError;
+use crate::log;
 
 /// The format this binary writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -24,13 +25,15 @@ pub struct Format {
     pub directory_id: Uuid,
     /// Whether the directory lives under a rehearsal clock, for good.
     pub rehearsal: bool,
+    /// Whether the directory was made to its end: from then on a log that is not there is a log that was lost.
+    pub complete: bool,
 }
 
 impl Format {
     fn text(&self) -> String {
         format!(
-            "# A quintet data directory. Do not edit.\nformat = {}\ndirectory_id = \"{}\"\nrehearsal = {}\n",
-            self.version, self.directory_id, self.rehearsal
+            "# A quintet data directory. Do not edit.\nformat = {}\ndirectory_id = \"{}\"\nrehearsal = {}\ncomplete = {}\n",
+            self.version, self.directory_id, self.rehearsal, self.complete
         )
     }
 
@@ -45,6 +48,7 @@ impl Format {
             version: field("format")?.parse().ok()?,
             directory_id: field("directory_id")?.trim_matches('"').parse().ok()?,
             rehearsal: field("rehearsal")?.parse().ok()?,
+            complete: field("complete")?.parse().ok()?,
         })
     }
 }
@@ -63,8 +67,14 @@ impl DataDirectory {
         let doing = |what: &str| format!("{what} {}", path.display());
         make_private_directory(path).map_err(|e| OpenError::io(doing("making the directory"), e))?;
         let fresh = is_fresh(path).map_err(|e| OpenError::io(doing("reading the directory"), e))?;
-        if !fresh && !path.join(FORMAT_FILE).exists() {
-            return Err(OpenError::NotADataDirectory(path.to_owned()));
+        let format_file = path.join(FORMAT_FILE);
+        if !fresh && !format_file.exists() {
+            return Err(if path.join(log::DIRECTORY).is_dir() {
+                let reason = "the FORMAT file is gone, but there is a log".to_owned();
+                OpenError::Damaged { file: format_file, offset: 0, reason }
+            } else {
+                OpenError::NotADataDirectory(path.to_owned())
+            });
         }
         let lock = DirectoryLock::take(&path.join(LOCK_FILE))
             .map_err(|e| OpenError::io(doing("locking"), e))?
@@ -72,9 +82,9 @@ impl DataDirectory {
         let format = match read_format(path)? {
             Some(format) => format,
             None => {
-                let format = Format { version: FORMAT_VERSION, directory_id: new_identity()?, rehearsal };
-                replace_file(&path.join(FORMAT_FILE), format.text().as_bytes())
-                    .map_err(|e| OpenError::io(doing("writing the FORMAT file of"), e))?;
+                let format =
+                    Format { version: FORMAT_VERSION, directory_id: new_identity()?, rehearsal, complete: false };
+                write_format(path, &format)?;
                 format
             }
         };
@@ -86,6 +96,20 @@ impl DataDirectory {
         }
         Ok(DataDirectory { path: path.to_owned(), format, _lock: lock })
     }
+
+    /// Notes that everything a data directory consists of is there, durably.
+    pub(crate) fn complete(&mut self) -> Result<(), OpenError> {
+        if !self.format.complete {
+            self.format.complete = true;
+            write_format(&self.path, &self.format)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_format(path: &Path, format: &Format) -> Result<(), OpenError> {
+    replace_file(&path.join(FORMAT_FILE), format.text().as_bytes())
+        .map_err(|e| OpenError::io(format!("writing the FORMAT file of {}", path.display()), e))
 }
 
 /// Reads a directory's FORMAT file without locking anything; `None` if there is none.

@@ -11,7 +11,7 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 use crate::directory::{DataDirectory, Format};
 use crate::env::real::RealDisk;
 use crate::error::{Abort, Failure, OpenError};
-use crate::log;
+use crate::log::{self, recovery};
 use crate::options::StoreOptions;
 use crate::pipeline::Message;
 use crate::read::Snapshot;
@@ -49,9 +49,12 @@ impl Store {
     /// See [`OpenError`]; nothing is changed by an open that fails.
     pub fn open(options: StoreOptions, tables: &[&[TableSpec]]) -> Result<Store, OpenError> {
         let registry = Registry::new(tables)?;
-        let directory = DataDirectory::open(&options.directory, options.rehearsal)?;
+        let mut directory = DataDirectory::open(&options.directory, options.rehearsal)?;
         let disk = RealDisk::new(&directory.path.join(log::DIRECTORY))
             .map_err(|e| OpenError::io("making the log directory", e))?;
+        if directory.format.complete {
+            recovery::require_log(&disk).map_err(|error| below(&directory.path, error))?;
+        }
         let rocks_options = RocksOptions {
             write_buffer_bytes: options.write_buffer_bytes,
             block_cache_bytes: options.block_cache_bytes,
@@ -60,6 +63,7 @@ impl Store {
         let started =
             start(Arc::new(disk), Arc::new(projection), registry, *directory.format.directory_id.as_bytes(), &options)
                 .map_err(|error| below(&directory.path, error))?;
+        directory.complete()?;
         let free = free_space_of(&directory.path);
         Store::run(started, Some(directory), free, &options)
     }

@@ -61,14 +61,14 @@ pub(crate) fn recover(
 ) -> Result<Recovered, OpenError> {
     remove_leftovers(disk)?;
     let segments = find_segments(disk, directory_id)?;
+    // What the tables hold was synced before it was applied.
+    let watermark = read_watermark(disk, directory_id)?.max(applied);
     let Some(first) = segments.first() else {
-        return empty_log(applied);
+        return empty_log(watermark);
     };
     if first.header.first_lsn > applied + 1 {
         return Err(OpenError::LogGap { projection: applied, log: first.header.first_lsn });
     }
-    // What the tables hold was synced before it was applied.
-    let watermark = read_watermark(disk, directory_id)?.max(applied);
     let mut reader = LogReader::new(applied, watermark, first);
     for segment in &segments {
         // What lies wholly below the tables' state was checked when it was applied; `verify` reads it again.
@@ -81,9 +81,21 @@ pub(crate) fn recover(
     reader.finish(segments)
 }
 
-fn empty_log(applied: Lsn) -> Result<Recovered, OpenError> {
-    if applied > 0 {
-        return Err(OpenError::LogGap { projection: applied, log: 0 });
+/// Refuses a directory that has no log, for directories that were made to their end.
+pub(crate) fn require_log(disk: &dyn Disk) -> Result<(), OpenError> {
+    let names = disk.list().map_err(|e| OpenError::io("listing the log directory", e))?;
+    if names.iter().any(|name| segment_number(name).is_some()) {
+        return Ok(());
+    }
+    let reason = "the log's segments are gone".to_owned();
+    Err(OpenError::Damaged { file: PathBuf::from(DIRECTORY), offset: 0, reason })
+}
+
+/// No segment at all: a directory in the making, unless something says that there was one.
+fn empty_log(watermark: Lsn) -> Result<Recovered, OpenError> {
+    if watermark > 0 {
+        let reason = format!("the log's segments are gone, but transactions up to {watermark} were made durable");
+        return Err(OpenError::Damaged { file: PathBuf::from(DIRECTORY), offset: 0, reason });
     }
     Ok(Recovered {
         position: LogPosition { segment: 0, last_lsn: 0, checksum: 0 },

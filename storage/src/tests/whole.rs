@@ -98,6 +98,12 @@ fn foreign_and_newer_directories_are_refused_unchanged() {
     assert!(matches!(refused.err(), Some(OpenError::NotADataDirectory(_))));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 
+    let headless = tempfile::tempdir().unwrap();
+    close(open(&options(headless.path())));
+    std::fs::remove_file(headless.path().join("FORMAT")).unwrap();
+    let refused = Store::open(options(headless.path()), &[TABLES, large::TABLES]);
+    assert!(matches!(refused.err(), Some(OpenError::Damaged { .. })));
+
     let newer = tempfile::tempdir().unwrap();
     close(open(&options(newer.path())));
     let file = newer.path().join("FORMAT");
@@ -218,4 +224,44 @@ fn identifiers_go_on_rising_after_a_restart_under_a_standing_clock() {
         }
         close(store);
     }
+}
+
+#[test]
+fn a_log_that_is_gone_is_damage_not_an_empty_store() {
+    for (lost, watermark) in [("one segment", true), ("all segments", false), ("wal and live", false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let options = options(directory.path());
+        let store = open(&options);
+        store.write_blocking(soon(), |tx, _| Ok::<_, Abort<No>>(tx.put(&COLD, &(0, 1), &Cell(vec![7]))?)).unwrap();
+        close(store);
+        // The tables of a killed process have flushed nothing.
+        std::fs::remove_dir_all(directory.path().join("live")).unwrap();
+        let wal = directory.path().join("wal");
+        if lost == "wal and live" {
+            std::fs::remove_dir_all(&wal).unwrap();
+        } else {
+            for file in std::fs::read_dir(&wal).unwrap().map(|entry| entry.unwrap().path()) {
+                if file.extension().is_some_and(|extension| extension == "log") || !watermark {
+                    std::fs::remove_file(file).unwrap();
+                }
+            }
+        }
+        let refused = Store::open(options, &[TABLES, large::TABLES]).err();
+        assert!(matches!(refused, Some(OpenError::Damaged { .. })), "{lost}: {refused:?}");
+    }
+}
+
+#[test]
+fn a_directory_whose_making_was_interrupted_is_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(directory.path());
+    close(open(&options));
+    // As it is when the process dies right after FORMAT was written.
+    let file = directory.path().join("FORMAT");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("complete = true"));
+    std::fs::write(&file, text.replace("complete = true", "complete = false")).unwrap();
+    std::fs::remove_dir_all(directory.path().join("live")).unwrap();
+    std::fs::remove_dir_all(directory.path().join("wal")).unwrap();
+    close(open(&options));
 }
