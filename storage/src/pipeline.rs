@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, select};
 use crate::error::Failure;
 use crate::log::format::{self, FrameHeader};
 use crate::log::writer::LogWriter;
-use crate::projection::{Application, Projection};
+use crate::projection::{Application, Applied, Projection};
 use crate::shared::Shared;
 use crate::space::Purpose;
 use crate::table::Registry;
@@ -53,7 +53,7 @@ pub(crate) fn apply_frame(
     if let Some(failure) = fault {
         return Err(failure);
     }
-    tables.apply(Application { ops: &mut placed.into_iter(), last_lsn: header.last_lsn(), time: header.time })
+    tables.apply(Application { ops: &mut placed.into_iter(), applied: Applied::by(header) })
 }
 
 /// Executes what comes in and hands groups to the log whenever it is ready for one.

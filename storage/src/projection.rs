@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::Failure;
 use crate::log::Lsn;
-use crate::log::format::Op;
+use crate::log::format::{FrameHeader, Op};
 use crate::table::Family;
 use crate::time::Timestamp;
 
@@ -33,15 +33,28 @@ pub(crate) trait ProjectionRead: Send + Sync {
 /// A group of operations to apply as one, and what they bring the tables to.
 pub(crate) struct Application<'a> {
     pub(crate) ops: &'a mut dyn Iterator<Item = (Family, Op<'a>)>,
-    pub(crate) last_lsn: Lsn,
-    pub(crate) time: Timestamp,
+    pub(crate) applied: Applied,
 }
 
 /// How far the tables are, as they say themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
+    /// The last transaction.
     pub(crate) lsn: Lsn,
+    /// The writer's time at it.
     pub(crate) time: Timestamp,
+    /// How far identifiers had been given out.
+    pub(crate) id_tick: u64,
+}
+
+impl Applied {
+    /// Nothing yet.
+    pub(crate) const NOTHING: Applied = Applied { lsn: 0, time: Timestamp::EPOCH, id_tick: 0 };
+
+    /// What a frame brings the tables to.
+    pub(crate) fn by(header: &FrameHeader) -> Applied {
+        Applied { lsn: header.last_lsn(), time: header.time, id_tick: header.id_tick }
+    }
 }
 
 /// The tables.

@@ -17,7 +17,6 @@ use crate::error::{Failure, OpenError};
 use crate::log::format::Op;
 use crate::projection::{Application, Applied, KeyRange, Projection, ProjectionRead, Visit};
 use crate::table::Family;
-use crate::time::Timestamp;
 
 /// Where the applied LSN stands, in the default family.
 const APPLIED_KEY: &[u8] = b"applied";
@@ -148,10 +147,10 @@ impl ProjectionRead for RocksProjection {
 impl Projection for RocksProjection {
     fn applied(&self) -> Result<Applied, Failure> {
         match self.db.get(APPLIED_KEY).map_err(|e| failure(&e))? {
-            None => Ok(Applied { lsn: 0, time: Timestamp::EPOCH }),
+            None => Ok(Applied::NOTHING),
             Some(bytes) => {
-                let (lsn, time) = codec::decode_plain(&bytes)?;
-                Ok(Applied { lsn, time })
+                let (lsn, time, id_tick) = codec::decode_plain(&bytes)?;
+                Ok(Applied { lsn, time, id_tick })
             }
         }
     }
@@ -165,7 +164,10 @@ impl Projection for RocksProjection {
                 Op::Delete { key } => batch.delete_cf(handle, key),
             }
         }
-        batch.put(APPLIED_KEY, codec::encode_plain(&(application.last_lsn, application.time))?);
+        batch.put(
+            APPLIED_KEY,
+            codec::encode_plain(&(application.applied.lsn, application.applied.time, application.applied.id_tick))?,
+        );
         let mut options = WriteOptions::default();
         options.disable_wal(true);
         self.db.write_opt(batch, &options).map_err(|e| failure(&e))

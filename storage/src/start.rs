@@ -16,7 +16,7 @@ use crate::log::recovery::{self, Recovered};
 use crate::log::writer::{ClosedSegment, LogWriter};
 use crate::options::StoreOptions;
 use crate::pipeline::{Applier, Committer, Message, apply_frame, run_apply, run_log, run_writer};
-use crate::projection::Projection;
+use crate::projection::{Applied, Projection};
 use crate::read::Snapshot;
 use crate::shared::{House, Shared};
 use crate::space::{FreeSpace, RoomState};
@@ -57,7 +57,7 @@ pub(crate) fn start(
         replayed += u64::from(header.transactions);
         apply_frame(tables.as_ref(), &registry, header, payload).map_err(opening)
     })?;
-    let Recovered { position, carried, last_lsn, last_time, segments, torn_at } = recovered;
+    let Recovered { position, carried, last_lsn, last_time, id_tick, segments, torn_at } = recovered;
     if let Some((file, offset)) = torn_at {
         tracing::warn!(file = %file.display(), offset, "the log ended in a torn write that was never acknowledged; it is cut off");
     }
@@ -85,8 +85,7 @@ pub(crate) fn start(
     getrandom::fill(&mut seed).map_err(|e| OpenError::io("drawing random bytes", e))?;
     let writer = Writer::new(
         Arc::clone(&tables),
-        last_lsn,
-        last_time,
+        Applied { lsn: last_lsn, time: last_time, id_tick: id_tick.max(applied.id_tick) },
         u64::from_le_bytes(seed),
         options.transaction_bytes_max.min(usize::try_from(options.segment_bytes / 2).unwrap_or(usize::MAX)),
     );

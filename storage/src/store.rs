@@ -21,7 +21,7 @@ use crate::space::{FreeSpace, Purpose, Room, free_space_of};
 use crate::start::{Running, Started, start};
 use crate::stats::StatsReading;
 use crate::table::{Registry, TableSpec};
-use crate::time::{TimeSource, Timestamp};
+use crate::time::Timestamp;
 use crate::tx::WriteTx;
 use crate::writer::Verb;
 
@@ -34,7 +34,6 @@ pub struct Store {
 struct Inner {
     requests: Sender<Message>,
     shared: Arc<Shared>,
-    time: Arc<dyn TimeSource>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     format: Format,
     directory: PathBuf,
@@ -79,7 +78,6 @@ impl Store {
         let inner = Inner {
             requests,
             shared,
-            time: Arc::clone(&options.time),
             threads: Mutex::new(threads),
             format: directory.as_ref().map(|directory| directory.format.clone()).unwrap_or_default(),
             directory: options.directory.clone(),
@@ -95,18 +93,18 @@ impl Store {
     }
 
     /// The newest published state and an instant up to which it is complete: every transaction whose time is at or
-    /// before it is included. While transactions are under way that is the time of the last published one, else
-    /// the present.
+    /// before it is included. At rest that is the present; while transactions are under way, the instant before the
+    /// last published one's (others may share that one's own). `present` is the clock's reading, taken before the call.
     #[must_use]
-    pub fn read_now(&self) -> (Snapshot, Timestamp) {
+    pub fn read_now(&self, present: Timestamp) -> (Snapshot, Timestamp) {
         let shared = &self.inner.shared;
-        // A transaction that takes its time after this reading cannot be earlier than it, only equal.
-        let present = self.inner.time.now().plus_micros(-1);
+        // A transaction that takes its time after that reading cannot be earlier than it, only equal.
+        let present = present.plus_micros(-1);
         let is_executing = shared.executing.load(Ordering::SeqCst);
         let executed = shared.executed.load(Ordering::SeqCst);
         let snapshot = self.read();
-        let is_complete = !is_executing && snapshot.lsn() >= executed;
-        let complete_until = if is_complete { snapshot.time().max(present) } else { snapshot.time() };
+        let is_at_rest = !is_executing && snapshot.lsn() >= executed;
+        let complete_until = if is_at_rest { present.max(snapshot.time()) } else { snapshot.time().plus_micros(-1) };
         (snapshot, complete_until)
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Abort, Failure};
 use crate::ids::IdMint;
 use crate::log::Lsn;
 use crate::log::format::{self, FrameHeader, Op};
-use crate::projection::Projection;
+use crate::projection::{Applied, Projection};
 use crate::time::Timestamp;
 use crate::tx::{HotRows, Lent, Pending, PendingRow, WriteTx};
 
@@ -100,6 +100,7 @@ impl Group {
             first_lsn,
             synced_lsn: 0,
             time: Timestamp::EPOCH,
+            id_tick: 0,
         };
         Group { frame: format::begin_frame(), header, answers: Vec::new() }
     }
@@ -137,32 +138,25 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Continues behind `last_lsn`; `last_time` is the time of that transaction.
-    pub(crate) fn new(
-        tables: Arc<dyn Projection>,
-        last_lsn: Lsn,
-        last_time: Timestamp,
-        seed: u64,
-        transaction_bytes_max: usize,
-    ) -> Writer {
+    /// Continues behind `last`.
+    pub(crate) fn new(tables: Arc<dyn Projection>, last: Applied, seed: u64, transaction_bytes_max: usize) -> Writer {
         Writer {
             tables,
             pending: Pending::new(),
             unapplied: VecDeque::new(),
             hot: RefCell::default(),
-            ids: IdMint::new(seed),
-            group: Group::new(last_lsn + 1),
-            next_lsn: last_lsn + 1,
-            last_time,
+            ids: IdMint::after(last.id_tick, seed),
+            group: Group::new(last.lsn + 1),
+            next_lsn: last.lsn + 1,
+            last_time: last.time,
             transaction_bytes_max,
         }
     }
 
-    /// Executes one piece of work at `clock`'s time, or a microsecond after the last one's if the clock stands or
-    /// has gone back: each transaction has an instant of its own, and their order is the log's.
+    /// Executes one piece of work at `clock`'s time, which never decreases from one transaction to the next.
     /// Says whether it committed, for the statistics.
     pub(crate) fn execute(&mut self, work: Box<dyn Work>, clock: Timestamp) -> bool {
-        let now = clock.max(self.last_time.plus_micros(1));
+        let now = clock.max(self.last_time);
         self.last_time = now;
         let mut tx = WriteTx::new(Lent {
             tables: self.tables.as_ref(),
@@ -193,6 +187,7 @@ impl Writer {
         self.next_lsn += 1;
         self.group.header.transactions += 1;
         self.group.header.time = now;
+        self.group.header.id_tick = self.ids.tick();
         let hot = self.hot.get_mut();
         for (key, row) in writes {
             let op = match &row.value {

@@ -50,6 +50,8 @@ pub(crate) struct FrameHeader {
     pub(crate) synced_lsn: Lsn,
     /// The writer's time at the last of them.
     pub(crate) time: Timestamp,
+    /// How far identifiers have been given out then ([`crate::ids::IdMint::tick`]).
+    pub(crate) id_tick: u64,
 }
 
 impl FrameHeader {
@@ -152,7 +154,7 @@ pub(crate) fn seal_frame(frame: &mut Vec<u8>, header: &mut FrameHeader) {
     head.extend_from_slice(&header.first_lsn.to_le_bytes());
     head.extend_from_slice(&header.synced_lsn.to_le_bytes());
     head.extend_from_slice(&header.time.as_micros().to_le_bytes());
-    head.extend_from_slice(&[0; 8]);
+    head.extend_from_slice(&header.id_tick.to_le_bytes());
     for (slot, byte) in frame.iter_mut().zip(&head) {
         *slot = *byte;
     }
@@ -182,12 +184,13 @@ pub(crate) fn decode_frame_header(bytes: &[u8]) -> Option<FrameHeader> {
     let first_lsn = fields.u64();
     let synced_lsn = fields.u64();
     let time = Timestamp::from_micros(i64::from_le_bytes(fields.array()));
+    let id_tick = fields.u64();
     let plausible =
         magic == FRAME_MAGIC && transactions > 0 && first_lsn.checked_add(u64::from(transactions)).is_some();
     if fields.short || !plausible {
         return None;
     }
-    Some(FrameHeader { payload_bytes, checksum, previous_checksum, transactions, first_lsn, synced_lsn, time })
+    Some(FrameHeader { payload_bytes, checksum, previous_checksum, transactions, first_lsn, synced_lsn, time, id_tick })
 }
 
 /// Whether `frame`, cut to its length, is what its header's checksum says.

@@ -36,8 +36,10 @@ pub(crate) struct Recovered {
     pub(crate) carried: Vec<(FrameHeader, Vec<u8>)>,
     /// The last transaction of all, carried ones included.
     pub(crate) last_lsn: Lsn,
-    /// The writer's time at the last transaction; the epoch if there is none.
+    /// The writer's time at the last transaction that was read; the epoch if there is none.
     pub(crate) last_time: Timestamp,
+    /// How far identifiers had been given out at it.
+    pub(crate) id_tick: u64,
     /// The segments, oldest first.
     pub(crate) segments: Vec<FoundSegment>,
     /// Bytes of a torn tail that were cut off, for the log of the start.
@@ -102,6 +104,7 @@ fn empty_log(watermark: Lsn) -> Result<Recovered, OpenError> {
         carried: Vec::new(),
         last_lsn: 0,
         last_time: Timestamp::EPOCH,
+        id_tick: 0,
         segments: Vec::new(),
         torn_at: None,
     })
@@ -167,6 +170,7 @@ struct LogReader {
     /// Whether the checksum in `position` was read; not so behind skipped segments.
     checksum_known: bool,
     last_time: Timestamp,
+    id_tick: u64,
     /// Sound frames not yet known to be synced; only the newest segment has such, and hardly ever more than one.
     unproven: VecDeque<(FrameHeader, Vec<u8>)>,
     torn_at: Option<(PathBuf, u64)>,
@@ -185,6 +189,7 @@ impl LogReader {
             position,
             checksum_known: false,
             last_time: Timestamp::EPOCH,
+            id_tick: 0,
             unproven: VecDeque::new(),
             torn_at: None,
         }
@@ -236,6 +241,7 @@ impl LogReader {
         self.position.last_lsn = header.last_lsn();
         self.position.checksum = header.checksum;
         self.last_time = self.last_time.max(header.time);
+        self.id_tick = self.id_tick.max(header.id_tick);
         self.watermark = self.watermark.max(header.synced_lsn);
         // A segment that has a successor was synced before the successor was named.
         let proven = if segment.end_lsn.is_some() { header.last_lsn() } else { self.watermark };
@@ -318,6 +324,7 @@ impl LogReader {
             carried: self.unproven.into(),
             last_lsn,
             last_time: self.last_time,
+            id_tick: self.id_tick,
             segments,
             torn_at: self.torn_at,
         })

@@ -363,6 +363,7 @@ fn a_sound_frame_of_another_history_is_not_taken() {
                 first_lsn: 0,
                 synced_lsn: 0,
                 time: Timestamp::EPOCH,
+                id_tick: 0,
             };
             log.append(&mut frame, header).unwrap();
         }

@@ -10,7 +10,6 @@ use crate::log::Lsn;
 use crate::log::format::Op;
 use crate::projection::{Application, Applied, KeyRange, Projection, ProjectionRead, Visit};
 use crate::table::Family;
-use crate::time::Timestamp;
 
 pub(super) type Rows = BTreeMap<(Family, Vec<u8>), Vec<u8>>;
 
@@ -27,8 +26,7 @@ pub(super) struct ModelTables {
 
 impl ModelTables {
     pub(super) fn empty() -> ModelTables {
-        let applied = Applied { lsn: 0, time: Timestamp::EPOCH };
-        ModelTables { states: Mutex::new(vec![State { applied, rows: Arc::default() }]) }
+        ModelTables { states: Mutex::new(vec![State { applied: Applied::NOTHING, rows: Arc::default() }]) }
     }
 
     /// What a restart finds.
@@ -94,7 +92,7 @@ impl Projection for ModelTables {
     fn apply(&self, application: Application<'_>) -> Result<(), Failure> {
         let mut states = self.states.lock().unwrap();
         let newest = states.last().unwrap();
-        assert!(application.last_lsn > newest.applied.lsn, "groups are applied in order, once");
+        assert!(application.applied.lsn > newest.applied.lsn, "groups are applied in order, once");
         let mut rows = Rows::clone(&newest.rows);
         for (family, op) in application.ops {
             match op {
@@ -102,8 +100,7 @@ impl Projection for ModelTables {
                 Op::Delete { key } => drop(rows.remove(&(family, key.to_vec()))),
             }
         }
-        let applied = Applied { lsn: application.last_lsn, time: application.time };
-        states.push(State { applied, rows: Arc::new(rows) });
+        states.push(State { applied: application.applied, rows: Arc::new(rows) });
         Ok(())
     }
 

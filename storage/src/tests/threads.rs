@@ -147,7 +147,8 @@ impl TimeSource for Ticking {
 
 #[test]
 fn a_reading_of_the_present_misses_nothing_from_its_past() {
-    let options = StoreOptions { segment_bytes: 1 << 20, ..StoreOptions::new("unused", Arc::new(Ticking::default())) };
+    let ticking = Arc::new(Ticking::default());
+    let options = StoreOptions { segment_bytes: 1 << 20, ..StoreOptions::new("unused", ticking.clone()) };
     let registry = Registry::new(&[TABLES]).unwrap();
     let started =
         start(Arc::new(SimDisk::default()), Arc::new(ModelTables::empty()), registry, [7; 16], &options).unwrap();
@@ -171,7 +172,7 @@ fn a_reading_of_the_present_misses_nothing_from_its_past() {
             });
         }
         for _ in 0..2_000 {
-            let (snapshot, until) = store.read_now();
+            let (snapshot, until) = store.read_now(ticking.now());
             idle += usize::from(until > snapshot.time());
             readings.push((snapshot, until));
         }
@@ -182,7 +183,7 @@ fn a_reading_of_the_present_misses_nothing_from_its_past() {
             assert!(snapshot.contains(&HOT, key).unwrap(), "{time:?} is missing from a reading at {until:?}");
         }
     }
-    let (snapshot, present) = store.read_now();
+    let (snapshot, present) = store.read_now(ticking.now());
     assert!(present >= snapshot.time() && times.iter().all(|(time, _)| *time <= present), "at rest it is complete");
     println!("{idle} of {} readings were of a store at rest", readings.len());
     store.shutdown();
