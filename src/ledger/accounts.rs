@@ -153,7 +153,15 @@ pub fn get_account(read: &impl Read, tenant_id: TenantId, account_id: AccountId)
     Ok(Account { account_id, profile, book })
 }
 
-/// A tenant's accounts, newest first, behind `after`; and whether more follow.
+/// How large a page of accounts gets before it ends, in bytes of its records.
+pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
+/// What a record takes besides its name and its metadata, in bytes.
+const RECORD_BYTES: usize = 400;
+/// How many accounts are read at a time, so that a page of large ones is not read in vain.
+const SLICE: usize = 64;
+
+/// A tenant's accounts, newest first, behind `after`; and whether more follow. A page ends early once it has passed
+/// [`PAGE_BYTES_MAX`]: a thousand accounts with all the metadata they may have would be 16 MiB.
 ///
 /// # Errors
 /// Only the store's.
@@ -163,19 +171,30 @@ pub fn list_accounts(
     after: Option<AccountId>,
     limit: usize,
 ) -> Result<(Vec<Account>, bool), Abort<Refusal>> {
-    let mut scan = Scan::prefix(&(tenant_id,)).newest_first().limit(limit.saturating_add(1));
-    if let Some(after) = after {
-        scan = scan.after(&(tenant_id, after));
+    let mut accounts: Vec<Account> = Vec::new();
+    let mut bytes = 0;
+    let mut after = after;
+    loop {
+        let wanted = (limit - accounts.len()).saturating_add(1).min(SLICE);
+        let mut scan = Scan::prefix(&(tenant_id,)).newest_first().limit(wanted);
+        if let Some(after) = after {
+            scan = scan.after(&(tenant_id, after));
+        }
+        let slice = read.scan(&PROFILES, scan)?;
+        let is_last = slice.len() < wanted;
+        for (key, profile) in slice {
+            if accounts.len() == limit || bytes >= PAGE_BYTES_MAX {
+                return Ok((accounts, true));
+            }
+            bytes += RECORD_BYTES + profile.name.len() + profile.metadata.as_ref().map_or(0, String::len);
+            let book = read.get(&BOOKS, &key)?.ok_or(Refusal::AccountNotFound)?;
+            accounts.push(Account { account_id: key.1, profile, book });
+            after = Some(key.1);
+        }
+        if is_last {
+            return Ok((accounts, false));
+        }
     }
-    let mut profiles = read.scan(&PROFILES, scan)?;
-    let more = profiles.len() > limit;
-    profiles.truncate(limit);
-    let mut accounts = Vec::with_capacity(profiles.len());
-    for (key, profile) in profiles {
-        let book = read.get(&BOOKS, &key)?.ok_or(Refusal::AccountNotFound)?;
-        accounts.push(Account { account_id: key.1, profile, book });
-    }
-    Ok((accounts, more))
 }
 
 fn check_name(name: &str) -> Result<(), Refusal> {

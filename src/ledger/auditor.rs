@@ -11,7 +11,7 @@ use quintet_storage::{Abort, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::accounts::{self, CreateAccount, FloorInput, PatchAccount};
 use crate::asset_types::{self, CreateAssetType};
-use crate::holds::{self, SettleHold};
+use crate::holds::{self, Expiry, FIRST_EXPIRY, SettleHold};
 use crate::model::{AccountId, AccountStatus, Kind, Side, TenantId, Tracking, TransactionId, TransactionState};
 use crate::money::{Decimal, format_minor};
 use crate::posting::{self, NewEntry, PostTransaction};
@@ -75,6 +75,7 @@ struct Auditor {
     accounts: Vec<AuditedAccount>,
     transactions: Vec<AuditedTransaction>,
     answers: BTreeMap<&'static str, u64>,
+    swept_to: Expiry,
 }
 
 #[test]
@@ -127,7 +128,7 @@ impl Auditor {
             let id = bench.run(|tx, now| accounts::create_account(tx, now, command)).unwrap().account_id;
             accounts.push(AuditedAccount { id, asset, debit_normal, status: AccountStatus::Active, tracking, floor });
         }
-        Auditor { bench, dice, accounts, transactions: Vec::new(), answers: BTreeMap::new() }
+        Auditor { bench, dice, accounts, transactions: Vec::new(), answers: BTreeMap::new(), swept_to: FIRST_EXPIRY }
     }
 
     fn now(&self) -> Timestamp {
@@ -327,11 +328,13 @@ impl Auditor {
     fn sweep(&mut self) {
         let mut swept = 0;
         loop {
-            let now = self.bench.run(holds::expire_holds).unwrap();
-            if now == 0 {
+            let from = self.swept_to;
+            let slice = self.bench.run(move |tx, now| holds::expire_holds(tx, now, from)).unwrap();
+            self.swept_to = slice.swept_to;
+            if slice.holds == 0 {
                 break;
             }
-            swept += now;
+            swept += slice.holds;
         }
         let now = self.now();
         let mut due = 0;
@@ -449,11 +452,33 @@ impl Auditor {
                 assert!(book.available() >= floor, "floor of account {index}");
             }
             assert_eq!(self.statement_totals(&read, account.id), expected, "statement of account {index}");
+            self.audit_shelves(&read, index, counters.pending_entries);
             sides[account.asset].0 += expected.posted_debits;
             sides[account.asset].1 += expected.posted_credits;
         }
         assert!(sides.iter().all(|(debits, credits)| debits == credits), "debits = credits per asset");
         self.audit_journal(&read);
+    }
+
+    /// The lines of an account lie where they should, and the book's count of pending ones is theirs.
+    fn audit_shelves(&self, read: &impl Read, account: usize, pending_entries: u64) {
+        let on = |shelf: Shelf| read.scan(&LINES, Scan::prefix(&(self.accounts[account].id, shelf.tag()))).unwrap();
+        let of = |wanted: &dyn Fn(&AuditedTransaction) -> bool| -> usize {
+            let legs = self.transactions.iter().filter(|one| wanted(one)).flat_map(|one| &one.legs);
+            legs.filter(|(at, _)| *at == account).count()
+        };
+        let is_hold = |one: &AuditedTransaction| one.expires_at.is_some();
+        let held = |state: TransactionState| of(&|one| is_hold(one) && one.state == state);
+        assert_eq!(on(Shelf::AtOnce).len(), of(&|one| !is_hold(one)), "lines committed at once on account {account}");
+        assert_eq!(on(Shelf::Held).len(), of(&is_hold), "lines ever held on account {account}");
+        for shelf in [Shelf::Committed, Shelf::Pending, Shelf::Voided, Shelf::Expired] {
+            let lines = on(shelf);
+            let state = TransactionState::ALL.into_iter().find(|state| Shelf::showing(Some(*state)).contains(&shelf));
+            assert_eq!(lines.len(), held(state.unwrap()), "{shelf:?} lines of account {account}");
+            if shelf == Shelf::Pending {
+                assert_eq!(u64::try_from(lines.len()).unwrap(), pending_entries, "pending lines of account {account}");
+            }
+        }
     }
 
     fn audit_journal(&self, read: &impl Read) {

@@ -76,22 +76,39 @@ pub fn void_hold(tx: &mut WriteTx<'_>, now: Timestamp, command: SettleHold) -> R
     settle(tx, now, command.tenant_id, hold, &movement, End::Voided)
 }
 
-/// Releases holds that have lapsed, oldest first, as many as one transaction should; how many it were. Zero:
-/// none is left.
+/// A place in the order in which holds lapse.
+pub type Expiry = (Timestamp, TenantId, TransactionId);
+
+/// Before every hold.
+pub const FIRST_EXPIRY: Expiry = (Timestamp::from_micros(i64::MIN), TenantId(Uuid::nil()), TransactionId(Uuid::nil()));
+
+/// What one transaction of the sweep has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// How many holds it has released. Zero: none is left.
+    pub holds: usize,
+    /// Where the next one looks on: before this place there are no holds, nor will there be.
+    pub swept_to: Expiry,
+}
+
+/// Releases holds that have lapsed, oldest first, as many as one transaction should. It looks from `swept_to` on,
+/// where an earlier one ended: before it lies a long row of deleted ones.
 ///
 /// # Errors
 /// Only the store's.
-pub fn expire_holds(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Abort<Refusal>> {
+pub fn expire_holds(tx: &mut WriteTx<'_>, now: Timestamp, swept_to: Expiry) -> Result<Swept, Abort<Refusal>> {
+    // No hold is ever placed that lapses now or earlier.
     let behind_due = (now.plus_micros(1), TenantId(Uuid::nil()), TransactionId(Uuid::nil()));
-    let due = tx.scan(&HOLDS, Scan::all().until(&behind_due).limit(SWEEP_LINES_MAX))?;
+    let due = tx.scan(&HOLDS, Scan::all().from(&swept_to).until(&behind_due).limit(SWEEP_LINES_MAX))?;
     let mut lines = 0;
-    let mut swept = 0;
-    for ((_, tenant_id, transaction_id), _) in due {
+    let mut swept = Swept { holds: 0, swept_to: behind_due };
+    for (expiry, _) in due {
+        let (_, tenant_id, transaction_id) = expiry;
         let hold = get_transaction(tx, tenant_id, transaction_id)?;
         lines += hold.row.legs.len();
         let movement = Movement::of_legs(tx, tenant_id, &hold.row.legs)?;
         settle(tx, now, tenant_id, hold, &movement, End::Expired)?;
-        swept += 1;
+        swept = Swept { holds: swept.holds + 1, swept_to: expiry };
         if lines >= SWEEP_LINES_MAX {
             break;
         }
@@ -99,13 +116,12 @@ pub fn expire_holds(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Abort
     Ok(swept)
 }
 
-/// When the next hold lapses, if none does before `from`.
+/// When the next hold lapses, if none does before `swept_to`.
 ///
 /// # Errors
 /// Only the store's.
-pub fn next_hold_expiry(read: &impl Read, from: Timestamp) -> Result<Option<Timestamp>, Failure> {
-    let from = (from, TenantId(Uuid::nil()), TransactionId(Uuid::nil()));
-    let first = read.scan(&HOLDS, Scan::all().from(&from).limit(1))?;
+pub fn next_hold_expiry(read: &impl Read, swept_to: Expiry) -> Result<Option<Timestamp>, Failure> {
+    let first = read.scan(&HOLDS, Scan::all().from(&swept_to).limit(1))?;
     Ok(first.first().map(|((expires_at, _, _), _)| *expires_at))
 }
 
@@ -125,7 +141,7 @@ fn settle(
         let counters = &touched.book.counters;
         match end {
             End::Committed => counters.settle(touched.sums, touched.legs),
-            End::Voided | End::Expired => counters.release(touched.sums),
+            End::Voided | End::Expired => counters.release(touched.sums, touched.legs),
         }
         .map_err(|Overflow| counters_disagree(touched.account_id))
     })?;

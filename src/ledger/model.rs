@@ -268,6 +268,8 @@ pub struct Counters {
     pub pending: Sums,
     /// How many committed entries there are.
     pub posted_entries: u64,
+    /// How many entries of transactions that are pending there are.
+    pub pending_entries: u64,
     /// How often the counters have changed.
     pub version: u64,
 }
@@ -298,40 +300,38 @@ impl Counters {
     pub fn post(&self, sums: Sums, entries: u64) -> Result<Counters, Overflow> {
         let posted = self.posted.plus(sums)?;
         posted.plus(self.pending)?;
-        Ok(Counters {
-            posted,
-            pending: self.pending,
-            posted_entries: self.posted_entries.saturating_add(entries),
-            version: self.version.saturating_add(1),
-        })
+        let posted_entries = self.posted_entries.saturating_add(entries);
+        Ok(Counters { posted, posted_entries, version: self.version.saturating_add(1), ..*self })
     }
 
-    /// The counters after a hold over `sums`.
+    /// The counters after a hold of `entries` entries that sum to `sums`.
     ///
     /// # Errors
     /// [`Overflow`] as for [`Counters::post`].
-    pub fn hold(&self, sums: Sums) -> Result<Counters, Overflow> {
+    pub fn hold(&self, sums: Sums, entries: u64) -> Result<Counters, Overflow> {
         let pending = self.pending.plus(sums)?;
         pending.plus(self.posted)?;
-        Ok(Counters { pending, version: self.version.saturating_add(1), ..*self })
+        let pending_entries = self.pending_entries.saturating_add(entries);
+        Ok(Counters { pending, pending_entries, version: self.version.saturating_add(1), ..*self })
     }
 
-    /// The counters after a hold over `sums` was released.
+    /// The counters after a hold of `entries` entries that sum to `sums` was released.
     ///
     /// # Errors
     /// [`Overflow`] if less was pending, which means that the counters are wrong.
-    pub fn release(&self, sums: Sums) -> Result<Counters, Overflow> {
+    pub fn release(&self, sums: Sums, entries: u64) -> Result<Counters, Overflow> {
         let pending = self.pending.minus(sums)?;
-        Ok(Counters { pending, version: self.version.saturating_add(1), ..*self })
+        let pending_entries = self.pending_entries.checked_sub(entries).ok_or(Overflow)?;
+        Ok(Counters { pending, pending_entries, version: self.version.saturating_add(1), ..*self })
     }
 
-    /// The counters after a hold over `sums` became `entries` committed entries.
+    /// The counters after the entries of a hold became committed ones.
     ///
     /// # Errors
     /// [`Overflow`] as for [`Counters::release`].
     pub fn settle(&self, sums: Sums, entries: u64) -> Result<Counters, Overflow> {
-        let released = Counters { pending: self.pending.minus(sums)?, ..*self };
-        released.post(sums, entries)
+        let released = self.release(sums, entries)?;
+        Ok(Counters { version: self.version.saturating_add(1), ..released.post(sums, entries)? })
     }
 }
 
@@ -369,13 +369,14 @@ mod tests {
     #[test]
     fn a_hold_settles_or_releases_exactly() -> Result<(), Overflow> {
         let before = Counters { posted: sums(100, 0), ..Counters::default() };
-        let held = before.hold(sums(0, 40))?;
-        assert_eq!(held.available(Side::Debit), 60);
-        let released = held.release(sums(0, 40))?;
-        assert_eq!((released.posted, released.pending), (before.posted, before.pending));
+        let held = before.hold(sums(0, 40), 1)?;
+        assert_eq!((held.available(Side::Debit), held.pending_entries), (60, 1));
+        let released = held.release(sums(0, 40), 1)?;
+        assert_eq!((released.posted, released.pending, released.pending_entries), (before.posted, before.pending, 0));
+        assert_eq!(held.release(sums(0, 40), 2), Err(Overflow), "more entries than are pending");
         let settled = held.settle(sums(0, 40), 1)?;
         assert_eq!((settled.posted, settled.pending), (sums(100, 40), sums(0, 0)));
-        assert_eq!((settled.posted_entries, settled.version), (1, 2));
+        assert_eq!((settled.posted_entries, settled.pending_entries, settled.version), (1, 0, 2));
         Ok(())
     }
 
@@ -383,9 +384,9 @@ mod tests {
     fn counters_never_wrap() {
         let full = Counters { posted: sums(MINOR_MAX, 0), ..Counters::default() };
         assert_eq!(full.post(sums(1, 0), 1), Err(Overflow));
-        assert_eq!(full.hold(sums(1, 0)), Err(Overflow), "its settlement would not fit");
-        assert!(full.hold(sums(0, MINOR_MAX)).is_ok());
-        assert_eq!(Counters::default().release(sums(1, 0)), Err(Overflow));
+        assert_eq!(full.hold(sums(1, 0), 1), Err(Overflow), "its settlement would not fit");
+        assert!(full.hold(sums(0, MINOR_MAX), 1).is_ok());
+        assert_eq!(Counters::default().release(sums(1, 0), 0), Err(Overflow));
         let mut sum = sums(MINOR_MAX, 0);
         assert_eq!(sum.add(Side::Debit, 1), Err(Overflow));
         assert_eq!(sum, sums(MINOR_MAX, 0));

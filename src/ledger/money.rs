@@ -103,14 +103,10 @@ impl Decimal {
 /// Reads a floor given as a JSON integer of minor units, from the number's source text.
 ///
 /// # Errors
-/// [`MoneyError::Malformed`] if the number has a fraction or an exponent; [`MoneyError::TooLarge`] beyond
-/// [`MINOR_MAX`].
+/// [`MoneyError::Malformed`] if the number has a fraction or an exponent, or more digits than a decimal may have.
 pub fn parse_minor(source: &str) -> Result<i128, MoneyError> {
-    let digits = source.strip_prefix('-').unwrap_or(source);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(MoneyError::Malformed);
-    }
-    within_range(source.parse::<i128>().map_err(|_| MoneyError::TooLarge)?)
+    let integer = Decimal::parse_signed(source)?;
+    if integer.fraction_digits == 0 { Ok(integer.mantissa) } else { Err(MoneyError::Malformed) }
 }
 
 fn within_range(minor: i128) -> Result<i128, MoneyError> {
@@ -207,8 +203,11 @@ mod tests {
         assert_eq!(parse_minor("1.5"), Err(MoneyError::Malformed));
         assert_eq!(parse_minor("1e2"), Err(MoneyError::Malformed));
         assert_eq!(parse_minor("1.0"), Err(MoneyError::Malformed));
-        assert_eq!(parse_minor(&"9".repeat(38)), Err(MoneyError::TooLarge));
-        assert_eq!(parse_minor(&"9".repeat(400)), Err(MoneyError::TooLarge));
+        assert_eq!(parse_minor("9999999999999999999999999999"), Ok(9_999_999_999_999_999_999_999_999_999));
+        assert_eq!(parse_minor("-9999999999999999999999999999"), Ok(-9_999_999_999_999_999_999_999_999_999));
+        for digits in [29, 38, 400] {
+            assert_eq!(parse_minor(&"9".repeat(digits)), Err(MoneyError::Malformed), "{digits} digits");
+        }
     }
 
     #[test]

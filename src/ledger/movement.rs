@@ -2,7 +2,9 @@
 
 use quintet_storage::{Failure, Read, WriteTx};
 
-use crate::model::{AccountId, AccountStatus, AssetTypeId, Counters, Overflow, Side, Sums, TenantId, TransactionId};
+use crate::model::{
+    AccountId, AccountStatus, AssetTypeId, Counters, Overflow, Side, Sums, TenantId, TransactionId, TransactionState,
+};
 use crate::refusal::Refusal;
 use crate::tables::{BOOKS, BookRow, LINES, LegRow, LineRow, PostedAfter, Settlement, Shelf, TransactionRow, unsigned};
 
@@ -65,19 +67,16 @@ impl Movement {
 
     /// Debits equal credits for each asset type. Amounts are above zero, so both sides are present then.
     pub(crate) fn check_balanced(&self) -> Result<(), Refusal> {
-        let mut assets: Vec<(AssetTypeId, i128)> = Vec::with_capacity(1);
+        let mut assets: Vec<(AssetTypeId, WideSum)> = Vec::with_capacity(1);
         for touched in &self.accounts {
             let asset_type_id = touched.book.asset_type_id;
             let difference = touched.sums.debits - touched.sums.credits;
             match assets.iter_mut().find(|(known, _)| *known == asset_type_id) {
-                // A hundred differences of bounded amounts: checked all the same, since a wrap would balance.
-                Some((_, sum)) => {
-                    *sum = sum.checked_add(difference).ok_or(Refusal::UnbalancedTransaction(asset_type_id))?;
-                }
-                None => assets.push((asset_type_id, difference)),
+                Some((_, sum)) => sum.add(difference),
+                None => assets.push((asset_type_id, WideSum::of(difference))),
             }
         }
-        match assets.iter().find(|(_, difference)| *difference != 0) {
+        match assets.iter().find(|(_, difference)| !difference.is_zero()) {
             Some((asset_type_id, _)) => Err(Refusal::UnbalancedTransaction(*asset_type_id)),
             None => Ok(()),
         }
@@ -103,18 +102,18 @@ impl Movement {
         Ok(changed)
     }
 
-    /// Writes one statement line for each leg on the shelf of the transaction's settlement.
+    /// Writes the statement lines of each leg on the shelves of the transaction's settlement.
     pub(crate) fn put_lines(
         &self,
         tx: &mut WriteTx<'_>,
         transaction_id: TransactionId,
         row: &TransactionRow,
     ) -> Result<(), Failure> {
-        let shelf = Shelf::of(row.settlement);
-        let finalized_at = match row.settlement {
-            Settlement::Settled { finalized_at, .. } => Some(finalized_at),
+        let ended = match row.settlement {
+            Settlement::Settled { finalized_at, end, .. } => Some((finalized_at, end)),
             Settlement::AtOnce | Settlement::Pending { .. } => None,
         };
+        let is_committed = row.state() == TransactionState::Committed;
         let mut running: Vec<(AccountId, PostedAfter)> = self
             .accounts
             .iter()
@@ -124,13 +123,16 @@ impl Movement {
             })
             .collect();
         for (line_no, leg) in numbered(&row.legs) {
-            let posted_after = match shelf {
-                Shelf::AtOnce | Shelf::Committed => advance(&mut running, leg)?,
-                Shelf::Pending | Shelf::Voided | Shelf::Expired => None,
-            };
-            let line =
-                LineRow { signed_minor: leg.signed_minor, created_at: row.created_at, finalized_at, posted_after };
-            tx.put(&LINES, &(leg.account_id, shelf.tag(), transaction_id, line_no), &line)?;
+            let posted_after = if is_committed { Some(advance(&mut running, leg)?) } else { None };
+            for shelf in Shelf::of(row.settlement) {
+                let line = LineRow {
+                    signed_minor: leg.signed_minor,
+                    created_at: row.created_at,
+                    ended,
+                    posted_after: posted_after.filter(|_| *shelf != Shelf::Held),
+                };
+                tx.put(&LINES, &(leg.account_id, shelf.tag(), transaction_id, line_no), &line)?;
+            }
         }
         Ok(())
     }
@@ -145,6 +147,33 @@ impl Touched {
     }
 }
 
+/// A sum that a hundred amounts cannot overflow, each as large as a counter can be: its upper and its lower 64 bits
+/// are added on their own, and carried only in the end.
+#[derive(Clone, Copy, Debug)]
+struct WideSum {
+    high: i128,
+    low: i128,
+}
+
+impl WideSum {
+    const LOW_BITS: u32 = 64;
+    const LOW: i128 = (1 << WideSum::LOW_BITS) - 1;
+
+    const fn of(value: i128) -> WideSum {
+        WideSum { high: value >> WideSum::LOW_BITS, low: value & WideSum::LOW }
+    }
+
+    const fn add(&mut self, value: i128) {
+        let value = WideSum::of(value);
+        self.high += value.high;
+        self.low += value.low;
+    }
+
+    const fn is_zero(self) -> bool {
+        self.low & WideSum::LOW == 0 && self.high + (self.low >> WideSum::LOW_BITS) == 0
+    }
+}
+
 /// Legs with their line numbers, which count from 1.
 pub(crate) fn numbered(legs: &[LegRow]) -> impl Iterator<Item = (u8, &LegRow)> {
     (1_u8..=u8::MAX).zip(legs)
@@ -155,12 +184,12 @@ pub(crate) fn counters_disagree(account_id: AccountId) -> Failure {
     Failure::Damaged(format!("the counters of account {account_id} do not fit the journal"))
 }
 
-fn advance(running: &mut [(AccountId, PostedAfter)], leg: &LegRow) -> Result<Option<PostedAfter>, Failure> {
+fn advance(running: &mut [(AccountId, PostedAfter)], leg: &LegRow) -> Result<PostedAfter, Failure> {
     let Some((_, after)) = running.iter_mut().find(|(account_id, _)| *account_id == leg.account_id) else {
         return Err(counters_disagree(leg.account_id));
     };
     let (side, minor) = unsigned(leg.signed_minor);
     after.sums.add(side, minor).map_err(|Overflow| counters_disagree(leg.account_id))?;
     after.entries = after.entries.saturating_add(1);
-    Ok(Some(*after))
+    Ok(*after)
 }

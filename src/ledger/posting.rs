@@ -83,7 +83,8 @@ pub struct Transaction {
 ///
 /// # Errors
 /// In this order: [`Refusal::EntryCountOutOfRange`], [`Refusal::InvalidExpiresAt`], [`Refusal::InvalidEffectiveAt`];
-/// for each entry [`Refusal::ReferenceNotFound`], [`Refusal::InvalidAmountScale`], [`Refusal::InvalidAmount`];
+/// for each entry [`Refusal::ReferenceNotFound`], [`Refusal::InvalidAmountScale`], [`Refusal::InvalidAmount`], and
+/// [`Refusal::ConstraintViolation`] if an account's sum is more than any counter can hold;
 /// [`Refusal::UnbalancedTransaction`], [`Refusal::DuplicateTransaction`], [`Refusal::AccountNotActive`],
 /// [`Refusal::ConstraintViolation`] at the end of a counter's range, [`Refusal::InsufficientAvailable`].
 pub fn post_transaction(
@@ -166,7 +167,8 @@ fn load(tx: &WriteTx<'_>, command: &PostTransaction) -> Result<(Movement, Vec<Le
             let field = format!("entries[{index}].amount");
             match error {
                 MoneyError::TooPrecise => Refusal::InvalidAmountScale { field, scale },
-                MoneyError::Malformed | MoneyError::TooLarge => Refusal::InvalidAmount(field),
+                MoneyError::Malformed => Refusal::InvalidAmount(field),
+                MoneyError::TooLarge => out_of_range(),
             }
         })?;
         touched.add(entry.direction, minor).map_err(|_| out_of_range())?;
@@ -179,8 +181,11 @@ fn load(tx: &WriteTx<'_>, command: &PostTransaction) -> Result<(Movement, Vec<Le
 fn moved(movement: &Movement, hold: bool) -> Result<Vec<(AccountId, BookRow)>, Refusal> {
     movement.changed(|touched| {
         let book = &touched.book;
-        let counters =
-            if hold { book.counters.hold(touched.sums) } else { book.counters.post(touched.sums, touched.legs) };
+        let counters = if hold {
+            book.counters.hold(touched.sums, touched.legs)
+        } else {
+            book.counters.post(touched.sums, touched.legs)
+        };
         let counters = counters.map_err(|_| out_of_range())?;
         if floor_allows(book.floor, book.available(), counters.available(book.normal_side)) {
             Ok(counters)

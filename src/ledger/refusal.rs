@@ -79,7 +79,7 @@ pub enum Refusal {
     UnbalancedTransaction(AssetTypeId),
     /// The account's floor forbids the movement.
     InsufficientAvailable(AccountId),
-    /// The entry (by its field path) has an amount that is no decimal string above zero within range.
+    /// The entry (by its field path) has an amount that is no decimal string above zero of at most 28 digits.
     InvalidAmount(String),
     /// The entry (by its field path) has an amount with more fraction digits than the asset's scale.
     InvalidAmountScale {
@@ -109,7 +109,7 @@ pub enum Refusal {
         /// The account it names.
         account_id: AccountId,
     },
-    /// A rule over several rows: an asset code used twice, or an account's counters at the end of their range.
+    /// A rule over several rows: an asset code used twice, or an amount that an account's counters cannot hold.
     ConstraintViolation(&'static str),
     /// Does not arise: the more exact codes are used.
     InvalidInput,
@@ -129,13 +129,15 @@ pub enum Refusal {
     InvalidRequest(Vec<FieldProblem>),
     /// A sub-tenant's fields are out of range.
     InvalidTenant(&'static str),
-    /// An Idempotency-Key outside 1 to 255 visible characters, or a sub-tenant key's fields out of range.
+    /// An Idempotency-Key that is given twice, is no text, or is longer than 255 characters; or a sub-tenant key's
+    /// fields out of range.
     InvalidKey(&'static str),
     /// A code, kind or scale out of range.
     InvalidAssetType(&'static str),
     /// Over the edge rate of the source address; seconds until the next request may pass.
     RateLimited(u32),
-    /// Over the tenant's metered allowance; seconds until it opens again.
+    /// Over the tenant's metered allowance; seconds until it opens again. Does not arise yet: no quotas are set
+    /// anywhere, so every tenant's allowance is unlimited.
     QuotaExceeded(u32),
     /// A defect or damaged data. Constant body.
     InternalError,
@@ -145,7 +147,8 @@ pub enum Refusal {
     AuthzUnavailable,
     /// The external authorization system refuses the appliance's own credential.
     AuthzCredentialRejected,
-    /// Storage cannot answer, or cannot say whether the change survived: ask again with the same key.
+    /// Storage cannot answer, or cannot say whether the change survived; or the request's body was cut short or did
+    /// not arrive in time. Ask again with the same key.
     StatementTimeout,
 }
 
@@ -241,7 +244,7 @@ impl Refusal {
             Refusal::RevocationFailed => last(502, "REVOCATION_FAILED", "The key was not revoked; nothing was changed."),
             Refusal::AuthzUnavailable => transient(503, "AUTHZ_UNAVAILABLE", 5, "Authorization cannot be checked at present."),
             Refusal::AuthzCredentialRejected => transient(503, "AUTHZ_CREDENTIAL_REJECTED", 30, "Authorization cannot be checked at present."),
-            Refusal::StatementTimeout => transient(503, "STATEMENT_TIMEOUT", 5, "The outcome is not known; repeat the request with the same Idempotency-Key."),
+            Refusal::StatementTimeout => transient(503, "STATEMENT_TIMEOUT", 5, "The request was not completed, or its outcome is not known; repeat it with the same Idempotency-Key."),
         }
     }
 

@@ -4,7 +4,7 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid};
 
 use crate::model::{AccountId, Side, TenantId, TransactionId, TransactionState};
 use crate::refusal::Refusal;
-use crate::tables::{BOOKS, LINES, LineRow, Shelf, TransactionRow, unsigned};
+use crate::tables::{BOOKS, BookRow, LINES, LineRow, Shelf, TransactionRow, unsigned};
 
 /// Where a page ended: the last line it showed.
 pub type Position = (TransactionId, u8);
@@ -76,11 +76,10 @@ const fn mix(value: u64) -> u64 {
 /// [`Refusal::AccountNotFound`].
 pub fn list_entries(read: &impl Read, query: StatementQuery) -> Result<(Vec<Entry>, bool), Abort<Refusal>> {
     let book = read.get(&BOOKS, &(query.tenant_id, query.account_id))?.ok_or(Refusal::AccountNotFound)?;
-    let wanted = |shelf: &Shelf| query.state.is_none_or(|state| shelf.state() == state);
     let mut entries = Vec::new();
-    for shelf in Shelf::ALL.into_iter().filter(wanted) {
-        for ((_, _, transaction_id, line_no), line) in read_shelf(read, &query, shelf)? {
-            entries.push(entry_of_line(&query, shelf, transaction_id, line_no, &line, book.scale));
+    for shelf in Shelf::showing(query.state) {
+        for ((_, _, transaction_id, line_no), line) in read_shelf(read, &query, &book, *shelf)? {
+            entries.push(entry_of_line(&query, *shelf, transaction_id, line_no, &line, book.scale));
         }
     }
     // Each shelf came newest first and no longer than the page; together they hold the page.
@@ -110,9 +109,19 @@ pub fn entries_of(transaction_id: TransactionId, row: &TransactionRow) -> impl I
 
 type StoredLine = ((AccountId, u8, TransactionId, u8), LineRow);
 
-fn read_shelf(read: &impl Read, query: &StatementQuery, shelf: Shelf) -> Result<Vec<StoredLine>, Failure> {
+fn read_shelf(
+    read: &impl Read,
+    query: &StatementQuery,
+    book: &BookRow,
+    shelf: Shelf,
+) -> Result<Vec<StoredLine>, Failure> {
     let account_id = query.account_id;
-    let mut scan = Scan::prefix(&(account_id, shelf.tag())).newest_first().limit(query.limit.saturating_add(1));
+    let mut limit = query.limit.saturating_add(1);
+    if shelf == Shelf::Pending {
+        // Behind the last line that is pending lies what settled holds have left; it must not be searched.
+        limit = limit.min(usize::try_from(book.counters.pending_entries).unwrap_or(usize::MAX));
+    }
+    let mut scan = Scan::prefix(&(account_id, shelf.tag())).newest_first().limit(limit);
     if let Some((transaction_id, line_no)) = query.after {
         scan = scan.after(&(account_id, shelf.tag(), transaction_id, line_no));
     }
@@ -128,9 +137,10 @@ fn entry_of_line(
     scale: u8,
 ) -> Entry {
     let (direction, minor) = unsigned(line.signed_minor);
-    let finalized_at = match shelf {
-        Shelf::AtOnce => Some(line.created_at),
-        Shelf::Committed | Shelf::Pending | Shelf::Voided | Shelf::Expired => line.finalized_at,
+    let (state, finalized_at) = match (shelf, line.ended) {
+        (Shelf::AtOnce, _) => (TransactionState::Committed, Some(line.created_at)),
+        (_, Some((ended_at, end))) => (end.state(), Some(ended_at)),
+        (_, None) => (TransactionState::Pending, None),
     };
     Entry {
         transaction_id,
@@ -140,7 +150,7 @@ fn entry_of_line(
         minor,
         scale,
         created_at: line.created_at,
-        state: shelf.state(),
+        state,
         finalized_at,
     }
 }

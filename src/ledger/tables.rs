@@ -7,7 +7,7 @@
 //! | 0x0202 | account profiles | tenant, id | what people read: name, metadata |
 //! | 0x0203 | account books (hot) | tenant, id | what postings read: rules and counters |
 //! | 0x0204 | transactions | tenant, id | the journal: the transaction with its legs |
-//! | 0x0205 | statement lines | account, shelf, transaction, line | one row for each leg |
+//! | 0x0205 | statement lines | account, shelf, transaction, line | one row for each leg, two if it was held |
 //! | 0x0206 | external ids | tenant, external id | the transaction's id; makes them unique |
 //! | 0x0207 | holds by expiry | expiry, tenant, transaction | what the sweep looks at |
 //!
@@ -18,14 +18,17 @@
 //! **The journal is the transaction row**: its legs in their order, with signed amounts (debits positive). It
 //! is written once; a settlement changes its `settlement` and nothing else.
 //!
-//! **Statements are lines on shelves.** A leg's line lies on one shelf for each way its transaction can stand
-//! ([`Shelf`]); within a shelf lines are in the order of transaction ids, which is the order of the log. So a page filtered
-//! by a state, however rare, reads that shelf alone, and an unfiltered page merges the heads of five shelves:
-//! the cost depends on the page, never on the account's history. A leg that is committed at once is written
-//! once and stays; only a settled hold moves its lines, which costs a delete and an insert for each leg, in a
-//! transaction that updates those accounts' counters anyway. The alternative, lines that take their state from
-//! the transaction row, would save that move and pay for it with a read for each line and with unbounded
-//! scans for rare states.
+//! **Statements are lines on shelves** ([`Shelf`]); within a shelf lines are in the order of transaction ids,
+//! which is the order of the log. A leg that is committed at once has one line, written once. A leg of a hold has
+//! two: one among all that were ever held, which stays in its place and is rewritten when the hold is settled,
+//! and one on the shelf of its state, which moves. An unfiltered page merges two shelves from which nothing is ever
+//! deleted, a page filtered by a state reads that state's shelf alone (two for committed ones), however rare
+//! the state: the cost depends on the page, never on the account's history. With one moving line alone, an
+//! unfiltered page would wade through what settled holds have left behind, hundreds of times its own size where
+//! one hold outlives the many; with lines that take their state from the transaction row, it would pay a read
+//! for each line, and rare states would need unbounded scans. Only what is pending leaves its shelf: the book
+//! counts those lines, so that a page looks for none where there is none, and no further than for the last. What
+//! settled holds have left between pending ones it does cross, until storage compacts it.
 //!
 //! Account and transaction ids are unique across tenants, so lines need no tenant; whoever reads them has read
 //! the account's book under the tenant before.
@@ -192,15 +195,26 @@ pub enum End {
     Expired,
 }
 
+impl End {
+    /// The state on the wire.
+    #[must_use]
+    pub const fn state(self) -> TransactionState {
+        match self {
+            End::Committed => TransactionState::Committed,
+            End::Voided => TransactionState::Voided,
+            End::Expired => TransactionState::Expired,
+        }
+    }
+}
+
 impl TransactionRow {
     /// The state on the wire.
     #[must_use]
     pub const fn state(&self) -> TransactionState {
         match self.settlement {
-            Settlement::AtOnce | Settlement::Settled { end: End::Committed, .. } => TransactionState::Committed,
+            Settlement::AtOnce => TransactionState::Committed,
             Settlement::Pending { .. } => TransactionState::Pending,
-            Settlement::Settled { end: End::Voided, .. } => TransactionState::Voided,
-            Settlement::Settled { end: End::Expired, .. } => TransactionState::Expired,
+            Settlement::Settled { end, .. } => end.state(),
         }
     }
 
@@ -250,25 +264,24 @@ pub const fn unsigned(signed_minor: i128) -> (Side, i128) {
     if signed_minor < 0 { (Side::Credit, -signed_minor) } else { (Side::Debit, signed_minor) }
 }
 
-/// Where a leg's statement line lies: one shelf for each way its transaction can stand.
+/// Where a leg's statement lines lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shelf {
     /// Committed when posted. Lines never leave it, and they lie in the order of `finalized_at`.
     AtOnce,
     /// Committed after a hold.
     Committed,
-    /// Held.
+    /// Pending: the only shelf that lines leave.
     Pending,
     /// Voided.
     Voided,
     /// Expired.
     Expired,
+    /// Once held, whatever became of it. Lines never leave it.
+    Held,
 }
 
 impl Shelf {
-    /// Every shelf.
-    pub const ALL: [Shelf; 5] = [Shelf::AtOnce, Shelf::Committed, Shelf::Pending, Shelf::Voided, Shelf::Expired];
-
     /// The byte in the key. Given once, never reused.
     #[must_use]
     pub const fn tag(self) -> u8 {
@@ -278,29 +291,31 @@ impl Shelf {
             Shelf::Pending => 2,
             Shelf::Voided => 3,
             Shelf::Expired => 4,
+            Shelf::Held => 5,
         }
     }
 
-    /// The state of the transactions whose lines lie here.
+    /// The shelves that together hold each line of a statement once: of one state, or of all.
     #[must_use]
-    pub const fn state(self) -> TransactionState {
-        match self {
-            Shelf::AtOnce | Shelf::Committed => TransactionState::Committed,
-            Shelf::Pending => TransactionState::Pending,
-            Shelf::Voided => TransactionState::Voided,
-            Shelf::Expired => TransactionState::Expired,
+    pub const fn showing(state: Option<TransactionState>) -> &'static [Shelf] {
+        match state {
+            None => &[Shelf::AtOnce, Shelf::Held],
+            Some(TransactionState::Committed) => &[Shelf::AtOnce, Shelf::Committed],
+            Some(TransactionState::Pending) => &[Shelf::Pending],
+            Some(TransactionState::Voided) => &[Shelf::Voided],
+            Some(TransactionState::Expired) => &[Shelf::Expired],
         }
     }
 
-    /// The shelf of a settlement.
+    /// The shelves on which the lines of such a transaction lie.
     #[must_use]
-    pub const fn of(settlement: Settlement) -> Shelf {
+    pub const fn of(settlement: Settlement) -> &'static [Shelf] {
         match settlement {
-            Settlement::AtOnce => Shelf::AtOnce,
-            Settlement::Pending { .. } => Shelf::Pending,
-            Settlement::Settled { end: End::Committed, .. } => Shelf::Committed,
-            Settlement::Settled { end: End::Voided, .. } => Shelf::Voided,
-            Settlement::Settled { end: End::Expired, .. } => Shelf::Expired,
+            Settlement::AtOnce => &[Shelf::AtOnce],
+            Settlement::Pending { .. } => &[Shelf::Held, Shelf::Pending],
+            Settlement::Settled { end: End::Committed, .. } => &[Shelf::Held, Shelf::Committed],
+            Settlement::Settled { end: End::Voided, .. } => &[Shelf::Held, Shelf::Voided],
+            Settlement::Settled { end: End::Expired, .. } => &[Shelf::Held, Shelf::Expired],
         }
     }
 }
@@ -312,9 +327,9 @@ pub struct LineRow {
     pub signed_minor: i128,
     /// When the transaction was posted.
     pub created_at: Timestamp,
-    /// When it became final, if not when it was posted.
-    pub finalized_at: Option<Timestamp>,
-    /// The account's posted sums right after this line; absent unless committed.
+    /// When and how the hold ended; absent if it is pending or never was one.
+    pub ended: Option<(Timestamp, End)>,
+    /// The account's posted sums right after this line; absent unless committed, and among all that were ever held.
     pub posted_after: Option<PostedAfter>,
 }
 

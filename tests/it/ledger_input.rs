@@ -146,6 +146,40 @@ fn amounts() {
 }
 
 #[test]
+fn amounts_beyond_the_counters() {
+    let books = Books::open(shared());
+    let body = json!({"code": "HUGE", "kind": "inventory", "scale": 10});
+    let asset_type_id = books.client.post("/v1/asset-types", &body).expect(201)["asset_type_id"].clone();
+    let books = Books { asset_type_id: asset_type_id.as_str().unwrap().to_owned(), ..books };
+    let (source, alice) = (books.source(), books.account("credit"));
+    let details = refused(&books.post(&source, &alice, &"9".repeat(28)), 422, "CONSTRAINT_VIOLATION");
+    assert!(details["reason"].as_str().unwrap().contains("counters"));
+    refused(&books.post(&source, &alice, &"9".repeat(29)), 422, "INVALID_AMOUNT");
+    books.post(&source, &alice, &format!("4{}", "0".repeat(27))).expect(201);
+}
+
+#[test]
+fn a_page_of_large_accounts_ends_early() {
+    let books = Books::open(shared());
+    let metadata = json!({"k": "x".repeat(16_000)});
+    for _ in 0..70 {
+        let body = json!({
+            "asset_type_id": books.asset_type_id, "name": "n", "normal_side": "credit", "metadata": metadata,
+        });
+        books.client.post("/v1/accounts", &body).expect(201);
+    }
+    let first = books.client.get("/v1/accounts?limit=1000");
+    let about_a_mebibyte = (1 << 20) - 32 * 1024..(1 << 20) + 32 * 1024;
+    assert!(about_a_mebibyte.contains(&first.text.len()), "{} bytes", first.text.len());
+    let first = first.expect(200);
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let rest = books.client.get(&format!("/v1/accounts?limit=1000&cursor={cursor}")).expect(200);
+    assert_eq!(rest["next_cursor"], Value::Null);
+    let count = |page: &Value| page["accounts"].as_array().unwrap().len();
+    assert_eq!(count(&first) + count(&rest), 70);
+}
+
+#[test]
 fn transactions() {
     let books = Books::open(shared());
     let (source, alice) = (books.source(), books.account("credit"));
@@ -214,6 +248,12 @@ fn asset_types_and_accounts() {
     refused(&asset(json!({"code": "X", "kind": "crypto", "scale": 8})), 422, "INVALID_ASSET_TYPE");
     refused(&asset(json!({"code": "X", "kind": "fiat", "scale": 13})), 422, "INVALID_ASSET_TYPE");
     refused(&asset(json!({"code": "X", "kind": "fiat", "scale": -1})), 422, "INVALID_ASSET_TYPE");
+    for scale in ["256", "9223372036854775808", "-99999999999999999999", &"9".repeat(500)] {
+        let body = format!(r#"{{"code":"X","kind":"fiat","scale":{scale}}}"#);
+        let answer =
+            books.client.send("POST", "/v1/asset-types", &[("idempotency-key", &fresh_key())], body.as_bytes());
+        refused(&answer, 422, "INVALID_ASSET_TYPE");
+    }
     refused(&asset(json!({"code": "", "kind": "fiat", "scale": 2})), 422, "INVALID_ASSET_TYPE");
     for wrong in [
         json!({"kind": "fiat", "scale": 2}),
@@ -251,6 +291,17 @@ fn asset_types_and_accounts() {
     {
         refused(&with("balance_floor", wrong), 422, "INVALID_FLOOR");
     }
+    // Minor units as an integer have as many digits as a decimal may have: 28.
+    let floor = |integer: &str| {
+        let body = json!({
+            "asset_type_id": books.asset_type_id, "name": "n", "normal_side": "credit", "balance_floor": "(raw)",
+        });
+        let body = body.to_string().replace(r#""(raw)""#, integer);
+        books.client.send("POST", "/v1/accounts", &[("idempotency-key", &fresh_key())], body.as_bytes())
+    };
+    floor(&format!("-{}", "9".repeat(28))).expect(201);
+    refused(&floor(&format!("-{}", "9".repeat(29))), 422, "INVALID_FLOOR");
+    refused(&floor(&"9".repeat(37)), 422, "INVALID_FLOOR");
     for (floor, decimal, minor) in [
         (json!("(absent)"), json!("0.00"), json!("0")),
         (json!(null), Value::Null, Value::Null),

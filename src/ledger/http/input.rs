@@ -4,7 +4,7 @@
 //! shape is wrong. Only when all shapes are right does the first value that breaks a rule decide the code.
 
 use quintet_platform::clock::{TimeParseError, parse_rfc3339};
-use quintet_platform::http::json::{FieldError, Fields, FromJson, Given, Json, JsonError, to_canonical};
+use quintet_platform::http::json::{FieldError, Fields, FromJson, Given, Json, JsonError, Number, to_canonical};
 use quintet_platform::ids::parse_uuid;
 use quintet_storage::Timestamp;
 
@@ -124,7 +124,7 @@ impl Form {
                 .map_err(|_| Refusal::InvalidFloor("not a decimal number of at most 28 digits")),
             Json::Number(number) => parse_minor(number.as_str())
                 .map(FloorInput::Minor)
-                .map_err(|_| Refusal::InvalidFloor("a number must be an integer of minor units within range")),
+                .map_err(|_| Refusal::InvalidFloor("a number must be an integer of minor units of at most 28 digits")),
             _ => Err(Refusal::InvalidFloor("neither a decimal string, nor an integer, nor null")),
         };
         self.ruled(outcome)
@@ -189,12 +189,19 @@ pub(super) fn create_asset_type(tenant_id: TenantId, json: Json) -> Result<Creat
     let mut form = Form::of_body(json)?;
     let code: Option<String> = form.required("code");
     let kind: Option<String> = form.required("kind");
-    let scale: Option<i64> = form.required("scale");
+    let scale: Option<Number> = form.required("scale");
     let kind = kind.and_then(|kind| {
         form.ruled(Kind::parse(&kind).ok_or(Refusal::InvalidAssetType("kind is one of fiat, credit, inventory")))
     });
-    let scale = scale
-        .and_then(|scale| form.ruled(u8::try_from(scale).map_err(|_| Refusal::InvalidAssetType("scale is 0 to 12"))));
+    let scale = scale.and_then(|scale| {
+        if !scale.is_integer() {
+            form.problem("scale", "must be an integer");
+            return None;
+        }
+        // An integer of any size: what does not fit the type is out of range like everything above 12.
+        let scale = scale.as_i64().and_then(|scale| u8::try_from(scale).ok());
+        form.ruled(scale.ok_or(Refusal::InvalidAssetType("scale is 0 to 12")))
+    });
     form.finish()?;
     Ok(CreateAssetType { tenant_id, code: complete(code)?, kind: complete(kind)?, scale: complete(scale)? })
 }

@@ -204,6 +204,8 @@ async fn create_account(State(context): State<Context>, request: Request) -> Res
     mutate(&context, request, &CREATE).await
 }
 
+/// The accounts of the tenant, newest first. A page has at most `limit` accounts, and it ends early, with a
+/// `next_cursor`, once its accounts take about 1 MiB: a caller who asks and never reads holds no more than that.
 async fn list_accounts(State(context): State<Context>, request: Request) -> Response {
     const KIND: &str = "accounts";
     read(&context, &request, &ACCOUNT_LIST, |snapshot, target, query| {
@@ -236,11 +238,12 @@ async fn patch_account(State(context): State<Context>, request: Request) -> Resp
 }
 
 async fn get_balance(State(context): State<Context>, request: Request) -> Response {
-    let as_of = context.clock.now();
-    read(&context, &request, &BALANCE_GET, |snapshot, target, query| {
+    read(&context, &request, &BALANCE_GET, |_, target, query| {
         end(query)?;
         let account_id = account_id(target)?;
-        let book = balance::get_balance(snapshot, target.tenant_id, account_id)?;
+        // Every posting up to `as_of` must be in the balance, those under way at this moment too.
+        let (snapshot, as_of) = context.store.read_now(context.clock.now());
+        let book = balance::get_balance(&snapshot, target.tenant_id, account_id)?;
         Ok(output::balance(account_id, &book, as_of)?)
     })
 }

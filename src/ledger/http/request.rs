@@ -5,6 +5,7 @@
 //! what the ledger's rules say. What the request says is looked at before the writer is entered, to keep it short,
 //! but a refusal found there waits for the replay check: a repeat gets its first answer even if that was a refusal.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,12 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderValue, Uri};
 use quintet_platform::access::{self, AuthRefusal, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::json::{self, Json, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError, decode_segment};
-use quintet_platform::idempotency::{self, Lookup, RequestDigest, Scope};
+use quintet_platform::idempotency::{self, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use quintet_platform::ids::parse_uuid;
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
@@ -34,7 +35,7 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 const WRITER_TIME: Duration = Duration::from_secs(5);
 /// The deepest JSON; the root is level 1.
 const JSON_DEPTH: Limits = Limits { max_depth: 64 };
-/// The longest Idempotency-Key, in characters.
+/// The longest Idempotency-Key, in characters of UTF-8.
 const KEY_CHARS_MAX: usize = 255;
 
 /// Where a request goes, besides its route.
@@ -93,11 +94,11 @@ where
     let json = read_json(&bytes)?;
 
     let query = Query::parse(parts.uri.query());
+    let target = Target { tenant_id, id: path_id(&parts.uri) };
     let entered = Arc::new(Entered {
         scope: Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: mutation.route.template(), key },
-        digest: digest(mutation.route, &parts.uri, &query, &bytes),
+        digest: digest(mutation.route, target.id, &parts.uri, &query, &bytes),
     });
-    let target = Target { tenant_id, id: path_id(&parts.uri) };
     let command = no_parameters(query).and_then(|()| (mutation.read)(&target, json?));
     let falls_due = command.as_ref().ok().and_then(mutation.falls_due);
 
@@ -220,23 +221,14 @@ fn access_refusal(refusal: AuthRefusal) -> Refusal {
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<String, Refusal> {
-    let mut values = headers.get_all("idempotency-key").iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(if headers.contains_key("idempotency-key") {
-            Refusal::InvalidKey("Idempotency-Key is given more than once")
-        } else {
-            Refusal::MissingIdempotencyKey
-        });
-    };
-    let text =
-        value.to_str().map_err(|_| Refusal::InvalidKey("Idempotency-Key has characters beyond visible ASCII"))?;
-    if text.is_empty() {
+    // An empty key is as good as none.
+    if headers.get_all(IDEMPOTENCY_KEY).iter().all(HeaderValue::is_empty) {
         return Err(Refusal::MissingIdempotencyKey);
     }
-    if text.len() > KEY_CHARS_MAX {
-        return Err(Refusal::InvalidKey("Idempotency-Key has at most 255 characters"));
+    match idempotency::request_key(headers, KEY_CHARS_MAX) {
+        Ok(key) => key.ok_or(Refusal::MissingIdempotencyKey),
+        Err(MalformedKey) => Err(Refusal::InvalidKey("Idempotency-Key is one text of 1 to 255 characters")),
     }
-    Ok(text.to_owned())
 }
 
 /// Depth is the one fault of a body that counts before the replay check; every other waits inside the result.
@@ -249,12 +241,23 @@ fn read_json(bytes: &Bytes) -> Result<Result<Option<Json>, Refusal>, Refusal> {
     }
 }
 
-fn digest(route: &Route, uri: &Uri, query: &Result<Query, QueryError>, bytes: &Bytes) -> RequestDigest {
+/// The digest of a request. An id counts, not how the path spells it.
+fn digest(
+    route: &Route,
+    id: Option<Uuid>,
+    uri: &Uri,
+    query: &Result<Query, QueryError>,
+    bytes: &Bytes,
+) -> RequestDigest {
+    let path = match id {
+        Some(id) => Cow::Owned(route.path.replace("{id}", id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))),
+        None => Cow::Borrowed(uri.path()),
+    };
     let canonical = match query {
         Ok(query) => query.canonical(),
         Err(_) => uri.query().unwrap_or_default().to_owned(),
     };
-    RequestDigest::of(route.method, uri.path(), &canonical, bytes)
+    RequestDigest::of(route.method, &path, &canonical, bytes)
 }
 
 fn no_parameters(query: Result<Query, QueryError>) -> Result<(), Refusal> {
@@ -271,10 +274,12 @@ pub(super) fn parameter_refusal(error: &QueryError) -> Refusal {
     Refusal::field(field, error.to_string())
 }
 
-fn body_refusal(error: BodyError) -> Refusal {
+/// A body that has not arrived says nothing about the request: a repeat may fare better, so this is not its last
+/// word, and nothing is remembered.
+pub(super) fn body_refusal(error: BodyError) -> Refusal {
     match error {
         BodyError::TooLarge => Refusal::PayloadTooLarge,
-        BodyError::TimedOut | BodyError::Broken => Refusal::field("", error.to_string()),
+        BodyError::TimedOut | BodyError::Broken => Refusal::StatementTimeout,
     }
 }
 

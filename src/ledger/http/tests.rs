@@ -1,4 +1,5 @@
-//! What black-box tests cannot bring about: a store that has stopped, and the size of a posting on disk.
+//! What black-box tests cannot bring about: a store that has stopped, a reader beside a posting that is under way,
+//! bodies that fail on their way, and the size of a posting on disk.
 
 use std::path::Path;
 
@@ -9,12 +10,14 @@ use http_body_util::BodyExt as _;
 use quintet_platform::access::{
     AccessRefusal, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
+use quintet_platform::clock::parse_rfc3339;
+use quintet_platform::http::body::BodyError;
 use quintet_platform::idempotency::{RequestDigest, Scope};
 use quintet_storage::{StoreOptions, TimeSource, Timestamp, WriteTx};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::request::{Entered, execute};
+use super::request::{Entered, body_refusal, execute};
 use super::*;
 use crate::accounts::FloorInput;
 use crate::model::{Kind, Side, Tracking};
@@ -56,12 +59,16 @@ impl Room {
     }
 
     async fn call(&self, method: Method, path: &str, key: &str, body: &Value) -> (StatusCode, Response, Value) {
+        self.send(method, path, key, Body::from(body.to_string())).await
+    }
+
+    async fn send(&self, method: Method, path: &str, key: &str, body: Body) -> (StatusCode, Response, Value) {
         let request = http::Request::builder()
             .method(method)
             .uri(path)
             .header("authorization", format!("Bearer {}", self.api_key))
             .header("idempotency-key", key)
-            .body(Body::from(body.to_string()))
+            .body(body)
             .unwrap();
         let mut response = routes(self.context.clone()).oneshot(request).await.unwrap();
         let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
@@ -107,6 +114,66 @@ async fn a_store_that_has_stopped_still_reads_and_replays() {
     assert_eq!(response.headers()["idempotent-replayed"], "true");
     let (status, _, listed) = room.call(Method::GET, "/v1/asset-types", "", &body).await;
     assert_eq!((status.as_u16(), listed["asset_types"].as_array().unwrap().len()), (200, 1));
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_not_the_last_word() {
+    let room = Room::open();
+    let text = json!({"code": "EUR", "kind": "fiat", "scale": 2}).to_string();
+    // A body that fails before its end, as one does whose connection breaks.
+    let cut = Body::new(http_body_util::Limited::new(Body::from(text.clone()), 5));
+    let (status, response, error) = room.send(Method::POST, "/v1/asset-types", "k", cut).await;
+    assert_eq!((status.as_u16(), &error["error"]["code"]), (503, &json!("STATEMENT_TIMEOUT")));
+    assert!(response.headers().contains_key("retry-after"));
+    let (status, response, _) = room.send(Method::POST, "/v1/asset-types", "k", Body::from(text)).await;
+    assert_eq!(status, 201, "nothing was remembered under the key");
+    assert!(!response.headers().contains_key("idempotent-replayed"));
+    for error in [BodyError::TimedOut, BodyError::Broken] {
+        assert_eq!(body_refusal(error), Refusal::StatementTimeout);
+    }
+    assert_eq!(body_refusal(BodyError::TooLarge), Refusal::PayloadTooLarge);
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn a_balance_lacks_nothing_up_to_its_instant() {
+    let room = Room::open();
+    let tenant_id = room.tenant_id;
+    let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, 2));
+    let path = format!("/v1/accounts/{}/balance", accounts[0]);
+    // A posting has its instant, and is not done.
+    let (began, beginning) = std::sync::mpsc::channel();
+    let (finish, finishing) = std::sync::mpsc::channel::<()>();
+    let store = room.context.store.clone();
+    let posting = std::thread::spawn(move || {
+        run(&store, move |tx, now| {
+            began.send(now).unwrap();
+            finishing.recv().unwrap();
+            let entry = |account: usize, direction| NewEntry {
+                account_id: accounts[account],
+                direction,
+                amount: Decimal::parse_amount("1").unwrap(),
+            };
+            let entries = vec![entry(0, Side::Debit), entry(1, Side::Credit)];
+            posting::post_transaction(tx, now, immediate(tenant_id, entries))
+        })
+    });
+    let posted_at = beginning.recv().unwrap();
+    while room.context.clock.now() <= posted_at.plus_micros(1000) {
+        std::thread::yield_now();
+    }
+    let read = async || {
+        let (status, _, balance) = room.call(Method::GET, &path, "", &Value::Null).await;
+        assert_eq!(status, 200);
+        (balance["version"].as_u64().unwrap(), parse_rfc3339(balance["as_of"].as_str().unwrap()).unwrap())
+    };
+    let (version, as_of) = read().await;
+    assert!(version == 0 && as_of < posted_at, "without the posting at {posted_at:?}: {as_of:?}");
+    finish.send(()).unwrap();
+    assert_eq!(posting.join().unwrap().created_at, posted_at);
+    let (version, as_of) = read().await;
+    assert!(version == 1 && as_of >= posted_at, "with the posting at {posted_at:?}: {as_of:?}");
+    room.context.store.shutdown();
 }
 
 #[tokio::test]
@@ -157,20 +224,24 @@ fn post_between(
         direction,
         amount: Decimal::parse_amount("123.45").unwrap(),
     };
-    let command = PostTransaction {
+    let command = immediate(tenant_id, vec![entry(0, Side::Debit), entry(1, Side::Credit)]);
+    let key = number.to_string();
+    let digest = RequestDigest::of("POST", "/v1/transactions", "", key.as_bytes());
+    let scope = Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: TRANSACTION_POST.template(), key };
+    let verb = |tx: &mut WriteTx<'_>, now, command| Ok(output::posted(&posting::post_transaction(tx, now, command)?)?);
+    execute(tx, now, &Entered { scope, digest }, Ok(command), verb, 201)
+}
+
+fn immediate(tenant_id: TenantId, entries: Vec<NewEntry>) -> PostTransaction {
+    PostTransaction {
         tenant_id,
         description: None,
         external_id: None,
         metadata: None,
         effective_at: None,
         hold_until: None,
-        entries: vec![entry(0, Side::Debit), entry(1, Side::Credit)],
-    };
-    let key = number.to_string();
-    let digest = RequestDigest::of("POST", "/v1/transactions", "", key.as_bytes());
-    let scope = Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: TRANSACTION_POST.template(), key };
-    let verb = |tx: &mut WriteTx<'_>, now, command| Ok(output::posted(&posting::post_transaction(tx, now, command)?)?);
-    execute(tx, now, &Entered { scope, digest }, Ok(command), verb, 201)
+        entries,
+    }
 }
 
 fn run<T: Send + 'static>(
