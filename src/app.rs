@@ -1,16 +1,18 @@
 //! Everything that is open while the appliance runs: the store, the clock, and each room's context.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
 use quintet_platform::large_values::LargeValueCollector;
-use quintet_storage::{Store, StoreOptions, TableSpec};
+use quintet_storage::{Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::root_key;
+use crate::root_key::RootKey;
 use crate::start_error::StartError;
 
 /// Every table of the appliance: one line a package.
@@ -75,6 +77,8 @@ impl App {
 /// # Errors
 /// See [`StartError`].
 pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), StartError> {
+    check_permissions(&config.data_dir)?;
+    let root_key = RootKey::locate(config)?;
     let system = Clock::system();
     let clock = if rehearsal { Clock::rehearsal(system.now()) } else { system };
     let mut options = StoreOptions::new(&config.data_dir, Arc::new(clock.clone()));
@@ -82,8 +86,7 @@ pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), St
     options.disk_reserve_bytes = config.disk_reserve_mb << 20;
     let opened = Store::open(options, TABLES);
     let store = opened.map_err(|error| StartError::Open { directory: config.data_dir.clone(), error })?;
-    let prepared = root_key::ensure(config, &store)
-        .and_then(|()| clock.resume(&store).map_err(|failure| StartError::Clock(failure.to_string())));
+    let prepared = root_key.ensure(&store).and_then(|()| clock.resume(&store).map_err(StartError::Clock));
     match prepared {
         Ok(()) => Ok((store, clock)),
         Err(error) => {
@@ -91,6 +94,18 @@ pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), St
             Err(error)
         }
     }
+}
+
+/// Refuses a data directory into which other users may put files of their own. What is no data directory, and not
+/// about to become one, is left to the store.
+fn check_permissions(data_dir: &Path) -> Result<(), StartError> {
+    let Ok(found) = std::fs::metadata(data_dir) else { return Ok(()) };
+    let is_empty = || std::fs::read_dir(data_dir).is_ok_and(|mut entries| entries.next().is_none());
+    let is_data = || read_format(data_dir).is_ok_and(|format| format.is_some());
+    if found.is_dir() && found.mode() & 0o022 != 0 && (is_data() || is_empty()) {
+        return Err(StartError::Exposed(data_dir.to_path_buf()));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -157,8 +157,6 @@ pub struct Config {
     pub ledger_edge_burst: u32,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
-    /// Whether a certificate is configured.
-    pub wants_tls: bool,
     /// Every key with its value and origin, in the order of the schema.
     pub effective: Vec<Effective>,
 }
@@ -184,6 +182,27 @@ impl Config {
             collected.take_data_flag(directory);
         }
         collected.finish()
+    }
+
+    /// What the configuration asks for and this version cannot do: valid as such, but nothing starts on it.
+    #[must_use]
+    pub fn unsupported(&self) -> Problems {
+        let mut problems = Vec::new();
+        for entry in &self.effective {
+            let Value::Text(text) = &entry.value else { continue };
+            let refusal = match entry.dotted().as_str() {
+                "tls.cert" | "tls.key" if !text.is_empty() => {
+                    "this version speaks plain HTTP only; leave it empty and put a proxy in front"
+                }
+                "storage.root_key" if !text.starts_with("file:") => {
+                    "this version takes the root key from a file only (\"file:root.key\")"
+                }
+                _ => continue,
+            };
+            let message = format!("{}: {refusal}", entry.dotted());
+            problems.push(Problem { place: entry.origin.to_string(), message });
+        }
+        Problems(problems)
     }
 
     /// The effective configuration as a TOML document, the origin of each value beside it.
@@ -392,7 +411,6 @@ impl Collected {
             ledger_edge_rate_per_second: small("ledger.edge_rate_per_second"),
             ledger_edge_burst: small("ledger.edge_burst"),
             trusted_proxies: self.networks("http.trusted_proxies"),
-            wants_tls: self.text("tls.cert").is_some_and(|text| !text.is_empty()),
             effective: self.values.into_values().collect(),
         })
     }

@@ -9,8 +9,8 @@
 //! 3. this package, which ties them together and owns the process: listeners, configuration, the command line.
 //!
 //! Reading order: [`config`] (what the operator says) · [`app`] (everything that is open) · [`router`] (which
-//! routes hang on which listener) · [`listener`], [`operations`], [`metrics`] · [`admin`] (the unix socket) ·
-//! [`serve`] (start, drain, stop) · [`cli`] (one file a command).
+//! routes hang on which listener) · [`listener`], [`open_files`], [`operations`], [`metrics`] · [`admin`] (the unix socket) ·
+//! [`serve`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
 
 pub mod admin;
 pub mod app;
@@ -19,8 +19,10 @@ pub mod config;
 pub mod listener;
 pub mod logging;
 pub mod metrics;
+pub mod open_files;
 pub mod operations;
 pub mod root_key;
 pub mod router;
 pub mod serve;
+pub mod signals;
 pub mod start_error;

@@ -1,6 +1,8 @@
 //! One HTTP listener: accepts connections up to a limit, serves HTTP/1.1 with time-outs on the way in,
 //! turns a panic into the service's own answer, and drains when told.
 
+mod activity;
+mod connections;
 mod sources;
 mod stall;
 
@@ -9,39 +11,35 @@ use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::Response;
-use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderMap, Request};
-use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tower::ServiceExt;
 
 use crate::config::value::Network;
+use activity::Activity;
+pub use connections::Connections;
 use sources::Sources;
 use stall::Progressing;
 
-/// Open connections that one listener serves at a time; further ones wait in the kernel's queue.
-const CONNECTIONS_MAX: u32 = 4_096;
-/// How many of them one source address may hold, unless it is a trusted proxy.
-const CONNECTIONS_OF_A_SOURCE_MAX: u32 = CONNECTIONS_MAX / 4;
 /// The usual [`Site::head_timeout`].
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest request head, in bytes; beyond it the answer is 431.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
+/// How long a connection on which no request is under way may go on once the listener drains.
+const IDLE_GRACE: Duration = Duration::from_millis(500);
 /// How long, and for how many bytes, a connection is kept after an answer that did not wait for the body.
 const LINGER: Duration = Duration::from_secs(5);
 const LINGER_BYTES_MAX: usize = 64 << 20;
@@ -74,7 +72,7 @@ pub struct Listening {
     pub name: &'static str,
     /// Where it listens.
     pub address: SocketAddr,
-    connections: Arc<Semaphore>,
+    connections: Connections,
 }
 
 impl Listening {
@@ -82,36 +80,29 @@ impl Listening {
     ///
     /// # Errors
     /// The address cannot be bound.
-    pub async fn start(site: Site, address: SocketAddr, stop: watch::Receiver<bool>) -> io::Result<Listening> {
+    pub async fn start(
+        site: Site,
+        address: SocketAddr,
+        connections: Connections,
+        stop: watch::Receiver<bool>,
+    ) -> io::Result<Listening> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let name = site.name;
-        let connections = connection_limit();
-        tokio::spawn(accept(listener, site, Arc::clone(&connections), stop));
+        tokio::spawn(accept(listener, site, connections.clone(), stop));
         Ok(Listening { name, address, connections })
     }
 
     /// Waits until every connection has ended.
     pub async fn drained(&self) {
-        drained(&self.connections).await;
+        self.connections.drained().await;
     }
 }
 
-/// A fresh count of connections.
-#[must_use]
-pub fn connection_limit() -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(CONNECTIONS_MAX as usize))
-}
-
-/// Waits until every connection under this count has ended.
-pub async fn drained(connections: &Semaphore) {
-    let _ = connections.acquire_many(CONNECTIONS_MAX).await;
-}
-
-async fn accept(listener: TcpListener, site: Site, connections: Arc<Semaphore>, mut stop: watch::Receiver<bool>) {
-    let sources = Sources::new(CONNECTIONS_OF_A_SOURCE_MAX);
+async fn accept(listener: TcpListener, site: Site, connections: Connections, mut stop: watch::Receiver<bool>) {
+    let sources = Sources::new(connections.of_a_source_max());
     loop {
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let Some(permit) = connections.enter().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.wait_for(|stop| *stop) => return,
@@ -151,13 +142,13 @@ pub async fn serve_connection<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let head_timeout = site.head_timeout;
-    let is_body_unread = Arc::new(AtomicBool::new(false));
-    let watch_body = Arc::clone(&is_body_unread);
+    let activity = Activity::default();
+    let watched = activity.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        watch_body.store(!request.body().is_end_stream(), Ordering::Relaxed);
-        let body_of = |body| Body::new(WatchedBody { body, is_unread: Arc::clone(&watch_body) });
+        let (request, watched) = (watched.begin(request), watched.clone());
+        let answering = answer(site.clone(), peer, request);
         // Boxed because taking the stream back afterwards needs a future that can be moved.
-        Box::pin(answer(site.clone(), peer, request.map(body_of)))
+        Box::pin(answering.map(move |answered| answered.map(|answer| watched.end(answer))))
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -165,7 +156,7 @@ pub async fn serve_connection<S>(
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(BUFFER_BYTES_MAX)
         .half_close(false)
-        .serve_connection(TokioIo::new(Progressing::new(stream, head_timeout)), service);
+        .serve_connection(TokioIo::new(Progressing::new(stream, head_timeout, activity.clone())), service);
     let mut is_draining = false;
     loop {
         tokio::select! {
@@ -173,12 +164,18 @@ pub async fn serve_connection<S>(
             _ = poll_fn(|context| connection.poll_without_shutdown(context)) => break,
             _ = stop.wait_for(|stop| *stop), if !is_draining => {
                 is_draining = true;
-                Pin::new(&mut connection).graceful_shutdown();
+                std::pin::Pin::new(&mut connection).graceful_shutdown();
+            }
+            // Half a request's head would otherwise be waited for as long as heads may take.
+            () = tokio::time::sleep(IDLE_GRACE), if is_draining => {
+                if activity.is_idle() {
+                    break;
+                }
             }
         }
     }
     let mut stream = connection.into_parts().io.into_inner().into_inner();
-    let farewell = close(&mut stream, is_body_unread.load(Ordering::Relaxed));
+    let farewell = close(&mut stream, activity.is_body_unread());
     let _ = tokio::time::timeout(LINGER, farewell).await;
     drop(permit);
 }
@@ -198,37 +195,6 @@ async fn close<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, is_body_unread
             Ok(length) if length > 0 => left = left.saturating_sub(length),
             _ => return,
         }
-    }
-}
-
-/// A request's body that says whether it was read to its end. Requests on one connection follow one another, so
-/// one flag serves them all.
-struct WatchedBody {
-    body: Incoming,
-    is_unread: Arc<AtomicBool>,
-}
-
-impl hyper::body::Body for WatchedBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.is_unread.store(false, Ordering::Relaxed);
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 
@@ -286,7 +252,7 @@ mod tests {
         let head_timeout = Duration::from_millis(200);
         let site = Site { name: "test", router, panic_answer, trusted_proxies: Arc::from([]), head_timeout };
         let (mut client, server) = tokio::io::duplex(1 << 20);
-        let permit = connection_limit().acquire_owned().await.unwrap();
+        let permit = Connections::new(1).enter().await.unwrap();
         let (_stop, stopping) = watch::channel(false);
         tokio::spawn(serve_connection(server, site, None, permit, stopping));
         client.write_all(request).await.unwrap();

@@ -248,3 +248,15 @@ pub fn disk_free_bytes(directory: &std::path::Path) -> Option<u64> {
     let found = rustix::fs::statvfs(directory).ok()?;
     found.f_bavail.checked_mul(found.f_frsize)
 }
+
+/// The size of everything in a directory, in bytes; what is gone while this looks, or cannot be seen, counts nothing.
+#[must_use]
+pub fn size_of_files(directory: &std::path::Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
+    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => size_of_files(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}

@@ -8,15 +8,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::admin;
 use crate::app::{self, App};
 use crate::config::Config;
-use crate::listener::Listening;
+use crate::listener::{Connections, Listening};
+use crate::open_files;
 use crate::router;
+use crate::signals::Signals;
 use crate::start_error::StartError;
 
 /// How long open requests may take to end once the process is told to stop.
@@ -25,11 +26,15 @@ const DRAIN_DEADLINE: Duration = Duration::from_secs(15);
 /// The file that tells where the listeners are.
 const ADDRESSES_FILE: &str = "addresses.json";
 
+/// The file whose lock storage holds as long as it is open.
+const LOCK_FILE: &str = "LOCK";
+
 /// Makes a data directory and its root key, and leaves it closed.
 ///
 /// # Errors
 /// The directory is not empty, or cannot be made.
 pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
+    check_supported(config)?;
     keep_private();
     match std::fs::read_dir(&config.data_dir) {
         Ok(mut entries) => {
@@ -45,6 +50,12 @@ pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
     Ok(())
 }
 
+/// Refuses what the configuration asks for and this version cannot do.
+fn check_supported(config: &Config) -> Result<(), StartError> {
+    let unsupported = config.unsupported();
+    if unsupported.0.is_empty() { Ok(()) } else { Err(StartError::Unsupported(unsupported)) }
+}
+
 /// A started appliance.
 pub struct Running {
     app: App,
@@ -53,6 +64,7 @@ pub struct Running {
     clock_task: JoinHandle<()>,
     watchdog: Option<JoinHandle<()>>,
     stop: watch::Sender<bool>,
+    signals: Signals,
 }
 
 /// Starts the appliance; when it returns, every listener is bound and `addresses.json` is written.
@@ -61,18 +73,22 @@ pub struct Running {
 /// # Errors
 /// See [`StartError`]; whatever had been opened is closed again.
 pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Result<Running, StartError> {
-    if config.wants_tls {
-        let reason = "tls.cert: this version speaks plain HTTP only; leave it empty and put a proxy in front";
-        return Err(StartError::Unsupported(reason.to_string()));
-    }
+    // First of all, so that a stop during a long start is one in good order, too.
+    let signals = Signals::listen().map_err(|error| StartError::Io { doing: "waiting for signals".into(), error })?;
+    check_supported(&config)?;
     keep_private();
-    raise_file_limit();
+    let file_limit = open_files::raise_limit()?;
+    remove_stale_addresses(&config.data_dir)?;
     progress(&format!("opening {}", config.data_dir.display()));
     let opened = tokio::task::spawn_blocking(move || App::open(config, rehearsal)).await;
     let app = opened.map_err(|error| StartError::Io { doing: "opening storage".into(), error: error.into() })??;
+    if signals.received() > 0 {
+        close_store(&app).await;
+        return Err(StartError::ToldToStop);
+    }
     let (stop, stopping) = watch::channel(false);
     progress("starting the listeners");
-    let (listening, admin) = match listen(&app, &stopping).await {
+    let (listening, admin) = match listen(&app, file_limit, &stopping).await {
         Ok(bound) => bound,
         Err(error) => {
             stop.send_replace(true);
@@ -81,7 +97,7 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
         }
     };
     let clock_task = tokio::spawn(run_clock(app.clone(), stopping));
-    let running = Running { app, listening, admin, clock_task, watchdog: start_watchdog(), stop };
+    let running = Running { app, listening, admin, clock_task, watchdog: start_watchdog(), stop, signals };
     for (name, address) in running.addresses() {
         tracing::info!(service = name, %address, "listening");
     }
@@ -93,22 +109,19 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
 /// Binds the socket and every listener that is not off, then says where they are.
 async fn listen(
     app: &App,
+    file_limit: u64,
     stopping: &watch::Receiver<bool>,
 ) -> Result<(Vec<Listening>, admin::server::Serving), StartError> {
     let data_dir = app.store.directory();
     let addresses_path = data_dir.join(ADDRESSES_FILE);
-    // Whoever waits for this file must not find the last run's.
-    match std::fs::remove_file(&addresses_path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(StartError::io("removing", &addresses_path, error));
-        }
-        _ => {}
-    }
+    remove_addresses(data_dir)?;
     let mut listening = Vec::new();
-    for site in router::sites(app) {
+    let sites = router::sites(app).into_iter().filter_map(|site| Some((app.config.listen.of(site.name)?, site)));
+    let sites: Vec<_> = sites.collect();
+    let connections_max = open_files::connections_each(file_limit, sites.len());
+    for (address, site) in sites {
         let name = site.name;
-        let Some(address) = app.config.listen.of(name) else { continue };
-        let started = Listening::start(site, address, stopping.clone()).await;
+        let started = Listening::start(site, address, Connections::new(connections_max), stopping.clone()).await;
         listening.push(started.map_err(|error| StartError::Bind { name, address: address.to_string(), error })?);
     }
     let addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
@@ -116,6 +129,28 @@ async fn listen(
         .map_err(|error| StartError::io("binding the administration socket in", data_dir, error))?;
     write_addresses(&addresses_path, &addresses).map_err(|error| StartError::io("writing", &addresses_path, error))?;
     Ok((listening, admin))
+}
+
+/// Removes the addresses of a run that was cut off, before the start takes its time: whoever waits for the file must
+/// not find them. A running appliance holds the lock, and its file stays; nobody can start while this holds it.
+fn remove_stale_addresses(data_dir: &Path) -> Result<(), StartError> {
+    if !quintet_storage::read_format(data_dir).is_ok_and(|format| format.is_some()) {
+        return Ok(());
+    }
+    let Ok(lock) = std::fs::OpenOptions::new().write(true).open(data_dir.join(LOCK_FILE)) else { return Ok(()) };
+    if rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
+        // Opening the directory says who holds it, or what is the matter.
+        return Ok(());
+    }
+    remove_addresses(data_dir)
+}
+
+fn remove_addresses(data_dir: &Path) -> Result<(), StartError> {
+    let path = data_dir.join(ADDRESSES_FILE);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StartError::io("removing", &path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// Replaces the file as a whole, so that nobody reads half of it.
@@ -153,17 +188,15 @@ impl Running {
         self.listening.iter().map(|listening| (listening.name, listening.address)).collect()
     }
 
-    /// Waits until the process is told to stop (SIGTERM, SIGINT).
-    ///
-    /// # Errors
-    /// Signals cannot be received.
-    pub async fn until_told(&self) -> io::Result<()> {
-        told_to_stop().await
+    /// Waits until the process is told to stop (SIGTERM, SIGINT), if it was not told already.
+    pub async fn until_told(&self) {
+        self.signals.more_than(0).await;
     }
 
     /// Stops: no new connections, open requests are answered (a second signal or the deadline cuts them off),
     /// the store is closed.
     pub async fn stop(self) {
+        let told = self.signals.received();
         notify(&[NotifyState::Stopping]);
         tracing::info!("stopping");
         self.stop.send_replace(true);
@@ -176,7 +209,7 @@ impl Running {
         tokio::select! {
             () = drained => {}
             () = tokio::time::sleep(DRAIN_DEADLINE) => tracing::warn!("some requests did not end in time; they are cut off"),
-            _ = told_to_stop() => tracing::warn!("told to stop again; open requests are cut off"),
+            () = self.signals.more_than(told) => tracing::warn!("told to stop again; open requests are cut off"),
         }
         if let Some(watchdog) = self.watchdog {
             watchdog.abort();
@@ -187,15 +220,6 @@ impl Running {
         close_store(&self.app).await;
         tracing::info!("stopped");
     }
-}
-
-async fn told_to_stop() -> io::Result<()> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
 }
 
 /// Tells systemd, if it listens.
@@ -225,16 +249,6 @@ fn keep_private() {
         tracing::warn!(%error, "core dumps cannot be ruled out");
     }
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-}
-
-/// Connections and tables need more files than the usual soft limit of 1,024.
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
-    }
 }
 
 /// Runs the appliance to its end on a runtime of its own.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use quintet_storage::OpenError;
+use quintet_storage::{Failure, OpenError};
+
+use crate::config::Problems;
 
 /// Why the appliance did not start.
 #[derive(Debug)]
@@ -18,6 +20,13 @@ pub enum StartError {
     },
     /// The root key of a directory that holds data is gone.
     RootKeyMissing(PathBuf),
+    /// The root key cannot be made where it is to lie.
+    RootKeyDirectory {
+        /// Where it is to lie.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
     /// The root key's file holds something else.
     RootKeyDamaged {
         /// The file.
@@ -34,10 +43,21 @@ pub enum StartError {
     },
     /// A directory that was to be made holds something.
     NotEmpty(PathBuf),
+    /// Other users may change what is in the data directory.
+    Exposed(PathBuf),
     /// The configuration asks for something this version cannot do.
-    Unsupported(String),
+    Unsupported(Problems),
     /// The clock's reading could not be read or kept.
-    Clock(String),
+    Clock(Failure),
+    /// The process may not open as many files as it needs.
+    TooFewFiles {
+        /// How many it may open.
+        limit: u64,
+        /// How many it needs.
+        needed: u64,
+    },
+    /// SIGTERM or SIGINT came before everything was open.
+    ToldToStop,
     /// The operating system refused.
     Io {
         /// What was tried.
@@ -60,13 +80,21 @@ impl fmt::Display for StartError {
         match self {
             StartError::Open { error, .. } => write!(f, "{error}"),
             StartError::RootKeyMissing(path) => write!(f, "the root key {} is missing", path.display()),
+            StartError::RootKeyDirectory { path, error } => {
+                write!(f, "the root key {} cannot be made: {error}", path.display())
+            }
             StartError::RootKeyDamaged { path } => {
                 write!(f, "damage in {} at byte 0: this is not a root key", path.display())
             }
             StartError::Bind { name, address, error } => write!(f, "cannot listen on {address} for {name}: {error}"),
             StartError::NotEmpty(path) => write!(f, "{} is not empty", path.display()),
-            StartError::Unsupported(reason) => f.write_str(reason),
-            StartError::Clock(reason) => write!(f, "the clock cannot go on from where it stood: {reason}"),
+            StartError::Exposed(path) => write!(f, "other users may write to {}", path.display()),
+            StartError::Unsupported(problems) => write!(f, "{problems}"),
+            StartError::Clock(failure) => write!(f, "the clock cannot go on from where it stood: {failure}"),
+            StartError::TooFewFiles { limit, needed } => {
+                write!(f, "this process may open {limit} files at once; it needs at least {needed}")
+            }
+            StartError::ToldToStop => f.write_str("told to stop before everything was open"),
             StartError::Io { doing, error } => write!(f, "{doing}: {error}"),
         }
     }

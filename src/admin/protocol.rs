@@ -2,6 +2,7 @@
 //!
 //! Both ends are always the same binary, or neighbours of one upgrade: unknown members are ignored.
 
+use quintet_storage::Failure;
 use serde::{Deserialize, Serialize};
 
 /// A tenant, as the command line shows it.
@@ -176,17 +177,101 @@ pub struct StorageView {
     pub reason: Option<String>,
     /// The last durable transaction.
     pub lsn: u64,
+    /// Requests that wait for the writer.
+    #[serde(default)]
+    pub queue_depth: u64,
+    /// The size of the log's files, in bytes.
+    #[serde(default)]
+    pub log_bytes: u64,
+    /// The size of the tables' files, in bytes.
+    #[serde(default)]
+    pub tables_bytes: u64,
+    /// For how long a plain copy of the directory is safe: [`COPY_WINDOW_NONE`] in this version.
+    #[serde(default)]
+    pub copy_window: String,
     /// Free space on the data directory's file system, in bytes.
     pub disk_free_bytes: u64,
     /// Free space below which writes are refused, in bytes.
     pub disk_reserve_bytes: u64,
 }
 
+/// No plain copy of the directory of a running appliance is safe.
+pub const COPY_WINDOW_NONE: &str = "not in force yet";
+
+/// Why something could not be done, as a stable code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemCode {
+    /// The request makes no sense.
+    Unusable,
+    /// What it is about does not exist.
+    NotFound,
+    /// What it is about is not in a state for it.
+    Conflict,
+    /// The writer was busy past the deadline; nothing was done.
+    Busy,
+    /// The disk is down to its reserve; nothing was done.
+    StorageFull,
+    /// Writing has stopped until a restart; nothing was done.
+    Stopped,
+    /// It may or may not have been done.
+    OutcomeUnknown,
+    /// Stored bytes are not what was written.
+    Damaged,
+    /// It is more than one transaction takes; nothing was done.
+    TooLarge,
+    /// The operating system refused.
+    Io,
+    /// The appliance made a mistake.
+    #[serde(other)]
+    Failed,
+}
+
+impl ProblemCode {
+    /// The code of a failure of the store.
+    #[must_use]
+    pub fn of(failure: &Failure) -> ProblemCode {
+        match failure {
+            Failure::Busy => ProblemCode::Busy,
+            Failure::StorageFull => ProblemCode::StorageFull,
+            Failure::Stopped => ProblemCode::Stopped,
+            Failure::OutcomeUnknown => ProblemCode::OutcomeUnknown,
+            Failure::Damaged(_) => ProblemCode::Damaged,
+            Failure::TooLarge => ProblemCode::TooLarge,
+            Failure::Io(_) => ProblemCode::Io,
+            Failure::Panicked => ProblemCode::Failed,
+        }
+    }
+
+    /// What to do about it, where that does not depend on the request.
+    #[must_use]
+    pub fn hint(self) -> Option<&'static str> {
+        match self {
+            ProblemCode::Unusable | ProblemCode::Conflict => None,
+            ProblemCode::NotFound => Some("`quintet tenant list` and `quintet key list` show what there is"),
+            ProblemCode::Busy => Some("try again in a moment; `quintet status` shows how many requests wait"),
+            ProblemCode::StorageFull => Some(
+                "free space on the file system of the data directory (`quintet status` shows how much is kept in reserve), or lower storage.disk_reserve_mb and restart; writing resumes by itself once there is room",
+            ),
+            ProblemCode::Stopped => Some("`quintet status` shows why; mend that, then restart the appliance"),
+            ProblemCode::OutcomeUnknown => {
+                Some("restart the appliance, then look whether it was done before asking again")
+            }
+            ProblemCode::Damaged => Some(
+                "stop the appliance and keep its data directory as it is (`cp -a` it), then put a copy or backup in its place",
+            ),
+            ProblemCode::TooLarge => Some("ask for less at once"),
+            ProblemCode::Io => Some("look at the disk and the appliance's log, then restart it"),
+            ProblemCode::Failed => Some("see `quintet status` and the appliance's log"),
+        }
+    }
+}
+
 /// Why something could not be done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Problem {
     /// A stable code.
-    pub code: String,
+    pub code: ProblemCode,
     /// The reason, as a sentence.
     pub message: String,
     /// What to do about it.

@@ -16,27 +16,30 @@ use quintet_platform::http::query::Query;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
-use super::protocol::{AdvanceWish, KeyWish, Problem, ServiceView, TenantWish};
+use super::protocol::{AdvanceWish, KeyWish, ServiceView, TenantWish};
 use super::socket;
 use super::tasks::{self, TaskError};
 use crate::app::App;
-use crate::listener::{self, HEAD_TIMEOUT, Site};
+use crate::listener::{self, Connections, HEAD_TIMEOUT, Site};
 
 /// The largest request body, in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 
+/// Commands that run at a time; further ones wait in the kernel's queue.
+const CONNECTIONS_MAX: u32 = 64;
+
 /// The running server.
 #[derive(Debug)]
 pub struct Serving {
-    connections: Arc<Semaphore>,
+    connections: Connections,
 }
 
 impl Serving {
     /// Waits until every connection has ended.
     pub async fn drained(&self) {
-        listener::drained(&self.connections).await;
+        self.connections.drained().await;
     }
 }
 
@@ -67,14 +70,14 @@ pub fn start(
         trusted_proxies: Arc::from([]),
         head_timeout: HEAD_TIMEOUT,
     };
-    let connections = listener::connection_limit();
-    tokio::spawn(accept(listener, site, Arc::clone(&connections), stop));
+    let connections = Connections::new(CONNECTIONS_MAX);
+    tokio::spawn(accept(listener, site, connections.clone(), stop));
     Ok(Serving { connections })
 }
 
-async fn accept(listener: UnixListener, site: Site, connections: Arc<Semaphore>, mut stop: watch::Receiver<bool>) {
+async fn accept(listener: UnixListener, site: Site, connections: Connections, mut stop: watch::Receiver<bool>) {
     loop {
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let Some(permit) = connections.enter().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.wait_for(|stop| *stop) => return,
@@ -182,11 +185,9 @@ impl IntoResponse for TaskError {
             TaskError::Unusable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             TaskError::NotFound(_) => StatusCode::NOT_FOUND,
             TaskError::Conflict(_) => StatusCode::CONFLICT,
-            TaskError::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
+            TaskError::Store(_) | TaskError::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
-        let (code, message, hint) = self.parts();
-        let problem = Problem { code: code.into(), message, hint };
-        let text = serde_json::to_string(&problem).unwrap_or_default();
+        let text = serde_json::to_string(&self.problem()).unwrap_or_default();
         (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
     }
 }

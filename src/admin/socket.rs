@@ -8,6 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 /// The socket's name in the data directory.
 pub const NAME: &str = "admin.sock";
@@ -46,14 +47,15 @@ pub fn bind(data_dir: &Path) -> io::Result<UnixListener> {
     })
 }
 
-/// Connects to the socket.
+/// Connects to the socket without waiting.
 ///
 /// # Errors
-/// Nobody listens there.
+/// Nobody listens there; [`io::ErrorKind::WouldBlock`] if the listener's queue is full.
 pub fn connect(data_dir: &Path) -> io::Result<UnixStream> {
-    let stream = at_short_path(data_dir, |path| UnixStream::connect(path))?;
-    stream.set_nonblocking(true)?;
-    Ok(stream)
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    at_short_path(data_dir, |path| Ok(rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?))?;
+    Ok(UnixStream::from(socket))
 }
 
 /// Removes the socket when the server ends.

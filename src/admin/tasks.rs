@@ -10,8 +10,8 @@ use quintet_platform::ids;
 use quintet_storage::{Abort, Failure, Room, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::protocol::{
-    AdvanceView, ClockView, IssuedKeyView, Items, KeyView, KeyWish, RevokedView, ServiceView, StatusView, StorageView,
-    TenantView, TenantWish,
+    AdvanceView, COPY_WINDOW_NONE, ClockView, IssuedKeyView, Items, KeyView, KeyWish, Problem, ProblemCode,
+    RevokedView, ServiceView, StatusView, StorageView, TenantView, TenantWish,
 };
 use crate::app::{App, PERMISSIONS};
 use crate::metrics;
@@ -31,30 +31,31 @@ pub enum TaskError {
     NotFound(String),
     /// What it is about is not in a state for it.
     Conflict(String),
+    /// The store failed.
+    Store(Failure),
     /// The appliance could not do it.
     Failed(String),
 }
 
 impl TaskError {
-    /// A stable code, the reason, and what to do.
+    /// What the command line is told.
     #[must_use]
-    pub fn parts(self) -> (&'static str, String, Option<String>) {
-        match self {
-            TaskError::Unusable(reason) => ("unusable", reason, None),
-            TaskError::NotFound(reason) => {
-                ("not_found", reason, Some("`quintet tenant list` and `quintet key list` show what there is".into()))
-            }
-            TaskError::Conflict(reason) => ("conflict", reason, None),
-            TaskError::Failed(reason) => {
-                ("failed", reason, Some("see `quintet status` and the appliance's log".into()))
-            }
-        }
+    pub fn problem(self) -> Problem {
+        let (code, message) = match self {
+            TaskError::Unusable(reason) => (ProblemCode::Unusable, reason),
+            TaskError::NotFound(reason) => (ProblemCode::NotFound, reason),
+            TaskError::Conflict(reason) => (ProblemCode::Conflict, reason),
+            TaskError::Store(failure) => (ProblemCode::of(&failure), failure.to_string()),
+            TaskError::Failed(reason) => (ProblemCode::Failed, reason),
+        };
+        Problem { code, message, hint: code.hint().map(str::to_string) }
     }
 }
 
+/// Keeps the failure whole: what becomes of it is decided in one place, [`ProblemCode::of`].
 impl From<Failure> for TaskError {
     fn from(failure: Failure) -> Self {
-        TaskError::Failed(failure.to_string())
+        TaskError::Store(failure)
     }
 }
 
@@ -107,6 +108,7 @@ pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, Ta
     let reason = app.store.stop_reason();
     let tenants = all_tenants(&app.store.read())?.len();
     let data_dir = app.store.directory();
+    let stats = app.store.stats();
     let storage = StorageView {
         state: match (&reason, app.store.room()) {
             (Some(_), _) => "stopped",
@@ -115,7 +117,11 @@ pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, Ta
         }
         .into(),
         reason,
-        lsn: app.store.stats().published_lsn,
+        lsn: stats.published_lsn,
+        queue_depth: stats.queue_depth,
+        log_bytes: metrics::size_of_files(&data_dir.join("wal")),
+        tables_bytes: metrics::size_of_files(&data_dir.join("live")),
+        copy_window: COPY_WINDOW_NONE.into(),
         disk_free_bytes: metrics::disk_free_bytes(data_dir).unwrap_or(0),
         disk_reserve_bytes: app.config.disk_reserve_mb << 20,
     };
@@ -125,7 +131,7 @@ pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, Ta
         commit: env!("BUILD_COMMIT").into(),
         pid: std::process::id(),
         uptime_seconds: app.metrics.uptime_seconds(),
-        data_dir: data_dir.display().to_string(),
+        data_dir: std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.into()).display().to_string(),
         clock: mode,
         now,
         services: services.to_vec(),
@@ -264,7 +270,8 @@ pub async fn advance_clock(app: &App, seconds: u64) -> Result<AdvanceView, TaskE
     let report = app.clock.advance(seconds).await.map_err(|error| match error {
         ClockError::RealTime => TaskError::Conflict(error.to_string()),
         ClockError::TooFar => TaskError::Unusable(error.to_string()),
-        ClockError::NotAtRest(_) | ClockError::Store(_) => TaskError::Failed(error.to_string()),
+        ClockError::NotAtRest(_) => TaskError::Failed(error.to_string()),
+        ClockError::Store(failure) => TaskError::Store(failure),
     })?;
     Ok(AdvanceView { now: rfc3339(report.now), steps: report.steps })
 }

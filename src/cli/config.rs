@@ -58,7 +58,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn check(sources: &Sources, output: OutputArguments) -> Result<(), CliError> {
-    let outcome = Config::load(sources);
+    let outcome = Config::load(sources).and_then(|config| match config.unsupported() {
+        Problems(problems) if problems.is_empty() => Ok(()),
+        problems => Err(problems),
+    });
     if output.json {
         let problems = outcome.as_ref().err().map(|Problems(problems)| problems.as_slice()).unwrap_or_default();
         let items = problems.iter().map(|p| serde_json::json!({ "place": p.place, "message": p.message }));

@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use quintet_platform::secrets;
+use quintet_storage::Uuid;
 use serde::{Deserialize, Serialize};
 
 use super::demo_content::{self, LedgerContent};
@@ -13,13 +15,15 @@ use super::output::{self, OutputArguments};
 use super::{CliError, serve::start_logging};
 use crate::admin::protocol::{KeyWish, TenantWish};
 use crate::admin::tasks::{self, TaskError};
+use crate::app::App;
 use crate::config::{Config, Sources};
 use crate::serve::{self, Running};
+use crate::start_error::StartError;
 
 /// Where the demo's data lie when nobody says otherwise.
 const DEFAULT_DATA_DIR: &str = "quintet-data";
 
-/// The demo tenant's name.
+/// The demo tenant's name; that of a later one has a part of its id behind it.
 const TENANT_NAME: &str = "demo";
 
 /// The file in the data directory that remembers the tenant, the keys and what was posted.
@@ -44,12 +48,34 @@ pub struct Arguments {
 /// What the demo remembers between two starts.
 #[derive(Default, Serialize, Deserialize)]
 pub struct State {
-    /// The demo tenant.
+    /// The demo tenant. Chosen here, so that it is noted down before it is made.
     pub tenant_id: String,
+    /// The tenant's name.
+    #[serde(default)]
+    pub tenant_name: String,
     /// A key for each service.
     pub keys: BTreeMap<String, String>,
     /// The ledger's content.
     pub ledger: LedgerContent,
+}
+
+impl State {
+    /// A demo that has not begun.
+    fn draw(app: &App) -> Result<State, CliError> {
+        let mut bytes = secrets::random_bytes::<16>();
+        // A random UUID is marked as one (RFC 9562, version 4).
+        let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
+        *version = *version & 0x0F | 0x40;
+        *variant = *variant & 0x3F | 0x80;
+        let tenant_id = Uuid::from_bytes(bytes).to_string();
+        let tenant_name = match tasks::show_tenant(app, TENANT_NAME) {
+            Err(TaskError::NotFound(_)) => TENANT_NAME.to_string(),
+            // Conflict: there are even several of that name.
+            Ok(_) | Err(TaskError::Conflict(_)) => format!("{TENANT_NAME}-{}", tenant_id.get(..8).unwrap_or_default()),
+            Err(error) => return Err(task_error(error)),
+        };
+        Ok(State { tenant_id, tenant_name, keys: BTreeMap::new(), ledger: LedgerContent::draw() })
+    }
 }
 
 /// Runs the command.
@@ -66,13 +92,19 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 async fn live(config: Config, output: OutputArguments) -> Result<(), CliError> {
-    let running = serve::start(config, false, |step| output::progress(&format!("{step} ..."))).await?;
+    let running = match serve::start(config, false, |step| output::progress(&format!("{step} ..."))).await {
+        Err(StartError::ToldToStop) => return Ok(()),
+        started => started?,
+    };
     let outcome = tokio::select! {
         shown = prepare_and_show(&running, output) => match shown {
-            Ok(()) => running.until_told().await.map_err(CliError::failed),
+            Ok(()) => {
+                running.until_told().await;
+                Ok(())
+            }
             Err(error) => Err(error),
         },
-        told = running.until_told() => told.map_err(CliError::failed),
+        () = running.until_told() => Ok(()),
     };
     if outcome.is_ok() {
         output::progress("\nstopping ...");
@@ -100,17 +132,18 @@ async fn prepare_tenant(running: &Running, path: &Path) -> Result<State, CliErro
     let app = running.app();
     let mut state = read_state(path)?;
     if state.tenant_id.is_empty() {
-        // An earlier start may have ended between making the tenant and noting it down.
-        state.tenant_id = match tasks::show_tenant(app, TENANT_NAME) {
-            Ok(tenant) => tenant.tenant_id,
-            Err(TaskError::NotFound(_)) => {
-                output::progress("creating the tenant \"demo\" ...");
-                let wish = TenantWish { name: TENANT_NAME.into(), id: None, services: None };
-                tasks::create_tenant(app, wish).await.map_err(task_error)?.tenant_id
-            }
-            Err(error) => return Err(task_error(error)),
-        };
+        // Without its notes the demo cannot tell what an earlier one has posted: it begins again, beside it.
+        state = State::draw(app)?;
         write_state(path, &state)?;
+    }
+    match tasks::show_tenant(app, &state.tenant_id) {
+        Ok(tenant) => state.tenant_name = tenant.name,
+        Err(TaskError::NotFound(_)) => {
+            output::progress(&format!("creating the tenant {:?} ...", state.tenant_name));
+            let (name, id) = (state.tenant_name.clone(), Some(state.tenant_id.clone()));
+            tasks::create_tenant(app, TenantWish { name, id, services: None }).await.map_err(task_error)?;
+        }
+        Err(error) => return Err(task_error(error)),
     }
     if !state.keys.contains_key("ledger") {
         output::progress("issuing keys ...");
@@ -155,8 +188,7 @@ async fn prepare_ledger(
 }
 
 fn task_error(error: TaskError) -> CliError {
-    let (_, reason, hint) = error.parts();
-    CliError { code: CliError::FAILED, reason, hint }
+    error.problem().into()
 }
 
 fn read_state(path: &Path) -> Result<State, CliError> {
@@ -236,7 +268,7 @@ fn show(running: &Running, state: &State, trials: &[Trial]) {
     }
     let data_dir = running.app().store.directory().display();
     let program = std::env::args().next().unwrap_or_else(|| "quintet".into());
-    output::say(&format!("Tenant demo ({}), data in {data_dir}.", state.tenant_id));
+    output::say(&format!("Tenant {} ({}), data in {data_dir}.", output::plain(&state.tenant_name), state.tenant_id));
     output::say(&format!("`{program} status --data {data_dir}` shows more; `{program} --help` lists the commands."));
     output::say("Ctrl-C stops; the next start goes on with the same data.");
 }

@@ -7,10 +7,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
 use quintet_platform::clock::rfc3339;
+use quintet_platform::secrets;
 use quintet_storage::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -35,6 +37,9 @@ const ACCOUNTS: [(&str, &str, &str); 4] = [
 /// What the demo has posted to the ledger.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerContent {
+    /// What every Idempotency-Key of this content begins with; no other content has it.
+    #[serde(default)]
+    key_prefix: String,
     /// When the demo's hold lapses; RFC 3339. Fixed before the first post, so that a repetition is the same request.
     hold_expires_at: String,
     /// The accounts' ids by short name.
@@ -45,11 +50,18 @@ pub struct LedgerContent {
 
 /// Whether the ledger accepts this key.
 pub async fn is_key_accepted(address: SocketAddr, key: &str) -> Result<bool, CliError> {
-    let (status, _) = Ledger { address, key }.call("GET", "/v1/accounts?limit=1", "", &Value::Null).await?;
+    let (status, _) =
+        Ledger { address, key, key_prefix: "" }.call("GET", "/v1/accounts?limit=1", "", &Value::Null).await?;
     Ok(status != StatusCode::UNAUTHORIZED)
 }
 
 impl LedgerContent {
+    /// Content of its own, not posted yet.
+    pub fn draw() -> LedgerContent {
+        let key_prefix = format!("demo-{}", HEXLOWER.encode(&secrets::random_bytes::<8>()));
+        LedgerContent { key_prefix, ..LedgerContent::default() }
+    }
+
     /// Fixes what depends on the time. Whether anything changed.
     pub fn plan(&mut self, now: Timestamp) -> bool {
         if !self.hold_expires_at.is_empty() {
@@ -64,7 +76,7 @@ impl LedgerContent {
         if self.is_complete {
             return Ok(false);
         }
-        let ledger = Ledger { address, key };
+        let ledger = Ledger { address, key, key_prefix: &self.key_prefix };
         let euro = ledger
             .create("/v1/asset-types", "asset-eur", &json!({ "code": "EUR", "kind": "fiat", "scale": 2 }))
             .await?;
@@ -152,17 +164,19 @@ impl Line {
 struct Ledger<'a> {
     address: SocketAddr,
     key: &'a str,
+    key_prefix: &'a str,
 }
 
 impl Ledger<'_> {
-    /// Makes something; `name` is its Idempotency-Key.
+    /// Makes something; `name` tells its Idempotency-Key from the others of this content.
     async fn create(&self, path: &str, name: &str, body: &Value) -> Result<Value, CliError> {
-        let (status, answer) = self.call("POST", path, &format!("demo-{name}"), body).await?;
+        let (status, answer) = self.call("POST", path, &format!("{}-{name}", self.key_prefix), body).await?;
         if status == StatusCode::CREATED {
             return Ok(answer);
         }
-        Err(CliError::failed(format!("the ledger answered {status} to POST {path}: {answer}"))
-            .hint("start the demo on a fresh directory with --data DIR"))
+        Err(CliError::failed(format!("the ledger answered {status} to POST {path}: {answer}")).hint(
+            "start the demo on a fresh directory with --data DIR, or remove demo.json: it then makes another tenant",
+        ))
     }
 
     /// Sends a request, again if the service asks for it.

@@ -1,6 +1,7 @@
 //! `quintet key`: API keys.
 
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::CliError;
 use super::output::{self, OutputArguments};
@@ -27,7 +28,7 @@ enum Command {
     /// but ledger_partner.
     Issue {
         /// The tenant's id, or its name if no other tenant has it
-        #[arg(long, value_name = "T")]
+        #[arg(long, value_name = "T", value_parser = NonEmptyStringValueParser::new())]
         tenant: String,
         /// What the key is for
         #[arg(long, value_name = "L")]
@@ -49,7 +50,7 @@ enum Command {
     /// List keys, without their secrets
     List {
         /// Only those of this tenant (id or name)
-        #[arg(long, value_name = "T")]
+        #[arg(long, value_name = "T", value_parser = NonEmptyStringValueParser::new())]
         tenant: Option<String>,
         #[command(flatten)]
         place: PlaceArguments,
@@ -59,6 +60,7 @@ enum Command {
     /// Revoke a key; the next request with it is refused
     Revoke {
         /// The key's id (not the key itself)
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         key_id: String,
         #[command(flatten)]
         place: PlaceArguments,
@@ -118,6 +120,8 @@ fn tell_issued(issued: &IssuedKeyView, quiet: bool, output: OutputArguments) -> 
     Ok(())
 }
 
+const HEADINGS: [&str; 6] = ["key id", "tenant", "label", "state", "last used", "permissions"];
+
 fn list(keys: &Items<KeyView>, output: OutputArguments) -> Result<(), CliError> {
     if output.json {
         return output::say_json(keys);
@@ -133,8 +137,9 @@ fn list(keys: &Items<KeyView>, output: OutputArguments) -> Result<(), CliError> 
             (None, None) => "no expiry".to_string(),
         };
         let label = output::plain(key.label.as_deref().unwrap_or("-"));
-        vec![key.key_id.clone(), key.tenant_id.clone(), label, state, key.permissions.join(",")]
+        let last_use = key.last_used_at.clone().unwrap_or_else(|| "never".to_string());
+        vec![key.key_id.clone(), key.tenant_id.clone(), label, state, last_use, key.permissions.join(",")]
     });
-    output::say_table(&["key id", "tenant", "label", "state", "permissions"], &rows.collect::<Vec<_>>());
+    output::say_table(&HEADINGS, &rows.collect::<Vec<_>>());
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
+use crate::start_error::StartError;
 use crate::{logging, serve};
 
 /// Run the appliance in the foreground
@@ -37,14 +38,17 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let json = arguments.output.json;
     let rehearsal = arguments.rehearsal_clock;
     let life = async move {
-        let running = serve::start(config, rehearsal, |step| tracing::debug!("{step}")).await?;
+        let running = match serve::start(config, rehearsal, |step| tracing::debug!("{step}")).await {
+            Err(StartError::ToldToStop) => return Ok(()),
+            started => started?,
+        };
         if json {
             let addresses: BTreeMap<_, _> = running.addresses().into_iter().collect();
             output::say_json(&addresses)?;
         }
-        let told = running.until_told().await;
+        running.until_told().await;
         running.stop().await;
-        told.map_err(CliError::failed)
+        Ok(())
     };
     serve::block_on(life).map_err(CliError::failed)?
 }

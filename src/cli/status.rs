@@ -34,7 +34,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         ("tenants", status.tenants.to_string()),
         ("memory", output::size(status.memory_bytes)),
         ("storage", format!("{}, last transaction {}", storage.state, storage.lsn)),
+        ("queue", format!("{} requests wait for the writer", storage.queue_depth)),
+        ("log", output::size(storage.log_bytes)),
+        ("tables", output::size(storage.tables_bytes)),
         ("free disk", free),
+        ("copying", format!("copy window {}", storage.copy_window)),
     ];
     if let Some(reason) = &storage.reason {
         rows.push(("stopped", format!("{reason}; restart to clear it")));

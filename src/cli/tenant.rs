@@ -1,6 +1,7 @@
 //! `quintet tenant`: tenants and the services they are provisioned for.
 
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::CliError;
 use super::output::{self, OutputArguments};
@@ -50,7 +51,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct OneTenant {
     /// The tenant's id, or its name if no other tenant has it
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     tenant: String,
     #[command(flatten)]
     place: PlaceArguments,

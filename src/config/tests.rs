@@ -259,6 +259,28 @@ fn secrets_are_never_shown() {
 }
 
 #[test]
+fn passwords_in_addresses_are_never_shown() {
+    let text = "[ai]\nurl = \"https://joe:hunter2@ai.example.com:8443/v1?a=@\"\n\
+        [messaging]\nsmtp_relay = \"joe:hunter2@relay.example.com:25\"\n";
+    let config = load(text, &[]).unwrap();
+    assert_eq!(value_of(&config, "ai.url").0, "\"https://[redacted]@ai.example.com:8443/v1?a=@\"");
+    assert_eq!(value_of(&config, "messaging.smtp_relay").0, "\"[redacted]@relay.example.com:25\"");
+    assert!(!config.to_json().to_string().contains("hunter2"));
+    assert_eq!(value_of(&load("[ai]\nurl = \"https://a/@\"", &[]).unwrap(), "ai.url").0, "\"https://a/@\"");
+}
+
+#[test]
+fn what_this_version_cannot_do_is_told_with_its_place() {
+    let text = "[tls]\ncert = \"/c.pem\"\nkey = \"/k.pem\"\n";
+    let config = load(text, &[("QUINTET_STORAGE__ROOT_KEY", "credential:key")]).unwrap();
+    let told = config.unsupported().to_string();
+    assert!(told.contains("q.toml:2: tls.cert: this version speaks plain HTTP only"), "{told}");
+    assert!(told.contains("q.toml:3: tls.key: "), "{told}");
+    assert!(told.contains("environment QUINTET_STORAGE__ROOT_KEY: storage.root_key: this version takes"), "{told}");
+    assert_eq!(load(SAMPLE, &[]).unwrap().unsupported(), Problems(Vec::new()));
+}
+
+#[test]
 fn listeners_can_be_off() {
     let config = load("[listen]\nledger = \"off\"\n", &[]).unwrap();
     assert_eq!(config.listen.of("ledger"), None);

@@ -82,13 +82,15 @@ impl Value {
         check(kind, found)
     }
 
-    /// The value as `quintet config print` may show it: secrets are redacted, references to them are not.
+    /// The value as `quintet config print` may show it: secrets are redacted, references to them are not, and
+    /// neither is what follows the user's name and password in an address.
     #[must_use]
     pub fn shown(&self, kind: Kind) -> Value {
         match self {
             Value::Text(text) if kind == Kind::Secret && !text.is_empty() && !is_reference(text) => {
-                Value::Text("[redacted]".to_string())
+                Value::Text(REDACTED.to_string())
             }
+            Value::Text(text) if matches!(kind, Kind::Url | Kind::Endpoint) => Value::Text(without_userinfo(text)),
             other => other.clone(),
         }
     }
@@ -117,6 +119,20 @@ impl fmt::Display for Value {
             Value::Boolean(truth) => write!(f, "{truth}"),
             Value::List(items) => f.write_str(&serde_json::Value::from(items.clone()).to_string()),
         }
+    }
+}
+
+/// What stands where a secret was.
+const REDACTED: &str = "[redacted]";
+
+/// An address without the user's name and password.
+fn without_userinfo(text: &str) -> String {
+    let (scheme, rest) = text.find("://").and_then(|at| text.split_at_checked(at + 3)).unwrap_or(("", text));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}{REDACTED}@{host}{path}"),
+        None => text.to_string(),
     }
 }
 

@@ -9,17 +9,20 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use super::activity::Activity;
+
 /// The stream; a write that is stuck for longer than the patience fails with [`io::ErrorKind::TimedOut`].
 pub(super) struct Progressing<S> {
     stream: S,
     patience: Duration,
     deadline: Pin<Box<Sleep>>,
     is_stuck: bool,
+    activity: Activity,
 }
 
 impl<S> Progressing<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Progressing<S> {
-        Progressing { stream, patience, deadline: Box::pin(tokio::time::sleep(patience)), is_stuck: false }
+    pub(super) fn new(stream: S, patience: Duration, activity: Activity) -> Progressing<S> {
+        Progressing { stream, patience, deadline: Box::pin(tokio::time::sleep(patience)), is_stuck: false, activity }
     }
 
     /// The stream itself again.
@@ -31,10 +34,12 @@ impl<S> Progressing<S> {
     fn watch<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if polled.is_ready() {
             self.is_stuck = false;
+            self.activity.set_write_stuck(false);
             return polled;
         }
         if !self.is_stuck {
             self.is_stuck = true;
+            self.activity.set_write_stuck(true);
             self.deadline.as_mut().reset(Instant::now() + self.patience);
         }
         self.deadline.as_mut().poll(context).map(|()| Err(io::Error::from(io::ErrorKind::TimedOut)))
@@ -88,7 +93,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_who_stops_ends_the_connection_and_a_slow_one_does_not() {
         let (mut reader, writer) = tokio::io::duplex(10);
-        let mut writer = Progressing::new(writer, Duration::from_secs(30));
+        let mut writer = Progressing::new(writer, Duration::from_secs(30), Activity::default());
         writer.write_all(&[1; 10]).await.unwrap();
         let slow = tokio::spawn(async move {
             for _ in 0..3 {

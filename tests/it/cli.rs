@@ -37,7 +37,11 @@ fn every_command_explains_itself() {
 
 #[test]
 fn wrong_usage_is_exit_code_2() {
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 10] = [
+        &["tenant", "show", ""],
+        &["tenant", "suspend", ""],
+        &["key", "issue", "--tenant", ""],
+        &["key", "revoke", ""],
         &["frobnicate"],
         &["serve", "--frobnicate"],
         &["tenant", "create"],
@@ -75,6 +79,27 @@ fn without_an_appliance_there_is_a_hint() {
         assert!(said.contains(&format!("no appliance runs on {data}")), "{arguments:?}: {said}");
         assert!(said.contains(&format!("quintet serve --data {data}")), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn the_hint_on_a_rehearsal_directory_names_the_clock() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data = data.to_str().unwrap();
+    assert!(run(&["init", "--data", data, "--rehearsal-clock"]).status.success());
+    let output = run(&["status", "--data", data]);
+    let expected = format!("quintet serve --data {data} --rehearsal-clock");
+    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let output = run(&["status", "--data", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("Not a directory"), "{}", stderr(&output));
 }
 
 #[test]
@@ -141,18 +166,19 @@ fn a_tenant_may_be_given_its_id_and_services() {
 fn what_makes_no_sense_is_refused_with_a_reason() {
     let appliance = shared();
     let tenant = appliance.tenant();
-    let cases: [(&[&str], &str); 7] = [
-        (&["tenant", "create", "x", "--id", "nonsense"], "not a UUID"),
-        (&["tenant", "create", "x", "--services", "leger"], "did you mean ledger?"),
-        (&["tenant", "show", "nobody"], "no tenant"),
-        (&["key", "issue", "--tenant", "nobody"], "no tenant"),
-        (&["key", "issue", "--tenant", &tenant, "--permission", "ledger_poter"], "did you mean ledger_poster?"),
-        (&["key", "revoke", "nonsense"], "no such key"),
-        (&["clock", "advance", "5"], "real time"),
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["tenant", "create", "x", "--id", "nonsense"], 2, "not a UUID"),
+        (&["tenant", "create", "x", "--services", "leger"], 2, "did you mean ledger?"),
+        (&["tenant", "create", ""], 2, "a name has 1 to 255 characters"),
+        (&["tenant", "show", "nobody"], 1, "no tenant"),
+        (&["key", "issue", "--tenant", "nobody"], 1, "no tenant"),
+        (&["key", "issue", "--tenant", &tenant, "--permission", "ledger_poter"], 2, "did you mean ledger_poster?"),
+        (&["key", "revoke", "nonsense"], 1, "no such key"),
+        (&["clock", "advance", "5"], 1, "real time"),
     ];
-    for (arguments, expected) in cases {
+    for (arguments, code, expected) in cases {
         let output = appliance.cli(arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
         assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
 }
@@ -211,9 +237,13 @@ fn a_quiet_issue_prints_the_key_alone() {
 #[test]
 fn a_revoked_key_is_refused_on_the_next_request() {
     let appliance = shared();
-    let (key_id, key) = appliance.key(&appliance.tenant(), &[]);
+    let tenant = appliance.tenant();
+    let (key_id, key) = appliance.key(&tenant, &[]);
     let client = appliance.client("ledger", &key);
+    let listed = || stdout(&appliance.cli(&["key", "list", "--tenant", &tenant]));
+    assert!(listed().contains("  never  "), "{}", listed());
     client.get("/v1/accounts").expect(200);
+    assert!(listed().contains("LAST USED") && !listed().contains("never"), "{}", listed());
     appliance.cli_json(&["key", "revoke", &key_id]);
     client.get("/v1/accounts").expect(401);
 }

@@ -110,6 +110,63 @@ fn many_idle_connections_do_not_keep_others_out() {
     drop(idle);
 }
 
+/// Starts the binary with this many file descriptors at most, and no way to get more.
+fn with_files(limit: u64) -> Setup {
+    Setup::new().under(&["prlimit", &format!("--nofile={limit}:{limit}")])
+}
+
+#[test]
+fn connections_leave_storage_its_file_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let own = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: own.maximum, maximum: own.maximum }).unwrap();
+    // A trusted proxy may hold as many connections as there are.
+    let appliance = with_files(512).env("QUINTET_HTTP__TRUSTED_PROXIES", "127.0.0.0/8").start();
+    let held: Vec<_> =
+        ["ledger", "operations"].iter().flat_map(|name| (0..250).map(|_| appliance.connect(name).unwrap())).collect();
+    std::thread::sleep(Duration::from_millis(500));
+    let open = std::fs::read_dir(format!("/proc/{}/fd", appliance.pid())).unwrap().count();
+    assert!((200..400).contains(&open), "{open} files are open");
+    for _ in 0..5 {
+        appliance.tenant();
+    }
+    assert_eq!(appliance.cli_json(&["status"])["storage"]["state"], "writing");
+    drop(held);
+    appliance.stranger("ledger").get("/healthz").expect(200);
+}
+
+#[test]
+fn too_few_file_descriptors_stop_a_start() {
+    let Err(said) = with_files(300).try_start() else { panic!("it started") };
+    assert!(said.contains("exit status: 1"), "{said}");
+    assert!(said.contains("may open 300 files at once; it needs at least 512"), "{said}");
+    assert!(said.contains("LimitNOFILE"), "{said}");
+}
+
+#[test]
+fn damage_that_a_running_appliance_finds_is_exit_code_4() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let appliance = Setup::new().on(&data).start();
+    appliance.tenant();
+    assert_eq!(appliance.stop(), Some(0));
+    let tables = || {
+        let files = std::fs::read_dir(data.join("live")).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "sst")).collect::<Vec<_>>()
+    };
+    assert!(!tables().is_empty());
+    let appliance = Setup::new().on(&data).start();
+    for table in tables() {
+        // The first block of data; what the start has read of the file lies at its end.
+        let mut bytes = std::fs::read(&table).unwrap();
+        bytes[8] ^= 0xFF;
+        std::fs::write(&table, bytes).unwrap();
+    }
+    let output = appliance.cli(&["tenant", "list"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("what to do: stop the appliance"), "{}", stderr(&output));
+}
+
 #[test]
 fn other_users_get_nothing_from_the_administration_socket() {
     let appliance = Setup::new().start();

@@ -39,16 +39,124 @@ fn init_makes_a_directory_that_serve_goes_on_with() {
 }
 
 #[test]
+fn a_file_that_is_no_root_key_is_never_touched() {
+    let parent = tempfile::tempdir().unwrap();
+    let precious = parent.path().join("precious");
+    std::fs::write(&precious, "the only copy").unwrap();
+    let wish = format!("file:{}", precious.display());
+    let data = parent.path().join("data");
+    for command in ["init", "serve"] {
+        let mut quintet = quintet();
+        quintet.args([command, "--data"]).arg(&data).env("QUINTET_STORAGE__ROOT_KEY", &wish);
+        let output = quintet.output().unwrap();
+        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+        assert!(stderr(&output).contains("storage.root_key"), "{}", stderr(&output));
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "the only copy");
+        assert!(!data.exists(), "nothing is left behind");
+    }
+    // Nor is one that was put into the place of the key after the directory was made.
+    assert!(run(&["init", "--data", data.to_str().unwrap()]).status.success());
+    std::fs::write(data.join("root.key"), "the only copy").unwrap();
+    assert_eq!(run(&["serve", "--data", data.to_str().unwrap()]).status.code(), Some(4));
+    assert_eq!(std::fs::read_to_string(data.join("root.key")).unwrap(), "the only copy");
+}
+
+#[test]
+fn a_start_that_cannot_have_its_root_key_leaves_nothing_behind() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let cases = [
+        ("passphrase:PASS", "takes the root key from a file only"),
+        ("credential:key", "takes the root key from a file only"),
+        ("file:/no/such/directory/root.key", "cannot be made"),
+        ("file:keys/root.key", "cannot be made"),
+    ];
+    for (wish, expected) in cases {
+        for command in ["init", "serve"] {
+            let mut quintet = quintet();
+            quintet.args([command, "--data"]).arg(&data).env("QUINTET_STORAGE__ROOT_KEY", wish);
+            let output = quintet.output().unwrap();
+            assert_eq!(output.status.code(), Some(1), "{wish}: {}", stderr(&output));
+            assert!(stderr(&output).contains(expected), "{wish}: {}", stderr(&output));
+            assert!(!data.exists(), "{wish}");
+        }
+    }
+    let key = parent.path().join("elsewhere.key");
+    let mut quintet = quintet();
+    quintet.arg("init").arg("--data").arg(&data).env("QUINTET_STORAGE__ROOT_KEY", format!("file:{}", key.display()));
+    assert!(quintet.status().unwrap().success());
+    assert_eq!(mode(&key), 0o600);
+    assert!(!data.join("root.key").exists());
+}
+
+#[test]
+fn a_directory_that_others_may_write_to_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    assert!(run(&["init", "--data", data.to_str().unwrap()]).status.success());
+    for open in [0o770, 0o707] {
+        std::fs::set_permissions(&data, std::fs::Permissions::from_mode(open)).unwrap();
+        let output = run(&["serve", "--data", data.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("chmod 700 {}", data.display())), "{}", stderr(&output));
+    }
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(Setup::new().on(&data).start().stop(), Some(0));
+}
+
+#[test]
+fn a_directory_without_its_format_is_damaged() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    assert!(run(&["init", "--data", data.to_str().unwrap()]).status.success());
+    std::fs::remove_file(data.join("FORMAT")).unwrap();
+    for gone in [None, Some("wal"), Some("live")] {
+        gone.iter().for_each(|name| std::fs::remove_dir_all(data.join(name)).unwrap());
+        std::fs::write(data.join("addresses.json"), "{}").unwrap();
+        let output = run(&["serve", "--data", data.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(4), "without {gone:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("cp -a"), "{}", stderr(&output));
+        assert!(!data.join("FORMAT").exists());
+    }
+}
+
+#[test]
 fn status_shows_what_runs() {
     let appliance = shared();
     let status = appliance.cli_json(&["status"]);
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(status["clock"], "system");
-    assert_eq!(status["storage"]["state"], "writing");
+    let storage = &status["storage"];
+    assert_eq!(storage["state"], "writing");
+    assert_eq!(storage["copy_window"], "not in force yet");
+    assert!(storage["log_bytes"].as_u64().unwrap() > 0, "{storage}");
+    assert!(storage["tables_bytes"].as_u64().unwrap() > 0, "{storage}");
+    assert!(storage["queue_depth"].is_u64(), "{storage}");
     let services: Vec<_> = status["services"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
     assert_eq!(services, ["ledger", "operations"]);
     let text = stdout(&appliance.cli(&["status"]));
     assert!(text.contains(appliance.address("ledger")), "{text}");
+    assert!(text.contains("copy window not in force yet"), "{text}");
+}
+
+#[test]
+fn status_names_the_directory_so_that_it_is_found_from_anywhere() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut command = quintet();
+    command.args(["serve", "--data", "data"]).current_dir(parent.path()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let data = parent.path().join("data");
+    let begun = Instant::now();
+    while !data.join("addresses.json").exists() && begun.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = run(&["status", "--json", "--data", data.to_str().unwrap()]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let status: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let told = Path::new(status["data_dir"].as_str().unwrap()).canonicalize().unwrap();
+    assert_eq!(status["data_dir"].as_str().unwrap(), told.to_str().unwrap());
+    assert_eq!(told, data.canonicalize().unwrap());
 }
 
 #[test]
@@ -197,6 +305,67 @@ fn an_idle_connection_does_not_hold_up_a_stop() {
 }
 
 #[test]
+fn half_a_request_does_not_hold_up_a_stop() {
+    let mut appliance = Setup::new().start();
+    let mut half = appliance.connect("ledger").unwrap();
+    half.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n").unwrap();
+    let mut next_half = appliance.connect("operations").unwrap();
+    next_half.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    next_half.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    next_half.write_all(b"GET /li").unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    appliance.signal("TERM");
+    let begun = Instant::now();
+    assert_eq!(appliance.wait(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_stop_during_the_start_is_one_in_good_order() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    assert!(run(&["init", "--data", data.to_str().unwrap()]).status.success());
+    for delay_ms in [30, 60, 90, 120] {
+        let child =
+            quintet().arg("serve").arg("--data").arg(&data).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        // Until the process has begun to listen for signals it cannot be told anything.
+        let handles_term = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim().to_string();
+            u64::from_str_radix(&caught, 16).unwrap() & (1 << 14) != 0
+        };
+        while !handles_term() {
+            assert!(!data.join("addresses.json").exists(), "signals are handled before anything else");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(delay_ms - 30));
+        let kill = std::process::Command::new("/bin/sh").args(["-c", &format!("kill {}", child.id())]).status();
+        assert!(kill.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(!data.join("addresses.json").exists());
+    }
+}
+
+#[test]
+fn a_start_that_fails_takes_the_last_runs_addresses_away() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let appliance = Setup::new().on(&data).start();
+    appliance.tenant();
+    appliance.kill();
+    assert!(data.join("addresses.json").exists());
+    let log = data.join("wal/0000000000000001.log");
+    let mut bytes = std::fs::read(&log).unwrap();
+    bytes[600] ^= 1;
+    std::fs::write(&log, &bytes).unwrap();
+    assert_eq!(run(&["serve", "--data", data.to_str().unwrap()]).status.code(), Some(4));
+    assert!(!data.join("addresses.json").exists());
+}
+
+#[test]
 fn a_data_directory_may_have_a_long_path() {
     let parent = tempfile::tempdir().unwrap();
     let data = parent.path().join("a".repeat(90)).join("b".repeat(90));
@@ -302,6 +471,26 @@ fn a_second_demo_goes_on_with_the_same_data() {
         assert_eq!(appliance.stop(), Some(0));
     }
     assert_eq!(seen[0], seen[1]);
+}
+
+#[test]
+fn a_demo_without_its_notes_begins_again() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("quintet-data");
+    let mut tenants = Vec::new();
+    for _ in 0..3 {
+        let appliance = Setup::new().on(&data).demo().start();
+        demo_table(&appliance);
+        let notes = std::fs::read_to_string(data.join("demo.json")).unwrap();
+        let notes: serde_json::Value = serde_json::from_str(&notes).unwrap();
+        let ledger = appliance.client("ledger", notes["keys"]["ledger"].as_str().unwrap());
+        assert_eq!(ledger.get("/v1/accounts").expect(200)["accounts"].as_array().unwrap().len(), 4);
+        tenants.push(appliance.cli_json(&["tenant", "show", notes["tenant_id"].as_str().unwrap()])["name"].clone());
+        assert_eq!(appliance.stop(), Some(0));
+        std::fs::remove_file(data.join("demo.json")).unwrap();
+    }
+    assert_eq!(tenants[0], "demo");
+    assert!(tenants[1] != tenants[0] && tenants[2] != tenants[0] && tenants[1] != tenants[2], "{tenants:?}");
 }
 
 #[test]
