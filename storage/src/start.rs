@@ -115,6 +115,12 @@ pub(crate) fn start(
 }
 
 impl Started {
+    /// The writer's time at the last transaction of the log.
+    #[cfg(test)]
+    pub(crate) fn last_time(&self) -> crate::Timestamp {
+        self.shared.published.read().unwrap().time()
+    }
+
     /// Removes log segments that hold nothing above `flushed`.
     #[cfg(test)]
     pub(crate) fn remove_segments(&self, flushed: crate::Lsn) {

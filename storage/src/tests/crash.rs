@@ -2,7 +2,7 @@
 //!
 //! `QUINTET_SEED` takes a printed seed back; `QUINTET_CRASHES` sets how many crashes the random run makes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::model::ModelTables;
@@ -50,6 +50,8 @@ struct Machine {
     last_frame: Lsn,
     /// How eagerly durable groups are applied, in eighths.
     apply_share: u8,
+    /// The writer's time at the last transaction, in microseconds.
+    last_time: Arc<AtomicI64>,
     steps: i64,
 }
 
@@ -71,6 +73,7 @@ impl Machine {
             acknowledged: Arc::default(),
             flushed: 0,
             last_frame: 1,
+            last_time: Arc::default(),
             steps: 0,
         }
     }
@@ -93,6 +96,8 @@ impl Machine {
         let content = self.history.last().unwrap().clone();
         check_all(&crate::Snapshot::new(self.snapshot(), lsn, Timestamp::EPOCH), &content).unwrap();
         *self.content.lock().unwrap() = content;
+        // Transactions that were lost have taken their time with them.
+        self.last_time.store(self.started.as_ref().unwrap().last_time().as_micros(), Ordering::SeqCst);
         self.durable.clear();
         Ok(())
     }
@@ -127,6 +132,7 @@ impl Machine {
         let content = Arc::clone(&self.content);
         let before = content.lock().unwrap().clone();
         let mut random = self.random.fork();
+        let last_time = Arc::clone(&self.last_time);
         let acknowledged = Arc::clone(&self.acknowledged);
         // What an answer vouches for: the transaction itself if it wrote, else everything before it.
         let vouched = Arc::new(AtomicU64::new(self.history.len() as Lsn - 1));
@@ -134,7 +140,11 @@ impl Machine {
         let check_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&check_failed);
         let work = Verb {
-            verb: move |tx: &mut crate::WriteTx<'_>, _now| transact(tx, &mut random, &content, end),
+            verb: move |tx: &mut crate::WriteTx<'_>, now: Timestamp| {
+                // Time goes on in the order of the log, across crashes too, however the clock wobbles.
+                assert!(last_time.fetch_max(now.as_micros(), Ordering::SeqCst) <= now.as_micros());
+                transact(tx, &mut random, &content, end)
+            },
             answer: move |outcome: Result<(), Abort<No>>| match outcome {
                 Ok(()) | Err(Abort::Refused(No)) => {
                     acknowledged.fetch_max(vouches.load(Ordering::SeqCst), Ordering::SeqCst);
