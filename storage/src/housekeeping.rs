@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::env::Disk;
 use crate::log::writer::prepare_spare;
-use crate::log::{Lsn, segment_name};
+use crate::log::segment_name;
 use crate::shared::Shared;
 use crate::space::FreeSpace;
 
@@ -36,13 +36,11 @@ pub(crate) fn run_spare(disk: &dyn Disk, segment_bytes: u64, shared: &Shared) {
     }
 }
 
-/// Flushes the tables when asked to, and watches them for faults.
+/// Flushes the tables when asked to, removes the log below them, and watches them for faults.
 pub(crate) fn run_flush(disk: &dyn Disk, shared: &Shared) {
-    let flushed_at_open = shared.house().flushed_at_open;
-    remove_segments(disk, shared, flushed_at_open);
     loop {
         let mut house = shared.house();
-        if !house.flush_wanted && !house.ending && !shared.is_stopped() {
+        if !house.flush_wanted && !house.sweep_wanted && !house.ending && !shared.is_stopped() {
             let waited = shared.house_changed.wait_timeout(house, WATCH_INTERVAL);
             house = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -50,6 +48,7 @@ pub(crate) fn run_flush(disk: &dyn Disk, shared: &Shared) {
             return;
         }
         let flush = house.flush_wanted;
+        let sweep = std::mem::take(&mut house.sweep_wanted);
         let bytes = house.log_bytes_since_flush;
         drop(house);
         if flush {
@@ -58,11 +57,14 @@ pub(crate) fn run_flush(disk: &dyn Disk, shared: &Shared) {
                 shared.stop_writing(&format!("the tables could not be flushed: {failure}"));
                 return;
             }
-            remove_segments(disk, shared, lsn);
             let mut house = shared.house();
+            house.flushed = house.flushed.max(lsn);
             house.log_bytes_since_flush = house.log_bytes_since_flush.saturating_sub(bytes);
             house.flush_wanted = false;
             shared.house_changed.notify_all();
+        }
+        if flush || sweep {
+            remove_segments(disk, shared);
         }
         if let Some(reason) = shared.tables.fault() {
             shared.stop_writing(&reason);
@@ -85,11 +87,14 @@ pub(crate) fn run_space(free: &FreeSpace, reserve_bytes: u64, shared: &Shared) {
     }
 }
 
-/// Removes log segments that hold nothing above `flushed`, oldest first, so that what is left has no gap.
-pub(crate) fn remove_segments(disk: &dyn Disk, shared: &Shared, flushed: Lsn) {
+/// Removes log segments that neither the tables nor a checkpoint need, oldest first, so that what is left has no gap.
+pub(crate) fn remove_segments(disk: &dyn Disk, shared: &Shared) {
     loop {
-        let oldest = shared.house().closed.first().copied();
-        let Some(segment) = oldest.filter(|segment| segment.next_lsn <= flushed + 1) else { return };
+        let house = shared.house();
+        let needless = house.flushed.min(house.keep_above);
+        let oldest = house.closed.first().copied();
+        drop(house);
+        let Some(segment) = oldest.filter(|segment| segment.next_lsn <= needless.saturating_add(1)) else { return };
         if let Err(error) = disk.unlink(&segment_name(segment.number)) {
             tracing::warn!(%error, segment = segment.number, "a log segment could not be removed");
             return;

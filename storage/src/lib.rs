@@ -13,19 +13,25 @@
 //! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `space`, `shared`, `pipeline`,
 //! `housekeeping`, `options`, `start`, `store` (the way of a write) · `large`.
 
+mod checkpoint;
 mod codec;
 mod directory;
 mod env;
 mod error;
 mod housekeeping;
+mod identity;
 mod ids;
+mod keeper;
 mod keys;
 pub mod large;
 mod log;
+mod manifest;
+mod opening;
 mod options;
 mod pipeline;
 mod projection;
 mod read;
+mod rebuild;
 mod rocks;
 mod shared;
 mod space;
@@ -43,9 +49,11 @@ mod tests;
 pub use bincode;
 pub use uuid::Uuid;
 
+pub use checkpoint::CopyWindow;
 pub use codec::{Row, decode_plain, encode_plain};
 pub use directory::{FORMAT_VERSION, Format, read_format};
 pub use error::{Abort, Failure, OpenError, Refusal};
+pub use keeper::HeldCheckpoint;
 pub use keys::{Key, KeyPrefix, Reverse};
 pub use log::Lsn;
 pub use options::StoreOptions;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::time::TimeSource;
 
@@ -25,6 +26,10 @@ pub struct StoreOptions {
     pub block_cache_bytes: usize,
     /// The most one transaction may write, in bytes.
     pub transaction_bytes_max: usize,
+    /// How long a plain copy of the directory may take and still open.
+    pub copy_window: Duration,
+    /// The most that is kept on disk for copies alone, in bytes; 0: a tenth of the disk, 8 GiB at most.
+    pub copy_bytes_max: u64,
     /// Below this much free space on the disk writes are refused, in bytes; 0: never.
     pub disk_reserve_bytes: u64,
 }
@@ -42,6 +47,8 @@ impl StoreOptions {
             write_buffer_bytes: 64 << 20,
             block_cache_bytes: 64 << 20,
             transaction_bytes_max: 4 << 20,
+            copy_window: Duration::from_secs(15 * 60),
+            copy_bytes_max: 0,
             disk_reserve_bytes: 512 << 20,
         }
     }

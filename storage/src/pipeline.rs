@@ -195,8 +195,9 @@ impl Applier {
         if group.header.transactions == 0 {
             return Ok(());
         }
-        let length = format::FRAME_HEADER_BYTES + payload_bytes(&group.frame);
-        let payload = group.frame.get(format::FRAME_HEADER_BYTES..length).unwrap_or_default();
+        // The log has sealed the frame: its header says how long the operations are.
+        let sealed = format::decode_frame_header(&group.frame);
+        let payload = sealed.map_or(&[][..], |header| format::payload(&header, &group.frame));
         apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;
         let lsn = group.header.last_lsn();
         self.shared.applied.store(lsn, Ordering::Release);
@@ -216,11 +217,6 @@ impl Applier {
             house = self.shared.house_changed.wait(house).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// The frame was padded when it was sealed; its header says how long the operations are.
-fn payload_bytes(frame: &[u8]) -> usize {
-    format::decode_frame_header(frame).map_or(0, |header| header.payload_bytes as usize)
 }
 
 /// Applies, publishes and answers.

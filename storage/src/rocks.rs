@@ -6,12 +6,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rocksdb::checkpoint::Checkpoint;
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, DBCompressionType, Direction, FlushOptions, IteratorMode,
     Options, ReadOptions, Snapshot, WriteBatch, WriteBufferManager, WriteOptions,
 };
 use self_cell::self_cell;
 
+use crate::checkpoint::Source;
 use crate::codec;
 use crate::error::{Failure, OpenError};
 use crate::log::format::Op;
@@ -37,36 +39,80 @@ pub(crate) struct RocksProjection {
 }
 
 impl RocksProjection {
-    /// Opens or makes the database.
+    /// Opens the database, or makes it where the directory is absent or empty.
+    ///
+    /// # Errors
+    /// [`OpenError::Damaged`] if it is not what RocksDB wrote, [`OpenError::Io`] if the system refuses.
     pub(crate) fn open(path: &Path, options: RocksOptions) -> Result<RocksProjection, OpenError> {
-        let mut db_options = Options::default();
-        db_options.create_if_missing(true);
+        let mut db_options = common_options();
+        // A database whose CURRENT file is gone must not be taken for a new one: its files would be removed.
+        let is_new = !path.exists() || path.read_dir().is_ok_and(|mut files| files.next().is_none());
+        db_options.create_if_missing(is_new);
+        // A family of a later version is made then; the names of all are in the manifest of the one that made them.
         db_options.create_missing_column_families(true);
-        db_options.set_atomic_flush(true);
-        db_options.set_paranoid_checks(true);
-        db_options.set_max_background_jobs(2);
-        db_options.set_keep_log_file_num(4);
-        db_options.set_max_log_file_size(4 << 20);
-        db_options.set_max_open_files(512);
         let manager = WriteBufferManager::new_write_buffer_manager(options.write_buffer_bytes, false);
         db_options.set_write_buffer_manager(&manager);
-        let cache = Cache::new_lru_cache(options.block_cache_bytes);
-        let families = Family::ALL
-            .iter()
-            .map(|family| ColumnFamilyDescriptor::new(family.name(), family_options(*family, &cache)));
-        let default = ColumnFamilyDescriptor::new("default", family_options(Family::Platform, &cache));
-        let db = DB::open_cf_descriptors(&db_options, path, families.chain([default])).map_err(|e| {
-            if e.kind() == rocksdb::ErrorKind::Corruption {
-                OpenError::Damaged { file: path.to_owned(), offset: 0, reason: e.to_string() }
-            } else {
-                OpenError::io(format!("opening {}", path.display()), e)
-            }
-        })?;
+        let families = descriptors(options);
+        let db = DB::open_cf_descriptors(&db_options, path, families).map_err(|e| open_error(path, &e))?;
+        Ok(RocksProjection { db: Arc::new(db) })
+    }
+
+    /// Opens a database that nobody writes to, and changes nothing but the files in `scratch`.
+    ///
+    /// # Errors
+    /// As [`RocksProjection::open`].
+    pub(crate) fn open_read_only(
+        path: &Path,
+        scratch: &Path,
+        options: RocksOptions,
+    ) -> Result<RocksProjection, OpenError> {
+        let mut db_options = common_options();
+        db_options.set_db_log_dir(scratch);
+        let known = DB::list_cf(&db_options, path).map_err(|e| open_error(path, &e))?;
+        let families = descriptors(options).filter(|family| known.iter().any(|name| name == family.name()));
+        let db = DB::open_cf_descriptors_read_only(&db_options, path, families, false)
+            .map_err(|e| open_error(path, &e))?;
         Ok(RocksProjection { db: Arc::new(db) })
     }
 
     fn family(&self, family: Family) -> Result<&rocksdb::ColumnFamily, Failure> {
         family_handle(&self.db, family)
+    }
+}
+
+/// What every way of opening has in common.
+fn common_options() -> Options {
+    let mut options = Options::default();
+    options.set_atomic_flush(true);
+    options.set_paranoid_checks(true);
+    options.set_max_background_jobs(2);
+    options.set_keep_log_file_num(4);
+    options.set_max_log_file_size(4 << 20);
+    options.set_max_open_files(512);
+    options
+}
+
+/// All column families, RocksDB's own default one last.
+fn descriptors(options: RocksOptions) -> impl Iterator<Item = ColumnFamilyDescriptor> {
+    let cache = Cache::new_lru_cache(options.block_cache_bytes);
+    let default = ColumnFamilyDescriptor::new("default", family_options(Family::Platform, &cache));
+    Family::ALL
+        .into_iter()
+        .map(move |family| ColumnFamilyDescriptor::new(family.name(), family_options(family, &cache)))
+        .chain([default])
+}
+
+/// Why RocksDB did not open. A file that is missing was lost: nobody removes one that is in use.
+fn open_error(path: &Path, error: &rocksdb::Error) -> OpenError {
+    let text = error.to_string();
+    let is_damage = match error.kind() {
+        rocksdb::ErrorKind::Corruption | rocksdb::ErrorKind::InvalidArgument | rocksdb::ErrorKind::NotFound => true,
+        _ => text.contains("No such file") || text.contains("does not exist"),
+    };
+    if is_damage {
+        OpenError::Damaged { file: path.to_owned(), offset: 0, reason: text }
+    } else {
+        OpenError::io(format!("opening {}", path.display()), text)
     }
 }
 
@@ -130,6 +176,13 @@ fn mode(range: &KeyRange) -> IteratorMode<'_> {
         (_, false) => IteratorMode::From(&range.lower, Direction::Forward),
         (Some(upper), true) => IteratorMode::From(upper, Direction::Reverse),
         (None, true) => IteratorMode::End,
+    }
+}
+
+impl Source for Arc<RocksProjection> {
+    fn checkpoint(&self, path: &Path) -> Result<(), Failure> {
+        let made = Checkpoint::new(&self.db).and_then(|checkpoint| checkpoint.create_checkpoint(path));
+        made.map_err(|e| failure(&e))
     }
 }
 

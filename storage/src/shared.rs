@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
+use crate::checkpoint::CopyWindow;
 use crate::log::Lsn;
 use crate::log::writer::ClosedSegment;
 use crate::projection::Projection;
@@ -27,6 +28,7 @@ pub(crate) struct Shared {
     pub(crate) house: Mutex<House>,
     pub(crate) house_changed: Condvar,
     pub(crate) room: RoomState,
+    pub(crate) copy_window: Mutex<CopyWindow>,
     pub(crate) stats: Stats,
 }
 
@@ -55,16 +57,36 @@ impl Shared {
 }
 
 /// What the housekeeping threads are asked to do.
-#[derive(Default)]
 pub(crate) struct House {
     /// Segments that are no longer written to, oldest first.
     pub(crate) closed: Vec<ClosedSegment>,
-    /// What the tables held on disk when they were opened: the log below may go at once.
-    pub(crate) flushed_at_open: Lsn,
+    /// What the tables hold on disk: without checkpoints, the log below may go.
+    pub(crate) flushed: Lsn,
+    /// Log that checkpoints need: everything above this stays, whatever the tables have flushed.
+    pub(crate) keep_above: Lsn,
+    /// Whether segments may have become removable without a flush.
+    pub(crate) sweep_wanted: bool,
     /// Log written since the tables were last flushed, in bytes.
     pub(crate) log_bytes_since_flush: u64,
     pub(crate) flush_wanted: bool,
     pub(crate) spare_wanted: bool,
     /// The last group has been applied; the threads end.
     pub(crate) ending: bool,
+}
+
+impl House {
+    /// The state at the start: the tables hold `flushed` on disk; what was `replayed` is flushed soon, so that
+    /// restart after restart does not pile up segments.
+    pub(crate) fn at_start(closed: Vec<ClosedSegment>, flushed: Lsn, replayed: bool) -> House {
+        House {
+            closed,
+            flushed,
+            keep_above: Lsn::MAX,
+            sweep_wanted: true,
+            log_bytes_since_flush: 0,
+            flush_wanted: replayed,
+            spare_wanted: false,
+            ending: false,
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// Says how many bytes are free for this process.
 pub(crate) type FreeSpace = Box<dyn Fn() -> io::Result<u64> + Send>;
@@ -56,11 +56,14 @@ impl Room {
 
 /// The state, shared between threads.
 #[derive(Default)]
-pub(crate) struct RoomState(AtomicU8);
+pub(crate) struct RoomState {
+    room: AtomicU8,
+    tight: AtomicBool,
+}
 
 impl RoomState {
     pub(crate) fn get(&self) -> Room {
-        match self.0.load(Ordering::Relaxed) {
+        match self.room.load(Ordering::Relaxed) {
             0 => Room::Ample,
             1 => Room::Low,
             _ => Room::Exhausted,
@@ -73,7 +76,12 @@ impl RoomState {
             Room::Low => 1,
             Room::Exhausted => 2,
         };
-        self.0.store(code, Ordering::Relaxed);
+        self.room.store(code, Ordering::Relaxed);
+    }
+
+    /// Whether the disk is near its reserve: what is kept for copies alone yields before writes are refused.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.tight.load(Ordering::Relaxed)
     }
 
     /// Whether a write may run now.
@@ -95,6 +103,7 @@ impl RoomState {
                 return;
             }
         };
+        self.tight.store(free_bytes < reserve_bytes.saturating_mul(2), Ordering::Relaxed);
         let room = before.next(free_bytes, reserve_bytes);
         if room == before {
             return;

@@ -1,5 +1,6 @@
 //! From files to a running store: recovery, a new segment, the threads.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -10,9 +11,12 @@ use crossbeam_channel::{Sender, bounded};
 
 use crate::env::Disk;
 use crate::error::{Failure, OpenError};
+use crate::checkpoint::CopyWindow;
+use crate::keeper::KeeperThread;
 use crate::housekeeping::{run_flush, run_space, run_spare};
 use crate::log::format;
-use crate::log::recovery::{self, Recovered};
+use crate::log::recovery::{self, Recovered, Trust};
+use crate::log::{WATERMARK_FILE, segment_name};
 use crate::log::writer::{ClosedSegment, LogWriter};
 use crate::options::StoreOptions;
 use crate::pipeline::{Applier, Committer, Message, apply_frame, run_apply, run_log, run_writer};
@@ -45,6 +49,7 @@ pub(crate) fn start(
     tables: Arc<dyn Projection>,
     registry: Registry,
     directory_id: [u8; 16],
+    trust: Trust,
     options: &StoreOptions,
 ) -> Result<Started, OpenError> {
     let opening = |failure: Failure| match failure {
@@ -53,11 +58,11 @@ pub(crate) fn start(
     };
     let applied = tables.applied().map_err(opening)?;
     let mut replayed = 0_u64;
-    let recovered = recovery::recover(disk.as_ref(), directory_id, applied.lsn, &mut |header, payload| {
+    let recovered = recovery::recover(disk.as_ref(), directory_id, applied.lsn, trust, &mut |header, payload| {
         replayed += u64::from(header.transactions);
         apply_frame(tables.as_ref(), &registry, header, payload).map_err(opening)
     })?;
-    let Recovered { position, carried, last_lsn, last_time, id_tick, segments, torn_at } = recovered;
+    let Recovered { position, carried, last_lsn, last_time, id_tick, segments, torn_at, stale } = recovered;
     if let Some((file, offset)) = torn_at {
         tracing::warn!(file = %file.display(), offset, "the log ended in a torn write that was never acknowledged; it is cut off");
     }
@@ -66,11 +71,17 @@ pub(crate) fn start(
         next_lsn: segment.end_lsn.unwrap_or(position.last_lsn + 1),
     });
     let closed: Vec<ClosedSegment> = closed.collect();
+    if trust == Trust::Copy {
+        // The copied watermark is of another moment than the segments.
+        remove_durably(disk.as_ref(), [WATERMARK_FILE.to_owned()].into_iter())?;
+    }
     let log = LogWriter::start(Arc::clone(&disk), directory_id, options.segment_bytes, position, carried.clone())
         .map_err(|e| OpenError::io("starting a log segment", e))?;
+    // Only now: without any segment a directory that was made would not open.
+    remove_durably(disk.as_ref(), stale.iter().map(|number| segment_name(*number)))?;
     for (header, frame) in &carried {
         replayed += u64::from(header.transactions);
-        apply_frame(tables.as_ref(), &registry, header, format::payload(frame)).map_err(opening)?;
+        apply_frame(tables.as_ref(), &registry, header, format::payload(header, frame)).map_err(opening)?;
     }
     tracing::info!(last_lsn, replayed, "storage is up to date with its log");
     let last_time = last_time.max(applied.time);
@@ -98,20 +109,32 @@ pub(crate) fn start(
         executing: AtomicBool::new(false),
         stopped: AtomicBool::new(false),
         stop_reason: Mutex::new(None),
-        // What had to be replayed is flushed soon, so that restart after restart does not pile up segments.
-        house: Mutex::new(House {
-            closed,
-            flushed_at_open: applied.lsn,
-            flush_wanted: replayed > 0,
-            ..House::default()
-        }),
+        house: Mutex::new(House::at_start(closed, applied.lsn, replayed > 0)),
         house_changed: Condvar::new(),
         room: RoomState::default(),
+        copy_window: Mutex::new(CopyWindow::none_yet(options.copy_window)),
         stats: Stats::default(),
     });
     let applier = Applier { shared: Arc::clone(&shared), flush_log_bytes: options.flush_log_bytes };
     let committer = Committer { log, shared: Arc::clone(&shared) };
     Ok(Started { writer, committer, applier, disk, shared })
+}
+
+/// Removes files of a copied log that speak of another moment. They must not come back once the directory counts as an
+/// original.
+fn remove_durably(disk: &dyn Disk, names: impl Iterator<Item = String>) -> Result<(), OpenError> {
+    let mut removed = false;
+    for name in names {
+        match disk.unlink(&name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(OpenError::io(format!("removing {name}"), e)),
+            Ok(()) => removed = true,
+        }
+    }
+    if removed {
+        disk.sync_directory().map_err(|e| OpenError::io("syncing the log directory", e))?;
+    }
+    Ok(())
 }
 
 impl Started {
@@ -124,11 +147,17 @@ impl Started {
     /// Removes log segments that hold nothing above `flushed`.
     #[cfg(test)]
     pub(crate) fn remove_segments(&self, flushed: crate::Lsn) {
-        crate::housekeeping::remove_segments(self.disk.as_ref(), &self.shared, flushed);
+        self.shared.house().flushed = flushed;
+        crate::housekeeping::remove_segments(self.disk.as_ref(), &self.shared);
     }
 
     /// Starts the threads.
-    pub(crate) fn run(self, free: FreeSpace, options: &StoreOptions) -> Result<Running, OpenError> {
+    pub(crate) fn run(
+        self,
+        free: FreeSpace,
+        keeper: Option<KeeperThread>,
+        options: &StoreOptions,
+    ) -> Result<Running, OpenError> {
         let Started { writer, committer, applier, disk, shared } = self;
         let (requests, incoming) = bounded(QUEUE_MAX);
         let (to_log, from_writer) = bounded(0);
@@ -156,6 +185,10 @@ impl Started {
         spawn("apply", Box::new(move |_| run_apply(&applier, &from_log)))?;
         spawn("spare", Box::new(move |shared| run_spare(spare_disk.as_ref(), segment_bytes, shared)))?;
         spawn("flush", Box::new(move |shared| run_flush(disk.as_ref(), shared)))?;
+        if let Some(keeper) = keeper {
+            shared.house().keep_above = keeper.keeper.keep_above();
+            spawn("keeper", Box::new(move |shared| keeper.run(shared)))?;
+        }
         spawn("space", Box::new(move |shared| run_space(&free, reserve_bytes, shared)))?;
         Ok(Running { requests, shared, threads })
     }

@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use crossbeam_channel::{Sender, TrySendError, bounded};
+use crossbeam_channel::{Sender, TrySendError, bounded, unbounded};
 
+use crate::checkpoint::{CopyWindow, Keeper, Rules};
 use crate::directory::{DataDirectory, Format};
-use crate::env::real::RealDisk;
 use crate::error::{Abort, Failure, OpenError};
-use crate::log::{self, recovery};
+use crate::identity;
+use crate::keeper::{HeldCheckpoint, KeeperRequest, KeeperThread};
+use crate::log::Lsn;
+use crate::opening::{self, Opened};
 use crate::options::StoreOptions;
 use crate::pipeline::Message;
 use crate::read::Snapshot;
-use crate::rocks::{RocksOptions, RocksProjection};
 use crate::shared::Shared;
 use crate::space::{FreeSpace, Purpose, Room, free_space_of};
 use crate::start::{Running, Started, start};
@@ -25,6 +27,9 @@ use crate::time::Timestamp;
 use crate::tx::WriteTx;
 use crate::writer::Verb;
 
+/// What is kept for copies alone at most, unless the options say otherwise.
+const COPY_BYTES_MAX: u64 = 8 << 30;
+
 /// The appliance's memory. Clones share it.
 #[derive(Clone)]
 pub struct Store {
@@ -33,6 +38,7 @@ pub struct Store {
 
 struct Inner {
     requests: Sender<Message>,
+    keeper_requests: Sender<KeeperRequest>,
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     format: Format,
@@ -45,38 +51,44 @@ impl Store {
     /// Opens a data directory: locks it, reads the log, brings the tables up to it, starts the threads.
     ///
     /// # Errors
-    /// See [`OpenError`]; nothing is changed by an open that fails.
+    /// See [`OpenError`].
     pub fn open(options: StoreOptions, tables: &[&[TableSpec]]) -> Result<Store, OpenError> {
         let registry = Registry::new(tables)?;
         let mut directory = DataDirectory::open(&options.directory, options.rehearsal)?;
-        let disk = RealDisk::new(&directory.path.join(log::DIRECTORY))
-            .map_err(|e| OpenError::io("making the log directory", e))?;
-        if directory.format.complete {
-            recovery::require_log(&disk).map_err(|error| below(&directory.path, error))?;
-        }
-        let rocks_options = RocksOptions {
-            write_buffer_bytes: options.write_buffer_bytes,
-            block_cache_bytes: options.block_cache_bytes,
-        };
-        let projection = RocksProjection::open(&directory.path.join("live"), rocks_options)?;
-        let started =
-            start(Arc::new(disk), Arc::new(projection), registry, *directory.format.directory_id.as_bytes(), &options)
-                .map_err(|error| below(&directory.path, error))?;
+        let path = directory.path.clone();
+        let Opened { disk, projection, trust } = opening::open(&directory, &options)?;
+        let id = directory.format.directory_id;
+        let started = start(Arc::new(disk), Arc::clone(&projection) as _, registry, *id.as_bytes(), trust, &options)
+            .map_err(|error| opening::explain(&path, trust, error))?;
+        identity::write(&path).map_err(|e| OpenError::io("writing the IDENTITY file", e))?;
+        opening::settle(&path)?;
         directory.complete()?;
-        let free = free_space_of(&directory.path);
-        Store::run(started, Some(directory), free, &options)
+        let rules = Rules { window: options.copy_window, bytes_max: copy_bytes_max(&path, options.copy_bytes_max) };
+        let keeper = Keeper::new(&path, id, Box::new(projection), rules, Instant::now())
+            .map_err(|e| OpenError::io("reading the checkpoints", e))?;
+        Store::run(started, Some((directory, keeper)), free_space_of(&path), &options)
     }
 
     /// Starts the threads of a store that recovery has brought up to date. Only a simulated one has no directory.
     pub(crate) fn run(
         started: Started,
-        directory: Option<DataDirectory>,
+        directory: Option<(DataDirectory, Keeper)>,
         free: FreeSpace,
         options: &StoreOptions,
     ) -> Result<Store, OpenError> {
-        let Running { requests, shared, threads } = started.run(free, options)?;
+        let (keeper_requests, requests) = unbounded();
+        let (directory, keeper) = directory.unzip();
+        let keeper = keeper.map(|keeper| KeeperThread {
+            keeper,
+            data: options.directory.clone(),
+            requests,
+            segment_bytes: options.segment_bytes,
+            interval: options.copy_window / 8,
+        });
+        let Running { requests, shared, threads } = started.run(free, keeper, options)?;
         let inner = Inner {
             requests,
+            keeper_requests,
             shared,
             threads: Mutex::new(threads),
             format: directory.as_ref().map(|directory| directory.format.clone()).unwrap_or_default(),
@@ -84,6 +96,42 @@ impl Store {
             lock: Mutex::new(directory),
         };
         Ok(Store { inner: Arc::new(inner) })
+    }
+
+    /// For how long plain copies of the directory are safe.
+    #[must_use]
+    pub fn copy_window(&self) -> CopyWindow {
+        *self.inner.shared.copy_window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a checkpoint of everything that has been acknowledged and keeps it for `seconds` at least. Blocks.
+    ///
+    /// # Errors
+    /// Why it could not be made.
+    pub fn hold_checkpoint(&self, seconds: u64) -> Result<HeldCheckpoint, String> {
+        self.ask_keeper(|answer| KeeperRequest::Hold { seconds, answer })
+    }
+
+    /// Keeps a held checkpoint for `seconds` from now at least. Blocks.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn extend_checkpoint(&self, lsn: Lsn, seconds: u64) -> Result<HeldCheckpoint, String> {
+        self.ask_keeper(|answer| KeeperRequest::Extend { lsn, seconds, answer })
+    }
+
+    /// Gives a held checkpoint back.
+    pub fn release_checkpoint(&self, lsn: Lsn) {
+        drop(self.inner.keeper_requests.send(KeeperRequest::Release { lsn }));
+    }
+
+    fn ask_keeper(
+        &self,
+        request: impl FnOnce(Sender<Result<HeldCheckpoint, String>>) -> KeeperRequest,
+    ) -> Result<HeldCheckpoint, String> {
+        let (answer, receiver) = bounded(1);
+        drop(self.inner.keeper_requests.send(request(answer)));
+        receiver.recv().unwrap_or_else(|_| Err("the store has ended".to_owned()))
     }
 
     /// The newest published state: durable, and including every write that has been acknowledged.
@@ -222,6 +270,7 @@ impl Store {
         if threads.is_empty() {
             return;
         }
+        drop(self.inner.keeper_requests.send(KeeperRequest::Stop));
         drop(self.inner.requests.send(Message::Stop));
         for thread in threads {
             if thread.join().is_err() {
@@ -242,15 +291,15 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // The last handle is gone without a shutdown: let the threads end by themselves.
         drop(self.requests.try_send(Message::Stop));
+        drop(self.keeper_requests.send(KeeperRequest::Stop));
     }
 }
 
-/// Puts the data directory in front of the path in an error.
-fn below(directory: &Path, error: OpenError) -> OpenError {
-    match error {
-        OpenError::Damaged { file, offset, reason } => {
-            OpenError::Damaged { file: directory.join(file), offset, reason }
-        }
-        other => other,
+/// The most that is kept for copies alone: what the options say, or a tenth of the disk and 8 GiB at most.
+fn copy_bytes_max(directory: &Path, wanted: u64) -> u64 {
+    if wanted > 0 {
+        return wanted;
     }
+    let disk = rustix::fs::statvfs(directory).map_or(u64::MAX, |found| found.f_blocks.saturating_mul(found.f_frsize));
+    (disk / 10).min(COPY_BYTES_MAX)
 }

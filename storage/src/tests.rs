@@ -1,5 +1,6 @@
 //! Tests of the store as a whole: on RocksDB and the real disk, and on the simulated disk with crashes.
 
+mod copies;
 mod crash;
 mod keys;
 mod model;

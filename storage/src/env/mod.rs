@@ -3,6 +3,7 @@
 //! Only what the log's safety rests on goes through here: files opened, written at offsets, synced, renamed and
 //! removed inside one directory. RocksDB does its own input and output behind the projection trait.
 
+pub(crate) mod handle;
 pub(crate) mod real;
 #[cfg(test)]
 pub(crate) mod sim;

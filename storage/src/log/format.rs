@@ -10,11 +10,19 @@ use crate::time::Timestamp;
 pub(crate) const BLOCK_BYTES: usize = 512;
 /// A segment's first block: the header; frames begin behind it.
 pub(crate) const SEGMENT_HEADER_BYTES: usize = BLOCK_BYTES;
-/// The frame header's length.
-pub(crate) const FRAME_HEADER_BYTES: usize = 56;
+/// The frame header's length: one line of the processor's cache, so that a copier sees it whole or not at all.
+pub(crate) const FRAME_HEADER_BYTES: usize = 64;
+/// Where in the frame header its own checksum stands.
+const HEADER_CHECKSUM_AT: usize = 60;
 
 const SEGMENT_MAGIC: [u8; 8] = *b"QNTLOG01";
 const FRAME_MAGIC: [u8; 4] = *b"QFRM";
+/// What a frame ends with: never zero, so that a frame whose last page a copier missed can be told from a damaged one.
+const FRAME_END: [u8; 4] = *b"QEND";
+/// How the kernel hands pages to a reader while they are written to.
+const PAGE_BYTES: u64 = 4096;
+/// What a processor copies at once.
+const LINE_BYTES: usize = 64;
 const WATERMARK_MAGIC: [u8; 8] = *b"QNTWMK01";
 
 const OP_PUT: u8 = 1;
@@ -31,6 +39,8 @@ pub(crate) struct SegmentHeader {
     pub(crate) previous_checksum: u32,
     /// The data directory it belongs to.
     pub(crate) directory_id: [u8; 16],
+    /// The whole file's length in bytes: a shorter one has been cut off.
+    pub(crate) file_bytes: u64,
 }
 
 /// What stands at the head of a frame.
@@ -60,9 +70,14 @@ impl FrameHeader {
         self.first_lsn + u64::from(self.transactions) - 1
     }
 
+    /// The frame's length in bytes, without padding.
+    pub(crate) fn length(&self) -> usize {
+        FRAME_HEADER_BYTES + self.payload_bytes as usize + FRAME_END.len()
+    }
+
     /// Bytes from the frame's begin to the next one's.
     pub(crate) fn stride(&self) -> u64 {
-        padded(FRAME_HEADER_BYTES + self.payload_bytes as usize) as u64
+        padded(self.length()) as u64
     }
 }
 
@@ -112,6 +127,7 @@ pub(crate) fn encode_segment_header(header: &SegmentHeader) -> Vec<u8> {
     block.extend_from_slice(&header.first_lsn.to_le_bytes());
     block.extend_from_slice(&header.previous_checksum.to_le_bytes());
     block.extend_from_slice(&header.directory_id);
+    block.extend_from_slice(&header.file_bytes.to_le_bytes());
     let checksum = crc32c::crc32c(&block);
     block.extend_from_slice(&checksum.to_le_bytes());
     block.resize(SEGMENT_HEADER_BYTES, 0);
@@ -126,12 +142,13 @@ pub(crate) fn decode_segment_header(block: &[u8]) -> Option<SegmentHeader> {
     let first_lsn = fields.u64();
     let previous_checksum = fields.u32();
     let directory_id = fields.array();
+    let file_bytes = fields.u64();
     let covered = block.len() - fields.rest.len();
     let checksum = fields.u32();
     if fields.short || magic != SEGMENT_MAGIC || crc32c::crc32c(block.get(..covered)?) != checksum {
         return None;
     }
-    Some(SegmentHeader { number, first_lsn, previous_checksum, directory_id })
+    Some(SegmentHeader { number, first_lsn, previous_checksum, directory_id, file_bytes })
 }
 
 /// Room for the header at the front of a frame that is being filled.
@@ -141,13 +158,25 @@ pub(crate) fn begin_frame() -> Vec<u8> {
     frame
 }
 
-/// Writes the header into the room left by [`begin_frame`], computes the checksum and pads to whole blocks.
+/// Writes the header into the room left by [`begin_frame`], computes the checksums, ends the frame and pads it to
+/// whole blocks.
 pub(crate) fn seal_frame(frame: &mut Vec<u8>, header: &mut FrameHeader) {
     header.payload_bytes = u32::try_from(frame.len() - FRAME_HEADER_BYTES).unwrap_or(u32::MAX);
+    frame.extend_from_slice(&FRAME_END);
+    place(frame, &head_of(header));
+    header.checksum = checksum_of(frame);
+    let mut head = head_of(header);
+    head.extend_from_slice(&crc32c::crc32c(&head).to_le_bytes());
+    place(frame, &head);
+    frame.resize(padded(frame.len()), 0);
+}
+
+/// The frame header up to its own checksum.
+fn head_of(header: &FrameHeader) -> Vec<u8> {
     let mut head = Vec::with_capacity(FRAME_HEADER_BYTES);
     head.extend_from_slice(&FRAME_MAGIC);
     head.extend_from_slice(&header.payload_bytes.to_le_bytes());
-    head.extend_from_slice(&[0; 4]);
+    head.extend_from_slice(&header.checksum.to_le_bytes());
     head.extend_from_slice(&header.previous_checksum.to_le_bytes());
     head.extend_from_slice(&header.transactions.to_le_bytes());
     head.extend_from_slice(&[0; 4]);
@@ -155,25 +184,25 @@ pub(crate) fn seal_frame(frame: &mut Vec<u8>, header: &mut FrameHeader) {
     head.extend_from_slice(&header.synced_lsn.to_le_bytes());
     head.extend_from_slice(&header.time.as_micros().to_le_bytes());
     head.extend_from_slice(&header.id_tick.to_le_bytes());
-    for (slot, byte) in frame.iter_mut().zip(&head) {
-        *slot = *byte;
-    }
-    header.checksum = checksum_of(frame);
-    for (slot, byte) in frame.iter_mut().skip(8).zip(header.checksum.to_le_bytes()) {
-        *slot = byte;
-    }
-    frame.resize(padded(frame.len()), 0);
+    head.extend_from_slice(&[0; 4]);
+    head
 }
 
-/// The checksum covers magic, length and everything behind the checksum field, so a cut or grown frame fails too.
+fn place(frame: &mut [u8], head: &[u8]) {
+    for (slot, byte) in frame.iter_mut().zip(head) {
+        *slot = *byte;
+    }
+}
+
+/// A frame's checksum covers everything but the two checksums themselves, so a cut or grown frame fails too.
 fn checksum_of(frame: &[u8]) -> u32 {
-    let front = frame.get(..8).unwrap_or_default();
-    let back = frame.get(12..).unwrap_or_default();
-    crc32c::crc32c_append(crc32c::crc32c(front), back)
+    let parts = [frame.get(..8), frame.get(12..HEADER_CHECKSUM_AT), frame.get(FRAME_HEADER_BYTES..)];
+    parts.into_iter().flatten().fold(0, crc32c::crc32c_append)
 }
 
 /// Reads the frame header at the front of `bytes`; `None` if there is none. Says nothing about the payload.
 pub(crate) fn decode_frame_header(bytes: &[u8]) -> Option<FrameHeader> {
+    let head = bytes.get(..HEADER_CHECKSUM_AT)?;
     let mut fields = FieldReader::new(bytes);
     let magic: [u8; 4] = fields.array();
     let payload_bytes = fields.u32();
@@ -185,9 +214,11 @@ pub(crate) fn decode_frame_header(bytes: &[u8]) -> Option<FrameHeader> {
     let synced_lsn = fields.u64();
     let time = Timestamp::from_micros(i64::from_le_bytes(fields.array()));
     let id_tick = fields.u64();
+    let _reserved = fields.u32();
+    let sound = fields.u32() == crc32c::crc32c(head) && !fields.short;
     let plausible =
         magic == FRAME_MAGIC && transactions > 0 && first_lsn.checked_add(u64::from(transactions)).is_some();
-    if fields.short || !plausible {
+    if !sound || !plausible {
         return None;
     }
     Some(FrameHeader { payload_bytes, checksum, previous_checksum, transactions, first_lsn, synced_lsn, time, id_tick })
@@ -195,12 +226,35 @@ pub(crate) fn decode_frame_header(bytes: &[u8]) -> Option<FrameHeader> {
 
 /// Whether `frame`, cut to its length, is what its header's checksum says.
 pub(crate) fn frame_is_sound(header: &FrameHeader, frame: &[u8]) -> bool {
-    frame.len() == FRAME_HEADER_BYTES + header.payload_bytes as usize && checksum_of(frame) == header.checksum
+    frame.len() == header.length() && frame.ends_with(&FRAME_END) && checksum_of(frame) == header.checksum
 }
 
-/// The operations of a frame that [`frame_is_sound`].
-pub(crate) fn payload(frame: &[u8]) -> &[u8] {
-    frame.get(FRAME_HEADER_BYTES..).unwrap_or_default()
+/// Whether the bytes where a frame header should be are what a copier finds that came before the writer.
+pub(crate) fn header_is_missed(bytes: &[u8]) -> bool {
+    bytes.get(HEADER_CHECKSUM_AT..FRAME_HEADER_BYTES).is_none_or(|checksum| checksum == [0; 4])
+}
+
+/// Whether an unsound frame behind a sound header is one that a copier read while it was written: in one of the pages
+/// it lies in, the last bytes were still missing. `offset` is where in the file it begins.
+pub(crate) fn frame_is_missed_in_part(offset: u64, frame: &[u8]) -> bool {
+    let mut rest = frame;
+    let mut at = offset;
+    while !rest.is_empty() {
+        let to_border = usize::try_from(PAGE_BYTES - at % PAGE_BYTES).unwrap_or(rest.len());
+        let (page, behind) = rest.split_at(to_border.min(rest.len()));
+        let last = if behind.is_empty() { FRAME_END.len() } else { LINE_BYTES };
+        if page.iter().rev().take(last).all(|byte| *byte == 0) {
+            return true;
+        }
+        at += page.len() as u64;
+        rest = behind;
+    }
+    false
+}
+
+/// The operations of a frame that [`frame_is_sound`] or has been sealed.
+pub(crate) fn payload<'a>(header: &FrameHeader, frame: &'a [u8]) -> &'a [u8] {
+    frame.get(FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + header.payload_bytes as usize).unwrap_or_default()
 }
 
 /// One row's change.

@@ -4,6 +4,9 @@
 //! end which an earlier start has cut off stays cut off. At the end of the newest segment:
 //! a frame that is not sound is *damage* if anything proves that it had been synced (the watermark, or a sound
 //! frame behind it, since a frame is written only after its predecessor's sync), and a *torn tail* otherwise.
+//!
+//! A copy of a directory that was being written to is read by other rules ([`Trust::Copy`]): the copier may have read
+//! a page before a frame was written to it and the pages behind it afterwards, and no watermark says anything about it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,6 +30,15 @@ pub(crate) struct FoundSegment {
     pub(crate) end_lsn: Option<Lsn>,
 }
 
+/// Where the log's files come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The directory wrote them itself.
+    Original,
+    /// They were copied, perhaps while they were written; all that was copied has been synced by now.
+    Copy,
+}
+
 /// What the log holds, after all of it has been read once.
 #[derive(Debug)]
 pub(crate) struct Recovered {
@@ -44,6 +56,9 @@ pub(crate) struct Recovered {
     pub(crate) segments: Vec<FoundSegment>,
     /// Bytes of a torn tail that were cut off, for the log of the start.
     pub(crate) torn_at: Option<(PathBuf, u64)>,
+    /// Segments of a copied log that count for nothing: those before a gap which lies below what the tables hold, and
+    /// all of them if the log ends before it. They go once a new segment is there.
+    pub(crate) stale: Vec<u64>,
 }
 
 /// Takes each recovered frame's header and operations.
@@ -59,19 +74,29 @@ pub(crate) fn recover(
     disk: &dyn Disk,
     directory_id: [u8; 16],
     applied: Lsn,
+    trust: Trust,
     replay: Replay<'_>,
 ) -> Result<Recovered, OpenError> {
     remove_leftovers(disk)?;
-    let segments = find_segments(disk, directory_id)?;
+    let (stale, segments) = match trust {
+        Trust::Original => (Vec::new(), find_segments(disk, directory_id)?),
+        Trust::Copy => find_copied_segments(disk, directory_id)?,
+    };
     // What the tables hold was synced before it was applied.
-    let watermark = read_watermark(disk, directory_id)?.max(applied);
+    let watermark = match trust {
+        Trust::Original => read_watermark(disk, directory_id)?.max(applied),
+        Trust::Copy => 0,
+    };
     let Some(first) = segments.first() else {
-        return empty_log(watermark);
+        return match trust {
+            Trust::Original => empty_log(watermark),
+            Trust::Copy => Ok(no_log(applied)),
+        };
     };
     if first.header.first_lsn > applied + 1 {
         return Err(OpenError::LogGap { projection: applied, log: first.header.first_lsn });
     }
-    let mut reader = LogReader::new(applied, watermark, first);
+    let mut reader = LogReader::new(applied, watermark, trust, first);
     for segment in &segments {
         // What lies wholly below the tables' state was checked when it was applied; `verify` reads it again.
         if segment.end_lsn.is_some_and(|end| end <= applied + 1) {
@@ -80,7 +105,13 @@ pub(crate) fn recover(
         }
         reader.read_segment(disk, segment, replay)?;
     }
-    reader.finish(segments)
+    reader.finish(segments, stale)
+}
+
+/// The first transaction of the log's last unbroken row of segments; `None` if there is no segment.
+pub(crate) fn first_lsn(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Option<Lsn>, OpenError> {
+    let (_, segments) = find_copied_segments(disk, directory_id)?;
+    Ok(segments.first().map(|first| first.header.first_lsn))
 }
 
 /// Refuses a directory that has no log, for directories that were made to their end.
@@ -99,15 +130,21 @@ fn empty_log(watermark: Lsn) -> Result<Recovered, OpenError> {
         let reason = format!("the log's segments are gone, but transactions up to {watermark} were made durable");
         return Err(OpenError::Damaged { file: PathBuf::from(DIRECTORY), offset: 0, reason });
     }
-    Ok(Recovered {
-        position: LogPosition { segment: 0, last_lsn: 0, checksum: 0 },
+    Ok(no_log(0))
+}
+
+/// A log that begins behind what the tables hold.
+fn no_log(applied: Lsn) -> Recovered {
+    Recovered {
+        position: LogPosition { segment: 0, last_lsn: applied, checksum: 0 },
         carried: Vec::new(),
-        last_lsn: 0,
+        last_lsn: applied,
         last_time: Timestamp::EPOCH,
         id_tick: 0,
         segments: Vec::new(),
         torn_at: None,
-    })
+        stale: Vec::new(),
+    }
 }
 
 /// Files that a crash left in the making hold nothing.
@@ -134,8 +171,47 @@ fn read_watermark(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Lsn, OpenEr
 }
 
 pub(crate) fn find_segments(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Vec<FoundSegment>, OpenError> {
-    let names = disk.list().map_err(|e| OpenError::io("listing the log directory", e))?;
     let mut segments: Vec<FoundSegment> = Vec::new();
+    for header in read_headers(disk, directory_id)? {
+        if let Some(previous) = segments.last_mut() {
+            if previous.header.number + 1 != header.number || previous.header.first_lsn > header.first_lsn {
+                return Err(damaged(header.number, 0, "a segment before this one is missing"));
+            }
+            previous.end_lsn = Some(header.first_lsn);
+        }
+        segments.push(FoundSegment { header, end_lsn: None });
+    }
+    Ok(segments)
+}
+
+/// The numbers of the segments before a gap, and the unbroken row behind it: while a copy was made, old segments may
+/// have been removed, and not in the order in which the copier came to them.
+fn find_copied_segments(
+    disk: &dyn Disk,
+    directory_id: [u8; 16],
+) -> Result<(Vec<u64>, Vec<FoundSegment>), OpenError> {
+    let mut stale = Vec::new();
+    let mut segments: Vec<FoundSegment> = Vec::new();
+    for header in read_headers(disk, directory_id)? {
+        match segments.last_mut() {
+            Some(previous) if previous.header.number + 1 != header.number => {
+                stale.extend(segments.drain(..).map(|segment| segment.header.number));
+            }
+            Some(previous) if previous.header.first_lsn > header.first_lsn => {
+                return Err(damaged(header.number, 0, "the segment does not continue the one before it"));
+            }
+            Some(previous) => previous.end_lsn = Some(header.first_lsn),
+            None => {}
+        }
+        segments.push(FoundSegment { header, end_lsn: None });
+    }
+    Ok((stale, segments))
+}
+
+/// The headers of all segments, by number.
+fn read_headers(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Vec<SegmentHeader>, OpenError> {
+    let names = disk.list().map_err(|e| OpenError::io("listing the log directory", e))?;
+    let mut headers = Vec::new();
     for name in &names {
         let Some(number) = segment_number(name) else { continue };
         let file = disk.open(name).map_err(|e| OpenError::io(format!("opening {name}"), e))?;
@@ -146,15 +222,9 @@ pub(crate) fn find_segments(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<V
         if header.number != number || header.directory_id != directory_id {
             return Err(damaged(number, 0, "the segment belongs to another place or directory"));
         }
-        if let Some(previous) = segments.last_mut() {
-            if previous.header.number + 1 != number || previous.header.first_lsn > header.first_lsn {
-                return Err(damaged(number, 0, "a segment before this one is missing"));
-            }
-            previous.end_lsn = Some(header.first_lsn);
-        }
-        segments.push(FoundSegment { header, end_lsn: None });
+        headers.push(header);
     }
-    Ok(segments)
+    Ok(headers)
 }
 
 fn damaged(segment: u64, offset: u64, reason: &str) -> OpenError {
@@ -166,6 +236,7 @@ fn damaged(segment: u64, offset: u64, reason: &str) -> OpenError {
 struct LogReader {
     applied: Lsn,
     watermark: Lsn,
+    trust: Trust,
     position: LogPosition,
     /// Whether the checksum in `position` was read; not so behind skipped segments.
     checksum_known: bool,
@@ -177,7 +248,7 @@ struct LogReader {
 }
 
 impl LogReader {
-    fn new(applied: Lsn, watermark: Lsn, first: &FoundSegment) -> LogReader {
+    fn new(applied: Lsn, watermark: Lsn, trust: Trust, first: &FoundSegment) -> LogReader {
         let position = LogPosition {
             segment: first.header.number,
             last_lsn: first.header.first_lsn - 1,
@@ -186,6 +257,7 @@ impl LogReader {
         LogReader {
             applied,
             watermark,
+            trust,
             position,
             checksum_known: false,
             last_time: Timestamp::EPOCH,
@@ -217,6 +289,10 @@ impl LogReader {
         let name = segment_name(number);
         let file = disk.open(&name).map_err(|e| OpenError::io(format!("opening {name}"), e))?;
         let length = file.len().map_err(|e| OpenError::io(format!("reading {name}"), e))?;
+        if length < segment.header.file_bytes {
+            let reason = format!("the segment was {} bytes long and has been cut off", segment.header.file_bytes);
+            return Err(damaged(number, length, &reason));
+        }
         let mut offset = SEGMENT_HEADER_BYTES as u64;
         while segment.end_lsn.is_none_or(|end| self.position.last_lsn + 1 < end) {
             let Some((header, frame)) = read_frame(file.as_ref(), &name, offset, length)? else {
@@ -243,13 +319,14 @@ impl LogReader {
         self.last_time = self.last_time.max(header.time);
         self.id_tick = self.id_tick.max(header.id_tick);
         self.watermark = self.watermark.max(header.synced_lsn);
-        // A segment that has a successor was synced before the successor was named.
-        let proven = if segment.end_lsn.is_some() { header.last_lsn() } else { self.watermark };
+        // A segment that has a successor was synced before the successor was named; a copy has been synced whole.
+        let is_synced = segment.end_lsn.is_some() || self.trust == Trust::Copy;
+        let proven = if is_synced { header.last_lsn() } else { self.watermark };
         self.unproven.push_back((header, frame));
         while self.unproven.front().is_some_and(|(first, _)| first.last_lsn() <= proven) {
             let Some((header, frame)) = self.unproven.pop_front() else { break };
             if header.last_lsn() > self.applied {
-                replay(&header, format::payload(&frame))?;
+                replay(&header, format::payload(&header, &frame))?;
             }
         }
         Ok(())
@@ -270,6 +347,9 @@ impl LogReader {
             return Err(damaged(number, offset, &reason));
         }
         let name = segment_name(number);
+        if self.trust == Trust::Copy {
+            return self.judge_copied_end(file, &name, offset, length);
+        }
         let mut chunk = vec![0; SCAN_BYTES];
         let mut torn = false;
         let mut chunk_at = offset;
@@ -294,6 +374,40 @@ impl LogReader {
         Ok(())
     }
 
+    /// Reading a copied log stopped in its newest segment: where the copier was faster than the writer, or damage.
+    fn judge_copied_end(
+        &mut self,
+        file: &dyn DiskFile,
+        name: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), OpenError> {
+        if offset >= length {
+            return Ok(());
+        }
+        let reading = |e: io::Error| OpenError::io(format!("reading {name}"), e);
+        let mut head = [0; FRAME_HEADER_BYTES];
+        file.read_at(offset, &mut head).map_err(reading)?;
+        let is_missed = match format::decode_frame_header(&head) {
+            None => format::header_is_missed(&head),
+            Some(header) if offset + header.length() as u64 > length => false,
+            Some(header) => {
+                let mut frame = vec![0; header.length()];
+                file.read_at(offset, &mut frame).map_err(reading)?;
+                // A sound frame that does not continue the log is no copier's doing.
+                !format::frame_is_sound(&header, &frame) && format::frame_is_missed_in_part(offset, &frame)
+            }
+        };
+        if !is_missed {
+            let reason = format!("transaction {} cannot be read", self.position.last_lsn + 1);
+            return Err(damaged(self.position.segment, offset, &reason));
+        }
+        if head.iter().any(|byte| *byte != 0) {
+            self.torn_at = Some((PathBuf::from(DIRECTORY).join(name), offset));
+        }
+        Ok(())
+    }
+
     /// Whether a sound frame stands at `at` that was written after the missing one had been synced.
     fn proves_damage(
         &self,
@@ -306,8 +420,14 @@ impl LogReader {
         Ok(read_frame(file, name, at, length)?.is_some_and(|(header, _)| header.synced_lsn >= expected))
     }
 
-    fn finish(mut self, segments: Vec<FoundSegment>) -> Result<Recovered, OpenError> {
+    fn finish(mut self, segments: Vec<FoundSegment>, mut stale: Vec<u64>) -> Result<Recovered, OpenError> {
         let last_lsn = self.position.last_lsn;
+        if self.trust == Trust::Copy && last_lsn < self.applied {
+            // The copier took the log before it took the checkpoint.
+            stale.extend(segments.iter().map(|segment| segment.header.number));
+            let position = LogPosition { segment: self.position.segment, last_lsn: self.applied, checksum: 0 };
+            return Ok(Recovered { position, stale, torn_at: self.torn_at, ..no_log(self.applied) });
+        }
         if last_lsn < self.watermark || last_lsn < self.applied {
             let reason = format!(
                 "the log ends at transaction {last_lsn}, but {} were made durable",
@@ -327,6 +447,7 @@ impl LogReader {
             id_tick: self.id_tick,
             segments,
             torn_at: self.torn_at,
+            stale,
         })
     }
 }
@@ -342,10 +463,10 @@ fn read_frame(
     let mut head = [0; FRAME_HEADER_BYTES];
     file.read_at(offset, &mut head).map_err(reading)?;
     let Some(header) = format::decode_frame_header(&head) else { return Ok(None) };
-    if offset + FRAME_HEADER_BYTES as u64 + u64::from(header.payload_bytes) > length {
+    if offset + header.length() as u64 > length {
         return Ok(None);
     }
-    let mut frame = vec![0; FRAME_HEADER_BYTES + header.payload_bytes as usize];
+    let mut frame = vec![0; header.length()];
     let count = file.read_at(offset, &mut frame).map_err(reading)?;
     if count < frame.len() || !format::frame_is_sound(&header, &frame) {
         return Ok(None);

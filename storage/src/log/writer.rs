@@ -58,7 +58,13 @@ impl LogWriter {
         let mut next_lsn = position.last_lsn + 1;
         let mut checksum = position.checksum;
         let file = fill(disk.as_ref(), MAKING_FILE, segment_bytes)?;
-        let header = SegmentHeader { number: segment, first_lsn: next_lsn, previous_checksum: checksum, directory_id };
+        let header = SegmentHeader {
+            number: segment,
+            first_lsn: next_lsn,
+            previous_checksum: checksum,
+            directory_id,
+            file_bytes: segment_bytes,
+        };
         file.write_at(0, &format::encode_segment_header(&header))?;
         let mut offset = SEGMENT_HEADER_BYTES as u64;
         for (mut header, mut frame) in carried {
@@ -128,6 +134,7 @@ impl LogWriter {
             first_lsn: self.next_lsn,
             previous_checksum: self.checksum,
             directory_id: self.directory_id,
+            file_bytes: bytes,
         };
         file.write_at(0, &format::encode_segment_header(&header))?;
         publish(self.disk.as_ref(), file.as_ref(), number)?;

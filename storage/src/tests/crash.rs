@@ -10,6 +10,7 @@ use super::workload::{self, Content, End, No, TABLES, check_all, check_scan, tra
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure, OpenError};
 use crate::log::Lsn;
+use crate::log::recovery::Trust;
 use crate::options::StoreOptions;
 use crate::pipeline::Applier;
 use crate::start::{Started, start};
@@ -32,11 +33,15 @@ fn options() -> StoreOptions {
 }
 
 /// One machine: its disk, its tables, and what must be true of them.
-struct Machine {
-    random: fastrand::Rng,
-    disk: SimDisk,
-    tables: Arc<ModelTables>,
-    started: Option<Started>,
+pub(super) struct Machine {
+    pub(super) random: fastrand::Rng,
+    pub(super) disk: SimDisk,
+    pub(super) tables: Arc<ModelTables>,
+    pub(super) started: Option<Started>,
+    /// How the next start reads the log.
+    pub(super) trust: Trust,
+    /// The log above this stays, whatever the tables have flushed.
+    pub(super) keep_above: Lsn,
     /// Groups on their way: durable, not yet applied.
     durable: Vec<Group>,
     /// What executed transactions have made of the content.
@@ -44,8 +49,8 @@ struct Machine {
     /// The content after each transaction, by LSN.
     history: Vec<Content>,
     /// The last transaction that was answered.
-    acknowledged: Arc<AtomicU64>,
-    flushed: Lsn,
+    pub(super) acknowledged: Arc<AtomicU64>,
+    pub(super) flushed: Lsn,
     /// The first transaction of the newest frame in the log.
     last_frame: Lsn,
     /// How eagerly durable groups are applied, in eighths.
@@ -56,10 +61,11 @@ struct Machine {
 }
 
 /// The power is gone.
-struct PowerLoss;
+#[derive(Debug)]
+pub(super) struct PowerLoss;
 
 impl Machine {
-    fn new(seed: u64) -> Machine {
+    pub(super) fn new(seed: u64) -> Machine {
         let mut random = fastrand::Rng::with_seed(seed);
         Machine {
             apply_share: random.u8(1..=8),
@@ -67,6 +73,8 @@ impl Machine {
             disk: SimDisk::default(),
             tables: Arc::new(ModelTables::empty()),
             started: None,
+            trust: Trust::Original,
+            keep_above: Lsn::MAX,
             durable: Vec::new(),
             content: Arc::default(),
             history: vec![Content::new()],
@@ -79,11 +87,11 @@ impl Machine {
     }
 
     /// Starts the store and checks that nothing acknowledged is missing and nothing is invented.
-    fn start(&mut self) -> Result<(), PowerLoss> {
+    pub(super) fn start(&mut self) -> Result<(), PowerLoss> {
         let registry = Registry::new(&[TABLES]).unwrap();
         let disk = Arc::new(self.disk.clone());
         let tables = Arc::clone(&self.tables);
-        match start(disk, tables, registry, DIRECTORY_ID, &options()) {
+        match start(disk, tables, registry, DIRECTORY_ID, self.trust, &options()) {
             Ok(started) => self.started = Some(started),
             Err(OpenError::Io { .. }) => return Err(PowerLoss),
             Err(error) => panic!("a crash must never look like this: {error}"),
@@ -107,7 +115,7 @@ impl Machine {
         self.tables.snapshot()
     }
 
-    fn step(&mut self) -> Result<(), PowerLoss> {
+    pub(super) fn step(&mut self) -> Result<(), PowerLoss> {
         self.steps += 1;
         match self.random.u8(..16) {
             0..9 => self.execute(),
@@ -207,7 +215,7 @@ impl Machine {
         use crate::projection::Projection;
         self.tables.flush().unwrap();
         self.flushed = self.tables.newest().0;
-        self.started.as_ref().unwrap().remove_segments(self.flushed);
+        self.started.as_ref().unwrap().remove_segments(self.flushed.min(self.keep_above));
         // The spare segment is laid ready now and then, as the background does.
         if self.random.bool() && crate::log::writer::prepare_spare(&self.disk, SEGMENT_BYTES).is_err() {
             return Err(PowerLoss);
@@ -216,7 +224,7 @@ impl Machine {
     }
 
     /// Power loss, or only the process gone.
-    fn crash(&mut self) {
+    pub(super) fn crash(&mut self) {
         let process_only = self.random.u8(..4) == 0;
         if let Some(started) = self.started.take() {
             drop(started);
@@ -242,12 +250,12 @@ fn run_with_loss_at(seed: u64, call: u64) -> bool {
     lost
 }
 
-fn seed_from_environment() -> Option<u64> {
+pub(super) fn seed_from_environment() -> Option<u64> {
     std::env::var("QUINTET_SEED").ok()?.parse().ok()
 }
 
 /// Prints the seed if the test does not come to its end.
-struct TellSeed(u64);
+pub(super) struct TellSeed(pub(super) u64);
 impl Drop for TellSeed {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -327,7 +335,7 @@ fn flip_bits(watermark_lost: bool) -> usize {
             disk.flip(name, machine.random.usize(..reach), machine.random.u8(..8));
             let tables = Arc::new(machine.tables.crash(&mut machine.random));
             let registry = Registry::new(&[TABLES]).unwrap();
-            match start(Arc::new(disk), Arc::clone(&tables) as _, registry, DIRECTORY_ID, &options()) {
+            match start(Arc::new(disk), Arc::clone(&tables) as _, registry, DIRECTORY_ID, Trust::Original, &options()) {
                 // Accepted: then what is there is what was executed, and nothing proven is missing.
                 Ok(_started) => {
                     let (lsn, _) = tables.newest();
@@ -387,7 +395,7 @@ fn a_sound_frame_of_another_history_is_not_taken() {
     let file: Box<dyn DiskFile> = ours.open(&name).unwrap();
     file.write_at(1024, &foreign).unwrap();
     let registry = Registry::new(&[TABLES]).unwrap();
-    let refused = start(Arc::new(ours), Arc::new(ModelTables::empty()), registry, DIRECTORY_ID, &options()).err();
+    let refused = start(Arc::new(ours), Arc::new(ModelTables::empty()), registry, DIRECTORY_ID, Trust::Original, &options()).err();
     assert!(matches!(refused, Some(OpenError::Damaged { offset: 1024, .. })), "{refused:?}");
 }
 
@@ -415,7 +423,7 @@ fn garbage_in_the_log_directory_is_refused_or_ignored() {
         file.write_at(random.usize(..length.max(1)) as u64 / 512 * 512, &garbage).unwrap();
         let registry = Registry::new(&[TABLES]).unwrap();
         let tables = Arc::new(machine.tables.crash(&mut random));
-        match start(Arc::new(machine.disk.clone()), Arc::clone(&tables) as _, registry, DIRECTORY_ID, &options()) {
+        match start(Arc::new(machine.disk.clone()), Arc::clone(&tables) as _, registry, DIRECTORY_ID, Trust::Original, &options()) {
             Ok(_) => assert!((tables.newest().0 as usize) < machine.history.len()),
             Err(OpenError::Damaged { .. } | OpenError::LogGap { .. }) => {}
             Err(error) => panic!("{error}"),

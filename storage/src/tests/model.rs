@@ -29,6 +29,12 @@ impl ModelTables {
         ModelTables { states: Mutex::new(vec![State { applied: Applied::NOTHING, rows: Arc::default() }]) }
     }
 
+    /// What a checkpoint holds: the newest state.
+    pub(super) fn checkpoint(&self) -> ModelTables {
+        let newest = self.states.lock().unwrap().last().unwrap().clone();
+        ModelTables { states: Mutex::new(vec![newest]) }
+    }
+
     /// What a restart finds.
     pub(super) fn crash(&self, random: &mut fastrand::Rng) -> ModelTables {
         let states = self.states.lock().unwrap();

@@ -42,6 +42,7 @@ fn random_work_survives_restarts() {
     let mut options = options(directory.path());
     // Flushes and removed segments happen within the test.
     options.flush_log_bytes = 2 << 20;
+    options.copy_bytes_max = 4 << 20;
     let mut random = fastrand::Rng::with_seed(4);
     let mut content = Content::new();
     let mut lsn = 0;

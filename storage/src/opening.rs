@@ -1,0 +1,107 @@
+//! Opening: from a locked directory to its log and tables, whether it is an original, a copy, a backup or harmed.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::directory::DataDirectory;
+use crate::env::real::RealDisk;
+use crate::error::OpenError;
+use crate::identity::{Provenance, provenance};
+use crate::log::{self, recovery, recovery::Trust};
+use crate::manifest::MANIFEST_FILE;
+use crate::options::StoreOptions;
+use crate::rebuild::{self, Former, LIVE};
+use crate::rocks::{RocksOptions, RocksProjection};
+
+/// What a start goes on from.
+pub(crate) struct Opened {
+    pub(crate) disk: RealDisk,
+    pub(crate) projection: Arc<RocksProjection>,
+    pub(crate) trust: Trust,
+}
+
+/// Opens the log's directory and the tables. A copy's tables are made anew from its newest sound checkpoint; so are an
+/// original's that are missing or do not open.
+///
+/// # Errors
+/// See [`OpenError`].
+pub(crate) fn open(directory: &DataDirectory, options: &StoreOptions) -> Result<Opened, OpenError> {
+    let data = &directory.path;
+    let id = directory.format.directory_id;
+    let is_complete = directory.format.complete;
+    let trust = if is_complete { trust(data) } else { Trust::Original };
+    let disk =
+        RealDisk::new(&data.join(log::DIRECTORY)).map_err(|e| OpenError::io("making the log directory", e))?;
+    if is_complete && !is_backup(data) {
+        recovery::require_log(&disk).map_err(|error| explain(data, trust, error))?;
+    }
+    let live = data.join(LIVE);
+    let rocks = RocksOptions {
+        write_buffer_bytes: options.write_buffer_bytes,
+        block_cache_bytes: options.block_cache_bytes,
+    };
+    if trust == Trust::Copy {
+        // What a copier wrote may not be on the disk yet.
+        let whole = File::open(data).map_err(|e| OpenError::io("opening the data directory", e))?;
+        rustix::fs::syncfs(&whole).map_err(|e| OpenError::io("syncing the copy", e))?;
+        rebuild::from_checkpoint(data, id, Former::Discard).map_err(|error| explain(data, trust, error))?;
+    } else if is_complete && !live.exists() {
+        tracing::warn!("the tables are missing; they are made anew from a checkpoint and the log");
+        rebuild::from_checkpoint(data, id, Former::KeepAside).map_err(|error| explain(data, trust, error))?;
+    }
+    let projection = match RocksProjection::open(&live, rocks) {
+        Err(OpenError::Damaged { reason, .. }) if trust == Trust::Original => {
+            tracing::error!(reason, "the tables are damaged; they are made anew from a checkpoint and the log");
+            rebuild::from_checkpoint(data, id, Former::KeepAside).map_err(|error| explain(data, trust, error))?;
+            RocksProjection::open(&live, rocks)?
+        }
+        other => other?,
+    };
+    Ok(Opened { disk, projection: Arc::new(projection), trust })
+}
+
+fn trust(data: &Path) -> Trust {
+    match provenance(data) {
+        Provenance::Original => Trust::Original,
+        Provenance::Copy(reason) => {
+            tracing::info!(reason, "this directory is a copy; its tables are made from a checkpoint and its log");
+            Trust::Copy
+        }
+    }
+}
+
+/// Whether the directory is a backup as it was written: a checkpoint that needs no log.
+fn is_backup(data: &Path) -> bool {
+    data.join(MANIFEST_FILE).is_file()
+}
+
+/// A directory that has been opened is no backup any more: it has a log from now on.
+pub(crate) fn settle(data: &Path) -> Result<(), OpenError> {
+    if !is_backup(data) {
+        return Ok(());
+    }
+    fs::remove_file(data.join(MANIFEST_FILE)).map_err(|e| OpenError::io("removing the backup's manifest", e))
+}
+
+/// Puts the data directory in front of the path in an error, and says what it means for a copy.
+pub(crate) fn explain(data: &Path, trust: Trust, error: OpenError) -> OpenError {
+    match error {
+        OpenError::LogGap { projection, log } if trust == Trust::Copy => OpenError::Damaged {
+            file: data.join(log::DIRECTORY),
+            offset: 0,
+            reason: format!(
+                "the copied log begins at transaction {log}, the newest sound checkpoint ends at {projection}: \
+                 the copy took longer than the copy window, or is not whole"
+            ),
+        },
+        OpenError::Damaged { file, offset, reason } => {
+            OpenError::Damaged { file: absolute(data, file), offset, reason }
+        }
+        other => other,
+    }
+}
+
+fn absolute(data: &Path, file: PathBuf) -> PathBuf {
+    if file.starts_with(data) { file } else { data.join(file) }
+}
