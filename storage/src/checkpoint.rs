@@ -160,9 +160,7 @@ impl Keeper {
     pub(crate) fn is_due(&self, applied: Lsn, now: Instant) -> bool {
         match self.known.last() {
             None => true,
-            Some(newest) => {
-                applied > newest.lsn && now.duration_since(newest.since) >= self.rules.window / PER_WINDOW
-            }
+            Some(newest) => applied > newest.lsn && now.duration_since(newest.since) >= self.rules.window / PER_WINDOW,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::log;
 /// The format this binary writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
 
-const FORMAT_FILE: &str = "FORMAT";
+pub(crate) const FORMAT_FILE: &str = "FORMAT";
 const LOCK_FILE: &str = "LOCK";
 
 /// What the FORMAT file says.
@@ -30,11 +30,21 @@ pub struct Format {
 }
 
 impl Format {
+    /// Refuses what a newer version wrote.
+    pub(crate) fn require_known(&self) -> Result<(), OpenError> {
+        if self.version > FORMAT_VERSION {
+            return Err(OpenError::NewerFormat { found: self.version, known: FORMAT_VERSION });
+        }
+        Ok(())
+    }
+
     fn text(&self) -> String {
-        format!(
-            "# A quintet data directory. Do not edit.\nformat = {}\ndirectory_id = \"{}\"\nrehearsal = {}\ncomplete = {}\n",
-            self.version, self.directory_id, self.rehearsal, self.complete
-        )
+        let Format { version, directory_id, rehearsal, complete } = self;
+        let body = format!(
+            "# A quintet data directory. Do not edit.\nformat = {version}\ndirectory_id = \"{directory_id}\"\n\
+             rehearsal = {rehearsal}\ncomplete = {complete}\n"
+        );
+        format!("{body}check = {:08x}\n", crc32c::crc32c(body.as_bytes()))
     }
 
     fn parse(text: &str) -> Option<Format> {
@@ -44,12 +54,37 @@ impl Format {
                 .find(|(key, _)| key.trim() == name)
                 .map(|(_, v)| v.trim())
         };
+        let version = field("format")?.parse().ok()?;
+        // What a newer version writes behind its number is its own affair.
+        if version <= FORMAT_VERSION {
+            let (body, check) = text.rsplit_once("check = ")?;
+            (check.trim_end() == format!("{:08x}", crc32c::crc32c(body.as_bytes()))).then_some(())?;
+        }
         Some(Format {
-            version: field("format")?.parse().ok()?,
+            version,
             directory_id: field("directory_id")?.trim_matches('"').parse().ok()?,
             rehearsal: field("rehearsal")?.parse().ok()?,
             complete: field("complete")?.parse().ok()?,
         })
+    }
+}
+
+/// The lock of a data directory that is only looked at. A directory that cannot be written to is not locked: nobody
+/// else writes to it either.
+pub(crate) struct LockedDirectory {
+    _lock: Option<DirectoryLock>,
+}
+
+impl LockedDirectory {
+    pub(crate) fn take(path: &Path) -> Result<LockedDirectory, OpenError> {
+        match DirectoryLock::take(&path.join(LOCK_FILE)) {
+            Ok(Some(lock)) => Ok(LockedDirectory { _lock: Some(lock) }),
+            Ok(None) => Err(OpenError::InUse(path.to_owned())),
+            Err(e) if matches!(e.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+                Ok(LockedDirectory { _lock: None })
+            }
+            Err(e) => Err(OpenError::io(format!("locking {}", path.display()), e)),
+        }
     }
 }
 
@@ -88,9 +123,7 @@ impl DataDirectory {
                 format
             }
         };
-        if format.version > FORMAT_VERSION {
-            return Err(OpenError::NewerFormat { found: format.version, known: FORMAT_VERSION });
-        }
+        format.require_known()?;
         if format.rehearsal != rehearsal {
             return Err(OpenError::ClockMismatch { directory_is_rehearsal: format.rehearsal });
         }
@@ -107,7 +140,7 @@ impl DataDirectory {
     }
 }
 
-fn write_format(path: &Path, format: &Format) -> Result<(), OpenError> {
+pub(crate) fn write_format(path: &Path, format: &Format) -> Result<(), OpenError> {
     replace_file(&path.join(FORMAT_FILE), format.text().as_bytes())
         .map_err(|e| OpenError::io(format!("writing the FORMAT file of {}", path.display()), e))
 }
@@ -118,8 +151,8 @@ fn write_format(path: &Path, format: &Format) -> Result<(), OpenError> {
 /// [`OpenError::Damaged`] if it is not what was written, [`OpenError::Io`] if it cannot be read.
 pub fn read_format(path: &Path) -> Result<Option<Format>, OpenError> {
     let file = path.join(FORMAT_FILE);
-    let text = match fs::read_to_string(&file) {
-        Ok(text) => text,
+    let text = match fs::read(&file) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(OpenError::io(format!("reading {}", file.display()), e)),
     };

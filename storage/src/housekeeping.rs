@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::env::Disk;
-use crate::log::writer::prepare_spare;
 use crate::log::segment_name;
+use crate::log::writer::prepare_spare;
 use crate::shared::Shared;
 use crate::space::FreeSpace;
 

@@ -13,6 +13,7 @@
 //! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `space`, `shared`, `pipeline`,
 //! `housekeeping`, `options`, `start`, `store` (the way of a write) · `large`.
 
+pub mod backup;
 mod checkpoint;
 mod codec;
 mod directory;
@@ -28,11 +29,13 @@ mod log;
 mod manifest;
 mod opening;
 mod options;
+mod overlay;
 mod pipeline;
 mod projection;
 mod read;
 mod rebuild;
 mod rocks;
+mod salvage;
 mod shared;
 mod space;
 mod start;
@@ -41,6 +44,7 @@ mod store;
 mod table;
 mod time;
 mod tx;
+mod verify;
 mod writer;
 
 #[cfg(test)]
@@ -58,9 +62,11 @@ pub use keys::{Key, KeyPrefix, Reverse};
 pub use log::Lsn;
 pub use options::StoreOptions;
 pub use read::{Read, Scan, Snapshot};
+pub use salvage::{Salvaged, salvage};
 pub use space::Room;
 pub use stats::StatsReading;
 pub use store::Store;
 pub use table::{Family, Registry, Table, TableSpec};
 pub use time::{TimeSource, Timestamp};
 pub use tx::WriteTx;
+pub use verify::{Finding, Tables, Verification, Verified};

@@ -31,16 +31,13 @@ pub(crate) fn open(directory: &DataDirectory, options: &StoreOptions) -> Result<
     let id = directory.format.directory_id;
     let is_complete = directory.format.complete;
     let trust = if is_complete { trust(data) } else { Trust::Original };
-    let disk =
-        RealDisk::new(&data.join(log::DIRECTORY)).map_err(|e| OpenError::io("making the log directory", e))?;
+    let disk = RealDisk::new(&data.join(log::DIRECTORY)).map_err(|e| OpenError::io("making the log directory", e))?;
     if is_complete && !is_backup(data) {
         recovery::require_log(&disk).map_err(|error| explain(data, trust, error))?;
     }
     let live = data.join(LIVE);
-    let rocks = RocksOptions {
-        write_buffer_bytes: options.write_buffer_bytes,
-        block_cache_bytes: options.block_cache_bytes,
-    };
+    let rocks =
+        RocksOptions { write_buffer_bytes: options.write_buffer_bytes, block_cache_bytes: options.block_cache_bytes };
     if trust == Trust::Copy {
         // What a copier wrote may not be on the disk yet.
         let whole = File::open(data).map_err(|e| OpenError::io("opening the data directory", e))?;

@@ -35,6 +35,9 @@ pub struct StoreOptions {
 }
 
 impl StoreOptions {
+    /// The size of a log segment unless something else is asked for, in bytes.
+    pub const SEGMENT_BYTES: u64 = 32 << 20;
+
     /// The defaults for a directory.
     #[must_use]
     pub fn new(directory: impl AsRef<Path>, time: Arc<dyn TimeSource>) -> StoreOptions {
@@ -42,7 +45,7 @@ impl StoreOptions {
             directory: directory.as_ref().to_owned(),
             time,
             rehearsal: false,
-            segment_bytes: 32 << 20,
+            segment_bytes: Self::SEGMENT_BYTES,
             flush_log_bytes: 64 << 20,
             write_buffer_bytes: 64 << 20,
             block_cache_bytes: 64 << 20,

@@ -70,9 +70,18 @@ impl RocksProjection {
         db_options.set_db_log_dir(scratch);
         let known = DB::list_cf(&db_options, path).map_err(|e| open_error(path, &e))?;
         let families = descriptors(options).filter(|family| known.iter().any(|name| name == family.name()));
-        let db = DB::open_cf_descriptors_read_only(&db_options, path, families, false)
-            .map_err(|e| open_error(path, &e))?;
+        let db =
+            DB::open_cf_descriptors_read_only(&db_options, path, families, false).map_err(|e| open_error(path, &e))?;
         Ok(RocksProjection { db: Arc::new(db) })
+    }
+
+    /// The last keys of a family's table files, in order.
+    pub(crate) fn file_ends(&self, family: Family) -> Vec<Vec<u8>> {
+        let files = self.db.live_files().unwrap_or_default().into_iter();
+        let mut ends: Vec<Vec<u8>> =
+            files.filter(|file| file.column_family_name == family.name()).filter_map(|file| file.end_key).collect();
+        ends.sort();
+        ends
     }
 
     fn family(&self, family: Family) -> Result<&rocksdb::ColumnFamily, Failure> {

@@ -9,15 +9,15 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Sender, bounded};
 
+use crate::checkpoint::CopyWindow;
 use crate::env::Disk;
 use crate::error::{Failure, OpenError};
-use crate::checkpoint::CopyWindow;
-use crate::keeper::KeeperThread;
 use crate::housekeeping::{run_flush, run_space, run_spare};
+use crate::keeper::KeeperThread;
 use crate::log::format;
 use crate::log::recovery::{self, Recovered, Trust};
-use crate::log::{WATERMARK_FILE, segment_name};
 use crate::log::writer::{ClosedSegment, LogWriter};
+use crate::log::{WATERMARK_FILE, segment_name};
 use crate::options::StoreOptions;
 use crate::pipeline::{Applier, Committer, Message, apply_frame, run_apply, run_log, run_writer};
 use crate::projection::{Applied, Projection};

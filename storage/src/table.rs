@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
-use crate::codec::Row;
-use crate::error::OpenError;
+use crate::codec::{self, Row};
+use crate::error::{Failure, OpenError};
 use crate::keys::Key;
+use crate::read::decode_key;
 
 /// The column families: one for each service, one for the appliance's own rows, one for large values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +61,7 @@ pub struct Table<K, V> {
 }
 
 /// A table without its types, for the registry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct TableSpec {
     /// The two bytes in front of every key. Given once, never reused.
     pub tag: u16,
@@ -70,13 +71,21 @@ pub struct TableSpec {
     pub name: &'static str,
     /// Whether the writer keeps decoded rows of this table.
     pub hot: bool,
+    /// Whether a stored key and row decode as the table's types; for `verify`.
+    pub(crate) decodes: fn(&[u8], &[u8]) -> Result<(), Failure>,
+}
+
+/// Whether a stored key and row are what a table's types say.
+fn decodes<K: Key, V: Row>(key: &[u8], row: &[u8]) -> Result<(), Failure> {
+    decode_key::<K>(key)?;
+    codec::decode_row::<V>(row).map(drop)
 }
 
 impl<K: Key, V: Row> Table<K, V> {
     /// Names a table. The tag must be new: the registry refuses two tables with one tag.
     #[must_use]
     pub const fn new(tag: u16, family: Family, name: &'static str) -> Self {
-        Table { spec: TableSpec { tag, family, name, hot: false }, types: PhantomData }
+        Table { spec: TableSpec { tag, family, name, hot: false, decodes: decodes::<K, V> }, types: PhantomData }
     }
 
     /// Keeps rows that transactions touch decoded in the writer's memory: for small rows which many

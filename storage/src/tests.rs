@@ -1,6 +1,7 @@
 //! Tests of the store as a whole: on RocksDB and the real disk, and on the simulated disk with crashes.
 
 mod copies;
+mod copying;
 mod crash;
 mod keys;
 mod model;

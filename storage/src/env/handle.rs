@@ -27,11 +27,8 @@ struct RawHandle {
 pub(crate) fn handle_of(path: &Path) -> io::Result<Option<String>> {
     let file_system = rustix::fs::statvfs(path)?.f_fsid;
     let name = CString::new(path.as_os_str().as_bytes())?;
-    let mut raw = RawHandle {
-        handle_bytes: HANDLE_BYTES_MAX as libc::c_uint,
-        handle_type: 0,
-        f_handle: [0; HANDLE_BYTES_MAX],
-    };
+    let mut raw =
+        RawHandle { handle_bytes: HANDLE_BYTES_MAX as libc::c_uint, handle_type: 0, f_handle: [0; HANDLE_BYTES_MAX] };
     let mut mount = MaybeUninit::<libc::c_int>::uninit();
     // SAFETY: `name` is a C string, `raw` is a file_handle whose header says how much room follows it, `mount` is a
     // place for an int; all live through the call, and the kernel writes nothing beyond them.

@@ -47,19 +47,61 @@ impl Disk for RealDisk {
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
-            if let Ok(name) = entry?.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        names.sort();
-        Ok(names)
+        names_in(&self.directory)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
         sync_directory(&self.directory)
     }
+}
+
+/// A directory of the operating system in which nothing is changed: what a start would clear away is not there.
+#[derive(Debug)]
+pub(crate) struct ReadOnlyDisk {
+    pub(crate) directory: PathBuf,
+}
+
+impl Disk for ReadOnlyDisk {
+    fn create(&self, _name: &str) -> io::Result<Box<dyn DiskFile>> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(RealFile(File::open(self.directory.join(name))?)))
+    }
+
+    fn rename(&self, _from: &str, _to: &str) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn unlink(&self, _name: &str) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = match names_in(&self.directory) {
+            // A backup has no log.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+            other => other?,
+        };
+        names.retain(|name| !name.ends_with(".tmp"));
+        Ok(names)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn names_in(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 struct RealFile(File);
@@ -120,6 +162,31 @@ pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
         Some(parent) => sync_directory(parent),
         None => Ok(()),
     }
+}
+
+/// Copies a file byte for byte into one of the same mode, durably; never by links. Each piece goes to `piece` as well.
+pub(crate) fn copy_file(from: &Path, to: &Path, piece: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::PermissionsExt;
+    let mut source = File::open(from)?;
+    let mode = source.metadata()?.permissions().mode() & 0o700;
+    let mut target = OpenOptions::new().write(true).create_new(true).mode(mode).open(to)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let count = match source.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        let bytes = buffer.get(..count).unwrap_or_default();
+        piece(bytes)?;
+        target.write_all(bytes)?;
+    }
+    target.sync_all()?;
+    // What is read back for checking is to come from the disk.
+    let _ = rustix::fs::fadvise(&target, 0, None, rustix::fs::Advice::DontNeed);
+    Ok(())
 }
 
 /// The directory's lock, held while this lives; the kernel releases it if the process dies.

@@ -5,6 +5,7 @@
 
 pub(crate) mod format;
 pub(crate) mod recovery;
+pub(crate) mod scan;
 pub(crate) mod writer;
 
 /// A transaction's number in the log, counted from 1; 0 stands for "none yet".

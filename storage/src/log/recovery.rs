@@ -158,7 +158,7 @@ fn remove_leftovers(disk: &dyn Disk) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn read_watermark(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Lsn, OpenError> {
+pub(crate) fn read_watermark(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Lsn, OpenError> {
     let doing = "reading the log's watermark";
     let file = match disk.open(WATERMARK_FILE) {
         Ok(file) => file,
@@ -186,7 +186,7 @@ pub(crate) fn find_segments(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<V
 
 /// The numbers of the segments before a gap, and the unbroken row behind it: while a copy was made, old segments may
 /// have been removed, and not in the order in which the copier came to them.
-fn find_copied_segments(
+pub(crate) fn find_copied_segments(
     disk: &dyn Disk,
     directory_id: [u8; 16],
 ) -> Result<(Vec<u64>, Vec<FoundSegment>), OpenError> {
@@ -375,13 +375,7 @@ impl LogReader {
     }
 
     /// Reading a copied log stopped in its newest segment: where the copier was faster than the writer, or damage.
-    fn judge_copied_end(
-        &mut self,
-        file: &dyn DiskFile,
-        name: &str,
-        offset: u64,
-        length: u64,
-    ) -> Result<(), OpenError> {
+    fn judge_copied_end(&mut self, file: &dyn DiskFile, name: &str, offset: u64, length: u64) -> Result<(), OpenError> {
         if offset >= length {
             return Ok(());
         }
@@ -453,7 +447,7 @@ impl LogReader {
 }
 
 /// The sound frame at `offset`, cut to its length; `None` if there is none.
-fn read_frame(
+pub(crate) fn read_frame(
     file: &dyn DiskFile,
     name: &str,
     offset: u64,

@@ -395,7 +395,9 @@ fn a_sound_frame_of_another_history_is_not_taken() {
     let file: Box<dyn DiskFile> = ours.open(&name).unwrap();
     file.write_at(1024, &foreign).unwrap();
     let registry = Registry::new(&[TABLES]).unwrap();
-    let refused = start(Arc::new(ours), Arc::new(ModelTables::empty()), registry, DIRECTORY_ID, Trust::Original, &options()).err();
+    let refused =
+        start(Arc::new(ours), Arc::new(ModelTables::empty()), registry, DIRECTORY_ID, Trust::Original, &options())
+            .err();
     assert!(matches!(refused, Some(OpenError::Damaged { offset: 1024, .. })), "{refused:?}");
 }
 
@@ -423,7 +425,14 @@ fn garbage_in_the_log_directory_is_refused_or_ignored() {
         file.write_at(random.usize(..length.max(1)) as u64 / 512 * 512, &garbage).unwrap();
         let registry = Registry::new(&[TABLES]).unwrap();
         let tables = Arc::new(machine.tables.crash(&mut random));
-        match start(Arc::new(machine.disk.clone()), Arc::clone(&tables) as _, registry, DIRECTORY_ID, Trust::Original, &options()) {
+        match start(
+            Arc::new(machine.disk.clone()),
+            Arc::clone(&tables) as _,
+            registry,
+            DIRECTORY_ID,
+            Trust::Original,
+            &options(),
+        ) {
             Ok(_) => assert!((tables.newest().0 as usize) < machine.history.len()),
             Err(OpenError::Damaged { .. } | OpenError::LogGap { .. }) => {}
             Err(error) => panic!("{error}"),

@@ -31,7 +31,9 @@ fn store_on(disk: &SimDisk) -> Store {
 fn store_with_space(disk: &SimDisk, free: FreeSpace) -> Store {
     let options = StoreOptions { segment_bytes: 64 << 10, ..StoreOptions::new("unused", Arc::new(Still)) };
     let registry = Registry::new(&[TABLES]).unwrap();
-    let started = start(Arc::new(disk.clone()), Arc::new(ModelTables::empty()), registry, [7; 16], Trust::Original, &options).unwrap();
+    let started =
+        start(Arc::new(disk.clone()), Arc::new(ModelTables::empty()), registry, [7; 16], Trust::Original, &options)
+            .unwrap();
     Store::run(started, None, free, &options).unwrap()
 }
 
@@ -151,8 +153,15 @@ fn a_reading_of_the_present_misses_nothing_from_its_past() {
     let ticking = Arc::new(Ticking::default());
     let options = StoreOptions { segment_bytes: 1 << 20, ..StoreOptions::new("unused", ticking.clone()) };
     let registry = Registry::new(&[TABLES]).unwrap();
-    let started =
-        start(Arc::new(SimDisk::default()), Arc::new(ModelTables::empty()), registry, [7; 16], Trust::Original, &options).unwrap();
+    let started = start(
+        Arc::new(SimDisk::default()),
+        Arc::new(ModelTables::empty()),
+        registry,
+        [7; 16],
+        Trust::Original,
+        &options,
+    )
+    .unwrap();
     let store = Store::run(started, None, Box::new(|| Ok(u64::MAX)), &options).unwrap();
     let times = std::sync::Mutex::new(Vec::new());
     let (mut readings, mut idle) = (Vec::new(), 0);

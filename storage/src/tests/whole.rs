@@ -261,7 +261,9 @@ fn a_directory_whose_making_was_interrupted_is_made() {
     let file = directory.path().join("FORMAT");
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("complete = true"));
-    std::fs::write(&file, text.replace("complete = true", "complete = false")).unwrap();
+    assert_eq!(text, std::fs::read_to_string(&file).unwrap());
+    let format = crate::read_format(directory.path()).unwrap().unwrap();
+    crate::directory::write_format(directory.path(), &crate::Format { complete: false, ..format }).unwrap();
     std::fs::remove_dir_all(directory.path().join("live")).unwrap();
     std::fs::remove_dir_all(directory.path().join("wal")).unwrap();
     close(open(&options));

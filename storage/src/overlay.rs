@@ -1,0 +1,187 @@
+//! Looking at a data directory without changing it: tables opened read-only, with what the log adds laid over them in
+//! memory. For `verify` and salvage; the running store does not use it.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Failure, OpenError};
+use crate::log::format::{self, Op};
+use crate::log::recovery::{self, Recovered, Trust};
+use crate::projection::{Applied, KeyRange, Projection, ProjectionRead, Visit};
+use crate::read::Snapshot;
+use crate::rocks::{RocksOptions, RocksProjection};
+use crate::table::{Family, Registry};
+
+/// Memory for looking: it is read through once.
+const LOOKING: RocksOptions = RocksOptions { write_buffer_bytes: 1 << 20, block_cache_bytes: 16 << 20 };
+
+/// Rows by family and key; `None`: deleted.
+type Rows = BTreeMap<(Family, Vec<u8>), Option<Vec<u8>>>;
+
+/// Tables that nobody writes to, and newer rows over them.
+pub(crate) struct Overlay {
+    /// None: everything is in the log.
+    base: Option<RocksProjection>,
+    newer: Rows,
+    applied: Applied,
+    /// RocksDB's own log files of the read-only opening.
+    _scratch: Option<Scratch>,
+}
+
+/// A directory that goes with its owner.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new() -> std::io::Result<Scratch> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+        let name = format!("quintet-{}", crate::manifest::hexadecimal(&random));
+        let path = std::env::temp_dir().join(name);
+        crate::env::real::make_private_directory(&path)?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind in the directory for temporary files is RocksDB's notes about an opening.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Overlay {
+    /// Opens tables read-only.
+    ///
+    /// # Errors
+    /// As [`RocksProjection::open_read_only`].
+    pub(crate) fn open(tables: &Path) -> Result<Overlay, OpenError> {
+        let scratch = Scratch::new().map_err(|e| OpenError::io("making a temporary directory", e))?;
+        let base = RocksProjection::open_read_only(tables, &scratch.0, LOOKING)?;
+        let applied = base.applied().map_err(|failure| OpenError::Damaged {
+            file: tables.to_path_buf(),
+            offset: 0,
+            reason: failure.to_string(),
+        })?;
+        Ok(Overlay { base: Some(base), newer: Rows::new(), applied, _scratch: Some(scratch) })
+    }
+
+    /// No tables at all: for a log that reaches back to its beginning.
+    pub(crate) fn empty() -> Overlay {
+        Overlay { base: None, newer: Rows::new(), applied: Applied::NOTHING, _scratch: None }
+    }
+
+    /// The last keys of the family's table files, in order.
+    pub(crate) fn file_ends(&self, family: Family) -> Vec<Vec<u8>> {
+        self.base.as_ref().map_or(Vec::new(), |base| base.file_ends(family))
+    }
+
+    /// How far the rows go.
+    pub(crate) fn applied(&self) -> Applied {
+        self.applied
+    }
+
+    /// Lays over them what a log holds above.
+    ///
+    /// # Errors
+    /// As [`recovery::recover`].
+    pub(crate) fn replay(
+        &mut self,
+        disk: &dyn crate::env::Disk,
+        directory_id: [u8; 16],
+        trust: Trust,
+        registry: &Registry,
+    ) -> Result<Recovered, OpenError> {
+        let from = self.applied.lsn;
+        let mut fault = None;
+        let recovered = recovery::recover(disk, directory_id, from, trust, &mut |header, payload| {
+            if let Err(failure) = self.lay(payload, registry) {
+                fault.get_or_insert(failure);
+            }
+            self.applied = Applied::by(header);
+            Ok(())
+        })?;
+        for (header, frame) in &recovered.carried {
+            if let Err(failure) = self.lay(format::payload(header, frame), registry) {
+                fault.get_or_insert(failure);
+            }
+            self.applied = Applied::by(header);
+        }
+        match fault {
+            None => Ok(recovered),
+            Some(failure) => Err(OpenError::io("reading the log", failure)),
+        }
+    }
+
+    fn lay(&mut self, payload: &[u8], registry: &Registry) -> Result<(), Failure> {
+        for op in format::ops(payload) {
+            let op = op.ok_or_else(|| Failure::Damaged("a frame's operations do not decode".to_owned()))?;
+            let (Op::Put { key, .. } | Op::Delete { key }) = op;
+            let table = registry.table_of(key).ok_or_else(|| Failure::Damaged("an unknown table".to_owned()))?;
+            let value = if let Op::Put { value, .. } = op { Some(value.to_vec()) } else { None };
+            self.newer.insert((table.family, key.to_vec()), value);
+        }
+        Ok(())
+    }
+
+    /// The rows as rooms read them.
+    pub(crate) fn into_snapshot(self) -> Snapshot {
+        let applied = self.applied;
+        Snapshot::new(Arc::new(self), applied.lsn, applied.time)
+    }
+}
+
+impl ProjectionRead for Overlay {
+    fn get(&self, family: Family, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, Failure> {
+        match self.newer.get(&(family, key.to_vec())) {
+            Some(Some(value)) => {
+                visit(value);
+                Ok(true)
+            }
+            Some(None) => Ok(false),
+            None => self.base.as_ref().map_or(Ok(false), |base| base.get(family, key, visit)),
+        }
+    }
+
+    fn scan(&self, family: Family, range: &KeyRange, visit: Visit<'_>) -> Result<(), Failure> {
+        let lower = (family, range.lower.clone());
+        let inside = |key: &[u8]| range.upper.as_ref().is_none_or(|upper| key < upper.as_slice());
+        let newer = self.newer.range((Bound::Included(lower), Bound::Unbounded));
+        let newer = newer.take_while(|((other, key), _)| *other == family && inside(key));
+        let mut newer: Vec<(&[u8], Option<&[u8]>)> =
+            newer.map(|((_, key), value)| (key.as_slice(), value.as_deref())).collect();
+        if range.descending {
+            newer.reverse();
+        }
+        let comes_first = |a: &[u8], b: &[u8]| if range.descending { a > b } else { a < b };
+        let mut newer = newer.into_iter().peekable();
+        let mut going = true;
+        let mut merge = |key: &[u8], value: &[u8]| {
+            while let Some((newer_key, newer_value)) = newer.next_if(|(newer_key, _)| comes_first(newer_key, key)) {
+                if newer_value.is_some_and(|value| !visit(newer_key, value)) {
+                    going = false;
+                    return false;
+                }
+            }
+            going = match newer.next_if(|(newer_key, _)| *newer_key == key) {
+                Some((_, None)) => true,
+                Some((_, Some(newer_value))) => visit(key, newer_value),
+                None => visit(key, value),
+            };
+            going
+        };
+        if let Some(base) = &self.base {
+            base.scan(family, range, &mut merge)?;
+        }
+        for (key, value) in newer {
+            if !going {
+                break;
+            }
+            if let Some(value) = value {
+                going = visit(key, value);
+            }
+        }
+        Ok(())
+    }
+}
