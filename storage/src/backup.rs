@@ -17,6 +17,7 @@ use crate::error::OpenError;
 use crate::keeper::HeldCheckpoint;
 use crate::log::{self, Lsn, segment_number};
 use crate::manifest::{Entry, MANIFEST_FILE, Manifest, hexadecimal};
+use crate::migration::Migrations;
 
 /// Content-addressed files that rows refer to.
 const BLOBS: &str = "blobs";
@@ -231,7 +232,7 @@ impl Restoring {
 pub fn begin_restore(source: &Path, destination: &Path, progress: Progress<'_>) -> Result<Restoring, CopyError> {
     let format = read_format(source).map_err(CopyError::Source)?;
     let format = format.ok_or_else(|| CopyError::Source(OpenError::NotADataDirectory(source.into())))?;
-    format.require_known().map_err(CopyError::Source)?;
+    Migrations::PRESENT.require_reachable(format.version).map_err(CopyError::Source)?;
     let damaged =
         |mismatch: crate::manifest::Mismatch| CopyError::Damaged { file: mismatch.file, reason: mismatch.reason };
     let backup = Manifest::read(source).map_err(damaged)?;

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::env::real::{DirectoryLock, make_private_directory, replace_file};
 use crate::error::OpenError;
 use crate::log;
+use crate::migration::Migrations;
 
 /// The format this binary writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -30,14 +31,6 @@ pub struct Format {
 }
 
 impl Format {
-    /// Refuses what a newer version wrote.
-    pub(crate) fn require_known(&self) -> Result<(), OpenError> {
-        if self.version > FORMAT_VERSION {
-            return Err(OpenError::NewerFormat { found: self.version, known: FORMAT_VERSION });
-        }
-        Ok(())
-    }
-
     fn text(&self) -> String {
         let Format { version, directory_id, rehearsal, complete } = self;
         let body = format!(
@@ -98,7 +91,7 @@ pub(crate) struct DataDirectory {
 
 impl DataDirectory {
     /// Locks the directory; makes it if it is absent or empty.
-    pub(crate) fn open(path: &Path, rehearsal: bool) -> Result<DataDirectory, OpenError> {
+    pub(crate) fn open(path: &Path, rehearsal: bool, migrations: Migrations) -> Result<DataDirectory, OpenError> {
         let doing = |what: &str| format!("{what} {}", path.display());
         make_private_directory(path).map_err(|e| OpenError::io(doing("making the directory"), e))?;
         let fresh = is_fresh(path).map_err(|e| OpenError::io(doing("reading the directory"), e))?;
@@ -118,16 +111,22 @@ impl DataDirectory {
             Some(format) => format,
             None => {
                 let format =
-                    Format { version: FORMAT_VERSION, directory_id: new_identity()?, rehearsal, complete: false };
+                    Format { version: migrations.newest, directory_id: new_identity()?, rehearsal, complete: false };
                 write_format(path, &format)?;
                 format
             }
         };
-        format.require_known()?;
+        migrations.require_reachable(format.version)?;
         if format.rehearsal != rehearsal {
             return Err(OpenError::ClockMismatch { directory_is_rehearsal: format.rehearsal });
         }
         Ok(DataDirectory { path: path.to_owned(), format, _lock: lock })
+    }
+
+    /// Notes that the directory has been migrated, durably.
+    pub(crate) fn migrated(&mut self, version: u32) -> Result<(), OpenError> {
+        self.format.version = version;
+        write_format(&self.path, &self.format)
     }
 
     /// Notes that everything a data directory consists of is there, durably.

@@ -93,6 +93,13 @@ pub enum OpenError {
         /// The newest version this binary knows.
         known: u32,
     },
+    /// The directory was written by a format so old that this binary has no way to migrate it.
+    OlderFormat {
+        /// The directory's format version.
+        found: u32,
+        /// The oldest version this binary migrates.
+        oldest: u32,
+    },
     /// The directory holds files but no FORMAT: not a data directory.
     NotADataDirectory(PathBuf),
     /// Two tables share a tag or a name, or a tag lies in a reserved block.
@@ -135,6 +142,9 @@ impl fmt::Display for OpenError {
             }
             OpenError::NewerFormat { found, known } => {
                 write!(f, "the directory has format {found}, this binary knows formats up to {known}")
+            }
+            OpenError::OlderFormat { found, oldest } => {
+                write!(f, "the directory has format {found}, this binary migrates formats from {oldest} on")
             }
             OpenError::NotADataDirectory(path) => {
                 write!(f, "{} is not empty and not a data directory (it has no FORMAT file)", path.display())

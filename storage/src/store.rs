@@ -14,6 +14,7 @@ use crate::error::{Abort, Failure, OpenError};
 use crate::identity;
 use crate::keeper::{HeldCheckpoint, KeeperRequest, KeeperThread};
 use crate::log::Lsn;
+use crate::migration::Migrations;
 use crate::opening::{self, Opened};
 use crate::options::StoreOptions;
 use crate::pipeline::Message;
@@ -53,8 +54,17 @@ impl Store {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(options: StoreOptions, tables: &[&[TableSpec]]) -> Result<Store, OpenError> {
+        Self::open_with(options, tables, Migrations::PRESENT)
+    }
+
+    /// [`Store::open`] with other migrations than those of this version.
+    pub(crate) fn open_with(
+        options: StoreOptions,
+        tables: &[&[TableSpec]],
+        migrations: Migrations,
+    ) -> Result<Store, OpenError> {
         let registry = Registry::new(tables)?;
-        let mut directory = DataDirectory::open(&options.directory, options.rehearsal)?;
+        let mut directory = DataDirectory::open(&options.directory, options.rehearsal, migrations)?;
         let path = directory.path.clone();
         let Opened { disk, projection, trust } = opening::open(&directory, &options)?;
         let id = directory.format.directory_id;
@@ -66,7 +76,28 @@ impl Store {
         let rules = Rules { window: options.copy_window, bytes_max: copy_bytes_max(&path, options.copy_bytes_max) };
         let keeper = Keeper::new(&path, id, Box::new(projection), rules, Instant::now())
             .map_err(|e| OpenError::io("reading the checkpoints", e))?;
-        Store::run(started, Some((directory, keeper)), free_space_of(&path), &options)
+        let version = directory.format.version;
+        let store = Store::run(started, Some((directory, keeper)), free_space_of(&path), &options)?;
+        if version < migrations.newest {
+            store.migrate(version, migrations)?;
+        }
+        Ok(store)
+    }
+
+    /// Brings the directory from an older version to the newest, with a checkpoint of what was there before.
+    fn migrate(&self, version: u32, migrations: Migrations) -> Result<(), OpenError> {
+        let migrated = self
+            .hold_checkpoint(self.copy_window().wanted.as_secs())
+            .map_err(|e| OpenError::io("making a checkpoint before migrating", e))
+            .and_then(|_| migrations.run(version, self))
+            .and_then(|()| {
+                let mut lock = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner);
+                lock.as_mut().map_or(Ok(()), |directory| directory.migrated(migrations.newest))
+            });
+        if migrated.is_err() {
+            self.shutdown();
+        }
+        migrated
     }
 
     /// Starts the threads of a store that recovery has brought up to date. Only a simulated one has no directory.

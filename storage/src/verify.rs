@@ -14,6 +14,7 @@ use crate::identity::{Provenance, provenance};
 use crate::log::recovery::{self, Trust};
 use crate::log::{self, Lsn, scan};
 use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::migration::Migrations;
 use crate::overlay::Overlay;
 use crate::projection::{KeyRange, ProjectionRead};
 use crate::read::Snapshot;
@@ -97,7 +98,7 @@ impl Verification {
     /// [`OpenError::InUse`] if it was to be a stopped one and is not; FORMAT is missing, damaged or newer.
     pub fn begin(data: &Path, is_running: bool, tables: &[&[TableSpec]]) -> Result<Verification, OpenError> {
         let format = read_format(data)?.ok_or_else(|| OpenError::NotADataDirectory(data.to_path_buf()))?;
-        format.require_known()?;
+        Migrations::PRESENT.require_reachable(format.version)?;
         let lock = if is_running { None } else { Some(LockedDirectory::take(data)?) };
         let mut verified = Verified::default();
         let trust = match provenance(data) {

@@ -17,7 +17,7 @@ const HEADER_CHECKSUM_AT: usize = 60;
 
 const SEGMENT_MAGIC: [u8; 8] = *b"QNTLOG01";
 const FRAME_MAGIC: [u8; 4] = *b"QFRM";
-/// What a frame ends with: never zero, so that a frame whose last page a copier missed can be told from a damaged one.
+/// What a frame ends with: its last byte is not zero, so that a frame whose last page a copier missed can be told from a damaged one.
 const FRAME_END: [u8; 4] = *b"QEND";
 /// How the kernel hands pages to a reader while they are written to.
 const PAGE_BYTES: u64 = 4096;
@@ -166,7 +166,7 @@ pub(crate) fn seal_frame(frame: &mut Vec<u8>, header: &mut FrameHeader) {
     place(frame, &head_of(header));
     header.checksum = checksum_of(frame);
     let mut head = head_of(header);
-    head.extend_from_slice(&crc32c::crc32c(&head).to_le_bytes());
+    head.extend_from_slice(&header_checksum(&head).to_le_bytes());
     place(frame, &head);
     frame.resize(padded(frame.len()), 0);
 }
@@ -186,6 +186,11 @@ fn head_of(header: &FrameHeader) -> Vec<u8> {
     head.extend_from_slice(&header.id_tick.to_le_bytes());
     head.extend_from_slice(&[0; 4]);
     head
+}
+
+/// The header's own checksum. Its last byte, which is the header's, is never zero: a zero there was never written.
+fn header_checksum(head: &[u8]) -> u32 {
+    crc32c::crc32c(head) | 0x8000_0000
 }
 
 fn place(frame: &mut [u8], head: &[u8]) {
@@ -215,7 +220,7 @@ pub(crate) fn decode_frame_header(bytes: &[u8]) -> Option<FrameHeader> {
     let time = Timestamp::from_micros(i64::from_le_bytes(fields.array()));
     let id_tick = fields.u64();
     let _reserved = fields.u32();
-    let sound = fields.u32() == crc32c::crc32c(head) && !fields.short;
+    let sound = fields.u32() == header_checksum(head) && !fields.short;
     let plausible =
         magic == FRAME_MAGIC && transactions > 0 && first_lsn.checked_add(u64::from(transactions)).is_some();
     if !sound || !plausible {
@@ -231,7 +236,7 @@ pub(crate) fn frame_is_sound(header: &FrameHeader, frame: &[u8]) -> bool {
 
 /// Whether the bytes where a frame header should be are what a copier finds that came before the writer.
 pub(crate) fn header_is_missed(bytes: &[u8]) -> bool {
-    bytes.get(HEADER_CHECKSUM_AT..FRAME_HEADER_BYTES).is_none_or(|checksum| checksum == [0; 4])
+    bytes.get(FRAME_HEADER_BYTES - 1).is_none_or(|last| *last == 0)
 }
 
 /// Whether an unsound frame behind a sound header is one that a copier read while it was written: in one of the pages
@@ -242,7 +247,7 @@ pub(crate) fn frame_is_missed_in_part(offset: u64, frame: &[u8]) -> bool {
     while !rest.is_empty() {
         let to_border = usize::try_from(PAGE_BYTES - at % PAGE_BYTES).unwrap_or(rest.len());
         let (page, behind) = rest.split_at(to_border.min(rest.len()));
-        let last = if behind.is_empty() { FRAME_END.len() } else { LINE_BYTES };
+        let last = if behind.is_empty() { 1 } else { LINE_BYTES };
         if page.iter().rev().take(last).all(|byte| *byte == 0) {
             return true;
         }

@@ -278,7 +278,7 @@ fn every_call_may_be_the_last() {
 
 #[test]
 fn crashes_at_random_lose_nothing_acknowledged() {
-    let wanted: u64 = std::env::var("QUINTET_CRASHES").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000);
+    let wanted: u64 = std::env::var("QUINTET_CRASHES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
     let first = seed_from_environment();
     let mut crashes = 0;
     let mut seed = first.unwrap_or(1_000);
@@ -360,6 +360,53 @@ fn a_flipped_bit_is_found_or_harmless() {
 #[test]
 fn a_flipped_bit_is_found_by_the_frames_behind_it() {
     assert!(flip_bits(true) > 100);
+}
+
+/// The last frame is cut off at every byte, as a disk leaves it that wrote only so far; what lies behind is zeros.
+#[test]
+fn every_byte_position_of_a_torn_tail() {
+    use crate::env::{Disk, DiskFile};
+    for seed in 0..3 {
+        let _tell = TellSeed(seed);
+        let mut machine = Machine::new(seed);
+        assert!(machine.start().is_ok());
+        for _ in 0..40 {
+            assert!(machine.step().is_ok());
+        }
+        while machine.started.as_ref().unwrap().writer.group().is_empty() {
+            machine.execute();
+        }
+        let before = machine.disk.clone().kill();
+        assert!(machine.commit().is_ok());
+        machine.started = None;
+        let names = before.list().unwrap();
+        let name = names.iter().filter(|name| name.ends_with(".log")).max().unwrap().clone();
+        let (old, new) = (before.content(&name), machine.disk.content(&name));
+        let Some(first) = old.iter().zip(&new).position(|(a, b)| a != b) else { continue };
+        let last = new.iter().rposition(|byte| *byte != 0).unwrap();
+        for cut in first..=last + 1 {
+            let disk = before.kill();
+            let file: Box<dyn DiskFile> = disk.open(&name).unwrap();
+            file.write_at(first as u64, &new[first..cut]).unwrap();
+            file.sync_data().unwrap();
+            for trust in [Trust::Original, Trust::Copy] {
+                let tables = Arc::new(machine.tables.checkpoint());
+                let registry = Registry::new(&[TABLES]).unwrap();
+                let started =
+                    start(Arc::new(disk.kill()), Arc::clone(&tables) as _, registry, DIRECTORY_ID, trust, &options());
+                assert!(started.is_ok(), "seed {seed}, cut at {cut} of {last}, {trust:?}: {:?}", started.err());
+                let whole = machine.history.len() as Lsn - 1;
+                let (lsn, _) = tables.newest();
+                assert!(
+                    if cut > last { lsn == whole } else { lsn < whole },
+                    "{lsn} of {whole} with {cut} of {last} bytes"
+                );
+                let snapshot =
+                    crate::Snapshot::new(crate::projection::Projection::snapshot(&*tables), lsn, Timestamp::EPOCH);
+                check_all(&snapshot, &machine.history[lsn as usize]).unwrap();
+            }
+        }
+    }
 }
 
 #[test]
