@@ -17,6 +17,8 @@ mod ledger;
 mod ledger_access;
 mod ledger_idempotency;
 mod ledger_input;
+#[allow(dead_code, reason = "shared with tests/privileged")]
+mod load;
 mod operations;
 mod running;
 mod tidy;
