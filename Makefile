@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static fmt bench crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long
+	disk-full-long faults-long kills-long copies-long
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -81,6 +81,9 @@ disk-full-long: rocksdb ## disks that run full under the real binary; needs root
 
 faults-long: rocksdb ## a fault at every call of the real binary that changes the disk
 	@$(in) QUINTET_FAULTS=all cargo test --locked --test it no_fault -- --nocapture
+
+copies-long: rocksdb ## copies of a running directory that take up to the copy window, and longer
+	@$(in) QUINTET_COPIES=long cargo test --locked --test it copies -- --nocapture
 
 fmt: ## format all code
 	@$(in) cargo fmt --all

@@ -10,6 +10,7 @@
 mod appliance;
 mod cli;
 mod config;
+mod copies;
 mod crash;
 mod faults;
 mod hardening;
