@@ -208,7 +208,7 @@ impl Case {
         Setup::new().on(&self.data).under(&[&quiet, options].concat()).try_start()
     }
 
-    /// Whether strace changed a call, once it has written everything down.
+    /// What strace has written down.
     fn trace(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.trace).unwrap()).into_owned()
     }
