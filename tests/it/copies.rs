@@ -23,6 +23,10 @@ const PADDING_BYTES: usize = 8 << 10;
 /// The smallest copy window there is.
 const WINDOW: Duration = Duration::from_secs(60);
 
+/// For how long the load is a full one; copies that take longer are made under about 500 postings a second, which
+/// still roll a segment every few seconds.
+const FULL_LOAD: Duration = Duration::from_secs(15);
+
 /// Who copies.
 #[derive(Clone, Copy, Debug)]
 enum Copier {
@@ -168,7 +172,9 @@ impl Scene {
 
     /// Copies the directory while the appliance is under full load, before, during and after.
     fn copy_under_load(&self, copier: Copier, name: &str) -> Option<Copied> {
-        let load = self.books.load(self.appliance(), CALLERS);
+        let pause =
+            Duration::from_millis(if matches!(copier, Copier::Slow(time) if time > FULL_LOAD) { 30 } else { 0 });
+        let load = self.books.paced_load(self.appliance(), CALLERS, pause);
         load.wait_for(500);
         let path = self.path(name);
         let began = Instant::now();

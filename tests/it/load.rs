@@ -157,6 +157,12 @@ impl Books {
 
     /// Starts `callers` who post until the load is finished.
     pub fn load(&self, appliance: &Appliance, callers: usize) -> Load {
+        self.paced_load(appliance, callers, Duration::ZERO)
+    }
+
+    /// [`Books::load`] whose callers pause after each posting, for loads that go on for minutes: the audit repeats
+    /// every posting, so each costs twice.
+    pub fn paced_load(&self, appliance: &Appliance, callers: usize, pause: Duration) -> Load {
         let (going, acknowledged) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU64::new(0)));
         let caller = |caller: usize| {
             let (client, ledger) = (self.client(appliance), self.ledger.clone());
@@ -171,6 +177,7 @@ impl Books {
                         Told::Refused | Told::Unknown => std::thread::sleep(Duration::from_millis(5)),
                     }
                     postings.push(posting);
+                    std::thread::sleep(pause);
                 }
                 postings
             })
