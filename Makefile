@@ -5,7 +5,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static fmt bench crash-long audit-long
+.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static fmt bench crash-long audit-long power-cuts-long \
+	disk-full-long faults-long kills-long copies-long
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -13,7 +14,7 @@ step = @printf '\n== %s\n' '$(1)'
 binary = "$$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/$(1)/quintet"
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: prerequisites rocksdb ## build the release binary and start the demo in the foreground, until Ctrl-C
 	$(call step,release build)
@@ -61,12 +62,28 @@ bench: prerequisites rocksdb ## measure, on a machine that does nothing else (be
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000
 STEPS ?= 5000
+ROUNDS ?= 200
 
 crash-long: rocksdb ## simulated crashes of the storage by the hundred thousand (CRASHES=N)
 	@$(in) QUINTET_CRASHES=$(CRASHES) cargo test --locked -p quintet-storage --lib crashes_at_random -- --nocapture
 
 audit-long: rocksdb ## the ledger against its independent auditor, for longer (STEPS=N)
 	@$(in) QUINTET_LEDGER_STEPS=$(STEPS) cargo test --locked -p quintet-ledger --lib independent_auditor -- --nocapture
+
+kills-long: rocksdb ## kill -9 of the real binary under load, again and again (ROUNDS=N)
+	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it nothing_acknowledged -- --nocapture
+
+power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
+	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture
+
+disk-full-long: rocksdb ## disks that run full under the real binary; needs root (ROUNDS=N)
+	@$(in) QUINTET_DISK_CYCLES=$(ROUNDS) cargo test --locked --test privileged disk_full -- --nocapture
+
+faults-long: rocksdb ## a fault at every call of the real binary that changes the disk
+	@$(in) QUINTET_FAULTS=all cargo test --locked --test it no_fault -- --nocapture
+
+copies-long: rocksdb ## copies of a running directory that take up to the copy window, and longer
+	@$(in) QUINTET_COPIES=long cargo test --locked --test it copies -- --nocapture
 
 fmt: ## format all code
 	@$(in) cargo fmt --all

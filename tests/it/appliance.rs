@@ -4,6 +4,7 @@
 //! stop and start, make their own with [`Setup`].
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -72,6 +73,7 @@ pub struct Setup {
     wrapper: Vec<String>,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    log_directory: Option<PathBuf>,
 }
 
 enum Directory {
@@ -92,7 +94,14 @@ impl Setup {
     /// `quintet serve` on a fresh directory.
     pub fn new() -> Setup {
         let directory = Directory::Own(tempfile::tempdir().unwrap());
-        Setup { directory, command: "serve", wrapper: Vec::new(), arguments: Vec::new(), environment: Vec::new() }
+        Setup {
+            directory,
+            command: "serve",
+            wrapper: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            log_directory: None,
+        }
     }
 
     /// On this data directory instead; it outlives the appliance.
@@ -131,6 +140,13 @@ impl Setup {
         self
     }
 
+    /// With what it says kept in this directory, instead of beside its data.
+    #[allow(dead_code, reason = "for disks that lose power or run full, in tests/privileged")]
+    pub fn log_in(mut self, directory: &Path) -> Setup {
+        self.log_directory = Some(directory.to_path_buf());
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub fn start(self) -> Appliance {
         self.try_start().unwrap_or_else(|reason| panic!("{reason}"))
@@ -141,6 +157,7 @@ impl Setup {
         let data = self.directory.data();
         std::fs::create_dir_all(data.parent().unwrap()).unwrap();
         let log_path = data.with_extension(format!("{}.log", unique()));
+        let log_path = self.log_directory.iter().fold(log_path, |path, other| other.join(path.file_name().unwrap()));
         let log = std::fs::File::create(&log_path).unwrap();
         let addresses_path = data.join("addresses.json");
         let _ = std::fs::remove_file(&addresses_path);
@@ -338,6 +355,18 @@ impl Appliance {
     pub fn persona(&self, service: &str, tenant_id: &str, permissions: &[&str]) -> Client {
         self.client(service, &self.key(tenant_id, permissions).1)
     }
+}
+
+/// How many rounds a test makes: what this variable of the environment says, or as many as suit every change.
+pub fn rounds(variable: &str, ordinary: usize) -> usize {
+    let wish = std::env::var(variable).ok();
+    wish.map_or(ordinary, |wish| wish.parse().unwrap_or_else(|_| panic!("{variable}={wish} is no number")))
+}
+
+/// Says why a test does nothing here. It is seen although the test passes.
+pub fn say_skipped(reason: &str) {
+    let test = std::thread::current().name().unwrap_or_default().to_string();
+    let _ = writeln!(std::io::stderr(), "{test}: skipped: {reason}");
 }
 
 /// A number no other test of this run has.

@@ -10,6 +10,7 @@
 mod appliance;
 mod cli;
 mod config;
+mod copies;
 mod crash;
 mod faults;
 mod hardening;
@@ -17,6 +18,8 @@ mod ledger;
 mod ledger_access;
 mod ledger_idempotency;
 mod ledger_input;
+#[allow(dead_code, reason = "shared with tests/privileged")]
+mod load;
 mod operations;
 mod running;
 mod tidy;

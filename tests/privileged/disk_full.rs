@@ -1,0 +1,255 @@
+//! The disk runs full under the real binary, to the reserve, to a quarter of it, to the last block, and is emptied
+//! again. A full disk is a state: writes are refused with a stable code, reads go on, and writing resumes by itself.
+//!
+//! `QUINTET_DISK_CYCLES=N` makes more cycles.
+
+use std::time::{Duration, Instant};
+
+use crate::appliance::{Answer, Appliance, Setup, rounds, stderr};
+use crate::load::{Books, Posting};
+use crate::loop_disk::{Ballast, LoopDisk};
+
+const DISK_MB: u64 = 512;
+const RESERVE_MB: u64 = 64;
+const CALLERS: usize = 4;
+
+/// How soon a change of the free space must show: the appliance looks twice a second.
+const SOON: Duration = Duration::from_secs(5);
+
+/// How full the disk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Just below the reserve.
+    Reserve,
+    /// Below a quarter of it.
+    Quarter,
+    /// Not a block is free.
+    Nothing,
+}
+
+impl Level {
+    fn fill(self, ballast: &Ballast<'_>) {
+        match self {
+            Level::Reserve => ballast.leave((RESERVE_MB - 4) << 20),
+            Level::Quarter => ballast.leave((RESERVE_MB / 4 - 4) << 20),
+            Level::Nothing => ballast.leave_nothing(),
+        }
+    }
+}
+
+fn setup(disk: &LoopDisk) -> Setup {
+    let reserve = RESERVE_MB.to_string();
+    Setup::new().on(&disk.path().join("data")).log_in(disk.beside()).env("QUINTET_STORAGE__DISK_RESERVE_MB", &reserve)
+}
+
+/// Asks until it is so.
+#[track_caller]
+fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < SOON, "not within {SOON:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Posts until the answer has this status; all that was posted meanwhile goes into `postings`.
+#[track_caller]
+fn post_until(appliance: &Appliance, books: &Books, status: u16, postings: &mut Vec<Posting>) -> Answer {
+    let mut last = None;
+    soon(&format!("a posting is answered with {status}"), || {
+        let (posting, answer) = books.post(appliance);
+        postings.push(posting);
+        last = answer;
+        last.as_ref().is_some_and(|answer| answer.status == status)
+    });
+    last.unwrap()
+}
+
+/// Fills the disk until the appliance says so. It may give back first what it keeps for copies alone.
+#[track_caller]
+fn fill_until_full(level: Level, ballast: &Ballast<'_>, appliance: &Appliance) {
+    soon("the disk is full", || {
+        level.fill(ballast);
+        state(appliance) == "full"
+    });
+}
+
+fn state(appliance: &Appliance) -> String {
+    appliance.cli_json(&["status"])["storage"]["state"].as_str().unwrap().to_string()
+}
+
+/// Writes are refused as they should be, and reads go on.
+#[track_caller]
+fn check_full(appliance: &Appliance, books: &Books, tenant: &str, postings: &mut Vec<Posting>) {
+    let refused = post_until(appliance, books, 409, postings);
+    assert_eq!(refused.json()["error"]["code"], "POSTING_FROZEN");
+    assert!(refused.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0), "{refused:?}");
+    books.read(appliance).expect(200);
+    assert_eq!(state(appliance), "full");
+    let issue = appliance.cli(&["key", "issue", "--tenant", tenant]);
+    assert_eq!(issue.status.code(), Some(1));
+    assert!(stderr(&issue).contains("storage.disk_reserve_mb"), "what to do about it: {}", stderr(&issue));
+}
+
+/// Revokes a key; whether that was done. A key that was revoked is of no use from then on, any other is.
+fn revoke(appliance: &Appliance, (key_id, api_key): &(String, String)) -> bool {
+    let output = appliance.cli(&["key", "revoke", key_id]);
+    let done = output.status.success();
+    assert!(done || stderr(&output).contains("storage.disk_reserve_mb"), "{}", stderr(&output));
+    let status = appliance.client("ledger", api_key).get("/v1/accounts").status;
+    assert_eq!(status, if done { 401 } else { 200 });
+    done
+}
+
+#[test]
+fn a_full_disk_is_a_state_that_comes_and_goes() {
+    let cycles = rounds("QUINTET_DISK_CYCLES", 3);
+    let Some(disk) = LoopDisk::make(DISK_MB) else { return };
+    let mut appliance = setup(&disk).start();
+    let mut books = Books::open(&appliance);
+    let tenant = appliance.tenant();
+    let ballast = Ballast::new(&disk);
+    let begun = Instant::now();
+    let (mut acknowledged, mut refused, mut slowest_resume) = (0, 0, Duration::ZERO);
+    for cycle in 0..cycles {
+        let keys = [appliance.key(&tenant, &[]), appliance.key(&tenant, &[])];
+        let load = books.load(&appliance, CALLERS);
+        load.wait_for(50);
+        let mut postings = Vec::new();
+        fill_until_full(Level::Reserve, &ballast, &appliance);
+        check_full(&appliance, &books, &tenant, &mut postings);
+        assert!(revoke(&appliance, &keys[0]), "shutting somebody out goes on below the reserve");
+        let times_exhausted = || appliance.log().matches("the disk reserve is nearly used up").count();
+        let before = times_exhausted();
+        soon("less than a quarter of the reserve is seen to be left", || {
+            Level::Quarter.fill(&ballast);
+            times_exhausted() > before
+        });
+        assert!(!revoke(&appliance, &keys[1]));
+        Level::Nothing.fill(&ballast);
+        std::thread::sleep(Duration::from_millis(700));
+        check_full(&appliance, &books, &tenant, &mut postings);
+        ballast.release();
+        let released = Instant::now();
+        post_until(&appliance, &books, 201, &mut postings);
+        slowest_resume = slowest_resume.max(released.elapsed());
+        load.wait_for(50);
+        assert_eq!(state(&appliance), "writing");
+        assert!(revoke(&appliance, &keys[1]));
+        postings.extend(load.finish());
+        acknowledged += postings.iter().filter(|posting| posting.is_acknowledged()).count();
+        refused += postings.iter().filter(|posting| posting.is_refused()).count();
+        assert!(
+            postings.iter().all(|posting| posting.is_acknowledged() || posting.is_refused()),
+            "a full disk leaves nobody in doubt"
+        );
+        if cycle % 2 == 1 {
+            appliance.kill();
+            appliance = setup(&disk).start();
+        }
+        let found = books.audit(&appliance, &postings, Instant::now(), &format!("cycle {cycle}"));
+        books.settle(postings, found);
+    }
+    println!(
+        "{cycles} disk-full cycles in {:.1} s: {acknowledged} postings acknowledged, none lost, {refused} refused, none \
+         done; writing resumed within {} ms",
+        begun.elapsed().as_secs_f64(),
+        slowest_resume.as_millis(),
+    );
+    assert_eq!(appliance.stop(), Some(0));
+}
+
+#[test]
+fn readiness_says_that_the_disk_is_full() {
+    let Some(disk) = LoopDisk::make(DISK_MB) else { return };
+    let appliance = setup(&disk).start();
+    let readiness = || appliance.stranger("operations").get("/readyz");
+    let ballast = Ballast::new(&disk);
+    readiness().expect(200);
+    for level in [Level::Reserve, Level::Nothing] {
+        fill_until_full(level, &ballast, &appliance);
+        let answer = readiness();
+        assert_eq!(answer.status, 503, "requests that write are not served: {answer:?}");
+        assert_eq!(answer.json()["code"], "storage_full");
+        assert_eq!(appliance.stranger("operations").get("/livez").status, 200);
+    }
+    ballast.release();
+    soon("the disk has room", || readiness().status == 200);
+}
+
+/// Kills the appliance on a disk that is full to `level`, starts it there, and gives it room again.
+fn restart_on_a_full_disk(level: Level) {
+    let Some(disk) = LoopDisk::make(DISK_MB) else { return };
+    let appliance = setup(&disk).start();
+    let books = Books::open(&appliance);
+    let tenant = appliance.tenant();
+    let load = books.load(&appliance, CALLERS);
+    load.wait_for(200);
+    let ballast = Ballast::new(&disk);
+    fill_until_full(level, &ballast, &appliance);
+    appliance.kill();
+    let mut postings = load.finish();
+    // What the killed process had open and unlinked is free again.
+    level.fill(&ballast);
+
+    let appliance = setup(&disk).try_start();
+    let appliance = appliance.unwrap_or_else(|reason| panic!("reads are not served with {level:?} left: {reason}"));
+    check_full(&appliance, &books, &tenant, &mut postings);
+    ballast.release();
+    post_until(&appliance, &books, 201, &mut postings);
+    books.audit(&appliance, &postings, Instant::now(), &format!("{level:?}"));
+    assert_eq!(appliance.stop(), Some(0));
+}
+
+#[test]
+fn a_restart_below_the_reserve_reads_and_refuses_writes() {
+    restart_on_a_full_disk(Level::Reserve);
+}
+
+#[test]
+fn a_restart_below_a_quarter_of_the_reserve_reads_and_refuses_writes() {
+    restart_on_a_full_disk(Level::Quarter);
+}
+
+#[test]
+fn a_restart_without_a_free_block_reads_and_refuses_writes() {
+    restart_on_a_full_disk(Level::Nothing);
+}
+
+#[test]
+fn a_disk_that_fills_faster_than_the_watch_looks_ends_writing_until_a_restart() {
+    let Some(disk) = LoopDisk::make(DISK_MB) else { return };
+    // Without a reserve nothing is refused beforehand.
+    let unguarded = || setup(&disk).env("QUINTET_STORAGE__DISK_RESERVE_MB", "0");
+    let appliance = unguarded().start();
+    // Large postings: the log soon needs a segment that there is no room for.
+    let books = Books::open(&appliance).padded(12 << 10);
+    let ballast = Ballast::new(&disk);
+    let load = books.load(&appliance, 2 * CALLERS);
+    load.wait_for(50);
+    ballast.leave_nothing();
+    let begun = Instant::now();
+    while appliance.stranger("operations").get("/readyz").status == 200 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{} postings fit", load.acknowledged());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(state(&appliance), "stopped");
+    let (posting, answer) = books.post(&appliance);
+    assert_eq!(answer.unwrap().status, 503, "writing has stopped, which is no refusal");
+    books.read(&appliance).expect(200);
+    let mut postings = load.finish();
+    postings.push(posting);
+    let (acknowledged, all) = (postings.iter().filter(|posting| posting.is_acknowledged()).count(), postings.len());
+    // Room alone does not clear it: what was written and what was not is known after a restart only.
+    ballast.release();
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(state(&appliance), "stopped");
+    assert!(!appliance.log().contains("panicked"), "{}", appliance.log());
+    appliance.kill();
+    let appliance = unguarded().start();
+    books.audit(&appliance, &postings, Instant::now(), "after a sudden end of the disk");
+    let (_, answer) = books.post(&appliance);
+    answer.unwrap().expect(201);
+    println!("the disk ended after {acknowledged} of {all} postings; none lost, none refused falsely");
+    assert_eq!(appliance.stop(), Some(0));
+}
