@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 use quintet_platform::http::problem::Problem;
+use quintet_storage::Room;
 use serde_json::json;
 
 use crate::app::App;
@@ -50,12 +51,15 @@ async fn show_liveness() -> Response {
 /// Ready means: requests that write would be served. The reason for stopping is for the log and `quintet status`;
 /// this listener may be open to more people than those.
 async fn show_readiness(State(app): State<App>) -> Response {
-    match app.store.stop_reason() {
-        None => json_answer(StatusCode::OK, &json!({ "status": "ok" })),
-        Some(_) => problem(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "writing_stopped",
-            "writing has stopped after a failure; reads go on; a restart clears it",
+    let unready = |code, detail| problem(StatusCode::SERVICE_UNAVAILABLE, code, detail);
+    match (app.store.stop_reason(), app.store.room()) {
+        (Some(_), _) => {
+            unready("writing_stopped", "writing has stopped after a failure; reads go on; a restart clears it")
+        }
+        (None, Room::Ample) => json_answer(StatusCode::OK, &json!({ "status": "ok" })),
+        (None, Room::Low | Room::Exhausted) => unready(
+            "storage_full",
+            "free disk space is below the reserve; reads go on, and writing resumes by itself once there is room",
         ),
     }
 }

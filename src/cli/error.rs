@@ -172,6 +172,10 @@ fn open_error(directory: &Path, error: &OpenError) -> CliError {
         }
         OpenError::NotADataDirectory(_) => failed.hint("name an empty or absent directory with --data"),
         OpenError::NewerFormat { .. } => failed.hint("run the version of quintet that wrote it, or a newer one"),
+        OpenError::OlderFormat { .. } => failed.hint("run a version of quintet that still knows it, and then this one"),
+        OpenError::Io { reason, .. } if reason.contains("No space left on device") => failed.hint(format!(
+            "nothing is lost: make room on the file system of {path} and start again; a start needs about 64 MB"
+        )),
         OpenError::Registry(_) | OpenError::Io { .. } => failed,
     }
 }

@@ -211,9 +211,31 @@ fn a_restart_below_a_quarter_of_the_reserve_reads_and_refuses_writes() {
     restart_on_a_full_disk(Level::Quarter);
 }
 
+/// Even to read, a start needs a log segment and the tables' small files. It says so and changes nothing.
 #[test]
-fn a_restart_without_a_free_block_reads_and_refuses_writes() {
-    restart_on_a_full_disk(Level::Nothing);
+fn a_restart_without_a_free_block_says_what_it_needs() {
+    let Some(disk) = LoopDisk::make(DISK_MB) else { return };
+    let appliance = setup(&disk).start();
+    let books = Books::open(&appliance);
+    let load = books.load(&appliance, CALLERS);
+    load.wait_for(200);
+    let ballast = Ballast::new(&disk);
+    fill_until_full(Level::Nothing, &ballast, &appliance);
+    appliance.kill();
+    let mut postings = load.finish();
+    Level::Nothing.fill(&ballast);
+    for _ in 0..2 {
+        let reason = setup(&disk).try_start().err().expect("there is no room to start in");
+        assert!(
+            reason.contains("No space left on device") && reason.contains("make room on the file system"),
+            "{reason}"
+        );
+    }
+    ballast.release();
+    let appliance = setup(&disk).start();
+    post_until(&appliance, &books, 201, &mut postings);
+    books.audit(&appliance, &postings, Instant::now(), "after a start without room");
+    assert_eq!(appliance.stop(), Some(0));
 }
 
 #[test]
