@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static fmt bench crash-long audit-long power-cuts-long \
+.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
 	disk-full-long faults-long kills-long copies-long
 
 # Each recipe runs in the build's environment.
@@ -84,6 +84,9 @@ faults-long: rocksdb ## a fault at every call of the real binary that changes th
 
 copies-long: rocksdb ## copies of a running directory that take up to the copy window, and longer
 	@$(in) QUINTET_COPIES=long cargo test --locked --test it copies -- --nocapture
+
+planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catch each
+	@$(in) QUINTET_PLANTED=all cargo test --locked --test planted -- --nocapture
 
 fmt: ## format all code
 	@$(in) cargo fmt --all

@@ -1,0 +1,208 @@
+//! The planted bugs: each is one place of the storage's source, and what a careless hand might have written there.
+
+/// A bug: what it is, where, and how it comes to be.
+pub struct Bug {
+    /// What it does wrong.
+    pub what: &'static str,
+    /// The file below `storage/src`.
+    pub file: &'static str,
+    /// The sound text; it stands there exactly once.
+    pub sound: &'static str,
+    /// The text in its place.
+    pub planted: &'static str,
+}
+
+const fn bug(what: &'static str, file: &'static str, sound: &'static str, planted: &'static str) -> Bug {
+    Bug { what, file, sound, planted }
+}
+
+/// All of them, in the order of the way of a write, then recovery, copies, and what looks after them.
+pub const BUGS: &[Bug] = &[
+    bug(
+        "answers before the sync",
+        "log/writer.rs",
+        "        self.file.write_at(self.offset, frame)?;\n        self.file.sync_data()?;",
+        "        self.file.write_at(self.offset, frame)?;",
+    ),
+    bug(
+        "goes on after a failed append",
+        "pipeline.rs",
+        "        if let Err(error) = committer.commit(&mut group) {",
+        "        if let Err(error) = committer.commit(&mut group).or_else(|_| Ok::<(), std::io::Error>(())) {",
+    ),
+    bug(
+        "answers although the tables refused",
+        "pipeline.rs",
+        "        match applier.apply(&mut group) {\n            Ok(()) => {",
+        "        match applier.apply(&mut group) {\n            Ok(()) | Err(Failure::Io(_)) => {",
+    ),
+    bug(
+        "publishes before the tables have it",
+        "pipeline.rs",
+        "        apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;\n        let lsn = group.header.last_lsn();",
+        "        let lsn = group.header.last_lsn();\n        self.shared.publish(lsn, group.header.time);\n        apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;\n        if lsn > 0 {\n            self.shared.applied.store(lsn, Ordering::Release);\n            return Ok(());\n        }",
+    ),
+    bug(
+        "applies a batch without its number",
+        "rocks.rs",
+        "        batch.put(\n            APPLIED_KEY,",
+        "        let _ = (\n            APPLIED_KEY,",
+    ),
+    bug(
+        "forgets pending rows one transaction early",
+        "writer.rs",
+        "            if *lsn > applied {",
+        "            if *lsn > applied + 1 {",
+    ),
+    bug(
+        "keeps the decoded rows of a transaction that was refused",
+        "tx.rs",
+        "                    Some((key, None)) => drop(self.buffer.remove(&key)),",
+        "                    Some((_, None)) => {}",
+    ),
+    bug("lets time go back", "writer.rs", "        let now = clock.max(self.last_time);", "        let now = clock;"),
+    bug(
+        "gives identifiers out again after a restart",
+        "start.rs",
+        "id_tick: id_tick.max(applied.id_tick) },",
+        "id_tick: 0 },",
+    ),
+    bug(
+        "accepts frames whose checksum is wrong",
+        "log/format.rs",
+        "frame.ends_with(&FRAME_END) && checksum_of(frame) == header.checksum",
+        "frame.ends_with(&FRAME_END)",
+    ),
+    bug(
+        "accepts frames of another history",
+        "log/recovery.rs",
+        "            if header.first_lsn != self.position.last_lsn + 1 || header.previous_checksum != self.position.checksum {",
+        "            if header.first_lsn != self.position.last_lsn + 1 {",
+    ),
+    bug(
+        "takes every bad tail for a torn one",
+        "log/recovery.rs",
+        "        Ok(read_frame(file, name, at, length)?.is_some_and(|(header, _)| header.synced_lsn >= expected))",
+        "        Ok(read_frame(file, name, at, length)?.is_some_and(|(header, _)| header.synced_lsn >= expected) && false)",
+    ),
+    bug(
+        "does not write accepted frames again",
+        "log/writer.rs",
+        "            file.write_at(offset, &frame)?;\n            offset += header.stride();",
+        "            offset += header.stride();",
+    ),
+    bug(
+        "names a segment before it is on disk",
+        "log/writer.rs",
+        "    file.sync_data()?;\n    disk.rename(MAKING_FILE, &segment_name(number))?;",
+        "    disk.rename(MAKING_FILE, &segment_name(number))?;",
+    ),
+    bug(
+        "names a segment without syncing the name",
+        "log/writer.rs",
+        "    disk.rename(MAKING_FILE, &segment_name(number))?;\n    disk.sync_directory()",
+        "    disk.rename(MAKING_FILE, &segment_name(number))?;\n    let _ = file;\n    Ok(())",
+    ),
+    bug(
+        "removes segments that the tables have not flushed",
+        "housekeeping.rs",
+        "        let needless = house.flushed.min(house.keep_above);",
+        "        let needless = house.keep_above;",
+    ),
+    bug(
+        "removes segments that a checkpoint needs",
+        "housekeeping.rs",
+        "        let needless = house.flushed.min(house.keep_above);",
+        "        let needless = house.flushed;",
+    ),
+    bug(
+        "takes a log that is gone for a new directory",
+        "opening.rs",
+        "    if is_complete && !is_backup(data) {",
+        "    if is_complete && is_backup(data) {",
+    ),
+    bug(
+        "trusts the tables of a copy",
+        "opening.rs",
+        "    if trust == Trust::Copy {\n        // What",
+        "    if trust == Trust::Copy && !live.exists() {\n        // What",
+    ),
+    bug(
+        "never notices that it is a copy",
+        "identity.rs",
+        "            Ok(Some(_)) => return Provenance::Copy",
+        "            Ok(Some(_)) if handle.is_empty() => return Provenance::Copy",
+    ),
+    bug(
+        "believes a copied watermark",
+        "log/recovery.rs",
+        "        Trust::Copy => 0,\n    };\n    let Some(first)",
+        "        Trust::Copy => read_watermark(disk, directory_id)?,\n    };\n    let Some(first)",
+    ),
+    bug(
+        "keeps a copied watermark",
+        "start.rs",
+        "    if trust == Trust::Copy {",
+        "    if trust == Trust::Copy && last_lsn == Lsn::MAX {",
+    ),
+    bug(
+        "keeps segments that an opened copy has outrun",
+        "start.rs",
+        "    remove_durably(disk.as_ref(), stale.iter().map(|number| segment_name(*number)))?;",
+        "    let _ = &stale;",
+    ),
+    bug(
+        "takes damage in a copied log for the copier's gap",
+        "log/recovery.rs",
+        "        if !is_missed {\n            let reason",
+        "        if !is_missed && length == 0 {\n            let reason",
+    ),
+    bug(
+        "takes the copier's gap for damage",
+        "log/format.rs",
+        "    bytes.get(FRAME_HEADER_BYTES - 1).is_none_or(|last| *last == 0)",
+        "    bytes.is_empty()",
+    ),
+    bug(
+        "links a checkpoint without looking at it",
+        "checkpoint.rs",
+        "    manifest.check(path, progress)?;\n    Ok(manifest)",
+        "    let _ = progress;\n    Ok(manifest)",
+    ),
+    bug(
+        "lets checkpoints go while copies need them",
+        "checkpoint.rs",
+        "            let is_over = age >= self.rules.window;",
+        "            let is_over = age >= self.rules.window / 40;",
+    ),
+    bug(
+        "accepts a log segment that was cut off",
+        "log/recovery.rs",
+        "        if length < segment.header.file_bytes {",
+        "        if length == 0 {",
+    ),
+    bug(
+        "restores a backup without looking at it",
+        "backup.rs",
+        "        manifest.check(source, &mut step).map_err(damaged)?;",
+        "        let _ = (&mut step, &damaged);",
+    ),
+    bug(
+        "does not read the tables when it verifies",
+        "verify.rs",
+        "        for family in Family::ALL {\n            self.check_family(&overlay, family, progress);\n        }",
+        "        let _ = progress;",
+    ),
+    bug(
+        "writes below the reserve",
+        "space.rs",
+        "            Room::Low => purpose == Purpose::Freeing,",
+        "            Room::Low => true,",
+    ),
+    bug(
+        "salvages rows that a later damage took back",
+        "overlay.rs",
+        "            Some(None) => Ok(false),",
+        "            Some(None) => self.base.as_ref().map_or(Ok(false), |base| base.get(family, key, visit)),",
+    ),
+];
