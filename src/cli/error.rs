@@ -136,6 +136,7 @@ impl From<StartError> for CliError {
             ),
             StartError::RootKeyDirectory { .. } => CliError::failed(reason)
                 .hint("make its directory, writable for this user, or name another place in storage.root_key"),
+            StartError::RootKeyRefused { hint, .. } => CliError::failed(reason).hint(hint),
             StartError::Exposed(path) => CliError::failed(reason)
                 .hint(format!("look whether everything in it is yours, then `chmod 700 {}`", path.display())),
             StartError::TooFewFiles { .. } => CliError::failed(reason)

@@ -11,7 +11,7 @@
 //!
 //! Reading order: `time`, `error`, `keys`, `codec`, `table` (words) · `read`, `tx` (what verbs and readers use) ·
 //! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `space`, `shared`, `pipeline`,
-//! `housekeeping`, `options`, `start`, `store` (the way of a write) · `large`.
+//! `housekeeping`, `options`, `start`, `store` (the way of a write) · `seal` (encryption of values) · `large`.
 
 mod codec;
 mod directory;
@@ -27,6 +27,7 @@ mod pipeline;
 mod projection;
 mod read;
 mod rocks;
+pub mod seal;
 mod shared;
 mod space;
 mod start;
