@@ -39,6 +39,8 @@ pub enum StartError {
         /// What to do.
         hint: String,
     },
+    /// Whether the root key is right could not be read or noted down.
+    RootKeyUnchecked(Failure),
     /// An address could not be listened on.
     Bind {
         /// The listener's name.
@@ -94,6 +96,7 @@ impl fmt::Display for StartError {
                 write!(f, "damage in {} at byte 0: this is not a root key", path.display())
             }
             StartError::RootKeyRefused { reason, .. } => f.write_str(reason),
+            StartError::RootKeyUnchecked(failure) => write!(f, "the root key could not be checked: {failure}"),
             StartError::Bind { name, address, error } => write!(f, "cannot listen on {address} for {name}: {error}"),
             StartError::NotEmpty(path) => write!(f, "{} is not empty", path.display()),
             StartError::Exposed(path) => write!(f, "other users may write to {}", path.display()),
