@@ -18,5 +18,7 @@ mod ledger_access;
 mod ledger_idempotency;
 mod ledger_input;
 mod operations;
+mod root_key;
+mod root_key_rotation;
 mod running;
 mod tidy;
