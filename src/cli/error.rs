@@ -130,7 +130,7 @@ impl From<StartError> for CliError {
             StartError::Open { directory, error } => open_error(&directory, &error),
             StartError::RootKeyMissing(_) => CliError::failed(reason)
                 .code(Self::DAMAGED)
-                .hint("put root.key back from a copy of the data directory; without it sealed values cannot be read"),
+                .hint("put it back from a copy of the data directory; without it sealed values cannot be read"),
             StartError::RootKeyDamaged { .. } => CliError::failed(reason).code(Self::DAMAGED).hint(
                 "nothing was changed; put the key back from a copy of the data directory, or name the right file (an absent one for a new directory) in storage.root_key",
             ),

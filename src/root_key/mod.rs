@@ -136,6 +136,16 @@ impl RootKeySources {
                 self.source.make(&self.data_dir)?;
                 self.source.key(&self.data_dir)?
             }
+            // A key to follow upon the one in force is made only when that one is at hand.
+            Err(StartError::RootKeyMissing(path)) => {
+                return Err(match (previous, state) {
+                    (Some(Err(error)), _) => error,
+                    (Some(Ok(previous)), Some(state)) => {
+                        refused(UnlockError::Wrong { needed: state.current, given: vec![previous.id()] })
+                    }
+                    _ => StartError::RootKeyMissing(path),
+                });
+            }
             other => other?,
         };
         let own_previous = match &self.source {

@@ -230,6 +230,21 @@ fn the_key_moves_from_source_to_source() {
         let setup = environment.iter().fold(setup, |setup, (name, value)| setup.env(name, value));
         previous.into_iter().fold(setup, |setup, previous| setup.env("QUINTET_STORAGE__ROOT_KEY_PREVIOUS", previous))
     };
+    // No new key is made while the one before it is not the one in force.
+    for (previous, code) in [("credential:first", 1), ("file:nowhere.key", 4), ("credential:nowhere", 1)] {
+        let wishes =
+            [("QUINTET_STORAGE__ROOT_KEY", "file:fresh.key"), ("QUINTET_STORAGE__ROOT_KEY_PREVIOUS", previous)];
+        let output = refused(&sample.data, &[wishes.as_slice(), environment.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert!(!sample.data.join("fresh.key").exists());
+    }
+    // A file that holds two keys leaves no place for a third.
+    let key = std::fs::read_to_string(sample.key_file()).unwrap();
+    std::fs::write(sample.key_file(), format!("{}\n{key}", ONE.replace('1', "3"))).unwrap();
+    let output = refused(&sample.data, &[("QUINTET_STORAGE__ROOT_KEY_PREVIOUS", "credential:first"), environment[0]]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("holds a previous key itself"), "{}", stderr(&output));
+    std::fs::write(sample.key_file(), key).unwrap();
     let mut last_id = ring_of(&sample.key_file()).current().id().to_string();
     for pair in sources.windows(2) {
         let (from, to) = (pair[0], pair[1]);

@@ -251,7 +251,10 @@ fn a_destroyed_key_opens_nothing_at_once() {
     assert!(refused.is_err());
     assert_eq!(bench.read(MEMBER, 1).unwrap(), b"personal");
 
+    assert_eq!(bench.read(TENANT, 2).unwrap(), b"the tenant's");
+    assert_eq!(bench.store.vault().cached(), 2);
     assert!(bench.destroy(MEMBER));
+    assert_eq!(bench.store.vault().cached(), 1, "nor does its key stay in memory");
     assert!(!bench.destroy(MEMBER), "once is enough");
     for read in [&before, &bench.store.read()] {
         assert_eq!(read_at(read, MEMBER, 1), Err(Abort::Refused(Erased)));
@@ -271,6 +274,24 @@ fn a_destroyed_key_opens_nothing_at_once() {
     bench.store.unlock(ring(1, None)).unwrap();
     assert_eq!(bench.read(MEMBER, 1), Err(Abort::Refused(Erased)));
     assert_eq!(bench.read(TENANT, 2).unwrap(), b"the tenant's");
+}
+
+#[test]
+fn a_reader_in_the_middle_of_a_destruction_does_not_keep_the_key() {
+    let bench = Bench::open();
+    bench.post(MEMBER, 1, b"personal").unwrap();
+    let reader = bench.store.read();
+    bench
+        .write(move |tx, now| {
+            destroy(tx, now, MEMBER)?;
+            // Nothing has been acknowledged yet.
+            assert_eq!(read_at(&reader, MEMBER, 1).unwrap(), b"personal");
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(bench.store.vault().cached(), 1, "it was unwrapped once more");
+    assert_eq!(bench.read(MEMBER, 1), Err(Abort::Refused(Erased)));
+    assert_eq!(bench.store.vault().cached(), 0);
 }
 
 #[test]
@@ -673,4 +694,30 @@ async fn chunks_cannot_be_exchanged_and_end_with_their_owner() {
     for read in [&before, &bench.store.read()] {
         assert_eq!(download(read, &first), Err(Abort::Refused(Erased)));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chunk_that_was_sealed_right_before_an_erasure_is_not_written_after_it() {
+    let bench = Bench::open();
+    let upload = Upload::begin_sealed(&bench.store, MEMBER, 60, Duration::from_secs(20)).await.unwrap();
+    let (go, wait) = std::sync::mpsc::channel();
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let store = bench.store.clone();
+    let erasure = tokio::spawn(async move {
+        store
+            .write(soon(), move |tx, now| {
+                begun.send(()).unwrap();
+                wait.recv_timeout(Duration::from_secs(20)).unwrap();
+                Ok::<_, Abort<Erased>>(destroy(tx, now, MEMBER)?)
+            })
+            .await
+    });
+    has_begun.await.unwrap();
+    let finished = tokio::spawn(upload.finish());
+    while bench.store.stats().queue_depth == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    go.send(()).unwrap();
+    assert_eq!(erasure.await.unwrap(), Ok(true));
+    assert_eq!(finished.await.unwrap(), Err(Abort::Refused(UploadRefusal::Erased)));
 }
