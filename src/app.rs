@@ -12,11 +12,12 @@ use quintet_storage::{Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::root_key::RootKey;
+use crate::root_key::{RootKeySources, RootKeys};
 use crate::start_error::StartError;
 
 /// Every table of the appliance: one line a package.
-pub const TABLES: &[&[TableSpec]] = &[quintet_platform::TABLES, quintet_ledger::TABLES];
+pub const TABLES: &[&[TableSpec]] =
+    &[quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, quintet_ledger::TABLES];
 
 /// The permissions a key may carry: one line a service. The first list are those of a tenant over its own
 /// data, which a key gets when none are asked for; the second are given by name only.
@@ -36,6 +37,8 @@ pub struct App {
     pub metrics: Metrics,
     /// Which keys were used when.
     pub uses: Arc<KeyUses>,
+    /// The root key's source, and what follows when it changes.
+    pub root_keys: Arc<RootKeys>,
     /// The ledger's context.
     pub ledger: quintet_ledger::Context,
 }
@@ -45,8 +48,8 @@ impl App {
     ///
     /// # Errors
     /// See [`StartError`].
-    pub fn open(config: Config, rehearsal: bool) -> Result<App, StartError> {
-        let (store, clock) = open_store(&config, rehearsal)?;
+    pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
+        let (store, clock, root_keys) = open_store(&config, root_key, rehearsal)?;
         let metrics = Metrics::new(&store);
         let uses = Arc::new(KeyUses::new(store.clone()));
         let ledger = quintet_ledger::Context::new(
@@ -56,7 +59,8 @@ impl App {
             config.ledger_edge_rate_per_second,
             config.ledger_edge_burst,
         );
-        let app = App { config: Arc::new(config), store, clock, metrics, uses, ledger };
+        let root_keys = Arc::new(root_keys);
+        let app = App { config: Arc::new(config), store, clock, metrics, uses, root_keys, ledger };
         app.register_due_work();
         Ok(app)
     }
@@ -66,6 +70,7 @@ impl App {
         self.clock.register(Arc::new(Collector::new(self.store.clone())));
         self.clock.register(Arc::new(LargeValueCollector::new(self.store.clone())));
         self.clock.register(Arc::clone(&self.uses) as Arc<dyn DueWork>);
+        self.clock.register(Arc::clone(&self.root_keys) as Arc<dyn DueWork>);
         for work in quintet_ledger::due_work(&self.ledger) {
             self.clock.register(work);
         }
@@ -76,9 +81,13 @@ impl App {
 ///
 /// # Errors
 /// See [`StartError`].
-pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), StartError> {
+pub fn open_store(
+    config: &Config,
+    root_key: RootKeySources,
+    rehearsal: bool,
+) -> Result<(Store, Clock, RootKeys), StartError> {
     check_permissions(&config.data_dir)?;
-    let root_key = RootKey::locate(config)?;
+    root_key.check()?;
     let system = Clock::system();
     let clock = if rehearsal { Clock::rehearsal(system.now()) } else { system };
     let mut options = StoreOptions::new(&config.data_dir, Arc::new(clock.clone()));
@@ -86,9 +95,11 @@ pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), St
     options.disk_reserve_bytes = config.disk_reserve_mb << 20;
     let opened = Store::open(options, TABLES);
     let store = opened.map_err(|error| StartError::Open { directory: config.data_dir.clone(), error })?;
-    let prepared = root_key.ensure(&store).and_then(|()| clock.resume(&store).map_err(StartError::Clock));
+    // Nothing is written before the root key is known to be right.
+    let unlocked = root_key.unlock(&store);
+    let prepared = unlocked.and_then(|keys| clock.resume(&store).map(|()| keys).map_err(StartError::Clock));
     match prepared {
-        Ok(()) => Ok((store, clock)),
+        Ok(root_keys) => Ok((store, clock, root_keys)),
         Err(error) => {
             store.shutdown();
             Err(error)

@@ -149,6 +149,10 @@ pub struct Config {
     pub listen: Listen,
     /// Where the root key comes from.
     pub root_key: String,
+    /// Where the root key came from before, as long as a move to [`Config::root_key`] is under way.
+    pub root_key_previous: Option<String>,
+    /// How long a plain copy of the directory may take, in minutes.
+    pub copy_window_minutes: u32,
     /// Below this much free disk space writes are refused, in MiB; 0: never.
     pub disk_reserve_mb: u64,
     /// Requests a second that the ledger takes from one source address; 0: no limit.
@@ -193,9 +197,6 @@ impl Config {
             let refusal = match entry.dotted().as_str() {
                 "tls.cert" | "tls.key" if !text.is_empty() => {
                     "this version speaks plain HTTP only; leave it empty and put a proxy in front"
-                }
-                "storage.root_key" if !text.starts_with("file:") => {
-                    "this version takes the root key from a file only (\"file:root.key\")"
                 }
                 _ => continue,
             };
@@ -304,15 +305,18 @@ impl Collected {
     }
 
     fn take_environment(&mut self, environment: &[(String, String)]) {
-        let passphrase_variable = environment
-            .iter()
-            .find(|(name, _)| name == "QUINTET_STORAGE__ROOT_KEY")
-            .map(|(_, value)| value.clone())
-            .or_else(|| self.text("storage.root_key"))
-            .and_then(|reference| reference.strip_prefix("passphrase:").map(str::to_string));
+        let passphrase_of = |variable: &str, key: &str| {
+            let given = environment.iter().find(|(name, _)| name == variable).map(|(_, value)| value.clone());
+            let reference = given.or_else(|| self.text(key))?;
+            reference.strip_prefix("passphrase:").map(str::to_string)
+        };
+        let passphrase_variables = [
+            passphrase_of("QUINTET_STORAGE__ROOT_KEY", "storage.root_key"),
+            passphrase_of("QUINTET_STORAGE__ROOT_KEY_PREVIOUS", "storage.root_key_previous"),
+        ];
         for (variable, text) in environment {
             let Some(rest) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
-            if Some(variable) == passphrase_variable.as_ref() {
+            if passphrase_variables.iter().flatten().any(|named| named == variable) {
                 continue;
             }
             let path: Vec<String> = rest.split("__").map(str::to_lowercase).collect();
@@ -407,6 +411,8 @@ impl Collected {
             data_dir: self.text("data_dir").unwrap_or_default().into(),
             listen: self.listeners(),
             root_key: self.text("storage.root_key").unwrap_or_default(),
+            root_key_previous: self.text("storage.root_key_previous"),
+            copy_window_minutes: small("storage.copy_window_minutes"),
             disk_reserve_mb: u64::from(small("storage.disk_reserve_mb")),
             ledger_edge_rate_per_second: small("ledger.edge_rate_per_second"),
             ledger_edge_burst: small("ledger.edge_burst"),

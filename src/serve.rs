@@ -16,6 +16,7 @@ use crate::app::{self, App};
 use crate::config::Config;
 use crate::listener::{Connections, Listening};
 use crate::open_files;
+use crate::root_key::RootKeySources;
 use crate::router;
 use crate::signals::Signals;
 use crate::start_error::StartError;
@@ -35,6 +36,7 @@ const LOCK_FILE: &str = "LOCK";
 /// The directory is not empty, or cannot be made.
 pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
     check_supported(config)?;
+    let root_key = RootKeySources::take(config);
     keep_private();
     match std::fs::read_dir(&config.data_dir) {
         Ok(mut entries) => {
@@ -45,7 +47,7 @@ pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(StartError::io("reading", &config.data_dir, error)),
     }
-    let (store, _) = app::open_store(config, rehearsal)?;
+    let (store, ..) = app::open_store(config, root_key, rehearsal)?;
     store.shutdown();
     Ok(())
 }
@@ -76,11 +78,12 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     // First of all, so that a stop during a long start is one in good order, too.
     let signals = Signals::listen().map_err(|error| StartError::Io { doing: "waiting for signals".into(), error })?;
     check_supported(&config)?;
+    let root_key = RootKeySources::take(&config);
     keep_private();
     let file_limit = open_files::raise_limit()?;
     remove_stale_addresses(&config.data_dir)?;
     progress(&format!("opening {}", config.data_dir.display()));
-    let opened = tokio::task::spawn_blocking(move || App::open(config, rehearsal)).await;
+    let opened = tokio::task::spawn_blocking(move || App::open(config, root_key, rehearsal)).await;
     let app = opened.map_err(|error| StartError::Io { doing: "opening storage".into(), error: error.into() })??;
     if signals.received() > 0 {
         close_store(&app).await;

@@ -32,6 +32,15 @@ pub enum StartError {
         /// The file.
         path: PathBuf,
     },
+    /// The root key cannot be had from where the configuration says, or is the wrong one.
+    RootKeyRefused {
+        /// What is the matter.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Whether the root key is right could not be read or noted down.
+    RootKeyUnchecked(Failure),
     /// An address could not be listened on.
     Bind {
         /// The listener's name.
@@ -86,6 +95,8 @@ impl fmt::Display for StartError {
             StartError::RootKeyDamaged { path } => {
                 write!(f, "damage in {} at byte 0: this is not a root key", path.display())
             }
+            StartError::RootKeyRefused { reason, .. } => f.write_str(reason),
+            StartError::RootKeyUnchecked(failure) => write!(f, "the root key could not be checked: {failure}"),
             StartError::Bind { name, address, error } => write!(f, "cannot listen on {address} for {name}: {error}"),
             StartError::NotEmpty(path) => write!(f, "{} is not empty", path.display()),
             StartError::Exposed(path) => write!(f, "other users may write to {}", path.display()),

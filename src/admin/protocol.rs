@@ -165,6 +165,30 @@ pub struct StatusView {
     pub memory_bytes: u64,
     /// The store's state.
     pub storage: StorageView,
+    /// The root key's; never the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_key: Option<RootKeyView>,
+}
+
+/// What is said of the root key: never the key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootKeyView {
+    /// The name of the key in force.
+    pub key_id: String,
+    /// Where it comes from, as the configuration has it.
+    pub source: String,
+    /// Since when it is in force; RFC 3339.
+    pub in_force_since: Option<String>,
+    /// When a key last followed upon another; RFC 3339.
+    pub rotated_at: Option<String>,
+    /// `at_rest`, `rewrapping`, `keeping_previous`, `removing_previous` or `stuck`.
+    pub state: String,
+    /// The same as a sentence.
+    pub explanation: String,
+    /// The name of the key before it, as long as something may need that.
+    pub previous_key_id: Option<String>,
+    /// Until when the previous key is kept, once nothing but copies can need it; RFC 3339.
+    pub previous_kept_until: Option<String>,
 }
 
 /// The store's state.

@@ -110,6 +110,8 @@ fn routes(context: Context) -> Router {
         .route("/tenants/{tenant}/activate", post(activate_tenant))
         .route("/keys", get(list_keys).post(issue_key))
         .route("/keys/{key_id}/revoke", post(revoke_key))
+        .route("/root-key", get(show_root_key))
+        .route("/root-key/rotate", post(rotate_root_key))
         .route("/clock", get(show_clock))
         .route("/clock/advance", post(advance_clock))
         .fallback(async || TaskError::NotFound("this appliance does not know that request".into()))
@@ -155,6 +157,14 @@ async fn issue_key(State(context): State<Context>, body: Body) -> Result<Respons
 
 async fn revoke_key(State(context): State<Context>, Path(key_id): Path<String>) -> Result<Response, TaskError> {
     answer(&tasks::revoke_key(&context.app, &key_id).await?)
+}
+
+async fn show_root_key(State(context): State<Context>) -> Result<Response, TaskError> {
+    answer(&tasks::show_root_key(&context.app)?)
+}
+
+async fn rotate_root_key(State(context): State<Context>) -> Result<Response, TaskError> {
+    answer(&tasks::rotate_root_key(&context.app).await?)
 }
 
 async fn show_clock(State(context): State<Context>) -> Result<Response, TaskError> {

@@ -11,10 +11,11 @@ use quintet_storage::{Abort, Failure, Room, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::protocol::{
     AdvanceView, COPY_WINDOW_NONE, ClockView, IssuedKeyView, Items, KeyView, KeyWish, Problem, ProblemCode,
-    RevokedView, ServiceView, StatusView, StorageView, TenantView, TenantWish,
+    RevokedView, RootKeyView, ServiceView, StatusView, StorageView, TenantView, TenantWish,
 };
 use crate::app::{App, PERMISSIONS};
 use crate::metrics;
+use crate::root_key::{RotateError, Standing, State};
 
 /// How long a task waits for the writer.
 const WRITE_DEADLINE: Duration = Duration::from_secs(10);
@@ -138,7 +139,34 @@ pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, Ta
         tenants: tenants as u64,
         memory_bytes: metrics::memory_bytes().unwrap_or(0),
         storage,
+        root_key: Some(show_root_key(app)?),
     })
+}
+
+/// What is to be said of the root key.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn show_root_key(app: &App) -> Result<RootKeyView, TaskError> {
+    Ok(root_key_view(app.root_keys.standing()?))
+}
+
+/// Puts a new root key into its file and everything under it.
+///
+/// # Errors
+/// The key does not lie in a file, a rotation is under way, the file cannot be changed, or the store failed.
+pub async fn rotate_root_key(app: &App) -> Result<RootKeyView, TaskError> {
+    let rotated = app.root_keys.rotate().await;
+    // Whatever came of it, there may be something to do by the clock.
+    app.clock.wake();
+    match rotated {
+        Ok(standing) => Ok(root_key_view(standing)),
+        Err(RotateError::Store(failure)) => Err(failure.into()),
+        Err(error @ (RotateError::NotAFile(_) | RotateError::PreviousConfigured | RotateError::UnderWay(_))) => {
+            Err(TaskError::Conflict(error.to_string()))
+        }
+        Err(error @ RotateError::File(_)) => Err(TaskError::Failed(error.to_string())),
+    }
 }
 
 /// Creates a tenant.
@@ -363,5 +391,21 @@ fn key_view(key: KeyRecord) -> KeyView {
         expires_at: key.expires_at.map(rfc3339),
         revoked_at: key.revoked_at.map(rfc3339),
         last_used_at: key.last_used_at.map(rfc3339),
+    }
+}
+
+fn root_key_view(standing: Standing) -> RootKeyView {
+    RootKeyView {
+        key_id: standing.key_id.to_string(),
+        source: standing.source,
+        in_force_since: standing.since.map(rfc3339),
+        rotated_at: standing.rotated_at.map(rfc3339),
+        state: standing.state.name().into(),
+        explanation: standing.state.to_string(),
+        previous_key_id: standing.previous_key_id.map(|id| id.to_string()),
+        previous_kept_until: match standing.state {
+            State::KeepingPrevious(until) => Some(rfc3339(until)),
+            State::AtRest | State::Rewrapping | State::RemovingPrevious | State::Stuck(_) => None,
+        },
     }
 }

@@ -130,17 +130,18 @@ impl From<StartError> for CliError {
             StartError::Open { directory, error } => open_error(&directory, &error),
             StartError::RootKeyMissing(_) => CliError::failed(reason)
                 .code(Self::DAMAGED)
-                .hint("put root.key back from a copy of the data directory; without it sealed values cannot be read"),
+                .hint("put it back from a copy of the data directory; without it sealed values cannot be read"),
             StartError::RootKeyDamaged { .. } => CliError::failed(reason).code(Self::DAMAGED).hint(
                 "nothing was changed; put the key back from a copy of the data directory, or name the right file (an absent one for a new directory) in storage.root_key",
             ),
             StartError::RootKeyDirectory { .. } => CliError::failed(reason)
                 .hint("make its directory, writable for this user, or name another place in storage.root_key"),
+            StartError::RootKeyRefused { hint, .. } => CliError::failed(reason).hint(hint),
             StartError::Exposed(path) => CliError::failed(reason)
                 .hint(format!("look whether everything in it is yours, then `chmod 700 {}`", path.display())),
             StartError::TooFewFiles { .. } => CliError::failed(reason)
                 .hint("raise the hard limit: `ulimit -Hn 65536` as root, LimitNOFILE=65536 in a systemd unit"),
-            StartError::Clock(failure) => {
+            StartError::Clock(failure) | StartError::RootKeyUnchecked(failure) => {
                 let code = ProblemCode::of(&failure);
                 CliError { code: exit_code(code), reason, hint: code.hint().map(str::to_string) }
             }

@@ -14,6 +14,7 @@ mod init;
 mod key;
 mod output;
 mod place;
+mod root_key;
 mod serve;
 mod status;
 mod tenant;
@@ -43,6 +44,7 @@ enum Command {
     Status(status::Arguments),
     Tenant(tenant::Arguments),
     Key(key::Arguments),
+    RootKey(root_key::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
 }
@@ -64,6 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Status(arguments) => status::run(&arguments),
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
+        Command::RootKey(arguments) => root_key::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

@@ -40,6 +40,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         ("free disk", free),
         ("copying", format!("copy window {}", storage.copy_window)),
     ];
+    if let Some(root_key) = &status.root_key {
+        rows.push(("root key", format!("{} from {}; {}", root_key.key_id, root_key.source, root_key.explanation)));
+    }
     if let Some(reason) = &storage.reason {
         rows.push(("stopped", format!("{reason}; restart to clear it")));
     }

@@ -77,6 +77,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(&["storage", "disk_reserve_mb"], Kind::Integer(0, 1024 * GIB_AS_MB), Default::Integer(512)),
     setting(&["storage", "copy_window_minutes"], Kind::Integer(1, 10_080), Default::Integer(15)),
     setting(&["storage", "root_key"], Kind::RootKey, Default::Text("file:root.key")),
+    setting(&["storage", "root_key_previous"], Kind::RootKey, Default::Unset),
     setting(&["localization", "public_url"], Kind::Url, Default::Text("")),
     setting(&["localization", "identity", "issuer"], Kind::Url, Default::Text("")),
     setting(&["localization", "identity", "client_id"], Kind::Text, Default::Text("")),

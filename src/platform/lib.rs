@@ -7,7 +7,7 @@
 //! Invariants:
 //! - only `clock` reads the system's time, only `secrets` its random source;
 //! - verbs (functions over a [`WriteTx`](quintet_storage::WriteTx)) are deterministic: randomness and time come in
-//!   as arguments;
+//!   as arguments; only sealing draws its nonces by itself, which nothing depends on;
 //! - a rule's refusal and the store's failure are two types, everywhere;
 //! - whatever comes from outside is read in linear time and bounded memory, and never comes back in an error,
 //!   except for the names of members and parameters, shortened and without control characters.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use quintet_storage::seal::{self, KeyRing, RootKey};
 use quintet_storage::{Store, StoreOptions, Timestamp};
 use tempfile::TempDir;
+use zeroize::Zeroizing;
 
 use crate::clock::Clock;
 
@@ -25,7 +27,8 @@ impl TestStore {
         let mut options = StoreOptions::new(directory.path().join("data"), Arc::new(clock.clone()));
         options.rehearsal = true;
         options.segment_bytes = 4 << 20;
-        let store = Store::open(options, &[crate::TABLES]).unwrap();
+        let store = Store::open(options, &[seal::TABLES, crate::TABLES]).unwrap();
+        store.unlock(KeyRing::new(RootKey::new(Zeroizing::new([7; 32])), None)).unwrap();
         clock.resume(&store).unwrap();
         TestStore { store, clock, directory }
     }

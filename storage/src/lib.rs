@@ -11,7 +11,9 @@
 //!
 //! Reading order: `time`, `error`, `keys`, `codec`, `table` (words) · `read`, `tx` (what verbs and readers use) ·
 //! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `space`, `shared`, `pipeline`,
-//! `housekeeping`, `options`, `start`, `store` (the way of a write) · `large`.
+//! `housekeeping`, `options`, `directory`, `opening`, `start`, `migration`, `store` (the way of a write) · `manifest`,
+//! `identity`, `checkpoint`, `keeper`, `rebuild`, `backup` (copies) · `overlay`, `verify`, `salvage` (damage) · `seal`
+//! (encryption of values) · `large`, `staging` (what does not fit into one transaction).
 
 pub mod backup;
 mod checkpoint;
@@ -37,6 +39,7 @@ mod read;
 mod rebuild;
 mod rocks;
 mod salvage;
+pub mod seal;
 mod shared;
 mod space;
 pub mod staging;

@@ -8,6 +8,7 @@ use crate::error::Failure;
 use crate::keys::{self, Key, KeyPrefix};
 use crate::log::Lsn;
 use crate::projection::{KeyRange, ProjectionRead};
+use crate::seal::{DataKey, KeyOwner, Vault};
 use crate::table::Table;
 use crate::time::Timestamp;
 
@@ -31,6 +32,13 @@ pub trait Read {
     /// # Errors
     /// As [`Read::get`].
     fn scan<K: Key, V: Row>(&self, table: &Table<K, V>, scan: Scan<K>) -> Result<Vec<(K, V)>, Failure>;
+
+    /// What may be done with an owner's sealed values, for [`seal`](crate::seal): in the newest durable state, however
+    /// old the snapshot is; in a transaction, as that sees it.
+    ///
+    /// # Errors
+    /// As [`Read::get`]; [`Failure::Io`] if the store has not been given its root key.
+    fn data_key(&self, owner: KeyOwner) -> Result<DataKey, Failure>;
 }
 
 /// Which rows of a table, in which order, how many at most.
@@ -163,11 +171,18 @@ pub struct Snapshot {
     rows: Arc<dyn ProjectionRead>,
     lsn: Lsn,
     time: Timestamp,
+    vault: Option<Arc<Vault>>,
 }
 
 impl Snapshot {
     pub(crate) fn new(rows: Arc<dyn ProjectionRead>, lsn: Lsn, time: Timestamp) -> Snapshot {
-        Snapshot { rows, lsn, time }
+        Snapshot { rows, lsn, time, vault: None }
+    }
+
+    /// The same with the keys of sealed values.
+    pub(crate) fn with_vault(mut self, vault: &Arc<Vault>) -> Snapshot {
+        self.vault = Some(Arc::clone(vault));
+        self
     }
 
     /// The writer's time at that transaction.
@@ -208,5 +223,12 @@ impl Read for Snapshot {
             fault.is_none() && rows.len() < scan.row_limit()
         })?;
         fault.map_or(Ok(rows), Err)
+    }
+
+    fn data_key(&self, owner: KeyOwner) -> Result<DataKey, Failure> {
+        match &self.vault {
+            Some(vault) => vault.newest_key(owner),
+            None => Err(Failure::Io("this snapshot has no keys".to_owned())),
+        }
     }
 }

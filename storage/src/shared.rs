@@ -8,6 +8,7 @@ use crate::log::Lsn;
 use crate::log::writer::ClosedSegment;
 use crate::projection::Projection;
 use crate::read::Snapshot;
+use crate::seal::Vault;
 use crate::space::RoomState;
 use crate::stats::Stats;
 use crate::table::Registry;
@@ -16,6 +17,8 @@ use crate::time::Timestamp;
 /// What the threads have in common.
 pub(crate) struct Shared {
     pub(crate) tables: Arc<dyn Projection>,
+    /// The keys of sealed values.
+    pub(crate) vault: Arc<Vault>,
     pub(crate) registry: Registry,
     pub(crate) published: RwLock<Snapshot>,
     pub(crate) applied: AtomicU64,
@@ -51,7 +54,7 @@ impl Shared {
     }
 
     pub(crate) fn publish(&self, lsn: Lsn, time: Timestamp) {
-        let snapshot = Snapshot::new(self.tables.snapshot(), lsn, time);
+        let snapshot = Snapshot::new(self.tables.snapshot(), lsn, time).with_vault(&self.vault);
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 }

@@ -22,6 +22,7 @@ use crate::options::StoreOptions;
 use crate::pipeline::{Applier, Committer, Message, apply_frame, run_apply, run_log, run_writer};
 use crate::projection::{Applied, Projection};
 use crate::read::Snapshot;
+use crate::seal::Vault;
 use crate::shared::{House, Shared};
 use crate::space::{FreeSpace, RoomState};
 use crate::stats::Stats;
@@ -94,15 +95,18 @@ pub(crate) fn start(
     }
     let mut seed = [0; 8];
     getrandom::fill(&mut seed).map_err(|e| OpenError::io("drawing random bytes", e))?;
+    let vault = Arc::new(Vault::new(Arc::clone(&tables)));
     let writer = Writer::new(
         Arc::clone(&tables),
+        Arc::clone(&vault),
         Applied { lsn: last_lsn, time: last_time, id_tick: id_tick.max(applied.id_tick) },
         u64::from_le_bytes(seed),
         options.transaction_bytes_max.min(usize::try_from(options.segment_bytes / 2).unwrap_or(usize::MAX)),
     );
     let shared = Arc::new(Shared {
-        published: RwLock::new(Snapshot::new(tables.snapshot(), last_lsn, last_time)),
+        published: RwLock::new(Snapshot::new(tables.snapshot(), last_lsn, last_time).with_vault(&vault)),
         tables,
+        vault,
         registry,
         applied: AtomicU64::new(last_lsn),
         executed: AtomicU64::new(last_lsn),

@@ -19,6 +19,7 @@ use crate::opening::{self, Opened};
 use crate::options::StoreOptions;
 use crate::pipeline::Message;
 use crate::read::Snapshot;
+use crate::seal::Vault;
 use crate::shared::Shared;
 use crate::space::{FreeSpace, Purpose, Room, free_space_of};
 use crate::start::{Running, Started, start};
@@ -259,6 +260,11 @@ impl Store {
             Err(TrySendError::Disconnected(Message::Write { work, .. })) => work.turn_away(Failure::Stopped),
             Err(_) => {}
         }
+    }
+
+    /// The keys of sealed values.
+    pub(crate) fn vault(&self) -> &Arc<Vault> {
+        &self.inner.shared.vault
     }
 
     /// How much room there is on the disk.

@@ -15,6 +15,7 @@ use crate::keys::Key;
 use crate::log::Lsn;
 use crate::projection::{KeyRange, Projection};
 use crate::read::{Read, Scan, decode_key};
+use crate::seal::{DataKey, KeyOwner, Vault};
 use crate::table::{Family, Table};
 use crate::time::Timestamp;
 
@@ -80,6 +81,7 @@ pub(crate) struct Lent<'w> {
     pub(crate) pending: &'w Pending,
     pub(crate) hot: &'w RefCell<HotRows>,
     pub(crate) ids: &'w mut IdMint,
+    pub(crate) vault: &'w Arc<Vault>,
     pub(crate) now: Timestamp,
 }
 
@@ -103,6 +105,16 @@ impl<'w> WriteTx<'w> {
     /// Everything the transaction wrote, and about how many bytes that is.
     pub(crate) fn into_writes(self) -> (BTreeMap<Arc<[u8]>, BufferedRow>, usize) {
         (self.buffer, self.bytes)
+    }
+
+    /// The keys of sealed values.
+    pub(crate) fn vault(&self) -> Arc<Vault> {
+        Arc::clone(self.lent.vault)
+    }
+
+    /// The instant that the verb was given.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.lent.now
     }
 
     /// A new identifier: UUID version 7 (RFC 9562), strictly greater than every one given before it, so that the
@@ -290,5 +302,9 @@ impl Read for WriteTx<'_> {
             fault.is_none() && rows.len() < scan.row_limit()
         })?;
         fault.map_or(Ok(rows), Err)
+    }
+
+    fn data_key(&self, owner: KeyOwner) -> Result<DataKey, Failure> {
+        self.lent.vault.key_of(owner, self.get(&crate::seal::DATA_KEYS, &owner.key())?)
     }
 }

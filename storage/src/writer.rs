@@ -13,6 +13,7 @@ use crate::ids::IdMint;
 use crate::log::Lsn;
 use crate::log::format::{self, FrameHeader, Op};
 use crate::projection::{Applied, Projection};
+use crate::seal::Vault;
 use crate::time::Timestamp;
 use crate::tx::{HotRows, Lent, Pending, PendingRow, WriteTx};
 
@@ -126,6 +127,7 @@ impl Group {
 /// The writer's state.
 pub(crate) struct Writer {
     tables: Arc<dyn Projection>,
+    vault: Arc<Vault>,
     pending: Pending,
     /// The keys of pending writes in the order they were decided.
     unapplied: VecDeque<(Lsn, Arc<[u8]>)>,
@@ -139,9 +141,16 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Continues behind `last`.
-    pub(crate) fn new(tables: Arc<dyn Projection>, last: Applied, seed: u64, transaction_bytes_max: usize) -> Writer {
+    pub(crate) fn new(
+        tables: Arc<dyn Projection>,
+        vault: Arc<Vault>,
+        last: Applied,
+        seed: u64,
+        transaction_bytes_max: usize,
+    ) -> Writer {
         Writer {
             tables,
+            vault,
             pending: Pending::new(),
             unapplied: VecDeque::new(),
             hot: RefCell::default(),
@@ -163,6 +172,7 @@ impl Writer {
             pending: &self.pending,
             hot: &self.hot,
             ids: &mut self.ids,
+            vault: &self.vault,
             now,
         });
         let ended = work.run(&mut tx, now);

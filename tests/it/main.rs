@@ -21,5 +21,7 @@ mod ledger_input;
 #[allow(dead_code, reason = "shared with tests/privileged")]
 mod load;
 mod operations;
+mod root_key;
+mod root_key_rotation;
 mod running;
 mod tidy;

@@ -66,8 +66,9 @@ fn a_start_that_cannot_have_its_root_key_leaves_nothing_behind() {
     let parent = tempfile::tempdir().unwrap();
     let data = parent.path().join("data");
     let cases = [
-        ("passphrase:PASS", "takes the root key from a file only"),
-        ("credential:key", "takes the root key from a file only"),
+        ("passphrase:PASS", "PASS is not set"),
+        ("credential:key", "CREDENTIALS_DIRECTORY is not set"),
+        ("credential:../key", "cannot be the name of a credential"),
         ("file:/no/such/directory/root.key", "cannot be made"),
         ("file:keys/root.key", "cannot be made"),
     ];

@@ -86,18 +86,8 @@ fn run_tests(workspace: &Path) -> Option<String> {
         cargo(workspace, &["test", "--offline", "--quiet", "--package", "quintet-storage", "--lib", "--no-run"]);
     assert!(built.status.success(), "it does not compile: {}", String::from_utf8_lossy(&built.stderr));
     // A bug may well make a test wait for ever.
-    let program = program();
     let mut command = Command::new("timeout");
-    command.args([
-        "--kill-after=5",
-        "180",
-        env!("CARGO"),
-        "test",
-        "--offline",
-        "--package",
-        "quintet-storage",
-        "--lib",
-    ]);
+    command.args(["--kill-after=5", "180", &program(), "test", "--offline", "--package", "quintet-storage", "--lib"]);
     let output = in_workspace(&mut command, workspace).output().unwrap();
     if output.status.success() {
         return None;

@@ -8,7 +8,8 @@
 //! Invariants:
 //! - one answer for each scope (tenant, service, route, key) at a time;
 //! - every answer has its row in the expiry index, and the other way round;
-//! - an answer is not found from its 30th day on, whether or not it has been collected.
+//! - an answer is not found from its 30th day on, whether or not it has been collected;
+//! - an answer that carries a secret (the room says which, [`remember_secret`]) is nowhere on the disk in the clear.
 //!
 //! What counts as final (2xx, some 4xx) is the room's decision; see its contract.
 
@@ -19,7 +20,8 @@ mod tests;
 
 use bincode::{Decode, Encode};
 use http::{HeaderMap, HeaderName};
-use quintet_storage::{Failure, Family, Read, Row, Table, Timestamp, WriteTx};
+use quintet_storage::seal::{self, Erased, KeyOwner, Sealed};
+use quintet_storage::{Abort, Failure, Family, Read, Row, Table, Timestamp, WriteTx, decode_plain};
 use uuid::Uuid;
 
 use crate::access::Service;
@@ -79,7 +81,8 @@ pub enum Lookup {
     Fresh,
     /// It was answered already, with this.
     Replay(StoredAnswer),
-    /// The key was used for another request.
+    /// The key was used for another request; or for this one, and its answer, a secret, was erased with the tenant's
+    /// data key.
     Mismatch,
 }
 
@@ -90,10 +93,31 @@ pub(crate) struct AnswerRow {
     answered_at: Timestamp,
     status: u16,
     content_type: StoredType,
-    body: Vec<u8>,
+    body: StoredBody,
 }
 
-impl Row for AnswerRow {}
+impl Row for AnswerRow {
+    const VERSION: u8 = 2;
+
+    /// In version 1 every body lay in the clear.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<Self, Failure> {
+        match version {
+            1 => {
+                let (digest, answered_at, status, content_type, body) = decode_plain(bytes)?;
+                Ok(AnswerRow { digest, answered_at, status, content_type, body: StoredBody::Plain(body) })
+            }
+            _ => Err(Failure::Damaged(format!("a stored answer has unknown version {version}"))),
+        }
+    }
+}
+
+/// A stored answer's body.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+enum StoredBody {
+    Plain(Vec<u8>),
+    /// Sealed for the tenant.
+    Sealed(Sealed),
+}
 
 /// Content types that nearly every answer has take one byte.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -145,13 +169,22 @@ impl AnswerRow {
         u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
     }
 
-    fn into_answer(self) -> StoredAnswer {
+    /// The answer; `None` if it was a secret and the tenant has been erased.
+    fn into_answer(self, read: &impl Read, key: &(Uuid, u128)) -> Result<Option<StoredAnswer>, Failure> {
+        let body = match self.body {
+            StoredBody::Plain(body) => body,
+            StoredBody::Sealed(sealed) => match seal::open(read, KeyOwner::Tenant(key.0), &ANSWERS, key, &sealed) {
+                Ok(body) => body.to_vec(),
+                Err(Abort::Refused(Erased)) => return Ok(None),
+                Err(Abort::Failed(failure)) => return Err(failure),
+            },
+        };
         let content_type = match self.content_type {
             StoredType::Json => "application/json".to_owned(),
             StoredType::Problem => "application/problem+json".to_owned(),
             StoredType::Other(other) => other,
         };
-        StoredAnswer { status: self.status, content_type, body: self.body }
+        Ok(Some(StoredAnswer { status: self.status, content_type, body }))
     }
 }
 
@@ -181,10 +214,11 @@ pub fn request_key(headers: &HeaderMap, max_chars: usize) -> Result<Option<Strin
 /// # Errors
 /// What the store answers.
 pub fn lookup(read: &impl Read, scope: &Scope, digest: &RequestDigest, now: Timestamp) -> Result<Lookup, Failure> {
-    match read.get(&ANSWERS, &scope.table_key())? {
+    let key = scope.table_key();
+    match read.get(&ANSWERS, &key)? {
         Some(row) if row.is_expired(now) => Ok(Lookup::Fresh),
         Some(row) if row.digest != *digest => Ok(Lookup::Mismatch),
-        Some(row) => Ok(Lookup::Replay(row.into_answer())),
+        Some(row) => Ok(row.into_answer(read, &key)?.map_or(Lookup::Mismatch, Lookup::Replay)),
         None => Ok(Lookup::Fresh),
     }
 }
@@ -200,6 +234,33 @@ pub fn remember(
     digest: RequestDigest,
     answer: &StoredAnswer,
 ) -> Result<(), Failure> {
+    keep(tx, now, scope, digest, answer, StoredBody::Plain(answer.body.clone()))
+}
+
+/// [`remember`] for an answer that carries a secret (a key just issued, a signing secret): its body is sealed for the
+/// tenant.
+///
+/// # Errors
+/// Refused if the tenant has been erased; what the store answers.
+pub fn remember_secret(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    scope: &Scope,
+    digest: RequestDigest,
+    answer: &StoredAnswer,
+) -> Result<(), Abort<Erased>> {
+    let body = seal::seal(tx, KeyOwner::Tenant(scope.tenant_id), &ANSWERS, &scope.table_key(), &answer.body)?;
+    Ok(keep(tx, now, scope, digest, answer, StoredBody::Sealed(body))?)
+}
+
+fn keep(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    scope: &Scope,
+    digest: RequestDigest,
+    answer: &StoredAnswer,
+    body: StoredBody,
+) -> Result<(), Failure> {
     let key = scope.table_key();
     if let Some(expired) = tx.get(&ANSWERS, &key)? {
         tx.delete(&ANSWERS_BY_EXPIRY, &(expired.expiry_hour(), key.0, key.1));
@@ -209,7 +270,7 @@ pub fn remember(
         "application/problem+json" => StoredType::Problem,
         other => StoredType::Other(other.to_owned()),
     };
-    let row = AnswerRow { digest, answered_at: now, status: answer.status, content_type, body: answer.body.clone() };
+    let row = AnswerRow { digest, answered_at: now, status: answer.status, content_type, body };
     tx.put(&ANSWERS_BY_EXPIRY, &(row.expiry_hour(), key.0, key.1), &ExpiryMark)?;
     tx.put(&ANSWERS, &key, &row)
 }

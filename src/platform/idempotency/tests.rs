@@ -77,6 +77,72 @@ fn every_kind_of_answer_comes_back_exactly() {
     }
 }
 
+fn keep_secret(store: &Store, scope: Scope, digest: RequestDigest, answer: StoredAnswer) -> Result<(), Abort<Erased>> {
+    store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
+        assert_eq!(lookup(tx, &scope, &digest, now), Ok(Lookup::Fresh));
+        remember_secret(tx, now, &scope, digest, &answer)?;
+        assert_eq!(lookup(tx, &scope, &digest, now), Ok(Lookup::Replay(answer)));
+        Ok(())
+    })
+}
+
+/// How often some bytes occur in the files of a directory.
+fn occurrences(directory: &std::path::Path, wanted: &[u8]) -> usize {
+    let mut found = 0;
+    for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        found += if entry.file_type().unwrap().is_dir() {
+            occurrences(&entry.path(), wanted)
+        } else {
+            std::fs::read(entry.path()).unwrap().windows(wanted.len()).filter(|part| *part == wanted).count()
+        };
+    }
+    found
+}
+
+#[test]
+fn a_secret_answer_is_nowhere_on_the_disk_and_comes_back_exactly() {
+    let test = TestStore::open(START);
+    // Random, so that no compression hides them.
+    let [secret, public] = [(); 2].map(|()| data_encoding::BASE64URL.encode(&crate::secrets::random_bytes::<48>()));
+    let secret_answer = answer(&format!("{{\"api_key\":\"rak_{secret}\"}}"));
+    keep_secret(&test.store, scope("secret"), request("a"), secret_answer.clone()).unwrap();
+    keep(&test.store, scope("public"), request("a"), answer(&public));
+    let directory = test.close();
+    let places = ["wal", "live"].map(|name| directory.path().join("data").join(name));
+    for place in &places {
+        assert!(occurrences(place, public.as_bytes()) > 0, "the search finds what is there, in {}", place.display());
+        assert_eq!(occurrences(place, secret.as_bytes()), 0, "in {}", place.display());
+    }
+    let test = TestStore::open_in(directory, START);
+    let found = lookup(&test.store.read(), &scope("secret"), &request("a"), START);
+    assert_eq!(found, Ok(Lookup::Replay(secret_answer)));
+    assert_eq!(lookup(&test.store.read(), &scope("secret"), &request("b"), START), Ok(Lookup::Mismatch));
+}
+
+#[test]
+fn a_secret_answer_ends_with_its_tenant() {
+    let test = TestStore::open(START);
+    keep_secret(&test.store, scope("k"), request("a"), answer("s")).unwrap();
+    let erased: Result<bool, Abort<No>> =
+        test.store.write_blocking(Instant::now() + Duration::from_secs(20), |tx, now| {
+            Ok(seal::destroy(tx, now, KeyOwner::Tenant(Uuid::from_u128(1)))?)
+        });
+    assert_eq!(erased, Ok(true));
+    // Not fresh: what was done must not be done again.
+    assert_eq!(lookup(&test.store.read(), &scope("k"), &request("a"), START), Ok(Lookup::Mismatch));
+    let again = keep_secret(&test.store, scope("other"), request("a"), answer("s"));
+    assert_eq!(again, Err(Abort::Refused(Erased)));
+}
+
+#[test]
+fn answers_of_the_first_version_are_read() {
+    let old = quintet_storage::encode_plain(&(request("a"), START, 201_u16, StoredType::Json, b"{}".to_vec())).unwrap();
+    let row = AnswerRow::migrate(1, &old).unwrap();
+    assert_eq!(row.body, StoredBody::Plain(b"{}".to_vec()));
+    assert_eq!((row.status, row.answered_at), (201, START));
+    assert!(matches!(AnswerRow::migrate(9, &old), Err(Failure::Damaged(_))));
+}
+
 #[test]
 fn digests_tell_requests_apart() {
     let base = RequestDigest::of("POST", "/a", "x=1", b"body");

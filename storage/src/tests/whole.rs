@@ -195,7 +195,7 @@ async fn large_values_are_adopted_whole_or_collected() {
     let mut found = Vec::new();
     let mut index = 0;
     while let Some(chunk) = large::read_chunk(&store.read(), &kept, index).unwrap() {
-        found.extend(chunk);
+        found.extend_from_slice(&chunk);
         index += 1;
     }
     assert_eq!((found, index), (bytes, 3));
