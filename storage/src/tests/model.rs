@@ -22,24 +22,29 @@ struct State {
 pub(super) struct ModelTables {
     /// The flushed state first, the newest last.
     states: Mutex<Vec<State>>,
+    /// Whether the next application fails, as a disk that is full makes RocksDB do.
+    pub(super) refuses: std::sync::atomic::AtomicBool,
 }
 
 impl ModelTables {
     pub(super) fn empty() -> ModelTables {
-        ModelTables { states: Mutex::new(vec![State { applied: Applied::NOTHING, rows: Arc::default() }]) }
+        ModelTables {
+            states: Mutex::new(vec![State { applied: Applied::NOTHING, rows: Arc::default() }]),
+            refuses: false.into(),
+        }
     }
 
     /// What a checkpoint holds: the newest state.
     pub(super) fn checkpoint(&self) -> ModelTables {
         let newest = self.states.lock().unwrap().last().unwrap().clone();
-        ModelTables { states: Mutex::new(vec![newest]) }
+        ModelTables { states: Mutex::new(vec![newest]), refuses: false.into() }
     }
 
     /// What a restart finds.
     pub(super) fn crash(&self, random: &mut fastrand::Rng) -> ModelTables {
         let states = self.states.lock().unwrap();
         let kept = states[random.usize(..states.len())].clone();
-        ModelTables { states: Mutex::new(vec![kept]) }
+        ModelTables { states: Mutex::new(vec![kept]), refuses: false.into() }
     }
 
     pub(super) fn newest(&self) -> (Lsn, Arc<Rows>) {
@@ -96,6 +101,9 @@ impl Projection for ModelTables {
     }
 
     fn apply(&self, application: Application<'_>) -> Result<(), Failure> {
+        if self.refuses.load(std::sync::atomic::Ordering::SeqCst) {
+            return Err(Failure::Io("the disk is full".to_owned()));
+        }
         let mut states = self.states.lock().unwrap();
         let newest = states.last().unwrap();
         assert!(application.applied.lsn > newest.applied.lsn, "groups are applied in order, once");

@@ -46,6 +46,31 @@ fn put(store: &Store, key: u16) -> Result<(), Abort<No>> {
 }
 
 #[test]
+fn tables_that_refuse_end_writing_and_a_restart_makes_it_good() {
+    let (disk, tables) = (SimDisk::default(), Arc::new(ModelTables::empty()));
+    let options = StoreOptions { segment_bytes: 64 << 10, ..StoreOptions::new("unused", Arc::new(Still)) };
+    let open = |tables: &Arc<ModelTables>| {
+        let registry = Registry::new(&[TABLES]).unwrap();
+        let tables = Arc::clone(tables) as _;
+        let started = start(Arc::new(disk.clone()), tables, registry, [7; 16], Trust::Original, &options).unwrap();
+        Store::run(started, None, Box::new(|| Ok(u64::MAX)), &options).unwrap()
+    };
+    let store = open(&tables);
+    put(&store, 1).unwrap();
+    tables.refuses.store(true, Ordering::SeqCst);
+    assert_eq!(put(&store, 2), Err(Abort::Failed(Failure::OutcomeUnknown)), "it is in the log, but nobody can read it");
+    assert_eq!(put(&store, 3), Err(Abort::Failed(Failure::Stopped)));
+    assert!(store.stop_reason().unwrap().contains("tables"), "{:?}", store.stop_reason());
+    assert!(!store.read().contains(&HOT, &(0, 2)).unwrap());
+    store.shutdown();
+    tables.refuses.store(false, Ordering::SeqCst);
+    let store = open(&tables);
+    assert!(store.read().contains(&HOT, &(0, 2)).unwrap());
+    put(&store, 3).unwrap();
+    store.shutdown();
+}
+
+#[test]
 fn a_failed_sync_ends_writing_and_reads_go_on() {
     let disk = SimDisk::default();
     let store = store_on(&disk);
