@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use data_encoding::HEXLOWER;
 use quintet_platform::secrets;
 use quintet_storage::seal::RootKey;
@@ -111,8 +111,10 @@ impl Recipe {
         };
         let params = Params::new(self.memory_kib, self.passes, self.lanes, None).map_err(failed)?;
         let mut key = Zeroizing::new([0; 32]);
+        // The memory it works in ends as the key in another shape.
+        let mut memory = Zeroizing::new(vec![Block::default(); params.block_count()]);
         Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-            .hash_password_into(passphrase, &self.salt, key.as_mut_slice())
+            .hash_password_into_with_memory(passphrase, &self.salt, key.as_mut_slice(), memory.as_mut_slice())
             .map_err(failed)?;
         Ok(RootKey::new(key))
     }

@@ -110,7 +110,7 @@ fn refused(data: &Path, environment: &[(&str, &str)]) -> Output {
 const ONE: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 
 #[test]
-fn the_wrong_key_is_told_before_anything_is_written() {
+fn the_wrong_key_is_told_at_once_and_harms_nothing() {
     let sample = Sample::make(3);
     let key = std::fs::read_to_string(sample.key_file()).unwrap();
     let right = ring_of(&sample.key_file()).current().id().to_string();
@@ -127,7 +127,6 @@ fn the_wrong_key_is_told_before_anything_is_written() {
     let appliance = sample.setup().start();
     let status = appliance.cli_json(&["status"]);
     assert_eq!(status["root_key"]["key_id"], right);
-    // The first transaction is the one that noted down the key; the clock's reading is the last.
     assert_eq!(appliance.stop(), Some(0));
     sample.check(&sample.data, ring_of(&sample.key_file()));
 }

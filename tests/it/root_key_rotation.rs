@@ -169,6 +169,11 @@ fn a_kill_at_any_moment_of_a_rotation_loses_nothing() {
     let mut last = String::new();
     for round in 0..rounds {
         let appliance = sample.setup().start();
+        if round % 3 == 0 {
+            // The last one comes to its end, so that another can begin.
+            settled(&appliance);
+            appliance.cli_json(&["clock", "advance", WINDOW_SECONDS]);
+        }
         // Load: everybody's writes go on, and nobody waits for the rotation.
         let (_, key) = appliance.key(&appliance.tenant(), &[]);
         let client = appliance.client("ledger", &key);
@@ -184,7 +189,7 @@ fn a_kill_at_any_moment_of_a_rotation_loses_nothing() {
         };
         let mut rotate = spawn(&["root-key", "rotate"]);
         let mut advance = (round % 3 == 2).then(|| spawn(&["clock", "advance", WINDOW_SECONDS]));
-        std::thread::sleep(Duration::from_millis(round * 37 % 170));
+        std::thread::sleep(Duration::from_millis(round * 67 % 400));
         appliance.kill();
         load.join().unwrap();
         rotate.wait().unwrap();
@@ -197,7 +202,7 @@ fn a_kill_at_any_moment_of_a_rotation_loses_nothing() {
         copy(&sample.data, &place);
         println!("{} keys in the file, {:?}", key_lines.len(), sample.check(&place, ring_of(&place.join("root.key"))));
     }
-    assert!(rounds < 9 || rotations >= 3, "only {rotations} keys were seen: the kills come too early");
+    assert!(rounds < 9 || rotations >= 2, "the same key all the time: the kills come too early");
     let appliance = sample.setup().start();
     settled(&appliance);
     appliance.cli_json(&["clock", "advance", WINDOW_SECONDS]);

@@ -119,7 +119,7 @@ fn with_wraps(
             continue;
         }
         let key = data_keys::unwrap_with(ring, owner, id, wraps)?;
-        // A key that is not at hand cannot be added, nor need it: a copy that has it alone is older than this store.
+        // Both keys are at hand while wraps are added (`RootRow::judge`), and the current one always is.
         if let Some(root) = ring.key(*root) {
             result.push(data_keys::wrap(root, owner, id, &key)?);
         }
