@@ -74,8 +74,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     println!("{CALLERS} callers; best of {ROUNDS} rounds");
     println!("{:<32} {:>10} {:>8} {:>8} {:>8} {:>8}", "beside", "postings/s", "p50 ms", "p99 ms", "p99.9", "max ms");
-    let ways: [(&str, fn(Store, u64) -> Beside); 3] =
-        [("nothing, for 5 s", nothing), ("imports", imports), ("uploads", uploads)];
+    let ways: [(&str, Way); 3] = [("nothing, for 5 s", nothing), ("imports", imports), ("uploads", uploads)];
     for (name, beside) in ways {
         let rounds: Vec<Round> =
             (0..ROUNDS as u64).map(|round| runtime.block_on(measure(&store, beside(store.clone(), round)))).collect();
@@ -94,6 +93,8 @@ fn main() {
     store.shutdown();
 }
 
+/// What is done beside the callers.
+type Way = fn(Store, u64) -> Beside;
 type Beside = std::pin::Pin<Box<dyn Future<Output = String> + Send>>;
 
 fn nothing(_: Store, _: u64) -> Beside {

@@ -103,12 +103,8 @@ impl InTheMaking {
     /// # Errors
     /// The destination is not empty, or something lies in the way.
     pub(crate) fn new(destination: &Path) -> Result<InTheMaking, CopyError> {
-        match fs::read_dir(destination) {
-            Ok(mut entries) => {
-                if entries.next().is_some() {
-                    return Err(CopyError::NotEmpty(destination.into()));
-                }
-            }
+        match fs::read_dir(destination).map(|mut entries| entries.next().is_some()) {
+            Ok(true) => return Err(CopyError::NotEmpty(destination.into())),
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => return Err(CopyError::NotEmpty(destination.into())),
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io_error("reading", destination)(e)),
             _ => {}

@@ -30,6 +30,26 @@ pub(crate) enum Provenance {
     Copy(String),
 }
 
+/// Makes a file's two times equal, durably; what the log writes later sets both.
+fn set_times(path: &Path) -> io::Result<()> {
+    use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+    let file = fs::File::open(path)?;
+    let at = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+    rustix::fs::futimens(&file, &Timestamps { last_access: at(UTIME_OMIT), last_modification: at(UTIME_NOW) })?;
+    file.sync_all()
+}
+
+/// Whether a segment's times say that a copier wrote it in place: copiers set the time of the last write to that of what
+/// they copied, which leaves a later time of change.
+fn was_put_there(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let found = match fs::metadata(path) {
+        Ok(found) if found.is_file() && path.extension().is_some_and(|extension| extension == "log") => found,
+        _ => return false,
+    };
+    (found.ctime(), found.ctime_nsec()) != (found.mtime(), found.mtime_nsec())
+}
+
 /// Asks whether the directory is an original.
 pub(crate) fn provenance(directory: &Path) -> Provenance {
     let text = match fs::read_to_string(directory.join(FILE)) {
@@ -40,7 +60,12 @@ pub(crate) fn provenance(directory: &Path) -> Provenance {
     for (name, handle) in text.lines().filter_map(|line| line.split_once(" = ")) {
         let path = if name == ITSELF { directory.join(FILE) } else { directory.join(name) };
         match handle_of(&path) {
-            Ok(Some(found)) if found == handle => told += 1,
+            Ok(Some(found)) if found == handle => {
+                if was_put_there(&path) {
+                    return Provenance::Copy(format!("{} was written by a copier", path.display()));
+                }
+                told += 1;
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => told += 1,
             Ok(Some(_)) => return Provenance::Copy(format!("{} is not the file it was", path.display())),
             Ok(None) => return Provenance::Copy("the file system has no file handles".to_owned()),
@@ -59,11 +84,13 @@ pub(crate) fn provenance(directory: &Path) -> Provenance {
 pub(crate) fn write(directory: &Path) -> io::Result<()> {
     let (temporary, path) = (directory.join(TEMPORARY), directory.join(FILE));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let segment = newest_segment(directory)?;
+    set_times(&segment.1)?;
     let mut text = "# Tells this directory from a copy of it. Do not edit.\n".to_owned();
     for (name, place) in [
         (".".to_owned(), directory.to_path_buf()),
         current_manifest(directory)?,
-        newest_segment(directory)?,
+        segment,
         (ITSELF.to_owned(), temporary.clone()),
     ] {
         let Some(handle) = handle_of(&place)? else {

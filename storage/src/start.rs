@@ -163,6 +163,10 @@ impl Started {
         options: &StoreOptions,
     ) -> Result<Running, OpenError> {
         let Started { writer, committer, applier, disk, shared } = self;
+        // Before any thread might remove a segment.
+        if let Some(keeper) = &keeper {
+            shared.house().keep_above = keeper.keeper.keep_above();
+        }
         let (requests, incoming) = bounded(QUEUE_MAX);
         let (to_log, from_writer) = bounded(0);
         let (to_apply, from_log) = bounded(2);
@@ -190,7 +194,6 @@ impl Started {
         spawn("spare", Box::new(move |shared| run_spare(spare_disk.as_ref(), segment_bytes, shared)))?;
         spawn("flush", Box::new(move |shared| run_flush(disk.as_ref(), shared)))?;
         if let Some(keeper) = keeper {
-            shared.house().keep_above = keeper.keeper.keep_above();
             spawn("keeper", Box::new(move |shared| keeper.run(shared)))?;
         }
         spawn("space", Box::new(move |shared| run_space(&free, reserve_bytes, shared)))?;
