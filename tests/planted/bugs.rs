@@ -130,8 +130,8 @@ pub const BUGS: &[Bug] = &[
     bug(
         "never notices that it is a copy",
         "identity.rs",
-        "            Ok(Some(_)) => return Provenance::Copy",
-        "            Ok(Some(_)) if handle.is_empty() => return Provenance::Copy",
+        "            Ok(Some(found)) if found == handle => {",
+        "            Ok(Some(found)) if found.len() + handle.len() > 1 => {",
     ),
     bug(
         "believes a copied watermark",
