@@ -219,8 +219,14 @@ impl Projection for RocksProjection {
 
     fn apply(&self, application: Application<'_>) -> Result<(), Failure> {
         let mut batch = WriteBatch::default();
+        // Rows of one family mostly follow one another; finding its handle is a search by name.
+        let mut last: Option<(Family, &rocksdb::ColumnFamily)> = None;
         for (family, op) in application.ops {
-            let handle = self.family(family)?;
+            let handle = match last {
+                Some((known, handle)) if known == family => handle,
+                _ => self.family(family)?,
+            };
+            last = Some((family, handle));
             match op {
                 Op::Put { key, value } => batch.put_cf(handle, key, value),
                 Op::Delete { key } => batch.delete_cf(handle, key),

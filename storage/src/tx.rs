@@ -92,14 +92,16 @@ pub(crate) struct Lent<'w> {
 pub struct WriteTx<'w> {
     lent: Lent<'w>,
     buffer: BTreeMap<Arc<[u8]>, BufferedRow>,
-    /// What each write replaced in the buffer, newest last: the way back for savepoints.
+    /// What each write within a savepoint replaced in the buffer, newest last: the way back.
     undo: Vec<(Arc<[u8]>, Option<BufferedRow>)>,
+    /// Savepoints that are open, one within the other.
+    savepoints: usize,
     bytes: usize,
 }
 
 impl<'w> WriteTx<'w> {
     pub(crate) fn new(lent: Lent<'w>) -> WriteTx<'w> {
-        WriteTx { lent, buffer: BTreeMap::new(), undo: Vec::new(), bytes: 0 }
+        WriteTx { lent, buffer: BTreeMap::new(), undo: Vec::new(), savepoints: 0, bytes: 0 }
     }
 
     /// Everything the transaction wrote, and about how many bytes that is.
@@ -145,8 +147,12 @@ impl<'w> WriteTx<'w> {
     fn buffer_row(&mut self, key: Vec<u8>, row: BufferedRow) {
         self.bytes += key.len() + row.value.as_ref().map_or(0, |value| value.len());
         let key: Arc<[u8]> = key.into();
-        let before = self.buffer.insert(Arc::clone(&key), row);
-        self.undo.push((key, before));
+        if self.savepoints == 0 {
+            self.buffer.insert(key, row);
+        } else {
+            let before = self.buffer.insert(Arc::clone(&key), row);
+            self.undo.push((key, before));
+        }
     }
 
     /// Runs a part that may be undone alone: on `Err` everything it wrote is gone and the transaction goes on.
@@ -156,7 +162,9 @@ impl<'w> WriteTx<'w> {
     pub fn savepoint<T, E>(&mut self, part: impl FnOnce(&mut WriteTx<'w>) -> Result<T, E>) -> Result<T, E> {
         let mark = self.undo.len();
         let bytes = self.bytes;
+        self.savepoints += 1;
         let outcome = part(self);
+        self.savepoints -= 1;
         if outcome.is_err() {
             while self.undo.len() > mark {
                 match self.undo.pop() {
@@ -166,6 +174,8 @@ impl<'w> WriteTx<'w> {
                 }
             }
             self.bytes = bytes;
+        } else if self.savepoints == 0 {
+            self.undo.clear();
         }
         outcome
     }

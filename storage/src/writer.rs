@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -238,8 +239,10 @@ impl Writer {
                 break;
             }
             let Some((lsn, key)) = self.unapplied.pop_front() else { break };
-            if self.pending.get(&key).is_some_and(|row| row.lsn == lsn) {
-                self.pending.remove(&key);
+            if let Entry::Occupied(row) = self.pending.entry(key)
+                && row.get().lsn == lsn
+            {
+                row.remove();
             }
         }
     }
