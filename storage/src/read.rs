@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::codec::{self, Row};
 use crate::error::Failure;
@@ -163,20 +164,42 @@ pub(crate) fn decode_key<K: Key>(stored: &[u8]) -> Result<K, Failure> {
     if rest.is_empty() { Ok(key) } else { Err(Failure::Damaged("a key has bytes left over".to_owned())) }
 }
 
+/// For how long a reader may hold a snapshot.
+pub(crate) const SNAPSHOT_LIFETIME: Duration = Duration::from_secs(30);
+
 /// A published state of all tables: durable, unchanging, cheap to take.
 ///
-/// Hold it for one request, 30 seconds at most: while it lives, what it sees cannot be compacted away.
+/// It is for one request and answers for 30 seconds: while it lives, what it sees cannot be compacted away. Longer
+/// work goes page by page, each with a snapshot of its own.
 #[derive(Clone)]
 pub struct Snapshot {
     rows: Arc<dyn ProjectionRead>,
     lsn: Lsn,
     time: Timestamp,
     vault: Option<Arc<Vault>>,
+    /// From when on it answers no more.
+    expires: Option<Instant>,
 }
 
 impl Snapshot {
     pub(crate) fn new(rows: Arc<dyn ProjectionRead>, lsn: Lsn, time: Timestamp) -> Snapshot {
-        Snapshot { rows, lsn, time, vault: None }
+        Snapshot { rows, lsn, time, vault: None, expires: None }
+    }
+
+    /// The same, lent to a reader who must be done by `expires`.
+    pub(crate) fn until(mut self, expires: Instant) -> Snapshot {
+        self.expires = Some(expires);
+        self
+    }
+
+    /// The rows, unless the reader has kept them for too long.
+    fn rows(&self) -> Result<&dyn ProjectionRead, Failure> {
+        match self.expires {
+            Some(expires) if Instant::now() > expires => {
+                Err(Failure::Io(format!("a snapshot was held for more than {} s", SNAPSHOT_LIFETIME.as_secs())))
+            }
+            _ => Ok(self.rows.as_ref()),
+        }
     }
 
     /// The same with the keys of sealed values.
@@ -201,12 +224,13 @@ impl Snapshot {
 impl Read for Snapshot {
     fn get<K: Key, V: Row>(&self, table: &Table<K, V>, key: &K) -> Result<Option<V>, Failure> {
         let mut row = None;
-        self.rows.get(table.spec().family, &table.key_bytes(key), &mut |bytes| row = Some(codec::decode_row(bytes)))?;
+        self.rows()?
+            .get(table.spec().family, &table.key_bytes(key), &mut |bytes| row = Some(codec::decode_row(bytes)))?;
         row.transpose()
     }
 
     fn contains<K: Key, V: Row>(&self, table: &Table<K, V>, key: &K) -> Result<bool, Failure> {
-        self.rows.get(table.spec().family, &table.key_bytes(key), &mut |_| {})
+        self.rows()?.get(table.spec().family, &table.key_bytes(key), &mut |_| {})
     }
 
     fn scan<K: Key, V: Row>(&self, table: &Table<K, V>, scan: Scan<K>) -> Result<Vec<(K, V)>, Failure> {
@@ -215,7 +239,7 @@ impl Read for Snapshot {
         if scan.row_limit() == 0 {
             return Ok(rows);
         }
-        self.rows.scan(table.spec().family, &scan.range(table.spec().tag), &mut |key, value| {
+        self.rows()?.scan(table.spec().family, &scan.range(table.spec().tag), &mut |key, value| {
             match decode_key(key).and_then(|key| Ok((key, codec::decode_row(value)?))) {
                 Ok(row) => rows.push(row),
                 Err(failure) => fault = Some(failure),

@@ -18,7 +18,7 @@ use crate::migration::Migrations;
 use crate::opening::{self, Opened};
 use crate::options::StoreOptions;
 use crate::pipeline::Message;
-use crate::read::Snapshot;
+use crate::read::{SNAPSHOT_LIFETIME, Snapshot};
 use crate::seal::Vault;
 use crate::shared::Shared;
 use crate::space::{FreeSpace, Purpose, Room, free_space_of};
@@ -169,7 +169,8 @@ impl Store {
     /// The newest published state: durable, and including every write that has been acknowledged.
     #[must_use]
     pub fn read(&self) -> Snapshot {
-        self.inner.shared.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let published = self.inner.shared.published.read().unwrap_or_else(PoisonError::into_inner).clone();
+        published.until(Instant::now() + SNAPSHOT_LIFETIME)
     }
 
     /// The newest published state and an instant up to which it is complete: every transaction whose time is at or

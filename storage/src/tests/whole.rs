@@ -268,3 +268,18 @@ fn a_directory_whose_making_was_interrupted_is_made() {
     std::fs::remove_dir_all(directory.path().join("wal")).unwrap();
     close(open(&options));
 }
+
+#[test]
+fn a_snapshot_answers_for_a_limited_time() {
+    use crate::read::{Read, Scan};
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&options(directory.path()));
+    let fresh = store.read();
+    assert_eq!(fresh.get(&COLD, &(0, 1)), Ok(None));
+    let old = fresh.clone().until(Instant::now() - Duration::from_millis(1));
+    assert!(old.get(&COLD, &(0, 1)).is_err());
+    assert!(old.contains(&COLD, &(0, 1)).is_err());
+    assert!(old.scan(&COLD, Scan::all()).is_err());
+    drop((fresh, old));
+    close(store);
+}
