@@ -14,13 +14,16 @@
 //! - nobody reads or changes another tenant's records, and cannot tell them from absent ones.
 //!
 //! Reading order: `money`, `model` (words and pure rules), `refusal` (every no) · `tables` (all that is stored) ·
-//! `movement`, then the verbs `asset_types`, `accounts`, `posting`, `holds`, `balance`, `statement` · `sweep` · `http`.
+//! `movement`, `late`, then the verbs `asset_types`, `accounts`, `posting`, `holds`, `balance`, `as_of`, `statement` ·
+//! `sweep` · `http`.
 
 mod accounts;
+mod as_of;
 mod asset_types;
 mod balance;
 mod holds;
 mod http;
+mod late;
 mod model;
 mod money;
 mod movement;

@@ -168,6 +168,29 @@ impl Tracking {
     }
 }
 
+/// Which clock a balance as of an instant goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// When movements happened: `effective_at`.
+    Effective,
+    /// When the ledger learned of them: `finalized_at`.
+    Recorded,
+}
+
+impl Basis {
+    /// Both.
+    pub const ALL: [Basis; 2] = [Basis::Effective, Basis::Recorded];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Basis::Effective => "effective",
+            Basis::Recorded => "recorded",
+        }
+    }
+}
+
 /// Where a transaction is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum TransactionState {
@@ -223,6 +246,12 @@ impl Sums {
         }
     }
 
+    /// The balance of an account with this normal side.
+    #[must_use]
+    pub const fn balance(self, normal_side: Side) -> i128 {
+        self.on(normal_side) - self.on(normal_side.contra())
+    }
+
     /// Adds `amount` on one side.
     ///
     /// # Errors
@@ -236,14 +265,22 @@ impl Sums {
         Ok(())
     }
 
-    fn plus(self, other: Sums) -> Result<Sums, Overflow> {
+    /// Both together.
+    ///
+    /// # Errors
+    /// [`Overflow`] if a side would pass [`MINOR_MAX`].
+    pub fn plus(self, other: Sums) -> Result<Sums, Overflow> {
         Ok(Sums {
             debits: bounded(self.debits.checked_add(other.debits))?,
             credits: bounded(self.credits.checked_add(other.credits))?,
         })
     }
 
-    fn minus(self, other: Sums) -> Result<Sums, Overflow> {
+    /// What is left without `other`.
+    ///
+    /// # Errors
+    /// [`Overflow`] if `other` is more than there is.
+    pub fn minus(self, other: Sums) -> Result<Sums, Overflow> {
         Ok(Sums {
             debits: bounded(self.debits.checked_sub(other.debits))?,
             credits: bounded(self.credits.checked_sub(other.credits))?,
@@ -278,7 +315,7 @@ impl Counters {
     /// The posted balance of an account with this normal side.
     #[must_use]
     pub const fn balance(&self, normal_side: Side) -> i128 {
-        self.posted.on(normal_side) - self.posted.on(normal_side.contra())
+        self.posted.balance(normal_side)
     }
 
     /// The posted balance less what is held.

@@ -39,7 +39,11 @@ pub(crate) struct HandClock(AtomicI64);
 
 impl HandClock {
     pub(crate) fn advance(&self, seconds: i64) {
-        self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+        self.advance_micros(seconds * 1_000_000);
+    }
+
+    pub(crate) fn advance_micros(&self, micros: i64) {
+        self.0.fetch_add(micros, Ordering::SeqCst);
     }
 }
 
@@ -51,19 +55,28 @@ impl TimeSource for HandClock {
 
 /// A store in a directory of its own, under a clock that tests set.
 pub(crate) struct Bench {
-    pub(crate) store: Store,
+    pub(crate) store: OpenStore,
     pub(crate) clock: Arc<HandClock>,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Bench {
     pub(crate) fn new() -> Bench {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Arc::new(HandClock(AtomicI64::new(1_700_000_000_000_000)));
+        Bench::open(tempfile::tempdir().unwrap(), Arc::new(HandClock(AtomicI64::new(1_700_000_000_000_000))))
+    }
+
+    fn open(directory: tempfile::TempDir, clock: Arc<HandClock>) -> Bench {
         let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
         options.segment_bytes = 1 << 20;
         let store = Store::open(options, &[tables::TABLES]).unwrap();
-        Bench { store, clock, _directory: directory }
+        Bench { store: OpenStore(store), clock, directory }
+    }
+
+    /// Closed and opened again, at the same instant.
+    pub(crate) fn restarted(self) -> Bench {
+        let Bench { store, clock, directory } = self;
+        drop(store);
+        Bench::open(directory, clock)
     }
 
     pub(crate) fn run<T: Send + 'static>(
@@ -78,9 +91,20 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
+/// Shut down when it is dropped.
+pub(crate) struct OpenStore(Store);
+
+impl std::ops::Deref for OpenStore {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.0
+    }
+}
+
+impl Drop for OpenStore {
     fn drop(&mut self) {
-        self.store.shutdown();
+        self.0.shutdown();
     }
 }
 

@@ -46,6 +46,7 @@ pub use uuid::Uuid;
 pub use codec::{Row, decode_plain, encode_plain};
 pub use directory::{FORMAT_VERSION, Format, read_format};
 pub use error::{Abort, Failure, OpenError, Refusal};
+pub use ids::first_id_after;
 pub use keys::{Key, KeyPrefix, Reverse};
 pub use log::Lsn;
 pub use options::StoreOptions;

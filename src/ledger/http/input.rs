@@ -179,6 +179,18 @@ fn complete<T>(read: Option<T>) -> Result<T, Refusal> {
     read.ok_or(Refusal::InternalError)
 }
 
+/// The instant `at` of a balance as of.
+pub(super) fn as_of(at: Option<String>) -> Result<Timestamp, Refusal> {
+    let at = at.ok_or(Refusal::InvalidAsOf("required"))?;
+    parse_rfc3339(&at).map_err(|error| match error {
+        // In a query a bare plus sign is a blank, so an offset loses its sign.
+        TimeParseError::Malformed if at.contains(' ') => {
+            Refusal::InvalidAsOf("not an RFC 3339 date and time; write a plus sign as %2B, or use Z")
+        }
+        error => Refusal::InvalidAsOf(instant_problem(error)),
+    })
+}
+
 /// A body that must be absent or an empty object.
 pub(super) fn nothing(json: Option<Json>) -> Result<(), Refusal> {
     json.map_or(Ok(()), |json| Form::of_body(json)?.finish())

@@ -24,20 +24,23 @@ use quintet_platform::http::json::Json;
 use quintet_platform::http::query::Query;
 use quintet_platform::http::request_id;
 use quintet_platform::limits::RateLimiter;
-use quintet_storage::{Abort, Failure, Read as _, Store, Uuid, decode_plain, encode_plain};
+use quintet_storage::{Abort, Failure, Read as _, Snapshot, Store, Timestamp, Uuid, decode_plain, encode_plain};
 
 use crate::accounts::{self, Account, CreateAccount, PatchAccount};
+use crate::as_of;
 use crate::asset_types::{self, AssetType, CreateAssetType};
 use crate::balance;
 use crate::holds::{self, SettleHold, Settled};
-use crate::model::{AccountId, AssetTypeId, TenantId, TransactionId, TransactionState};
+use crate::model::{AccountId, AssetTypeId, Basis, TenantId, TransactionId, TransactionState};
 use crate::posting::{self, PostTransaction, Posted};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
 use crate::sweep::Sweep;
 use crate::tables::ASSET_TYPES;
 use answer::{Answer, refuse};
-use request::{Mutation, Target, limit_rate, mutate, parameter_refusal, read};
+use request::{
+    Mutation, Target, WRITER_TIME, answered, enter, failed, limit_rate, mutate, parameter_refusal, read, refusal_of,
+};
 
 /// How many source addresses the edge remembers at a time.
 const EDGE_SOURCES_MAX: usize = 65_536;
@@ -47,23 +50,34 @@ const PAGE_DEFAULT: i64 = 50;
 /// The one path that is open to everybody and never limited.
 const HEALTH_PATH: &str = "/healthz";
 
-/// What the ledger needs to serve. Clones share it.
+/// What the ledger needs to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
-pub struct Context {
+pub struct Context(Arc<Parts>);
+
+/// The parts of a context.
+pub struct Parts {
     store: Store,
     clock: Clock,
     uses: Arc<KeyUses>,
-    edge: Arc<RateLimiter>,
+    edge: RateLimiter,
     sweep: Arc<Sweep>,
+}
+
+impl std::ops::Deref for Context {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
 }
 
 impl Context {
     /// `uses` learns which keys were used. `edge_rate_per_second` and `edge_burst` hold for each source address; a rate of 0 switches the limit off.
     #[must_use]
     pub fn new(store: Store, clock: Clock, uses: Arc<KeyUses>, edge_rate_per_second: u32, edge_burst: u32) -> Context {
-        let edge = Arc::new(RateLimiter::new(edge_rate_per_second, edge_burst, EDGE_SOURCES_MAX));
+        let edge = RateLimiter::new(edge_rate_per_second, edge_burst, EDGE_SOURCES_MAX);
         let sweep = Arc::new(Sweep::new(store.clone()));
-        Context { store, clock, uses, edge, sweep }
+        Context(Arc::new(Parts { store, clock, uses, edge, sweep }))
     }
 
     pub(crate) fn sweep(&self) -> Arc<Sweep> {
@@ -106,6 +120,7 @@ const ACCOUNT_LIST: Route = route!("GET" "/v1/accounts" "ledger_reader");
 const ACCOUNT_GET: Route = route!("GET" "/v1/accounts/{id}" "ledger_reader");
 const ACCOUNT_PATCH: Route = route!("PATCH" "/v1/accounts/{id}" "ledger_admin");
 const BALANCE_GET: Route = route!("GET" "/v1/accounts/{id}/balance" "ledger_reader");
+const BALANCE_AS_OF: Route = route!("GET" "/v1/accounts/{id}/balance-as-of" "ledger_reader");
 const ENTRY_LIST: Route = route!("GET" "/v1/accounts/{id}/entries" "ledger_reader");
 const TRANSACTION_POST: Route = route!("POST" "/v1/transactions" "ledger_poster");
 const TRANSACTION_GET: Route = route!("GET" "/v1/transactions/{id}" "ledger_reader");
@@ -122,6 +137,7 @@ pub const ROUTES: &[Route] = &[
     ACCOUNT_GET,
     ACCOUNT_PATCH,
     BALANCE_GET,
+    BALANCE_AS_OF,
     ENTRY_LIST,
     TRANSACTION_POST,
     TRANSACTION_GET,
@@ -137,6 +153,7 @@ pub fn routes(context: Context) -> Router {
         .route(ACCOUNT_CREATE.path, post(create_account).get(list_accounts))
         .route(ACCOUNT_GET.path, get(get_account).patch(patch_account))
         .route(BALANCE_GET.path, get(get_balance))
+        .route(BALANCE_AS_OF.path, get(get_balance_as_of))
         .route(ENTRY_LIST.path, get(list_entries))
         .route(TRANSACTION_POST.path, post(post_transaction))
         .route(TRANSACTION_GET.path, get(get_transaction))
@@ -186,10 +203,11 @@ async fn create_asset_type(State(context): State<Context>, request: Request) -> 
 }
 
 async fn list_asset_types(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &ASSET_TYPE_LIST, |snapshot, target, query| {
+    read(&context, request, &ASSET_TYPE_LIST, |snapshot, target, query| {
         end(query)?;
         Ok(output::asset_types(&asset_types::list_asset_types(snapshot, target.tenant_id)?)?)
     })
+    .await
 }
 
 async fn create_account(State(context): State<Context>, request: Request) -> Response {
@@ -208,7 +226,7 @@ async fn create_account(State(context): State<Context>, request: Request) -> Res
 /// `next_cursor`, once its accounts take about 1 MiB: a caller who asks and never reads holds no more than that.
 async fn list_accounts(State(context): State<Context>, request: Request) -> Response {
     const KIND: &str = "accounts";
-    read(&context, &request, &ACCOUNT_LIST, |snapshot, target, query| {
+    read(&context, request, &ACCOUNT_LIST, |snapshot, target, query| {
         let limit = limit(query)?;
         let after: Option<AccountId> = position(KIND, query)?;
         end(query)?;
@@ -216,13 +234,15 @@ async fn list_accounts(State(context): State<Context>, request: Request) -> Resp
         let next = page.last().filter(|_| more).map(|last| cursor_at(KIND, &last.account_id)).transpose()?;
         Ok(output::accounts(&page, next)?)
     })
+    .await
 }
 
 async fn get_account(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &ACCOUNT_GET, |snapshot, target, query| {
+    read(&context, request, &ACCOUNT_GET, |snapshot, target, query| {
         end(query)?;
         Ok(output::account(&accounts::get_account(snapshot, target.tenant_id, account_id(target)?)?)?)
     })
+    .await
 }
 
 async fn patch_account(State(context): State<Context>, request: Request) -> Response {
@@ -238,7 +258,7 @@ async fn patch_account(State(context): State<Context>, request: Request) -> Resp
 }
 
 async fn get_balance(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &BALANCE_GET, |_, target, query| {
+    read(&context, request, &BALANCE_GET, |_, target, query| {
         end(query)?;
         let account_id = account_id(target)?;
         // Every posting up to `as_of` must be in the balance, those under way at this moment too.
@@ -246,10 +266,47 @@ async fn get_balance(State(context): State<Context>, request: Request) -> Respon
         let book = balance::get_balance(&snapshot, target.tenant_id, account_id)?;
         Ok(output::balance(account_id, &book, as_of)?)
     })
+    .await
+}
+
+async fn get_balance_as_of(State(context): State<Context>, request: Request) -> Response {
+    answered(try_get_balance_as_of(&context, request).await)
+}
+
+async fn try_get_balance_as_of(context: &Context, request: Request) -> Result<Answer, Refusal> {
+    let (target, mut query) = enter(context, request, &BALANCE_AS_OF).await?;
+    let at = input::as_of(query.take("at"))?;
+    let words = Basis::ALL.map(Basis::as_str);
+    let basis = query.one_of("basis", &words).map_err(|error| parameter_refusal(&error))?;
+    let basis = Basis::ALL.into_iter().find(|known| Some(known.as_str()) == basis).unwrap_or(Basis::Effective);
+    query.finish().map_err(|error| parameter_refusal(&error))?;
+    let account_id = account_id(&target)?;
+    let now = context.clock.now();
+    if at > now {
+        return Err(Refusal::InvalidAsOf("in the future"));
+    }
+    let snapshot = complete_snapshot(context, now, at).await;
+    let balance = as_of::balance_as_of(&snapshot, target.tenant_id, account_id, at, basis).map_err(refusal_of)?;
+    let body = output::balance_as_of(account_id, &balance, at).map_err(|failure| failed(&failure))?;
+    Ok(Answer::of(200, body))
+}
+
+/// A snapshot that holds everything the ledger learned at `at` or earlier, what is under way at this moment too: an
+/// answer about the past must never change. At the present instant itself, others may follow.
+async fn complete_snapshot(context: &Context, now: Timestamp, at: Timestamp) -> Snapshot {
+    let (snapshot, complete_until) = context.store.read_now(now);
+    if at <= complete_until {
+        return snapshot;
+    }
+    // Whatever is under way is published before a transaction behind it is answered. A store that takes no more
+    // transactions has none under way.
+    let behind = context.store.write(std::time::Instant::now() + WRITER_TIME, |_, _| Ok::<_, Abort<Refusal>>(()));
+    let _ = behind.await;
+    context.store.read()
 }
 
 async fn list_entries(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &ENTRY_LIST, |snapshot, target, query| {
+    read(&context, request, &ENTRY_LIST, |snapshot, target, query| {
         let limit = limit(query)?;
         let state = query.take("state").map(|text| TransactionState::parse(&text).ok_or(Refusal::InvalidState));
         let account_id = account_id(target)?;
@@ -263,6 +320,7 @@ async fn list_entries(State(context): State<Context>, request: Request) -> Respo
         let next = last.map(|last| cursor_at(&kind, &(last.transaction_id, last.line_no))).transpose()?;
         Ok(output::entries(&page, next)?)
     })
+    .await
 }
 
 async fn post_transaction(State(context): State<Context>, request: Request) -> Response {
@@ -278,11 +336,12 @@ async fn post_transaction(State(context): State<Context>, request: Request) -> R
 }
 
 async fn get_transaction(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &TRANSACTION_GET, |snapshot, target, query| {
+    read(&context, request, &TRANSACTION_GET, |snapshot, target, query| {
         end(query)?;
         let transaction_id = transaction_id(target)?;
         Ok(output::transaction(&posting::get_transaction(snapshot, target.tenant_id, transaction_id)?)?)
     })
+    .await
 }
 
 async fn commit_transaction(State(context): State<Context>, request: Request) -> Response {

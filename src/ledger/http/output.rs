@@ -6,6 +6,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::accounts::Account;
+use crate::as_of::BalanceAsOf;
 use crate::asset_types::AssetType;
 use crate::holds::Settled;
 use crate::model::{AccountId, Sums};
@@ -333,5 +334,34 @@ pub(super) fn balance(account_id: AccountId, book: &BookRow, as_of: Timestamp) -
         scale: book.scale,
         version: book.counters.version,
         as_of: Instant(as_of),
+    })
+}
+
+#[derive(serde::Serialize)]
+struct BalanceAsOfRecord {
+    account_id: Id,
+    as_of: Instant,
+    posted: SumsRecord,
+    balance: Money,
+    balance_minor: Minor,
+    scale: u8,
+    entry_count: u64,
+    balance_tracking: &'static str,
+    derived_from: &'static str,
+}
+
+/// The balance of an account as it was.
+pub(super) fn balance_as_of(account_id: AccountId, as_of: &BalanceAsOf, at: Timestamp) -> Result<Vec<u8>, Failure> {
+    let book = &as_of.book;
+    json(&BalanceAsOfRecord {
+        account_id: Id(account_id.0),
+        as_of: Instant(at),
+        posted: sums_record(as_of.posted.sums, book.scale),
+        balance: Money(as_of.balance(), book.scale),
+        balance_minor: Minor(as_of.balance()),
+        scale: book.scale,
+        entry_count: as_of.posted.entries,
+        balance_tracking: book.tracking.as_str(),
+        derived_from: "journal",
     })
 }

@@ -32,7 +32,7 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a request may wait for the writer.
-const WRITER_TIME: Duration = Duration::from_secs(5);
+pub(super) const WRITER_TIME: Duration = Duration::from_secs(5);
 /// The deepest JSON; the root is level 1.
 const JSON_DEPTH: Limits = Limits { max_depth: 64 };
 /// The longest Idempotency-Key, in characters of UTF-8.
@@ -76,10 +76,7 @@ where
     C: Send + 'static,
     T: 'static,
 {
-    match try_mutate(context, request, mutation).await {
-        Ok(answer) => answer.into_response(),
-        Err(refusal) => refuse(&refusal),
-    }
+    answered(try_mutate(context, request, mutation).await)
 }
 
 async fn try_mutate<C, T>(context: &Context, request: Request, mutation: &Mutation<C, T>) -> Result<Answer, Refusal>
@@ -88,7 +85,7 @@ where
     T: 'static,
 {
     let (parts, body) = request.into_parts();
-    let tenant_id = authorize(context, &parts.headers, mutation.route.permission)?;
+    let tenant_id = authorize(context, &parts.headers, mutation.route.permission).await?;
     let key = idempotency_key(&parts.headers)?;
     let bytes = body::read(&parts.headers, body, BODY_BYTES_MAX, BODY_TIME).await.map_err(body_refusal)?;
     let json = read_json(&bytes)?;
@@ -173,29 +170,45 @@ fn replay_after_failure(context: &Context, entered: &Entered, failure: &Failure)
 }
 
 /// Serves a reading request.
-pub(super) fn read(
+pub(super) async fn read(
     context: &Context,
-    request: &Request,
+    request: Request,
     route: &Route,
     answer: impl FnOnce(&Snapshot, &Target, &mut Query) -> Result<Vec<u8>, Abort<Refusal>>,
 ) -> Response {
-    let outcome = authorize(context, request.headers(), route.permission).and_then(|tenant_id| {
-        let mut query = Query::parse(request.uri().query()).map_err(|error| parameter_refusal(&error))?;
-        let target = Target { tenant_id, id: path_id(request.uri()) };
-        match answer(&context.store.read(), &target, &mut query) {
-            Ok(body) => Ok(Answer::of(200, body)),
-            Err(Abort::Refused(refusal)) => Err(refusal),
-            Err(Abort::Failed(failure)) => Err(failed(&failure)),
-        }
+    let outcome = enter(context, request, route).await.and_then(|(target, mut query)| {
+        let body = answer(&context.store.read(), &target, &mut query).map_err(refusal_of)?;
+        Ok(Answer::of(200, body))
     });
+    answered(outcome)
+}
+
+/// Lets a reading request in: who asks, and what its path and query say.
+pub(super) async fn enter(context: &Context, request: Request, route: &Route) -> Result<(Target, Query), Refusal> {
+    let (parts, _) = request.into_parts();
+    let tenant_id = authorize(context, &parts.headers, route.permission).await?;
+    let query = Query::parse(parts.uri.query()).map_err(|error| parameter_refusal(&error))?;
+    Ok((Target { tenant_id, id: path_id(&parts.uri) }, query))
+}
+
+/// The response of an outcome.
+pub(super) fn answered(outcome: Result<Answer, Refusal>) -> Response {
     match outcome {
         Ok(answer) => answer.into_response(),
         Err(refusal) => refuse(&refusal),
     }
 }
 
+/// What a query that did not succeed is answered with.
+pub(super) fn refusal_of(abort: Abort<Refusal>) -> Refusal {
+    match abort {
+        Abort::Refused(refusal) => refusal,
+        Abort::Failed(failure) => failed(&failure),
+    }
+}
+
 /// Who asks, and whether the key allows it.
-fn authorize(context: &Context, headers: &HeaderMap, permission: &str) -> Result<TenantId, Refusal> {
+async fn authorize(context: &Context, headers: &HeaderMap, permission: &str) -> Result<TenantId, Refusal> {
     let credential = access::authorization(headers);
     let now = context.clock.now();
     match access::authenticate(&context.store.read(), Service::Ledger, credential, Some(permission), now) {
@@ -288,7 +301,8 @@ fn path_id(uri: &Uri) -> Option<Uuid> {
     parse_uuid(&decode_segment(uri.path().split('/').nth(3)?)?)
 }
 
-fn failed(failure: &Failure) -> Refusal {
+/// What a failure of the store is answered with.
+pub(super) fn failed(failure: &Failure) -> Refusal {
     match failure {
         Failure::Busy | Failure::StorageFull => tracing::warn!(%failure, "a request was turned away"),
         _ => tracing::error!(%failure, "a request failed"),
