@@ -8,10 +8,12 @@ use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
 use quintet_platform::large_values::LargeValueCollector;
+use quintet_platform::metering::Meter;
 use quintet_storage::{Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::outside;
 use crate::root_key::RootKey;
 use crate::start_error::StartError;
 
@@ -36,6 +38,8 @@ pub struct App {
     pub metrics: Metrics,
     /// Which keys were used when.
     pub uses: Arc<KeyUses>,
+    /// Which tenants have made how many calls.
+    pub meter: Arc<Meter>,
     /// The ledger's context.
     pub ledger: quintet_ledger::Context,
 }
@@ -46,17 +50,21 @@ impl App {
     /// # Errors
     /// See [`StartError`].
     pub fn open(config: Config, rehearsal: bool) -> Result<App, StartError> {
+        let authority = Arc::new(outside::authority(&config)?);
         let (store, clock) = open_store(&config, rehearsal)?;
         let metrics = Metrics::new(&store);
         let uses = Arc::new(KeyUses::new(store.clone()));
-        let ledger = quintet_ledger::Context::new(
-            store.clone(),
-            clock.clone(),
-            Arc::clone(&uses),
-            config.ledger_edge_rate_per_second,
-            config.ledger_edge_burst,
-        );
-        let app = App { config: Arc::new(config), store, clock, metrics, uses, ledger };
+        let meter = Arc::new(Meter::new(store.clone()));
+        let ledger = quintet_ledger::Context::new(quintet_ledger::Foundation {
+            store: store.clone(),
+            clock: clock.clone(),
+            uses: Arc::clone(&uses),
+            meter: Arc::clone(&meter),
+            authority,
+            edge_rate_per_second: config.ledger_edge_rate_per_second,
+            edge_burst: config.ledger_edge_burst,
+        });
+        let app = App { config: Arc::new(config), store, clock, metrics, uses, meter, ledger };
         app.register_due_work();
         Ok(app)
     }
@@ -66,6 +74,7 @@ impl App {
         self.clock.register(Arc::new(Collector::new(self.store.clone())));
         self.clock.register(Arc::new(LargeValueCollector::new(self.store.clone())));
         self.clock.register(Arc::clone(&self.uses) as Arc<dyn DueWork>);
+        self.clock.register(Arc::clone(&self.meter) as Arc<dyn DueWork>);
         for work in quintet_ledger::due_work(&self.ledger) {
             self.clock.register(work);
         }

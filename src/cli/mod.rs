@@ -12,8 +12,11 @@ mod demo_content;
 mod error;
 mod init;
 mod key;
+mod ledger;
+mod ledger_export;
 mod output;
 mod place;
+mod quota;
 mod serve;
 mod status;
 mod tenant;
@@ -43,6 +46,7 @@ enum Command {
     Status(status::Arguments),
     Tenant(tenant::Arguments),
     Key(key::Arguments),
+    Ledger(ledger::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
 }
@@ -64,6 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Status(arguments) => status::run(&arguments),
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
+        Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

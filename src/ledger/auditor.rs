@@ -19,7 +19,8 @@ use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
 use crate::tables::{BOOKS, EXTERNAL_IDS, HOLDS, LINES, Shelf, TRANSACTIONS, unsigned};
-use crate::tests::Bench;
+use crate::testing::{Bench, create_bare_tenant};
+use crate::verify::verify;
 
 const TENANT: TenantId = TenantId(Uuid::from_u128(7));
 const ACCOUNTS: usize = 8;
@@ -100,6 +101,7 @@ fn the_books_agree_with_an_independent_auditor() {
             auditor.audit();
             auditor.audit_the_past();
         }
+        auditor.audit_the_proof();
         println!("answers: {:?}", auditor.answers);
         assert!(auditor.answers.get("ok").copied().unwrap_or(0) > steps / 4, "the run hardly did anything");
     }
@@ -109,6 +111,7 @@ impl Auditor {
     fn open(seed: u64) -> Auditor {
         let bench = Bench::new();
         let mut dice = Dice(seed);
+        create_bare_tenant(&bench, TENANT);
         let assets = SCALES.map(|scale| {
             let command = CreateAssetType { tenant_id: TENANT, code: format!("A{scale}"), kind: Kind::Credit, scale };
             bench.run(|tx, now| asset_types::create_asset_type(tx, now, command)).unwrap().asset_type_id
@@ -511,6 +514,14 @@ impl Auditor {
                 assert_eq!(self.ask_as_of(account, self.now(), basis), expected, "account {account} {basis:?} now");
             }
         }
+    }
+
+    /// The ledger's proof of itself has no findings, and has looked at everything.
+    fn audit_the_proof(&self) {
+        let proof = verify(&self.bench.store.read()).unwrap();
+        assert_eq!(proof.findings, []);
+        let counted = (proof.tenants, proof.accounts, proof.transactions);
+        assert_eq!(counted, (1, ACCOUNTS as u64, self.transactions.len() as u64));
     }
 
     /// The whole store against the auditor's own books.

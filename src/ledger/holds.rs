@@ -3,6 +3,9 @@
 //! A commit needs no floor test: the hold took its lowering legs from what is available when it was placed, so
 //! settling can only raise it, and a floor is never raised above what is available.
 
+#[cfg(test)]
+mod tests;
+
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::model::{Overflow, TenantId, TransactionId, TransactionState};

@@ -16,7 +16,7 @@ use quintet_storage::key_newtype;
 use crate::money::MINOR_MAX;
 
 key_newtype!(
-    /// A tenant: owner of asset types, accounts and transactions.
+    /// A tenant or sub-tenant: owner of asset types, accounts and transactions.
     pub TenantId(Uuid)
 );
 key_newtype!(
@@ -188,6 +188,81 @@ impl Basis {
             Basis::Effective => "effective",
             Basis::Recorded => "recorded",
         }
+    }
+}
+
+/// What a sub-tenant is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum SubTenantKind {
+    /// Real business.
+    Production,
+    /// Trials.
+    Sandbox,
+}
+
+impl SubTenantKind {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            SubTenantKind::Production => "production",
+            SubTenantKind::Sandbox => "sandbox",
+        }
+    }
+
+    /// Reads the name on the wire.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<SubTenantKind> {
+        [SubTenantKind::Production, SubTenantKind::Sandbox].into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// What a sub-tenant's key may do. There is no role for administering sub-tenants: they have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything in its own ledger.
+    Admin,
+    /// Post and read.
+    Poster,
+    /// Read.
+    Reader,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Role; 3] = [Role::Admin, Role::Poster, Role::Reader];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::Admin => "admin",
+            Role::Poster => "poster",
+            Role::Reader => "reader",
+        }
+    }
+
+    /// Reads the name on the wire.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.as_str() == text)
+    }
+
+    /// The permissions it stands for, sorted.
+    #[must_use]
+    pub fn permissions(self) -> Vec<String> {
+        let permissions: &[&str] = match self {
+            Role::Admin => &["ledger_admin", "ledger_poster", "ledger_reader"],
+            Role::Poster => &["ledger_poster", "ledger_reader"],
+            Role::Reader => &["ledger_reader"],
+        };
+        permissions.iter().map(|permission| (*permission).to_owned()).collect()
+    }
+
+    /// The role that stands for exactly these permissions (sorted), if there is one.
+    #[must_use]
+    pub fn of_permissions(permissions: &[String]) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.permissions() == permissions)
     }
 }
 

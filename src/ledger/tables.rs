@@ -13,6 +13,7 @@
 //! | 0x0208 | late sums | account, bucket width, bucket | late entries summed over their effective time |
 //! | 0x0209 | late records | account, order | late entries in the order they were recorded |
 //! | 0x020A | late totals (hot) | account | all late entries of an account together |
+//! | 0x020B | sub-tenants | sub-tenant | what the platform does not know of it: kind, whom to write to |
 //!
 //! A posting over two accounts reads two books, updates them and inserts three rows: the transaction and two
 //! lines. Accounts are split in two rows because a posting must not carry a name and up to 16 KiB of metadata
@@ -50,8 +51,8 @@ use bincode::{Decode, Encode};
 use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
 
 use crate::model::{
-    AccountId, AccountStatus, AssetTypeId, Counters, Kind, Overflow, Side, Sums, TenantId, Tracking, TransactionId,
-    TransactionState,
+    AccountId, AccountStatus, AssetTypeId, Counters, Kind, Overflow, Side, SubTenantKind, Sums, TenantId, Tracking,
+    TransactionId, TransactionState,
 };
 
 /// Asset types.
@@ -85,6 +86,8 @@ pub const LATE_RECORDS: Table<(AccountId, Uuid), LateRecordRow> =
     Table::new(0x0209, Family::Ledger, "ledger_late_records");
 /// All late entries of an account.
 pub const LATE_TOTALS: Table<AccountId, LateTotalsRow> = Table::new(0x020A, Family::Ledger, "ledger_late_totals").hot();
+/// What only the ledger knows of sub-tenants.
+pub const SUB_TENANTS: Table<TenantId, SubTenantRow> = Table::new(0x020B, Family::Ledger, "ledger_sub_tenants");
 
 /// Every table of the ledger.
 pub const TABLES: &[TableSpec] = &[
@@ -99,6 +102,7 @@ pub const TABLES: &[TableSpec] = &[
     LATE_SUMS.spec(),
     LATE_RECORDS.spec(),
     LATE_TOTALS.spec(),
+    SUB_TENANTS.spec(),
 ];
 
 /// An asset type.
@@ -414,6 +418,15 @@ pub struct LateTotalsRow {
     pub late: PostedAfter,
 }
 
+/// What only the ledger knows of a sub-tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct SubTenantRow {
+    /// What it is for; never changes.
+    pub kind: SubTenantKind,
+    /// Whom to write to.
+    pub contact_email: String,
+}
+
 impl Row for AssetTypeRow {}
 impl Row for AssetCodeRow {}
 impl Row for ProfileRow {}
@@ -425,3 +438,4 @@ impl Row for HoldRow {}
 impl Row for LateSumsRow {}
 impl Row for LateRecordRow {}
 impl Row for LateTotalsRow {}
+impl Row for SubTenantRow {}

@@ -9,7 +9,7 @@ use crate::late::late_until;
 use crate::model::{Kind, Side, Tracking};
 use crate::money::Decimal;
 use crate::posting::{NewEntry, PostTransaction, post_transaction};
-use crate::tests::Bench;
+use crate::testing::Bench;
 
 const TENANT: TenantId = TenantId(Uuid::from_u128(5));
 
