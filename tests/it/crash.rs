@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::appliance::{Appliance, Client, Setup};
 
-const CALLERS: usize = 16;
+const CALLERS: usize = 64;
 const ACCOUNTS: usize = 8;
 
 /// One posting as it was sent, and what came back if anything did.
@@ -42,6 +42,7 @@ fn nothing_acknowledged_is_lost_and_nothing_happens_twice() {
         }
         check_transactions(&client, &all, round);
         check_balances(&client, &accounts, &all);
+        check_proof(&appliance, all.len());
     }
     println!("{rounds} kills, {} postings acknowledged, none lost, none twice", all.len());
     assert!(all.len() > rounds * 20, "only {} postings in {rounds} rounds", all.len());
@@ -83,7 +84,7 @@ fn post_until_killed(
                 }
             });
         }
-        let wanted = 60 + 40 * round as u64;
+        let wanted = 200 + 100 * round as u64;
         while sent.load(Ordering::Relaxed) < wanted {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -122,6 +123,12 @@ fn check_transactions(client: &Client, all: &[Posting], round: usize) {
         assert_eq!(found["description"], posting.body["description"]);
         assert_eq!(found["entries"].as_array().unwrap().len(), 2);
     }
+}
+
+/// The ledger's own proof: counters, statements and journal fit each other, and nothing is in it that was not sent.
+fn check_proof(appliance: &Appliance, postings: usize) {
+    let proof = appliance.cli_json(&["ledger", "prove"]);
+    assert_eq!((&proof["findings"], &proof["transactions"]), (&json!([]), &json!(postings)));
 }
 
 /// The counters are the sum of what was acknowledged: no more, no less.

@@ -354,3 +354,51 @@ async fn damaged_data_is_an_internal_error_without_detail() {
     assert_eq!((status.as_u16(), error), (500, expected));
     room.context.store.shutdown();
 }
+
+/// Generated requests, each sent several times at once under one key, then once more: it is done once, everybody gets
+/// the same bytes, one of them first-hand; and the ledger proves itself after every step.
+#[tokio::test]
+async fn duplicates_and_retries_change_nothing() {
+    let room = Room::open();
+    let tenant_id = room.tenant_id;
+    let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, 3));
+    let floored = format!("/v1/accounts/{}", accounts[2]);
+    let (status, _, _) = room.call(Method::PATCH, &floored, "floor", &json!({"balance_floor": "0.00"})).await;
+    assert_eq!(status, 200);
+    let mut done = 0;
+    for step in 0..60_usize {
+        // The third account is debit-normal with a floor: credits on it are refused now and then.
+        let (debit, credit) = (accounts[step * 7 % 3], accounts[(step * 7 + 1 + step % 2) % 3]);
+        let amount = format!("{}.00", step % 4 + 1);
+        let mut body = json!({"external_id": format!("step {}", step - step % 5), "entries": [
+            {"account_id": debit.to_string(), "direction": "debit", "amount": amount},
+            {"account_id": credit.to_string(), "direction": "credit", "amount": amount},
+        ]});
+        if step % 5 != 4 {
+            body.as_object_mut().unwrap().remove("external_id");
+        }
+        if step % 3 == 0 {
+            body["pending"] = json!(true);
+            body["expires_at"] = json!("2999-01-01T00:00:00Z");
+        } else if step % 4 == 0 {
+            body["effective_at"] = json!("2020-01-01T00:00:00Z");
+        }
+        let key = format!("step {step}");
+        let before = room.context.store.read().lsn();
+        let calls = (0..5).map(|_| room.call(Method::POST, "/v1/transactions", &key, &body));
+        let mut answers = futures_util::future::join_all(calls).await;
+        assert!(room.context.store.read().lsn() > before, "the first answer was remembered");
+        let after = room.context.store.read().lsn();
+        answers.push(room.call(Method::POST, "/v1/transactions", &key, &body).await);
+        assert_eq!(room.context.store.read().lsn(), after, "a repeat writes nothing");
+        let (status, _, first) = &answers[0];
+        assert!(answers.iter().all(|(other, _, answer)| (other, answer) == (status, first)), "step {step}");
+        let fresh = answers.iter().filter(|(_, response, _)| !response.headers().contains_key("idempotent-replayed"));
+        assert_eq!(fresh.count(), 1, "step {step}");
+        done += u64::from(*status == 201);
+        let proof = crate::verify(&room.context.store.read()).unwrap();
+        assert_eq!((proof.findings, proof.transactions), (vec![], done), "step {step}");
+    }
+    assert!((20..60).contains(&done), "{done} were done, the others refused");
+    room.context.store.shutdown();
+}
