@@ -17,7 +17,7 @@ mod postgres;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use load::{Connection, Make, Round, Server, run};
 use postgres::Postgres;
@@ -103,7 +103,7 @@ async fn single(length: Duration) {
     let mut postings_made = 0.0;
     for hot in [false, true] {
         let name = if hot { "hot" } else { "spread" };
-        let (mut best, mut theirs): (Option<Round>, Option<(f64, f64)>) = (None, None);
+        let (mut best, mut theirs): (Option<Round>, Option<(f64, f64, f64)>) = (None, None);
         for _ in 0..ROUNDS {
             let make = postings(&accounts, hot);
             let round = run(&server, CONNECTIONS, length, "/v1/transactions", 1, None, make).await;
@@ -117,15 +117,10 @@ async fn single(length: Duration) {
         }
         let best = best.unwrap();
         row(name, &best);
-        if let Some((rate, p99)) = theirs {
+        if let Some((rate, cpu, p99)) = theirs {
             let ratio = best.rate / rate;
-            println!(
-                "{:<26} {rate:>12.0} {:>14} {:>9} {p99:>9.2} {:>9}  ours is {ratio:.1} times",
-                format!("{name}, PostgreSQL"),
-                "",
-                "",
-                ""
-            );
+            let name = format!("{name}, PostgreSQL");
+            println!("{name:<26} {rate:>12.0} {cpu:>14.1} {:>9} {p99:>9.2} {:>9}  ours is {ratio:.1} times", "", "");
         }
         rates.push(best.rate);
     }
@@ -197,43 +192,65 @@ async fn legs(length: Duration) {
 }
 
 /// Balance as of an instant and a page of the statement on accounts with 10,000 and with 1,000,000 entries; all of them
-/// prompt, or all of them backdated into one day.
+/// prompt, or all of them backdated into one day. The server's CPU for each request is the steadier figure where the
+/// machine has other things to do.
 async fn as_of() {
     let directory = tempfile::tempdir().unwrap();
-    let (_server, mut connection, accounts) = ledger(directory.path(), 8).await;
-    println!("\n{:<26} {:>12} {:>9} {:>9} {:>9}", "balance as of", "entries", "p50 ms", "p99 ms", "to 10,000");
-    let mut pairs = accounts.chunks(2);
+    let (server, _, accounts) = ledger(directory.path(), 8).await;
+    let mut filled = Vec::new();
     for backdated in [false, true] {
-        let mut small = None;
         for postings in [10_000_u64, 1_000_000] {
-            let pair = pairs.next().unwrap();
-            fill(&mut connection, &pair[0], &pair[1], postings, backdated).await;
-            let name = if backdated { "backdated into one day" } else { "prompt" };
-            for (what, path) in [
-                ("effective", "balance-as-of?basis=effective&at="),
-                ("recorded", "balance-as-of?basis=recorded&at="),
-                ("statement page", "entries?state=committed&limit=50"),
-            ] {
-                let mut latencies: Vec<f64> = Vec::new();
-                for probe in 0..2_000_u64 {
-                    let at = if path.ends_with('=') { instant(probe * 43_200_017 % DAY) } else { String::new() };
-                    let (_, took) = connection.get(&format!("/v1/accounts/{}/{path}{at}", pair[0])).await;
-                    latencies.push(took.as_secs_f64() * 1000.0);
-                }
-                latencies.sort_unstable_by(f64::total_cmp);
-                let (half, most) = (latencies[1_000], latencies[1_980]);
-                let ratio = match small.as_mut() {
-                    None | Some(_) if postings == 10_000 => {
-                        small.get_or_insert_with(Vec::new).push((what, most));
-                        1.0
-                    }
-                    Some(known) => most / known.iter().find(|(known, _)| *known == what).unwrap().1,
-                    None => 1.0,
-                };
-                println!("{:<26} {postings:>12} {half:>9.3} {most:>9.3} {ratio:>9.2}", format!("{name}, {what}"));
-            }
+            let pair = &accounts[filled.len() * 2..filled.len() * 2 + 2];
+            let began = std::time::Instant::now();
+            fill(&server, &pair[0], &pair[1], postings, backdated).await;
+            let rate = postings as f64 / began.elapsed().as_secs_f64();
+            println!("filled with {postings} postings, backdated: {backdated}, {rate:.0}/s");
+            filled.push((pair[0].clone(), postings, backdated));
         }
     }
+    // What compaction has left to do must not be in the way.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let mut connection = Connection::open(&server).await;
+    println!(
+        "\n{:<40} {:>10} {:>14} {:>9} {:>9} {:>11} {:>11}",
+        "reading", "entries", "server CPU us", "p50 ms", "p99 ms", "CPU ratio", "p99 ratio"
+    );
+    let paths = [
+        ("effective", "balance-as-of?basis=effective&at="),
+        ("recorded", "balance-as-of?basis=recorded&at="),
+        ("statement page", "entries?state=committed&limit=50"),
+    ];
+    for (what, path) in paths {
+        let mut small = (1.0, 1.0);
+        for (account, postings, backdated) in &filled {
+            let (cpu, half, most) = read(&server, &mut connection, account, path).await;
+            if *postings == 10_000 {
+                small = (cpu, most);
+            }
+            let name = format!("{what}, {}", if *backdated { "backdated into one day" } else { "prompt" });
+            let (cpu_ratio, ratio) = (cpu / small.0, most / small.1);
+            println!("{name:<40} {postings:>10} {cpu:>14.1} {half:>9.3} {most:>9.3} {cpu_ratio:>11.2} {ratio:>11.2}");
+        }
+    }
+}
+
+/// Reads many times: the server's CPU for each in microseconds, and percentiles in milliseconds.
+async fn read(server: &Server, connection: &mut Connection, account: &str, path: &str) -> (f64, f64, f64) {
+    const PROBES: u64 = 10_000;
+    let mut latencies: Vec<f64> = Vec::new();
+    let mut cpu_before = 0.0;
+    for probe in 0..PROBES + 500 {
+        if probe == 500 {
+            cpu_before = server.cpu_seconds();
+            latencies.clear();
+        }
+        let at = if path.ends_with('=') { instant(probe * 43_200_017 % DAY) } else { String::new() };
+        let (_, took) = connection.get(&format!("/v1/accounts/{account}/{path}{at}")).await;
+        latencies.push(took.as_secs_f64() * 1000.0);
+    }
+    let cpu = (server.cpu_seconds() - cpu_before) * 1e6 / PROBES as f64;
+    latencies.sort_unstable_by(f64::total_cmp);
+    (cpu, latencies[latencies.len() / 2], latencies[latencies.len() * 99 / 100])
 }
 
 const DAY: u64 = 86_400_000_000;
@@ -244,18 +261,34 @@ fn instant(micros: u64) -> String {
     format!("2024-02-29T{:02}:{:02}:{:02}.{fraction:06}Z", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-async fn fill(connection: &mut Connection, debit: &str, credit: &str, postings: u64, backdated: bool) {
-    for call in 0..postings / 1000 {
-        let item = |k: u64| {
-            let n = call * 1000 + k;
-            let entries: Value = serde_json::from_str(&format!("{{{}}}", entries(debit, credit))).unwrap();
-            let mut item = entries;
-            if backdated {
-                item["effective_at"] = json!(instant(n.wrapping_mul(6_364_136_223_846_793_005) % DAY));
+/// Posts so many between two accounts, by four connections.
+async fn fill(server: &Server, debit: &str, credit: &str, postings: u64, backdated: bool) {
+    let next = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let entries = entries(debit, credit);
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (mut connection, next, entries) = (Connection::open(server).await, Arc::clone(&next), entries.clone());
+        let pair = debit.to_owned();
+        callers.spawn(async move {
+            loop {
+                let call = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                if call >= postings / 1000 {
+                    break;
+                }
+                let item = |k: u64| match backdated {
+                    true => {
+                        let at = instant((call * 1000 + k).wrapping_mul(6_364_136_223_846_793_005) % DAY);
+                        format!(r#"{{"effective_at":"{at}",{entries}}}"#)
+                    }
+                    false => format!("{{{entries}}}"),
+                };
+                let items: Vec<String> = (0..1000).map(item).collect();
+                let body = format!(r#"{{"transactions":[{}]}}"#, items.join(","));
+                connection.send("/v1/transactions/bulk", &format!("fill-{pair}-{call}"), &body).await;
+                let (status, answer) = connection.receive().await;
+                assert_eq!(status, 200, "{answer}");
             }
-            item
-        };
-        let items: Vec<Value> = (0..1000).map(item).collect();
-        connection.post("/v1/transactions/bulk", &json!({"transactions": items})).await;
+        });
     }
+    callers.join_all().await;
 }
