@@ -57,6 +57,7 @@ static: build ## check that the binary is static and runs
 	@$(in) packaging/check-static.sh $(call binary,debug)
 
 bench: prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
+	@packaging/bench-prerequisites.sh
 	@$(in) cargo bench --locked --bench '*'
 
 # How long the long runs are: make crash-long CRASHES=1000000

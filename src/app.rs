@@ -8,10 +8,12 @@ use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
 use quintet_platform::large_values::LargeValueCollector;
+use quintet_platform::metering::Meter;
 use quintet_storage::{Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::outside;
 use crate::root_key::{RootKeySources, RootKeys};
 use crate::start_error::StartError;
 
@@ -39,6 +41,8 @@ pub struct App {
     pub uses: Arc<KeyUses>,
     /// The root key's source, and what follows when it changes.
     pub root_keys: Arc<RootKeys>,
+    /// Which tenants have made how many calls.
+    pub meter: Arc<Meter>,
     /// The ledger's context.
     pub ledger: quintet_ledger::Context,
 }
@@ -49,18 +53,22 @@ impl App {
     /// # Errors
     /// See [`StartError`].
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
+        let authority = Arc::new(outside::authority(&config)?);
         let (store, clock, root_keys) = open_store(&config, root_key, rehearsal)?;
         let metrics = Metrics::new(&store);
         let uses = Arc::new(KeyUses::new(store.clone()));
-        let ledger = quintet_ledger::Context::new(
-            store.clone(),
-            clock.clone(),
-            Arc::clone(&uses),
-            config.ledger_edge_rate_per_second,
-            config.ledger_edge_burst,
-        );
+        let meter = Arc::new(Meter::new(store.clone()));
+        let ledger = quintet_ledger::Context::new(quintet_ledger::Foundation {
+            store: store.clone(),
+            clock: clock.clone(),
+            uses: Arc::clone(&uses),
+            meter: Arc::clone(&meter),
+            authority,
+            edge_rate_per_second: config.ledger_edge_rate_per_second,
+            edge_burst: config.ledger_edge_burst,
+        });
         let root_keys = Arc::new(root_keys);
-        let app = App { config: Arc::new(config), store, clock, metrics, uses, root_keys, ledger };
+        let app = App { config: Arc::new(config), store, clock, metrics, uses, root_keys, meter, ledger };
         app.register_due_work();
         Ok(app)
     }
@@ -71,6 +79,7 @@ impl App {
         self.clock.register(Arc::new(LargeValueCollector::new(self.store.clone())));
         self.clock.register(Arc::clone(&self.uses) as Arc<dyn DueWork>);
         self.clock.register(Arc::clone(&self.root_keys) as Arc<dyn DueWork>);
+        self.clock.register(Arc::clone(&self.meter) as Arc<dyn DueWork>);
         for work in quintet_ledger::due_work(&self.ledger) {
             self.clock.register(work);
         }

@@ -9,6 +9,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use quintet_platform::secrets::Secret;
 use toml::de::{DeTable, DeValue};
 
 pub mod schema;
@@ -161,6 +162,10 @@ pub struct Config {
     pub ledger_edge_burst: u32,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
+    /// Networks outside the public internet that may be called.
+    pub egress_allow_private: Vec<Network>,
+    /// The base address of the external authorization system; empty: the appliance decides itself.
+    pub authorization_url: String,
     /// Every key with its value and origin, in the order of the schema.
     pub effective: Vec<Effective>,
 }
@@ -188,6 +193,16 @@ impl Config {
         collected.finish()
     }
 
+    /// A secret as it is written: itself, or where it lies. Empty if nobody wrote one.
+    #[must_use]
+    pub fn secret(&self, key: &str) -> Secret {
+        let entry = self.effective.iter().find(|entry| entry.kind == Kind::Secret && entry.dotted() == key);
+        match entry.map(|entry| &entry.value) {
+            Some(Value::Text(text)) => Secret::new(text.clone()),
+            _ => Secret::default(),
+        }
+    }
+
     /// What the configuration asks for and this version cannot do: valid as such, but nothing starts on it.
     #[must_use]
     pub fn unsupported(&self) -> Problems {
@@ -197,6 +212,9 @@ impl Config {
             let refusal = match entry.dotted().as_str() {
                 "tls.cert" | "tls.key" if !text.is_empty() => {
                     "this version speaks plain HTTP only; leave it empty and put a proxy in front"
+                }
+                "authorization.url" if text.starts_with("https:") => {
+                    "this version calls http:// addresses only; put a proxy that speaks TLS beside it"
                 }
                 _ => continue,
             };
@@ -417,6 +435,8 @@ impl Collected {
             ledger_edge_rate_per_second: small("ledger.edge_rate_per_second"),
             ledger_edge_burst: small("ledger.edge_burst"),
             trusted_proxies: self.networks("http.trusted_proxies"),
+            egress_allow_private: self.networks("egress.allow_private"),
+            authorization_url: self.text("authorization.url").unwrap_or_default(),
             effective: self.values.into_values().collect(),
         })
     }

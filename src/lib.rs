@@ -8,7 +8,8 @@
 //! 2. rooms, one a service (`ledger`, …): a room never imports a room.
 //! 3. this package, which ties them together and owns the process: listeners, configuration, the command line.
 //!
-//! Reading order: [`config`] (what the operator says) · [`app`] (everything that is open) · [`router`] (which
+//! Reading order: [`config`] (what the operator says) · [`outside`] (ties to other systems) · [`app`] (everything that is
+//! open) · [`router`] (which
 //! routes hang on which listener) · [`listener`], [`open_files`], [`operations`], [`metrics`] · [`admin`] (the unix socket) ·
 //! [`serve`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
 
@@ -21,6 +22,7 @@ pub mod logging;
 pub mod metrics;
 pub mod open_files;
 pub mod operations;
+pub mod outside;
 pub mod root_key;
 pub mod router;
 pub mod serve;

@@ -2,6 +2,7 @@
 //! running appliance. Only root and the user that runs the appliance may use it.
 
 pub mod client;
+pub mod ledger;
 pub mod protocol;
 pub mod server;
 pub mod socket;

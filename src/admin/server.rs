@@ -45,8 +45,8 @@ impl Serving {
 
 /// What the handlers work with.
 #[derive(Clone)]
-struct Context {
-    app: App,
+pub(super) struct Context {
+    pub(super) app: App,
     services: Arc<[ServiceView]>,
 }
 
@@ -112,6 +112,7 @@ fn routes(context: Context) -> Router {
         .route("/keys/{key_id}/revoke", post(revoke_key))
         .route("/root-key", get(show_root_key))
         .route("/root-key/rotate", post(rotate_root_key))
+        .nest("/ledger", super::ledger::routes())
         .route("/clock", get(show_clock))
         .route("/clock/advance", post(advance_clock))
         .fallback(async || TaskError::NotFound("this appliance does not know that request".into()))
@@ -177,14 +178,15 @@ async fn advance_clock(State(context): State<Context>, body: Body) -> Result<Res
 }
 
 /// Reads a request's body.
-async fn read<T: DeserializeOwned>(body: Body) -> Result<T, TaskError> {
+pub(super) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, TaskError> {
     let bytes: Bytes = axum::body::to_bytes(body, BODY_BYTES_MAX)
         .await
         .map_err(|_| TaskError::Unusable("the request's body is too large or broke off".into()))?;
     serde_json::from_slice(&bytes).map_err(|error| TaskError::Unusable(format!("the request makes no sense: {error}")))
 }
 
-fn answer(view: &impl Serialize) -> Result<Response, TaskError> {
+/// An answer in JSON.
+pub(super) fn answer(view: &impl Serialize) -> Result<Response, TaskError> {
     let text = serde_json::to_string(view).map_err(|error| TaskError::Failed(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }

@@ -319,7 +319,7 @@ fn all_tenants(read: &Snapshot) -> Result<Vec<Tenant>, Failure> {
 }
 
 /// A tenant by its id, or by its name if no other tenant has it.
-fn resolve_tenant(read: &Snapshot, wanted: &str) -> Result<Tenant, TaskError> {
+pub(super) fn resolve_tenant(read: &Snapshot, wanted: &str) -> Result<Tenant, TaskError> {
     let none = || TaskError::NotFound(format!("no tenant has the id or name {wanted:?}"));
     if let Some(id) = ids::parse_uuid(wanted) {
         return access::find_tenant(read, id)?.ok_or_else(none);

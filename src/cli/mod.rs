@@ -12,8 +12,11 @@ mod demo_content;
 mod error;
 mod init;
 mod key;
+mod ledger;
+mod ledger_export;
 mod output;
 mod place;
+mod quota;
 mod root_key;
 mod serve;
 mod status;
@@ -45,6 +48,7 @@ enum Command {
     Tenant(tenant::Arguments),
     Key(key::Arguments),
     RootKey(root_key::Arguments),
+    Ledger(ledger::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
 }
@@ -67,6 +71,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
         Command::RootKey(arguments) => root_key::run(&arguments),
+        Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

@@ -46,6 +46,8 @@ enum Command {
     Suspend(OneTenant),
     /// Activate a suspended tenant
     Activate(OneTenant),
+    /// Show or set what a tenant may use of a service; calls of its sub-tenants count
+    Quota(super::quota::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -77,6 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         }
         Command::Suspend(one) => change(one, "suspend"),
         Command::Activate(one) => change(one, "activate"),
+        Command::Quota(arguments) => super::quota::run(arguments),
     }
 }
 

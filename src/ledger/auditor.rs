@@ -10,15 +10,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use quintet_storage::{Abort, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::accounts::{self, CreateAccount, FloorInput, PatchAccount};
+use crate::as_of;
 use crate::asset_types::{self, CreateAssetType};
 use crate::holds::{self, Expiry, FIRST_EXPIRY, SettleHold};
-use crate::model::{AccountId, AccountStatus, Kind, Side, TenantId, Tracking, TransactionId, TransactionState};
+use crate::model::{AccountId, AccountStatus, Basis, Kind, Side, TenantId, Tracking, TransactionId, TransactionState};
 use crate::money::{Decimal, format_minor};
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
 use crate::tables::{BOOKS, EXTERNAL_IDS, HOLDS, LINES, Shelf, TRANSACTIONS, unsigned};
-use crate::tests::Bench;
+use crate::testing::{Bench, create_bare_tenant};
+use crate::verify::verify;
 
 const TENANT: TenantId = TenantId(Uuid::from_u128(7));
 const ACCOUNTS: usize = 8;
@@ -57,6 +59,9 @@ struct AuditedTransaction {
     /// Account, amount; debits above zero.
     legs: Vec<(usize, i128)>,
     expires_at: Option<Timestamp>,
+    effective_at: Timestamp,
+    /// When it was committed.
+    committed_at: Option<Timestamp>,
     external_id: Option<String>,
 }
 
@@ -76,6 +81,8 @@ struct Auditor {
     transactions: Vec<AuditedTransaction>,
     answers: BTreeMap<&'static str, u64>,
     swept_to: Expiry,
+    /// What was answered about the past on the recorded clock: account, instant, sums and count. It never changes.
+    told: Vec<(usize, Timestamp, (i128, i128, u64))>,
 }
 
 #[test]
@@ -92,7 +99,9 @@ fn the_books_agree_with_an_independent_auditor() {
         for _ in 0..steps {
             auditor.step();
             auditor.audit();
+            auditor.audit_the_past();
         }
+        auditor.audit_the_proof();
         println!("answers: {:?}", auditor.answers);
         assert!(auditor.answers.get("ok").copied().unwrap_or(0) > steps / 4, "the run hardly did anything");
     }
@@ -102,6 +111,7 @@ impl Auditor {
     fn open(seed: u64) -> Auditor {
         let bench = Bench::new();
         let mut dice = Dice(seed);
+        create_bare_tenant(&bench, TENANT);
         let assets = SCALES.map(|scale| {
             let command = CreateAssetType { tenant_id: TENANT, code: format!("A{scale}"), kind: Kind::Credit, scale };
             bench.run(|tx, now| asset_types::create_asset_type(tx, now, command)).unwrap().asset_type_id
@@ -128,7 +138,15 @@ impl Auditor {
             let id = bench.run(|tx, now| accounts::create_account(tx, now, command)).unwrap().account_id;
             accounts.push(AuditedAccount { id, asset, debit_normal, status: AccountStatus::Active, tracking, floor });
         }
-        Auditor { bench, dice, accounts, transactions: Vec::new(), answers: BTreeMap::new(), swept_to: FIRST_EXPIRY }
+        Auditor {
+            bench,
+            dice,
+            accounts,
+            transactions: Vec::new(),
+            answers: BTreeMap::new(),
+            swept_to: FIRST_EXPIRY,
+            told: Vec::new(),
+        }
     }
 
     fn now(&self) -> Timestamp {
@@ -144,11 +162,22 @@ impl Auditor {
             15 => self.patch_status(),
             16 => self.patch_floor(),
             17 => self.sweep(),
+            _ if self.dice.one_in(3) => {
+                let micros = self.dice.roll(3);
+                self.bench.clock.advance_micros(i64::try_from(micros).unwrap());
+            }
             _ => {
                 let seconds = self.dice.roll(20);
                 self.bench.clock.advance(i64::try_from(seconds).unwrap());
             }
         }
+    }
+
+    /// An instant up to now: a few microseconds, some seconds or years back.
+    fn past_instant(&mut self) -> Timestamp {
+        let reach = [4, 50_000_000, 100_000_000_000_000][usize::try_from(self.dice.roll(3)).unwrap()];
+        let back = self.dice.roll(reach);
+        self.now().plus_micros(-i64::try_from(back).unwrap())
     }
 
     fn note(&mut self, got: Option<&'static str>, expected: Option<&'static str>, what: &str) {
@@ -215,6 +244,7 @@ impl Auditor {
         let legs = self.random_legs();
         let now = self.now();
         let hold_until = hold.then(|| now.plus_seconds(i64::try_from(self.dice.roll(40)).unwrap()));
+        let effective_at = self.dice.one_in(3).then(|| self.past_instant());
         let external_id = self.dice.one_in(6).then(|| format!("x{}", self.dice.roll(8)));
         let entries = legs.iter().map(|(account, amount)| NewEntry {
             account_id: self.accounts[*account].id,
@@ -226,7 +256,7 @@ impl Auditor {
             description: None,
             external_id: external_id.clone(),
             metadata: None,
-            effective_at: None,
+            effective_at,
             hold_until,
             entries: entries.collect(),
         };
@@ -242,6 +272,8 @@ impl Auditor {
                     state,
                     legs,
                     expires_at: hold_until,
+                    effective_at: effective_at.unwrap_or(now),
+                    committed_at: (!hold).then_some(now),
                     external_id,
                 });
                 for told in posted.available {
@@ -321,6 +353,7 @@ impl Auditor {
         if outcome.is_ok() {
             let end = if commit { TransactionState::Committed } else { TransactionState::Voided };
             self.transactions[index].state = end;
+            self.transactions[index].committed_at = commit.then(|| self.now());
             self.check_running_sums(index);
         }
     }
@@ -428,6 +461,67 @@ impl Auditor {
                 (totals.posted_debits, totals.posted_credits, totals.entries)
             );
         }
+    }
+
+    /// What an account's legs added up to at an instant, from scratch.
+    fn totals_as_of(&self, account: usize, at: Timestamp, basis: Basis) -> (i128, i128, u64) {
+        let mut totals = (0, 0, 0);
+        for transaction in &self.transactions {
+            let Some(committed_at) = transaction.committed_at else { continue };
+            let counted_from = if basis == Basis::Effective { transaction.effective_at } else { committed_at };
+            if counted_from > at {
+                continue;
+            }
+            for (_, amount) in transaction.legs.iter().filter(|(known, _)| *known == account) {
+                totals.0 += (*amount).max(0);
+                totals.1 += (-*amount).max(0);
+                totals.2 += 1;
+            }
+        }
+        totals
+    }
+
+    fn ask_as_of(&self, account: usize, at: Timestamp, basis: Basis) -> (i128, i128, u64) {
+        let read = self.bench.store.read();
+        match as_of::balance_as_of(&read, TENANT, self.accounts[account].id, at, basis) {
+            Ok(balance) => (balance.posted.sums.debits, balance.posted.sums.credits, balance.posted.entries),
+            Err(Abort::Refused(refusal)) => panic!("{refusal:?}"),
+            Err(Abort::Failed(failure)) => panic!("{failure}"),
+        }
+    }
+
+    /// Balances as of instants, on both clocks; and what was told about the past stays true.
+    fn audit_the_past(&mut self) {
+        for _ in 0..4 {
+            let at = self.past_instant();
+            let account = usize::try_from(self.dice.roll(ACCOUNTS as u64)).unwrap();
+            for basis in Basis::ALL {
+                let got = self.ask_as_of(account, at, basis);
+                assert_eq!(got, self.totals_as_of(account, at, basis), "account {account} {basis:?} {at:?}");
+                if basis == Basis::Recorded && at < self.now() {
+                    self.told.push((account, at, got));
+                }
+            }
+            let place = usize::try_from(self.dice.roll(self.told.len().max(1) as u64)).unwrap();
+            if let Some((account, at, told)) = self.told.get(place).copied() {
+                assert_eq!(self.ask_as_of(account, at, Basis::Recorded), told, "the past has changed");
+            }
+        }
+        for account in 0..ACCOUNTS {
+            let totals = self.totals(account);
+            let expected = (totals.posted_debits, totals.posted_credits, totals.entries);
+            for basis in Basis::ALL {
+                assert_eq!(self.ask_as_of(account, self.now(), basis), expected, "account {account} {basis:?} now");
+            }
+        }
+    }
+
+    /// The ledger's proof of itself has no findings, and has looked at everything.
+    fn audit_the_proof(&self) {
+        let proof = verify(&self.bench.store.read()).unwrap();
+        assert_eq!(proof.findings, []);
+        let counted = (proof.tenants, proof.accounts, proof.transactions);
+        assert_eq!(counted, (1, ACCOUNTS as u64, self.transactions.len() as u64));
     }
 
     /// The whole store against the auditor's own books.

@@ -3,6 +3,9 @@
 //! A commit needs no floor test: the hold took its lowering legs from what is available when it was placed, so
 //! settling can only raise it, and a floor is never raised above what is available.
 
+#[cfg(test)]
+mod tests;
+
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::model::{Overflow, TenantId, TransactionId, TransactionState};
@@ -85,29 +88,43 @@ pub const FIRST_EXPIRY: Expiry = (Timestamp::from_micros(i64::MIN), TenantId(Uui
 /// What one transaction of the sweep has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
-    /// How many holds it has released. Zero: none is left.
+    /// How many holds it has dealt with. Zero: none is left.
     pub holds: usize,
     /// Where the next one looks on: before this place there are no holds, nor will there be.
     pub swept_to: Expiry,
 }
 
 /// Releases holds that have lapsed, oldest first, as many as one transaction should. It looks from `swept_to` on,
-/// where an earlier one ended: before it lies a long row of deleted ones.
+/// where an earlier one ended: before it lies a long row of deleted ones. A hold whose rows are damaged is passed over
+/// and logged, so that it does not keep all later ones from their release; the next start comes back to it.
 ///
 /// # Errors
 /// Only the store's.
 pub fn expire_holds(tx: &mut WriteTx<'_>, now: Timestamp, swept_to: Expiry) -> Result<Swept, Abort<Refusal>> {
     // No hold is ever placed that lapses now or earlier.
     let behind_due = (now.plus_micros(1), TenantId(Uuid::nil()), TransactionId(Uuid::nil()));
-    let due = tx.scan(&HOLDS, Scan::all().from(&swept_to).until(&behind_due).limit(SWEEP_LINES_MAX))?;
+    let due = tx.scan(&HOLDS, Scan::all().after(&swept_to).until(&behind_due).limit(SWEEP_LINES_MAX))?;
     let mut lines = 0;
     let mut swept = Swept { holds: 0, swept_to: behind_due };
     for (expiry, _) in due {
         let (_, tenant_id, transaction_id) = expiry;
-        let hold = get_transaction(tx, tenant_id, transaction_id)?;
-        lines += hold.row.legs.len();
-        let movement = Movement::of_legs(tx, tenant_id, &hold.row.legs)?;
-        settle(tx, now, tenant_id, hold, &movement, End::Expired)?;
+        let released = tx.savepoint(|tx| {
+            let hold = get_transaction(tx, tenant_id, transaction_id)?;
+            let legs = hold.row.legs.len();
+            let movement = Movement::of_legs(tx, tenant_id, &hold.row.legs)?;
+            settle(tx, now, tenant_id, hold, &movement, End::Expired)?;
+            Ok::<usize, Abort<Refusal>>(legs)
+        });
+        match released {
+            Ok(legs) => lines += legs,
+            Err(Abort::Refused(Refusal::TransactionNotFound)) => {
+                tracing::error!(%tenant_id, %transaction_id, "a lapsed hold is not in the journal; it is passed over");
+            }
+            Err(Abort::Failed(Failure::Damaged(reason))) => {
+                tracing::error!(%tenant_id, %transaction_id, reason, "a lapsed hold is damaged; it is passed over");
+            }
+            Err(abort) => return Err(abort),
+        }
         swept = Swept { holds: swept.holds + 1, swept_to: expiry };
         if lines >= SWEEP_LINES_MAX {
             break;
@@ -153,6 +170,11 @@ fn settle(
     tx.put(&TRANSACTIONS, &(tenant_id, hold.transaction_id), &hold.row)?;
     for (account_id, book) in &accounts {
         tx.put(&BOOKS, &(tenant_id, *account_id), book)?;
+    }
+    if end == End::Committed {
+        let effective_at = hold.row.effective_at.unwrap_or(hold.row.created_at);
+        let order = tx.new_id();
+        movement.put_late(tx, order, (effective_at, now), &accounts)?;
     }
     tx.delete(&HOLDS, &(expires_at, tenant_id, hold.transaction_id));
     Ok(Settled { transaction_id: hold.transaction_id, state: hold.row.state(), finalized_at: now })

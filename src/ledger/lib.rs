@@ -13,25 +13,35 @@
 //! - the journal only grows; a transaction's settlement changes once, from pending to its end;
 //! - nobody reads or changes another tenant's records, and cannot tell them from absent ones.
 //!
-//! Reading order: `money`, `model` (words and pure rules), `refusal` (every no) · `tables` (all that is stored) ·
-//! `movement`, then the verbs `asset_types`, `accounts`, `posting`, `holds`, `balance`, `statement` · `sweep` · `http`.
+//! Reading order: `money`, `model` (words and pure rules), `refusal` (every no), `explain` (what it means) · `tables` (all that is stored) ·
+//! `movement`, `late`, then the verbs `asset_types`, `accounts`, `posting`, `holds`, `balance`, `as_of`, `statement`,
+//! `sub_tenants` · `sweep` · `http` · `walk`, `verify`, `operator` (the operator's side).
 
 mod accounts;
+mod as_of;
 mod asset_types;
 mod balance;
+mod explain;
 mod holds;
 mod http;
+mod late;
 mod model;
 mod money;
 mod movement;
+pub mod operator;
 mod posting;
 mod refusal;
 mod statement;
+mod sub_tenants;
 mod sweep;
 mod tables;
+mod verify;
+mod walk;
 
 #[cfg(test)]
 mod auditor;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -39,8 +49,10 @@ use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
 
-pub use crate::http::{Context, ROUTES, Route, panic_answer, routes};
+pub use crate::explain::{EXPLANATIONS, Explanation, explain};
+pub use crate::http::{Context, Foundation, ROUTES, Route, panic_answer, routes};
 pub use crate::tables::TABLES;
+pub use crate::verify::{Finding, Proof, verify};
 
 /// What the ledger does when time passes: releases holds that lapse.
 #[must_use]

@@ -16,7 +16,7 @@ use quintet_storage::key_newtype;
 use crate::money::MINOR_MAX;
 
 key_newtype!(
-    /// A tenant: owner of asset types, accounts and transactions.
+    /// A tenant or sub-tenant: owner of asset types, accounts and transactions.
     pub TenantId(Uuid)
 );
 key_newtype!(
@@ -168,6 +168,104 @@ impl Tracking {
     }
 }
 
+/// Which clock a balance as of an instant goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// When movements happened: `effective_at`.
+    Effective,
+    /// When the ledger learned of them: `finalized_at`.
+    Recorded,
+}
+
+impl Basis {
+    /// Both.
+    pub const ALL: [Basis; 2] = [Basis::Effective, Basis::Recorded];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Basis::Effective => "effective",
+            Basis::Recorded => "recorded",
+        }
+    }
+}
+
+/// What a sub-tenant is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum SubTenantKind {
+    /// Real business.
+    Production,
+    /// Trials.
+    Sandbox,
+}
+
+impl SubTenantKind {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            SubTenantKind::Production => "production",
+            SubTenantKind::Sandbox => "sandbox",
+        }
+    }
+
+    /// Reads the name on the wire.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<SubTenantKind> {
+        [SubTenantKind::Production, SubTenantKind::Sandbox].into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// What a sub-tenant's key may do. There is no role for administering sub-tenants: they have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything in its own ledger.
+    Admin,
+    /// Post and read.
+    Poster,
+    /// Read.
+    Reader,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Role; 3] = [Role::Admin, Role::Poster, Role::Reader];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::Admin => "admin",
+            Role::Poster => "poster",
+            Role::Reader => "reader",
+        }
+    }
+
+    /// Reads the name on the wire.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.as_str() == text)
+    }
+
+    /// The permissions it stands for, sorted.
+    #[must_use]
+    pub fn permissions(self) -> Vec<String> {
+        let permissions: &[&str] = match self {
+            Role::Admin => &["ledger_admin", "ledger_poster", "ledger_reader"],
+            Role::Poster => &["ledger_poster", "ledger_reader"],
+            Role::Reader => &["ledger_reader"],
+        };
+        permissions.iter().map(|permission| (*permission).to_owned()).collect()
+    }
+
+    /// The role that stands for exactly these permissions (sorted), if there is one.
+    #[must_use]
+    pub fn of_permissions(permissions: &[String]) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.permissions() == permissions)
+    }
+}
+
 /// Where a transaction is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum TransactionState {
@@ -223,6 +321,12 @@ impl Sums {
         }
     }
 
+    /// The balance of an account with this normal side.
+    #[must_use]
+    pub const fn balance(self, normal_side: Side) -> i128 {
+        self.on(normal_side) - self.on(normal_side.contra())
+    }
+
     /// Adds `amount` on one side.
     ///
     /// # Errors
@@ -236,14 +340,22 @@ impl Sums {
         Ok(())
     }
 
-    fn plus(self, other: Sums) -> Result<Sums, Overflow> {
+    /// Both together.
+    ///
+    /// # Errors
+    /// [`Overflow`] if a side would pass [`MINOR_MAX`].
+    pub fn plus(self, other: Sums) -> Result<Sums, Overflow> {
         Ok(Sums {
             debits: bounded(self.debits.checked_add(other.debits))?,
             credits: bounded(self.credits.checked_add(other.credits))?,
         })
     }
 
-    fn minus(self, other: Sums) -> Result<Sums, Overflow> {
+    /// What is left without `other`.
+    ///
+    /// # Errors
+    /// [`Overflow`] if `other` is more than there is.
+    pub fn minus(self, other: Sums) -> Result<Sums, Overflow> {
         Ok(Sums {
             debits: bounded(self.debits.checked_sub(other.debits))?,
             credits: bounded(self.credits.checked_sub(other.credits))?,
@@ -278,7 +390,7 @@ impl Counters {
     /// The posted balance of an account with this normal side.
     #[must_use]
     pub const fn balance(&self, normal_side: Side) -> i128 {
-        self.posted.on(normal_side) - self.posted.on(normal_side.contra())
+        self.posted.balance(normal_side)
     }
 
     /// The posted balance less what is held.

@@ -1,7 +1,8 @@
 //! What one transaction does to the accounts it touches: loaded once, summed per account, written once.
 
-use quintet_storage::{Failure, Read, WriteTx};
+use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 
+use crate::late::{LateEntries, put_late};
 use crate::model::{
     AccountId, AccountStatus, AssetTypeId, Counters, Overflow, Side, Sums, TenantId, TransactionId, TransactionState,
 };
@@ -133,6 +134,30 @@ impl Movement {
                 };
                 tx.put(&LINES, &(leg.account_id, shelf.tag(), transaction_id, line_no), &line)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Notes the entries as late ones on every account, `accounts` being those after the movement.
+    pub(crate) fn put_late(
+        &self,
+        tx: &mut WriteTx<'_>,
+        order: Uuid,
+        (effective_at, finalized_at): (Timestamp, Timestamp),
+        accounts: &[(AccountId, BookRow)],
+    ) -> Result<(), Failure> {
+        for (touched, (account_id, book)) in self.accounts.iter().zip(accounts) {
+            let counters = book.counters;
+            let late = LateEntries {
+                account_id: *account_id,
+                order,
+                effective_at,
+                finalized_at,
+                sums: touched.sums,
+                entries: touched.legs,
+                posted_after: PostedAfter { sums: counters.posted, entries: counters.posted_entries },
+            };
+            put_late(tx, &late)?;
         }
         Ok(())
     }

@@ -123,6 +123,9 @@ pub fn post_transaction(
     if let Some(key) = &by_external_id {
         tx.put(&EXTERNAL_IDS, key, &ExternalIdRow { transaction_id })?;
     }
+    if let (None, Some(effective_at)) = (command.hold_until, row.effective_at.filter(|at| *at < now)) {
+        movement.put_late(tx, transaction_id.0, (effective_at, now), &accounts)?;
+    }
     if let Some(expires_at) = command.hold_until {
         tx.put(&HOLDS, &(expires_at, command.tenant_id, transaction_id), &HoldRow)?;
     }

@@ -136,8 +136,7 @@ pub enum Refusal {
     InvalidAssetType(&'static str),
     /// Over the edge rate of the source address; seconds until the next request may pass.
     RateLimited(u32),
-    /// Over the tenant's metered allowance; seconds until it opens again. Does not arise yet: no quotas are set
-    /// anywhere, so every tenant's allowance is unlimited.
+    /// Over the tenant's metered allowance; seconds until it opens again.
     QuotaExceeded(u32),
     /// A defect or damaged data. Constant body.
     InternalError,
@@ -147,6 +146,13 @@ pub enum Refusal {
     AuthzUnavailable,
     /// The external authorization system refuses the appliance's own credential.
     AuthzCredentialRejected,
+    /// One item of a bulk call that is all or none; counted from 0.
+    InBulk {
+        /// The item.
+        index: usize,
+        /// Why it was refused.
+        refusal: Box<Refusal>,
+    },
     /// Storage cannot answer, or cannot say whether the change survived; or the request's body was cut short or did
     /// not arrive in time. Ask again with the same key.
     StatementTimeout,
@@ -185,8 +191,9 @@ impl Refusal {
     /// Status, code, message and Retry-After.
     #[must_use]
     #[rustfmt::skip]
-    pub const fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Verdict {
         match self {
+            Refusal::InBulk { refusal, .. } => refusal.verdict(),
             Refusal::MissingIdempotencyKey => last(400, "MISSING_IDEMPOTENCY_KEY", "A mutating request needs the header Idempotency-Key."),
             Refusal::Unauthenticated => last(401, "UNAUTHENTICATED", "A valid API key is required."),
             Refusal::CredentialExpired => last(401, "CREDENTIAL_EXPIRED", "The API key has expired."),
@@ -253,15 +260,27 @@ impl Refusal {
     #[must_use]
     pub fn is_final(&self) -> bool {
         let verdict = self.verdict();
-        matches!(verdict.status, 409 | 410 | 422)
-            && verdict.retry_after_seconds.is_none()
-            && !matches!(self, Refusal::IdempotencyKeyMismatch)
+        matches!(verdict.status, 409 | 410 | 422) && verdict.retry_after_seconds.is_none() && !self.is_mismatch()
+    }
+
+    fn is_mismatch(&self) -> bool {
+        match self {
+            Refusal::InBulk { refusal, .. } => refusal.is_mismatch(),
+            refusal => matches!(refusal, Refusal::IdempotencyKeyMismatch),
+        }
     }
 
     /// What the answer's `details` say.
     #[must_use]
     pub fn details(&self) -> Option<Value> {
         match self {
+            Refusal::InBulk { index, refusal } => {
+                let mut details = refusal.details().unwrap_or_else(|| json!({}));
+                if let Some(members) = details.as_object_mut() {
+                    members.insert("index".to_owned(), json!(index));
+                }
+                Some(details)
+            }
             Refusal::AccountNotActive(id) | Refusal::InsufficientAvailable(id) => {
                 Some(json!({"account_id": id.to_string()}))
             }
@@ -321,6 +340,7 @@ mod tests {
     use quintet_storage::Uuid;
 
     use super::*;
+    use crate::explain::{EXPLANATIONS, explain};
 
     /// The contract's table of errors, status by status.
     const CONTRACT: &[(u16, &str)] = &[
@@ -436,6 +456,35 @@ mod tests {
             let kept = matches!(verdict.status, 409 | 410 | 422) && !transient;
             assert_eq!(refusal.is_final(), kept && verdict.code != "IDEMPOTENCY_KEY_MISMATCH", "{}", verdict.code);
         }
+    }
+
+    #[test]
+    fn every_code_is_explained() {
+        let told: Vec<(u16, &str, bool)> =
+            EXPLANATIONS.iter().map(|known| (known.status, known.code, known.is_transient)).collect();
+        let mut expected: Vec<(u16, &str, bool)> = every()
+            .iter()
+            .map(Refusal::verdict)
+            .map(|verdict| (verdict.status, verdict.code, verdict.retry_after_seconds.is_some()))
+            .collect();
+        expected.sort_by_key(|(status, ..)| *status);
+        assert_eq!(told.len(), expected.len());
+        for one in expected {
+            assert!(told.contains(&one), "{one:?}");
+        }
+        assert_eq!(explain("hold_expired").map(|known| known.status), Some(410));
+        assert_eq!(explain("NO_SUCH_CODE"), None);
+    }
+
+    #[test]
+    fn an_item_of_a_bulk_call_keeps_its_verdict() {
+        let inner = Refusal::InsufficientAvailable(AccountId(Uuid::nil()));
+        let item = Refusal::InBulk { index: 3, refusal: Box::new(inner.clone()) };
+        assert_eq!((item.verdict(), item.is_final()), (inner.verdict(), true));
+        assert_eq!(item.details().unwrap()["index"], 3);
+        assert_eq!(item.details().unwrap()["account_id"], inner.details().unwrap()["account_id"]);
+        let mismatch = Refusal::InBulk { index: 0, refusal: Box::new(Refusal::IdempotencyKeyMismatch) };
+        assert_eq!((mismatch.is_final(), mismatch.details()), (false, Some(json!({"index": 0}))));
     }
 
     #[test]

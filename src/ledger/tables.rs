@@ -10,6 +10,10 @@
 //! | 0x0205 | statement lines | account, shelf, transaction, line | one row for each leg, two if it was held |
 //! | 0x0206 | external ids | tenant, external id | the transaction's id; makes them unique |
 //! | 0x0207 | holds by expiry | expiry, tenant, transaction | what the sweep looks at |
+//! | 0x0208 | late sums | account, bucket width, bucket | late entries summed over their effective time |
+//! | 0x0209 | late records | account, order | late entries in the order they were recorded |
+//! | 0x020A | late totals (hot) | account | all late entries of an account together |
+//! | 0x020B | sub-tenants | sub-tenant | what the platform does not know of it: kind, whom to write to |
 //!
 //! A posting over two accounts reads two books, updates them and inserts three rows: the transaction and two
 //! lines. Accounts are split in two rows because a posting must not carry a name and up to 16 KiB of metadata
@@ -33,20 +37,22 @@
 //! Account and transaction ids are unique across tenants, so lines need no tenant; whoever reads them has read
 //! the account's book under the tenant before.
 //!
-//! **Room for balances as of an instant.** A committed line carries the account's posted sums and entry count
-//! right after it ([`LineRow::posted_after`]). Lines committed at once are in the order of `finalized_at`, so
-//! on the recorded clock the answer is the last such line at or before the instant, unless a hold was
-//! committed later than that; those get a short row each, in a table of their own, in the order of their
-//! settlement. On the effective clock only backdated entries and settled holds are out of order: sums over the
-//! ones in order come from the same lines, and only the others need summed buckets. Neither needs a change to
-//! a table here. The tags 0x0208 to 0x020A are kept for these two and for the external order.
+//! **Balances as of an instant** cost the same on a long history as on a short one. A committed line carries the
+//! account's posted sums and entry count right after it ([`LineRow::posted_after`]), and lines committed at once lie in
+//! the order of `finalized_at`: on the recorded clock the answer is the last such line at or before the instant,
+//! unless something was recorded later than that which is no such line: a hold that was committed. On the effective
+//! clock the same lines are in order, too, but for *late* entries: those that took effect before they were recorded,
+//! because they were backdated or because they were held. Late entries, and nobody else, pay for three things more:
+//! a record in the order of recording, with the sums of everything and of late entries after it (what is late can
+//! so be taken off a line's sums), the totals that the next record goes on from, and sums over buckets of effective
+//! time (`late` says how), which a million backdated entries in one day cannot make long.
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Family, Row, Table, TableSpec, Timestamp};
+use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
 
 use crate::model::{
-    AccountId, AccountStatus, AssetTypeId, Counters, Kind, Side, Sums, TenantId, Tracking, TransactionId,
-    TransactionState,
+    AccountId, AccountStatus, AssetTypeId, Counters, Kind, Overflow, Side, SubTenantKind, Sums, TenantId, Tracking,
+    TransactionId, TransactionState,
 };
 
 /// Asset types.
@@ -73,6 +79,15 @@ pub const EXTERNAL_IDS: Table<(TenantId, String), ExternalIdRow> =
 /// Pending transactions by the instant they expire.
 pub const HOLDS: Table<(Timestamp, TenantId, TransactionId), HoldRow> =
     Table::new(0x0207, Family::Ledger, "ledger_holds_by_expiry");
+/// Late entries over their effective time: account, width of the bucket in microseconds as a power of two, bucket.
+pub const LATE_SUMS: Table<(AccountId, u8, i64), LateSumsRow> = Table::new(0x0208, Family::Ledger, "ledger_late_sums");
+/// Late entries in the order they were recorded: account, an id from the order of the log.
+pub const LATE_RECORDS: Table<(AccountId, Uuid), LateRecordRow> =
+    Table::new(0x0209, Family::Ledger, "ledger_late_records");
+/// All late entries of an account.
+pub const LATE_TOTALS: Table<AccountId, LateTotalsRow> = Table::new(0x020A, Family::Ledger, "ledger_late_totals").hot();
+/// What only the ledger knows of sub-tenants.
+pub const SUB_TENANTS: Table<TenantId, SubTenantRow> = Table::new(0x020B, Family::Ledger, "ledger_sub_tenants");
 
 /// Every table of the ledger.
 pub const TABLES: &[TableSpec] = &[
@@ -84,6 +99,10 @@ pub const TABLES: &[TableSpec] = &[
     LINES.spec(),
     EXTERNAL_IDS.spec(),
     HOLDS.spec(),
+    LATE_SUMS.spec(),
+    LATE_RECORDS.spec(),
+    LATE_TOTALS.spec(),
+    SUB_TENANTS.spec(),
 ];
 
 /// An asset type.
@@ -334,12 +353,31 @@ pub struct LineRow {
 }
 
 /// An account's posted sums at one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct PostedAfter {
     /// Posted sums, this line included.
     pub sums: Sums,
     /// Committed entries, this line included.
     pub entries: u64,
+}
+
+impl PostedAfter {
+    /// The sums with more entries added.
+    ///
+    /// # Errors
+    /// [`Overflow`] beyond the range of a counter.
+    pub fn plus(self, sums: Sums, entries: u64) -> Result<PostedAfter, Overflow> {
+        Ok(PostedAfter { sums: self.sums.plus(sums)?, entries: self.entries.saturating_add(entries) })
+    }
+
+    /// The sums without a part of their entries.
+    ///
+    /// # Errors
+    /// [`Overflow`] if they are less than that part.
+    pub fn minus(self, part: PostedAfter) -> Result<PostedAfter, Overflow> {
+        let entries = self.entries.checked_sub(part.entries).ok_or(Overflow)?;
+        Ok(PostedAfter { sums: self.sums.minus(part.sums)?, entries })
+    }
 }
 
 /// Which transaction carries an external id.
@@ -353,6 +391,42 @@ pub struct ExternalIdRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct HoldRow;
 
+/// The late entries whose effective time lies in one bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct LateSumsRow {
+    /// What they sum to, and how many they are.
+    pub late: PostedAfter,
+    /// How many different instants they have.
+    pub instants: u64,
+}
+
+/// Late entries of one transaction, when they were recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct LateRecordRow {
+    /// When the transaction became final.
+    pub finalized_at: Timestamp,
+    /// The account's posted sums right after it.
+    pub posted_after: PostedAfter,
+    /// The late part of them.
+    pub late_after: PostedAfter,
+}
+
+/// All late entries of an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct LateTotalsRow {
+    /// What they sum to, and how many they are.
+    pub late: PostedAfter,
+}
+
+/// What only the ledger knows of a sub-tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct SubTenantRow {
+    /// What it is for; never changes.
+    pub kind: SubTenantKind,
+    /// Whom to write to.
+    pub contact_email: String,
+}
+
 impl Row for AssetTypeRow {}
 impl Row for AssetCodeRow {}
 impl Row for ProfileRow {}
@@ -361,3 +435,7 @@ impl Row for TransactionRow {}
 impl Row for LineRow {}
 impl Row for ExternalIdRow {}
 impl Row for HoldRow {}
+impl Row for LateSumsRow {}
+impl Row for LateRecordRow {}
+impl Row for LateTotalsRow {}
+impl Row for SubTenantRow {}

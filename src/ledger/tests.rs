@@ -15,14 +15,13 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use quintet_storage::{Abort, Read, Store, StoreOptions, TimeSource, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Read, TimeSource, Timestamp, Uuid, WriteTx};
 
 use crate::accounts::{self, CreateAccount, FloorInput, PatchAccount};
 use crate::asset_types::{self, CreateAssetType};
+use crate::balance;
 use crate::holds::{self, FIRST_EXPIRY, SettleHold, Swept};
 use crate::model::{
     AccountId, AccountStatus, AssetTypeId, Kind, NAME_CHARS_MAX, Side, TenantId, Tracking, TransactionId,
@@ -32,57 +31,7 @@ use crate::money::{Decimal, format_minor};
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
-use crate::{balance, tables};
-
-/// A clock that tests set.
-pub(crate) struct HandClock(AtomicI64);
-
-impl HandClock {
-    pub(crate) fn advance(&self, seconds: i64) {
-        self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
-    }
-}
-
-impl TimeSource for HandClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// A store in a directory of its own, under a clock that tests set.
-pub(crate) struct Bench {
-    pub(crate) store: Store,
-    pub(crate) clock: Arc<HandClock>,
-    _directory: tempfile::TempDir,
-}
-
-impl Bench {
-    pub(crate) fn new() -> Bench {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Arc::new(HandClock(AtomicI64::new(1_700_000_000_000_000)));
-        let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
-        options.segment_bytes = 1 << 20;
-        let store = Store::open(options, &[tables::TABLES]).unwrap();
-        Bench { store, clock, _directory: directory }
-    }
-
-    pub(crate) fn run<T: Send + 'static>(
-        &self,
-        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        match self.store.write_blocking(Instant::now() + Duration::from_secs(30), verb) {
-            Ok(value) => Ok(value),
-            Err(Abort::Refused(refusal)) => Err(refusal),
-            Err(Abort::Failed(failure)) => panic!("the store failed: {failure}"),
-        }
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        self.store.shutdown();
-    }
-}
+use crate::testing::Bench;
 
 struct World {
     bench: Bench,

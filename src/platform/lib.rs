@@ -2,10 +2,10 @@
 //!
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
-//! ([`limits`]), [`ids`] and [`secrets`].
+//! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]), [`ids`] and [`secrets`].
 //!
 //! Invariants:
-//! - only `clock` reads the system's time, only `secrets` its random source;
+//! - only `clock` reads the system's time, only `secrets` its random source, only `egress` connects to others;
 //! - verbs (functions over a [`WriteTx`](quintet_storage::WriteTx)) are deterministic: randomness and time come in
 //!   as arguments; only sealing draws its nonces by itself, which nothing depends on;
 //! - a rule's refusal and the store's failure are two types, everywhere;
@@ -13,16 +13,18 @@
 //!   except for the names of members and parameters, shortened and without control characters.
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits` · `http` (`json`, `query`, `body`,
-//! `etag`, `precondition`, `problem`, `request_id`) · `access` · `idempotency`.
+//! `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering`.
 
 pub mod access;
 pub mod clock;
 pub mod cursor;
+pub mod egress;
 pub mod http;
 pub mod idempotency;
 pub mod ids;
 pub mod large_values;
 pub mod limits;
+pub mod metering;
 pub mod secrets;
 mod time_text;
 
@@ -43,4 +45,6 @@ pub const TABLES: &[TableSpec] = &[
     access::tables::KEY_USES.spec(),
     idempotency::ANSWERS.spec(),
     idempotency::ANSWERS_BY_EXPIRY.spec(),
+    metering::QUOTAS.spec(),
+    metering::USAGE.spec(),
 ];

@@ -37,6 +37,20 @@ pub fn rfc3339(instant: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:06}Z")
 }
 
+/// The year and the month (from 1) of an instant in UTC.
+pub(crate) fn year_and_month(instant: Timestamp) -> (u32, u32) {
+    let micros = instant.as_micros().clamp(FIRST_MICROS, LAST_MICROS);
+    let (year, month, _) = civil_from_days(micros.div_euclid(DAY_MICROS));
+    (u32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(1))
+}
+
+/// The instant at which the next month begins in UTC.
+pub(crate) fn first_of_next_month(instant: Timestamp) -> Timestamp {
+    let (year, month) = year_and_month(instant);
+    let (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    Timestamp::from_micros(days_from_civil(i64::from(year), i64::from(month), 1) * DAY_MICROS)
+}
+
 /// Reads an RFC 3339 instant: `T` and `Z` in either case, an offset `Z` or `±HH:MM` (ISO 8601's `±HHMM` and `±HH`
 /// as well), any number of fraction digits up to 18, of which six count and the rest is cut off. A leap second
 /// (`:60`) is the last microsecond before the next minute.
@@ -181,6 +195,19 @@ mod tests {
 
     fn micros(text: &str) -> Result<i64, TimeParseError> {
         parse_rfc3339(text).map(Timestamp::as_micros)
+    }
+
+    #[test]
+    fn months_of_the_calendar() {
+        for (text, month, next) in [
+            ("2026-01-31T23:59:59.999999Z", (2026, 1), "2026-02-01T00:00:00.000000Z"),
+            ("2026-12-01T00:00:00Z", (2026, 12), "2027-01-01T00:00:00.000000Z"),
+            ("2024-02-29T12:00:00Z", (2024, 2), "2024-03-01T00:00:00.000000Z"),
+            ("1969-12-31T23:59:59Z", (1969, 12), "1970-01-01T00:00:00.000000Z"),
+        ] {
+            let instant = parse_rfc3339(text).unwrap();
+            assert_eq!((year_and_month(instant), rfc3339(first_of_next_month(instant))), (month, next.to_owned()));
+        }
     }
 
     #[test]

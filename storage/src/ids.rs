@@ -45,6 +45,14 @@ fn ticks(time: Timestamp) -> u128 {
     (u128::from(micros / 1000) << FRACTION_BITS) | fraction
 }
 
+/// The least identifier that no transaction at or before `time` was given, unless it ran ahead of the time: identifiers
+/// never lie before their transaction's time, but go on above it where the time stands still. For finding a place in
+/// rows that are kept by identifier.
+#[must_use]
+pub fn first_id_after(time: Timestamp) -> Uuid {
+    layout((ticks(time) + 1) << RANDOM_BITS)
+}
+
 /// Puts version and variant where RFC 9562 wants them.
 fn layout(value: u128) -> Uuid {
     let random = value & ((1 << RANDOM_BITS) - 1);
@@ -80,6 +88,16 @@ mod tests {
             let next = mint.mint(now);
             assert!(next > last, "{next} after {last}");
             last = next;
+        }
+    }
+
+    #[test]
+    fn identifiers_of_an_instant_lie_before_the_first_one_after_it() {
+        for micros in [1, 999, 1_700_000_000_123_456, 1_700_000_000_123_999] {
+            let (now, next) = (Timestamp::from_micros(micros), Timestamp::from_micros(micros + 1));
+            let bound = first_id_after(now);
+            assert!(IdMint::after(0, 1).mint(now) < bound, "{micros}");
+            assert!(IdMint::after(0, 1).mint(next) >= bound, "{micros}");
         }
     }
 

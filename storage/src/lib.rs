@@ -62,6 +62,7 @@ pub use checkpoint::CopyWindow;
 pub use codec::{Row, decode_plain, encode_plain};
 pub use directory::{FORMAT_VERSION, Format, read_format};
 pub use error::{Abort, Failure, OpenError, Refusal};
+pub use ids::first_id_after;
 pub use keeper::HeldCheckpoint;
 pub use keys::{Key, KeyPrefix, Reverse};
 pub use log::Lsn;

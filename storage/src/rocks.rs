@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use rocksdb::checkpoint::Checkpoint;
 use rocksdb::{
-    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, DBCompressionType, Direction, FlushOptions, IteratorMode,
-    Options, ReadOptions, Snapshot, WriteBatch, WriteBufferManager, WriteOptions,
+    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, DBCompressionType, Direction,
+    FlushOptions, IteratorMode, Options, ReadOptions, Snapshot, WriteBatch, WriteBufferManager, WriteOptions,
 };
 use self_cell::self_cell;
 
@@ -135,6 +135,12 @@ fn family_options(family: Family, cache: &Cache) -> Options {
     blocks.set_cache_index_and_filter_blocks(true);
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
     blocks.set_bloom_filter(10.0, false);
+    // Filters and indexes in pieces: a whole one of a large file takes megabytes, and a cache that cannot hold all of
+    // them would read and check one for nearly every get.
+    blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+    blocks.set_partition_filters(true);
+    blocks.set_metadata_block_size(4 << 10);
+    blocks.set_pin_top_level_index_and_filter(true);
     blocks.set_format_version(6);
     let mut options = Options::default();
     options.set_block_based_table_factory(&blocks);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::appliance::{Setup, rounds};
 use crate::load::Books;
 
-const CALLERS: usize = 16;
+const CALLERS: usize = 64;
 
 #[test]
 fn nothing_acknowledged_is_lost_and_nothing_happens_twice() {
@@ -24,6 +24,9 @@ fn nothing_acknowledged_is_lost_and_nothing_happens_twice() {
         appliance = Setup::new().on(&data).start();
         let found = books.audit(&appliance, &postings, Instant::now(), &format!("kill {round}"));
         books.settle(postings, found);
+        // The ledger's own proof: counters, statements and journal fit each other.
+        let proof = appliance.cli_json(&["ledger", "prove"]);
+        assert_eq!(proof["findings"], serde_json::json!([]), "kill {round}");
     }
     println!("{rounds} kills, {} postings, none lost, none twice", books.len());
     assert!(books.len() > rounds * 20, "only {} postings in {rounds} rounds", books.len());

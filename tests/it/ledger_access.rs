@@ -6,7 +6,7 @@ use crate::appliance::{Client, Setup, fresh_key, shared};
 use crate::ledger::{Books, refused, text, transfer};
 
 /// Every route with the one permission that opens it.
-const ROUTES: [(&str, &str, &str); 12] = [
+const ROUTES: [(&str, &str, &str); 20] = [
     ("POST", "/v1/asset-types", "ledger_admin"),
     ("GET", "/v1/asset-types", "ledger_reader"),
     ("POST", "/v1/accounts", "ledger_admin"),
@@ -14,11 +14,19 @@ const ROUTES: [(&str, &str, &str); 12] = [
     ("GET", "/v1/accounts/{id}", "ledger_reader"),
     ("PATCH", "/v1/accounts/{id}", "ledger_admin"),
     ("GET", "/v1/accounts/{id}/balance", "ledger_reader"),
+    ("GET", "/v1/accounts/{id}/balance-as-of", "ledger_reader"),
     ("GET", "/v1/accounts/{id}/entries", "ledger_reader"),
     ("POST", "/v1/transactions", "ledger_poster"),
+    ("POST", "/v1/transactions/bulk", "ledger_poster"),
     ("GET", "/v1/transactions/{id}", "ledger_reader"),
     ("POST", "/v1/transactions/{id}/commit", "ledger_poster"),
     ("POST", "/v1/transactions/{id}/void", "ledger_poster"),
+    ("POST", "/v1/sub-tenants", "ledger_partner"),
+    ("GET", "/v1/sub-tenants", "ledger_partner"),
+    ("PATCH", "/v1/sub-tenants/{id}", "ledger_partner"),
+    ("POST", "/v1/sub-tenants/{id}/keys", "ledger_partner"),
+    ("GET", "/v1/sub-tenants/{id}/keys", "ledger_partner"),
+    ("DELETE", "/v1/sub-tenants/{id}/keys/{key_id}", "ledger_partner"),
 ];
 
 const NOBODY: &str = "01890000-0000-7000-8000-000000000000";

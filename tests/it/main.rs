@@ -16,8 +16,15 @@ mod faults;
 mod hardening;
 mod ledger;
 mod ledger_access;
+mod ledger_as_of;
+mod ledger_authorization;
+mod ledger_bulk;
+mod ledger_contract;
 mod ledger_idempotency;
 mod ledger_input;
+mod ledger_linear;
+mod ledger_operator;
+mod ledger_partner;
 #[allow(dead_code, reason = "shared with tests/privileged")]
 mod load;
 mod operations;

@@ -23,12 +23,14 @@ pub(super) struct Answer {
     body: Vec<u8>,
     retry_after_seconds: Option<u32>,
     is_replay: bool,
+    /// Why it is no success.
+    refusal: Option<Refusal>,
 }
 
 impl Answer {
     /// A success.
     pub(super) fn of(status: u16, body: Vec<u8>) -> Answer {
-        Answer { status, body, retry_after_seconds: None, is_replay: false }
+        Answer { status, body, retry_after_seconds: None, is_replay: false, refusal: None }
     }
 
     /// A refusal in the envelope.
@@ -37,12 +39,56 @@ impl Answer {
         let error = ErrorBody { code: verdict.code, message: verdict.message, details: refusal.details() };
         // The envelope has no maps with keys that are no strings, so writing it cannot fail.
         let body = serde_json::to_vec(&Envelope { error }).unwrap_or_default();
-        Answer { status: verdict.status, body, retry_after_seconds: verdict.retry_after_seconds, is_replay: false }
+        Answer {
+            status: verdict.status,
+            body,
+            retry_after_seconds: verdict.retry_after_seconds,
+            is_replay: false,
+            refusal: Some(refusal.clone()),
+        }
     }
 
     /// An answer given before, to the byte.
     pub(super) fn replayed(stored: StoredAnswer) -> Answer {
-        Answer { status: stored.status, body: stored.body, retry_after_seconds: None, is_replay: true }
+        Answer { status: stored.status, body: stored.body, retry_after_seconds: None, is_replay: true, refusal: None }
+    }
+
+    /// Why it is no success, if it is none and not a replay.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_ref()
+    }
+
+    /// Whether it says that something was done.
+    pub(super) fn is_success(&self) -> bool {
+        self.status < 300
+    }
+
+    /// Adds the answer as one result of a bulk call to the results before it.
+    pub(super) fn write_result(&self, results: &mut Vec<u8>) {
+        if !results.is_empty() {
+            results.push(b',');
+        }
+        results.extend_from_slice(b"{\"status\":");
+        results.extend_from_slice(self.status.to_string().as_bytes());
+        results.extend_from_slice(b",\"body\":");
+        results.extend_from_slice(&self.body);
+        results.push(b'}');
+    }
+
+    /// The results of two slices of a bulk call. A replay only if both are.
+    pub(super) fn joined(mut self, next: Answer) -> Answer {
+        self.body.push(b',');
+        self.body.extend_from_slice(&next.body);
+        self.is_replay &= next.is_replay;
+        self
+    }
+
+    /// A success with something around its body.
+    pub(super) fn wrapped(mut self, before: &[u8], after: &[u8]) -> Answer {
+        if self.is_success() {
+            self.body = [before, &self.body, after].concat();
+        }
+        self
     }
 
     /// The form in which it is remembered.

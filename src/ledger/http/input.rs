@@ -3,8 +3,10 @@
 //! A body is read to its end even when something is wrong, so that `INVALID_REQUEST` can name every field whose
 //! shape is wrong. Only when all shapes are right does the first value that breaks a rule decide the code.
 
+use quintet_platform::access::{PreparedSecret, TenantStatus};
 use quintet_platform::clock::{TimeParseError, parse_rfc3339};
 use quintet_platform::http::json::{FieldError, Fields, FromJson, Given, Json, JsonError, Number, to_canonical};
+use quintet_platform::idempotency::RequestDigest;
 use quintet_platform::ids::parse_uuid;
 use quintet_storage::Timestamp;
 
@@ -12,15 +14,23 @@ use crate::accounts::{CreateAccount, FloorInput, PatchAccount};
 use crate::asset_types::CreateAssetType;
 use crate::model::{
     AccountId, AccountStatus, AssetTypeId, DESCRIPTION_CHARS_MAX, ENTRIES_MAX, ENTRIES_MIN, Kind, METADATA_BYTES_MAX,
-    NAME_CHARS_MAX, Side, TenantId, Tracking,
+    NAME_CHARS_MAX, Role, Side, SubTenantKind, TenantId, Tracking,
 };
 use crate::money::{Decimal, parse_minor};
 use crate::posting::{NewEntry, PostTransaction};
 use crate::refusal::{FieldProblem, Refusal};
+use crate::sub_tenants::{CreateSubTenant, IssueSubTenantKey, PatchSubTenant};
+
+use super::request::KEY_CHARS_MAX;
 
 /// The members of an account that a PATCH knows but never changes.
 const ACCOUNT_IMMUTABLE: [&str; 7] =
     ["account_id", "asset_type_id", "normal_side", "balance_tracking", "balance_floor_minor", "scale", "created_at"];
+
+/// The most transactions of a bulk call.
+pub(super) const BULK_ITEMS_MAX: usize = 1000;
+/// The scope of the items' Idempotency-Keys.
+pub(super) const BULK_ITEM: &str = "POST /v1/transactions/bulk, one item";
 
 /// The most problems one refusal names: a body can hold thousands.
 const PROBLEMS_NAMED_MAX: usize = 20;
@@ -179,6 +189,18 @@ fn complete<T>(read: Option<T>) -> Result<T, Refusal> {
     read.ok_or(Refusal::InternalError)
 }
 
+/// The instant `at` of a balance as of.
+pub(super) fn as_of(at: Option<String>) -> Result<Timestamp, Refusal> {
+    let at = at.ok_or(Refusal::InvalidAsOf("required"))?;
+    parse_rfc3339(&at).map_err(|error| match error {
+        // In a query a bare plus sign is a blank, so an offset loses its sign.
+        TimeParseError::Malformed if at.contains(' ') => {
+            Refusal::InvalidAsOf("not an RFC 3339 date and time; write a plus sign as %2B, or use Z")
+        }
+        error => Refusal::InvalidAsOf(instant_problem(error)),
+    })
+}
+
 /// A body that must be absent or an empty object.
 pub(super) fn nothing(json: Option<Json>) -> Result<(), Refusal> {
     json.map_or(Ok(()), |json| Form::of_body(json)?.finish())
@@ -287,6 +309,141 @@ pub(super) fn post_transaction(tenant_id: TenantId, json: Json) -> Result<PostTr
         hold_until,
         entries: complete(entries)?,
     })
+}
+
+/// The members of a sub-tenant that a PATCH knows but never changes.
+const SUB_TENANT_IMMUTABLE: [&str; 4] = ["sub_tenant_id", "kind", "contact_email", "created_at"];
+
+/// POST /v1/sub-tenants
+pub(super) fn create_sub_tenant(parent: TenantId, json: Json) -> Result<CreateSubTenant, Refusal> {
+    let mut form = Form::of_body(json)?;
+    let name: Option<String> = form.required("name");
+    let kind: Option<String> = form.required("kind");
+    let kind = kind.and_then(|kind| {
+        let refusal = Refusal::InvalidTenant("kind is one of production, sandbox");
+        form.ruled(SubTenantKind::parse(&kind).ok_or(refusal))
+    });
+    let contact_email: Option<String> = form.required("contact_email");
+    form.finish()?;
+    Ok(CreateSubTenant {
+        parent,
+        name: complete(name)?,
+        kind: complete(kind)?,
+        contact_email: complete(contact_email)?,
+    })
+}
+
+/// PATCH /v1/sub-tenants/{id}
+pub(super) fn patch_sub_tenant(
+    parent: TenantId,
+    sub_tenant_id: TenantId,
+    json: Json,
+) -> Result<PatchSubTenant, Refusal> {
+    let mut form = Form::of_body(json)?;
+    for name in SUB_TENANT_IMMUTABLE {
+        if form.fields.take(name).is_some() {
+            form.refusal.get_or_insert(Refusal::ImmutableViolation(name));
+        }
+    }
+    let name = form.fields.optional("name");
+    let name = form.noted(name).flatten();
+    let status = form.fields.optional::<String>("status");
+    let status = form.noted(status).flatten().and_then(|text| {
+        let known = [TenantStatus::Active, TenantStatus::Suspended].into_iter().find(|status| status.name() == text);
+        if known.is_none() {
+            form.problem("status", "must be one of active, suspended");
+        }
+        known
+    });
+    form.finish()?;
+    Ok(PatchSubTenant { parent, sub_tenant_id, name, status })
+}
+
+/// POST /v1/sub-tenants/{id}/keys
+pub(super) fn issue_key(
+    parent: TenantId,
+    sub_tenant_id: TenantId,
+    json: Json,
+    secret: PreparedSecret,
+) -> Result<IssueSubTenantKey, Refusal> {
+    let mut form = Form::of_body(json)?;
+    let label: Option<String> = form.required("label");
+    let role: Option<String> = form.required("role");
+    let role = role.and_then(|role| {
+        form.ruled(Role::parse(&role).ok_or(Refusal::InvalidKey("role is one of admin, poster, reader")))
+    });
+    let ttl_days: Option<Number> = form.optional("ttl_days");
+    let ttl_days = ttl_days.and_then(|days| {
+        if !days.is_integer() {
+            form.problem("ttl_days", "must be an integer");
+            return None;
+        }
+        let days = days.as_i64().and_then(|days| u32::try_from(days).ok());
+        form.ruled(days.ok_or(Refusal::InvalidKey("ttl_days is 1 to 3650")))
+    });
+    form.finish()?;
+    Ok(IssueSubTenantKey {
+        parent,
+        sub_tenant_id,
+        label: complete(label)?,
+        role: complete(role)?,
+        ttl_days,
+        drawn: (None, secret),
+    })
+}
+
+/// A bulk call: whether all or none, and its items.
+pub(super) struct BulkInput {
+    pub(super) is_atomic: bool,
+    pub(super) items: Vec<BulkItem>,
+}
+
+/// One transaction of a bulk call.
+pub(super) struct BulkItem {
+    /// What is to be posted, or why not.
+    pub(super) command: Result<PostTransaction, Refusal>,
+    /// Its own Idempotency-Key, if it has one, and what the item was besides.
+    pub(super) key: Option<(String, RequestDigest)>,
+}
+
+/// POST /v1/transactions/bulk
+pub(super) fn bulk(tenant_id: TenantId, json: Json) -> Result<BulkInput, Refusal> {
+    let mut form = Form::of_body(json)?;
+    let is_atomic = form.fields.optional::<bool>("atomic");
+    let is_atomic = form.noted(is_atomic).flatten().unwrap_or(false);
+    let items: Option<Vec<Json>> = form.required("transactions");
+    if items.as_ref().is_some_and(|items| !(1..=BULK_ITEMS_MAX).contains(&items.len())) {
+        form.problem("transactions", format!("must have 1 to {BULK_ITEMS_MAX} items"));
+    }
+    form.finish()?;
+    let items = complete(items)?.into_iter().map(|item| bulk_item(tenant_id, item)).collect();
+    Ok(BulkInput { is_atomic, items })
+}
+
+fn bulk_item(tenant_id: TenantId, mut item: Json) -> BulkItem {
+    let key = match &mut item {
+        Json::Object(members) => {
+            let place = members.iter().position(|(name, _)| name == "idempotency_key");
+            place.map(|place| members.remove(place).1)
+        }
+        _ => None,
+    };
+    let key = match key {
+        None => Ok(None),
+        Some(Json::String(text)) if is_item_key(&text) => {
+            let digest = RequestDigest::of("POST", BULK_ITEM, "", to_canonical(&item).as_bytes());
+            Ok(Some((text, digest)))
+        }
+        Some(_) => Err(Refusal::InvalidKey("idempotency_key is a text of 1 to 255 characters")),
+    };
+    match key {
+        Ok(key) => BulkItem { command: post_transaction(tenant_id, item), key },
+        Err(refusal) => BulkItem { command: Err(refusal), key: None },
+    }
+}
+
+fn is_item_key(text: &str) -> bool {
+    (1..=KEY_CHARS_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }
 
 fn limited(form: &mut Form, name: &str, min: usize, max: usize, refusal: Refusal) -> Option<String> {

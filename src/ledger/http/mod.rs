@@ -1,11 +1,16 @@
 //! The ledger over HTTP: the routes on one screen, thin handlers below.
 //!
-//! Reading order: this file, `request` (the way of a request), `input`, `output`, `answer`.
+//! Reading order: `routes` (the table), this file, `request` (the way of a request), `input`, `output`, `answer` ·
+//! `partners`, `bulk` · `describe` (what the service says of itself).
 
 mod answer;
+mod bulk;
+mod describe;
 mod input;
 mod output;
+mod partners;
 mod request;
+mod routes;
 
 #[cfg(test)]
 mod tests;
@@ -16,118 +21,96 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::Response;
-use axum::routing::{get, post};
-use quintet_platform::access::KeyUses;
+use axum::routing::{delete, get, patch, post};
+use quintet_platform::access::{Authority, CredentialState, KeyUses};
 use quintet_platform::clock::Clock;
 use quintet_platform::cursor;
 use quintet_platform::http::json::Json;
 use quintet_platform::http::query::Query;
 use quintet_platform::http::request_id;
 use quintet_platform::limits::RateLimiter;
-use quintet_storage::{Abort, Failure, Read as _, Store, Uuid, decode_plain, encode_plain};
+use quintet_platform::metering::Meter;
+use quintet_storage::{Abort, Failure, Read as _, Snapshot, Store, Timestamp, Uuid, decode_plain, encode_plain};
 
 use crate::accounts::{self, Account, CreateAccount, PatchAccount};
+use crate::as_of;
 use crate::asset_types::{self, AssetType, CreateAssetType};
 use crate::balance;
 use crate::holds::{self, SettleHold, Settled};
-use crate::model::{AccountId, AssetTypeId, TenantId, TransactionId, TransactionState};
+use crate::model::{AccountId, AssetTypeId, Basis, TenantId, TransactionId, TransactionState};
 use crate::posting::{self, PostTransaction, Posted};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
 use crate::sweep::Sweep;
 use crate::tables::ASSET_TYPES;
 use answer::{Answer, refuse};
-use request::{Mutation, Target, limit_rate, mutate, parameter_refusal, read};
+use request::{
+    Mutation, Target, WRITER_TIME, answered, enter, failed, limit_rate, mutate, parameter_refusal, read, refusal_of,
+};
+use routes::*;
+pub use routes::{ROUTES, Route};
 
 /// How many source addresses the edge remembers at a time.
 const EDGE_SOURCES_MAX: usize = 65_536;
 /// The largest and the usual page.
 const PAGE_MAX: i64 = 1000;
 const PAGE_DEFAULT: i64 = 50;
-/// The one path that is open to everybody and never limited.
-const HEALTH_PATH: &str = "/healthz";
 
-/// What the ledger needs to serve. Clones share it.
+/// What the ledger needs to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
-pub struct Context {
+pub struct Context(Arc<Parts>);
+
+/// The parts of a context.
+pub struct Parts {
     store: Store,
     clock: Clock,
     uses: Arc<KeyUses>,
-    edge: Arc<RateLimiter>,
+    meter: Arc<Meter>,
+    authority: Arc<Authority>,
+    edge: RateLimiter,
     sweep: Arc<Sweep>,
 }
 
+/// What a context is made from.
+pub struct Foundation {
+    /// The memory.
+    pub store: Store,
+    /// The one clock.
+    pub clock: Clock,
+    /// Learns which keys were used.
+    pub uses: Arc<KeyUses>,
+    /// Counts calls against quotas.
+    pub meter: Arc<Meter>,
+    /// Says what a credential is worth.
+    pub authority: Arc<Authority>,
+    /// Requests a second from each source address; 0 switches the limit off.
+    pub edge_rate_per_second: u32,
+    /// Requests at once from each source address.
+    pub edge_burst: u32,
+}
+
+impl std::ops::Deref for Context {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
 impl Context {
-    /// `uses` learns which keys were used. `edge_rate_per_second` and `edge_burst` hold for each source address; a rate of 0 switches the limit off.
+    /// Made once, when the appliance starts.
     #[must_use]
-    pub fn new(store: Store, clock: Clock, uses: Arc<KeyUses>, edge_rate_per_second: u32, edge_burst: u32) -> Context {
-        let edge = Arc::new(RateLimiter::new(edge_rate_per_second, edge_burst, EDGE_SOURCES_MAX));
+    pub fn new(foundation: Foundation) -> Context {
+        let Foundation { store, clock, uses, meter, authority, edge_rate_per_second, edge_burst } = foundation;
+        let edge = RateLimiter::new(edge_rate_per_second, edge_burst, EDGE_SOURCES_MAX);
         let sweep = Arc::new(Sweep::new(store.clone()));
-        Context { store, clock, uses, edge, sweep }
+        Context(Arc::new(Parts { store, clock, uses, meter, authority, edge, sweep }))
     }
 
     pub(crate) fn sweep(&self) -> Arc<Sweep> {
         Arc::clone(&self.sweep)
     }
 }
-
-/// A served route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// Its method; a GET serves HEAD as well.
-    pub method: &'static str,
-    /// Its path, ids as `{id}`.
-    pub path: &'static str,
-    /// What a key must be allowed; empty: open to everybody.
-    pub permission: &'static str,
-    /// Method and path in one: the scope of Idempotency-Keys.
-    template: &'static str,
-}
-
-impl Route {
-    /// Method and path in one.
-    #[must_use]
-    pub const fn template(&self) -> &'static str {
-        self.template
-    }
-}
-
-macro_rules! route {
-    ($method:literal $path:literal $permission:literal) => {
-        Route { method: $method, path: $path, permission: $permission, template: concat!($method, " ", $path) }
-    };
-}
-
-const HEALTH: Route = route!("GET" "/healthz" "");
-const ASSET_TYPE_CREATE: Route = route!("POST" "/v1/asset-types" "ledger_admin");
-const ASSET_TYPE_LIST: Route = route!("GET" "/v1/asset-types" "ledger_reader");
-const ACCOUNT_CREATE: Route = route!("POST" "/v1/accounts" "ledger_admin");
-const ACCOUNT_LIST: Route = route!("GET" "/v1/accounts" "ledger_reader");
-const ACCOUNT_GET: Route = route!("GET" "/v1/accounts/{id}" "ledger_reader");
-const ACCOUNT_PATCH: Route = route!("PATCH" "/v1/accounts/{id}" "ledger_admin");
-const BALANCE_GET: Route = route!("GET" "/v1/accounts/{id}/balance" "ledger_reader");
-const ENTRY_LIST: Route = route!("GET" "/v1/accounts/{id}/entries" "ledger_reader");
-const TRANSACTION_POST: Route = route!("POST" "/v1/transactions" "ledger_poster");
-const TRANSACTION_GET: Route = route!("GET" "/v1/transactions/{id}" "ledger_reader");
-const TRANSACTION_COMMIT: Route = route!("POST" "/v1/transactions/{id}/commit" "ledger_poster");
-const TRANSACTION_VOID: Route = route!("POST" "/v1/transactions/{id}/void" "ledger_poster");
-
-/// Every route that is served.
-pub const ROUTES: &[Route] = &[
-    HEALTH,
-    ASSET_TYPE_CREATE,
-    ASSET_TYPE_LIST,
-    ACCOUNT_CREATE,
-    ACCOUNT_LIST,
-    ACCOUNT_GET,
-    ACCOUNT_PATCH,
-    BALANCE_GET,
-    ENTRY_LIST,
-    TRANSACTION_POST,
-    TRANSACTION_GET,
-    TRANSACTION_COMMIT,
-    TRANSACTION_VOID,
-];
 
 /// The ledger's listener.
 pub fn routes(context: Context) -> Router {
@@ -137,11 +120,19 @@ pub fn routes(context: Context) -> Router {
         .route(ACCOUNT_CREATE.path, post(create_account).get(list_accounts))
         .route(ACCOUNT_GET.path, get(get_account).patch(patch_account))
         .route(BALANCE_GET.path, get(get_balance))
+        .route(BALANCE_AS_OF.path, get(get_balance_as_of))
         .route(ENTRY_LIST.path, get(list_entries))
         .route(TRANSACTION_POST.path, post(post_transaction))
+        .route(TRANSACTION_BULK.path, post(bulk::post_bulk))
         .route(TRANSACTION_GET.path, get(get_transaction))
         .route(TRANSACTION_COMMIT.path, post(commit_transaction))
         .route(TRANSACTION_VOID.path, post(void_transaction))
+        .route(SUB_TENANT_CREATE.path, post(partners::create_sub_tenant).get(partners::list_sub_tenants))
+        .route(SUB_TENANT_PATCH.path, patch(partners::patch_sub_tenant))
+        .route(KEY_CREATE.path, post(partners::issue_key).get(partners::list_keys))
+        .route(KEY_DELETE.path, delete(partners::revoke_key))
+        .route(OPENAPI.path, get(describe::get_openapi))
+        .route(LLMS.path, get(describe::get_llms))
         .fallback(async || refuse(&Refusal::NotFound))
         .method_not_allowed_fallback(async || refuse(&Refusal::MethodNotAllowed))
         .layer(middleware::from_fn_with_state(context.clone(), limit_rate))
@@ -164,11 +155,23 @@ async fn get_health(State(context): State<Context>) -> Response {
     } else {
         None
     };
-    // Credentials are checked inside the appliance: no authorization system is configured, so its opinion of the
-    // service's own credential is unknown.
+    // Nobody is asked here: this is what the last request that needed the authorization system has seen.
+    let credential = context.authority.credential_state();
+    let reason = match (reason, credential) {
+        (None, CredentialState::Rejected) => Some("the authorization system refuses this service's own credential"),
+        (reason, _) => reason,
+    };
+    let credential = credential.as_str();
     match reason {
-        None => Answer::of(200, br#"{"status":"ok","auth_client_credential":"unknown"}"#.to_vec()),
-        Some(reason) => Answer::of(503, format!(r#"{{"status":"unhealthy","reason":"{reason}"}}"#).into_bytes()),
+        None => {
+            let body = format!(r#"{{"status":"ok","auth_client_credential":"{credential}"}}"#);
+            Answer::of(200, body.into_bytes())
+        }
+        Some(reason) => {
+            let body =
+                format!(r#"{{"status":"unhealthy","reason":"{reason}","auth_client_credential":"{credential}"}}"#);
+            Answer::of(503, body.into_bytes())
+        }
     }
     .into_response()
 }
@@ -181,15 +184,17 @@ async fn create_asset_type(State(context): State<Context>, request: Request) -> 
         status: 201,
         write: output::created_asset_type,
         falls_due: |_| None,
+        frees: |_| false,
     };
     mutate(&context, request, &CREATE).await
 }
 
 async fn list_asset_types(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &ASSET_TYPE_LIST, |snapshot, target, query| {
+    read(&context, request, &ASSET_TYPE_LIST, |snapshot, target, query| {
         end(query)?;
         Ok(output::asset_types(&asset_types::list_asset_types(snapshot, target.tenant_id)?)?)
     })
+    .await
 }
 
 async fn create_account(State(context): State<Context>, request: Request) -> Response {
@@ -200,6 +205,7 @@ async fn create_account(State(context): State<Context>, request: Request) -> Res
         status: 201,
         write: output::created_account,
         falls_due: |_| None,
+        frees: |_| false,
     };
     mutate(&context, request, &CREATE).await
 }
@@ -208,7 +214,7 @@ async fn create_account(State(context): State<Context>, request: Request) -> Res
 /// `next_cursor`, once its accounts take about 1 MiB: a caller who asks and never reads holds no more than that.
 async fn list_accounts(State(context): State<Context>, request: Request) -> Response {
     const KIND: &str = "accounts";
-    read(&context, &request, &ACCOUNT_LIST, |snapshot, target, query| {
+    read(&context, request, &ACCOUNT_LIST, |snapshot, target, query| {
         let limit = limit(query)?;
         let after: Option<AccountId> = position(KIND, query)?;
         end(query)?;
@@ -216,13 +222,15 @@ async fn list_accounts(State(context): State<Context>, request: Request) -> Resp
         let next = page.last().filter(|_| more).map(|last| cursor_at(KIND, &last.account_id)).transpose()?;
         Ok(output::accounts(&page, next)?)
     })
+    .await
 }
 
 async fn get_account(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &ACCOUNT_GET, |snapshot, target, query| {
+    read(&context, request, &ACCOUNT_GET, |snapshot, target, query| {
         end(query)?;
         Ok(output::account(&accounts::get_account(snapshot, target.tenant_id, account_id(target)?)?)?)
     })
+    .await
 }
 
 async fn patch_account(State(context): State<Context>, request: Request) -> Response {
@@ -233,12 +241,13 @@ async fn patch_account(State(context): State<Context>, request: Request) -> Resp
         status: 200,
         write: output::account,
         falls_due: |_| None,
+        frees: |_| false,
     };
     mutate(&context, request, &PATCH).await
 }
 
 async fn get_balance(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &BALANCE_GET, |_, target, query| {
+    read(&context, request, &BALANCE_GET, |_, target, query| {
         end(query)?;
         let account_id = account_id(target)?;
         // Every posting up to `as_of` must be in the balance, those under way at this moment too.
@@ -246,10 +255,47 @@ async fn get_balance(State(context): State<Context>, request: Request) -> Respon
         let book = balance::get_balance(&snapshot, target.tenant_id, account_id)?;
         Ok(output::balance(account_id, &book, as_of)?)
     })
+    .await
+}
+
+async fn get_balance_as_of(State(context): State<Context>, request: Request) -> Response {
+    answered(try_get_balance_as_of(&context, request).await)
+}
+
+async fn try_get_balance_as_of(context: &Context, request: Request) -> Result<Answer, Refusal> {
+    let (target, mut query) = enter(context, request, &BALANCE_AS_OF).await?;
+    let at = input::as_of(query.take("at"))?;
+    let words = Basis::ALL.map(Basis::as_str);
+    let basis = query.one_of("basis", &words).map_err(|error| parameter_refusal(&error))?;
+    let basis = Basis::ALL.into_iter().find(|known| Some(known.as_str()) == basis).unwrap_or(Basis::Effective);
+    query.finish().map_err(|error| parameter_refusal(&error))?;
+    let account_id = account_id(&target)?;
+    let now = context.clock.now();
+    if at > now {
+        return Err(Refusal::InvalidAsOf("in the future"));
+    }
+    let snapshot = complete_snapshot(context, now, at).await;
+    let balance = as_of::balance_as_of(&snapshot, target.tenant_id, account_id, at, basis).map_err(refusal_of)?;
+    let body = output::balance_as_of(account_id, &balance, at).map_err(|failure| failed(&failure))?;
+    Ok(Answer::of(200, body))
+}
+
+/// A snapshot that holds everything the ledger learned at `at` or earlier, what is under way at this moment too: an
+/// answer about the past must never change. At the present instant itself, others may follow.
+async fn complete_snapshot(context: &Context, now: Timestamp, at: Timestamp) -> Snapshot {
+    let (snapshot, complete_until) = context.store.read_now(now);
+    if at <= complete_until {
+        return snapshot;
+    }
+    // Whatever is under way is published before a transaction behind it is answered. A store that takes no more
+    // transactions has none under way.
+    let behind = context.store.write(std::time::Instant::now() + WRITER_TIME, |_, _| Ok::<_, Abort<Refusal>>(()));
+    let _ = behind.await;
+    context.store.read()
 }
 
 async fn list_entries(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &ENTRY_LIST, |snapshot, target, query| {
+    read(&context, request, &ENTRY_LIST, |snapshot, target, query| {
         let limit = limit(query)?;
         let state = query.take("state").map(|text| TransactionState::parse(&text).ok_or(Refusal::InvalidState));
         let account_id = account_id(target)?;
@@ -263,6 +309,7 @@ async fn list_entries(State(context): State<Context>, request: Request) -> Respo
         let next = last.map(|last| cursor_at(&kind, &(last.transaction_id, last.line_no))).transpose()?;
         Ok(output::entries(&page, next)?)
     })
+    .await
 }
 
 async fn post_transaction(State(context): State<Context>, request: Request) -> Response {
@@ -273,16 +320,18 @@ async fn post_transaction(State(context): State<Context>, request: Request) -> R
         status: 201,
         write: output::posted,
         falls_due: |command| command.hold_until,
+        frees: |_| false,
     };
     mutate(&context, request, &POST).await
 }
 
 async fn get_transaction(State(context): State<Context>, request: Request) -> Response {
-    read(&context, &request, &TRANSACTION_GET, |snapshot, target, query| {
+    read(&context, request, &TRANSACTION_GET, |snapshot, target, query| {
         end(query)?;
         let transaction_id = transaction_id(target)?;
         Ok(output::transaction(&posting::get_transaction(snapshot, target.tenant_id, transaction_id)?)?)
     })
+    .await
 }
 
 async fn commit_transaction(State(context): State<Context>, request: Request) -> Response {
@@ -293,6 +342,7 @@ async fn commit_transaction(State(context): State<Context>, request: Request) ->
         status: 200,
         write: output::settled,
         falls_due: |_| None,
+        frees: |_| false,
     };
     mutate(&context, request, &COMMIT).await
 }
@@ -305,6 +355,7 @@ async fn void_transaction(State(context): State<Context>, request: Request) -> R
         status: 200,
         write: output::settled,
         falls_due: |_| None,
+        frees: |_| false,
     };
     mutate(&context, request, &VOID).await
 }

@@ -1,17 +1,20 @@
 //! What the ledger writes: the wire types and their JSON.
 
+use quintet_platform::access::{IssuedKey, KeyRecord};
 use quintet_platform::clock::rfc3339;
 use quintet_storage::{Failure, Timestamp, Uuid};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::accounts::Account;
+use crate::as_of::BalanceAsOf;
 use crate::asset_types::AssetType;
 use crate::holds::Settled;
-use crate::model::{AccountId, Sums};
+use crate::model::{AccountId, Role, Sums};
 use crate::money::format_minor;
 use crate::posting::{Available, Posted, Transaction};
 use crate::statement::{Entry, entries_of};
+use crate::sub_tenants::SubTenant;
 use crate::tables::BookRow;
 
 /// An id as text.
@@ -334,4 +337,137 @@ pub(super) fn balance(account_id: AccountId, book: &BookRow, as_of: Timestamp) -
         version: book.counters.version,
         as_of: Instant(as_of),
     })
+}
+
+#[derive(serde::Serialize)]
+struct BalanceAsOfRecord {
+    account_id: Id,
+    as_of: Instant,
+    posted: SumsRecord,
+    balance: Money,
+    balance_minor: Minor,
+    scale: u8,
+    entry_count: u64,
+    balance_tracking: &'static str,
+    derived_from: &'static str,
+}
+
+/// The balance of an account as it was.
+pub(super) fn balance_as_of(account_id: AccountId, as_of: &BalanceAsOf, at: Timestamp) -> Result<Vec<u8>, Failure> {
+    let book = &as_of.book;
+    json(&BalanceAsOfRecord {
+        account_id: Id(account_id.0),
+        as_of: Instant(at),
+        posted: sums_record(as_of.posted.sums, book.scale),
+        balance: Money(as_of.balance(), book.scale),
+        balance_minor: Minor(as_of.balance()),
+        scale: book.scale,
+        entry_count: as_of.posted.entries,
+        balance_tracking: book.tracking.as_str(),
+        derived_from: "journal",
+    })
+}
+
+#[derive(serde::Serialize)]
+struct SubTenantRecord<'a> {
+    sub_tenant_id: Id,
+    name: &'a str,
+    kind: &'static str,
+    contact_email: &'a str,
+    status: &'static str,
+    created_at: Instant,
+}
+
+fn sub_tenant_record(one: &SubTenant) -> SubTenantRecord<'_> {
+    SubTenantRecord {
+        sub_tenant_id: Id(one.tenant.tenant_id),
+        name: &one.tenant.name,
+        kind: one.row.kind.as_str(),
+        contact_email: &one.row.contact_email,
+        status: one.tenant.status.name(),
+        created_at: Instant(one.tenant.created_at),
+    }
+}
+
+/// One sub-tenant.
+pub(super) fn sub_tenant(one: &SubTenant) -> Result<Vec<u8>, Failure> {
+    json(&sub_tenant_record(one))
+}
+
+#[derive(serde::Serialize)]
+struct SubTenantPage<'a> {
+    sub_tenants: Vec<SubTenantRecord<'a>>,
+    next_cursor: Option<String>,
+}
+
+/// A page of sub-tenants.
+pub(super) fn sub_tenants(page: &[SubTenant], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
+    json(&SubTenantPage { sub_tenants: page.iter().map(sub_tenant_record).collect(), next_cursor })
+}
+
+#[derive(serde::Serialize)]
+struct KeyIssued<'a> {
+    key_id: &'a str,
+    api_key: &'a str,
+    label: &'a str,
+    role: Option<&'static str>,
+    created_at: Instant,
+    expires_at: Option<Instant>,
+}
+
+fn role(permissions: &[String]) -> Option<&'static str> {
+    Role::of_permissions(permissions).map(Role::as_str)
+}
+
+/// A key just issued, with its secret.
+pub(super) fn issued_key(key: &IssuedKey) -> Result<Vec<u8>, Failure> {
+    json(&KeyIssued {
+        key_id: &key.key_id,
+        api_key: key.api_key.expose(),
+        label: &key.label,
+        role: role(&key.permissions),
+        created_at: Instant(key.created_at),
+        expires_at: key.expires_at.map(Instant),
+    })
+}
+
+#[derive(serde::Serialize)]
+struct SubTenantKeyRecord {
+    key_id: String,
+    label: String,
+    role: Option<&'static str>,
+    created_at: Instant,
+    expires_at: Option<Instant>,
+    revoked_at: Option<Instant>,
+    last_used_at: Option<Instant>,
+}
+
+#[derive(serde::Serialize)]
+struct SubTenantKeyList {
+    keys: Vec<SubTenantKeyRecord>,
+}
+
+/// Every key of a sub-tenant.
+pub(super) fn keys(all: &[KeyRecord]) -> Result<Vec<u8>, Failure> {
+    let record = |key: &KeyRecord| SubTenantKeyRecord {
+        key_id: key.key_id.clone(),
+        label: key.label.clone(),
+        role: role(&key.permissions),
+        created_at: Instant(key.created_at),
+        expires_at: key.expires_at.map(Instant),
+        revoked_at: key.revoked_at.map(Instant),
+        last_used_at: key.last_used_at.map(Instant),
+    };
+    json(&SubTenantKeyList { keys: all.iter().map(record).collect() })
+}
+
+#[derive(serde::Serialize)]
+struct KeyRevoked<'a> {
+    key_id: &'a str,
+    revoked: bool,
+}
+
+/// The end of a key.
+pub(super) fn revoked_key(key: &KeyRecord) -> Result<Vec<u8>, Failure> {
+    json(&KeyRevoked { key_id: &key.key_id, revoked: true })
 }

@@ -14,29 +14,35 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri};
-use quintet_platform::access::{self, AuthRefusal, Service};
+use quintet_platform::access::{self, AuthFailure, AuthRefusal, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::json::{self, Json, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError, decode_segment};
 use quintet_platform::idempotency::{self, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use quintet_platform::ids::parse_uuid;
+use quintet_platform::metering::OverQuota;
+use quintet_storage::seal::Erased;
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::answer::{Answer, refuse};
-use super::{Context, HEALTH_PATH, Route, input};
+use super::routes::{HEALTH, Route};
+use super::{Context, input};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 
 /// The largest body, in bytes.
-const BODY_BYTES_MAX: usize = 64 * 1024;
+pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a request may wait for the writer.
-const WRITER_TIME: Duration = Duration::from_secs(5);
+pub(super) const WRITER_TIME: Duration = Duration::from_secs(5);
 /// The deepest JSON; the root is level 1.
 const JSON_DEPTH: Limits = Limits { max_depth: 64 };
+/// The places of ids among the segments of a path, the empty one before the first slash counted.
+const ID_PLACE: usize = 3;
+const KEY_ID_PLACE: usize = 5;
 /// The longest Idempotency-Key, in characters of UTF-8.
-const KEY_CHARS_MAX: usize = 255;
+pub(super) const KEY_CHARS_MAX: usize = 255;
 
 /// Where a request goes, besides its route.
 pub(super) struct Target {
@@ -44,6 +50,8 @@ pub(super) struct Target {
     pub(super) tenant_id: TenantId,
     /// The id in the path, if it is well-formed.
     pub(super) id: Option<Uuid>,
+    /// What stands at the end of the path of a key: its id.
+    pub(super) key_id: String,
 }
 
 /// A mutating route: how its command is read, executed and answered.
@@ -60,6 +68,8 @@ pub(super) struct Mutation<C, T> {
     pub(super) write: fn(&T) -> Result<Vec<u8>, Failure>,
     /// When something falls due because of it.
     pub(super) falls_due: fn(&C) -> Option<Timestamp>,
+    /// Whether it shuts somebody out, and so goes on below the disk reserve.
+    pub(super) frees: fn(&C) -> bool,
 }
 
 /// What a mutating request has shown before the writer is entered.
@@ -76,10 +86,7 @@ where
     C: Send + 'static,
     T: 'static,
 {
-    match try_mutate(context, request, mutation).await {
-        Ok(answer) => answer.into_response(),
-        Err(refusal) => refuse(&refusal),
-    }
+    answered(try_mutate(context, request, mutation).await)
 }
 
 async fn try_mutate<C, T>(context: &Context, request: Request, mutation: &Mutation<C, T>) -> Result<Answer, Refusal>
@@ -87,46 +94,80 @@ where
     C: Send + 'static,
     T: 'static,
 {
-    let (parts, body) = request.into_parts();
-    let tenant_id = authorize(context, &parts.headers, mutation.route.permission)?;
-    let key = idempotency_key(&parts.headers)?;
-    let bytes = body::read(&parts.headers, body, BODY_BYTES_MAX, BODY_TIME).await.map_err(body_refusal)?;
-    let json = read_json(&bytes)?;
-
-    let query = Query::parse(parts.uri.query());
-    let target = Target { tenant_id, id: path_id(&parts.uri) };
-    let entered = Arc::new(Entered {
-        scope: Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: mutation.route.template(), key },
-        digest: digest(mutation.route, target.id, &parts.uri, &query, &bytes),
-    });
-    let command = no_parameters(query).and_then(|()| (mutation.read)(&target, json?));
+    let received = receive(context, request, mutation.route, BODY_BYTES_MAX).await?;
+    let command = received.json.and_then(|json| (mutation.read)(&received.target, json));
     let falls_due = command.as_ref().ok().and_then(mutation.falls_due);
-
+    let frees = command.as_ref().is_ok_and(mutation.frees);
     let (verb, status, write) = (mutation.verb, mutation.status, mutation.write);
-    let in_writer = Arc::clone(&entered);
-    let written = write_and_wake(context.clone(), falls_due, move |tx, now| {
-        execute(tx, now, &in_writer, command, |tx, now, command| Ok(write(&verb(tx, now, command)?)?), status)
-    });
-    let outcome = match falls_due {
-        None => written.await,
-        // A caller that leaves takes its request's task along, but not the hold nor the need to wake the clock.
-        Some(_) => tokio::spawn(written).await.unwrap_or(Err(Abort::Failed(Failure::OutcomeUnknown))),
+    let entered = Arc::clone(&received.entered);
+    let work = move |tx: &mut WriteTx<'_>, now| {
+        execute(tx, now, &entered, command, |tx, now, command| Ok(write(&verb(tx, now, command)?)?), status)
     };
+    let outcome = match (falls_due, frees) {
+        (None, false) => context.store.write(Instant::now() + WRITER_TIME, work).await,
+        (None, true) => context.store.write_freeing(Instant::now() + WRITER_TIME, work).await,
+        // A caller that leaves takes its request's task along, but not the hold nor the need to wake the clock.
+        (Some(falls_due), _) => {
+            let written = write_and_wake(context.clone(), falls_due, work);
+            tokio::spawn(written).await.unwrap_or(Err(Abort::Failed(Failure::OutcomeUnknown)))
+        }
+    };
+    conclude(context, &received.entered, outcome)
+}
+
+/// A mutating request that was let in, its body read.
+pub(super) struct Received {
+    /// Where it goes.
+    pub(super) target: Target,
+    /// What its answer is remembered under.
+    pub(super) entered: Arc<Entered>,
+    /// Its body, absent or blank ones as `None`; or what is wrong with it or with the query.
+    pub(super) json: Result<Option<Json>, Refusal>,
+}
+
+/// Lets a mutating request in, with everything that is checked before the writer is entered.
+pub(super) async fn receive(
+    context: &Context,
+    request: Request,
+    route: &'static Route,
+    body_bytes_max: usize,
+) -> Result<Received, Refusal> {
+    let (parts, body) = request.into_parts();
+    let tenant_id = authorize(context, &parts.headers, route.permission).await?;
+    let key = idempotency_key(&parts.headers)?;
+    let bytes = body::read(&parts.headers, body, body_bytes_max, BODY_TIME).await.map_err(body_refusal)?;
+    let json = read_json(&bytes)?;
+    let query = Query::parse(parts.uri.query());
+    let target = target(tenant_id, &parts.uri);
+    let entered = Arc::new(Entered {
+        scope: Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: route.template(), key },
+        digest: digest(route, target.id, &parts.uri, &query, &bytes),
+    });
+    let json = no_parameters(query).and(json);
+    Ok(Received { target, entered, json })
+}
+
+/// The answer to a request that the writer has dealt with, or has not taken.
+pub(super) fn conclude(
+    context: &Context,
+    entered: &Entered,
+    outcome: Result<Answer, Abort<Refusal>>,
+) -> Result<Answer, Refusal> {
     match outcome {
         Ok(answer) => Ok(answer),
         Err(Abort::Refused(refusal)) => Err(refusal),
-        Err(Abort::Failed(failure)) => replay_after_failure(context, &entered, &failure),
+        Err(Abort::Failed(failure)) => replay_after_failure(context, entered, &failure),
     }
 }
 
 /// Writes, and tells the clock if something falls due earlier than anything it knows of.
-async fn write_and_wake(
+pub(super) async fn write_and_wake<T: Send + 'static>(
     context: Context,
-    falls_due: Option<Timestamp>,
-    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Answer, Abort<Refusal>> + Send + 'static,
-) -> Result<Answer, Abort<Refusal>> {
+    falls_due: Timestamp,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
+) -> Result<T, Abort<Refusal>> {
     let outcome = context.store.write(Instant::now() + WRITER_TIME, verb).await;
-    if outcome.is_ok() && falls_due.is_some_and(|at| context.sweep.is_news(at)) {
+    if outcome.is_ok() && context.sweep.is_news(falls_due) {
         context.clock.wake();
     }
     outcome
@@ -140,6 +181,40 @@ pub(super) fn execute<C>(
     command: Result<C, Refusal>,
     verb: impl FnOnce(&mut WriteTx<'_>, Timestamp, C) -> Result<Vec<u8>, Abort<Refusal>>,
     status: u16,
+) -> Result<Answer, Abort<Refusal>> {
+    execute_and(tx, now, entered, command, verb, status, |tx, answer| {
+        Ok(idempotency::remember(tx, now, &entered.scope, entered.digest, &answer.stored())?)
+    })
+}
+
+/// [`execute`] for an answer that carries a secret: it is remembered sealed.
+pub(super) fn execute_secret<C>(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    entered: &Entered,
+    command: Result<C, Refusal>,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp, C) -> Result<Vec<u8>, Abort<Refusal>>,
+    status: u16,
+) -> Result<Answer, Abort<Refusal>> {
+    execute_and(tx, now, entered, command, verb, status, |tx, answer| {
+        idempotency::remember_secret(tx, now, &entered.scope, entered.digest, &answer.stored()).map_err(|abort| {
+            Abort::Failed(match abort {
+                Abort::Failed(failure) => failure,
+                // Whoever still has a key of an erased tenant is turned away before this.
+                Abort::Refused(Erased) => Failure::Io("the tenant has been erased".to_owned()),
+            })
+        })
+    })
+}
+
+fn execute_and<C>(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    entered: &Entered,
+    command: Result<C, Refusal>,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp, C) -> Result<Vec<u8>, Abort<Refusal>>,
+    status: u16,
+    remember: impl FnOnce(&mut WriteTx<'_>, &Answer) -> Result<(), Abort<Refusal>>,
 ) -> Result<Answer, Abort<Refusal>> {
     match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
         Lookup::Replay(stored) => return Ok(Answer::replayed(stored)),
@@ -155,7 +230,7 @@ pub(super) fn execute<C>(
         Err(Abort::Refused(refusal)) if refusal.is_final() => Answer::refused(&refusal),
         Err(abort) => return Err(abort),
     };
-    idempotency::remember(tx, now, &entered.scope, entered.digest, &answer.stored())?;
+    remember(tx, &answer)?;
     Ok(answer)
 }
 
@@ -173,41 +248,62 @@ fn replay_after_failure(context: &Context, entered: &Entered, failure: &Failure)
 }
 
 /// Serves a reading request.
-pub(super) fn read(
+pub(super) async fn read(
     context: &Context,
-    request: &Request,
+    request: Request,
     route: &Route,
     answer: impl FnOnce(&Snapshot, &Target, &mut Query) -> Result<Vec<u8>, Abort<Refusal>>,
 ) -> Response {
-    let outcome = authorize(context, request.headers(), route.permission).and_then(|tenant_id| {
-        let mut query = Query::parse(request.uri().query()).map_err(|error| parameter_refusal(&error))?;
-        let target = Target { tenant_id, id: path_id(request.uri()) };
-        match answer(&context.store.read(), &target, &mut query) {
-            Ok(body) => Ok(Answer::of(200, body)),
-            Err(Abort::Refused(refusal)) => Err(refusal),
-            Err(Abort::Failed(failure)) => Err(failed(&failure)),
-        }
+    let outcome = enter(context, request, route).await.and_then(|(target, mut query)| {
+        let body = answer(&context.store.read(), &target, &mut query).map_err(refusal_of)?;
+        Ok(Answer::of(200, body))
     });
+    answered(outcome)
+}
+
+/// Lets a reading request in: who asks, and what its path and query say.
+pub(super) async fn enter(context: &Context, request: Request, route: &Route) -> Result<(Target, Query), Refusal> {
+    let (parts, _) = request.into_parts();
+    let tenant_id = authorize(context, &parts.headers, route.permission).await?;
+    let query = Query::parse(parts.uri.query()).map_err(|error| parameter_refusal(&error))?;
+    Ok((target(tenant_id, &parts.uri), query))
+}
+
+/// The response of an outcome.
+pub(super) fn answered(outcome: Result<Answer, Refusal>) -> Response {
     match outcome {
         Ok(answer) => answer.into_response(),
         Err(refusal) => refuse(&refusal),
     }
 }
 
-/// Who asks, and whether the key allows it.
-fn authorize(context: &Context, headers: &HeaderMap, permission: &str) -> Result<TenantId, Refusal> {
+/// What a query that did not succeed is answered with.
+pub(super) fn refusal_of(abort: Abort<Refusal>) -> Refusal {
+    match abort {
+        Abort::Refused(refusal) => refusal,
+        Abort::Failed(failure) => failed(&failure),
+    }
+}
+
+/// Who asks, whether the key allows it, and whether the tenant has calls left.
+async fn authorize(context: &Context, headers: &HeaderMap, permission: &str) -> Result<TenantId, Refusal> {
     let credential = access::authorization(headers);
     let now = context.clock.now();
-    match access::authenticate(&context.store.read(), Service::Ledger, credential, Some(permission), now) {
-        Ok(caller) => {
-            if context.uses.note(&caller, now) {
-                context.clock.wake();
-            }
-            Ok(TenantId(caller.tenant_id))
-        }
-        Err(Abort::Refused(refusal)) => Err(access_refusal(refusal)),
-        Err(Abort::Failed(failure)) => Err(failed(&failure)),
+    let caller = context.authority.authenticate(&context.store, Service::Ledger, credential, Some(permission), now);
+    let caller = caller.await.map_err(|failure| match failure {
+        AuthFailure::Refused(refusal) => access_refusal(refusal),
+        AuthFailure::Store(failure) => failed(&failure),
+        AuthFailure::Unavailable => Refusal::AuthzUnavailable,
+        AuthFailure::CredentialRejected => Refusal::AuthzCredentialRejected,
+    })?;
+    let pacing_now = context.clock.pacing_now();
+    let counted = context.meter.count(&context.store.read(), Service::Ledger, caller.root_tenant_id, now, pacing_now);
+    let is_first_call =
+        counted.map_err(|OverQuota(wait)| Refusal::QuotaExceeded(u32::try_from(wait.0).unwrap_or(u32::MAX)))?;
+    if context.uses.note(&caller, now) || is_first_call {
+        context.clock.wake();
     }
+    Ok(TenantId(caller.tenant_id))
 }
 
 fn access_refusal(refusal: AuthRefusal) -> Refusal {
@@ -250,7 +346,12 @@ fn digest(
     bytes: &Bytes,
 ) -> RequestDigest {
     let path = match id {
-        Some(id) => Cow::Owned(route.path.replace("{id}", id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))),
+        Some(id) => {
+            let id = id.hyphenated().to_string();
+            let segments = uri.path().split('/').enumerate();
+            let segments = segments.map(|(place, segment)| if place == ID_PLACE { id.as_str() } else { segment });
+            Cow::Owned(segments.collect::<Vec<_>>().join("/"))
+        }
         None => Cow::Borrowed(uri.path()),
     };
     let canonical = match query {
@@ -283,12 +384,15 @@ pub(super) fn body_refusal(error: BodyError) -> Refusal {
     }
 }
 
-/// The id in `/v1/{things}/{id}` and below it.
-fn path_id(uri: &Uri) -> Option<Uuid> {
-    parse_uuid(&decode_segment(uri.path().split('/').nth(3)?)?)
+/// Where a request goes: the id in `/v1/{things}/{id}`, the key's in `/v1/{things}/{id}/keys/{key_id}`.
+fn target(tenant_id: TenantId, uri: &Uri) -> Target {
+    let segment = |place| uri.path().split('/').nth(place).and_then(decode_segment);
+    let id = segment(ID_PLACE).and_then(|text| parse_uuid(&text));
+    Target { tenant_id, id, key_id: segment(KEY_ID_PLACE).unwrap_or_default() }
 }
 
-fn failed(failure: &Failure) -> Refusal {
+/// What a failure of the store is answered with.
+pub(super) fn failed(failure: &Failure) -> Refusal {
     match failure {
         Failure::Busy | Failure::StorageFull => tracing::warn!(%failure, "a request was turned away"),
         _ => tracing::error!(%failure, "a request failed"),
@@ -298,7 +402,7 @@ fn failed(failure: &Failure) -> Refusal {
 
 /// The edge: so many requests per second from each source address, health excepted.
 pub(super) async fn limit_rate(State(context): State<Context>, request: Request, next: Next) -> Response {
-    if request.uri().path() == HEALTH_PATH {
+    if request.uri().path() == HEALTH.path {
         return next.run(request).await;
     }
     let source = request.extensions().get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip());

@@ -53,7 +53,15 @@ impl Room {
             issue_key(tx, now, key)
         });
         let uses = Arc::new(KeyUses::new(store.clone()));
-        let context = Context::new(store, clock, uses, 0, 0);
+        let context = Context::new(Foundation {
+            meter: Arc::new(Meter::new(store.clone())),
+            authority: Arc::new(Authority::Embedded),
+            store,
+            clock,
+            uses,
+            edge_rate_per_second: 0,
+            edge_burst: 0,
+        });
         let api_key = issued.api_key.expose().clone();
         Room { context, tenant_id: TenantId(issued.tenant_id), api_key, directory }
     }
@@ -89,7 +97,7 @@ fn write<T: Send + 'static>(
 async fn every_route_is_served_and_asks_for_a_key() {
     let room = Room::open();
     for route in ROUTES {
-        let path = route.path.replace("{id}", "01890000-0000-7000-8000-000000000000");
+        let path = route.path.replace("{id}", "01890000-0000-7000-8000-000000000000").replace("{key_id}", "x");
         let request = http::Request::builder().method(route.method).uri(&path).body(Body::empty()).unwrap();
         let response = routes(room.context.clone()).oneshot(request).await.unwrap();
         let expected = if route.permission.is_empty() { 200 } else { 401 };
@@ -285,4 +293,112 @@ fn tables_bytes(directory: &Path) -> u64 {
     let files = std::fs::read_dir(directory.join("live")).unwrap().map(Result::unwrap);
     let tables = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "sst"));
     tables.map(|file| file.metadata().unwrap().len()).sum()
+}
+
+#[tokio::test]
+async fn a_busy_writer_turns_requests_away() {
+    let room = Room::open();
+    let (began, beginning) = std::sync::mpsc::channel();
+    let (finish, finishing) = std::sync::mpsc::channel::<()>();
+    let store = room.context.store.clone();
+    let holding = std::thread::spawn(move || {
+        run(&store, move |_, _| {
+            began.send(()).unwrap();
+            finishing.recv().unwrap();
+            Ok(())
+        })
+    });
+    beginning.recv().unwrap();
+    // The queue behind it fills up.
+    let mut waiting = Vec::new();
+    loop {
+        let store = room.context.store.clone();
+        let task = tokio::spawn(async move {
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            store.write(deadline, |_, _| Ok::<_, Abort<Refusal>>(())).await
+        });
+        tokio::task::yield_now().await;
+        if task.is_finished() {
+            assert!(matches!(task.await.unwrap(), Err(Abort::Failed(Failure::Busy))));
+            break;
+        }
+        waiting.push(task);
+    }
+    let body = json!({"code": "EUR", "kind": "fiat", "scale": 2});
+    let (status, response, error) = room.call(Method::POST, "/v1/asset-types", "k", &body).await;
+    assert_eq!((status.as_u16(), &error["error"]["code"]), (409, &json!("LOCK_TIMEOUT")));
+    assert_eq!(response.headers()["retry-after"], "1");
+    finish.send(()).unwrap();
+    holding.join().unwrap();
+    for task in waiting {
+        assert!(task.await.unwrap().is_ok());
+    }
+    let (status, _, _) = room.call(Method::POST, "/v1/asset-types", "k", &body).await;
+    assert_eq!(status, 201, "the same key succeeds");
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn damaged_data_is_an_internal_error_without_detail() {
+    /// What reads as no account.
+    const OTHER: quintet_storage::Table<(TenantId, AccountId), crate::tables::HoldRow> =
+        quintet_storage::Table::new(0x0203, quintet_storage::Family::Ledger, "ledger_account_books");
+    let room = Room::open();
+    let tenant_id = room.tenant_id;
+    let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, 1));
+    let key = (tenant_id, accounts[0]);
+    run(&room.context.store, move |tx, _| Ok(tx.put(&OTHER, &key, &crate::tables::HoldRow)?));
+    let path = format!("/v1/accounts/{}/balance", accounts[0]);
+    let (status, _, error) = room.call(Method::GET, &path, "", &Value::Null).await;
+    let expected = json!({"error": {"code": "INTERNAL_ERROR", "message": "Something went wrong inside the ledger."}});
+    assert_eq!((status.as_u16(), error), (500, expected));
+    room.context.store.shutdown();
+}
+
+/// Generated requests, each sent several times at once under one key, then once more: it is done once, everybody gets
+/// the same bytes, one of them first-hand; and the ledger proves itself after every step.
+#[tokio::test]
+async fn duplicates_and_retries_change_nothing() {
+    let room = Room::open();
+    let tenant_id = room.tenant_id;
+    let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, 3));
+    let floored = format!("/v1/accounts/{}", accounts[2]);
+    let (status, _, _) = room.call(Method::PATCH, &floored, "floor", &json!({"balance_floor": "0.00"})).await;
+    assert_eq!(status, 200);
+    let mut done = 0;
+    for step in 0..60_usize {
+        // The third account is debit-normal with a floor: credits on it are refused now and then.
+        let (debit, credit) = (accounts[step * 7 % 3], accounts[(step * 7 + 1 + step % 2) % 3]);
+        let amount = format!("{}.00", step % 4 + 1);
+        let mut body = json!({"external_id": format!("step {}", step - step % 5), "entries": [
+            {"account_id": debit.to_string(), "direction": "debit", "amount": amount},
+            {"account_id": credit.to_string(), "direction": "credit", "amount": amount},
+        ]});
+        if step % 5 != 4 {
+            body.as_object_mut().unwrap().remove("external_id");
+        }
+        if step % 3 == 0 {
+            body["pending"] = json!(true);
+            body["expires_at"] = json!("2999-01-01T00:00:00Z");
+        } else if step % 4 == 0 {
+            body["effective_at"] = json!("2020-01-01T00:00:00Z");
+        }
+        let key = format!("step {step}");
+        let before = room.context.store.read().lsn();
+        let calls = (0..5).map(|_| room.call(Method::POST, "/v1/transactions", &key, &body));
+        let mut answers = futures_util::future::join_all(calls).await;
+        assert!(room.context.store.read().lsn() > before, "the first answer was remembered");
+        let after = room.context.store.read().lsn();
+        answers.push(room.call(Method::POST, "/v1/transactions", &key, &body).await);
+        assert_eq!(room.context.store.read().lsn(), after, "a repeat writes nothing");
+        let (status, _, first) = &answers[0];
+        assert!(answers.iter().all(|(other, _, answer)| (other, answer) == (status, first)), "step {step}");
+        let fresh = answers.iter().filter(|(_, response, _)| !response.headers().contains_key("idempotent-replayed"));
+        assert_eq!(fresh.count(), 1, "step {step}");
+        done += u64::from(*status == 201);
+        let proof = crate::verify(&room.context.store.read()).unwrap();
+        assert_eq!((proof.findings, proof.transactions), (vec![], done), "step {step}");
+    }
+    assert!((20..60).contains(&done), "{done} were done, the others refused");
+    room.context.store.shutdown();
 }

@@ -88,17 +88,45 @@ pub fn authenticate(
 ) -> Result<Caller, Abort<AuthRefusal>> {
     let (id, secret) = authorization_header.and_then(bearer).and_then(split).ok_or(AuthRefusal::Unauthenticated)?;
     let key = verified_key(read, id, secret)?.ok_or(AuthRefusal::Unauthenticated)?;
+    let known = KnownKey {
+        key_id: key_id_text(id),
+        tenant_id: Uuid::from_bytes(key.tenant),
+        principal_id: Uuid::from_bytes(key.principal),
+        permissions: key.permissions,
+        expires_at: key.expires_at,
+    };
+    admit(read, service, known, permission, now)
+}
+
+/// A credential that was found to be genuine, whoever found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownKey {
+    pub(crate) key_id: String,
+    pub(crate) tenant_id: Uuid,
+    pub(crate) principal_id: Uuid,
+    /// Sorted.
+    pub(crate) permissions: Vec<String>,
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// Whether a genuine credential is let in: expiry, provisioning, permission, tenant and parent active.
+pub(crate) fn admit(
+    read: &impl Read,
+    service: Service,
+    key: KnownKey,
+    permission: Option<&str>,
+    now: Timestamp,
+) -> Result<Caller, Abort<AuthRefusal>> {
     if key.expires_at.is_some_and(|expires_at| expires_at <= now) {
         return Err(AuthRefusal::CredentialExpired.into());
     }
-    let tenant_id = Uuid::from_bytes(key.tenant);
-    let tenant = read.get(&TENANTS, &tenant_id)?.filter(|tenant| tenant.services().contains(service));
+    let tenant = read.get(&TENANTS, &key.tenant_id)?.filter(|tenant| tenant.services().contains(service));
     let tenant = tenant.ok_or(AuthRefusal::TenantNotProvisioned)?;
     let caller = Caller {
-        tenant_id,
-        root_tenant_id: tenant.parent().unwrap_or(tenant_id),
-        principal_id: Uuid::from_bytes(key.principal),
-        key_id: key_id_text(id),
+        tenant_id: key.tenant_id,
+        root_tenant_id: tenant.parent().unwrap_or(key.tenant_id),
+        principal_id: key.principal_id,
+        key_id: key.key_id,
         permissions: key.permissions,
     };
     if let Some(permission) = permission {
@@ -109,7 +137,7 @@ pub fn authenticate(
 }
 
 /// RFC 6750, 2.1: the scheme in either case, one blank, the token.
-fn bearer(header: &str) -> Option<&str> {
+pub(crate) fn bearer(header: &str) -> Option<&str> {
     let (scheme, token) = header.split_once(' ')?;
     if scheme.eq_ignore_ascii_case("bearer") { Some(token.trim_start_matches(' ')) } else { None }
 }

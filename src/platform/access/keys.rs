@@ -25,6 +25,12 @@ impl PreparedSecret {
         let digest = Secret::new(secret_digest(text.expose()));
         PreparedSecret { text, digest }
     }
+
+    /// The id and the text of the key that will have this secret and this id.
+    #[must_use]
+    pub fn key_as(&self, id: Uuid) -> (String, Secret) {
+        (key_id_text(id), join(id, &self.text))
+    }
 }
 
 /// A key to be issued.
@@ -93,13 +99,26 @@ pub struct KeyRecord {
 /// # Errors
 /// See [`AccessRefusal`], in this order: label, permissions, life, tenant.
 pub fn issue_key(tx: &mut WriteTx<'_>, now: Timestamp, command: IssueKey) -> Result<IssuedKey, Abort<AccessRefusal>> {
+    let id = tx.new_id();
+    issue_key_as(tx, now, id, command)
+}
+
+/// [`issue_key`] with an id that was chosen before and belongs to no other key.
+///
+/// # Errors
+/// As [`issue_key`].
+pub fn issue_key_as(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    id: Uuid,
+    command: IssueKey,
+) -> Result<IssuedKey, Abort<AccessRefusal>> {
     check_label(&command.label)?;
     let permissions = checked_permissions(command.permissions)?;
     check_ttl(command.ttl_days)?;
     if !tx.contains(&TENANTS, &command.tenant_id)? {
         return Err(AccessRefusal::TenantNotFound.into());
     }
-    let id = tx.new_id();
     let principal_id = command.principal_id.unwrap_or_else(|| tx.new_id());
     let expires_at = command.ttl_days.map(|days| now.plus_seconds(i64::from(days) * SECONDS_PER_DAY));
     let row = KeyRow {

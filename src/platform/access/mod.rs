@@ -10,9 +10,10 @@
 //! - every check reads the newest snapshot: revoking and suspending hold from the next request on;
 //! - a sub-tenant acts only while it and its parent are active; its services are among its parent's.
 //!
-//! Reading order: `model`, `tables`, `key_text` · `tenants`, `keys` (verbs) · `authenticate`, `uses`.
+//! Reading order: `model`, `tables`, `key_text` · `tenants`, `keys` (verbs) · `authenticate`, `authority`, `uses`.
 
 mod authenticate;
+mod authority;
 mod key_text;
 mod keys;
 mod model;
@@ -24,7 +25,10 @@ mod uses;
 mod tests;
 
 pub use authenticate::{AuthRefusal, Caller, authenticate, authorization};
-pub use keys::{IssueKey, IssuedKey, KeyRecord, PreparedSecret, find_key, issue_key, list_keys, revoke_key};
+pub use authority::{AnnouncedKey, AuthFailure, Authority, CredentialState, ExternalAuthority, KeyChangeFailure};
+pub use keys::{
+    IssueKey, IssuedKey, KeyRecord, PreparedSecret, find_key, issue_key, issue_key_as, list_keys, revoke_key,
+};
 pub use model::{AccessRefusal, Service, Services, Tenant, TenantStatus};
 pub use tenants::{
     CreateTenant, activate_tenant, create_tenant, find_tenant, list_sub_tenants, list_tenants, rename_tenant,

@@ -1,0 +1,75 @@
+//! Ties to other systems, made from the configuration: what may be called, and with which credentials.
+
+use std::path::Path;
+
+use quintet_platform::access::{Authority, ExternalAuthority};
+use quintet_platform::egress::Egress;
+use quintet_platform::secrets::Secret;
+
+use crate::config::Config;
+use crate::start_error::StartError;
+
+/// Longer than any credential, in bytes.
+const SECRET_BYTES_MAX: usize = 16 * 1024;
+
+/// The one way out, with the networks the operator allows.
+#[must_use]
+pub fn egress(config: &Config) -> Egress {
+    let allowed = config.egress_allow_private.clone();
+    Egress::new(move |address| allowed.iter().any(|network| network.contains(address)))
+}
+
+/// Who says what a credential is worth: the appliance, unless `authorization.url` names another system.
+///
+/// # Errors
+/// `authorization.api_key` cannot be read.
+pub fn authority(config: &Config) -> Result<Authority, StartError> {
+    if config.authorization_url.is_empty() {
+        return Ok(Authority::Embedded);
+    }
+    let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
+    Ok(Authority::External(ExternalAuthority::new(&config.authorization_url, own, egress(config))))
+}
+
+/// A secret of the configuration: `file:PATH` (a relative one is looked up in the data directory), `credential:NAME`
+/// (systemd), or the secret itself. White space around what a file holds does not count.
+///
+/// # Errors
+/// The file cannot be read, is too large or is no text.
+fn read_secret(key: &'static str, reference: &Secret, data_dir: &Path) -> Result<Secret, StartError> {
+    let text = reference.expose().as_str();
+    let path = match text.split_once(':') {
+        Some(("file", path)) => data_dir.join(path),
+        Some(("credential", name)) => {
+            let directory = std::env::var_os("CREDENTIALS_DIRECTORY").unwrap_or_default();
+            Path::new(&directory).join(name)
+        }
+        _ => return Ok(reference.clone()),
+    };
+    let unreadable = |error| StartError::io(&format!("reading {key} from"), &path, error);
+    let bytes = std::fs::read(&path).map_err(unreadable)?;
+    if bytes.len() > SECRET_BYTES_MAX {
+        return Err(unreadable(std::io::Error::other("too large for a secret")));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| unreadable(std::io::Error::other("not a text")))?;
+    Ok(Secret::new(text.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_come_from_files_or_stand_for_themselves() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("key"), "  s3cret\n").unwrap();
+        let read = |text: &str| read_secret("a.b", &Secret::new(text.to_owned()), directory.path());
+        assert_eq!(read("file:key").unwrap().expose(), "s3cret");
+        assert_eq!(read("plain").unwrap().expose(), "plain");
+        assert!(read("file:absent").unwrap_err().to_string().contains("a.b"));
+        std::fs::write(directory.path().join("key"), [0xff]).unwrap();
+        assert!(read("file:key").is_err());
+        std::fs::write(directory.path().join("key"), vec![b'x'; SECRET_BYTES_MAX + 1]).unwrap();
+        assert!(read("file:key").is_err());
+    }
+}
