@@ -3,12 +3,13 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
 use quintet_platform::large_values::LargeValueCollector;
-use quintet_storage::{Store, StoreOptions, TableSpec, read_format};
+use quintet_storage::{Failure, Snapshot, Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -16,7 +17,16 @@ use crate::root_key::RootKey;
 use crate::start_error::StartError;
 
 /// Every table of the appliance: one line a package.
-pub const TABLES: &[&[TableSpec]] = &[quintet_platform::TABLES, quintet_ledger::TABLES];
+pub const TABLES: &[&[TableSpec]] = &[quintet_storage::large::TABLES, quintet_platform::TABLES, quintet_ledger::TABLES];
+
+/// Finds what contradicts itself in the rows of one package.
+pub type Check = fn(&Snapshot) -> Result<Vec<String>, Failure>;
+
+/// What `quintet verify` and `quintet restore` check beyond storage itself: one line a package.
+pub const VERIFICATIONS: &[(&str, Check)] = &[
+    ("platform", quintet_platform::verify),
+    // The ledger's invariants follow here: ("ledger", quintet_ledger::verify).
+];
 
 /// The permissions a key may carry: one line a service. The first list are those of a tenant over its own
 /// data, which a key gets when none are asked for; the second are given by name only.
@@ -47,7 +57,7 @@ impl App {
     /// See [`StartError`].
     pub fn open(config: Config, rehearsal: bool) -> Result<App, StartError> {
         let (store, clock) = open_store(&config, rehearsal)?;
-        let metrics = Metrics::new(&store);
+        let metrics = Metrics::new(&store, &clock);
         let uses = Arc::new(KeyUses::new(store.clone()));
         let ledger = quintet_ledger::Context::new(
             store.clone(),
@@ -81,10 +91,7 @@ pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), St
     let root_key = RootKey::locate(config)?;
     let system = Clock::system();
     let clock = if rehearsal { Clock::rehearsal(system.now()) } else { system };
-    let mut options = StoreOptions::new(&config.data_dir, Arc::new(clock.clone()));
-    options.rehearsal = rehearsal;
-    options.disk_reserve_bytes = config.disk_reserve_mb << 20;
-    let opened = Store::open(options, TABLES);
+    let opened = Store::open(store_options(config, rehearsal, &clock), TABLES);
     let store = opened.map_err(|error| StartError::Open { directory: config.data_dir.clone(), error })?;
     let prepared = root_key.ensure(&store).and_then(|()| clock.resume(&store).map_err(StartError::Clock));
     match prepared {
@@ -93,6 +100,20 @@ pub fn open_store(config: &Config, rehearsal: bool) -> Result<(Store, Clock), St
             store.shutdown();
             Err(error)
         }
+    }
+}
+
+/// What the configuration says about storage.
+fn store_options(config: &Config, rehearsal: bool, clock: &Clock) -> StoreOptions {
+    let bytes = |mb: u32| usize::try_from(u64::from(mb) << 20).unwrap_or(usize::MAX);
+    StoreOptions {
+        rehearsal,
+        disk_reserve_bytes: config.disk_reserve_mb << 20,
+        copy_window: Duration::from_secs(60 * u64::from(config.copy_window_minutes)),
+        copy_bytes_max: config.copy_keep_mb << 20,
+        write_buffer_bytes: bytes(config.write_buffer_mb),
+        block_cache_bytes: bytes(config.cache_mb),
+        ..StoreOptions::new(&config.data_dir, Arc::new(clock.clone()))
     }
 }
 

@@ -16,6 +16,9 @@ use rustix::fs::{Access, CWD, RenameFlags};
 use crate::config::Config;
 use crate::start_error::StartError;
 
+/// The usual name of the key's file, in the data directory and in backups.
+pub const FILE: &str = "root.key";
+
 /// The key's length.
 const KEY_BYTES: usize = 32;
 
@@ -50,6 +53,24 @@ impl RootKey {
             other => other?,
         }
         Ok(key)
+    }
+
+    /// The files that a backup must contain so that what it restores can be read, with the names they get in it.
+    #[must_use]
+    pub fn backup_files(&self) -> Vec<(PathBuf, String)> {
+        vec![(self.path.clone(), FILE.to_string())]
+    }
+
+    /// The key of a directory that keeps it in its usual place.
+    #[must_use]
+    pub fn inside(directory: &Path) -> RootKey {
+        RootKey::at(&directory.join(FILE))
+    }
+
+    /// The key in this file.
+    #[must_use]
+    pub fn at(path: &Path) -> RootKey {
+        RootKey { path: path.to_path_buf() }
     }
 
     /// Makes sure that the key is there and whole. It is made only while it is missing and nothing was ever written
@@ -101,7 +122,11 @@ impl RootKey {
         File::open(self.directory())?.sync_all()
     }
 
-    fn check(&self) -> Result<(), StartError> {
+    /// Whether the key is there and whole.
+    ///
+    /// # Errors
+    /// [`StartError::RootKeyMissing`], [`StartError::RootKeyDamaged`], or it cannot be read.
+    pub fn check(&self) -> Result<(), StartError> {
         let path = &self.path;
         let reading = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => StartError::RootKeyMissing(path.clone()),

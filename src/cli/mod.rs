@@ -5,18 +5,26 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod backup;
+mod checking;
 mod clock;
 mod config;
+mod copying;
 mod demo;
 mod demo_content;
+mod doctor;
 mod error;
+mod hold;
 mod init;
 mod key;
 mod output;
 mod place;
+mod progress;
+mod restore;
 mod serve;
 mod status;
 mod tenant;
+mod verify;
 
 pub use error::CliError;
 
@@ -41,8 +49,12 @@ enum Command {
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Status(status::Arguments),
+    Doctor(doctor::Arguments),
     Tenant(tenant::Arguments),
     Key(key::Arguments),
+    Backup(backup::Arguments),
+    Restore(restore::Arguments),
+    Verify(verify::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
 }
@@ -62,8 +74,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
+        Command::Backup(arguments) => backup::run(&arguments),
+        Command::Restore(arguments) => restore::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

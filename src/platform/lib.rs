@@ -2,7 +2,7 @@
 //!
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
-//! ([`limits`]), [`ids`] and [`secrets`].
+//! ([`limits`]), [`ids`] and [`secrets`], records of [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
 //! - only `clock` reads the system's time, only `secrets` its random source;
@@ -13,9 +13,10 @@
 //!   except for the names of members and parameters, shortened and without control characters.
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits` · `http` (`json`, `query`, `body`,
-//! `etag`, `precondition`, `problem`, `request_id`) · `access` · `idempotency`.
+//! `etag`, `precondition`, `problem`, `request_id`) · `access` · `idempotency` · `backups` · `verify`.
 
 pub mod access;
+pub mod backups;
 pub mod clock;
 pub mod cursor;
 pub mod http;
@@ -25,6 +26,7 @@ pub mod large_values;
 pub mod limits;
 pub mod secrets;
 mod time_text;
+mod verify;
 
 #[cfg(test)]
 mod testing;
@@ -32,6 +34,8 @@ mod testing;
 use quintet_storage::TableSpec;
 
 pub use quintet_storage::{TimeSource, Timestamp};
+
+pub use verify::verify;
 
 /// Every table of this package. Their tags lie in 0x0100 to 0x01FF.
 pub const TABLES: &[TableSpec] = &[
@@ -43,4 +47,5 @@ pub const TABLES: &[TableSpec] = &[
     access::tables::KEY_USES.spec(),
     idempotency::ANSWERS.spec(),
     idempotency::ANSWERS_BY_EXPIRY.spec(),
+    backups::BACKUPS.spec(),
 ];

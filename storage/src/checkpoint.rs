@@ -92,12 +92,16 @@ pub struct CopyWindow {
     pub checkpoints: usize,
     /// The transaction the newest one was made at.
     pub newest_lsn: Lsn,
+    /// When the newest one was made, or found at the start; `None` if there is none.
+    pub newest_since: Option<Instant>,
+    /// Bytes on disk that are kept for copies alone: of older checkpoints, and of the log above the oldest.
+    pub kept_bytes: u64,
 }
 
 impl CopyWindow {
     /// Before there is any checkpoint: the log has everything.
     pub(crate) fn none_yet(wanted: Duration) -> CopyWindow {
-        CopyWindow { wanted, in_force: wanted, checkpoints: 0, newest_lsn: 0 }
+        CopyWindow { wanted, in_force: wanted, checkpoints: 0, newest_lsn: 0, newest_since: None, kept_bytes: 0 }
     }
 }
 
@@ -270,14 +274,16 @@ impl Keeper {
         }
     }
 
-    /// For how long copies that begin now are safe.
-    pub(crate) fn window(&self, now: Instant) -> CopyWindow {
+    /// For how long copies that begin now are safe. `log_bytes_above` as for [`Keeper::retire`].
+    pub(crate) fn window(&self, now: Instant, log_bytes_above: &dyn Fn(Lsn) -> u64) -> CopyWindow {
         let recent = self.shortened.filter(|(when, _)| now.duration_since(*when) < self.rules.window);
         CopyWindow {
             wanted: self.rules.window,
             in_force: recent.map_or(self.rules.window, |(_, left)| left),
             checkpoints: self.known.len(),
             newest_lsn: self.known.last().map_or(0, |newest| newest.lsn),
+            newest_since: self.known.last().map(|newest| newest.since),
+            kept_bytes: self.exclusive_bytes().saturating_add(log_bytes_above(self.keep_above())),
         }
     }
 }

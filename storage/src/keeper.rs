@@ -103,8 +103,10 @@ impl KeeperThread {
 
     fn retire(&mut self, shared: &Shared) {
         let pressure = shared.room.is_tight();
-        self.keeper.retire(Instant::now(), pressure, &self.log_bytes_above(shared));
-        *shared.copy_window.lock().unwrap_or_else(PoisonError::into_inner) = self.keeper.window(Instant::now());
+        let log_bytes_above = self.log_bytes_above(shared);
+        self.keeper.retire(Instant::now(), pressure, &log_bytes_above);
+        let window = self.keeper.window(Instant::now(), &log_bytes_above);
+        *shared.copy_window.lock().unwrap_or_else(PoisonError::into_inner) = window;
         let mut house = shared.house();
         house.keep_above = self.keeper.keep_above();
         house.sweep_wanted = true;

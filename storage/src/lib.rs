@@ -56,6 +56,7 @@ pub use uuid::Uuid;
 pub use checkpoint::CopyWindow;
 pub use codec::{Row, decode_plain, encode_plain};
 pub use directory::{FORMAT_VERSION, Format, read_format};
+pub use env::handle::has_file_handles;
 pub use error::{Abort, Failure, OpenError, Refusal};
 pub use keeper::HeldCheckpoint;
 pub use keys::{Key, KeyPrefix, Reverse};
