@@ -134,6 +134,21 @@ mod tests {
     use quintet_storage::Registry;
 
     use super::*;
+    use crate::config::Sources;
+
+    #[test]
+    fn storage_is_opened_as_the_configuration_says() {
+        let variables =
+            [("COPY_WINDOW_MINUTES", "7"), ("COPY_KEEP_MB", "3"), ("WRITE_BUFFER_MB", "16"), ("CACHE_MB", "8")];
+        let environment = variables.map(|(name, value)| (format!("QUINTET_STORAGE__{name}"), value.to_string()));
+        let config = Config::load(&Sources { environment: environment.to_vec(), ..Sources::default() }).unwrap();
+        let options = store_options(&config, true, &Clock::system());
+        assert_eq!(options.copy_window, Duration::from_secs(420));
+        assert_eq!(options.copy_bytes_max, 3 << 20);
+        assert_eq!((options.write_buffer_bytes, options.block_cache_bytes), (16 << 20, 8 << 20));
+        assert_eq!(options.disk_reserve_bytes, 512 << 20);
+        assert!(options.rehearsal);
+    }
 
     #[test]
     fn tags_and_names_of_tables_are_unique() {

@@ -58,7 +58,8 @@ impl Progress {
         if is_new {
             self.what = what.to_owned();
         }
-        let line = format!("{what}{}", state());
+        let is_begun = is_new && !self.is_terminal;
+        let line = if is_begun { what.to_owned() } else { format!("{what}{}", state()) };
         let mut err = std::io::stderr().lock();
         // Whether anybody sees it does not matter to the work.
         let _ = if self.is_terminal { write!(err, "\r\u{1b}[K{line}") } else { writeln!(err, "{line}") };

@@ -179,6 +179,17 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
 fn types_and_ranges_are_checked_in_their_place() {
     let cases = [
         ("[ledger]\nedge_burst = 0", "q.toml:2: ledger.edge_burst must be a whole number from 1 to 1000000"),
+        (
+            "[storage]\ncopy_window_minutes = 0",
+            "q.toml:2: storage.copy_window_minutes must be a whole number from 1 to 1440",
+        ),
+        (
+            "[storage]\ncopy_window_minutes = 1441",
+            "q.toml:2: storage.copy_window_minutes must be a whole number from 1 to 1440",
+        ),
+        ("[storage]\ncopy_keep_mb = -1", "q.toml:2: storage.copy_keep_mb must be a whole number from 0 to 1073741824"),
+        ("[storage]\nwrite_buffer_mb = 7", "q.toml:2: storage.write_buffer_mb must be a whole number from 8 to 16384"),
+        ("[storage]\ncache_mb = 7", "q.toml:2: storage.cache_mb must be a whole number from 8 to 1048576"),
         ("[ledger]\nedge_burst = \"20\"", "q.toml:2: ledger.edge_burst must be a whole number from 1 to 1000000"),
         (
             "[listen]\nledger = \"localhost\"",

@@ -15,10 +15,10 @@ const CALLERS: usize = 16;
 const ACCOUNTS: usize = 8;
 
 /// One posting as it was sent, and what came back if anything did.
-struct Posting {
-    key: String,
-    body: Value,
-    answer: Option<Value>,
+pub struct Posting {
+    pub key: String,
+    pub body: Value,
+    pub answer: Option<Value>,
 }
 
 #[test]
@@ -48,7 +48,8 @@ fn nothing_acknowledged_is_lost_and_nothing_happens_twice() {
     assert_eq!(appliance.stop(), Some(0));
 }
 
-fn make_accounts(client: &Client) -> Vec<String> {
+/// Accounts that anything may be posted between.
+pub fn make_accounts(client: &Client) -> Vec<String> {
     let asset = json!({"code": "EUR", "kind": "fiat", "scale": 2});
     let asset = client.post("/v1/asset-types", &asset).expect(201)["asset_type_id"].clone();
     let account = |n: usize| {
@@ -95,7 +96,8 @@ fn post_until_killed(
     unanswered
 }
 
-fn post_one(client: &Client, accounts: &[String], key: String, n: u64) -> Posting {
+/// Posts between two of the accounts; which ones and how much follows from `n`.
+pub fn post_one(client: &Client, accounts: &[String], key: String, n: u64) -> Posting {
     let from = &accounts[n as usize % accounts.len()];
     let to = &accounts[(n as usize + 1 + n as usize / 7 % (accounts.len() - 1)) % accounts.len()];
     let amount = format!("{}.{:02}", n % 90 + 1, n % 100);
@@ -125,7 +127,7 @@ fn check_transactions(client: &Client, all: &[Posting], round: usize) {
 }
 
 /// The counters are the sum of what was acknowledged: no more, no less.
-fn check_balances(client: &Client, accounts: &[String], all: &[Posting]) {
+pub fn check_balances(client: &Client, accounts: &[String], all: &[Posting]) {
     let mut expected: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for entry in all.iter().flat_map(|posting| posting.body["entries"].as_array().unwrap()) {
         let minor: u64 = entry["amount"].as_str().unwrap().replace('.', "").parse().unwrap();

@@ -8,9 +8,11 @@
 )]
 
 mod appliance;
+mod backup;
 mod cli;
 mod config;
 mod crash;
+mod doctor;
 mod faults;
 mod hardening;
 mod ledger;
@@ -20,3 +22,4 @@ mod ledger_input;
 mod operations;
 mod running;
 mod tidy;
+mod verify;

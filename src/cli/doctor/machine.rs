@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(synchronization(Some(true)).state, State::Ok);
         assert_eq!(synchronization(None).state, State::Ok);
         assert_eq!(synchronization(Some(false)).state, State::Warning);
-        let at = |seconds| Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000);
+        let at = |seconds: i64| Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000);
         assert_eq!(future(at(0), at(0)), None);
         assert_eq!(future(at(1), at(0)), None);
         let told = future(at(7_200), at(0)).unwrap();
