@@ -17,6 +17,9 @@ operations = "127.0.0.1:7400"
 [storage]
 disk_reserve_mb = 512
 copy_window_minutes = 15
+copy_keep_mb = 0
+write_buffer_mb = 64
+cache_mb = 64
 root_key = "file:root.key"
 
 [localization]

@@ -213,7 +213,7 @@ mod tests {
             ("the list of keys", Box::new(|tx, root, _, key| tx.put(&KEYS_BY_TENANT, &(root, key), &Mark))),
             (
                 "missing from the list of expiries",
-                Box::new(|tx, ..| {
+                Box::new(|tx, _, _, _| {
                     let rows = tx.scan(&ANSWERS_BY_EXPIRY, Scan::all())?;
                     rows.iter().for_each(|(key, _)| tx.delete(&ANSWERS_BY_EXPIRY, key));
                     Ok(())
@@ -221,7 +221,7 @@ mod tests {
             ),
             (
                 "names an answer",
-                Box::new(|tx, ..| {
+                Box::new(|tx, _, _, _| {
                     let rows = tx.scan(&ANSWERS, Scan::all())?;
                     rows.iter().for_each(|(key, _)| tx.delete(&ANSWERS, key));
                     Ok(())

@@ -116,15 +116,14 @@ impl InTheMaking {
     /// # Errors
     /// The destination is not empty, or something lies in the way.
     pub(crate) fn new(destination: &Path) -> Result<InTheMaking, CopyError> {
-        match fs::read_dir(destination) {
-            Ok(mut entries) => {
-                if entries.next().is_some() {
-                    return Err(CopyError::NotEmpty(destination.into()));
-                }
-            }
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory => return Err(CopyError::NotEmpty(destination.into())),
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io_error("reading", destination)(e)),
-            _ => {}
+        let is_taken = match fs::read_dir(destination) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => true,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => false,
+            Err(e) => return Err(io_error("reading", destination)(e)),
+        };
+        if is_taken {
+            return Err(CopyError::NotEmpty(destination.into()));
         }
         let mut name = destination.file_name().unwrap_or_default().to_os_string();
         name.push(".partial");

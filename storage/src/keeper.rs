@@ -56,11 +56,12 @@ impl KeeperThread {
         let mut not_before = Instant::now();
         loop {
             let now = Instant::now();
-            if now >= not_before && self.wants_checkpoint(shared, now) {
-                if let Err(error) = self.make(shared) {
-                    tracing::warn!(%error, "a checkpoint could not be made; copies fall back to the one before it");
-                    not_before = Instant::now() + KEEP_RETRY;
-                }
+            if now >= not_before
+                && self.wants_checkpoint(shared, now)
+                && let Err(error) = self.make(shared)
+            {
+                tracing::warn!(%error, "a checkpoint could not be made; copies fall back to the one before it");
+                not_before = Instant::now() + KEEP_RETRY;
             }
             self.retire(shared);
             match self.requests.recv_timeout(interval) {

@@ -266,7 +266,7 @@ impl Verification {
             }
             verified.rows += 1;
             verified.row_bytes += (key.len() + value.len()) as u64;
-            if verified.rows % 4096 == 0 {
+            if verified.rows.is_multiple_of(4096) {
                 progress("tables", verified.row_bytes);
             }
             last_key.clear();
