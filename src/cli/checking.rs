@@ -198,3 +198,46 @@ impl Report {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use quintet_platform::clock::Clock;
+    use quintet_storage::bincode::{Decode, Encode};
+    use quintet_storage::{Abort, Family, Row, Store, StoreOptions, Table, Uuid};
+
+    use super::*;
+    use crate::app::TABLES;
+
+    /// The platform's list of a tenant's keys, written to past its rules.
+    #[derive(Clone, Encode, Decode)]
+    #[bincode(crate = "quintet_storage::bincode")]
+    struct Mark;
+    impl Row for Mark {}
+    const KEYS_BY_TENANT: Table<(Uuid, Uuid), Mark> = Table::new(0x0104, Family::Platform, "platform.keys_by_tenant");
+
+    #[test]
+    fn rows_that_contradict_each_other_are_found_and_are_no_damage_of_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        let store = Store::open(StoreOptions::new(&data, Arc::new(Clock::system())), TABLES).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let written = store.write_blocking(deadline, |tx, _| {
+            Ok::<_, Abort<Infallible>>(tx.put(&KEYS_BY_TENANT, &(Uuid::from_u128(1), Uuid::from_u128(2)), &Mark)?)
+        });
+        written.unwrap();
+        store.shutdown();
+        drop(store);
+        let verification = Verification::begin(&data, false, TABLES).unwrap();
+        let report = check_all(verification, &data, &Tables::Own, None, &mut Progress::new(true));
+        assert_eq!(report.verified.findings.len(), 1, "{:?}", report.verified.findings);
+        assert!(report.verified.findings[0].reason.starts_with("platform: the list of keys of tenant"));
+        assert!(!report.is_sound());
+        let platform = report.parts.iter().find(|part| part.name == "platform").unwrap();
+        assert_eq!((platform.findings, platform.is_checked), (1, true));
+        assert!(report.next_step(&data, false, None).contains("rows contradict each other"));
+    }
+}

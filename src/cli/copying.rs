@@ -1,5 +1,6 @@
 //! What backups, restores and salvages have in common on the command line: where they may write, and how they fail.
 
+use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -8,9 +9,36 @@ use quintet_storage::backup::CopyError;
 
 use super::CliError;
 
+/// Where something is to be written. Directories above it that had to be made go again if nothing comes to lie in them.
+#[derive(Debug)]
+pub struct Destination {
+    path: PathBuf,
+    /// The deepest first.
+    new_parents: Vec<PathBuf>,
+}
+
+impl Deref for Destination {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Destination {
+    fn drop(&mut self) {
+        for parent in &self.new_parents {
+            // One that holds something stays, which is what they were made for.
+            if std::fs::remove_dir(parent).is_err() {
+                return;
+            }
+        }
+    }
+}
+
 /// Settles where something is to be written: an absolute path without links, outside of `data_dir`, and where a
 /// directory can be put into place by renaming.
-pub fn destination(wanted: &Path, data_dir: &Path) -> Result<PathBuf, CliError> {
+pub fn destination(wanted: &Path, data_dir: &Path) -> Result<Destination, CliError> {
     let place = settled(wanted)?;
     let data = settled(data_dir)?;
     if place.starts_with(&data) {
@@ -25,7 +53,8 @@ pub fn destination(wanted: &Path, data_dir: &Path) -> Result<PathBuf, CliError> 
         return Err(CliError::failed(format!("{} is the top of a file system", place.display()))
             .hint(format!("name a directory on it that does not exist yet: {}", place.join("NAME").display())));
     }
-    Ok(place)
+    let new_parents = place.ancestors().skip(1).take_while(|parent| !parent.exists()).map(Path::to_path_buf).collect();
+    Ok(Destination { path: place, new_parents })
 }
 
 /// An absolute path without links, of which the last parts need not exist.
@@ -108,9 +137,12 @@ mod tests {
         let data = top.join("data");
         std::fs::create_dir(&data).unwrap();
         std::os::unix::fs::symlink(&data, top.join("link")).unwrap();
-        assert_eq!(destination(&top.join("a/b"), &data).unwrap(), top.join("a/b"));
-        assert_eq!(destination(&top.join("data-2"), &data).unwrap(), top.join("data-2"));
-        assert_eq!(destination(&data.join("../b"), &data).unwrap(), top.join("b"));
+        let settles = |wanted: PathBuf, expected: &str| {
+            assert_eq!(&*destination(&wanted, &data).unwrap(), top.join(expected));
+        };
+        settles(top.join("a/b"), "a/b");
+        settles(top.join("data-2"), "data-2");
+        settles(data.join("../b"), "b");
         for inside in [data.clone(), data.join("x/y"), top.join("link/x"), top.join("link")] {
             let refused = destination(&inside, &data).unwrap_err();
             assert!(refused.reason.contains("inside the data directory"), "{}: {}", inside.display(), refused.reason);
@@ -118,6 +150,20 @@ mod tests {
         assert!(destination(Path::new("/"), &data).is_err());
         assert!(destination(&top.join("absent/../x"), &data).is_err(), "nobody knows where that will be");
         assert!(destination(Path::new("/proc"), &data).unwrap_err().reason.contains("top of a file system"));
+    }
+
+    #[test]
+    fn parents_that_nothing_came_to_lie_in_go_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path();
+        let place = destination(&top.join("a/b/c"), &top.join("data")).unwrap();
+        std::fs::create_dir_all(top.join("a/b")).unwrap();
+        drop(place);
+        assert!(!top.join("a").exists());
+        let place = destination(&top.join("a/b/c"), &top.join("data")).unwrap();
+        std::fs::create_dir_all(&*place).unwrap();
+        drop(place);
+        assert!(top.join("a/b/c").exists());
     }
 
     #[test]

@@ -214,11 +214,50 @@ fn a_backup_is_refused_where_it_cannot_be_and_leaves_nothing_behind() {
     std::fs::create_dir(place("empty")).unwrap();
     accepted(&create(&place("empty")));
     accepted(&create(&place("new/below")));
+    // Nor does a parent stay that was made for nothing.
+    std::fs::rename(data.join("root.key"), place("key")).unwrap();
+    refused(&create(&place("made/for/nothing")), 1);
+    assert!(!place("made").exists());
+    std::fs::rename(place("key"), data.join("root.key")).unwrap();
     // A key that cannot be read makes a backup that cannot be restored.
     std::fs::rename(data.join("root.key"), place("key")).unwrap();
     let said = refused(&create(&place("keyless")), 1);
     assert!(said.contains("root key") && said.contains("--without-key"), "{said}");
     assert!(!place("keyless").exists() && !place("keyless.partial").exists());
+}
+
+/// Asks the administration socket; status and body.
+fn ask(data: &Path, path: &str) -> (u16, Value) {
+    use std::io::{Read, Write};
+    let mut stream = std::os::unix::net::UnixStream::connect(data.join("admin.sock")).unwrap();
+    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+}
+
+#[test]
+fn a_checkpoint_is_held_until_it_is_given_back() {
+    let (_parent, data, _appliance) = appliance();
+    let (status, held) = ask(&data, "/checkpoints");
+    assert_eq!(status, 200, "{held}");
+    let path = |what: &str| format!("/checkpoints/{}/{what}", held["hold_id"]);
+    assert!(data.join(held["checkpoint"].as_str().unwrap()).join("QUINTET-MANIFEST").is_file(), "{held}");
+    assert_eq!(held["key_files"][0]["name"], "root.key");
+    assert_eq!(ask(&data, &path("extend")).0, 200);
+    assert_eq!(ask(&data, &path("release")).0, 200);
+    let (status, problem) = ask(&data, &path("extend"));
+    assert_eq!((status, &problem["code"]), (409, &"conflict".into()), "{problem}");
+    assert_eq!(ask(&data, &path("release")).0, 200, "once more does no harm");
+    // Somebody who never gives back cannot have all there are.
+    let mut held = 0;
+    while ask(&data, "/checkpoints").0 == 200 {
+        held += 1;
+        assert!(held <= 32);
+    }
+    assert_eq!(held, 32);
 }
 
 #[test]
