@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use quintet_platform::clock::Clock;
+use quintet_storage::bincode::{Decode, Encode};
+use quintet_storage::{Abort, Family, Row, Store, StoreOptions, Table, Uuid};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 
 use crate::appliance::{Appliance, Setup, stderr, stdout};
-use crate::backup::{accepted, refused, run_on};
+use crate::backup::{accepted, refused, restore, run_on};
 
 /// An appliance with some tenants, and the directory it lives in.
 fn appliance() -> (tempfile::TempDir, PathBuf, Appliance) {
@@ -166,6 +169,37 @@ fn damage_under_a_running_appliance_is_found() {
     let output = appliance.cli(&["verify", "--json"]);
     let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert!(told["findings"].as_array().unwrap().len() >= 2, "{told}");
+}
+
+/// The platform's list of a tenant's keys, written to past its rules.
+#[derive(Clone, Encode, Decode)]
+#[bincode(crate = "quintet_storage::bincode")]
+struct Mark;
+impl Row for Mark {}
+const KEYS_BY_TENANT: Table<(Uuid, Uuid), Mark> = Table::new(0x0104, Family::Platform, "platform.keys_by_tenant");
+
+#[test]
+fn rows_that_contradict_each_other_are_found_and_not_restored() {
+    let (parent, data) = stopped();
+    let options = StoreOptions::new(&data, std::sync::Arc::new(Clock::system()));
+    let store = Store::open(options, quintet::app::TABLES).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let written = store.write_blocking(deadline, |tx, _| {
+        let key = (Uuid::from_u128(1), Uuid::from_u128(2));
+        Ok::<_, Abort<std::convert::Infallible>>(tx.put(&KEYS_BY_TENANT, &key, &Mark)?)
+    });
+    written.unwrap();
+    store.shutdown();
+    drop(store);
+    let said = refused(&verify(&data), 4);
+    assert!(said.contains("platform: the list of keys") && said.contains("rows contradict each other"), "{said}");
+    let target = parent.path().join("restored");
+    let said = refused(&restore(&data, &target), 4);
+    assert!(said.contains("platform: the list of keys"), "{said}");
+    assert!(!target.exists() && !parent.path().join("restored.partial").exists());
+    // A running appliance is checked alike.
+    let appliance = Setup::new().on(&data).start();
+    assert!(refused(&appliance.cli(&["verify"]), 4).contains("platform: the list of keys"));
 }
 
 #[test]
