@@ -3,13 +3,14 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
 use quintet_platform::large_values::LargeValueCollector;
 use quintet_platform::metering::Meter;
-use quintet_storage::{Store, StoreOptions, TableSpec, read_format};
+use quintet_storage::{Failure, Snapshot, Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -20,6 +21,17 @@ use crate::start_error::StartError;
 /// Every table of the appliance: one line a package.
 pub const TABLES: &[&[TableSpec]] =
     &[quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, quintet_ledger::TABLES];
+
+/// Finds what contradicts itself in the rows of one package.
+pub type Check = fn(&Snapshot) -> Result<Vec<String>, Failure>;
+
+/// What `quintet verify` and `quintet restore` check beyond storage itself: one line a package.
+pub const VERIFICATIONS: &[(&str, Check)] = &[("platform", quintet_platform::verify), ("ledger", verify_ledger)];
+
+fn verify_ledger(read: &Snapshot) -> Result<Vec<String>, Failure> {
+    let proof = quintet_ledger::verify(read)?;
+    Ok(proof.findings.into_iter().map(|finding| format!("{}: {}", finding.place, finding.problem)).collect())
+}
 
 /// The permissions a key may carry: one line a service. The first list are those of a tenant over its own
 /// data, which a key gets when none are asked for; the second are given by name only.
@@ -55,7 +67,7 @@ impl App {
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
         let authority = Arc::new(outside::authority(&config)?);
         let (store, clock, root_keys) = open_store(&config, root_key, rehearsal)?;
-        let metrics = Metrics::new(&store);
+        let metrics = Metrics::new(&store, &clock);
         let uses = Arc::new(KeyUses::new(store.clone()));
         let meter = Arc::new(Meter::new(store.clone()));
         let ledger = quintet_ledger::Context::new(quintet_ledger::Foundation {
@@ -99,10 +111,7 @@ pub fn open_store(
     root_key.check()?;
     let system = Clock::system();
     let clock = if rehearsal { Clock::rehearsal(system.now()) } else { system };
-    let mut options = StoreOptions::new(&config.data_dir, Arc::new(clock.clone()));
-    options.rehearsal = rehearsal;
-    options.disk_reserve_bytes = config.disk_reserve_mb << 20;
-    let opened = Store::open(options, TABLES);
+    let opened = Store::open(store_options(config, rehearsal, &clock), TABLES);
     let store = opened.map_err(|error| StartError::Open { directory: config.data_dir.clone(), error })?;
     // Nothing is written before the root key is known to be right.
     let unlocked = root_key.unlock(&store);
@@ -113,6 +122,20 @@ pub fn open_store(
             store.shutdown();
             Err(error)
         }
+    }
+}
+
+/// What the configuration says about storage.
+fn store_options(config: &Config, rehearsal: bool, clock: &Clock) -> StoreOptions {
+    let bytes = |mb: u32| usize::try_from(u64::from(mb) << 20).unwrap_or(usize::MAX);
+    StoreOptions {
+        rehearsal,
+        disk_reserve_bytes: config.disk_reserve_mb << 20,
+        copy_window: Duration::from_secs(60 * u64::from(config.copy_window_minutes)),
+        copy_bytes_max: config.copy_keep_mb << 20,
+        write_buffer_bytes: bytes(config.write_buffer_mb),
+        block_cache_bytes: bytes(config.cache_mb),
+        ..StoreOptions::new(&config.data_dir, Arc::new(clock.clone()))
     }
 }
 
@@ -133,6 +156,21 @@ mod tests {
     use quintet_storage::Registry;
 
     use super::*;
+    use crate::config::Sources;
+
+    #[test]
+    fn storage_is_opened_as_the_configuration_says() {
+        let variables =
+            [("COPY_WINDOW_MINUTES", "7"), ("COPY_KEEP_MB", "3"), ("WRITE_BUFFER_MB", "16"), ("CACHE_MB", "8")];
+        let environment = variables.map(|(name, value)| (format!("QUINTET_STORAGE__{name}"), value.to_string()));
+        let config = Config::load(&Sources { environment: environment.to_vec(), ..Sources::default() }).unwrap();
+        let options = store_options(&config, true, &Clock::system());
+        assert_eq!(options.copy_window, Duration::from_secs(420));
+        assert_eq!(options.copy_bytes_max, 3 << 20);
+        assert_eq!((options.write_buffer_bytes, options.block_cache_bytes), (16 << 20, 8 << 20));
+        assert_eq!(options.disk_reserve_bytes, 512 << 20);
+        assert!(options.rehearsal);
+    }
 
     #[test]
     fn tags_and_names_of_tables_are_unique() {

@@ -156,6 +156,12 @@ pub struct Config {
     pub copy_window_minutes: u32,
     /// Below this much free disk space writes are refused, in MiB; 0: never.
     pub disk_reserve_mb: u64,
+    /// The most that is kept on disk for copies alone, in MiB; 0: a tenth of the disk, 8 GiB at most.
+    pub copy_keep_mb: u64,
+    /// Memory for rows that are not in the tables' files yet, in MiB.
+    pub write_buffer_mb: u32,
+    /// Memory for rows that were read, in MiB.
+    pub cache_mb: u32,
     /// Requests a second that the ledger takes from one source address; 0: no limit.
     pub ledger_edge_rate_per_second: u32,
     /// How many of them may come at once.
@@ -432,6 +438,9 @@ impl Collected {
             root_key_previous: self.text("storage.root_key_previous"),
             copy_window_minutes: small("storage.copy_window_minutes"),
             disk_reserve_mb: u64::from(small("storage.disk_reserve_mb")),
+            copy_keep_mb: u64::from(small("storage.copy_keep_mb")),
+            write_buffer_mb: small("storage.write_buffer_mb"),
+            cache_mb: small("storage.cache_mb"),
             ledger_edge_rate_per_second: small("ledger.edge_rate_per_second"),
             ledger_edge_burst: small("ledger.edge_burst"),
             trusted_proxies: self.networks("http.trusted_proxies"),

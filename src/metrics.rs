@@ -16,7 +16,11 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+use quintet_platform::backups::list_backups;
+use quintet_platform::clock::Clock;
 use quintet_storage::{Room, Store};
+
+use crate::admin::tasks::seconds_between;
 
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS_SECONDS: [f64; 14] =
@@ -55,7 +59,7 @@ impl fmt::Debug for Metrics {
 impl Metrics {
     /// Counters at zero, and the collectors that read the store and the process when asked.
     #[must_use]
-    pub fn new(store: &Store) -> Metrics {
+    pub fn new(store: &Store, clock: &Clock) -> Metrics {
         let started = Instant::now();
         let mut registry = Registry::with_prefix("quintet");
         let requests = Family::<RequestLabels, Counter>::default();
@@ -77,6 +81,7 @@ impl Metrics {
         ]);
         registry.register("build", "What runs", build);
         registry.register_collector(Box::new(StoreCollector { store: store.clone() }));
+        registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
         Metrics { registry: Arc::new(registry), requests, latency, started }
     }
@@ -210,6 +215,47 @@ impl Collector for StoreCollector {
         gauge(e, "storage_full", "1 while writes are refused because the disk is down to its reserve", None, low)?;
         if let Some(free) = disk_free_bytes(self.store.directory()) {
             gauge(e, "storage_disk_free", "Free space beside the data", Some(&Unit::Bytes), sample(free))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads what there is to go back to, when Prometheus asks.
+struct CopyCollector {
+    store: Store,
+    clock: Clock,
+}
+
+impl fmt::Debug for CopyCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CopyCollector")
+    }
+}
+
+impl Collector for CopyCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let window = self.store.copy_window();
+        let e = &mut encoder;
+        let seconds = Some(&Unit::Seconds);
+        gauge(e, "storage_checkpoints", "Checkpoints kept", None, sample(window.checkpoints as u64))?;
+        let newest = "The last transaction in the newest checkpoint";
+        gauge(e, "storage_checkpoint_lsn", newest, None, sample(window.newest_lsn))?;
+        if let Some(since) = window.newest_since {
+            let age = "Age of the newest checkpoint, since the start at most";
+            gauge(e, "storage_checkpoint_age", age, seconds, since.elapsed().as_secs_f64())?;
+        }
+        let in_force = "How long a plain copy of the directory may take";
+        gauge(e, "storage_copy_window", in_force, seconds, window.in_force.as_secs_f64())?;
+        let wanted = "The same, as the configuration asks for it";
+        gauge(e, "storage_copy_window_wanted", wanted, seconds, window.wanted.as_secs_f64())?;
+        let kept = "Bytes on disk kept for copies alone";
+        gauge(e, "storage_kept_for_copies", kept, Some(&Unit::Bytes), sample(window.kept_bytes))?;
+        // What cannot be read is told by other means; the other metrics must not be missing for it.
+        let newest = list_backups(&self.store.read(), 1).ok().and_then(|found| found.into_iter().next());
+        if let Some(backup) = newest {
+            let age = seconds_between(backup.finished_at, self.clock.now());
+            gauge(e, "backup_age", "Time since the last backup was finished", seconds, sample(age))?;
+            gauge(e, "backup_lsn", "The last transaction in the last backup", None, sample(backup.made.lsn))?;
         }
         Ok(())
     }

@@ -7,10 +7,10 @@ use crate::start_error::StartError;
 
 /// What storage and everything else but connections is sure to have. The log, the tables and their compactions take
 /// some dozens; the rest is room for tables to come.
-const KEPT: u64 = 1_024;
+pub const KEPT: u64 = 1_024;
 
 /// With fewer the appliance does not start: half of them would be too few for storage.
-const NEEDED: u64 = 512;
+pub const NEEDED: u64 = 512;
 
 /// Raises the limit as far as this process may, and says how far that is.
 ///
@@ -24,6 +24,12 @@ pub fn raise_limit() -> Result<u64, StartError> {
     }
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     if limit < NEEDED { Err(StartError::TooFewFiles { limit, needed: NEEDED }) } else { Ok(limit) }
+}
+
+/// How far a process of this user may raise the limit.
+#[must_use]
+pub fn highest_limit() -> u64 {
+    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
 /// How many connections each of so many listeners may hold.

@@ -10,6 +10,9 @@ use crate::listener::{HEAD_TIMEOUT, PanicAnswer, Site};
 use crate::metrics;
 use crate::operations;
 
+/// The names of all sites, for those who ask before there is an appliance.
+pub const SERVICES: &[&str] = &["ledger", "operations"];
+
 /// Every site of the appliance: one line a service.
 #[must_use]
 pub fn sites(app: &App) -> Vec<Site> {

@@ -134,6 +134,14 @@ async fn listen(
     Ok((listening, admin))
 }
 
+/// Whether a process works on this data directory.
+#[must_use]
+pub fn is_in_use(data_dir: &Path) -> bool {
+    let Ok(lock) = std::fs::File::open(data_dir.join(LOCK_FILE)) else { return false };
+    let taken = rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared);
+    taken == Err(rustix::io::Errno::WOULDBLOCK)
+}
+
 /// Removes the addresses of a run that was cut off, before the start takes its time: whoever waits for the file must
 /// not find them. A running appliance holds the lock, and its file stays; nobody can start while this holds it.
 fn remove_stale_addresses(data_dir: &Path) -> Result<(), StartError> {
@@ -246,7 +254,7 @@ fn start_watchdog() -> Option<JoinHandle<()>> {
 
 /// Nothing that this process makes is for other users' eyes, and its memory, which holds secrets, is for nobody's:
 /// no core dump is written.
-fn keep_private() {
+pub fn keep_private() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::warn!(%error, "core dumps cannot be ruled out");

@@ -63,6 +63,12 @@ impl Client {
         Client { answer_patience: None, ..self }
     }
 
+    /// The same client, for a question that is not worth a long wait.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Client {
+        Client { connect_patience: patience, answer_patience: Some(patience), ..self }
+    }
+
     /// Reads something.
     ///
     /// # Errors

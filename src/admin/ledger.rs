@@ -130,8 +130,12 @@ pub(super) fn routes() -> Router<Context> {
 
 async fn prove(State(context): State<Context>) -> Result<Response, TaskError> {
     let store = context.app.store.clone();
-    let proven = tokio::task::spawn_blocking(move || quintet_ledger::verify(&store.read())).await;
-    let proof = proven.map_err(|error| TaskError::Failed(error.to_string()))??;
+    // On a large ledger it takes longer than a snapshot lives.
+    let proven = tokio::task::spawn_blocking(move || {
+        let view = store.long_view().map_err(TaskError::Failed)?;
+        Ok::<_, TaskError>(quintet_ledger::verify(view.snapshot())?)
+    });
+    let proof = proven.await.map_err(|error| TaskError::Failed(error.to_string()))??;
     let findings = proof.findings.into_iter();
     answer(&ProofView {
         tenants: proof.tenants,

@@ -1,6 +1,7 @@
 //! The administration socket: a unix socket in the data directory, through which the command line talks to a
 //! running appliance. Only root and the user that runs the appliance may use it.
 
+pub mod backups;
 pub mod client;
 pub mod ledger;
 pub mod protocol;

@@ -168,6 +168,9 @@ pub struct StatusView {
     /// The root key's; never the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_key: Option<RootKeyView>,
+    /// The last backup; absent if none was ever made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_backup: Option<LastBackupView>,
 }
 
 /// What is said of the root key: never the key.
@@ -210,17 +213,102 @@ pub struct StorageView {
     /// The size of the tables' files, in bytes.
     #[serde(default)]
     pub tables_bytes: u64,
-    /// For how long a plain copy of the directory is safe: [`COPY_WINDOW_NONE`] in this version.
+    /// When the last durable transaction was made; RFC 3339; absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_transaction_at: Option<String>,
+    /// For how long a plain copy of the directory may take and still open, as things are.
     #[serde(default)]
-    pub copy_window: String,
+    pub copy_window_seconds: u64,
+    /// The same, as the configuration asks for it.
+    #[serde(default)]
+    pub copy_window_wanted_seconds: u64,
+    /// How many checkpoints there are.
+    #[serde(default)]
+    pub checkpoints: u64,
+    /// The last transaction in the newest of them.
+    #[serde(default)]
+    pub newest_checkpoint_lsn: u64,
+    /// How old that one is; since the start of the process at most. Absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_checkpoint_age_seconds: Option<u64>,
+    /// Bytes on disk that are kept for copies alone.
+    #[serde(default)]
+    pub kept_for_copies_bytes: u64,
     /// Free space on the data directory's file system, in bytes.
     pub disk_free_bytes: u64,
     /// Free space below which writes are refused, in bytes.
     pub disk_reserve_bytes: u64,
 }
 
-/// No plain copy of the directory of a running appliance is safe.
-pub const COPY_WINDOW_NONE: &str = "not in force yet";
+/// A checkpoint that is held for a while.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HoldView {
+    /// By what it is extended and ended.
+    pub hold_id: u64,
+    /// Everything up to this transaction is in it.
+    pub lsn: u64,
+    /// Where it lies, relative to the data directory.
+    pub checkpoint: String,
+    /// How long it is held unless that is extended.
+    pub hold_seconds: u64,
+    /// The files without which what a backup restores cannot be read.
+    pub key_files: Vec<KeyFileView>,
+}
+
+/// A file of the root key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeyFileView {
+    /// Where it lies; an absolute path.
+    pub path: String,
+    /// What it is called in a backup.
+    pub name: String,
+}
+
+/// Tells of a backup that was made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BackupWish {
+    /// Everything up to this transaction is in it.
+    pub lsn: u64,
+    /// Where it was put; an absolute path.
+    pub destination: String,
+    /// Its files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the root key is in it.
+    pub with_key: bool,
+    /// How long it took, in milliseconds.
+    pub duration_millis: u64,
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupView {
+    /// When it was finished; RFC 3339.
+    pub finished_at: String,
+    /// Everything up to this transaction is in it.
+    pub lsn: u64,
+    /// Where it was put; an absolute path.
+    pub destination: String,
+    /// Its files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the root key is in it.
+    pub with_key: bool,
+    /// How long it took, in milliseconds.
+    pub duration_millis: u64,
+}
+
+/// The last backup and its age.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastBackupView {
+    /// The backup.
+    #[serde(flatten)]
+    pub backup: BackupView,
+    /// How long ago it was finished.
+    pub age_seconds: u64,
+}
 
 /// Why something could not be done, as a stable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -282,7 +370,7 @@ impl ProblemCode {
                 Some("restart the appliance, then look whether it was done before asking again")
             }
             ProblemCode::Damaged => Some(
-                "stop the appliance and keep its data directory as it is (`cp -a` it), then put a copy or backup in its place",
+                "stop the appliance; then `quintet verify --data DIR` lists all damage, `quintet verify --data DIR --salvage DEST` saves what is sound, and `quintet restore BACKUP --data DEST` goes back to a backup",
             ),
             ProblemCode::TooLarge => Some("ask for less at once"),
             ProblemCode::Io => Some("look at the disk and the appliance's log, then restart it"),

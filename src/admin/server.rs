@@ -18,7 +18,8 @@ use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 
-use super::protocol::{AdvanceWish, KeyWish, ServiceView, TenantWish};
+use super::backups::{self, Holds};
+use super::protocol::{AdvanceWish, BackupWish, KeyWish, ServiceView, TenantWish};
 use super::socket;
 use super::tasks::{self, TaskError};
 use crate::app::App;
@@ -48,6 +49,7 @@ impl Serving {
 pub(super) struct Context {
     pub(super) app: App,
     services: Arc<[ServiceView]>,
+    holds: Holds,
 }
 
 /// Binds the socket and serves until `stop` turns true.
@@ -62,7 +64,7 @@ pub fn start(
     let listener = UnixListener::from_std(socket::bind(app.store.directory())?)?;
     let services =
         addresses.iter().map(|(name, address)| ServiceView { name: (*name).into(), address: address.to_string() });
-    let context = Context { app, services: services.collect() };
+    let context = Context { app, services: services.collect(), holds: Holds::default() };
     let site = Site {
         name: "admin",
         router: routes(context),
@@ -115,6 +117,10 @@ fn routes(context: Context) -> Router {
         .nest("/ledger", super::ledger::routes())
         .route("/clock", get(show_clock))
         .route("/clock/advance", post(advance_clock))
+        .route("/checkpoints", post(hold_checkpoint))
+        .route("/checkpoints/{hold}/extend", post(extend_hold))
+        .route("/checkpoints/{hold}/release", post(end_hold))
+        .route("/backups", get(list_backups).post(record_backup))
         .fallback(async || TaskError::NotFound("this appliance does not know that request".into()))
         .with_state(context)
 }
@@ -175,6 +181,28 @@ async fn show_clock(State(context): State<Context>) -> Result<Response, TaskErro
 async fn advance_clock(State(context): State<Context>, body: Body) -> Result<Response, TaskError> {
     let wish: AdvanceWish = read(body).await?;
     answer(&tasks::advance_clock(&context.app, wish.seconds).await?)
+}
+
+async fn hold_checkpoint(State(context): State<Context>) -> Result<Response, TaskError> {
+    answer(&backups::hold_checkpoint(&context.app, &context.holds).await?)
+}
+
+async fn extend_hold(State(context): State<Context>, Path(hold): Path<u64>) -> Result<Response, TaskError> {
+    answer(&backups::extend_hold(&context.app, &context.holds, hold).await?)
+}
+
+async fn end_hold(State(context): State<Context>, Path(hold): Path<u64>) -> Result<Response, TaskError> {
+    backups::end_hold(&context.app, &context.holds, hold);
+    answer(&())
+}
+
+async fn list_backups(State(context): State<Context>) -> Result<Response, TaskError> {
+    answer(&backups::list_backups(&context.app)?)
+}
+
+async fn record_backup(State(context): State<Context>, body: Body) -> Result<Response, TaskError> {
+    let wish: BackupWish = read(body).await?;
+    answer(&backups::record_backup(&context.app, wish).await?)
 }
 
 /// Reads a request's body.

@@ -5,20 +5,22 @@ use std::time::{Duration, Instant};
 use quintet_platform::access::{
     self, AccessRefusal, CreateTenant, IssueKey, KeyRecord, PreparedSecret, Service, Services, Tenant,
 };
+use quintet_platform::backups;
 use quintet_platform::clock::{ClockError, rfc3339};
 use quintet_platform::ids;
 use quintet_storage::{Abort, Failure, Room, Snapshot, Timestamp, Uuid, WriteTx};
 
+use super::backups::backup_view;
 use super::protocol::{
-    AdvanceView, COPY_WINDOW_NONE, ClockView, IssuedKeyView, Items, KeyView, KeyWish, Problem, ProblemCode,
-    RevokedView, RootKeyView, ServiceView, StatusView, StorageView, TenantView, TenantWish,
+    AdvanceView, ClockView, IssuedKeyView, Items, KeyView, KeyWish, LastBackupView, Problem, ProblemCode, RevokedView,
+    RootKeyView, ServiceView, StatusView, StorageView, TenantView, TenantWish,
 };
 use crate::app::{App, PERMISSIONS};
 use crate::metrics;
 use crate::root_key::{RotateError, Standing, State};
 
 /// How long a task waits for the writer.
-const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Rows read at a time; a list of all tenants or keys reads as many pages as it takes.
 const PAGE_ROWS: usize = 1_000;
@@ -107,9 +109,11 @@ where
 /// The store cannot be read.
 pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
     let reason = app.store.stop_reason();
-    let tenants = all_tenants(&app.store.read())?.len();
+    let read = app.store.read();
+    let tenants = all_tenants(&read)?.len();
     let data_dir = app.store.directory();
     let stats = app.store.stats();
+    let window = app.store.copy_window();
     let storage = StorageView {
         state: match (&reason, app.store.room()) {
             (Some(_), _) => "stopped",
@@ -122,7 +126,13 @@ pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, Ta
         queue_depth: stats.queue_depth,
         log_bytes: metrics::size_of_files(&data_dir.join("wal")),
         tables_bytes: metrics::size_of_files(&data_dir.join("live")),
-        copy_window: COPY_WINDOW_NONE.into(),
+        last_transaction_at: (read.lsn() > 0).then(|| rfc3339(read.time())),
+        copy_window_seconds: window.in_force.as_secs(),
+        copy_window_wanted_seconds: window.wanted.as_secs(),
+        checkpoints: window.checkpoints as u64,
+        newest_checkpoint_lsn: window.newest_lsn,
+        newest_checkpoint_age_seconds: window.newest_since.map(|since| since.elapsed().as_secs()),
+        kept_for_copies_bytes: window.kept_bytes,
         disk_free_bytes: metrics::disk_free_bytes(data_dir).unwrap_or(0),
         disk_reserve_bytes: app.config.disk_reserve_mb << 20,
     };
@@ -140,6 +150,7 @@ pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, Ta
         memory_bytes: metrics::memory_bytes().unwrap_or(0),
         storage,
         root_key: Some(show_root_key(app)?),
+        last_backup: last_backup(app, &read)?,
     })
 }
 
@@ -167,6 +178,19 @@ pub async fn rotate_root_key(app: &App) -> Result<RootKeyView, TaskError> {
         }
         Err(error @ RotateError::File(_)) => Err(TaskError::Failed(error.to_string())),
     }
+}
+
+fn last_backup(app: &App, read: &Snapshot) -> Result<Option<LastBackupView>, Failure> {
+    let newest = backups::list_backups(read, 1)?.into_iter().next();
+    Ok(newest.map(|backup| {
+        let age_seconds = seconds_between(backup.finished_at, app.clock.now());
+        LastBackupView { age_seconds, backup: backup_view(backup) }
+    }))
+}
+
+/// Whole seconds from one instant to a later one; none if it is not later.
+pub(crate) fn seconds_between(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.as_micros().saturating_sub(from.as_micros()) / 1_000_000).unwrap_or(0)
 }
 
 /// Creates a tenant.

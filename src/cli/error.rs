@@ -130,9 +130,9 @@ impl From<StartError> for CliError {
             StartError::Open { directory, error } => open_error(&directory, &error),
             StartError::RootKeyMissing(_) => CliError::failed(reason)
                 .code(Self::DAMAGED)
-                .hint("put it back from a copy of the data directory; without it sealed values cannot be read"),
+                .hint("put it back from a backup or a copy of the data directory; without it sealed values cannot be read"),
             StartError::RootKeyDamaged { .. } => CliError::failed(reason).code(Self::DAMAGED).hint(
-                "nothing was changed; put the key back from a copy of the data directory, or name the right file (an absent one for a new directory) in storage.root_key",
+                "nothing was changed; put the key back from a backup or a copy of the data directory, or name the right file (an absent one for a new directory) in storage.root_key",
             ),
             StartError::RootKeyDirectory { .. } => CliError::failed(reason)
                 .hint("make its directory, writable for this user, or name another place in storage.root_key"),
@@ -160,6 +160,9 @@ fn open_error(directory: &Path, error: &OpenError) -> CliError {
         OpenError::InUse(_) => failed
             .code(CliError::IN_USE)
             .hint(format!("an appliance already runs on it: see `quintet status --data {path}`, or stop it first")),
+        OpenError::Damaged { file, .. } if file.ends_with("FORMAT") => {
+            failed.code(CliError::DAMAGED).hint(super::verify::FORMAT_CURE)
+        }
         OpenError::Damaged { .. } | OpenError::LogGap { .. } => damage(directory, failed),
         OpenError::ClockMismatch { directory_is_rehearsal: true } => {
             failed.hint(format!("run `quintet serve --data {path} --rehearsal-clock`"))
@@ -169,7 +172,9 @@ fn open_error(directory: &Path, error: &OpenError) -> CliError {
         }
         // What only a data directory holds tells that it was one.
         OpenError::NotADataDirectory(_) if ["wal", "live", "root.key"].iter().any(|n| directory.join(n).exists()) => {
-            damage(directory, CliError::failed(format!("damage in {path}: the FORMAT file is missing")))
+            CliError::failed(format!("damage in {path}: the FORMAT file is missing"))
+                .code(CliError::DAMAGED)
+                .hint(super::verify::FORMAT_CURE)
         }
         OpenError::NotADataDirectory(_) => failed.hint("name an empty or absent directory with --data"),
         OpenError::NewerFormat { .. } => failed.hint("run the version of quintet that wrote it, or a newer one"),
@@ -182,9 +187,9 @@ fn open_error(directory: &Path, error: &OpenError) -> CliError {
 }
 
 fn damage(directory: &Path, failed: CliError) -> CliError {
-    let path = directory.display();
+    let path = super::copying::quoted(directory);
     failed.code(CliError::DAMAGED).hint(format!(
-        "nothing was changed; keep the directory as it is: `cp -a {path} {path}.damaged`, then put a copy or backup in its place"
+        "nothing was changed; `quintet verify --data {path}` lists all damage, `quintet verify --data {path} --salvage DEST` saves what is sound into a new directory, `quintet restore BACKUP --data DEST` goes back to a backup"
     ))
 }
 

@@ -5,22 +5,30 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod backup;
+mod checking;
 mod clock;
 mod config;
+mod copying;
 mod demo;
 mod demo_content;
+mod doctor;
 mod error;
+mod hold;
 mod init;
 mod key;
 mod ledger;
 mod ledger_export;
 mod output;
 mod place;
+mod progress;
 mod quota;
+mod restore;
 mod root_key;
 mod serve;
 mod status;
 mod tenant;
+mod verify;
 
 pub use error::CliError;
 
@@ -45,10 +53,14 @@ enum Command {
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Status(status::Arguments),
+    Doctor(doctor::Arguments),
     Tenant(tenant::Arguments),
     Key(key::Arguments),
     RootKey(root_key::Arguments),
     Ledger(ledger::Arguments),
+    Backup(backup::Arguments),
+    Restore(restore::Arguments),
+    Verify(verify::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
 }
@@ -68,10 +80,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
         Command::RootKey(arguments) => root_key::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
+        Command::Backup(arguments) => backup::run(&arguments),
+        Command::Restore(arguments) => restore::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

@@ -1,10 +1,11 @@
 //! Which appliance a command is about: `--data`, else `--config`, else the environment, else the default file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::CliError;
 use crate::admin::client::Client;
 use crate::config::{Config, Sources};
+use crate::root_key::KeyPlace;
 
 /// Where the appliance's data and configuration lie.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,12 +24,23 @@ impl PlaceArguments {
         Ok(Config::load(&Sources::of_process(self.config.clone(), self.data.clone()))?)
     }
 
-    /// A client for the appliance that runs there. With `--data` no configuration is needed, so a mistake
-    /// in it does not stand in the way of asking a running appliance.
-    pub fn client(&self) -> Result<Client, CliError> {
+    /// The data directory. With `--data` no configuration is needed, so a mistake in it does not stand in the way of
+    /// asking a running appliance, or of looking at a stopped one.
+    pub fn data_dir(&self) -> Result<PathBuf, CliError> {
         match (&self.data, &self.config) {
-            (Some(data), None) => Ok(Client::new(data)),
-            _ => Ok(Client::new(&self.load()?.data_dir)),
+            (Some(data), None) => Ok(data.clone()),
+            _ => Ok(self.load()?.data_dir),
         }
+    }
+
+    /// A client for the appliance that runs there.
+    pub fn client(&self) -> Result<Client, CliError> {
+        Ok(Client::new(&self.data_dir()?))
+    }
+
+    /// Where the root key of a directory lies: as the configuration says, or in the directory if that says nothing
+    /// of use.
+    pub fn root_key(&self, data_dir: &Path) -> KeyPlace {
+        self.load().map_or_else(|_| KeyPlace::inside(data_dir), |config| KeyPlace::of(&config))
     }
 }

@@ -15,8 +15,7 @@ use crate::{logging, serve};
 ///
 /// This version serves the ledger (127.0.0.1:7430) and the operations listener with /metrics, /livez and
 /// /readyz (127.0.0.1:7400). The configuration of localization, runs, messaging and diagrams is accepted and
-/// checked; their listeners come with the services and until then are absent from addresses.json, too. Of
-/// storage.copy_window_minutes this version acts on one thing: how long a previous root key is kept.
+/// checked; their listeners come with the services and until then are absent from addresses.json, too.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
-use crate::admin::protocol::StatusView;
+use crate::admin::protocol::{StatusView, StorageView};
 
 /// Show what runs: version, services, storage, free disk
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     );
     let mut rows = vec![
         ("version", format!("{} (commit {})", status.version, status.commit)),
-        ("process", format!("{}, up {}", status.pid, duration(status.uptime_seconds))),
+        ("process", format!("{}, up {}", status.pid, output::duration(status.uptime_seconds))),
         ("data", status.data_dir.clone()),
         ("clock", format!("{} ({})", status.now, status.clock)),
         ("tenants", status.tenants.to_string()),
@@ -38,7 +38,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         ("log", output::size(storage.log_bytes)),
         ("tables", output::size(storage.tables_bytes)),
         ("free disk", free),
-        ("copying", format!("copy window {}", storage.copy_window)),
+        ("copying", copying(storage)),
+        ("checkpoints", checkpoints(storage)),
+        ("last backup", last_backup(&status)),
     ];
     if let Some(root_key) = &status.root_key {
         rows.push(("root key", format!("{} from {}; {}", root_key.key_id, root_key.source, root_key.explanation)));
@@ -47,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         rows.push(("stopped", format!("{reason}; restart to clear it")));
     }
     for (name, value) in rows {
-        output::say(&format!("{name:10} {}", output::plain(&value)));
+        output::say(&format!("{name:11} {}", output::plain(&value)));
     }
     output::say("");
     let services = status.services.iter().map(|service| vec![service.name.clone(), service.address.clone()]);
@@ -55,13 +57,30 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A duration for people.
-fn duration(seconds: u64) -> String {
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min"),
-        (0, _, _) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
+fn copying(storage: &StorageView) -> String {
+    let (in_force, wanted) = (storage.copy_window_seconds, storage.copy_window_wanted_seconds);
+    let kept = output::size(storage.kept_for_copies_bytes);
+    let shortened = if in_force < wanted {
+        format!(" (shortened from {}: see storage.copy_keep_mb)", output::duration(wanted))
+    } else {
+        String::new()
+    };
+    format!("a plain copy may take {}{shortened}; {kept} are kept for copies", output::duration(in_force))
+}
+
+fn checkpoints(storage: &StorageView) -> String {
+    match (storage.checkpoints, storage.newest_checkpoint_age_seconds) {
+        (0, _) | (_, None) => "none yet".to_string(),
+        (count, Some(age)) => {
+            let (lsn, age) = (storage.newest_checkpoint_lsn, output::duration(age));
+            format!("{count}, the newest at transaction {lsn}, {age} ago")
+        }
+    }
+}
+
+fn last_backup(status: &StatusView) -> String {
+    match &status.last_backup {
+        None => "none yet; `quintet backup create DEST` makes one".to_string(),
+        Some(last) => format!("{} ago, {}", output::duration(last.age_seconds), last.backup.destination),
     }
 }

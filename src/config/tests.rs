@@ -17,6 +17,9 @@ operations = "127.0.0.1:7400"
 [storage]
 disk_reserve_mb = 512
 copy_window_minutes = 15
+copy_keep_mb = 0
+write_buffer_mb = 64
+cache_mb = 64
 root_key = "file:root.key"
 
 [localization]
@@ -109,7 +112,7 @@ fn the_documented_sample_is_valid() {
     assert_eq!(config.listen.of("ledger"), Some("127.0.0.1:7430".parse().unwrap()));
     assert_eq!(value_of(&config, "storage.disk_reserve_mb").0, "512");
     let key = r#"runs.registries."registry.example.com:5000".plain_http"#;
-    assert_eq!(value_of(&config, key), ("false".into(), "q.toml:47".into()));
+    assert_eq!(value_of(&config, key), ("false".into(), "q.toml:50".into()));
 }
 
 #[test]
@@ -179,6 +182,17 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
 fn types_and_ranges_are_checked_in_their_place() {
     let cases = [
         ("[ledger]\nedge_burst = 0", "q.toml:2: ledger.edge_burst must be a whole number from 1 to 1000000"),
+        (
+            "[storage]\ncopy_window_minutes = 0",
+            "q.toml:2: storage.copy_window_minutes must be a whole number from 1 to 1440",
+        ),
+        (
+            "[storage]\ncopy_window_minutes = 1441",
+            "q.toml:2: storage.copy_window_minutes must be a whole number from 1 to 1440",
+        ),
+        ("[storage]\ncopy_keep_mb = -1", "q.toml:2: storage.copy_keep_mb must be a whole number from 0 to 1073741824"),
+        ("[storage]\nwrite_buffer_mb = 7", "q.toml:2: storage.write_buffer_mb must be a whole number from 8 to 16384"),
+        ("[storage]\ncache_mb = 7", "q.toml:2: storage.cache_mb must be a whole number from 8 to 1048576"),
         ("[ledger]\nedge_burst = \"20\"", "q.toml:2: ledger.edge_burst must be a whole number from 1 to 1000000"),
         (
             "[listen]\nledger = \"localhost\"",

@@ -2,7 +2,8 @@
 //!
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
-//! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]), [`ids`] and [`secrets`].
+//! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]), [`ids`] and [`secrets`], records of
+//! [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
 //! - only `clock` reads the system's time, only `secrets` its random source, only `egress` connects to others;
@@ -13,9 +14,11 @@
 //!   except for the names of members and parameters, shortened and without control characters.
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits` · `http` (`json`, `query`, `body`,
-//! `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering`.
+//! `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering` · `backups` ·
+//! `verify`.
 
 pub mod access;
+pub mod backups;
 pub mod clock;
 pub mod cursor;
 pub mod egress;
@@ -27,6 +30,7 @@ pub mod limits;
 pub mod metering;
 pub mod secrets;
 mod time_text;
+mod verify;
 
 #[cfg(test)]
 mod testing;
@@ -34,6 +38,8 @@ mod testing;
 use quintet_storage::TableSpec;
 
 pub use quintet_storage::{TimeSource, Timestamp};
+
+pub use verify::verify;
 
 /// Every table of this package. Their tags lie in 0x0100 to 0x01FF.
 pub const TABLES: &[TableSpec] = &[
@@ -47,4 +53,5 @@ pub const TABLES: &[TableSpec] = &[
     idempotency::ANSWERS_BY_EXPIRY.spec(),
     metering::QUOTAS.spec(),
     metering::USAGE.spec(),
+    backups::BACKUPS.spec(),
 ];

@@ -9,6 +9,7 @@
 
 mod key_file;
 mod passphrase;
+mod place;
 mod rotation;
 
 use std::fs;
@@ -24,6 +25,7 @@ use crate::start_error::StartError;
 use key_file::KeyFile;
 use passphrase::{Passphrase, Recipe};
 
+pub use place::{FILE, KeyPlace};
 pub use rotation::{RootKeys, RotateError, Standing, State};
 
 /// The directory in which systemd puts a service's credentials.

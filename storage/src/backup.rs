@@ -65,9 +65,23 @@ pub enum CopyError {
     Io {
         /// What was tried.
         doing: String,
+        /// What kind of refusal it is: a full disk, for instance.
+        kind: io::ErrorKind,
         /// What came back.
         reason: String,
     },
+}
+
+impl CopyError {
+    pub(crate) fn io(doing: impl Into<String>, error: &io::Error) -> CopyError {
+        CopyError::Io { doing: doing.into(), kind: error.kind(), reason: error.to_string() }
+    }
+
+    /// Whether there was no room for what was to be written.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self, CopyError::Io { kind: io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, .. })
+    }
 }
 
 impl std::fmt::Display for CopyError {
@@ -80,7 +94,7 @@ impl std::fmt::Display for CopyError {
                 write!(f, "{} does not read back as it was written: {reason}", file.display())
             }
             CopyError::Source(error) => write!(f, "{error}"),
-            CopyError::Io { doing, reason } => write!(f, "{doing}: {reason}"),
+            CopyError::Io { doing, reason, .. } => write!(f, "{doing}: {reason}"),
         }
     }
 }
@@ -89,7 +103,7 @@ impl std::error::Error for CopyError {}
 
 fn io_error(doing: &str, path: &Path) -> impl Fn(io::Error) -> CopyError {
     let doing = format!("{doing} {}", path.display());
-    move |error| CopyError::Io { doing: doing.clone(), reason: error.to_string() }
+    move |error| CopyError::io(doing.clone(), &error)
 }
 
 /// A directory under another name until it is complete; it goes when that fails.
@@ -103,11 +117,14 @@ impl InTheMaking {
     /// # Errors
     /// The destination is not empty, or something lies in the way.
     pub(crate) fn new(destination: &Path) -> Result<InTheMaking, CopyError> {
-        match fs::read_dir(destination).map(|mut entries| entries.next().is_some()) {
-            Ok(true) => return Err(CopyError::NotEmpty(destination.into())),
-            Err(e) if e.kind() == io::ErrorKind::NotADirectory => return Err(CopyError::NotEmpty(destination.into())),
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io_error("reading", destination)(e)),
-            _ => {}
+        let is_taken = match fs::read_dir(destination) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => true,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => false,
+            Err(e) => return Err(io_error("reading", destination)(e)),
+        };
+        if is_taken {
+            return Err(CopyError::NotEmpty(destination.into()));
         }
         let mut name = destination.file_name().unwrap_or_default().to_os_string();
         name.push(".partial");
@@ -190,6 +207,14 @@ pub fn create_backup(
         .map_err(|mismatch| CopyError::NotReadBack { file: mismatch.file, reason: mismatch.reason })?;
     making.keep()?;
     Ok(Copied { lsn: held.lsn, files: manifest.entries.len() as u64, bytes: total })
+}
+
+/// What a backup's manifest says of it; its files are not looked at. `None`: no backup lies there, or its manifest is
+/// not sound.
+#[must_use]
+pub fn describe(place: &Path) -> Option<Copied> {
+    let manifest = Manifest::read(place).ok().flatten()?;
+    Some(Copied { lsn: manifest.lsn, files: manifest.entries.len() as u64, bytes: manifest.bytes() })
 }
 
 /// A restored directory that has not got its name yet: it is to be opened, checked and then kept.

@@ -79,6 +79,8 @@ struct Known {
     manifest: Option<Manifest>,
     /// Until when somebody needs it, whatever the cap says.
     held_until: Option<Instant>,
+    /// How many hold it; the last to give it back lets it go.
+    holders: u32,
 }
 
 /// For how long copies are safe.
@@ -92,12 +94,16 @@ pub struct CopyWindow {
     pub checkpoints: usize,
     /// The transaction the newest one was made at.
     pub newest_lsn: Lsn,
+    /// When the newest one was made, or found at the start; `None` if there is none.
+    pub newest_since: Option<Instant>,
+    /// Bytes on disk that are kept for copies alone: of older checkpoints, and of the log above the oldest.
+    pub kept_bytes: u64,
 }
 
 impl CopyWindow {
     /// Before there is any checkpoint: the log has everything.
     pub(crate) fn none_yet(wanted: Duration) -> CopyWindow {
-        CopyWindow { wanted, in_force: wanted, checkpoints: 0, newest_lsn: 0 }
+        CopyWindow { wanted, in_force: wanted, checkpoints: 0, newest_lsn: 0, newest_since: None, kept_bytes: 0 }
     }
 }
 
@@ -145,7 +151,7 @@ impl Keeper {
                 tracing::warn!(%mismatch, "a checkpoint is damaged; it goes when its time has come");
                 None
             });
-            known.push(Known { lsn, path, since: now, manifest, held_until: None });
+            known.push(Known { lsn, path, since: now, manifest, held_until: None, holders: 0 });
         }
         known.reverse();
         Ok(Keeper { data: data.to_path_buf(), directory_id, source, rules, known, shortened: None })
@@ -184,7 +190,7 @@ impl Keeper {
         fs::rename(&making, &path)?;
         sync_directory(&self.data.join(DIRECTORY))?;
         let manifest = Manifest::read(&path).map_err(|mismatch| io::Error::other(mismatch.to_string()))?;
-        self.known.push(Known { lsn: applied, path, since: now, manifest, held_until: None });
+        self.known.push(Known { lsn: applied, path, since: now, manifest, held_until: None, holders: 0 });
         Ok(applied)
     }
 
@@ -256,28 +262,34 @@ impl Keeper {
         bytes
     }
 
-    /// Keeps a checkpoint until then at least; `None` if it is not there.
-    pub(crate) fn hold(&mut self, lsn: Lsn, until: Instant) -> Option<PathBuf> {
+    /// Keeps a checkpoint until then at least, for one more holder or for those it has; `None` if it is not there.
+    pub(crate) fn hold(&mut self, lsn: Lsn, until: Instant, is_another: bool) -> Option<PathBuf> {
         let known = self.known.iter_mut().find(|known| known.lsn == lsn)?;
         known.held_until = known.held_until.max(Some(until));
+        known.holders += u32::from(is_another);
         Some(known.path.clone())
     }
 
-    /// Ends a hold.
+    /// One holder less.
     pub(crate) fn release(&mut self, lsn: Lsn) {
         if let Some(known) = self.known.iter_mut().find(|known| known.lsn == lsn) {
-            known.held_until = None;
+            known.holders = known.holders.saturating_sub(1);
+            if known.holders == 0 {
+                known.held_until = None;
+            }
         }
     }
 
-    /// For how long copies that begin now are safe.
-    pub(crate) fn window(&self, now: Instant) -> CopyWindow {
+    /// For how long copies that begin now are safe. `log_bytes_above` as for [`Keeper::retire`].
+    pub(crate) fn window(&self, now: Instant, log_bytes_above: &dyn Fn(Lsn) -> u64) -> CopyWindow {
         let recent = self.shortened.filter(|(when, _)| now.duration_since(*when) < self.rules.window);
         CopyWindow {
             wanted: self.rules.window,
             in_force: recent.map_or(self.rules.window, |(_, left)| left),
             checkpoints: self.known.len(),
             newest_lsn: self.known.last().map_or(0, |newest| newest.lsn),
+            newest_since: self.known.last().map(|newest| newest.since),
+            kept_bytes: self.exclusive_bytes().saturating_add(log_bytes_above(self.keep_above())),
         }
     }
 }

@@ -104,8 +104,10 @@ impl KeeperThread {
 
     fn retire(&mut self, shared: &Shared) {
         let pressure = shared.room.is_tight();
-        self.keeper.retire(Instant::now(), pressure, &self.log_bytes_above(shared));
-        *shared.copy_window.lock().unwrap_or_else(PoisonError::into_inner) = self.keeper.window(Instant::now());
+        let log_bytes_above = self.log_bytes_above(shared);
+        self.keeper.retire(Instant::now(), pressure, &log_bytes_above);
+        let window = self.keeper.window(Instant::now(), &log_bytes_above);
+        *shared.copy_window.lock().unwrap_or_else(PoisonError::into_inner) = window;
         let mut house = shared.house();
         house.keep_above = self.keeper.keep_above();
         house.sweep_wanted = true;
@@ -117,16 +119,16 @@ impl KeeperThread {
         match request {
             KeeperRequest::Hold { seconds, answer } => {
                 let made = self.make(shared).map_err(|error| error.to_string());
-                drop(answer.send(made.and_then(|lsn| self.hold(lsn, until(seconds)))));
+                drop(answer.send(made.and_then(|lsn| self.hold(lsn, until(seconds), true))));
             }
-            KeeperRequest::Extend { lsn, seconds, answer } => drop(answer.send(self.hold(lsn, until(seconds)))),
+            KeeperRequest::Extend { lsn, seconds, answer } => drop(answer.send(self.hold(lsn, until(seconds), false))),
             KeeperRequest::Release { lsn } => self.keeper.release(lsn),
             KeeperRequest::Stop => {}
         }
     }
 
-    fn hold(&mut self, lsn: Lsn, until: Instant) -> Result<HeldCheckpoint, String> {
-        let held = self.keeper.hold(lsn, until).map(|path| HeldCheckpoint { lsn, path });
+    fn hold(&mut self, lsn: Lsn, until: Instant, is_another: bool) -> Result<HeldCheckpoint, String> {
+        let held = self.keeper.hold(lsn, until, is_another).map(|path| HeldCheckpoint { lsn, path });
         held.ok_or_else(|| format!("checkpoint {lsn} is gone"))
     }
 }

@@ -80,12 +80,11 @@ pub fn salvage(
         .map_err(CopyError::Source)?;
     for (from, name) in extra {
         let copied = crate::env::real::copy_file(from, &making.place.join(name), &mut |_| Ok(()));
-        copied.map_err(|e| CopyError::Io { doing: format!("copying {}", from.display()), reason: e.to_string() })?;
+        copied.map_err(|e| CopyError::io(format!("copying {}", from.display()), &e))?;
     }
     let report: String = salvaged.lost.iter().map(|finding| format!("{finding}\n")).collect();
     let report = format!("salvaged from {}: {}\n{report}", data.display(), salvaged.source);
-    std::fs::write(making.place.join("SALVAGE"), report)
-        .map_err(|e| CopyError::Io { doing: "writing the report".to_owned(), reason: e.to_string() })?;
+    std::fs::write(making.place.join("SALVAGE"), report).map_err(|e| CopyError::io("writing the report", &e))?;
     making.keep()?;
     Ok(salvaged)
 }
@@ -102,8 +101,7 @@ fn best_view(
     if trust == Trust::Original {
         places.push(("live/".to_owned(), Some(data.join(LIVE))));
     }
-    let found = checkpoint::list(data)
-        .map_err(|e| CopyError::Io { doing: "listing the checkpoints".to_owned(), reason: e.to_string() })?;
+    let found = checkpoint::list(data).map_err(|e| CopyError::io("listing the checkpoints", &e))?;
     places.extend(found.into_iter().map(|(lsn, path)| (format!("checkpoint {lsn} and the log above it"), Some(path))));
     places.push(("the log alone".to_owned(), None));
     if trust == Trust::Copy {

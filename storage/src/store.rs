@@ -17,6 +17,7 @@ use crate::log::Lsn;
 use crate::migration::Migrations;
 use crate::opening::{self, Opened};
 use crate::options::StoreOptions;
+use crate::overlay::Overlay;
 use crate::pipeline::Message;
 use crate::read::{SNAPSHOT_LIFETIME, Snapshot};
 use crate::seal::Vault;
@@ -31,6 +32,9 @@ use crate::writer::Verb;
 
 /// What is kept for copies alone at most, unless the options say otherwise.
 const COPY_BYTES_MAX: u64 = 8 << 30;
+
+/// For how long a view of a checkpoint holds it at most.
+const LONG_VIEW_SECONDS: u64 = 24 * 60 * 60;
 
 /// The appliance's memory. Clones share it.
 #[derive(Clone)]
@@ -155,6 +159,19 @@ impl Store {
     /// Gives a held checkpoint back.
     pub fn release_checkpoint(&self, lsn: Lsn) {
         drop(self.inner.keeper_requests.send(KeeperRequest::Release { lsn }));
+    }
+
+    /// The present state for work that takes longer than a snapshot lives, as a proof over everything does: it is read
+    /// from a checkpoint, which is held as long as the view lives. Blocks.
+    ///
+    /// # Errors
+    /// Why the checkpoint could not be made or read.
+    pub fn long_view(&self) -> Result<LongView, String> {
+        let held = self.hold_checkpoint(LONG_VIEW_SECONDS)?;
+        let view = Overlay::open(&held.path).map(Overlay::into_snapshot);
+        // Given back by the view's end, or here.
+        let release = Release { store: self.clone(), lsn: held.lsn };
+        Ok(LongView { snapshot: view.map_err(|error| error.to_string())?, _release: release })
     }
 
     fn ask_keeper(
@@ -322,6 +339,32 @@ impl Store {
             }
         }
         drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// A state of all tables that may be read for as long as it takes.
+pub struct LongView {
+    snapshot: Snapshot,
+    _release: Release,
+}
+
+impl LongView {
+    /// The rows.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
+
+/// Gives a held checkpoint back.
+struct Release {
+    store: Store,
+    lsn: Lsn,
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        self.store.release_checkpoint(self.lsn);
     }
 }
 

@@ -174,6 +174,11 @@ impl Verification {
             match checkpoint::check(&path, self.format.directory_id, &mut step) {
                 Ok(_) => self.verified.checkpoints += 1,
                 Err(_) if !path.exists() => {}
+                // The manifest is written last and removed first: without it there is no checkpoint to be damaged.
+                Err(_) if !path.join(MANIFEST_FILE).exists() => {
+                    let note = format!("{} is no checkpoint: it was not finished, or is being removed", path.display());
+                    self.verified.notes.push(note);
+                }
                 Err(mismatch) => self.find(mismatch.file, None, mismatch.reason),
             }
         }
@@ -215,7 +220,15 @@ impl Verification {
         (self.verified.findings.len() == found).then(|| overlay.into_snapshot())
     }
 
-    fn look_at(&mut self, tables: &Tables) -> Result<Overlay, OpenError> {
+    /// The state for a look at single rows, without a check.
+    ///
+    /// # Errors
+    /// The tables or the log above them cannot be read.
+    pub fn peek(&self, tables: &Tables) -> Result<Snapshot, OpenError> {
+        Ok(self.look_at(tables)?.into_snapshot())
+    }
+
+    fn look_at(&self, tables: &Tables) -> Result<Overlay, OpenError> {
         let own = match (tables, self.trust) {
             (Tables::Checkpoint(path), _) => return Overlay::open(path),
             (Tables::Own, Trust::Original) => self.data.join(LIVE),
@@ -277,10 +290,26 @@ impl Verification {
         }
     }
 
+    /// Takes in what was found where storage does not look.
+    pub fn add_finding(&mut self, finding: Finding) {
+        self.verified.findings.push(finding);
+    }
+
+    /// Takes in a circumstance that is no damage.
+    pub fn add_note(&mut self, note: String) {
+        self.verified.notes.push(note);
+    }
+
     /// The directory's format.
     #[must_use]
     pub fn format(&self) -> &Format {
         &self.format
+    }
+
+    /// What has been read and found so far.
+    #[must_use]
+    pub fn verified(&self) -> &Verified {
+        &self.verified
     }
 
     /// The report.

@@ -3,11 +3,17 @@
 use crate::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 24] = [
     &["init"],
     &["serve"],
     &["demo"],
     &["status"],
+    &["doctor"],
+    &["backup"],
+    &["backup", "create"],
+    &["backup", "list"],
+    &["restore"],
+    &["verify"],
     &["tenant"],
     &["tenant", "create"],
     &["tenant", "list"],
@@ -37,7 +43,10 @@ fn every_command_explains_itself() {
 
 #[test]
 fn wrong_usage_is_exit_code_2() {
-    let cases: [&[&str]; 10] = [
+    let cases: [&[&str]; 13] = [
+        &["backup", "create"],
+        &["restore", "x"],
+        &["restore", "--data", "x"],
         &["tenant", "show", ""],
         &["tenant", "suspend", ""],
         &["key", "issue", "--tenant", ""],
@@ -65,8 +74,10 @@ fn the_version_is_told() {
 fn without_an_appliance_there_is_a_hint() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().to_str().unwrap();
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 7] = [
         &["status"],
+        &["backup", "list"],
+        &["backup", "create", "/nowhere/backup"],
         &["tenant", "list"],
         &["key", "issue", "--tenant", "x"],
         &["clock", "show"],

@@ -8,10 +8,12 @@
 )]
 
 mod appliance;
+mod backup;
 mod cli;
 mod config;
 mod copies;
 mod crash;
+mod doctor;
 mod faults;
 mod hardening;
 mod ledger;
@@ -32,3 +34,4 @@ mod root_key;
 mod root_key_rotation;
 mod running;
 mod tidy;
+mod verify;

@@ -116,7 +116,7 @@ fn a_directory_without_its_format_is_damaged() {
         std::fs::write(data.join("addresses.json"), "{}").unwrap();
         let output = run(&["serve", "--data", data.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(4), "without {gone:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains("cp -a"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("put FORMAT back"), "{}", stderr(&output));
         assert!(!data.join("FORMAT").exists());
     }
 }
@@ -129,7 +129,9 @@ fn status_shows_what_runs() {
     assert_eq!(status["clock"], "system");
     let storage = &status["storage"];
     assert_eq!(storage["state"], "writing");
-    assert_eq!(storage["copy_window"], "not in force yet");
+    assert_eq!(storage["copy_window_seconds"], 900);
+    assert_eq!(storage["copy_window_wanted_seconds"], 900);
+    assert!(storage["kept_for_copies_bytes"].is_u64(), "{storage}");
     assert!(storage["log_bytes"].as_u64().unwrap() > 0, "{storage}");
     assert!(storage["tables_bytes"].as_u64().unwrap() > 0, "{storage}");
     assert!(storage["queue_depth"].is_u64(), "{storage}");
@@ -137,7 +139,7 @@ fn status_shows_what_runs() {
     assert_eq!(services, ["ledger", "operations"]);
     let text = stdout(&appliance.cli(&["status"]));
     assert!(text.contains(appliance.address("ledger")), "{text}");
-    assert!(text.contains("copy window not in force yet"), "{text}");
+    assert!(text.contains("a plain copy may take 15 min"), "{text}");
 }
 
 #[test]
@@ -236,7 +238,9 @@ fn a_damaged_log_is_exit_code_4_and_stays_as_it_is() {
         assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
         let place = format!("damage in {} at byte 512", log.display());
         assert!(stderr(&output).contains(&place), "{}", stderr(&output));
-        assert!(stderr(&output).contains("cp -a"), "{}", stderr(&output));
+        let data = data.display();
+        assert!(stderr(&output).contains(&format!("`quintet verify --data {data}`")), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("`quintet verify --data {data} --salvage DEST`")));
         assert_eq!(std::fs::read(&log).unwrap(), bytes);
     }
 }
@@ -260,6 +264,20 @@ fn data_survives_a_stop_and_a_kill() {
 
 /// The body that follows late.
 const LATE_BODY: &[u8] = br#"{"code":"USD","kind":"fiat","scale":2}"#;
+
+#[test]
+fn the_copy_window_is_what_the_configuration_says() {
+    let appliance = Setup::new()
+        .env("QUINTET_STORAGE__COPY_WINDOW_MINUTES", "7")
+        .env("QUINTET_STORAGE__COPY_KEEP_MB", "1000")
+        .env("QUINTET_STORAGE__WRITE_BUFFER_MB", "16")
+        .env("QUINTET_STORAGE__CACHE_MB", "8")
+        .start();
+    appliance.tenant();
+    let storage = appliance.cli_json(&["status"])["storage"].clone();
+    assert_eq!((&storage["copy_window_seconds"], &storage["copy_window_wanted_seconds"]), (&420.into(), &420.into()));
+    assert!(storage["last_transaction_at"].is_string(), "{storage}");
+}
 
 /// Sends the head of a request and leaves the body open.
 fn open_request(appliance: &Appliance, key: &str) -> TcpStream {

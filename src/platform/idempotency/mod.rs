@@ -163,7 +163,7 @@ impl AnswerRow {
     }
 
     /// The first full hour at which it is expired.
-    fn expiry_hour(&self) -> u32 {
+    pub(crate) fn expiry_hour(&self) -> u32 {
         let expires_at = self.answered_at.plus_seconds(KEPT_SECONDS).as_micros();
         let hour = expires_at.div_euclid(HOUR_MICROS) + i64::from(expires_at.rem_euclid(HOUR_MICROS) != 0);
         u32::try_from(hour.max(0)).unwrap_or(u32::MAX)

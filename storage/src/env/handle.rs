@@ -22,6 +22,15 @@ struct RawHandle {
     f_handle: [u8; HANDLE_BYTES_MAX],
 }
 
+/// Whether the file system that holds `path` can tell a file from its copy. Where it cannot, every start treats the
+/// directory as a copy, which takes longer.
+///
+/// # Errors
+/// The operating system refused.
+pub fn has_file_handles(path: &Path) -> io::Result<bool> {
+    Ok(handle_of(path)?.is_some())
+}
+
 /// One file for as long as it exists, as text: the file system's id, the handle's type, its bytes.
 /// `None` where the file system has no handles.
 pub(crate) fn handle_of(path: &Path) -> io::Result<Option<String>> {

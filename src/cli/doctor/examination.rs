@@ -1,0 +1,252 @@
+//! What `quintet doctor` looks at: the machine, the data directory, the configuration, the appliance if it runs. Each
+//! finding says in a sentence what was found, and how to mend it.
+//!
+//! Every check runs in a thread of its own and has some seconds: a disk or a network file system that hangs is itself a
+//! finding. Nothing is changed, but for a small file in the data directory that is synced a few times and removed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use quintet_platform::backups::{Backup, list_backups};
+use quintet_platform::clock::Clock;
+use quintet_storage::{Format, Tables, Timestamp, Verification, read_format};
+use serde::Serialize;
+
+use super::{appliance, directory, kernel, machine};
+use crate::admin::client::{CallError, Client};
+use crate::admin::protocol::StatusView;
+use crate::app::TABLES;
+use crate::config::{Config, Problems, Sources};
+
+/// How long a check may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a running appliance may take to say how it is.
+const STATUS_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// It works, but not as well or as safely as it could.
+    Warning,
+    /// It does not work, or will not for long.
+    Problem,
+}
+
+impl State {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Warning => "warning",
+            State::Problem => "problem",
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub check: &'static str,
+    /// How bad it is.
+    pub state: State,
+    /// What was found, as a sentence.
+    pub says: String,
+    /// How to mend it, unless it is as it should be.
+    pub cure: Option<String>,
+}
+
+impl Finding {
+    /// As it should be.
+    pub fn ok(check: &'static str, says: impl Into<String>) -> Finding {
+        Finding { check, state: State::Ok, says: says.into(), cure: None }
+    }
+
+    /// Not as well as it could be.
+    pub fn warning(check: &'static str, says: impl Into<String>, cure: impl Into<String>) -> Finding {
+        Finding { check, state: State::Warning, says: says.into(), cure: Some(cure.into()) }
+    }
+
+    /// It does not work.
+    pub fn problem(check: &'static str, says: impl Into<String>, cure: impl Into<String>) -> Finding {
+        Finding { check, state: State::Problem, says: says.into(), cure: Some(cure.into()) }
+    }
+}
+
+/// Whether an appliance runs.
+#[derive(Debug)]
+pub enum Life {
+    /// It does, and says how it is.
+    Running(Box<StatusView>),
+    /// Nothing listens there.
+    Stopped,
+    /// Something is there, but does not answer as it should.
+    Silent(String),
+}
+
+/// What is stored, seen from outside.
+#[derive(Debug)]
+pub enum Stored {
+    /// The directory is absent or empty, or the appliance runs and has told everything.
+    Nothing,
+    /// The last transaction and the last backup of a stopped directory.
+    Last {
+        /// When the last transaction was made.
+        time: Timestamp,
+        /// Whether there is one.
+        has_transactions: bool,
+        /// The last backup.
+        backup: Option<Backup>,
+    },
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+/// What the checks look at.
+pub struct Subject {
+    /// The data directory, whether or not it is there.
+    pub data_dir: PathBuf,
+    /// The configuration, or what is wrong with it.
+    pub config: Result<Config, Problems>,
+    /// The directory's FORMAT, if it is a data directory.
+    pub format: Option<Format>,
+    /// Whether an appliance runs.
+    pub life: Life,
+    /// What is stored.
+    pub stored: Stored,
+    /// The present.
+    pub now: Timestamp,
+}
+
+impl Subject {
+    /// What a running appliance says.
+    pub fn status(&self) -> Option<&StatusView> {
+        if let Life::Running(status) = &self.life { Some(status) } else { None }
+    }
+
+    /// Whether the directory has a clock of its own.
+    pub fn is_rehearsal(&self) -> bool {
+        self.format.as_ref().is_some_and(|format| format.rehearsal)
+    }
+}
+
+type Check = fn(&Subject) -> Vec<Finding>;
+
+/// Every check there is, in the order in which they are told.
+const CHECKS: &[(&str, Check)] = &[
+    ("configuration", appliance::check_configuration),
+    ("appliance", appliance::check_life),
+    ("data directory", directory::check_owner),
+    ("root key", directory::check_root_key),
+    ("disk", directory::check_disk),
+    ("syncing", directory::check_sync),
+    ("copies", appliance::check_copies),
+    ("backup", appliance::check_backup),
+    ("clock", machine::check_clock),
+    ("ports", appliance::check_ports),
+    ("memory", machine::check_memory),
+    ("open files", machine::check_open_files),
+    ("cgroups", kernel::check_cgroups),
+    ("overlayfs", kernel::check_overlay),
+    ("user namespaces", kernel::check_user_namespaces),
+    ("seccomp", kernel::check_seccomp),
+];
+
+/// Looks at everything. Takes some seconds at most, whatever hangs.
+#[must_use]
+pub fn examine(config: Option<PathBuf>, data: Option<PathBuf>) -> Vec<Finding> {
+    let gathered = start(move || gather(config, data));
+    let Ok(subject) = gathered.recv_timeout(2 * PATIENCE) else {
+        return vec![hangs("data directory", 2 * PATIENCE)];
+    };
+    let subject = Arc::new(subject);
+    let begun = Instant::now();
+    let running = CHECKS.iter().map(|(name, check)| {
+        let subject = Arc::clone(&subject);
+        (*name, start(move || check(&subject)))
+    });
+    let running: Vec<_> = running.collect();
+    let wait = |(name, findings): (&'static str, Receiver<Vec<Finding>>)| {
+        let left = PATIENCE.saturating_sub(begun.elapsed());
+        findings.recv_timeout(left).unwrap_or_else(|_| vec![hangs(name, PATIENCE)])
+    };
+    running.into_iter().flat_map(wait).collect()
+}
+
+/// Runs something in a thread that nobody waits for longer than they like.
+fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+    let (sender, receiver) = channel();
+    // Without a thread there is no answer, which is what the caller then tells.
+    let _ = std::thread::Builder::new().name("doctor".into()).spawn(move || sender.send(work()));
+    receiver
+}
+
+fn hangs(check: &'static str, waited: Duration) -> Finding {
+    let says = format!("This check has not come to an end within {} s.", waited.as_secs());
+    Finding::problem(check, says, "See whether the disk or the file system it looks at hangs: `dmesg` tells of errors.")
+}
+
+fn gather(config: Option<PathBuf>, data: Option<PathBuf>) -> Subject {
+    let named = data.clone();
+    let config = Config::load(&Sources::of_process(config, data));
+    let configured = config.as_ref().map(|config| config.data_dir.clone()).ok();
+    let data_dir = named.or(configured).unwrap_or_else(|| PathBuf::from("/var/lib/quintet"));
+    let format = read_format(&data_dir).ok().flatten();
+    let life = match Client::new(&data_dir).with_patience(STATUS_PATIENCE).get::<StatusView>("/status") {
+        Ok(status) => Life::Running(Box::new(status)),
+        Err(CallError::NotRunning(_)) => Life::Stopped,
+        Err(CallError::NotAllowed(_)) => Life::Silent("this user may not talk to it".into()),
+        Err(CallError::Refused(_, problem)) => Life::Silent(problem.message),
+        Err(CallError::NoConnection(..) | CallError::NoAnswer(..)) => Life::Silent("it does not answer".into()),
+        Err(CallError::Unreachable(_, error)) => Life::Silent(error.to_string()),
+        Err(CallError::Broken(reason)) => Life::Silent(reason),
+    };
+    let stored = match (&life, &format) {
+        (Life::Stopped, Some(_)) => look_into(&data_dir),
+        _ => Stored::Nothing,
+    };
+    Subject { data_dir, config, format, life, stored, now: Clock::system().now() }
+}
+
+/// Reads what a stopped directory says of itself; nothing is locked or changed.
+fn look_into(data_dir: &std::path::Path) -> Stored {
+    let look = || {
+        let verification = Verification::begin(data_dir, true, TABLES).map_err(|error| error.to_string())?;
+        let read = verification.peek(&Tables::Own).map_err(|error| error.to_string())?;
+        let backup = list_backups(&read, 1).map_err(|error| error.to_string())?.into_iter().next();
+        Ok(Stored::Last { time: read.time(), has_transactions: read.lsn() > 0, backup })
+    };
+    look().unwrap_or_else(Stored::Unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hangs_is_not_waited_for() {
+        let begun = Instant::now();
+        let never = start(|| std::thread::sleep(Duration::from_secs(3_600)));
+        assert!(never.recv_timeout(Duration::from_millis(50)).is_err());
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert_eq!(hangs("disk", PATIENCE).state, State::Problem);
+    }
+
+    #[test]
+    fn every_finding_that_is_not_ok_has_a_cure() {
+        let directory = tempfile::tempdir().unwrap();
+        let findings = examine(None, Some(directory.path().join("absent")));
+        assert!(findings.len() >= CHECKS.len() - 3, "{findings:?}");
+        for finding in findings {
+            assert_eq!(finding.cure.is_none(), finding.state == State::Ok, "{finding:?}");
+            assert!(finding.says.ends_with('.'), "{finding:?}");
+        }
+    }
+}
