@@ -77,7 +77,7 @@ fn begin_failure(data_dir: &Path, error: &quintet_storage::OpenError) -> CliErro
 }
 
 /// What to do about a FORMAT file that is damaged or gone.
-pub const FORMAT_CURE: &str = "nothing was changed; put FORMAT back from any copy or backup of this directory (it never changes), then `quintet verify` checks the rest; or `quintet restore BACKUP --data DEST` goes back to a backup";
+pub const FORMAT_CURE: &str = "nothing was changed; put FORMAT back from any copy or backup of this directory (it never changes), then `quintet verify` checks the rest; or `quintet verify --salvage DEST` makes it from what the log says; or `quintet restore BACKUP --data DEST` goes back to a backup";
 
 fn finish(
     report: &Report,

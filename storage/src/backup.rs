@@ -126,6 +126,13 @@ impl InTheMaking {
         if is_taken {
             return Err(CopyError::NotEmpty(destination.into()));
         }
+        // What cannot make way at the end, a mount point or a link, is told before anything is copied.
+        match fs::remove_dir(destination) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return Err(io_error("an empty directory cannot be replaced (name one below it):", destination)(e));
+            }
+            _ => {}
+        }
         let mut name = destination.file_name().unwrap_or_default().to_os_string();
         name.push(".partial");
         let place = destination.with_file_name(name);
@@ -266,28 +273,44 @@ pub fn begin_restore(source: &Path, destination: &Path, progress: Progress<'_>) 
         };
         manifest.check(source, &mut step).map_err(damaged)?;
     }
-    let mut todo = Vec::new();
-    for (path, name) in files_below(source, "")? {
-        if !NOT_COPIED.contains(&name.as_str()) && !name.ends_with(".tmp") {
-            todo.push((path, name));
+    let (lsn, todo) = match &backup {
+        // Nothing but what it consists of.
+        Some(manifest) => {
+            let names = manifest.entries.iter().map(|entry| entry.name.clone()).chain([MANIFEST_FILE.to_owned()]);
+            (manifest.lsn, names.map(|name| (source.join(&name), name)).collect())
         }
-    }
-    if backup.is_some() {
-        todo.push((source.join(MANIFEST_FILE), MANIFEST_FILE.to_owned()));
-    }
-    todo.extend(
-        files_below(source, log::DIRECTORY)?
-            .into_iter()
-            .filter(|(_, name)| name.rsplit('/').next().and_then(segment_number).is_some()),
-    );
-    todo.extend(files_below(source, BLOBS)?);
-    let (lsn, files) = newest_sound(source, format.directory_id, progress)?;
-    todo.extend(files);
+        None => files_of_copy(source, format.directory_id, progress)?,
+    };
     let making = InTheMaking::new(destination)?;
     make_private_directory(&making.place.join(log::DIRECTORY)).map_err(io_error("making", &making.place))?;
     let entries = copy_all(&todo, &making.place, progress)?;
+    for entry in backup.iter().flat_map(|manifest| &manifest.entries) {
+        if !entries.contains(entry) {
+            let reason = "it has changed while it was copied".to_owned();
+            return Err(CopyError::Damaged { file: source.join(&entry.name), reason });
+        }
+    }
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
     Ok(Restoring { making, copied: Copied { lsn, files: entries.len() as u64, bytes } })
+}
+
+/// What is taken of a copy of a data directory, and the transaction that its checkpoint was made at.
+fn files_of_copy(
+    source: &Path,
+    directory_id: uuid::Uuid,
+    progress: Progress<'_>,
+) -> Result<(Lsn, Vec<(PathBuf, String)>), CopyError> {
+    let mut files = files_below(source, "")?;
+    files.retain(|(_, name)| !NOT_COPIED.contains(&name.as_str()) && !name.ends_with(".tmp"));
+    let is_segment = |(_, name): &(PathBuf, String)| name.rsplit('/').next().and_then(segment_number).is_some();
+    files.extend(files_below(source, log::DIRECTORY)?.into_iter().filter(is_segment));
+    // Says how far the copied log must reach at least.
+    let watermark = format!("{}/{}", log::DIRECTORY, log::WATERMARK_FILE);
+    files.extend(files_below(source, log::DIRECTORY)?.into_iter().filter(|(_, name)| *name == watermark));
+    files.extend(files_below(source, BLOBS)?);
+    let (lsn, checkpoint) = newest_sound(source, directory_id, progress)?;
+    files.extend(checkpoint);
+    Ok((lsn, files))
 }
 
 /// The files of the newest checkpoint that is as it was written; none if there is none, which the log may make up for.

@@ -124,6 +124,8 @@ pub(crate) struct Keeper {
     rules: Rules,
     /// Oldest first.
     known: Vec<Known>,
+    /// Those whose time is over but which somebody holds. They need no log.
+    outlived: Vec<Known>,
     /// When a checkpoint last went before its time, and the window it left.
     shortened: Option<(Instant, Duration)>,
 }
@@ -141,7 +143,8 @@ impl Keeper {
         make_private_directory(&directory)?;
         for entry in fs::read_dir(&directory)? {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().ends_with(MAKING) {
+            // RocksDB's own stage of a checkpoint is called after ours, with another ending.
+            if entry.file_name().to_string_lossy().contains(MAKING) {
                 fs::remove_dir_all(entry.path())?;
             }
         }
@@ -154,7 +157,15 @@ impl Keeper {
             known.push(Known { lsn, path, since: now, manifest, held_until: None, holders: 0 });
         }
         known.reverse();
-        Ok(Keeper { data: data.to_path_buf(), directory_id, source, rules, known, shortened: None })
+        Ok(Keeper {
+            data: data.to_path_buf(),
+            directory_id,
+            source,
+            rules,
+            known,
+            outlived: Vec::new(),
+            shortened: None,
+        })
     }
 
     /// The log above this must stay; all of it while there is no checkpoint.
@@ -166,6 +177,8 @@ impl Keeper {
     pub(crate) fn is_due(&self, applied: Lsn, now: Instant) -> bool {
         match self.known.last() {
             None => true,
+            // One that is damaged is none.
+            Some(newest) if newest.manifest.is_none() => true,
             Some(newest) => applied > newest.lsn && now.duration_since(newest.since) >= self.rules.window / PER_WINDOW,
         }
     }
@@ -212,29 +225,53 @@ impl Keeper {
         manifest.write(making)
     }
 
-    /// Removes checkpoints whose time is over: the successor has been there for a window. With `pressure` only the
-    /// newest stays. `log_bytes_above` says how much log is kept for a checkpoint.
+    /// Removes checkpoints whose time is over: a sound successor has been there for a window. With `pressure` only the
+    /// newest stays. `log_bytes_above` says how much log is kept for a checkpoint. One that is held stays, without log.
     pub(crate) fn retire(&mut self, now: Instant, pressure: bool, log_bytes_above: &dyn Fn(Lsn) -> u64) {
+        self.drop_outlived(now);
         loop {
-            let (Some(oldest), Some(successor)) = (self.known.first(), self.known.get(1)) else { return };
-            if oldest.held_until.is_some_and(|until| until > now) {
-                return;
-            }
+            let Some(oldest) = self.known.first() else { return };
+            let Some(successor) = self.known.iter().skip(1).find(|known| known.manifest.is_some()) else { return };
             let age = now.duration_since(successor.since);
             let is_over = age >= self.rules.window;
             let kept_bytes = || self.exclusive_bytes().saturating_add(log_bytes_above(oldest.lsn));
             if !is_over && !pressure && kept_bytes() <= self.rules.bytes_max {
                 return;
             }
-            if let Err(error) = remove(&oldest.path) {
-                tracing::warn!(%error, checkpoint = %oldest.path.display(), "a checkpoint could not be removed");
-                return;
-            }
             if !is_over {
                 self.shortened = Some((now, age));
             }
-            self.known.remove(0);
+            let gone = self.known.remove(0);
+            self.outlived.push(gone);
+            self.drop_outlived(now);
         }
+    }
+
+    /// Removes what nobody holds any more of what has outlived its time.
+    fn drop_outlived(&mut self, now: Instant) {
+        self.outlived.retain(|known| {
+            if known.held_until.is_some_and(|until| until > now) {
+                return true;
+            }
+            if let Err(error) = remove(&known.path) {
+                tracing::warn!(%error, checkpoint = %known.path.display(), "a checkpoint could not be removed");
+            }
+            false
+        });
+    }
+
+    /// Whether the newest checkpoint keeps log that a new one would let go.
+    pub(crate) fn keeps_log(&self, log_bytes_above: &dyn Fn(Lsn) -> u64) -> bool {
+        self.known.last().is_some_and(|newest| log_bytes_above(newest.lsn) > 0)
+    }
+
+    /// No checkpoint can be made, and what is kept of the log meanwhile is over the cap: copies are no longer safe.
+    pub(crate) fn give_up_log(&mut self, now: Instant, log_bytes_above: &dyn Fn(Lsn) -> u64) -> bool {
+        let is_over = log_bytes_above(self.keep_above()) > self.rules.bytes_max;
+        if is_over {
+            self.shortened = Some((now, Duration::ZERO));
+        }
+        is_over
     }
 
     /// Whether what is kept for copies is so much that a new checkpoint is wanted, so that an old one can go.
@@ -250,7 +287,7 @@ impl Keeper {
         let live = self.data.join("live");
         let mut seen = std::collections::BTreeSet::new();
         let mut bytes = 0_u64;
-        for known in &self.known {
+        for known in self.known.iter().chain(&self.outlived) {
             for entry in known.manifest.iter().flat_map(|manifest| &manifest.entries) {
                 let Ok(found) = fs::metadata(known.path.join(&entry.name)) else { continue };
                 let is_live = fs::metadata(live.join(&entry.name)).is_ok_and(|other| other.ino() == found.ino());
@@ -264,15 +301,19 @@ impl Keeper {
 
     /// Keeps a checkpoint until then at least, for one more holder or for those it has; `None` if it is not there.
     pub(crate) fn hold(&mut self, lsn: Lsn, until: Instant, is_another: bool) -> Option<PathBuf> {
-        let known = self.known.iter_mut().find(|known| known.lsn == lsn)?;
+        let known = self.held_one(lsn)?;
         known.held_until = known.held_until.max(Some(until));
         known.holders += u32::from(is_another);
         Some(known.path.clone())
     }
 
+    fn held_one(&mut self, lsn: Lsn) -> Option<&mut Known> {
+        self.known.iter_mut().chain(&mut self.outlived).find(|known| known.lsn == lsn)
+    }
+
     /// One holder less.
     pub(crate) fn release(&mut self, lsn: Lsn) {
-        if let Some(known) = self.known.iter_mut().find(|known| known.lsn == lsn) {
+        if let Some(known) = self.held_one(lsn) {
             known.holders = known.holders.saturating_sub(1);
             if known.holders == 0 {
                 known.held_until = None;
@@ -294,11 +335,12 @@ impl Keeper {
     }
 }
 
-/// Removes a checkpoint so that a crash leaves it whole or recognizably not one: its manifest goes first.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path.join(crate::manifest::MANIFEST_FILE)) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
+/// Removes a checkpoint. Under its own name it is whole or not there, whoever looks and whenever the power fails.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    let going = path.with_extension(&MAKING[1..]);
+    if going.exists() {
+        fs::remove_dir_all(&going)?;
     }
-    fs::remove_dir_all(path)
+    fs::rename(path, &going)?;
+    fs::remove_dir_all(&going)
 }

@@ -1,7 +1,7 @@
 //! The data directory: its lock and its FORMAT file.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -15,6 +15,8 @@ use crate::migration::Migrations;
 pub const FORMAT_VERSION: u32 = 1;
 
 pub(crate) const FORMAT_FILE: &str = "FORMAT";
+/// More than a FORMAT file has.
+const FORMAT_BYTES_MAX: u64 = 16 << 10;
 const LOCK_FILE: &str = "LOCK";
 
 /// What the FORMAT file says.
@@ -62,20 +64,18 @@ impl Format {
     }
 }
 
-/// The lock of a data directory that is only looked at. A directory that cannot be written to is not locked: nobody
-/// else writes to it either.
+/// The lock of a data directory that is only looked at, if it has one.
 pub(crate) struct LockedDirectory {
     _lock: Option<DirectoryLock>,
 }
 
 impl LockedDirectory {
     pub(crate) fn take(path: &Path) -> Result<LockedDirectory, OpenError> {
-        match DirectoryLock::take(&path.join(LOCK_FILE)) {
+        match DirectoryLock::take_existing(&path.join(LOCK_FILE)) {
             Ok(Some(lock)) => Ok(LockedDirectory { _lock: Some(lock) }),
             Ok(None) => Err(OpenError::InUse(path.to_owned())),
-            Err(e) if matches!(e.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
-                Ok(LockedDirectory { _lock: None })
-            }
+            // A backup has no lock, and nothing is made in what is only looked at.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(LockedDirectory { _lock: None }),
             Err(e) => Err(OpenError::io(format!("locking {}", path.display()), e)),
         }
     }
@@ -150,8 +150,10 @@ pub(crate) fn write_format(path: &Path, format: &Format) -> Result<(), OpenError
 /// [`OpenError::Damaged`] if it is not what was written, [`OpenError::Io`] if it cannot be read.
 pub fn read_format(path: &Path) -> Result<Option<Format>, OpenError> {
     let file = path.join(FORMAT_FILE);
-    let text = match fs::read(&file) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+    let mut bytes = Vec::new();
+    let opened = crate::manifest::open_regular(&file);
+    let text = match opened.and_then(|open| open.take(FORMAT_BYTES_MAX).read_to_end(&mut bytes)) {
+        Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(OpenError::io(format!("reading {}", file.display()), e)),
     };

@@ -37,6 +37,8 @@ pub struct HeldCheckpoint {
 
 /// How often the keeper looks whether something has become due, if its window is not shorter still.
 const KEEP_INTERVAL: Duration = Duration::from_secs(5);
+/// Nobody holds a checkpoint for longer than this without saying so again.
+const HOLD_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
 /// After a checkpoint that could not be made.
 const KEEP_RETRY: Duration = Duration::from_secs(30);
 
@@ -54,16 +56,18 @@ impl KeeperThread {
     pub(crate) fn run(mut self, shared: &Shared) {
         let interval = self.interval.min(KEEP_INTERVAL);
         let mut not_before = Instant::now();
+        let mut is_failing = false;
         loop {
             let now = Instant::now();
-            if now >= not_before
-                && self.wants_checkpoint(shared, now)
-                && let Err(error) = self.make(shared)
-            {
-                tracing::warn!(%error, "a checkpoint could not be made; copies fall back to the one before it");
-                not_before = Instant::now() + KEEP_RETRY;
+            if now >= not_before && self.wants_checkpoint(shared, now) {
+                let made = self.make(shared);
+                is_failing = made.is_err();
+                if let Err(error) = made {
+                    tracing::warn!(%error, "a checkpoint could not be made; copies fall back to the one before it");
+                    not_before = Instant::now() + KEEP_RETRY;
+                }
             }
-            self.retire(shared);
+            self.retire(shared, is_failing);
             match self.requests.recv_timeout(interval) {
                 Ok(KeeperRequest::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(request) => self.serve(request, shared),
@@ -76,12 +80,17 @@ impl KeeperThread {
     }
 
     fn wants_checkpoint(&self, shared: &Shared, now: Instant) -> bool {
-        // While the disk is nearly full nothing is added to it.
-        if shared.room.get() != Room::Ample {
+        let log_bytes_above = self.log_bytes_above(shared);
+        if shared.room.get() == Room::Exhausted {
             return false;
         }
+        // A checkpoint costs a flush, and gives the log back that the one before it keeps.
+        if shared.room.is_tight() && self.keeper.keeps_log(&log_bytes_above) {
+            return true;
+        }
         let applied = shared.applied.load(Ordering::Acquire);
-        self.keeper.is_due(applied, now) || self.keeper.is_over_cap(&self.log_bytes_above(shared))
+        shared.room.get() == Room::Ample
+            && (self.keeper.is_due(applied, now) || self.keeper.is_over_cap(&log_bytes_above))
     }
 
     fn make(&mut self, shared: &Shared) -> io::Result<Lsn> {
@@ -102,20 +111,21 @@ impl KeeperThread {
         move |lsn| closed.iter().filter(|next_lsn| **next_lsn > lsn + 1).count() as u64 * segment_bytes
     }
 
-    fn retire(&mut self, shared: &Shared) {
+    fn retire(&mut self, shared: &Shared, is_failing: bool) {
         let pressure = shared.room.is_tight();
         let log_bytes_above = self.log_bytes_above(shared);
         self.keeper.retire(Instant::now(), pressure, &log_bytes_above);
+        let gives_up = is_failing && self.keeper.give_up_log(Instant::now(), &log_bytes_above);
         let window = self.keeper.window(Instant::now(), &log_bytes_above);
         *shared.copy_window.lock().unwrap_or_else(PoisonError::into_inner) = window;
         let mut house = shared.house();
-        house.keep_above = self.keeper.keep_above();
+        house.keep_above = if gives_up { Lsn::MAX } else { self.keeper.keep_above() };
         house.sweep_wanted = true;
         shared.house_changed.notify_all();
     }
 
     fn serve(&mut self, request: KeeperRequest, shared: &Shared) {
-        let until = |seconds| Instant::now() + Duration::from_secs(seconds);
+        let until = |seconds: u64| Instant::now() + Duration::from_secs(seconds.min(HOLD_SECONDS_MAX));
         match request {
             KeeperRequest::Hold { seconds, answer } => {
                 let made = self.make(shared).map_err(|error| error.to_string());

@@ -4,7 +4,7 @@
 //! check it with `sha256sum`.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl Manifest {
             entries.push(match known {
                 Some(entry) => entry.clone(),
                 None => {
-                    let (bytes, sha256) = digest_of(&path, progress)?;
+                    let (bytes, sha256) = digest_of(&path, u64::MAX, progress)?;
                     Entry { name, bytes, sha256 }
                 }
             });
@@ -139,7 +139,7 @@ impl Manifest {
     pub(crate) fn read(directory: &Path) -> Result<Option<Manifest>, Mismatch> {
         let file = directory.join(MANIFEST_FILE);
         let mut text = String::new();
-        let opened = File::open(&file).and_then(|open| open.take(MANIFEST_BYTES_MAX).read_to_string(&mut text));
+        let opened = open_regular(&file).and_then(|open| open.take(MANIFEST_BYTES_MAX).read_to_string(&mut text));
         match opened {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Mismatch { file, reason: e.to_string() }),
@@ -167,8 +167,9 @@ impl Manifest {
                 break;
             }
             let file = directory.join(&entry.name);
-            let reason = match digest_of(&file, progress) {
-                Ok((bytes, _)) if bytes != entry.bytes => {
+            let reason = match digest_of(&file, entry.bytes, progress) {
+                Ok((bytes, _)) if bytes > entry.bytes => format!("it has more than the {} bytes written", entry.bytes),
+                Ok((bytes, _)) if bytes < entry.bytes => {
                     format!("it has {bytes} bytes, {} were written", entry.bytes)
                 }
                 Ok((_, sha256)) if sha256 != entry.sha256 => "its content is not what was written".to_owned(),
@@ -179,6 +180,14 @@ impl Manifest {
         }
         found
     }
+}
+
+/// Opens a file that is nothing but a file: what comes from elsewhere may be a link to a device, or a pipe.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
 /// The files of a directory but its manifest, by name.
@@ -195,9 +204,9 @@ fn names_in(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A file's length and SHA-256.
-pub(crate) fn digest_of(path: &Path, progress: Progress<'_>) -> io::Result<(u64, String)> {
-    let mut file = File::open(path)?;
+/// A file's length and SHA-256; no more is read than a byte behind `bytes_max`.
+pub(crate) fn digest_of(path: &Path, bytes_max: u64, progress: Progress<'_>) -> io::Result<(u64, String)> {
+    let mut file = open_regular(path)?.take(bytes_max.saturating_add(1));
     let mut digest = Sha256::new();
     let mut buffer = vec![0; READ_BYTES];
     let mut bytes = 0;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::directory::DataDirectory;
-use crate::env::real::RealDisk;
+use crate::env::real::{RealDisk, sync_directory};
 use crate::error::OpenError;
-use crate::identity::{Provenance, provenance};
+use crate::identity::{self, Provenance, provenance};
 use crate::log::{self, recovery, recovery::Trust};
 use crate::manifest::MANIFEST_FILE;
 use crate::options::StoreOptions;
@@ -30,7 +30,16 @@ pub(crate) fn open(directory: &DataDirectory, options: &StoreOptions) -> Result<
     let data = &directory.path;
     let id = directory.format.directory_id;
     let is_complete = directory.format.complete;
-    let trust = if is_complete { trust(data) } else { Trust::Original };
+    // A directory in the making is its own; if it has an identity already, it may be a copy of one in the making.
+    let is_told = is_complete || data.join(identity::FILE).exists();
+    let provenance = if is_told { provenance(data) } else { Provenance::Original };
+    let trust = match &provenance {
+        Provenance::Copy(reason) => {
+            tracing::info!(reason, "this directory is a copy; its tables are made from a checkpoint and its log");
+            Trust::Copy
+        }
+        Provenance::Original | Provenance::ForeignTables => Trust::Original,
+    };
     let disk = RealDisk::new(&data.join(log::DIRECTORY)).map_err(|e| OpenError::io("making the log directory", e))?;
     if is_complete && !is_backup(data) {
         recovery::require_log(&disk).map_err(|error| explain(data, trust, error))?;
@@ -43,8 +52,8 @@ pub(crate) fn open(directory: &DataDirectory, options: &StoreOptions) -> Result<
         let whole = File::open(data).map_err(|e| OpenError::io("opening the data directory", e))?;
         rustix::fs::syncfs(&whole).map_err(|e| OpenError::io("syncing the copy", e))?;
         rebuild::from_checkpoint(data, id, Former::Discard).map_err(|error| explain(data, trust, error))?;
-    } else if is_complete && !live.exists() {
-        tracing::warn!("the tables are missing; they are made anew from a checkpoint and the log");
+    } else if is_complete && (provenance == Provenance::ForeignTables || is_empty(&live)) {
+        tracing::warn!("the tables are missing or not its own; they are made anew from a checkpoint and the log");
         rebuild::from_checkpoint(data, id, Former::KeepAside).map_err(|error| explain(data, trust, error))?;
     }
     let projection = match RocksProjection::open(&live, rocks) {
@@ -58,14 +67,19 @@ pub(crate) fn open(directory: &DataDirectory, options: &StoreOptions) -> Result<
     Ok(Opened { disk, projection: Arc::new(projection), trust })
 }
 
-fn trust(data: &Path) -> Trust {
-    match provenance(data) {
-        Provenance::Original => Trust::Original,
-        Provenance::Copy(reason) => {
-            tracing::info!(reason, "this directory is a copy; its tables are made from a checkpoint and its log");
-            Trust::Copy
-        }
-    }
+/// Makes an original's tables anew; what was there is kept aside.
+///
+/// # Errors
+/// As [`rebuild::from_checkpoint`].
+pub(crate) fn replace_tables(data: &Path, directory_id: uuid::Uuid) -> Result<(), OpenError> {
+    tracing::error!("the tables end before the log begins; they are made anew from a checkpoint and the log");
+    let made = rebuild::from_checkpoint(data, directory_id, Former::KeepAside);
+    made.map(drop).map_err(|error| explain(data, Trust::Original, error))
+}
+
+/// Whether there is nothing in a directory, or no directory.
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none())
 }
 
 /// Whether the directory is a backup as it was written: a checkpoint that needs no log.
@@ -78,7 +92,9 @@ pub(crate) fn settle(data: &Path) -> Result<(), OpenError> {
     if !is_backup(data) {
         return Ok(());
     }
-    fs::remove_file(data.join(MANIFEST_FILE)).map_err(|e| OpenError::io("removing the backup's manifest", e))
+    fs::remove_file(data.join(MANIFEST_FILE))
+        .and_then(|()| sync_directory(data))
+        .map_err(|e| OpenError::io("removing the backup's manifest", e))
 }
 
 /// Puts the data directory in front of the path in an error, and says what it means for a copy.

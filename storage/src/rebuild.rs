@@ -41,6 +41,7 @@ pub(crate) fn from_checkpoint(data: &Path, directory_id: Uuid, former: Former) -
     let making = data.join(MAKING);
     let found = checkpoint::list(data).map_err(|e| OpenError::io(doing("listing the checkpoints of"), e))?;
     let mut faults = Vec::new();
+    let mut damaged = Vec::new();
     let mut lsn = None;
     for (number, path) in found {
         tracing::info!(checkpoint = %path.display(), "checking a checkpoint");
@@ -53,6 +54,7 @@ pub(crate) fn from_checkpoint(data: &Path, directory_id: Uuid, former: Former) -
             Err(mismatch) => {
                 tracing::warn!(%mismatch, "a checkpoint cannot be used");
                 faults.push(mismatch);
+                damaged.push(path);
             }
         }
     }
@@ -61,6 +63,10 @@ pub(crate) fn from_checkpoint(data: &Path, directory_id: Uuid, former: Former) -
         make_private_directory(&making).map_err(|e| OpenError::io(doing("making the tables of"), e))?;
     }
     replace(data, &making, former).map_err(|e| OpenError::io(doing("replacing the tables of"), e))?;
+    // Damaged ones must not pass for the newest; the one that was linked is sound.
+    for path in damaged {
+        checkpoint::remove(&path).map_err(|e| OpenError::io(doing("removing a damaged checkpoint of"), e))?;
+    }
     Ok(lsn.unwrap_or(0))
 }
 

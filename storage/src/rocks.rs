@@ -15,6 +15,7 @@ use self_cell::self_cell;
 
 use crate::checkpoint::Source;
 use crate::codec;
+use crate::env::real::make_private_directory;
 use crate::error::{Failure, OpenError};
 use crate::log::format::Op;
 use crate::projection::{Application, Applied, KeyRange, Projection, ProjectionRead, Visit};
@@ -48,6 +49,7 @@ impl RocksProjection {
         // A database whose CURRENT file is gone must not be taken for a new one: its files would be removed.
         let is_new = !path.exists() || path.read_dir().is_ok_and(|mut files| files.next().is_none());
         db_options.create_if_missing(is_new);
+        make_private_directory(path).map_err(|e| OpenError::io(format!("making {}", path.display()), e))?;
         // A family of a later version is made then; the names of all are in the manifest of the one that made them.
         db_options.create_missing_column_families(true);
         let manager = WriteBufferManager::new_write_buffer_manager(options.write_buffer_bytes, false);

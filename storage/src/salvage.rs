@@ -10,15 +10,16 @@ use std::time::Instant;
 
 use crate::backup::{CopyError, InTheMaking};
 use crate::checkpoint::{self, Keeper, Rules};
-use crate::directory::{Format, LockedDirectory, read_format, write_format};
+use crate::directory::{FORMAT_FILE, FORMAT_VERSION, Format, LockedDirectory, read_format, write_format};
 use crate::env::Disk;
 use crate::env::real::{ReadOnlyDisk, RealDisk};
 use crate::error::{Failure, OpenError};
 use crate::identity::{self, Provenance, provenance};
 use crate::log::format::Op;
-use crate::log::recovery::Trust;
+use crate::log::recovery::{self, Trust};
 use crate::log::writer::{LogPosition, LogWriter};
 use crate::log::{self, Lsn};
+use crate::manifest::Manifest;
 use crate::options::StoreOptions;
 use crate::overlay::Overlay;
 use crate::projection::{Application, Applied, KeyRange, Projection, ProjectionRead};
@@ -68,8 +69,13 @@ pub fn salvage(
     progress: &mut dyn FnMut(&str, u64),
 ) -> Result<Salvaged, CopyError> {
     let registry = Registry::new(tables).map_err(CopyError::Source)?;
-    let format = read_format(data).map_err(CopyError::Source)?;
-    let format = format.ok_or_else(|| CopyError::Source(OpenError::NotADataDirectory(data.into())))?;
+    let (format, note) = match read_format(data) {
+        Ok(Some(format)) => (format, None),
+        // It is small, and what it says stands elsewhere, too.
+        _ => {
+            (guess_format(data)?, Some("the FORMAT file is lost; it is made from what the log and the checkpoints say"))
+        }
+    };
     let _lock = LockedDirectory::take(data).map_err(CopyError::Source)?;
     let making = InTheMaking::new(destination)?;
     let view = best_view(data, &format, &registry, progress)?;
@@ -82,11 +88,30 @@ pub fn salvage(
         let copied = crate::env::real::copy_file(from, &making.place.join(name), &mut |_| Ok(()));
         copied.map_err(|e| CopyError::io(format!("copying {}", from.display()), &e))?;
     }
+    let note = note.map_or(String::new(), |note| format!("{note}\n"));
     let report: String = salvaged.lost.iter().map(|finding| format!("{finding}\n")).collect();
-    let report = format!("salvaged from {}: {}\n{report}", data.display(), salvaged.source);
+    let report = format!("salvaged from {}: {}\n{note}{report}", data.display(), salvaged.source);
     std::fs::write(making.place.join("SALVAGE"), report).map_err(|e| CopyError::io("writing the report", &e))?;
     making.keep()?;
     Ok(salvaged)
+}
+
+/// What FORMAT said, from a checkpoint's manifest or a segment's header. Under which clock the directory lived is read
+/// from what is left of the file; without a word the clock is the real one.
+fn guess_format(data: &Path) -> Result<Format, CopyError> {
+    let no_directory = || CopyError::Source(OpenError::NotADataDirectory(data.into()));
+    let checkpoints = checkpoint::list(data).unwrap_or_default();
+    let of_checkpoint = checkpoints.iter().find_map(|(_, path)| Some(Manifest::read(path).ok()??.directory_id));
+    let directory_id = match of_checkpoint {
+        Some(id) => id,
+        None => {
+            let disk = ReadOnlyDisk { directory: data.join(log::DIRECTORY) };
+            uuid::Uuid::from_bytes(recovery::directory_id(&disk).ok_or_else(no_directory)?)
+        }
+    };
+    let rest = std::fs::read(data.join(FORMAT_FILE)).unwrap_or_default();
+    let rehearsal = String::from_utf8_lossy(&rest).contains("rehearsal = true");
+    Ok(Format { version: FORMAT_VERSION, directory_id, rehearsal, complete: true })
 }
 
 /// The view that loses nothing, or else the one that reaches farthest.
@@ -96,7 +121,7 @@ fn best_view(
     registry: &Registry,
     progress: &mut dyn FnMut(&str, u64),
 ) -> Result<View, CopyError> {
-    let trust = if provenance(data) == Provenance::Original { Trust::Original } else { Trust::Copy };
+    let trust = if matches!(provenance(data), Provenance::Copy(_)) { Trust::Copy } else { Trust::Original };
     let mut places: Vec<(String, Option<PathBuf>)> = Vec::new();
     if trust == Trust::Original {
         places.push(("live/".to_owned(), Some(data.join(LIVE))));
@@ -210,7 +235,7 @@ fn write_directory(
         Arc::new(RealDisk::new(&place.join(log::DIRECTORY)).map_err(io("making the log directory"))?);
     let position = LogPosition { segment: 0, last_lsn: applied.lsn, checksum: 0 };
     let segment_bytes = StoreOptions::SEGMENT_BYTES;
-    LogWriter::start(disk, *format.directory_id.as_bytes(), segment_bytes, position, Vec::new())
+    LogWriter::start(disk, *format.directory_id.as_bytes(), segment_bytes, position, Vec::new(), Trust::Original)
         .map_err(io("starting the log"))?;
     let rules = Rules { window: std::time::Duration::from_secs(60), bytes_max: u64::MAX };
     let mut keeper = Keeper::new(place, format.directory_id, Box::new(Arc::clone(&tables)), rules, Instant::now())

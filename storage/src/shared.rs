@@ -46,6 +46,8 @@ impl Shared {
             tracing::error!(reason, "writing has stopped; restart to clear it");
             *self.stop_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
         }
+        // Under the lock, or somebody who has just looked would wait for ever.
+        let _house = self.house();
         self.house_changed.notify_all();
     }
 

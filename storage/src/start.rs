@@ -16,8 +16,8 @@ use crate::housekeeping::{run_flush, run_space, run_spare};
 use crate::keeper::KeeperThread;
 use crate::log::format;
 use crate::log::recovery::{self, Recovered, Trust};
+use crate::log::segment_name;
 use crate::log::writer::{ClosedSegment, LogWriter};
-use crate::log::{WATERMARK_FILE, segment_name};
 use crate::options::StoreOptions;
 use crate::pipeline::{Applier, Committer, Message, apply_frame, run_apply, run_log, run_writer};
 use crate::projection::{Applied, Projection};
@@ -72,12 +72,9 @@ pub(crate) fn start(
         next_lsn: segment.end_lsn.unwrap_or(position.last_lsn + 1),
     });
     let closed: Vec<ClosedSegment> = closed.collect();
-    if trust == Trust::Copy {
-        // The copied watermark is of another moment than the segments.
-        remove_durably(disk.as_ref(), [WATERMARK_FILE.to_owned()].into_iter())?;
-    }
-    let log = LogWriter::start(Arc::clone(&disk), directory_id, options.segment_bytes, position, carried.clone())
-        .map_err(|e| OpenError::io("starting a log segment", e))?;
+    let log =
+        LogWriter::start(Arc::clone(&disk), directory_id, options.segment_bytes, position, carried.clone(), trust)
+            .map_err(|e| OpenError::io("starting a log segment", e))?;
     // Only now: without any segment a directory that was made would not open.
     remove_durably(disk.as_ref(), stale.iter().map(|number| segment_name(*number)))?;
     for (header, frame) in &carried {

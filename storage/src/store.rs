@@ -14,6 +14,7 @@ use crate::error::{Abort, Failure, OpenError};
 use crate::identity;
 use crate::keeper::{HeldCheckpoint, KeeperRequest, KeeperThread};
 use crate::log::Lsn;
+use crate::log::recovery::Trust;
 use crate::migration::Migrations;
 use crate::opening::{self, Opened};
 use crate::options::StoreOptions;
@@ -71,10 +72,22 @@ impl Store {
         let registry = Registry::new(tables)?;
         let mut directory = DataDirectory::open(&options.directory, options.rehearsal, migrations)?;
         let path = directory.path.clone();
-        let Opened { disk, projection, trust } = opening::open(&directory, &options)?;
         let id = directory.format.directory_id;
-        let started = start(Arc::new(disk), Arc::clone(&projection) as _, registry, *id.as_bytes(), trust, &options)
-            .map_err(|error| opening::explain(&path, trust, error))?;
+        let begin = |opened: Opened| {
+            let Opened { disk, projection, trust } = opened;
+            let tables = Arc::clone(&projection);
+            let started = start(Arc::new(disk), tables as _, registry.clone(), *id.as_bytes(), trust, &options);
+            started.map(|started| (started, projection)).map_err(|error| (trust, error))
+        };
+        let begun = match begin(opening::open(&directory, &options)?) {
+            // Tables that are older than the log: a checkpoint may be young enough.
+            Err((Trust::Original, OpenError::LogGap { .. })) if directory.format.complete => {
+                opening::replace_tables(&path, id)?;
+                begin(opening::open(&directory, &options)?)
+            }
+            other => other,
+        };
+        let (started, projection) = begun.map_err(|(trust, error)| opening::explain(&path, trust, error))?;
         identity::write(&path).map_err(|e| OpenError::io("writing the IDENTITY file", e))?;
         opening::settle(&path)?;
         directory.complete()?;
@@ -370,9 +383,17 @@ impl Drop for Release {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The last handle is gone without a shutdown: let the threads end by themselves.
-        drop(self.requests.try_send(Message::Stop));
+        // The last handle is gone without a shutdown: the threads end, and only then is the lock given back.
+        drop(self.requests.send(Message::Stop));
         drop(self.keeper_requests.send(KeeperRequest::Stop));
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        // One of them may have been the last to hold the store.
+        if std::thread::current().name().is_some_and(|name| name.starts_with("store-")) {
+            return;
+        }
+        for thread in threads {
+            drop(thread.join());
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the store as a whole: on RocksDB and the real disk, and on the simulated disk with crashes.
 
+mod attacks;
 mod copies;
 mod copying;
 mod crash;

@@ -102,13 +102,14 @@ impl Verification {
         let lock = if is_running { None } else { Some(LockedDirectory::take(data)?) };
         let mut verified = Verified::default();
         let trust = match provenance(data) {
-            Provenance::Original => Trust::Original,
-            Provenance::Copy(reason) => {
+            // What runs is an original; its IDENTITY is replaced now and then.
+            Provenance::Copy(reason) if !is_running => {
                 verified.notes.push(format!(
                     "this is a copy ({reason}): its tables are those of its newest sound checkpoint and the log above"
                 ));
                 Trust::Copy
             }
+            _ => Trust::Original,
         };
         let registry = Registry::new(tables)?;
         Ok(Verification { data: data.to_path_buf(), format, registry, trust, verified, _lock: lock })
@@ -231,18 +232,27 @@ impl Verification {
     fn look_at(&self, tables: &Tables) -> Result<Overlay, OpenError> {
         let own = match (tables, self.trust) {
             (Tables::Checkpoint(path), _) => return Overlay::open(path),
-            (Tables::Own, Trust::Original) => self.data.join(LIVE),
+            (Tables::Own, Trust::Original) => Some(self.data.join(LIVE)),
             (Tables::Own, Trust::Copy) => self.newest_sound_checkpoint()?,
         };
-        let mut overlay = Overlay::open(&own)?;
+        let mut overlay = match own {
+            Some(own) => Overlay::open(&own)?,
+            None => Overlay::empty(),
+        };
         overlay.replay(&self.disk(), *self.format.directory_id.as_bytes(), self.trust, &self.registry)?;
         Ok(overlay)
     }
 
-    fn newest_sound_checkpoint(&self) -> Result<PathBuf, OpenError> {
+    /// `None`: there is none, and the log holds everything.
+    fn newest_sound_checkpoint(&self) -> Result<Option<PathBuf>, OpenError> {
         let found = checkpoint::list(&self.data).map_err(|e| OpenError::io("listing the checkpoints", e))?;
         let sound = |path: &PathBuf| checkpoint::check(path, self.format.directory_id, &mut |_| Ok(())).is_ok();
-        found.into_iter().map(|(_, path)| path).find(sound).ok_or_else(|| OpenError::Damaged {
+        let newest = found.into_iter().map(|(_, path)| path).find(sound);
+        let is_whole = || recovery::first_lsn(&self.disk(), *self.format.directory_id.as_bytes());
+        if newest.is_some() || is_whole()? == Some(1) {
+            return Ok(newest);
+        }
+        Err(OpenError::Damaged {
             file: PathBuf::from(checkpoint::DIRECTORY),
             offset: 0,
             reason: "no checkpoint of this copy is sound".to_owned(),

@@ -130,20 +130,20 @@ pub const BUGS: &[Bug] = &[
     bug(
         "never notices that it is a copy",
         "identity.rs",
-        "            Ok(Some(found)) if found == handle => {",
-        "            Ok(Some(found)) if found.len() + handle.len() > 1 => {",
+        "            Ok(Some(found)) if found == handle => told += 1,",
+        "            Ok(Some(found)) if found.len() + handle.len() > 1 => told += 1,",
     ),
     bug(
         "believes a copied watermark",
         "log/recovery.rs",
-        "        Trust::Copy => 0,\n    };\n    let Some(first)",
-        "        Trust::Copy => read_watermark(disk, directory_id)?,\n    };\n    let Some(first)",
+        "        Trust::Copy => 0,\n    };\n    // What was acknowledged",
+        "        Trust::Copy => read_watermark(disk, directory_id)?,\n    };\n    // What was acknowledged",
     ),
     bug(
         "keeps a copied watermark",
-        "start.rs",
-        "    if trust == Trust::Copy {",
-        "    if trust == Trust::Copy && last_lsn == Lsn::MAX {",
+        "log/writer.rs",
+        "            writer.watermark.sync_data()?;\n            writer.disk.sync_directory()?;",
+        "",
     ),
     bug(
         "keeps segments that an opened copy has outrun",
@@ -154,8 +154,8 @@ pub const BUGS: &[Bug] = &[
     bug(
         "takes damage in a copied log for the copier's gap",
         "log/recovery.rs",
-        "        if !is_missed {\n            let reason",
-        "        if !is_missed && length == 0 {\n            let reason",
+        "        if !is_missed && !is_torn {",
+        "        if !is_missed && !is_torn && length == 0 {",
     ),
     bug(
         "takes the copier's gap for damage",

@@ -14,6 +14,9 @@ use std::path::Path;
 /// The most bytes a handle may have (MAX_HANDLE_SZ in the kernel).
 const HANDLE_BYTES_MAX: usize = 128;
 
+/// XFS_SUPER_MAGIC of linux/magic.h.
+const XFS_MAGIC: rustix::fs::FsWord = 0x5846_5342;
+
 /// The kernel's `struct file_handle` with room for any handle.
 #[repr(C)]
 struct RawHandle {
@@ -34,7 +37,9 @@ pub fn has_file_handles(path: &Path) -> io::Result<bool> {
 /// One file for as long as it exists, as text: the file system's id, the handle's type, its bytes.
 /// `None` where the file system has no handles.
 pub(crate) fn handle_of(path: &Path) -> io::Result<Option<String>> {
-    let file_system = rustix::fs::statvfs(path)?.f_fsid;
+    // XFS makes its id of the device's number, which another boot may change; its inodes' generations are random.
+    let is_xfs = rustix::fs::statfs(path)?.f_type == XFS_MAGIC;
+    let file_system = if is_xfs { XFS_MAGIC as u64 } else { rustix::fs::statvfs(path)?.f_fsid };
     let name = CString::new(path.as_os_str().as_bytes())?;
     let mut raw =
         RawHandle { handle_bytes: HANDLE_BYTES_MAX as libc::c_uint, handle_type: 0, f_handle: [0; HANDLE_BYTES_MAX] };

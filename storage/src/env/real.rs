@@ -168,7 +168,7 @@ pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
 pub(crate) fn copy_file(from: &Path, to: &Path, piece: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     use std::io::{Read, Write};
     use std::os::unix::fs::PermissionsExt;
-    let mut source = File::open(from)?;
+    let mut source = crate::manifest::open_regular(from)?;
     let mode = source.metadata()?.permissions().mode() & 0o700;
     let mut target = OpenOptions::new().write(true).create_new(true).mode(mode).open(to)?;
     let mut buffer = vec![0; 1 << 20];
@@ -196,6 +196,16 @@ pub(crate) struct DirectoryLock {
 }
 
 impl DirectoryLock {
+    /// Takes the lock of a directory that is only looked at, if it has a lock file; `None` if another process holds it.
+    pub(crate) fn take_existing(path: &Path) -> io::Result<Option<DirectoryLock>> {
+        let file = crate::manifest::open_regular(path)?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(DirectoryLock { _file: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+
     /// Takes the lock; `None` if another process holds it.
     pub(crate) fn take(path: &Path) -> io::Result<Option<DirectoryLock>> {
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(PRIVATE).open(path)?;

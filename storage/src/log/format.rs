@@ -145,7 +145,8 @@ pub(crate) fn decode_segment_header(block: &[u8]) -> Option<SegmentHeader> {
     let file_bytes = fields.u64();
     let covered = block.len() - fields.rest.len();
     let checksum = fields.u32();
-    if fields.short || magic != SEGMENT_MAGIC || crc32c::crc32c(block.get(..covered)?) != checksum {
+    // Transactions are counted from 1.
+    if fields.short || first_lsn == 0 || magic != SEGMENT_MAGIC || crc32c::crc32c(block.get(..covered)?) != checksum {
         return None;
     }
     Some(SegmentHeader { number, first_lsn, previous_checksum, directory_id, file_bytes })

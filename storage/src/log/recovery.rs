@@ -35,7 +35,7 @@ pub(crate) struct FoundSegment {
 pub(crate) enum Trust {
     /// The directory wrote them itself.
     Original,
-    /// They were copied, perhaps while they were written; all that was copied has been synced by now.
+    /// They were copied, perhaps while they were written.
     Copy,
 }
 
@@ -87,6 +87,11 @@ pub(crate) fn recover(
         Trust::Original => read_watermark(disk, directory_id)?.max(applied),
         Trust::Copy => 0,
     };
+    // What was acknowledged before the copy began is not above a copied watermark, which is written before the answer.
+    let told_by_copy = match trust {
+        Trust::Original => Lsn::MAX,
+        Trust::Copy => Some(read_watermark(disk, directory_id)?).filter(|told| *told > 0).unwrap_or(Lsn::MAX),
+    };
     let Some(first) = segments.first() else {
         return match trust {
             Trust::Original => empty_log(watermark),
@@ -97,6 +102,7 @@ pub(crate) fn recover(
         return Err(OpenError::LogGap { projection: applied, log: first.header.first_lsn });
     }
     let mut reader = LogReader::new(applied, watermark, trust, first);
+    reader.told_by_copy = told_by_copy;
     for segment in &segments {
         // What lies wholly below the tables' state was checked when it was applied; `verify` reads it again.
         if segment.end_lsn.is_some_and(|end| end <= applied + 1) {
@@ -106,6 +112,16 @@ pub(crate) fn recover(
         reader.read_segment(disk, segment, replay)?;
     }
     reader.finish(segments, stale)
+}
+
+/// The data directory that the first readable segment says it belongs to.
+pub(crate) fn directory_id(disk: &dyn Disk) -> Option<[u8; 16]> {
+    let names = disk.list().ok()?;
+    names.iter().filter(|name| segment_number(name).is_some()).find_map(|name| {
+        let mut block = [0; SEGMENT_HEADER_BYTES];
+        disk.open(name).ok()?.read_at(0, &mut block).ok()?;
+        Some(format::decode_segment_header(&block)?.directory_id)
+    })
 }
 
 /// The first transaction of the log's last unbroken row of segments; `None` if there is no segment.
@@ -214,7 +230,14 @@ fn read_headers(disk: &dyn Disk, directory_id: [u8; 16]) -> Result<Vec<SegmentHe
     let mut headers = Vec::new();
     for name in &names {
         let Some(number) = segment_number(name) else { continue };
-        let file = disk.open(name).map_err(|e| OpenError::io(format!("opening {name}"), e))?;
+        let file = match disk.open(name) {
+            // Beside a running appliance: it removes its oldest ones.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                headers.clear();
+                continue;
+            }
+            other => other.map_err(|e| OpenError::io(format!("opening {name}"), e))?,
+        };
         let mut block = [0; SEGMENT_HEADER_BYTES];
         file.read_at(0, &mut block).map_err(|e| OpenError::io(format!("reading {name}"), e))?;
         let header = format::decode_segment_header(&block)
@@ -237,6 +260,8 @@ struct LogReader {
     applied: Lsn,
     watermark: Lsn,
     trust: Trust,
+    /// In a copy: transactions above this need not be there. Unknown is as high as can be.
+    told_by_copy: Lsn,
     position: LogPosition,
     /// Whether the checksum in `position` was read; not so behind skipped segments.
     checksum_known: bool,
@@ -258,6 +283,7 @@ impl LogReader {
             applied,
             watermark,
             trust,
+            told_by_copy: Lsn::MAX,
             position,
             checksum_known: false,
             last_time: Timestamp::EPOCH,
@@ -319,9 +345,9 @@ impl LogReader {
         self.last_time = self.last_time.max(header.time);
         self.id_tick = self.id_tick.max(header.id_tick);
         self.watermark = self.watermark.max(header.synced_lsn);
-        // A segment that has a successor was synced before the successor was named; a copy has been synced whole.
-        let is_synced = segment.end_lsn.is_some() || self.trust == Trust::Copy;
-        let proven = if is_synced { header.last_lsn() } else { self.watermark };
+        // A segment that has a successor was synced before the successor was named.
+        let is_synced = segment.end_lsn.is_some();
+        let proven = if is_synced { header.last_lsn() } else { self.watermark.max(self.applied) };
         self.unproven.push_back((header, frame));
         while self.unproven.front().is_some_and(|(first, _)| first.last_lsn() <= proven) {
             let Some((header, frame)) = self.unproven.pop_front() else { break };
@@ -350,8 +376,40 @@ impl LogReader {
         if self.trust == Trust::Copy {
             return self.judge_copied_end(file, &name, offset, length);
         }
-        let mut chunk = vec![0; SCAN_BYTES];
         let mut torn = false;
+        let found = self.look_behind(file, &name, offset, length, &mut torn)?;
+        if found {
+            let reason = format!("transaction {expected} cannot be read, but later ones were made durable");
+            return Err(damaged(number, offset, &reason));
+        }
+        if torn {
+            self.torn_at = Some((PathBuf::from(DIRECTORY).join(name), offset));
+        }
+        Ok(())
+    }
+
+    fn is_followed_by_proof(
+        &self,
+        file: &dyn DiskFile,
+        name: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<bool, OpenError> {
+        self.look_behind(file, name, offset, length, &mut false)
+    }
+
+    /// Whether a sound frame from `offset` on proves that the missing one had been synced; `torn` tells whether there
+    /// is anything but zeros.
+    fn look_behind(
+        &self,
+        file: &dyn DiskFile,
+        name: &str,
+        offset: u64,
+        length: u64,
+        torn: &mut bool,
+    ) -> Result<bool, OpenError> {
+        let expected = self.position.last_lsn + 1;
+        let mut chunk = vec![0; SCAN_BYTES];
         let mut chunk_at = offset;
         while chunk_at < length {
             let count = file.read_at(chunk_at, &mut chunk).map_err(|e| OpenError::io(format!("reading {name}"), e))?;
@@ -360,18 +418,14 @@ impl LogReader {
                 if block.iter().all(|byte| *byte == 0) {
                     continue;
                 }
-                torn = true;
-                if self.proves_damage(file, &name, at, length, expected)? {
-                    let reason = format!("transaction {expected} cannot be read, but later ones were made durable");
-                    return Err(damaged(number, offset, &reason));
+                *torn = true;
+                if self.proves_damage(file, name, at, length, expected)? {
+                    return Ok(true);
                 }
             }
             chunk_at += SCAN_BYTES as u64;
         }
-        if torn {
-            self.torn_at = Some((PathBuf::from(DIRECTORY).join(name), offset));
-        }
-        Ok(())
+        Ok(false)
     }
 
     /// Reading a copied log stopped in its newest segment: where the copier was faster than the writer, or damage.
@@ -392,8 +446,11 @@ impl LogReader {
                 !format::frame_is_sound(&header, &frame) && format::frame_is_missed_in_part(offset, &frame)
             }
         };
-        if !is_missed {
-            let reason = format!("transaction {} cannot be read", self.position.last_lsn + 1);
+        let expected = self.position.last_lsn + 1;
+        // Sectors that a power loss has kept from the disk are no copier's doing, but nobody was told of what they held.
+        let is_torn = expected > self.told_by_copy && !self.is_followed_by_proof(file, name, offset, length)?;
+        if !is_missed && !is_torn {
+            let reason = format!("transaction {expected} cannot be read");
             return Err(damaged(self.position.segment, offset, &reason));
         }
         if head.iter().any(|byte| *byte != 0) {

@@ -61,8 +61,11 @@ pub(crate) fn scan(
             scanned.faults.push(fault(0, "the segment does not continue the one before it"));
         }
         let file = match disk.open(&name) {
-            // A running appliance removes its oldest segments.
-            Err(e) if e.kind() == io::ErrorKind::NotFound && previous.is_none() => continue,
+            // A running appliance removes its oldest segments, those before this one among them.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                previous = None;
+                continue;
+            }
             other => other.map_err(|e| OpenError::io(format!("opening {name}"), e))?,
         };
         let length = file.len().map_err(|e| OpenError::io(format!("reading {name}"), e))?;

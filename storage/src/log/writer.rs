@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::format::{self, FrameHeader, SEGMENT_HEADER_BYTES, SegmentHeader};
+use super::recovery::Trust;
 use super::{FILLING_FILE, Lsn, MAKING_FILE, SPARE_FILE, WATERMARK_FILE, segment_name};
 use crate::env::{Disk, DiskFile};
 
@@ -53,6 +54,7 @@ impl LogWriter {
         segment_bytes: u64,
         position: LogPosition,
         carried: Vec<(FrameHeader, Vec<u8>)>,
+        trust: Trust,
     ) -> io::Result<LogWriter> {
         let segment = position.segment + 1;
         let mut next_lsn = position.last_lsn + 1;
@@ -79,6 +81,9 @@ impl LogWriter {
         }
         publish(disk.as_ref(), file.as_ref(), segment)?;
         let watermark = match disk.open(WATERMARK_FILE) {
+            // A copied watermark is of another moment than the segments. Now that the new one has its name nobody
+            // asks it any more, and it must be gone before the directory counts as an original.
+            Ok(_) if trust == Trust::Copy => disk.create(WATERMARK_FILE)?,
             Err(e) if e.kind() == io::ErrorKind::NotFound => disk.create(WATERMARK_FILE)?,
             other => other?,
         };
@@ -95,7 +100,13 @@ impl LogWriter {
             synced_lsn: next_lsn - 1,
             closed: Vec::new(),
         };
-        writer.note_watermark();
+        if trust == Trust::Copy {
+            writer.watermark.write_at(0, &format::encode_watermark(writer.synced_lsn, directory_id))?;
+            writer.watermark.sync_data()?;
+            writer.disk.sync_directory()?;
+        } else {
+            writer.note_watermark();
+        }
         Ok(writer)
     }
 

@@ -416,7 +416,9 @@ fn a_sound_frame_of_another_history_is_not_taken() {
     use crate::log::writer::{LogPosition, LogWriter};
     let write = |disk: &SimDisk, value: &[u8]| {
         let start = LogPosition { segment: 0, last_lsn: 0, checksum: 0 };
-        let mut log = LogWriter::start(Arc::new(disk.clone()), DIRECTORY_ID, SEGMENT_BYTES, start, Vec::new()).unwrap();
+        let mut log =
+            LogWriter::start(Arc::new(disk.clone()), DIRECTORY_ID, SEGMENT_BYTES, start, Vec::new(), Trust::Original)
+                .unwrap();
         for _ in 0..3 {
             let mut frame = format::begin_frame();
             format::encode_op(&mut frame, Op::Put { key: &[0x0F, 1, 0, 0, 0], value });
