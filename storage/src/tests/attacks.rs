@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
-use super::workload::{COLD, Cell, No, TABLES};
+use super::copying::{ALL, Still, options, soon};
+use super::workload::{COLD, Cell, No};
 use crate::checkpoint::{Keeper, Rules, Source};
 use crate::env::Disk;
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure, OpenError};
 use crate::identity::{self, Provenance};
-use crate::large;
 use crate::log::format::{self, FrameHeader, Op};
 use crate::log::recovery::{self, Trust};
 use crate::log::writer::{LogPosition, LogWriter};
@@ -23,32 +23,8 @@ use crate::read::{Read, Scan};
 use crate::rebuild::{self, Former};
 use crate::salvage::salvage;
 use crate::store::Store;
-use crate::table::TableSpec;
-use crate::time::{TimeSource, Timestamp};
+use crate::time::Timestamp;
 use crate::verify::{Tables, Verification};
-
-const ALL: &[&[TableSpec]] = &[TABLES, large::TABLES];
-
-struct Still;
-impl TimeSource for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(1_700_000_000_000_000)
-    }
-}
-
-fn options(path: &Path) -> StoreOptions {
-    StoreOptions {
-        segment_bytes: 256 << 10,
-        flush_log_bytes: 1 << 20,
-        copy_window: Duration::from_secs(4),
-        disk_reserve_bytes: 0,
-        ..StoreOptions::new(path, Arc::new(Still))
-    }
-}
-
-fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(20)
-}
 
 fn fill(store: &Store, rows: std::ops::Range<u16>, bytes: usize) {
     for row in rows {

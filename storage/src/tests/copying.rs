@@ -21,16 +21,16 @@ use crate::table::TableSpec;
 use crate::time::{TimeSource, Timestamp};
 use crate::verify::{Finding, Tables, Verification, Verified};
 
-const ALL: &[&[TableSpec]] = &[TABLES, large::TABLES];
+pub(super) const ALL: &[&[TableSpec]] = &[TABLES, large::TABLES];
 
-struct Still;
+pub(super) struct Still;
 impl TimeSource for Still {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(1_700_000_000_000_000)
     }
 }
 
-fn options(path: &Path) -> StoreOptions {
+pub(super) fn options(path: &Path) -> StoreOptions {
     StoreOptions {
         segment_bytes: 256 << 10,
         flush_log_bytes: 1 << 20,
@@ -44,7 +44,7 @@ fn open(path: &Path) -> Store {
     Store::open(options(path), ALL).unwrap()
 }
 
-fn soon() -> Instant {
+pub(super) fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
