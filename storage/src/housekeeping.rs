@@ -9,7 +9,7 @@ use crate::env::Disk;
 use crate::log::segment_name;
 use crate::log::writer::prepare_spare;
 use crate::shared::Shared;
-use crate::space::FreeSpace;
+use crate::space::{FreeSpace, Room};
 
 /// How often the flush thread looks for RocksDB's own errors.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -21,7 +21,11 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 pub(crate) fn run_spare(disk: &dyn Disk, segment_bytes: u64, shared: &Shared) {
     let mut wanted = true;
     loop {
-        if wanted && let Err(error) = prepare_spare(disk, segment_bytes) {
+        // On a nearly full disk what is under way needs the room more.
+        if wanted
+            && shared.room.get() == Room::Ample
+            && let Err(error) = prepare_spare(disk, segment_bytes)
+        {
             // The log makes a segment itself when it finds no spare one; if it cannot either, it says so.
             tracing::warn!(%error, "no spare log segment could be laid ready");
         }

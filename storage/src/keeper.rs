@@ -85,7 +85,9 @@ impl KeeperThread {
             return false;
         }
         // A checkpoint costs a flush, and gives the log back that the one before it keeps.
-        if shared.room.is_tight() && self.keeper.keeps_log(&log_bytes_above) {
+        let flush_bytes = shared.house().log_bytes_since_flush;
+        let has_room = shared.room.free_bytes() > 2 * flush_bytes + self.segment_bytes;
+        if shared.room.is_tight() && has_room && self.keeper.keeps_log(&log_bytes_above) {
             return true;
         }
         let applied = shared.applied.load(Ordering::Acquire);

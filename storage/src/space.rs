@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// Says how many bytes are free for this process.
 pub(crate) type FreeSpace = Box<dyn Fn() -> io::Result<u64> + Send>;
@@ -59,6 +59,7 @@ impl Room {
 pub(crate) struct RoomState {
     room: AtomicU8,
     tight: AtomicBool,
+    free_bytes: AtomicU64,
 }
 
 impl RoomState {
@@ -84,6 +85,11 @@ impl RoomState {
         self.tight.load(Ordering::Relaxed)
     }
 
+    /// What was free when the disk was last looked at, in bytes.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.free_bytes.load(Ordering::Relaxed)
+    }
+
     /// Whether a write may run now.
     pub(crate) fn admits(&self, purpose: Purpose) -> bool {
         match self.get() {
@@ -103,6 +109,7 @@ impl RoomState {
                 return;
             }
         };
+        self.free_bytes.store(free_bytes, Ordering::Relaxed);
         self.tight.store(free_bytes < reserve_bytes.saturating_mul(2), Ordering::Relaxed);
         let room = before.next(free_bytes, reserve_bytes);
         if room == before {

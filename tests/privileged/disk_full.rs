@@ -85,7 +85,7 @@ fn check_full(appliance: &Appliance, books: &Books, tenant: &str, postings: &mut
     assert_eq!(refused.json()["error"]["code"], "POSTING_FROZEN");
     assert!(refused.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0), "{refused:?}");
     books.read(appliance).expect(200);
-    assert_eq!(state(appliance), "full");
+    assert_eq!(state(appliance), "full", "{}", appliance.log());
     let issue = appliance.cli(&["key", "issue", "--tenant", tenant]);
     assert_eq!(issue.status.code(), Some(1));
     assert!(stderr(&issue).contains("storage.disk_reserve_mb"), "what to do about it: {}", stderr(&issue));

@@ -173,8 +173,14 @@ impl LogWriter {
 
 /// Lays a zero-filled file ready for the next segment. Runs beside the appender.
 pub(crate) fn prepare_spare(disk: &dyn Disk, bytes: u64) -> io::Result<()> {
-    fill(disk, FILLING_FILE, bytes)?;
-    disk.rename(FILLING_FILE, SPARE_FILE)
+    match fill(disk, FILLING_FILE, bytes) {
+        Ok(_) => disk.rename(FILLING_FILE, SPARE_FILE),
+        Err(error) => {
+            // Half a file must not keep what is left of a full disk.
+            let _ = disk.unlink(FILLING_FILE);
+            Err(error)
+        }
+    }
 }
 
 /// A file full of zeros, synced: overwriting it later changes no metadata, so a sync is one write.
