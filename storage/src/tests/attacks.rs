@@ -562,3 +562,32 @@ fn refused_damage_stays_refused_with_emptied_tables() {
     let second = Store::open(options(&data), ALL).map(|store| rows(&store)).map_err(|e| e.to_string());
     assert!(first.is_err() && second.is_err(), "{first:?}, then {second:?}");
 }
+
+/// What no copier leaves is refused in a copy, too.
+#[test]
+fn damage_in_a_copy_is_no_gap() {
+    for place in [512 + 70, 1024 + 70, 1024 + 600] {
+        let (disk, id) = log_of_two();
+        assert!(recovery::recover(&disk, id, 0, Trust::Copy, &mut |_, _| Ok(())).is_ok());
+        disk.flip(&segment_name(1), place, 3);
+        let refused = recovery::recover(&disk, id, 0, Trust::Copy, &mut |_, _| Ok(())).err();
+        assert!(matches!(refused, Some(OpenError::Damaged { .. })), "byte {place}: {refused:?}");
+    }
+}
+
+/// A watermark of another moment does not come back once a copy has been opened, whatever the power loss keeps.
+#[test]
+fn a_copied_watermark_is_gone_for_good() {
+    for seed in 0..60 {
+        let (disk, id) = log_of_two();
+        let watermark = disk.open(WATERMARK_FILE).unwrap();
+        watermark.write_at(0, &format::encode_watermark(99, id)).unwrap();
+        watermark.sync_data().unwrap();
+        disk.sync_directory().unwrap();
+        let found = recovery::recover(&disk, id, 0, Trust::Copy, &mut |_, _| Ok(())).unwrap();
+        let copy = Arc::new(disk.clone());
+        LogWriter::start(copy, id, 64 << 10, found.position, found.carried, Trust::Copy).unwrap();
+        let after = disk.crash(&mut fastrand::Rng::with_seed(seed));
+        recovery::recover(&after, id, 0, Trust::Original, &mut |_, _| Ok(())).unwrap();
+    }
+}
