@@ -1,8 +1,8 @@
 //! Checking everything of a data directory, as `quintet verify` and `quintet restore` do it, and telling what was found.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use quintet_storage::{Finding, Tables, Verification, Verified};
+use quintet_storage::{Finding, Snapshot, Tables, Verification, Verified, seal};
 use serde::Serialize;
 
 use super::copying::quoted;
@@ -95,7 +95,7 @@ pub fn check_all(
         verification.add(name, findings);
     }
     if let Some(root_key) = root_key {
-        parts.push(check_root_key(&mut verification, root_key));
+        parts.push(check_root_key(&mut verification, root_key, snapshot.as_ref()));
     }
     progress.finish();
     Report { parts, verified: verification.finish() }
@@ -105,21 +105,32 @@ fn part(name: &str, read: String, bytes: Option<u64>, findings: usize) -> Part {
     Part { name: name.to_string(), read, bytes, findings, is_checked: true }
 }
 
-/// A key that is elsewhere is no damage: a backup may do without, and the configuration may name another place.
-fn check_root_key(verification: &mut Verification, root_key: &KeyPlace) -> Part {
-    let (read, findings, is_checked) = match root_key.check() {
-        Ok(()) => ("a key", 0, true),
-        Err(StartError::RootKeyDamaged { path }) => {
-            let reason = "this is not a root key".to_string();
-            verification.add_finding(Finding { file: path, offset: Some(0), reason });
-            ("no key", 1, true)
+/// Whether the key is there and opens every data key. A key that is elsewhere is no damage: a backup may do without, and
+/// the configuration may name another place.
+fn check_root_key(verification: &mut Verification, root_key: &KeyPlace, snapshot: Option<&Snapshot>) -> Part {
+    let file = root_key.backup_files().into_iter().next().map_or_else(PathBuf::new, |(path, _)| path);
+    let checked = root_key.check().and_then(|()| root_key.ring());
+    let reasons = match checked {
+        Ok(Some(ring)) => match snapshot.map(|snapshot| seal::rotation::check(snapshot, &ring)) {
+            Some(Ok(reasons)) => reasons,
+            Some(Err(failure)) => vec![format!("the data keys cannot be read: {failure}")],
+            None => Vec::new(),
+        },
+        Ok(None) => {
+            verification.add_note("the root key is not here: whether it opens the data keys is told by a start".into());
+            return Part { is_checked: false, ..part("root key", "not checked: it is not here".into(), None, 0) };
         }
+        Err(StartError::RootKeyDamaged { .. }) => vec!["this is not a root key".to_string()],
         Err(error) => {
             verification.add_note(format!("{error}: it is needed to read what is sealed"));
-            ("not checked: it is not here", 0, false)
+            return Part { is_checked: false, ..part("root key", "not checked: it is not here".into(), None, 0) };
         }
     };
-    Part { is_checked, ..part("root key", read.into(), None, findings) }
+    let count = reasons.len();
+    for reason in reasons {
+        verification.add_finding(Finding { file: file.clone(), offset: None, reason });
+    }
+    part("root key", "the data keys it opens".into(), None, count)
 }
 
 impl Report {

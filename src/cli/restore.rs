@@ -37,6 +37,9 @@ pub struct Arguments {
     /// The root key, where SRC was made without
     #[arg(long, value_name = "FILE")]
     root_key: Option<PathBuf>,
+    /// Restore without a root key: it comes from a credential of systemd, or will be put in place before the start
+    #[arg(long, conflicts_with = "root_key")]
+    without_key: bool,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -59,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         "nothing was restored; take another backup or copy; `quintet verify --data {0}` tells all that is wrong with this one, `quintet verify --data {0} --salvage DEST` saves what is sound",
         quoted(source)
     );
-    check_key(source, arguments.root_key.as_deref(), &if_damaged)?;
+    check_key(source, arguments, &if_damaged)?;
     let mut progress = Progress::new(arguments.output.json);
     let mut tell = |what: &str, done, total| progress.bytes(what, done, total);
     let restoring = backup::begin_restore(source, &destination, &mut tell).map_err(|error| {
@@ -77,16 +80,17 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// Whether there will be a key, and one alone.
-fn check_key(source: &Path, named: Option<&Path>, if_damaged: &str) -> Result<(), CliError> {
+fn check_key(source: &Path, arguments: &Arguments, if_damaged: &str) -> Result<(), CliError> {
     let own = KeyPlace::inside(source);
     let is_there = own.backup_files().iter().any(|(path, _)| path.exists());
     if read_format(source).is_ok_and(|format| format.is_none()) {
         // That it is no data directory at all is told by reading it.
         return Ok(());
     }
-    match named {
+    match arguments.root_key.as_deref() {
+        None if !is_there && arguments.without_key => Ok(()),
         None if !is_there => Err(CliError::failed(format!("there is no root key in {}", source.display()))
-            .hint("name its file with --root-key FILE: a backup made with --without-key has none, and storage.root_key may have named another place")),
+            .hint("name its file with --root-key FILE: a backup made with --without-key has none, and storage.root_key may have named another place; with --without-key it is restored without (the key comes from a credential of systemd)")),
         None => own.check().map_err(|error| CliError::from(error).hint(if_damaged)),
         Some(_) if is_there => Err(CliError::failed(format!("{} has a root key of its own", source.display()))
             .hint("leave out --root-key")),

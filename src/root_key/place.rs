@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use quintet_storage::seal::KeyRing;
+
 use super::key_file::KeyFile;
 use super::passphrase::{self, Recipe};
 use crate::config::Config;
@@ -60,13 +62,23 @@ impl KeyPlace {
         }
     }
 
+    /// The keys, where they can be read without a passphrase or systemd.
+    ///
+    /// # Errors
+    /// As [`KeyPlace::check`].
+    pub fn ring(&self) -> Result<Option<KeyRing>, StartError> {
+        let KeyPlace::File(path) = self else { return Ok(None) };
+        let keys = KeyFile::new(path.clone()).read()?;
+        Ok(Some(KeyRing::new(keys.current_key(), keys.previous_key())))
+    }
+
     /// Whether what lies there is there and whole. A passphrase and a credential are with others.
     ///
     /// # Errors
     /// [`StartError::RootKeyMissing`], [`StartError::RootKeyDamaged`], or it cannot be read.
     pub fn check(&self) -> Result<(), StartError> {
         match self {
-            KeyPlace::File(path) => KeyFile::new(path.clone()).read().map(drop),
+            KeyPlace::File(_) => self.ring().map(drop),
             KeyPlace::Passphrase(directory) => match Recipe::read(directory)? {
                 Some(_) => Ok(()),
                 None => Err(StartError::RootKeyMissing(directory.join(passphrase::FILE))),

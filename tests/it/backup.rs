@@ -272,7 +272,15 @@ fn a_backup_without_the_key_needs_it_for_the_way_back() {
     let with = |key: &Path| run_on(&[&"restore", &backup, &"--data", &target, &"--root-key", &key]);
     assert!(refused(&with(&place("nonsense")), 1).contains("not a root key"));
     assert!(refused(&with(&place("absent")), 1).contains("is missing"));
+    // One that is whole, and another's, is found out before anything is called restored.
+    std::fs::write(place("another's"), format!("{}\n", "5a".repeat(32))).unwrap();
+    let said = refused(&with(&place("another's")), 4);
+    assert!(said.contains("root key"), "{said}");
     assert!(!target.exists() && !place("restored.partial").exists());
+    // Whose key comes from elsewhere says so.
+    let keyless = place("keyless");
+    accepted(&run_on(&[&"restore", &backup, &"--data", &keyless, &"--without-key"]));
+    assert!(!keyless.join("root.key").exists());
     accepted(&with(&data.join("root.key")));
     let key = |place: &Path| std::fs::read(place.join("root.key")).unwrap();
     assert_eq!(key(&target), key(&data));

@@ -19,7 +19,7 @@ use super::KeyOwner;
 use super::data_keys::{self, DATA_KEYS, KeyRow, Wrap};
 use super::root::{KeyId, KeyRing, OtherKey, OwnerKey, Phase, ROOT, RootRow, Verdict};
 use crate::error::Failure;
-use crate::read::{Read as _, Scan};
+use crate::read::{Read, Scan};
 use crate::time::Timestamp;
 use crate::tx::WriteTx;
 
@@ -36,6 +36,9 @@ pub enum Progress {
     /// Nothing: every data key is wrapped by the current root key alone.
     Done,
 }
+
+/// Data keys that do not open are told one by one, up to about so many.
+const FINDINGS_MAX: usize = 100;
 
 /// Does one step towards every data key being wrapped by the store's current root key alone. At rest it does nothing.
 /// `copy_window_seconds`: how long a plain copy of the directory may take.
@@ -76,6 +79,41 @@ pub fn step(tx: &mut WriteTx<'_>, now: Timestamp, copy_window_seconds: i64) -> R
     let progress = if other.is_some() { Progress::More } else { Progress::Done };
     tx.put(&ROOT, &(), &RootRow { other, ..row })?;
     Ok(progress)
+}
+
+/// What a ring of root keys cannot open, for `verify`: nothing, if it is the store's and every data key is whole.
+///
+/// # Errors
+/// The store's failures.
+pub fn check(read: &impl Read, ring: &KeyRing) -> Result<Vec<String>, Failure> {
+    let Some(row) = read.get(&ROOT, &())? else { return Ok(Vec::new()) };
+    if let Err(error) = row.judge(ring, row.since) {
+        return Ok(vec![error.to_string()]);
+    }
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let mut scan = Scan::all().limit(STEP_ROWS_MAX);
+        if let Some(after) = &after {
+            scan = scan.after(after);
+        }
+        let rows = read.scan(&DATA_KEYS, scan)?;
+        let is_last = rows.len() < STEP_ROWS_MAX;
+        for (key, row) in rows {
+            after = Some(key);
+            let KeyRow::Live { id, wraps } = row else { continue };
+            let Some(owner) = KeyOwner::of_key(key) else {
+                found.push("a data key has no owner".to_owned());
+                continue;
+            };
+            if let Err(failure) = data_keys::unwrap_with(ring, owner, id, &wraps) {
+                found.push(format!("{owner:?}: {failure}"));
+            }
+        }
+        if is_last || found.len() >= FINDINGS_MAX {
+            return Ok(found);
+        }
+    }
 }
 
 /// Leaves the next data keys behind `after` with exactly these wraps; the last one it looked at, `None` at the end.
