@@ -1,0 +1,1 @@
+//! Diagrams: DOT in, the picture Graphviz's `dot` would draw out, as SVG or PNG.

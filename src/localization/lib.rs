@@ -1,0 +1,1 @@
+//! Localization: string files that come back byte for byte, translations, checks, releases, and an audit chain.
