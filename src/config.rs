@@ -172,6 +172,8 @@ pub struct Config {
     pub egress_allow_private: Vec<Network>,
     /// The base address of the external authorization system; empty: the appliance decides itself.
     pub authorization_url: String,
+    /// Certificates (PEM) of authorities that are trusted besides the system's, on connections to other systems.
+    pub tls_extra_ca: Option<PathBuf>,
     /// Every key with its value and origin, in the order of the schema.
     pub effective: Vec<Effective>,
 }
@@ -218,9 +220,6 @@ impl Config {
             let refusal = match entry.dotted().as_str() {
                 "tls.cert" | "tls.key" if !text.is_empty() => {
                     "this version speaks plain HTTP only; leave it empty and put a proxy in front"
-                }
-                "authorization.url" if text.starts_with("https:") => {
-                    "this version calls http:// addresses only; put a proxy that speaks TLS beside it"
                 }
                 _ => continue,
             };
@@ -446,6 +445,7 @@ impl Collected {
             trusted_proxies: self.networks("http.trusted_proxies"),
             egress_allow_private: self.networks("egress.allow_private"),
             authorization_url: self.text("authorization.url").unwrap_or_default(),
+            tls_extra_ca: self.text("tls.extra_ca").filter(|path| !path.is_empty()).map(PathBuf::from),
             effective: self.values.into_values().collect(),
         })
     }

@@ -12,23 +12,29 @@ use crate::start_error::StartError;
 /// Longer than any credential, in bytes.
 const SECRET_BYTES_MAX: usize = 16 * 1024;
 
-/// The one way out, with the networks the operator allows.
-#[must_use]
-pub fn egress(config: &Config) -> Egress {
+/// The one way out, with the networks the operator allows and the certificate authorities he adds.
+///
+/// # Errors
+/// `tls.extra_ca` cannot be read, or holds no certificates.
+pub fn egress(config: &Config) -> Result<Egress, StartError> {
     let allowed = config.egress_allow_private.clone();
-    Egress::new(move |address| allowed.iter().any(|network| network.contains(address)))
+    let egress = Egress::new(move |address| allowed.iter().any(|network| network.contains(address)));
+    let Some(path) = &config.tls_extra_ca else { return Ok(egress) };
+    let unusable = |error| StartError::io("reading tls.extra_ca from", path, error);
+    let pem = std::fs::read(path).map_err(unusable)?;
+    egress.trusting(&pem).map_err(|error| unusable(std::io::Error::other(error)))
 }
 
 /// Who says what a credential is worth: the appliance, unless `authorization.url` names another system.
 ///
 /// # Errors
-/// `authorization.api_key` cannot be read.
+/// `authorization.api_key` or `tls.extra_ca` cannot be read.
 pub fn authority(config: &Config) -> Result<Authority, StartError> {
     if config.authorization_url.is_empty() {
         return Ok(Authority::Embedded);
     }
     let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
-    Ok(Authority::External(ExternalAuthority::new(&config.authorization_url, own, egress(config))))
+    Ok(Authority::External(ExternalAuthority::new(&config.authorization_url, own, egress(config)?)))
 }
 
 /// A secret of the configuration: `file:PATH` (a relative one is looked up in the data directory), `credential:NAME`

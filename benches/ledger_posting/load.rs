@@ -170,10 +170,11 @@ impl Connection {
         Connection { stream, head, buffer: Vec::new() }
     }
 
-    /// Sends a POST.
+    /// Sends a POST, or a GET if there is nothing to send.
     pub async fn send(&mut self, path: &str, idempotency_key: &str, body: &str) {
         let mut request = String::with_capacity(600);
-        write!(request, "POST {path} HTTP/1.1\r\n{}", self.head).unwrap();
+        let method = if body.is_empty() { "GET" } else { "POST" };
+        write!(request, "{method} {path} HTTP/1.1\r\n{}", self.head).unwrap();
         write!(request, "Idempotency-Key: {idempotency_key}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
         self.stream.write_all(request.as_bytes()).await.unwrap();
     }

@@ -2,7 +2,8 @@
 //! with a double-entry schema of its own, on the same machine in the same run.
 //!
 //! `cargo bench --bench ledger_posting [-- [SECONDS] [PART...]]`. Parts: `single` (spread and hot, with PostgreSQL, and
-//! p99 at 70 % of the peak), `bulk`, `legs`, `as_of`; all of them without any. Best of three rounds, taken in turn.
+//! p99 at 70 % of the peak), `bulk`, `legs`, `as_of`; all of them without any. `spread` is a part of `single`, for
+//! comparing two states of the code. Best of three rounds, taken in turn.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -39,6 +40,9 @@ async fn bench(length: Duration, parts: &[String]) {
     println!("{ACCOUNTS} accounts, {} s a round, best of {ROUNDS}", length.as_secs());
     if wanted("single") {
         single(length).await;
+    }
+    if parts.iter().any(|one| one == "spread") {
+        spread(length).await;
     }
     if wanted("bulk") {
         bulk(length).await;
@@ -128,6 +132,11 @@ async fn single(length: Duration) {
         println!("without PostgreSQL: {reason}");
     }
     println!("hot to spread: {:.2}", rates[1] / rates[0]);
+    // What the same connections get where nothing is looked up, read from the body or written: the bound of the machine.
+    row(
+        "GET /healthz alone",
+        &run(&server, CONNECTIONS, length, "/healthz", 1, None, Arc::new(|_| String::new())).await,
+    );
     let rate = rates[0] * 0.7;
     let round = run(&server, CONNECTIONS, length, "/v1/transactions", 1, Some(rate), postings(&accounts, false)).await;
     postings_made += round.latencies_micros.len() as f64;
@@ -138,6 +147,17 @@ async fn single(length: Duration) {
     );
     if let Ok(Ok(bytes)) = neighbour.as_ref().map(Postgres::bytes_each) {
         println!("{bytes} bytes in PostgreSQL, its log apart");
+    }
+}
+
+/// Spread postings without the neighbour, for comparing two states of the code.
+async fn spread(length: Duration) {
+    let directory = tempfile::tempdir().unwrap();
+    let (server, _, accounts) = ledger(directory.path(), ACCOUNTS).await;
+    heading("single, 64 connections");
+    for _ in 0..ROUNDS {
+        let make = postings(&accounts, false);
+        row("spread", &run(&server, CONNECTIONS, length, "/v1/transactions", 1, None, make).await);
     }
 }
 

@@ -5,12 +5,13 @@
 //! allows its network (`egress.allow_private`). Exactly the vetted address is connected to, redirects are not followed,
 //! answers are bounded in size and in time.
 //!
-//! Only `http://` so far: a system that wants TLS is reached through a proxy on this machine.
+//! `https://` is for everybody: the certificate must be signed by an authority of the system's store, or of
+//! `tls.extra_ca`. `http://` is for the networks that the operator allows, where he answers for the line.
 
 use std::fmt;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,7 +19,12 @@ use http::header::{CONNECTION, HOST};
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 /// The largest answer, in bytes.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
@@ -26,8 +32,8 @@ const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 /// Why no answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
-    /// The address is no absolute `http://` one.
-    #[error("not an http:// address this version can call")]
+    /// The address is no absolute `https://` or `http://` one.
+    #[error("not an https:// or http:// address")]
     Unusable,
     /// The name does not resolve.
     #[error("the name does not resolve")]
@@ -35,6 +41,12 @@ pub enum EgressError {
     /// Every address of the name is outside the public internet and not allowed.
     #[error("the address is not of the public internet; egress.allow_private does not list it")]
     Forbidden,
+    /// `http://`, and the address is not one the operator allows.
+    #[error("not encrypted: http:// is for the networks of egress.allow_private alone")]
+    Plain,
+    /// What answers proves by no certificate that it is who was called.
+    #[error("no trusted certificate for this name; tls.extra_ca adds an authority of your own")]
+    Untrusted,
     /// It did not come in time.
     #[error("no answer in time")]
     TimedOut,
@@ -47,7 +59,40 @@ pub enum EgressError {
 #[derive(Clone)]
 pub struct Egress {
     allows: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
+    authorities: Arc<Authorities>,
 }
+
+/// Who may sign certificates of those that are called.
+#[derive(Default)]
+struct Authorities {
+    /// Besides the system's.
+    extra: Vec<CertificateDer<'static>>,
+    /// Made when it is needed first: the system's store is some hundred files.
+    connector: OnceLock<TlsConnector>,
+}
+
+impl Authorities {
+    fn connector(&self) -> TlsConnector {
+        let make = || {
+            let mut roots = RootCertStore::empty();
+            let system = rustls_native_certs::load_native_certs();
+            // One that cannot be read is trusted by nobody; the others count.
+            roots.add_parsable_certificates(system.certs);
+            roots.add_parsable_certificates(self.extra.iter().cloned());
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+            let config = versions.map(|versions| versions.with_root_certificates(roots).with_no_client_auth());
+            config.map(|config| TlsConnector::from(Arc::new(config)))
+        };
+        #[expect(clippy::expect_used, reason = "ring has cipher suites for both versions of TLS")]
+        self.connector.get_or_init(|| make().expect("ring serves the versions of TLS")).clone()
+    }
+}
+
+/// A file of certificates that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("no certificates in PEM form")]
+pub struct NoCertificates;
 
 impl fmt::Debug for Egress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,7 +104,21 @@ impl Egress {
     /// `allows` says which addresses outside the public internet may be called all the same.
     #[must_use]
     pub fn new(allows: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Egress {
-        Egress { allows: Arc::new(allows) }
+        Egress { allows: Arc::new(allows), authorities: Arc::default() }
+    }
+
+    /// Also trusts the authorities whose certificates are in this text (PEM).
+    ///
+    /// # Errors
+    /// [`NoCertificates`] if there is none in it, or one that is not well-formed.
+    pub fn trusting(self, pem: &[u8]) -> Result<Egress, NoCertificates> {
+        let extra: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        let extra = extra.map_err(|_| NoCertificates)?;
+        let well_formed = extra.iter().all(|one| RootCertStore::empty().add(one.clone()).is_ok());
+        if extra.is_empty() || !well_formed {
+            return Err(NoCertificates);
+        }
+        Ok(Egress { authorities: Arc::new(Authorities { extra, connector: OnceLock::new() }), ..self })
     }
 
     /// Sends a request and reads the whole answer, all within `time`.
@@ -72,8 +131,8 @@ impl Egress {
 
     async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, EgressError> {
         let (mut parts, body) = request.into_parts();
-        let (host, port) = target(&parts.uri)?;
-        let stream = self.connect(&host, port).await?;
+        let Target { host, port, is_tls } = target(&parts.uri)?;
+        let stream = self.connect(&host, port, is_tls).await?;
         let authority = parts.uri.authority().ok_or(EgressError::Unusable)?;
         // A user's name and password in the address are no part of the Host field.
         let named = authority.as_str().rsplit('@').next().unwrap_or_default();
@@ -81,26 +140,22 @@ impl Egress {
         parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         parts.uri = path.parse().map_err(|_| EgressError::Unusable)?;
-        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(|_| EgressError::Broken)?;
-        let exchange = async {
-            let request = Request::from_parts(parts, Full::new(body));
-            let response = sender.send_request(request).await.map_err(|_| EgressError::Broken)?;
-            let (parts, body) = response.into_parts();
-            let whole = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(|_| EgressError::Broken)?;
-            Ok(Response::from_parts(parts, whole.to_bytes()))
-        };
-        // The connection lives exactly as long as the exchange: whoever gives up waiting closes it.
-        let mut exchange = std::pin::pin!(exchange);
-        tokio::select! {
-            answer = &mut exchange => answer,
-            _ = connection => exchange.await,
+        let request = Request::from_parts(parts, Full::new(body));
+        if !is_tls {
+            return converse(stream, request).await;
+        }
+        let name = ServerName::try_from(host).map_err(|_| EgressError::Unusable)?;
+        match self.authorities.connector().connect(name, stream).await {
+            Ok(stream) => converse(stream, request).await,
+            // What rustls refuses, it hands on as invalid data; a connection that breaks has other kinds.
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(EgressError::Untrusted),
+            Err(_) => Err(EgressError::Broken),
         }
     }
 
     /// Connects to the first address of a host that passes and answers.
     #[expect(clippy::disallowed_methods, reason = "the one place that opens outbound connections")]
-    async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, EgressError> {
+    async fn connect(&self, host: &str, port: u16, is_tls: bool) -> Result<TcpStream, EgressError> {
         let resolved: Vec<SocketAddr> = match host.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, port)],
             Err(_) => tokio::net::lookup_host((host, port)).await.map_err(|_| EgressError::Unresolved)?.collect(),
@@ -110,7 +165,10 @@ impl Egress {
         }
         let mut outcome = EgressError::Forbidden;
         for address in resolved {
-            if !is_public(address.ip()) && !(self.allows)(address.ip().to_canonical()) {
+            if !(self.allows)(address.ip().to_canonical()) && !(is_tls && is_public(address.ip())) {
+                if is_public(address.ip()) {
+                    outcome = EgressError::Plain;
+                }
                 continue;
             }
             match TcpStream::connect(address).await {
@@ -122,14 +180,46 @@ impl Egress {
     }
 }
 
+/// One request and its answer.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    request: Request<Full<Bytes>>,
+) -> Result<Response<Bytes>, EgressError> {
+    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = handshake.map_err(|_| EgressError::Broken)?;
+    let exchange = async {
+        let response = sender.send_request(request).await.map_err(|_| EgressError::Broken)?;
+        let (parts, body) = response.into_parts();
+        let whole = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(|_| EgressError::Broken)?;
+        Ok(Response::from_parts(parts, whole.to_bytes()))
+    };
+    // The connection lives exactly as long as the exchange: whoever gives up waiting closes it.
+    let mut exchange = std::pin::pin!(exchange);
+    tokio::select! {
+        answer = &mut exchange => answer,
+        _ = connection => exchange.await,
+    }
+}
+
 async fn within<T>(time: Duration, work: impl Future<Output = Result<T, EgressError>>) -> Result<T, EgressError> {
     tokio::time::timeout(time, work).await.unwrap_or(Err(EgressError::TimedOut))
 }
 
-fn target(uri: &Uri) -> Result<(String, u16), EgressError> {
-    let host = uri.host().filter(|_| uri.scheme_str() == Some("http")).ok_or(EgressError::Unusable)?;
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    Ok((host.to_owned(), uri.port_u16().unwrap_or(80)))
+/// Who is called, and how.
+struct Target {
+    host: String,
+    port: u16,
+    is_tls: bool,
+}
+
+fn target(uri: &Uri) -> Result<Target, EgressError> {
+    let is_tls = match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => false,
+        _ => return Err(EgressError::Unusable),
+    };
+    let host = uri.host().ok_or(EgressError::Unusable)?.trim_start_matches('[').trim_end_matches(']');
+    Ok(Target { host: host.to_owned(), port: uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 }), is_tls })
 }
 
 /// Whether an address belongs to the public internet (the special-purpose registries of RFC 6890 and its
@@ -198,6 +288,65 @@ mod tests {
             String::from_utf8_lossy(&request[..length]).into_owned()
         });
         (address, served)
+    }
+
+    /// Speaks TLS with a certificate for this name, to one caller; its port, and the certificate of its authority.
+    async fn speaking_tls(name: &str) -> (u16, String) {
+        let mut authority = rcgen::CertificateParams::new(Vec::<String>::new()).unwrap();
+        authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let authority_key = rcgen::KeyPair::generate().unwrap();
+        let authority_certificate = authority.self_signed(&authority_key).unwrap();
+        let key = rcgen::KeyPair::generate().unwrap();
+        let issuer = rcgen::Issuer::new(authority, authority_key);
+        let certificate = rcgen::CertificateParams::new([name.to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key.serialize_der().try_into().unwrap())
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let Ok(mut stream) = tokio_rustls::TlsAcceptor::from(Arc::new(config)).accept(stream).await else { return };
+            let mut request = vec![0; 4096];
+            let length = stream.read(&mut request).await.unwrap();
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.write_all(&request[..length]).await.unwrap();
+            stream.shutdown().await.unwrap();
+        });
+        (port, authority_certificate.pem())
+    }
+
+    #[tokio::test]
+    async fn tls_needs_a_certificate_for_the_name_by_a_trusted_authority() {
+        let egress = || Egress::new(|address| address.is_loopback());
+        let (port, authority) = speaking_tls("localhost").await;
+        let trusting = egress().trusting(authority.as_bytes()).unwrap();
+        let answer = trusting.send(get(&format!("https://localhost:{port}/a")), SOON).await.unwrap();
+        let request = String::from_utf8(answer.body().to_vec()).unwrap();
+        assert!(request.starts_with("GET /a HTTP/1.1\r\n") && request.contains(&format!("host: localhost:{port}")));
+
+        let (port, _) = speaking_tls("localhost").await;
+        let outcome = egress().send(get(&format!("https://localhost:{port}/")), SOON).await;
+        assert_eq!(outcome.err(), Some(EgressError::Untrusted), "an authority nobody knows");
+        let (port, authority) = speaking_tls("elsewhere.example").await;
+        let trusting = egress().trusting(authority.as_bytes()).unwrap();
+        let outcome = trusting.send(get(&format!("https://localhost:{port}/")), SOON).await;
+        assert_eq!(outcome.err(), Some(EgressError::Untrusted), "another's certificate");
+        let (address, _served) = answering(b"HTTP/1.1 200 OK\r\n\r\n".to_vec()).await;
+        let outcome = egress().send(get(&format!("https://{address}/")), SOON).await;
+        assert_eq!(outcome.err(), Some(EgressError::Untrusted), "no TLS at all");
+        let forbidding = Egress::new(|_| false);
+        let outcome = forbidding.send(get(&format!("https://localhost:{port}/")), SOON).await;
+        assert_eq!(outcome.err(), Some(EgressError::Forbidden));
+
+        for nonsense in ["", "nothing", "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"] {
+            assert!(egress().trusting(nonsense.as_bytes()).is_err(), "{nonsense}");
+        }
     }
 
     #[test]
@@ -275,9 +424,10 @@ mod tests {
         }
         let accepted = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
         assert!(accepted.is_err(), "nothing was connected to");
-        for uri in ["https://127.0.0.1/", "/relative", "ftp://127.0.0.1/"] {
+        for uri in ["/relative", "ftp://127.0.0.1/"] {
             assert_eq!(egress.send(get(uri), SOON).await.err(), Some(EgressError::Unusable), "{uri}");
         }
+        assert_eq!(egress.send(get("http://1.1.1.1/"), SOON).await.err(), Some(EgressError::Plain));
         let outcome = egress.send(get("http://no-such-name.invalid/"), SOON).await;
         assert_eq!(outcome.err(), Some(EgressError::Unresolved));
     }

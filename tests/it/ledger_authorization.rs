@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -44,7 +44,34 @@ impl Desk {
         (desk, url)
     }
 
-    fn serve(&self, stream: TcpStream) {
+    /// One that speaks TLS, with a certificate of an authority of its own; that one's certificate.
+    fn open_with_tls() -> (Desk, String, String) {
+        let desk = Desk::default();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("https://localhost:{}/authz", listener.local_addr().unwrap().port());
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let pem = own.cert.pem();
+        let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.into()], own.signing_key.serialize_der().try_into().unwrap())
+            .unwrap();
+        let (serving, config) = (desk.clone(), Arc::new(config));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { break };
+                let mut connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+                // A caller that does not trust it goes away in the middle of the handshake.
+                if connection.complete_io(&mut stream).is_ok() && !connection.is_handshaking() {
+                    serving.serve(rustls::StreamOwned::new(connection, stream));
+                }
+            }
+        });
+        (desk, url, pem)
+    }
+
+    fn serve(&self, stream: impl Read + Write) {
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -270,11 +297,33 @@ fn keys_of_sub_tenants_are_announced_and_revoked_there() {
 }
 
 #[test]
-fn a_system_that_wants_tls_is_refused_at_the_start() {
-    let Err(log) = Setup::new().env("QUINTET_AUTHORIZATION__URL", "https://authz.example.com").try_start() else {
-        panic!("it started")
+fn a_system_behind_tls_shows_a_certificate_that_is_trusted() {
+    let (desk, url, certificate) = Desk::open_with_tls();
+    let tenant_id = "6f0c9a52-5d3e-4a57-9f0e-3d1c7a1b2c3d";
+    desk.know("rak_behind-tls", active(tenant_id, "ledger_reader"));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("authority.pem");
+    let setup = || {
+        Setup::new()
+            .env("QUINTET_AUTHORIZATION__URL", &url)
+            .env("QUINTET_AUTHORIZATION__API_KEY", OWN)
+            .env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8,::1/128")
     };
-    assert!(log.contains("authorization.url") && log.contains("proxy"), "{log}");
+    let ask = |appliance: &Appliance| appliance.client("ledger", "rak_behind-tls").get("/v1/accounts");
+    // Nothing is asked, and no credential shown, where the certificate is not known.
+    refused(&ask(&setup().start()), 503, "AUTHZ_UNAVAILABLE");
+    assert_eq!(desk.asked(), 0);
+    std::fs::write(&file, "no certificate").unwrap();
+    let with = || setup().env("QUINTET_TLS__EXTRA_CA", file.to_str().unwrap());
+    assert!(with().try_start().is_err_and(|log| log.contains("tls.extra_ca")));
+    std::fs::write(&file, certificate).unwrap();
+    let answer = ask(&with().start());
+    assert!(desk.asked() > 0, "{answer:?}");
+    assert_ne!(answer.status, 503);
+}
+
+#[test]
+fn the_own_credential_must_be_there() {
     let missing = Setup::new()
         .env("QUINTET_AUTHORIZATION__URL", "http://authz.example.com")
         .env("QUINTET_AUTHORIZATION__API_KEY", "file:absent")
