@@ -162,6 +162,47 @@ fn journals_are_exported_in_three_forms() {
     assert!(hledger.contains("* (order-7) Rent, \"March\", paid"), "{hledger}");
 }
 
+/// hledger itself reads the journal, proves every assertion, and comes to the balances of the trial balance.
+#[test]
+fn hledger_reads_its_export_and_agrees() {
+    let (books, source, alice) = some_books();
+    let texts = ["(x) y", "* starred", "! = 5", "=2020-01-01", "a | b ; c", "\u{1f600}\ttab\nline", "  ", "1.5 EUR"];
+    for (number, description) in texts.into_iter().enumerate() {
+        let mut body = transfer(&source, &alice, "0.01");
+        body["description"] = json!(description);
+        body["external_id"] = json!(format!(") {description} ({number}"));
+        books.client.post("/v1/transactions", &body).expect(201);
+        let name = format!("{description}\t: x  y;{number}");
+        let odd = json!({"asset_type_id": books.asset_type_id, "name": name, "normal_side": "credit"});
+        let odd = text(&books.client.post("/v1/accounts", &odd).expect(201), "account_id");
+        books.post(&source, &odd, "0.10").expect(201);
+    }
+    let output = shared().cli(&["ledger", "export", "--tenant", &books.tenant_id, "--format", "hledger"]);
+    let directory = tempfile::tempdir().unwrap();
+    let journal = directory.path().join("books.journal");
+    std::fs::write(&journal, output.stdout).unwrap();
+    let hledger = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("hledger");
+        let output = command.arg("-f").arg(&journal).args(arguments).env("LANG", "C.UTF-8").output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    hledger(&["check", "assertions", "ordereddates"]);
+    let balances = hledger(&["balance", "--no-total", "--flat", "-O", "csv"]);
+    let trial = shared().cli_json(&["ledger", "trial-balance", "--tenant", &books.tenant_id]);
+    let rows = trial["items"].as_array().unwrap();
+    assert!(rows.len() >= 10, "{trial}");
+    for row in rows {
+        let minor = |side: &str| row[side].as_str().unwrap().parse::<i128>().unwrap();
+        let balance = minor("debits_minor") - minor("credits_minor");
+        let line = balances.lines().find(|line| line.contains(row["account_id"].as_str().unwrap()));
+        let digits = |text: &str| text.chars().filter(|c| c.is_ascii_digit() || *c == '-').collect::<String>();
+        let theirs = line
+            .map_or(0, |line| digits(line.rsplit(",\"").next().unwrap().split(' ').next().unwrap()).parse().unwrap());
+        assert_eq!(theirs, balance, "{row} {line:?}");
+    }
+}
+
 #[test]
 fn every_code_is_explained() {
     let all = run(&["ledger", "explain", "--json"]);
