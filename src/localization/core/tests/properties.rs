@@ -68,7 +68,7 @@ fn mixed_case(text: &str, mask: u64) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
     fn no_bytes_make_parsing_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
