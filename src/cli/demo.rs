@@ -157,6 +157,8 @@ async fn issue_key(running: &Running, path: &Path, state: &mut State) -> Result<
         tenant: state.tenant_id.clone(),
         label: Some("demo".into()),
         permissions: Vec::new(),
+        template: None,
+        scope: None,
         ttl_days: None,
     };
     let key = tasks::issue_key(running.app(), wish).await.map_err(task_error)?;

@@ -11,15 +11,6 @@ use crate::grants;
 use crate::model::TenantId;
 use crate::permissions::{Granted, Intent, Target, is_ours};
 
-/// Why it is not known what a principal was granted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AuthorizationFailure {
-    /// The store could not be read.
-    Store(Failure),
-    /// The system could not be asked, or did not answer properly.
-    Unavailable,
-}
-
 /// An authorization system.
 pub trait Authorization: Send + Sync {
     /// What a principal was granted: every intent that holds now.
@@ -28,7 +19,7 @@ pub trait Authorization: Send + Sync {
         read: &'a Snapshot,
         tenant_id: TenantId,
         principal_id: quintet_storage::Uuid,
-    ) -> BoxFuture<'a, Result<Vec<Intent>, AuthorizationFailure>>;
+    ) -> BoxFuture<'a, Result<Vec<Intent>, Failure>>;
 }
 
 /// The appliance itself.
@@ -41,8 +32,8 @@ impl Authorization for Embedded {
         read: &'a Snapshot,
         tenant_id: TenantId,
         principal_id: quintet_storage::Uuid,
-    ) -> BoxFuture<'a, Result<Vec<Intent>, AuthorizationFailure>> {
-        let intents = grants::intents_of(read, tenant_id, principal_id).map_err(AuthorizationFailure::Store);
+    ) -> BoxFuture<'a, Result<Vec<Intent>, Failure>> {
+        let intents = grants::intents_of(read, tenant_id, principal_id);
         Box::pin(std::future::ready(intents))
     }
 }
@@ -50,12 +41,8 @@ impl Authorization for Embedded {
 /// Everything a caller may: what the key carries and what its principal was granted.
 ///
 /// # Errors
-/// See [`AuthorizationFailure`].
-pub async fn granted(
-    authorization: &dyn Authorization,
-    read: &Snapshot,
-    caller: &Caller,
-) -> Result<Granted, AuthorizationFailure> {
+/// Only the store's.
+pub async fn granted(authorization: &dyn Authorization, read: &Snapshot, caller: &Caller) -> Result<Granted, Failure> {
     let mut intents = authorization.intents_of(read, TenantId(caller.tenant_id), caller.principal_id).await?;
     let own: Vec<String> = caller.permissions.iter().filter(|text| is_ours(text)).cloned().collect();
     if !own.is_empty() {

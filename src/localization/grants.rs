@@ -48,8 +48,7 @@ pub fn create_grant(
     command: CreateGrant,
 ) -> Result<Grant, Abort<Refusal>> {
     let tenant_id = actor.tenant_id;
-    let scope =
-        ScopeRow { workspace_id: command.workspace_id, project_id: command.project_id, locale: command.locale };
+    let scope = ScopeRow { workspace_id: command.workspace_id, project_id: command.project_id, locale: command.locale };
     let place = place_of(tx, tenant_id, &scope)?;
     let wrong = |name| Abort::Refused(Refusal::field(format!("scope.{name}"), "does not go with this template"));
     let intents = command.template.expand(&place).map_err(|fault| wrong(fault.0))?;

@@ -14,7 +14,7 @@
 //!
 //! Reading order: [`core`] (locales: tags, forms, plural categories) · [`files`] (readers and writers of string files) ·
 //! `model`, `permissions`, `templates`, `refusal` (words and pure rules) · `tables` (all that is stored) · `audit`,
-//! `grants`, `authorization` · the verbs `workspaces`, `projects`, `locales` · `http` · `verify`.
+//! `grants`, `authorization` · the verbs `workspaces`, `projects`, `locales` · `http` · `verify`, `operator` (the operator's side).
 
 mod audit;
 mod authorization;
@@ -25,6 +25,7 @@ mod grants;
 mod http;
 mod locales;
 mod model;
+pub mod operator;
 mod permissions;
 mod projects;
 mod refusal;
@@ -35,3 +36,8 @@ mod workspaces;
 
 #[cfg(test)]
 mod testing;
+
+pub use crate::http::{Context, Foundation, KeyRule, ROUTES, Route, panic_answer, routes};
+pub use crate::permissions::KEY_PERMISSIONS;
+pub use crate::tables::TABLES;
+pub use crate::verify::verify;

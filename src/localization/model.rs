@@ -41,19 +41,13 @@ pub const LEGAL_PREFIX_CHARS_MAX: usize = 200;
 pub const LOCALES_MAX: usize = 100;
 /// The longest locale in a request's body, in characters.
 pub const LOCALE_CHARS_MAX: usize = 64;
-/// The longest content form that is stored, in characters.
-pub const CONTENT_FORM_CHARS_MAX: usize = 64;
-/// The longest canonical tag on routes of translations, in characters.
-pub const CANONICAL_CHARS_MAX: usize = 40;
 
 /// Whether a text is a slug: `^[a-z0-9][a-z0-9-]{1,62}$`.
 #[must_use]
 pub fn is_slug(text: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let (Some(first), rest) = (text.bytes().next(), text.get(1..).unwrap_or_default()) else { return false };
-    known(first)
-        && (1..SLUG_CHARS_MAX).contains(&rest.len())
-        && rest.bytes().all(|byte| known(byte) || byte == b'-')
+    known(first) && (1..SLUG_CHARS_MAX).contains(&rest.len()) && rest.bytes().all(|byte| known(byte) || byte == b'-')
 }
 
 /// Characters of a short id.

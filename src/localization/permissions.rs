@@ -5,7 +5,6 @@
 //! workspace or the tenant, `*` stands for every project (or workspace) of that target, now and later: nothing needs to
 //! be granted again when a project is made.
 
-
 /// What can be done in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -173,6 +172,13 @@ impl Granted {
         self.covers(Wanted::InProject(place, Action::Read))
     }
 
+    /// The texts that hold over the tenant itself.
+    #[must_use]
+    pub fn org_texts(&self) -> Vec<String> {
+        let over_tenant = self.0.iter().filter(|intent| intent.target == Target::Org);
+        over_tenant.flat_map(|intent| &intent.permissions).filter(|text| text.starts_with("org_")).cloned().collect()
+    }
+
     /// All texts that hold for one project, with its short id put in the place of `*`; sorted, each once.
     #[must_use]
     pub fn texts_in(&self, place: ProjectPlace<'_>) -> Vec<String> {
@@ -261,7 +267,6 @@ pub const KEY_PERMISSIONS: &[&str] = &[
 pub fn is_ours(text: &str) -> bool {
     KEY_PERMISSIONS.contains(&text)
 }
-
 
 #[cfg(test)]
 mod tests {

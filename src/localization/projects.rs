@@ -5,10 +5,10 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::model::{ProjectId, StoredLocale, TenantId, WorkspaceId};
-use crate::permissions::{Granted, ProjectPlace};
+use crate::permissions::{Granted, ProjectPlace, Wanted};
 use crate::refusal::Refusal;
 use crate::tables::{PROJECT_SLUGS, PROJECTS, ProjectRow, ProjectSlugRow, ShortIdRow, WORKSPACES};
-use crate::workspaces::take_short_id;
+use crate::workspaces::{list_workspaces, take_short_id};
 
 /// Creates a project.
 #[derive(Clone, Debug)]
@@ -115,18 +115,13 @@ fn with_workspace(
 /// Rows looked at at a time by those who look for what they may read.
 const PAGE_ROWS: usize = 500;
 
-/// The projects the caller may read behind `after`, oldest first; and whether there are more.
-///
-/// # Errors
-/// Only the store's.
-pub fn list_projects(
+/// Looks at the tenant's projects behind `after`, oldest first, for as long as `look` says so.
+fn each_project(
     read: &impl Read,
     tenant_id: TenantId,
-    granted: &Granted,
     mut after: Option<ProjectId>,
-    limit: usize,
-) -> Result<(Vec<Project>, bool), Failure> {
-    let mut found = Vec::new();
+    mut look: impl FnMut(Project) -> bool,
+) -> Result<(), Failure> {
     loop {
         let mut scan = Scan::prefix(&(tenant_id,)).limit(PAGE_ROWS);
         if let Some(after) = after {
@@ -136,19 +131,37 @@ pub fn list_projects(
         let is_last = rows.len() < PAGE_ROWS;
         for ((_, project_id), row) in rows {
             after = Some(project_id);
-            let project = with_workspace(read, tenant_id, project_id, row)?;
-            if granted.may_read(project.place()) {
-                found.push(project);
-            }
-            if found.len() > limit {
-                found.truncate(limit);
-                return Ok((found, true));
+            if !look(with_workspace(read, tenant_id, project_id, row)?) {
+                return Ok(());
             }
         }
         if is_last {
-            return Ok((found, false));
+            return Ok(());
         }
     }
+}
+
+/// The projects the caller may read behind `after`, oldest first; and whether there are more.
+///
+/// # Errors
+/// Only the store's.
+pub fn list_projects(
+    read: &impl Read,
+    tenant_id: TenantId,
+    granted: &Granted,
+    after: Option<ProjectId>,
+    limit: usize,
+) -> Result<(Vec<Project>, bool), Failure> {
+    let mut found = Vec::new();
+    each_project(read, tenant_id, after, |project| {
+        if granted.may_read(project.place()) {
+            found.push(project);
+        }
+        found.len() <= limit
+    })?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    Ok((found, more))
 }
 
 /// Changes a project.
@@ -179,4 +192,29 @@ pub fn patch_project(
     ]);
     audit::record(tx, now, actor, event)?;
     Ok(project)
+}
+
+/// Every permission that holds now, each project and workspace by its own short id: sorted, each once.
+///
+/// # Errors
+/// Only the store's.
+pub fn effective_permissions(read: &impl Read, tenant_id: TenantId, granted: &Granted) -> Result<Vec<String>, Failure> {
+    let mut texts = granted.org_texts();
+    let (mut after, mut more) = (None, true);
+    while more {
+        let (page, goes_on) = list_workspaces(read, tenant_id, after, PAGE_ROWS)?;
+        for workspace in &page {
+            if granted.covers(Wanted::WorkspaceAdmin(&workspace.row.short_id)) {
+                texts.push(format!("ws_{}_admin", workspace.row.short_id));
+            }
+        }
+        (after, more) = (page.last().map(|last| last.workspace_id), goes_on);
+    }
+    each_project(read, tenant_id, None, |project| {
+        texts.extend(granted.texts_in(project.place()));
+        true
+    })?;
+    texts.sort_unstable();
+    texts.dedup();
+    Ok(texts)
 }

@@ -12,13 +12,34 @@
 //! | 0x0311 | audit heads (hot) | tenant | number and hash of the last event |
 //! | 0x0318 | grants | tenant, id | who was granted which template, and what it expanded to |
 //! | 0x0319 | grants by principal | tenant, principal, id | an index |
+//! | 0x0320 | files | tenant, project, file | what a file is, and its latest version |
+//! | 0x0321 | file paths | tenant, project, path | the file's id; makes paths unique |
+//! | 0x0322 | file versions | tenant, file, version | the original bytes (sealed) and where they came from |
+//! | 0x0323 | key files | tenant, prefix of key ids | the file whose keys have ids with this prefix |
+//! | 0x0324 | key files by project | tenant, project, prefix | an index, in the order of key ids |
+//! | 0x0325 | catalogues | tenant, file | the keys of the latest version (sealed), and where in it which lie |
+//! | 0x0326 | imports | tenant, file, number of the audit event | what an upload changed (sealed) |
+//! | 0x0327 | key contexts | tenant, file, path | what translators are told of a key |
+//! | 0x0330 | translations | tenant, file, locale, key | the translation of a key |
+//! | 0x0331 | file locales (hot) | tenant, file, locale | how often a file's translations were changed |
+//!
+//! **Keys are not rows.** A file may have 200,000 of them, and every upload reads them all: they lie in a *catalogue*, one
+//! large value for each version, written in chunks that nobody sees, and published by the one small transaction that
+//! also writes the version, the audit event and the answer. Nothing of an upload can be seen before, or half. A key's
+//! id is the prefix of its file and its number in it: the catalogue's pages are in the order of ids, and one key is read
+//! by reading one page. Ids stay, whatever comes and goes: a key that is gone stays in the catalogue as obsolete.
+//!
+//! **Outdated is derived.** A key remembers in which version its source last changed, a translation from which version it
+//! was made: no upload rewrites a translation.
 //!
 //! Ids are unique across tenants, but every key begins with the tenant: what is another tenant's cannot be found.
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
 
-use crate::model::{GrantId, ProjectId, StoredLocale, TenantId, WorkspaceId};
+use quintet_storage::large::LargeValue;
+
+use crate::model::{FileId, FileVersion, GrantId, ProjectId, StoredLocale, TenantId, WorkspaceId};
 
 /// Workspaces.
 pub const WORKSPACES: Table<(TenantId, WorkspaceId), WorkspaceRow> =
@@ -45,10 +66,41 @@ pub const AUDIT_EVENTS: Table<(TenantId, u64), AuditEventRow> =
 pub const AUDIT_HEADS: Table<TenantId, AuditHeadRow> =
     Table::new(0x0311, Family::Localization, "localization_audit_heads").hot();
 /// Grants.
-pub const GRANTS: Table<(TenantId, GrantId), GrantRow> = Table::new(0x0318, Family::Localization, "localization_grants");
+pub const GRANTS: Table<(TenantId, GrantId), GrantRow> =
+    Table::new(0x0318, Family::Localization, "localization_grants");
 /// Grants of a principal.
 pub const GRANTS_BY_PRINCIPAL: Table<(TenantId, Uuid, GrantId), Mark> =
     Table::new(0x0319, Family::Localization, "localization_grants_by_principal");
+/// Files.
+pub const FILES: Table<(TenantId, ProjectId, FileId), FileRow> =
+    Table::new(0x0320, Family::Localization, "localization_files");
+/// Paths of files.
+pub const FILE_PATHS: Table<(TenantId, ProjectId, String), FilePathRow> =
+    Table::new(0x0321, Family::Localization, "localization_file_paths");
+/// Versions of files.
+pub const FILE_VERSIONS: Table<(TenantId, FileId, FileVersion), FileVersionRow> =
+    Table::new(0x0322, Family::Localization, "localization_file_versions");
+/// Which file's keys have which ids.
+pub const KEY_FILES: Table<(TenantId, u64), KeyFileRow> =
+    Table::new(0x0323, Family::Localization, "localization_key_files");
+/// The same for a project, in the order of ids.
+pub const KEY_FILES_BY_PROJECT: Table<(TenantId, ProjectId, u64), KeyFileRow> =
+    Table::new(0x0324, Family::Localization, "localization_key_files_by_project");
+/// Keys of the latest versions.
+pub const CATALOGUES: Table<(TenantId, FileId), CatalogueRow> =
+    Table::new(0x0325, Family::Localization, "localization_catalogues");
+/// What uploads changed.
+pub const IMPORTS: Table<(TenantId, FileId, u64), ImportRow> =
+    Table::new(0x0326, Family::Localization, "localization_imports");
+/// What translators are told of keys.
+pub const KEY_CONTEXTS: Table<(TenantId, FileId, String), KeyContextRow> =
+    Table::new(0x0327, Family::Localization, "localization_key_contexts");
+/// Translations.
+pub const TRANSLATIONS: Table<(TenantId, FileId, String, u64), TranslationRow> =
+    Table::new(0x0330, Family::Localization, "localization_translations");
+/// How often a file's translations into a locale were changed.
+pub const FILE_LOCALES: Table<(TenantId, FileId, String), FileLocaleRow> =
+    Table::new(0x0331, Family::Localization, "localization_file_locales").hot();
 
 /// Every table of this package. Their tags lie in 0x0300 to 0x03FF.
 pub const TABLES: &[TableSpec] = &[
@@ -62,6 +114,16 @@ pub const TABLES: &[TableSpec] = &[
     AUDIT_HEADS.spec(),
     GRANTS.spec(),
     GRANTS_BY_PRINCIPAL.spec(),
+    FILES.spec(),
+    FILE_PATHS.spec(),
+    FILE_VERSIONS.spec(),
+    KEY_FILES.spec(),
+    KEY_FILES_BY_PROJECT.spec(),
+    CATALOGUES.spec(),
+    IMPORTS.spec(),
+    KEY_CONTEXTS.spec(),
+    TRANSLATIONS.spec(),
+    FILE_LOCALES.spec(),
 ];
 
 /// The row of an index whose key says everything.
@@ -240,3 +302,230 @@ pub struct GrantRow {
     pub created_at: Timestamp,
 }
 impl Row for GrantRow {}
+
+/// What kind of file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Format {
+    /// JSON.
+    Json,
+    /// YAML below a root key.
+    YamlRails,
+    /// YAML without a root key.
+    YamlFlat,
+    /// Java properties.
+    Properties,
+}
+
+/// A file.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct FileRow {
+    /// Where it lies in the project.
+    pub path: String,
+    /// What kind of file it is, for good.
+    pub format: Format,
+    /// The root key of a rails file, for good; else empty.
+    pub root_locale: String,
+    /// Its latest version, from 1.
+    pub version: FileVersion,
+    /// What its keys' ids begin with.
+    pub key_prefix: u64,
+    /// SHA-256 of the latest version's bytes.
+    pub sha256: [u8; 32],
+    /// How many bytes those are.
+    pub size_bytes: u64,
+    /// How many active keys it has.
+    pub keys: u32,
+    /// When it was first uploaded.
+    pub created_at: Timestamp,
+    /// When it was last uploaded.
+    pub updated_at: Timestamp,
+}
+impl Row for FileRow {}
+
+/// A file's path.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct FilePathRow {
+    /// Whose it is.
+    pub file_id: FileId,
+}
+impl Row for FilePathRow {}
+
+/// A version of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct FileVersionRow {
+    /// The bytes as they came, sealed for the tenant.
+    pub original: LargeValue,
+    /// SHA-256 of the bytes.
+    pub sha256: [u8; 32],
+    /// Active keys.
+    pub keys: u32,
+    /// When it was uploaded.
+    pub imported_at: Timestamp,
+    /// By whom.
+    pub imported_by: [u8; 16],
+    /// The number of its audit event.
+    pub audit_seq: u64,
+}
+impl Row for FileVersionRow {}
+
+/// Whose keys have ids with a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct KeyFileRow {
+    /// In which project.
+    pub project_id: ProjectId,
+    /// Which file.
+    pub file_id: FileId,
+}
+impl Row for KeyFileRow {}
+
+/// The keys of a file's latest version.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct CatalogueRow {
+    /// The version it is of.
+    pub version: FileVersion,
+    /// Its pages, one after another, sealed for the tenant.
+    pub value: LargeValue,
+    /// Where they lie, in the order of the keys' numbers.
+    pub pages: Vec<PageRow>,
+    /// The number the next new key gets.
+    pub next_number: u64,
+}
+impl Row for CatalogueRow {}
+
+/// A page of a catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct PageRow {
+    /// The number of its first key.
+    pub first: u64,
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u32,
+}
+
+/// What an upload changed.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ImportRow {
+    /// The version it made.
+    pub version: FileVersion,
+    /// The changes, sealed for the tenant; the interface's lines are made of them.
+    pub changes: LargeValue,
+    /// SHA-256 of the interface's lines.
+    pub manifest_sha256: [u8; 32],
+}
+impl Row for ImportRow {}
+
+/// Which kind of text a key holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum KeyClass {
+    /// Ordinary text.
+    Prose,
+    /// A claim.
+    Claim,
+    /// A legal text.
+    Legal,
+}
+
+/// What translators are told of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct KeyContextRow {
+    /// Which kind of text it holds.
+    pub class: Option<KeyClass>,
+    /// What it is about.
+    pub context: Option<String>,
+    /// The fewest characters of a translation.
+    pub min_length: Option<u32>,
+    /// The most.
+    pub max_length: Option<u32>,
+}
+impl Row for KeyContextRow {}
+
+/// The review state of a translation as it is stored; whether it is outdated is derived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum ReviewState {
+    /// Written.
+    Draft,
+    /// Somebody must look at it.
+    NeedsAttention,
+    /// Reviewed.
+    Reviewed,
+    /// Approved.
+    Approved,
+}
+
+/// Who wrote a translation's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Wording {
+    /// The AI engine.
+    Ai,
+    /// A person or program, with PUT.
+    Human,
+    /// An import of translations.
+    Import,
+}
+
+/// What a translation says.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Translated {
+    /// One text.
+    Text {
+        /// The text.
+        text: String,
+        /// SHA-256 of the source it was made from.
+        source_sha256: [u8; 32],
+    },
+    /// The forms of a plural, in CLDR's order.
+    Forms(Vec<TranslatedForm>),
+}
+
+/// One form of a translated plural.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct TranslatedForm {
+    /// Its place in CLDR's order, from 0 (`zero`) to 5 (`other`).
+    pub category: u8,
+    /// The text.
+    pub text: String,
+    /// SHA-256 of the source form it was made from.
+    pub source_sha256: [u8; 32],
+}
+
+/// The translation of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct TranslationRow {
+    /// How often its text was written.
+    pub revision: u64,
+    /// Its review state.
+    pub state: ReviewState,
+    /// The version of the file in which the source it was made from came up.
+    pub source_version: FileVersion,
+    /// What it says.
+    pub content: Translated,
+    /// Who wrote it.
+    pub origin: Option<Wording>,
+    /// Who changed it last.
+    pub updated_by: [u8; 16],
+    /// When.
+    pub updated_at: Timestamp,
+    /// Who approved it, and when, as long as it is approved.
+    pub approved: Option<ApprovalRow>,
+}
+impl Row for TranslationRow {}
+
+/// An approval.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ApprovalRow {
+    /// When.
+    pub at: Timestamp,
+    /// By which principal.
+    pub by: [u8; 16],
+}
+
+/// How often a file's translations into a locale were changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct FileLocaleRow {
+    /// Every writing, transition, settlement and outdating counts one.
+    pub changes: u64,
+    /// How many translations there are.
+    pub translations: u64,
+}
+impl Row for FileLocaleRow {}

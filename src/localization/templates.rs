@@ -56,8 +56,7 @@ pub enum Scopes {
 use Action::{Approve, Export, FilesWrite, GlossaryWrite, Manage, Read, Release, Review, Translate};
 
 /// Everything that can be done in a project.
-const EVERYTHING: &[Action] =
-    &[Read, Manage, FilesWrite, Export, GlossaryWrite, Release, Translate, Review, Approve];
+const EVERYTHING: &[Action] = &[Read, Manage, FilesWrite, Export, GlossaryWrite, Release, Translate, Review, Approve];
 
 const fn of_org(name: &'static str, org: &'static [&'static str], actions: &'static [Action]) -> Template {
     Template { name, org, is_workspace_admin: false, actions, scopes: Scopes::Nothing }
@@ -172,8 +171,22 @@ mod tests {
         assert_eq!(
             names,
             [
-                "org_admin", "org_auditor", "org_billing", "member_manager", "ws_admin", "project_manager", "viewer",
-                "translator", "reviewer", "approver", "ci", "push", "build", "publisher", "runner", "terminologist"
+                "org_admin",
+                "org_auditor",
+                "org_billing",
+                "member_manager",
+                "ws_admin",
+                "project_manager",
+                "viewer",
+                "translator",
+                "reviewer",
+                "approver",
+                "ci",
+                "push",
+                "build",
+                "publisher",
+                "runner",
+                "terminologist"
             ]
         );
     }
