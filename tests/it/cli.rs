@@ -3,7 +3,7 @@
 use crate::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 28] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -24,6 +24,10 @@ const COMMANDS: [&[&str]; 24] = [
     &["key", "issue"],
     &["key", "list"],
     &["key", "revoke"],
+    &["core"],
+    &["core", "show"],
+    &["core", "fail"],
+    &["core", "restore"],
     &["clock", "advance"],
     &["clock", "show"],
     &["config", "check"],
