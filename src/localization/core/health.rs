@@ -5,6 +5,9 @@
 
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
+use std::time::Instant;
+
+use super::checks;
 
 /// One of the ten checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,18 +101,37 @@ pub struct CheckOutcome {
 /// The state of the ten checks; one for the process.
 #[derive(Debug)]
 pub struct Health {
-    outcomes: RwLock<[CheckOutcome; 10]>,
+    checks: RwLock<[State; 10]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    name: CheckName,
+    passed: bool,
+    forced_to_fail: bool,
+    milliseconds: u64,
 }
 
 impl Health {
     /// Runs all checks for the first time.
     #[must_use]
     pub fn start() -> Self {
-        Self { outcomes: RwLock::new(CheckName::ALL.map(|name| CheckOutcome { name, ok: true, milliseconds: 0 })) }
+        let unknown = |name| State { name, passed: false, forced_to_fail: false, milliseconds: 0 };
+        let health = Self { checks: RwLock::new(CheckName::ALL.map(unknown)) };
+        health.run();
+        health
     }
 
-    /// Runs all checks again; to be called every 60 seconds, outside of async code: it computes for milliseconds.
-    pub fn run(&self) {}
+    /// Runs all checks again; to be called every 60 seconds, outside of async code, since it computes for a while.
+    pub fn run(&self) {
+        for name in CheckName::ALL {
+            let started = Instant::now();
+            // A check that panics has found more than it looked for.
+            let passed = std::panic::catch_unwind(|| checks::run(name)).is_ok_and(|outcome| outcome.is_ok());
+            let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.change(name, |state| *state = State { passed, milliseconds, ..*state });
+        }
+    }
 
     /// Whether operations marked core may go on: every check was ok when it last ran, and none is forced to fail.
     #[must_use]
@@ -120,12 +142,28 @@ impl Health {
     /// How the checks went, in the order of [`CheckName::ALL`].
     #[must_use]
     pub fn outcomes(&self) -> [CheckOutcome; 10] {
-        *self.outcomes.read().unwrap_or_else(PoisonError::into_inner)
+        let states = *self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        states.map(|state| CheckOutcome {
+            name: state.name,
+            ok: state.passed && !state.forced_to_fail,
+            milliseconds: state.milliseconds,
+        })
     }
 
     /// Makes a check fail from now on, for rehearsals, until it is restored or the process ends.
-    pub fn fail(&self, _check: CheckName) {}
+    pub fn fail(&self, check: CheckName) {
+        self.change(check, |state| state.forced_to_fail = true);
+    }
 
-    /// Takes back [`Health::fail`] and runs the check.
-    pub fn restore(&self, _check: CheckName) {}
+    /// Takes back [`Health::fail`]; what the check found when it last ran counts again.
+    pub fn restore(&self, check: CheckName) {
+        self.change(check, |state| state.forced_to_fail = false);
+    }
+
+    fn change(&self, check: CheckName, change: impl FnOnce(&mut State)) {
+        let mut states = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = states.iter_mut().find(|state| state.name == check) {
+            change(state);
+        }
+    }
 }

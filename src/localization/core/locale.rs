@@ -1,8 +1,18 @@
 //! A locale: a language tag that text can be translated into, with its three forms.
 
+use std::hash::{Hash, Hasher};
+
+use super::alias::LanguageId;
+use super::canonical::{Canonical, canonicalize, check_translatable};
 use super::category::Categories;
-use super::profiles::LocaleProfile;
+use super::likely::maximize;
+use super::plural::categories;
+use super::profiles::{LocaleProfile, is_modern, is_split_by_script};
 use super::refusal::LocaleRefusal;
+use super::tables::{PluralKind, tables};
+
+/// The languages that are refused alone, because each of their scripts has its readers.
+pub(super) const SCRIPT_REQUIRED: [&str; 8] = ["az", "ha", "ks", "sd", "sr", "uz", "yue", "zh"];
 
 /// The greatest length of a canonical tag on routes that read or write translations, in characters.
 pub const TRANSLATION_ROUTE_LENGTH_MAX: usize = 40;
@@ -32,15 +42,13 @@ impl Direction {
 
 /// A tag that text can be translated into. Two locales are equal when their canonical tags are; whether they mean
 /// the same is a question of their identity keys.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Locale {
     canonical: String,
     content_form: String,
     identity_key: String,
-    direction: Direction,
-    cardinal: Categories,
-    ordinal: Categories,
-    reviewed: bool,
+    /// The content form with its likely subtags.
+    full: LanguageId,
 }
 
 impl Locale {
@@ -50,8 +58,19 @@ impl Locale {
     ///
     /// The first refusal that holds, in the order of [`LocaleRefusal`]. Never `TooLong`: length is judged by the
     /// place, with [`check_translation_route_length`] or [`check_stored_length`].
-    pub fn parse(_tag: &str) -> Result<Self, LocaleRefusal> {
-        Err(LocaleRefusal::IllFormed)
+    pub fn parse(tag: &str) -> Result<Self, LocaleRefusal> {
+        let Canonical { id, rest } = canonicalize(tag)?;
+        check_translatable(&id)?;
+        let full = maximize(tables(), &id);
+        if id.script.is_none() && id.region.is_none() && SCRIPT_REQUIRED.contains(&id.language.as_str()) {
+            return Err(LocaleRefusal::ScriptRequired);
+        }
+        let canonical = id.customary() + &rest;
+        let mut content = id;
+        if content.script.is_none() && is_split_by_script(&content.language) {
+            content.script.clone_from(&full.script);
+        }
+        Ok(Self { canonical, content_form: content.customary(), identity_key: full.lower_case(), full })
     }
 
     /// The canonical tag: `zh-TW` for `ZH-cmn-tw`.
@@ -76,26 +95,33 @@ impl Locale {
 
     /// The direction in which the locale's script is written.
     #[must_use]
-    pub const fn direction(&self) -> Direction {
-        self.direction
+    pub fn direction(&self) -> Direction {
+        let script = self.full.script.as_deref();
+        let right_to_left = script.is_some_and(|script| tables().right_to_left_scripts.contains(script));
+        if right_to_left { Direction::RightToLeft } else { Direction::LeftToRight }
     }
 
     /// The categories of cardinal numbers (`1 file`, `2 files`): exactly the forms that a plural has in this locale.
     #[must_use]
-    pub const fn cardinal(&self) -> Categories {
-        self.cardinal
+    pub fn cardinal(&self) -> Categories {
+        categories(PluralKind::Cardinal, &self.full)
     }
 
     /// The categories of ordinal numbers (`1st`, `2nd`).
     #[must_use]
-    pub const fn ordinal(&self) -> Categories {
-        self.ordinal
+    pub fn ordinal(&self) -> Categories {
+        categories(PluralKind::Ordinal, &self.full)
     }
 
-    /// Whether CLDR covers the locale at its level "modern".
+    /// Whether CLDR covers the locale, or the one it takes its content from, at its level "modern".
     #[must_use]
-    pub const fn reviewed(&self) -> bool {
-        self.reviewed
+    pub fn reviewed(&self) -> bool {
+        is_modern(&self.full)
+    }
+
+    /// The content form with its likely subtags.
+    pub(super) const fn full(&self) -> &LanguageId {
+        &self.full
     }
 
     /// What is known about the locale's content form.
@@ -104,11 +130,25 @@ impl Locale {
         LocaleProfile {
             tag: self.content_form.clone(),
             identity_key: self.identity_key.clone(),
-            reviewed: self.reviewed,
-            direction: self.direction,
-            cardinal: self.cardinal,
-            ordinal: self.ordinal,
+            reviewed: self.reviewed(),
+            direction: self.direction(),
+            cardinal: self.cardinal(),
+            ordinal: self.ordinal(),
         }
+    }
+}
+
+impl PartialEq for Locale {
+    fn eq(&self, other: &Self) -> bool {
+        self.canonical == other.canonical
+    }
+}
+
+impl Eq for Locale {}
+
+impl Hash for Locale {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.canonical.hash(state);
     }
 }
 

@@ -14,12 +14,20 @@
 //! Reading order: `category` · `refusal` · `locale` (a tag and its forms) · `plural` (a number's category) ·
 //! `profiles` (every locale of CLDR) · `health` (the ten checks).
 
+mod alias;
+mod canonical;
 mod category;
+mod checks;
 mod health;
+mod likely;
 mod locale;
 mod plural;
+mod plural_rule;
+mod plural_samples;
 mod profiles;
 mod refusal;
+mod tables;
+mod tag;
 
 pub use category::{Categories, Category};
 pub use health::{CheckName, CheckOutcome, Health, UnknownCheck};
@@ -32,7 +40,10 @@ pub use profiles::{LocaleProfile, profiles};
 pub use refusal::LocaleRefusal;
 
 /// The release of CLDR that every table but the registry's was made from.
-pub const CLDR_VERSION: &str = "48.2.0";
+pub const CLDR_VERSION: &str = "48.2";
 
 /// The `File-Date` of the IANA language subtag registry that the tables were made from.
 pub const REGISTRY_DATE: &str = "2025-08-25";
+
+#[cfg(test)]
+mod tests;
