@@ -14,15 +14,21 @@
 //!
 //! Reading order: [`core`] (locales: tags, forms, plural categories) · [`files`] (readers and writers of string files) ·
 //! `model`, `permissions`, `templates`, `refusal` (words and pure rules) · `tables` (all that is stored) · `audit`,
-//! `grants`, `authorization` · the verbs `workspaces`, `projects`, `locales` · `http` · `verify`, `operator` (the operator's side).
+//! `grants`, `authorization` · the verbs `workspaces`, `projects`, `locales`, `catalogue` and `imports`, `keys`,
+//! `contexts`, `translations`, `exports` · `http` · `verify`, `operator` (the operator's side).
 
 mod audit;
 mod authorization;
+mod catalogue;
 pub mod category;
+mod contexts;
 pub mod core;
+mod exports;
 pub mod files;
 mod grants;
 mod http;
+mod imports;
+mod keys;
 mod locales;
 mod model;
 pub mod operator;
@@ -31,6 +37,7 @@ mod projects;
 mod refusal;
 mod tables;
 mod templates;
+mod translations;
 mod verify;
 mod workspaces;
 

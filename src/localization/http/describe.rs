@@ -149,6 +149,7 @@ fn responses(route: &Route) -> Value {
     let success = match (route.answer, route.path) {
         ("", "/llms.txt") => text("text/plain"),
         ("Manifest", _) => text("text/tab-separated-values"),
+        ("Exported", _) => exported(),
         ("", _) => json!({"description": "Success", "content": {"application/json": {"schema": {"type": "object"}}}}),
         (schema, _) => json!({"description": "Success", "content": content(schema)}),
     };
@@ -166,6 +167,17 @@ fn responses(route: &Route) -> Value {
             .insert(status.to_string(), json!({"description": names.join(", "), "content": content, "x-codes": names}));
     }
     Value::Object(responses)
+}
+
+/// A file, or what is told of its keys.
+fn exported() -> Value {
+    let file = json!({"schema": {"type": "string"}});
+    json!({"description": "The file; or with metadata, what is told of its keys", "content": {
+        "application/json": {"schema": {"anyOf": [
+            {"$ref": "#/components/schemas/ExportMetadata"}, {"type": "object", "description": "The file itself"},
+        ]}},
+        "application/yaml": file, "text/x-java-properties": file,
+    }})
 }
 
 /// The codes of a route by status. A code that comes with two statuses (`invalid_parameter`, `upload_too_large`) is

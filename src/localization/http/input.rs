@@ -3,12 +3,15 @@
 use quintet_platform::http::json::{FieldError, Fields, FromJson, Given, Json};
 use quintet_platform::ids::parse_uuid;
 
+use crate::contexts::KeyContext;
 use crate::model::{
     LEGAL_PREFIX_CHARS_MAX, LEGAL_PREFIXES_MAX, LOCALE_CHARS_MAX, LOCALES_MAX, NAME_CHARS_MAX, ProjectId, WorkspaceId,
     is_slug,
 };
 use crate::projects::PatchProject;
 use crate::refusal::Refusal;
+use crate::tables::{KeyClass, KeyContextRow};
+use crate::translations::Wished;
 use crate::workspaces::CreateWorkspace;
 
 /// An object being read: the first thing that is wrong with it.
@@ -191,4 +194,112 @@ pub(super) fn one_tag(member: &str, json: Json) -> Result<String, Refusal> {
     form.demand_chars(member, tag.as_deref(), 1, LOCALE_CHARS_MAX);
     form.finish()?;
     read(tag)
+}
+
+/// The longest text of a translation that a body may have, in characters; what is stored is shorter.
+const TEXT_CHARS_MAX: usize = 262_144;
+/// The most forms of a plural.
+const FORMS_MAX: usize = 6;
+
+/// TranslationPut.
+pub(super) fn put_translation(json: Json) -> Result<Wished, Refusal> {
+    let mut form = Form::of_body(json)?;
+    let text: Option<String> = form.optional("text");
+    let forms: Option<Vec<(String, Json)>> = form.optional("forms");
+    form.demand_chars("text", text.as_deref(), 0, TEXT_CHARS_MAX);
+    let count = forms.as_ref().map(Vec::len);
+    if count.is_some_and(|count| !(1..=FORMS_MAX).contains(&count)) {
+        form.wrong("forms", "has 1 to 6 members");
+    }
+    let mut texts = Vec::new();
+    for (category, value) in forms.into_iter().flatten() {
+        match value {
+            Json::String(text) if text.chars().count() <= TEXT_CHARS_MAX => texts.push((category, text)),
+            _ => form.wrong("forms", "has strings of at most 262144 characters"),
+        }
+    }
+    form.finish()?;
+    match (text, count) {
+        (Some(text), None) => Ok(Wished::Text(text)),
+        (None, Some(_)) => Ok(Wished::Forms(texts)),
+        _ => Err(Refusal::InvalidBody("exactly one of text and forms is required")),
+    }
+}
+
+/// The most entries of one request about key context.
+const CONTEXTS_MAX: usize = 1000;
+/// The longest path of a key, context, and number of a length.
+const KEY_PATH_CHARS_MAX: usize = 1024;
+const CONTEXT_CHARS_MAX: usize = 2000;
+const LENGTH_MAX: u32 = 100_000;
+
+/// Key contexts as they were read, each with its place in the request.
+pub(super) struct WishedContexts(Vec<(String, KeyContext)>);
+
+/// The body of key contexts.
+pub(super) fn put_contexts(json: Json) -> Result<WishedContexts, Refusal> {
+    let mut form = Form::of_body(json)?;
+    let entries = form.objects("keys");
+    if !(1..=CONTEXTS_MAX).contains(&entries.len()) {
+        form.wrong("keys", "has 1 to 1000 items");
+    }
+    form.finish()?;
+    let mut contexts: Vec<(String, KeyContext)> = Vec::with_capacity(entries.len());
+    let mut paths = std::collections::HashSet::new();
+    for fields in entries {
+        let mut form = Form::new(fields);
+        let path: Option<String> = form.required("path");
+        form.demand_chars("path", path.as_deref(), 1, KEY_PATH_CHARS_MAX);
+        let class: Option<String> = form.nullable("class");
+        let class = class.map(|class| match class.as_str() {
+            "prose" => Some(KeyClass::Prose),
+            "claim" => Some(KeyClass::Claim),
+            "legal" => Some(KeyClass::Legal),
+            _ => None,
+        });
+        if class == Some(None) {
+            form.wrong("class", "is prose, claim, legal or null");
+        }
+        let context: Option<String> = form.nullable("context");
+        form.demand_chars("context", context.as_deref(), 1, CONTEXT_CHARS_MAX);
+        let mut length = |name: &str| -> Option<u32> {
+            let length: Option<u32> = form.nullable(name);
+            if length.is_some_and(|length| !(1..=LENGTH_MAX).contains(&length)) {
+                form.wrong(name, "is 1 to 100000 or null");
+            }
+            length
+        };
+        let (min_length, max_length) = (length("min_length"), length("max_length"));
+        if path.as_ref().is_some_and(|path| !paths.insert(path.clone())) {
+            form.wrong("path", "occurs more than once");
+        }
+        let place = form.path_of("path");
+        form.finish()?;
+        let row = KeyContextRow { class: class.flatten(), context, min_length, max_length };
+        contexts.push((place, KeyContext { path: read(path)?, row }));
+    }
+    Ok(WishedContexts(contexts))
+}
+
+impl WishedContexts {
+    /// The contexts, if they follow the rules that need the file: for each entry in turn, that its path is an active
+    /// key, the range of its lengths, the ends of its context.
+    pub(super) fn checked(&self, active: &std::collections::HashSet<&str>) -> Result<Vec<KeyContext>, Refusal> {
+        let mut contexts = Vec::with_capacity(self.0.len());
+        for (place, context) in &self.0 {
+            let row = &context.row;
+            let beside = |name: &str| place.replace("path", name);
+            if !active.contains(context.path.as_str()) {
+                return Err(Refusal::KeyUnknown(place.clone()));
+            }
+            if row.min_length.zip(row.max_length).is_some_and(|(min, max)| min > max) {
+                return Err(Refusal::LengthRange(beside("min_length")));
+            }
+            if row.context.as_deref().is_some_and(|text| text.trim() != text) {
+                return Err(Refusal::ContextInvalid(beside("context")));
+            }
+            contexts.push(context.clone());
+        }
+        Ok(contexts)
+    }
 }

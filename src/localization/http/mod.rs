@@ -1,14 +1,16 @@
 //! Localization over HTTP: the routes on one screen, thin handlers below.
 //!
 //! Reading order: `routes` (the table), this file, `request` (the way of a request), `input`, `output`, `answer` ·
-//! `describe` (what the service says of itself).
+//! `files`, `translations` · `describe` (what the service says of itself).
 
 mod answer;
 mod describe;
+mod files;
 mod input;
 mod output;
 mod request;
 mod routes;
+mod translations;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +26,7 @@ use quintet_platform::cursor;
 use quintet_platform::http::request_id;
 use quintet_platform::metering::Meter;
 use quintet_storage::{Failure, Read as _, Store, Uuid, decode_plain, encode_plain};
+use tokio::sync::Semaphore;
 
 use crate::authorization::{Authorization, Embedded};
 use crate::core::{Health, Locale, check_stored_length, profiles};
@@ -44,6 +47,8 @@ const BODY_BYTES_MAX: usize = 256 * 1024;
 /// The largest and the usual page.
 const PAGE_MAX: i64 = 500;
 const PAGE_DEFAULT: i64 = 50;
+/// How many files are read or written at a time.
+const TURNS: usize = 2;
 /// How often the core's checks run.
 const CORE_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -61,6 +66,8 @@ pub struct Parts {
     authorization: Box<dyn Authorization>,
     core: Arc<Health>,
     in_flight: InFlight,
+    /// Who reads a whole file at the moment.
+    turns: Arc<Semaphore>,
 }
 
 /// What a context is made from.
@@ -99,6 +106,7 @@ impl Context {
             authorization: Box::new(Embedded),
             core: Arc::new(Health::start()),
             in_flight: InFlight::default(),
+            turns: Arc::new(Semaphore::new(TURNS)),
         }))
     }
 
@@ -139,6 +147,12 @@ pub fn routes(context: Context) -> Router {
         .route(SOURCE_LOCALE_GET.path, get(get_source_locale).put(put_source_locale))
         .route(LOCALE_LIST.path, get(list_locales))
         .route(LOCALE_VALIDATE.path, post(validate_locale))
+        .route(FILE_UPLOAD.path, post(files::upload_file).get(files::list_files))
+        .route(EXPORT.path, get(files::export_file))
+        .route(MANIFEST.path, get(files::get_manifest))
+        .route(CONTEXT_GET.path, get(translations::get_contexts).put(translations::put_contexts))
+        .route(KEY_LIST.path, get(translations::list_keys))
+        .route(TRANSLATION_GET.path, get(translations::get_translation).put(translations::put_translation))
         .route(OPENAPI.path, get(describe::get_openapi))
         .route(LLMS.path, get(describe::get_llms))
         .fallback(async || refuse(&Refusal::NotFound))

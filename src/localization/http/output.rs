@@ -4,9 +4,17 @@ use quintet_platform::clock::rfc3339;
 use quintet_storage::{Failure, Timestamp, Uuid};
 use serde::ser::{Serialize, Serializer};
 
+use crate::catalogue::{KeyEntry, Source, category_at};
+use crate::contexts::KeyContext;
 use crate::core::{CLDR_VERSION, CheckOutcome, Locale, LocaleProfile};
+use crate::exports::MetadataEntry;
+use crate::imports::Imported;
+use crate::keys::File;
 use crate::locales::{ProjectLocales, SourceLocale};
+use crate::model::{FileId, KeyId, ProjectId};
 use crate::projects::Project;
+use crate::tables::{FileRow, Translated};
+use crate::translations::Translation;
 use crate::workspaces::Workspace;
 
 /// An id as text.
@@ -242,4 +250,220 @@ pub(super) fn validation(outcome: &Result<Locale, &'static str>) -> Result<Vec<u
         },
         Err(code) => ValidationBody::Invalid { valid: false, code },
     })
+}
+
+#[derive(serde::Serialize)]
+struct FileBody<'a> {
+    file_id: Id,
+    project_id: Id,
+    path: &'a str,
+    format: &'static str,
+    version: u32,
+    sha256: Hex,
+    size: u64,
+    keys: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'static str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    root_locale: &'a str,
+}
+
+/// A digest as text.
+struct Hex([u8; 32]);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&data_encoding::HEXLOWER.encode(&self.0))
+    }
+}
+
+fn of_file(project_id: ProjectId, file_id: FileId, row: &FileRow) -> FileBody<'_> {
+    FileBody {
+        file_id: Id(file_id.0),
+        project_id: Id(project_id.0),
+        path: &row.path,
+        format: row.format.name(),
+        version: row.version,
+        sha256: Hex(row.sha256),
+        size: row.size_bytes,
+        keys: row.keys,
+        profile: row.format.profile(),
+        root_locale: &row.root_locale,
+    }
+}
+
+/// An upload that was stored.
+pub(super) fn imported(one: &Imported) -> Result<Vec<u8>, Failure> {
+    json(&of_file(one.project_id, one.file_id, &one.row))
+}
+
+#[derive(serde::Serialize)]
+struct FilePage<'a> {
+    files: Vec<FileBody<'a>>,
+    next_cursor: Option<String>,
+}
+
+/// A page of files.
+pub(super) fn files(project_id: ProjectId, page: &[File], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
+    let files = page.iter().map(|file| of_file(project_id, file.file_id, &file.row)).collect();
+    json(&FilePage { files, next_cursor })
+}
+
+/// Texts by the names of their categories, in CLDR's order.
+struct FormsBody<'a>(Vec<(&'static str, &'a str)>);
+
+impl Serialize for FormsBody<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+#[derive(serde::Serialize)]
+struct KeyBody<'a> {
+    id: Id,
+    file_id: Id,
+    path: &'a str,
+    plural: bool,
+    source: Option<&'a str>,
+    forms: Option<FormsBody<'a>>,
+}
+
+fn of_key<'a>(file_id: FileId, key_id: KeyId, entry: &'a KeyEntry) -> KeyBody<'a> {
+    let (source, forms) = match &entry.source {
+        Source::Text(text) => (Some(text.as_str()), None),
+        Source::Forms(forms) => {
+            let forms = forms.iter().map(|(place, text)| (category_at(*place).name(), text.as_str()));
+            (None, Some(FormsBody(forms.collect())))
+        }
+    };
+    let plural = entry.source.is_plural();
+    KeyBody { id: Id(key_id.0), file_id: Id(file_id.0), path: &entry.path, plural, source, forms }
+}
+
+#[derive(serde::Serialize)]
+struct KeyPage<'a> {
+    keys: Vec<KeyBody<'a>>,
+    next_cursor: Option<String>,
+}
+
+/// A page of keys.
+pub(super) fn keys(page: &[(FileId, KeyId, KeyEntry)], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
+    let keys = page.iter().map(|(file_id, key_id, entry)| of_key(*file_id, *key_id, entry)).collect();
+    json(&KeyPage { keys, next_cursor })
+}
+
+#[derive(serde::Serialize)]
+struct ContextBody<'a> {
+    path: &'a str,
+    context: Option<&'a str>,
+    min_length: Option<u32>,
+    max_length: Option<u32>,
+}
+
+fn of_context(one: &KeyContext) -> ContextBody<'_> {
+    let row = &one.row;
+    ContextBody {
+        path: &one.path,
+        context: row.context.as_deref(),
+        min_length: row.min_length,
+        max_length: row.max_length,
+    }
+}
+
+#[derive(serde::Serialize)]
+struct ContextsBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<Id>,
+    keys: Vec<ContextBody<'a>>,
+}
+
+/// Everything told of a file's keys.
+pub(super) fn contexts(all: &[KeyContext]) -> Result<Vec<u8>, Failure> {
+    json(&ContextsBody { file: None, keys: all.iter().map(of_context).collect() })
+}
+
+/// What was told of some keys.
+pub(super) fn put_contexts(file_id: FileId, some: &[KeyContext]) -> Result<Vec<u8>, Failure> {
+    json(&ContextsBody { file: Some(Id(file_id.0)), keys: some.iter().map(of_context).collect() })
+}
+
+#[derive(serde::Serialize)]
+struct TranslationBody<'a> {
+    key_id: Id,
+    locale: &'a str,
+    state: &'static str,
+    revision: u64,
+    text: Option<&'a str>,
+    forms: Option<FormsBody<'a>>,
+    updated_by: Option<Id>,
+    updated_at: Option<Instant>,
+    origin: Option<&'static str>,
+}
+
+/// A translation.
+pub(super) fn translation(one: &Translation) -> Result<Vec<u8>, Failure> {
+    let row = one.row.as_ref();
+    let (text, forms) = match row.map(|row| &row.content) {
+        None => (None, None),
+        Some(Translated::Text { text, .. }) => (Some(text.as_str()), None),
+        Some(Translated::Forms(forms)) => {
+            let forms = forms.iter().map(|form| (category_at(form.category).name(), form.text.as_str()));
+            (None, Some(FormsBody(forms.collect())))
+        }
+    };
+    json(&TranslationBody {
+        key_id: Id(one.key_id),
+        locale: &one.locale,
+        state: one.state.name(),
+        revision: row.map_or(0, |row| row.revision),
+        text,
+        forms,
+        updated_by: row.map(|row| Id(Uuid::from_bytes(row.updated_by))),
+        updated_at: row.map(|row| Instant(row.updated_at)),
+        origin: row.and_then(|row| row.origin).map(|origin| origin.name()),
+    })
+}
+
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MetadataEntryBody<'a> {
+    key: &'a str,
+    source_hash: Hex,
+    target_hash: Hex,
+    status: &'static str,
+    approved_at: Option<Instant>,
+    approved_by: Option<Id>,
+}
+
+#[derive(serde::Serialize)]
+struct MetadataBody<'a> {
+    project_id: Id,
+    file_id: Id,
+    locale: &'a str,
+    revision: u64,
+    entries: Vec<MetadataEntryBody<'a>>,
+}
+
+/// What is told of each key of an export.
+pub(super) fn metadata(
+    project_id: ProjectId,
+    file_id: FileId,
+    locale: &str,
+    revision: u64,
+    entries: &[MetadataEntry],
+) -> Result<Vec<u8>, Failure> {
+    let entries = entries.iter().map(of_metadata).collect();
+    json(&MetadataBody { project_id: Id(project_id.0), file_id: Id(file_id.0), locale, revision, entries })
+}
+
+fn of_metadata(one: &MetadataEntry) -> MetadataEntryBody<'_> {
+    let approval = one.approval.as_ref();
+    MetadataEntryBody {
+        key: &one.key,
+        source_hash: Hex(one.source_sha256),
+        target_hash: Hex(one.target_sha256),
+        status: one.state.name(),
+        approved_at: approval.map(|approval| Instant(approval.at)),
+        approved_by: approval.map(|approval| Id(Uuid::from_bytes(approval.by))),
+    }
 }

@@ -281,22 +281,31 @@ impl Going {
         context: &Context,
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Answer, Abort<Refusal>> + Send + 'static,
     ) -> Result<Answer, Refusal> {
-        let Going { entered, _guard: guard, etag_letter } = self;
+        let written = self.try_write(context, |tx, now| verb(tx, now).map(Some)).await?;
+        written.ok_or(Refusal::InternalError)
+    }
+
+    /// [`Going::write`] for a verb that may find, before it has written anything, that what it was given is out of
+    /// date: `None`, and nothing is remembered.
+    pub(super) async fn try_write(
+        &self,
+        context: &Context,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Option<Answer>, Abort<Refusal>> + Send + 'static,
+    ) -> Result<Option<Answer>, Refusal> {
+        let (entered, etag_letter) = (self.entered.clone(), self.etag_letter);
         let work = move |tx: &mut WriteTx<'_>, now| {
             let Some(entered) = entered else { return verb(tx, now) };
             // Another process of the past may have answered between the look-up and now.
             match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
-                Lookup::Replay(stored) => return Ok(Answer::replayed(stored, etag_letter)),
+                Lookup::Replay(stored) => return Ok(Some(Answer::replayed(stored, etag_letter))),
                 Lookup::Mismatch => return Err(Refusal::IdempotencyKeyReused.into()),
                 Lookup::Fresh => {}
             }
-            let answer = verb(tx, now)?;
+            let Some(answer) = verb(tx, now)? else { return Ok(None) };
             idempotency::remember(tx, now, &entered.scope, entered.digest, &answer.stored())?;
-            Ok(answer)
+            Ok(Some(answer))
         };
-        let outcome = context.store.write(Instant::now() + WRITER_TIME, work).await;
-        drop(guard);
-        outcome.map_err(refusal_of)
+        context.store.write(Instant::now() + WRITER_TIME, work).await.map_err(refusal_of)
     }
 }
 

@@ -84,6 +84,16 @@ const BODY_CODES: &[&str] = &[
     "unsupported_media_type",
 ];
 
+/// Codes of a route that takes a file.
+const FILE_CODES: &[&str] = &[
+    "upload_too_large",
+    "request_timeout",
+    "unsupported_media_type",
+    "format_not_offered",
+    "format_mismatch",
+    "conflict",
+];
+
 impl Route {
     /// Every error code it can answer with.
     #[must_use]
@@ -97,8 +107,10 @@ impl Route {
             codes.extend(WRITING_CODES);
             codes.extend(KEY_CODES);
         }
-        if !self.request.is_empty() {
-            codes.extend(BODY_CODES);
+        match self.request {
+            "" => {}
+            "File" => codes.extend(FILE_CODES),
+            _ => codes.extend(BODY_CODES),
         }
         if self.takes_tag {
             codes.extend(TAG_CODES);
@@ -153,7 +165,7 @@ const CURSOR: Parameter = Parameter {
 };
 const PAGE: &[Parameter] = &[CURSOR, LIMIT];
 
-use KeyRule::Optional;
+use KeyRule::{Optional, Required};
 
 pub(super) const HEALTHZ: Route = route!("GET" "/healthz" "", "whether the process lives", "" => 200 "Alive");
 pub(super) const READYZ: Route =
@@ -196,6 +208,74 @@ pub(super) const LOCALE_LIST: Route = route!("GET" "/v1/locales" "authenticated"
 pub(super) const LOCALE_VALIDATE: Route = route!("POST" "/v1/locales/validate" "authenticated",
     "whether a tag is a locale, and its forms", "LocaleValidate" => 200 "LocaleValidation", is_core: true);
 
+const fn parameter(name: &'static str, schema: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, is_required: false, schema, about }
+}
+const UPLOAD_PARAMETERS: &[Parameter] = &[
+    Parameter {
+        is_required: true,
+        ..parameter(
+            "kind",
+            r#"{"enum":["json","yaml","properties","android","ios-strings","ios-stringsdict"]}"#,
+            "What kind of file it is; the last three are not offered.",
+        )
+    },
+    parameter("profile", r#"{"enum":["rails","flat"]}"#, "Required for yaml, refused for others."),
+    parameter(
+        "locale",
+        r#"{"type":"string","minLength":1,"maxLength":255}"#,
+        "The root key of a rails file; the project's source locale by default.",
+    ),
+    Parameter {
+        is_required: true,
+        ..parameter("path", r#"{"type":"string","minLength":1,"maxLength":512}"#, "A relative path in the project.")
+    },
+];
+const EXPORT_PARAMETERS: &[Parameter] = &[
+    parameter("locale", r#"{"type":"string","minLength":1,"maxLength":255}"#, "The target locale; absent: the source."),
+    parameter(
+        "fallback",
+        r#"{"enum":["source","omit"],"default":"source"}"#,
+        "What becomes of untranslated keys; omit is for JSON.",
+    ),
+    parameter("state", r#"{"enum":["approved"]}"#, "Use approved translations only."),
+    parameter(
+        "metadata",
+        r#"{"enum":["true","false"],"default":"false"}"#,
+        "Tell of each key (ExportMetadata) instead of giving the file.",
+    ),
+    parameter("revision", r#"{"type":"integer","minimum":1}"#, "Serve this revision or refuse."),
+];
+/// What a file can be refused with.
+const READER_CODES: &[&str] = crate::refusal::READER_CODES;
+
+pub(super) const FILE_UPLOAD: Route = route!("POST" "/v1/projects/{project_id}/files" "p_<p>_files-write",
+    "upload a file, as a new version if its path is known", "File" => 201 "FileImported",
+    key: Required, parameters: UPLOAD_PARAMETERS, own_codes: READER_CODES);
+pub(super) const FILE_LIST: Route = route!("GET" "/v1/projects/{project_id}/files" "p_<p>_read", "list its files",
+    "" => 200 "FilePage", parameters: PAGE);
+pub(super) const EXPORT: Route = route!("GET" "/v1/projects/{project_id}/files/{file_id}/export" "p_<p>_export",
+    "the latest version, in a locale; the entity tag is \"r<revision>\"", "" => 200 "Exported",
+    is_core: true, takes_tag: true, parameters: EXPORT_PARAMETERS,
+    own_codes: &["revision_superseded", "revision_not_found", "value_unrepresentable", "storage_full", "busy",
+        "writing_stopped", "outcome_unknown"]);
+pub(super) const MANIFEST: Route = route!("GET" "/v1/projects/{project_id}/files/{file_id}/imports/{seq}/manifest" "p_<p>_read",
+    "what an upload changed: key id, change, source hash before and after", "" => 200 "Manifest",
+    own_codes: &["busy"]);
+pub(super) const CONTEXT_GET: Route = route!("GET" "/v1/projects/{project_id}/files/{file_id}/context" "p_<p>_read",
+    "what translators are told of its keys", "" => 200 "KeyContexts");
+pub(super) const CONTEXT_PUT: Route = route!("PUT" "/v1/projects/{project_id}/files/{file_id}/context" "p_<p>_files-write",
+    "tell translators of some of its keys", "KeyContextsPut" => 200 "KeyContextsSet",
+    key: Required, own_codes: &["key_unknown", "length_range", "context_invalid", "conflict"]);
+pub(super) const KEY_LIST: Route = route!("GET" "/v1/projects/{project_id}/keys" "p_<p>_read",
+    "list its active keys, in the order of ids", "" => 200 "KeyPage", parameters: PAGE);
+pub(super) const TRANSLATION_GET: Route = route!("GET" "/v1/keys/{key_id}/translations/{locale}" "p_<p>_read",
+    "the translation of a key", "" => 200 "Translation", is_core: true, takes_tag: true);
+pub(super) const TRANSLATION_PUT: Route = route!("PUT" "/v1/keys/{key_id}/translations/{locale}" "p_<p>_loc_<tag>_translate",
+    "write the translation of a key, as a draft", "TranslationPut" => 200 "Translation",
+    key: Required, is_core: true, takes_tag: true,
+    own_codes: &["key_obsolete", "edit_shape", "value_too_long", "value_unrepresentable", "conflict"]);
+
 /// Every route, in the order of the documentation.
 pub const ROUTES: &[Route] = &[
     HEALTHZ,
@@ -216,4 +296,13 @@ pub const ROUTES: &[Route] = &[
     SOURCE_LOCALE_PUT,
     LOCALE_LIST,
     LOCALE_VALIDATE,
+    FILE_UPLOAD,
+    FILE_LIST,
+    EXPORT,
+    MANIFEST,
+    CONTEXT_GET,
+    CONTEXT_PUT,
+    KEY_LIST,
+    TRANSLATION_GET,
+    TRANSLATION_PUT,
 ];
