@@ -91,6 +91,9 @@ pub fn get_key(read: &impl Read, tenant_id: TenantId, key_id: KeyId) -> Result<K
     Ok(Key { project_id, file, entry })
 }
 
+/// A key in a list, with its file.
+pub type ListedKey = (FileId, KeyId, KeyEntry);
+
 /// The active keys of a project behind `after`, in the order of their ids; and whether there are more.
 ///
 /// # Errors
@@ -101,7 +104,7 @@ pub fn list_keys(
     project_id: ProjectId,
     after: Option<KeyId>,
     limit: usize,
-) -> Result<(Vec<(FileId, KeyId, KeyEntry)>, bool), Failure> {
+) -> Result<(Vec<ListedKey>, bool), Failure> {
     let (from_prefix, mut after_number) = after.and_then(split_key_id).unwrap_or((0, 0));
     let scan = Scan::prefix(&(tenant_id, project_id)).from(&(tenant_id, project_id, from_prefix));
     let mut found = Vec::new();

@@ -174,5 +174,5 @@ pub fn put_source_locale(
         ("source_locale", Json::from(project.row.source_locale.tag.as_str())),
     ]);
     audit::record(tx, now, actor, event)?;
-    Ok(get_source_locale(tx, tenant_id, project_id)?)
+    get_source_locale(tx, tenant_id, project_id)
 }

@@ -139,7 +139,7 @@ fn every_template_confers_what_its_table_says() {
         if of_locale.is_empty() {
             let issue = ["key", "issue", "--tenant", &estate.desk.tenant_id, "--template", template, "--scope"];
             let refused = shared().cli(&[&issue[..], &[&german.to_string()]].concat());
-            assert_eq!(refused.status.code(), Some(1), "{template}");
+            assert_eq!(refused.status.code(), Some(2), "{template}");
         } else {
             assert_eq!(estate.permissions(template, &german), estate.expected(&[2], &one, &[]), "{template}");
         }
@@ -212,7 +212,7 @@ fn scopes_that_make_no_sense() {
         ("viewer", json!({"colour": "red"}), "scope.colour"),
     ] {
         let output = issue(template, &scope);
-        assert_eq!(output.status.code(), Some(1), "{template} {scope}");
+        assert_eq!(output.status.code(), Some(2), "{template} {scope}");
         assert!(stderr(&output).contains(expected), "{template} {scope}: {}", stderr(&output));
     }
     let usage = run(&["key", "issue", "--tenant", "x", "--scope", "{}"]);

@@ -9,7 +9,7 @@ use crate::contexts::KeyContext;
 use crate::core::{CLDR_VERSION, CheckOutcome, Locale, LocaleProfile};
 use crate::exports::MetadataEntry;
 use crate::imports::Imported;
-use crate::keys::File;
+use crate::keys::{File, ListedKey};
 use crate::locales::{ProjectLocales, SourceLocale};
 use crate::model::{FileId, KeyId, ProjectId};
 use crate::projects::Project;
@@ -347,7 +347,7 @@ struct KeyPage<'a> {
 }
 
 /// A page of keys.
-pub(super) fn keys(page: &[(FileId, KeyId, KeyEntry)], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
+pub(super) fn keys(page: &[ListedKey], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
     let keys = page.iter().map(|(file_id, key_id, entry)| of_key(*file_id, *key_id, entry)).collect();
     json(&KeyPage { keys, next_cursor })
 }
