@@ -5,7 +5,7 @@
 //! macrolanguage (`cmn` is `zh`). A script that goes without saying is dropped, as the RFC asks, unless the likely
 //! subtags would then give another one (`pa-Guru-PK`: without its script, it would be read as `pa-Arab-PK`).
 
-use super::alias::LanguageId;
+use super::alias::{LanguageId, Rule};
 use super::likely::maximize;
 use super::refusal::LocaleRefusal;
 use super::tables::{Scope, Tables, tables};
@@ -13,6 +13,9 @@ use super::tag::{self, Extension, LanguageTag, Tag, Transformed, Unicode};
 
 /// How often rules may be applied one after another. CLDR's longest chain has three; a test sees that this suffices.
 const ROUNDS_MAX: usize = 8;
+
+/// In CLDR's rules, this language stands for any.
+const ANY_LANGUAGE: &str = "und";
 
 /// The one region for private use that CLDR and everybody else uses for one thing: Kosovo.
 const KOSOVO: &str = "xk";
@@ -106,26 +109,28 @@ fn check_registered(tables: &Tables, tag: &LanguageTag) -> Result<(), LocaleRefu
 }
 
 fn is_registered(tables: &Tables, id: &LanguageId) -> bool {
-    let language = id.language.as_str();
-    let replaced =
-        || tables.language_aliases.get(language).is_some_and(|rules| rules.iter().any(|rule| rule.subtags() == 1));
-    let any_language = tables.language_aliases.get("und");
-    (tables.languages.contains_key(language) || replaced())
-        && id
-            .script
-            .as_deref()
-            .is_none_or(|script| tables.scripts.contains_key(script) || tables.script_aliases.contains_key(script))
-        && id
-            .region
-            .as_deref()
-            .is_none_or(|region| tables.regions.contains_key(region) || tables.region_aliases.contains_key(region))
-        && id.variants.iter().enumerate().all(|(index, variant)| {
-            let known = tables.variants.contains_key(variant.as_str())
-                || tables.variant_aliases.contains_key(variant.as_str())
-                || variant == POSIX
-                || any_language.is_some_and(|rules| rules.iter().any(|rule| rule.speaks_of(variant)));
-            known && !id.variants.iter().skip(index + 1).any(|other| other == variant)
-        })
+    let language = tables.languages.contains_key(id.language.as_str())
+        || rules(tables, &id.language).any(|rule| rule.subtags() == 1);
+    let script = id.script.as_deref();
+    let script =
+        script.is_none_or(|script| tables.scripts.contains_key(script) || tables.script_aliases.contains_key(script));
+    let region = id.region.as_deref();
+    let region =
+        region.is_none_or(|region| tables.regions.contains_key(region) || tables.region_aliases.contains_key(region));
+    let variants = id.variants.iter().enumerate().all(|(index, variant)| {
+        let known = tables.variants.contains_key(variant.as_str())
+            || tables.variant_aliases.contains_key(variant.as_str())
+            || variant == POSIX
+            || rules(tables, &id.language).any(|rule| rule.speaks_of(variant));
+        known && !id.variants.iter().skip(index + 1).any(|other| other == variant)
+    });
+    language && script && region && variants
+}
+
+/// The rules that may apply to a language; those for this one go before those for any.
+fn rules<'a>(tables: &'a Tables, language: &str) -> impl Iterator<Item = &'a Rule> {
+    let own = tables.language_aliases.get(language).filter(|_| language != ANY_LANGUAGE);
+    own.into_iter().chain(tables.language_aliases.get(ANY_LANGUAGE)).flatten()
 }
 
 /// Applies CLDR's rules until none applies any more.
@@ -143,9 +148,7 @@ fn replace(tables: &Tables, mut id: LanguageId) -> LanguageId {
 }
 
 fn replace_once(tables: &Tables, id: &LanguageId) -> LanguageId {
-    // A rule for this language goes before one for any.
-    let rules = tables.language_aliases.get(id.language.as_str()).into_iter().chain(tables.language_aliases.get("und"));
-    if let Some(next) = rules.flatten().find_map(|rule| rule.apply(id)) {
+    if let Some(next) = rules(tables, &id.language).find_map(|rule| rule.apply(id)) {
         return next;
     }
     let mut next = id.clone();

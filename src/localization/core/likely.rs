@@ -3,7 +3,8 @@
 use super::alias::LanguageId;
 use super::tables::Tables;
 
-/// The scripts and regions that are most likely meant are added where there are none. What nobody knows stays open.
+/// Adds the script and the region that are most likely meant where there is none. Of a language that CLDR says
+/// nothing about, they stay open. No locale has the language `und`, so that nobody guesses languages here.
 pub(super) fn maximize(tables: &Tables, id: &LanguageId) -> LanguageId {
     let mut full = id.clone();
     if full.script.is_some() && full.region.is_some() {
@@ -11,10 +12,7 @@ pub(super) fn maximize(tables: &Tables, id: &LanguageId) -> LanguageId {
     }
     let language = full.language.as_str();
     let by = |subtag: &Option<String>| tables.likely.get(format!("{language}-{}", subtag.as_ref()?).as_str()).copied();
-    let found = by(&full.script)
-        .or_else(|| by(&full.region))
-        .or_else(|| tables.likely.get(language).copied())
-        .or_else(|| tables.likely.get(format!("und-{}", full.script.as_ref()?).as_str()).copied());
+    let found = by(&full.script).or_else(|| by(&full.region)).or_else(|| tables.likely.get(language).copied());
     let mut subtags = found.unwrap_or_default().split('-').skip(1).map(str::to_owned);
     let (script, region) = (subtags.next(), subtags.next());
     full.script = full.script.or(script);

@@ -227,17 +227,16 @@ impl Tables {
     }
 
     fn language_alias(&mut self, from: &'static str, to: &'static str) -> bool {
-        if self.whole_tags.get(from).is_some_and(|tag| tag.grandfathered) {
-            return self.whole_tag_aliases.insert(from, to).is_none();
+        // A grandfathered tag of an ordinary form (`zh-hakka`) is a rule, too, for what stands behind it.
+        let whole = self.whole_tags.get(from).is_some_and(|tag| tag.grandfathered);
+        if whole && self.whole_tag_aliases.insert(from, to).is_some() {
+            return false;
         }
         // An extended language is replaced by the registry's own word.
-        let extended = from.split('-').nth(1).is_some_and(|subtag| {
-            subtag.len() == 3 && subtag.is_ascii() && { self.extended_languages.contains_key(subtag) }
-        });
-        if extended {
+        if from.split('-').nth(1).is_some_and(|subtag| self.extended_languages.contains_key(subtag)) {
             return true;
         }
-        let Some(rule) = Rule::read(from, to) else { return false };
+        let Some(rule) = Rule::read(from, to) else { return whole };
         self.language_aliases.entry(from.split('-').next().unwrap_or_default()).or_default().push(rule);
         true
     }

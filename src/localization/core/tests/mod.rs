@@ -1,13 +1,16 @@
 //! Tests of the language core.
 
-use super::checks;
-use super::health::CheckName;
+mod against_icu4x;
+mod forms;
+mod health;
+mod plurals;
+mod properties;
+mod registry;
 
-#[test]
-fn every_process_check_passes() {
-    for name in CheckName::ALL {
-        let started = std::time::Instant::now();
-        assert_eq!(checks::run(name), Ok(()), "{name}");
-        eprintln!("{name} {:?}", started.elapsed());
-    }
+use super::canonical::canonicalize;
+use super::refusal::LocaleRefusal;
+
+/// The canonical form of a tag, also of one that is not translatable.
+fn canonical(tag: &str) -> Result<String, LocaleRefusal> {
+    canonicalize(tag).map(|canonical| canonical.id.customary() + &canonical.rest)
 }
