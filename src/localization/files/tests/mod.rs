@@ -1,8 +1,10 @@
 //! Tests of the readers and writers. A table row is a file and what comes of it.
 
+mod corpora;
 mod export;
 mod json;
 mod properties;
+mod texts;
 mod yaml;
 
 use std::time::{Duration, Instant};

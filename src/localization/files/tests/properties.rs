@@ -84,7 +84,7 @@ fn refusals() {
     ];
     let mut table = Table::default();
     for (file, expected) in cases {
-        table.row(&String::from_utf8_lossy(file.as_ref()), refusal(Properties, file), *expected);
+        table.row(&String::from_utf8_lossy(file), refusal(Properties, file), *expected);
     }
     table.done();
 }
