@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fetches real string files and the parsers that judge our readers independently, once for each machine, and prints the
 # directory in which they lie: files/{yaml,json,properties}/, suites/, python/bin/python3. Everything is pinned. What
-# cannot be had is named on standard error and left out; without any files or without Python the exit code is 1.
+# cannot be had is named on standard error and in the file `missing`, and left out; remove the directory to try again.
+# Without Python the exit code is 1.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 source packaging/environment.sh
@@ -18,15 +19,26 @@ key=$({ printf '%s\n' "${debian[@]}" "${npm[@]}" "${pypi[@]}"; cat "$script"; } 
 directory="$BUILD_CACHE/corpora/$key"
 say() { printf 'corpora: %s\n' "$*" >&2; }
 
+mkdir -p "$BUILD_CACHE/corpora"
+exec 9>"$BUILD_CACHE/corpora/lock"
+flock 9
+
 if [ ! -e "$directory/complete" ]; then
-    mkdir -p "$BUILD_CACHE/corpora"
     work=$(mktemp -d "$BUILD_CACHE/corpora/making.XXXXXX")
     trap 'rm -rf -- "$work"' EXIT
     say "fetching packages into $directory (about 50 MB, once for each machine)"
     mkdir -p "$work/debs" "$work/packages"
+    missing() {
+        say "the package $1 cannot be had; its files are left out"
+        printf '%s\n' "$1" >>"$work/missing"
+    }
+    download() { (cd "$work/debs" && apt-get download --quiet --quiet "$1" >/dev/null 2>&1); }
+    as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo --non-interactive)
+    # Package lists that are missing or old make the first attempt fail; then they are fetched, once.
+    download "${debian[0]}" || "${as_root[@]}" apt-get update --quiet --quiet >/dev/null 2>&1 || true
     for package in "${debian[@]}"; do
-        (cd "$work/debs" && apt-get download --quiet --quiet "$package" >/dev/null 2>&1) ||
-            say "the Debian package $package cannot be had; its files are left out"
+        download "$package" || missing "$package"
     done
     for deb in "$work"/debs/*.deb; do
         [ -e "$deb" ] || continue
@@ -39,14 +51,15 @@ if [ ! -e "$directory/complete" ]; then
         if (cd "$work" && npm pack --silent "$package" >"$work/packed" 2>/dev/null); then
             tar --extract --gzip --file "$work/$(tail -n 1 "$work/packed")" --directory "$work/packages/$name"
         else
-            say "the npm package $package cannot be had; its files are left out"
+            missing "$package"
         fi
     done
     python3 "$script" "$work/packages" "$work" || { say "python3 is needed to sort the files"; exit 1; }
     # A virtual environment knows its own path, so it is made where it stays.
     rm -rf "$directory"
     mkdir "$directory"
-    mv "$work/files" "$work/suites" "$directory/"
+    touch "$work/missing"
+    mv "$work/files" "$work/suites" "$work/missing" "$directory/"
     python3 -m venv "$directory/python" >&2 || { say "python3-venv is missing"; exit 1; }
     "$directory/python/bin/pip" install --quiet --disable-pip-version-check "${pypi[@]}" >&2 ||
         { say "the independent parsers cannot be had"; exit 1; }

@@ -41,6 +41,9 @@ pub const FILE_BYTES_MAX: usize = 52_428_800;
 pub const DEPTH_MAX: usize = 64;
 /// The most string values in one file; a plural counts once for each of its forms.
 pub const UNITS_MAX: usize = 200_000;
+/// The most values of any kind in one file, those that are no strings included; more are refused as too many units.
+/// It bounds what reading a file of 50 MiB takes in memory.
+pub const VALUES_MAX: usize = 1_000_000;
 /// The longest key path, in characters (Unicode scalar values).
 pub const PATH_CHARACTERS_MAX: usize = 1_024;
 /// How long reading may take: the deadline to pass to [`read`] is now and this.

@@ -131,7 +131,7 @@ impl<'t> Scanner<'t, '_> {
 
     /// Reads a value; the leaf it became, if it is a string.
     fn value(&mut self, depth: usize, place: Place) -> Result<Option<usize>, Offence> {
-        self.budget.step(self.at)?;
+        self.budget.value(self.at)?;
         match self.peek() {
             Some(b'{') => self.object(depth + 1)?,
             Some(b'[') => self.array(depth + 1)?,

@@ -4,6 +4,7 @@ mod corpora;
 mod export;
 mod json;
 mod properties;
+mod random;
 mod texts;
 mod yaml;
 

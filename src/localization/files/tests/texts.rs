@@ -2,6 +2,9 @@
 
 use fastrand::Rng;
 
+use crate::category::Category;
+use crate::files::Forms;
+
 const PIECES: &[&str] = &[
     "a",
     "B",
@@ -151,4 +154,15 @@ pub fn hostile_text(rng: &mut Rng) -> String {
         4..=5 => format!("Ein Text mit {} Wörtern", rng.u8(..)),
         _ => (0..rng.usize(1..9)).map(|_| PIECES[rng.usize(..PIECES.len())]).collect(),
     }
+}
+
+/// Forms for `other` and for any other categories.
+pub fn random_forms(rng: &mut Rng) -> Forms {
+    let mut forms = Forms::new();
+    for category in Category::ALL {
+        if category == Category::Other || rng.bool() {
+            forms.insert(category, hostile_text(rng));
+        }
+    }
+    forms
 }

@@ -132,6 +132,11 @@ impl<'t> Reader<'t> {
         budget.step(range.start)?;
         self.refuse_anchor_and_tag(&event, &span)?;
         match event {
+            // Keys count as well; a mapping entry is two values here.
+            Event::Scalar(..) | Event::MappingStart(..) | Event::SequenceStart(..) => budget.value(range.start)?,
+            _ => {}
+        }
+        match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
