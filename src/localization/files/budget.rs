@@ -1,6 +1,8 @@
-//! Time as a limit: a reader counts its steps, and looks at the clock now and then.
+//! Limits of time and size: a reader counts its steps, and looks at the clock now and then; it counts values, too.
 
 use std::time::Instant;
+
+use super::VALUES_MAX;
 
 use super::refusal::{Code, Offence};
 
@@ -12,12 +14,13 @@ const STEPS_BETWEEN_LOOKS: u32 = 2_048;
 pub(super) struct Budget {
     deadline: Instant,
     steps: u32,
+    values: usize,
 }
 
 impl Budget {
     pub fn until(deadline: Instant) -> Budget {
         // The first step looks, so that a deadline which has passed refuses the smallest file, too.
-        Budget { deadline, steps: STEPS_BETWEEN_LOOKS }
+        Budget { deadline, steps: STEPS_BETWEEN_LOOKS, values: 0 }
     }
 
     /// Counts a step.
@@ -33,5 +36,17 @@ impl Budget {
             }
         }
         Ok(())
+    }
+
+    /// Counts a value, which is a step as well.
+    ///
+    /// # Errors
+    /// [`Code::TooManyUnits`], and as [`Budget::step`].
+    pub fn value(&mut self, at: usize) -> Result<(), Offence> {
+        self.values += 1;
+        if self.values > VALUES_MAX {
+            return Err(Offence::new(Code::TooManyUnits, at));
+        }
+        self.step(at)
     }
 }
