@@ -10,7 +10,7 @@ use quintet_storage::seal::Erased;
 use quintet_storage::{Abort, Failure, Read, Uuid, decode_plain, encode_plain};
 
 use crate::category::Category;
-use crate::files::{Content, Forms};
+use crate::files::Content;
 use crate::model::{FileId, FileVersion, KeyId};
 use crate::tables::{CatalogueRow, PageRow};
 
@@ -96,15 +96,6 @@ impl Source {
                 let of = |wanted: u8| forms.iter().find(|(place, _)| *place == wanted);
                 of(place_of(category)).or_else(|| of(place_of(Category::Other))).map_or("", |(_, text)| text.as_str())
             }
-        }
-    }
-
-    /// The forms of a plural as files have them; none for a text.
-    #[must_use]
-    pub fn forms(&self) -> Forms {
-        match self {
-            Source::Text(_) => Forms::new(),
-            Source::Forms(forms) => forms.iter().map(|(place, text)| (category_at(*place), text.clone())).collect(),
         }
     }
 
@@ -314,6 +305,5 @@ mod tests {
         assert_eq!(source.form(Category::One), "one");
         assert_eq!(source.form(Category::Few), "other");
         assert_ne!(source.sha256(), Source::Text("oneother".into()).sha256());
-        assert_eq!(Source::of(&Content::Plural(source.forms())), source);
     }
 }
