@@ -238,22 +238,39 @@ pub fn find(read: &impl Read, row: &CatalogueRow, number: u64) -> Result<Option<
     Ok(read_page(read, row, page)?.into_iter().find(|entry| entry.number == number))
 }
 
-/// Active keys with numbers above `after`, at most `limit`.
+/// What a page of a list may still take.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// So many keys.
+    pub keys: usize,
+    /// About so many bytes of source texts; the last key may go beyond.
+    pub bytes: usize,
+}
+
+/// Active keys with numbers above `after`, as far as the allowance reaches. Whether it was enough for all of them.
 ///
 /// # Errors
 /// The store's.
-pub fn active_after(read: &impl Read, row: &CatalogueRow, after: u64, limit: usize) -> Result<Vec<KeyEntry>, Failure> {
+pub fn active_after(
+    read: &impl Read,
+    row: &CatalogueRow,
+    after: u64,
+    allowance: &mut Allowance,
+    mut take: impl FnMut(KeyEntry),
+) -> Result<bool, Failure> {
     let begin = row.pages.partition_point(|page| page.first <= after).saturating_sub(1);
-    let mut found = Vec::new();
     for page in row.pages.iter().skip(begin) {
         let entries = read_page(read, row, page)?.into_iter();
-        found.extend(entries.filter(|entry| entry.number > after && !entry.is_obsolete));
-        if found.len() >= limit {
-            found.truncate(limit);
-            break;
+        for entry in entries.filter(|entry| entry.number > after && !entry.is_obsolete) {
+            if allowance.keys == 0 || allowance.bytes == 0 {
+                return Ok(false);
+            }
+            allowance.keys -= 1;
+            allowance.bytes = allowance.bytes.saturating_sub(entry.source.bytes());
+            take(entry);
         }
     }
-    Ok(found)
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use quintet_storage::{Abort, Failure, Read, Scan};
 
-use crate::catalogue::{self, KeyEntry, split_key_id};
+use crate::catalogue::{self, Allowance, KeyEntry, split_key_id};
 use crate::model::{FileId, KeyId, ProjectId, TenantId};
 use crate::refusal::Refusal;
 use crate::tables::{CATALOGUES, CatalogueRow, FILES, FileRow, KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow};
@@ -94,7 +94,11 @@ pub fn get_key(read: &impl Read, tenant_id: TenantId, key_id: KeyId) -> Result<K
 /// A key in a list, with its file.
 pub type ListedKey = (FileId, KeyId, KeyEntry);
 
-/// The active keys of a project behind `after`, in the order of their ids; and whether there are more.
+/// About how many bytes of source texts a page of keys has: one who asks and never reads holds no more than that.
+const PAGE_BYTES_MAX: usize = 1 << 20;
+
+/// The active keys of a project behind `after`, in the order of their ids; and whether there are more. A page has at
+/// most `limit` keys, and ends early once their sources take about 1 MiB.
 ///
 /// # Errors
 /// Only the store's.
@@ -107,17 +111,17 @@ pub fn list_keys(
 ) -> Result<(Vec<ListedKey>, bool), Failure> {
     let (from_prefix, mut after_number) = after.and_then(split_key_id).unwrap_or((0, 0));
     let scan = Scan::prefix(&(tenant_id, project_id)).from(&(tenant_id, project_id, from_prefix));
+    let mut allowance = Allowance { keys: limit, bytes: PAGE_BYTES_MAX };
     let mut found = Vec::new();
     for ((.., prefix), KeyFileRow { file_id, .. }) in read.scan(&KEY_FILES_BY_PROJECT, scan)? {
         let number = if prefix == from_prefix { std::mem::take(&mut after_number) } else { 0 };
         let catalogue = get_catalogue(read, tenant_id, file_id)?;
-        let entries = catalogue::active_after(read, &catalogue, number, limit + 1 - found.len())?;
-        found.extend(entries.into_iter().map(|entry| (file_id, catalogue::key_id(prefix, entry.number), entry)));
-        if found.len() > limit {
-            break;
+        let is_all = catalogue::active_after(read, &catalogue, number, &mut allowance, |entry| {
+            found.push((file_id, catalogue::key_id(prefix, entry.number), entry));
+        })?;
+        if !is_all {
+            return Ok((found, true));
         }
     }
-    let more = found.len() > limit;
-    found.truncate(limit);
-    Ok((found, more))
+    Ok((found, false))
 }

@@ -31,6 +31,7 @@ mod ledger_partner;
 mod load;
 mod localization;
 mod localization_access;
+mod localization_files;
 mod operations;
 mod root_key;
 mod root_key_rotation;
