@@ -43,6 +43,8 @@ mod workspaces;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use crate::http::{Context, Foundation, KeyRule, ROUTES, Route, panic_answer, routes};
 pub use crate::permissions::KEY_PERMISSIONS;
