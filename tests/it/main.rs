@@ -31,6 +31,8 @@ mod ledger_partner;
 mod load;
 mod localization;
 mod localization_access;
+mod localization_contract;
+mod localization_crash;
 mod localization_files;
 mod operations;
 mod root_key;

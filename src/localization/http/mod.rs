@@ -12,6 +12,9 @@ mod request;
 mod routes;
 mod translations;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
