@@ -176,6 +176,125 @@ fn payloads_are_bounded() {
     assert!(matches!(written, Err(Abort::Failed(Failure::Io(_)))), "{written:?}");
 }
 
+/// A file with two versions and a translation, its large values as they are without a root key: not sealed.
+fn shelved() -> Bench {
+    use quintet_storage::large::{LargeValue, Upload};
+
+    use crate::catalogue;
+    use crate::core::Locale;
+    use crate::files::Content;
+    use crate::imports::{PublishImport, publish_import};
+    use crate::keys::{File, Key};
+    use crate::model::FileId;
+    use crate::tables::{Format, Wording};
+    use crate::translations::{PutTranslation, Wished, put_translation, shaped};
+
+    let (bench, _, project_id) = furnished();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let store = bench.store.clone();
+    let large = |bytes: &[u8]| -> LargeValue {
+        runtime.block_on(async {
+            let mut upload = Upload::begin(&store, 600, std::time::Duration::from_secs(10)).await.unwrap();
+            upload.push(bytes).await.unwrap();
+            upload.finish().await.unwrap()
+        })
+    };
+    let file_id = FileId(Uuid::from_u128(99));
+    let source = Source::of(&Content::Text("A".into()));
+    let entry = KeyEntry { number: 1, path: "a".into(), source, source_version: 1, is_obsolete: false };
+    let written = catalogue::write(std::slice::from_ref(&entry)).unwrap();
+    for base_version in 0..2 {
+        let command = PublishImport {
+            project_id,
+            path: "a.json".into(),
+            format: Format::Json,
+            root_locale: String::new(),
+            file_id,
+            base_version,
+            original: large(b"{\"a\":\"A\"}"),
+            sha256: digest(b"{\"a\":\"A\"}"),
+            catalogue: large(&written.bytes),
+            pages: written.pages.clone(),
+            next_number: 2,
+            keys: 1,
+            changes: large(b"changes"),
+            counts: [1, 0, 0, 0],
+            manifest_sha256: [0; 32],
+            outdated: std::sync::Arc::default(),
+            outdated_counts: Vec::new(),
+        };
+        let published = bench
+            .store
+            .write_blocking(std::time::Instant::now() + std::time::Duration::from_secs(30), move |tx, now| {
+                publish_import(tx, now, &actor(TENANT), command)
+            });
+        let row = published.unwrap().row;
+        if base_version == 1 {
+            let locale = Locale::parse("de").unwrap();
+            let content = shaped(Wished::Text("x".into()), &entry.source, &locale).unwrap();
+            let key = Key { project_id, file: File { file_id, row }, entry: entry.clone() };
+            let command = PutTranslation { key, locale, content, origin: Wording::Human };
+            bench.run(move |tx, now| put_translation(tx, now, &actor(TENANT), &command)).unwrap().unwrap();
+        }
+    }
+    bench
+}
+
+#[test]
+fn files_that_do_not_fit_their_rows_are_found() {
+    use crate::tables::{CATALOGUES, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, IMPORTS, KEY_FILES, TRANSLATIONS};
+    use quintet_storage::{Row, Scan, Table, WriteTx};
+
+    fn empty<K: quintet_storage::Key, V: Row>(tx: &mut WriteTx<'_>, table: &Table<K, V>) {
+        let rows = tx.scan(table, Scan::all()).unwrap();
+        rows.into_iter().for_each(|(key, _)| tx.delete(table, &key));
+    }
+    type Deed = fn(&mut WriteTx<'_>);
+    let deeds: [(Deed, &str); 9] = [
+        (|tx| empty(tx, &FILE_PATHS), "its path is not its own"),
+        (|tx| empty(tx, &KEY_FILES), "its keys' ids are not its own"),
+        (|tx| empty(tx, &CATALOGUES), "it has no list of keys"),
+        (|tx| empty(tx, &IMPORTS), "what version 1 changed is gone"),
+        (|tx| empty(tx, &FILE_LOCALES), "are counted as"),
+        (|tx| empty(tx, &TRANSLATIONS), "have 1 counters"),
+        (
+            |tx| {
+                let (key, _) = tx.scan(&FILE_VERSIONS, Scan::all().limit(1)).unwrap().remove(0);
+                tx.delete(&FILE_VERSIONS, &key);
+            },
+            "its versions are not 1 to 2",
+        ),
+        (
+            |tx| {
+                let (key, mut row) = tx.scan(&FILES, Scan::all()).unwrap().remove(0);
+                row.keys = 7;
+                tx.put(&FILES, &key, &row).unwrap();
+            },
+            "it is not its last version",
+        ),
+        (
+            |tx| {
+                let (key, mut row) = tx.scan(&FILE_VERSIONS, Scan::all()).unwrap().remove(0);
+                row.original.sha256 = [0; 32];
+                tx.put(&FILE_VERSIONS, &key, &row).unwrap();
+            },
+            "the original of version 1 is not what was stored",
+        ),
+    ];
+    assert_eq!(verify(&shelved().store.read()), Ok(Vec::new()));
+    for (deed, expected) in deeds {
+        let bench = shelved();
+        bench
+            .run(move |tx, _| {
+                deed(tx);
+                Ok(())
+            })
+            .unwrap();
+        let findings = verify(&bench.store.read()).unwrap();
+        assert!(findings.iter().any(|finding| finding.contains(expected)), "{expected}: {findings:?}");
+    }
+}
+
 fn units(json: &str) -> Vec<Unit> {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     files::read(Kind::Json, json.as_bytes(), deadline).unwrap().into_units()

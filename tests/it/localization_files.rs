@@ -549,20 +549,26 @@ fn a_repeat_beside_its_first_is_turned_away_or_answered_alike() {
     let shelf = &shelf;
     let content: String = (0..20_000).map(|n| format!("\"key{n}\":\"value {n}\",")).collect();
     let content = format!("{{{content}\"z\":\"\"}}");
-    let key = fresh_key();
-    let answers: Vec<Answer> = std::thread::scope(|scope| {
-        let upload = || shelf.upload_under(&key, "kind=json&path=twice.json", content.as_bytes());
-        let threads: Vec<_> = (0..6).map(|_| scope.spawn(upload)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    assert!(answers.iter().any(|answer| answer.status == 409), "none met another: {answers:?}");
-    for answer in &answers {
-        match answer.status {
-            201 => assert_eq!(answer.json()["version"], 1, "{answer:?}"),
-            _ => drop(refused(answer, 409, "idempotency_in_progress")),
+    // A round in which none meets another, on a busy machine, is no proof of anything.
+    for round in 1..=10 {
+        let key = fresh_key();
+        let answers: Vec<Answer> = std::thread::scope(|scope| {
+            let upload = || shelf.upload_under(&key, "kind=json&path=twice.json", content.as_bytes());
+            let threads: Vec<_> = (0..6).map(|_| scope.spawn(upload)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for answer in &answers {
+            match answer.status {
+                201 => assert_eq!(answer.json()["version"], round, "{answer:?}"),
+                _ => drop(refused(answer, 409, "idempotency_in_progress")),
+            }
+        }
+        assert_eq!(shelf.desk.get(&shelf.path("/files")).expect(200)["files"][0]["version"], round);
+        if answers.iter().any(|answer| answer.status == 409) {
+            return;
         }
     }
-    assert_eq!(shelf.desk.get(&shelf.path("/files")).expect(200)["files"][0]["version"], 1);
+    panic!("none met another");
 }
 
 #[test]
@@ -581,10 +587,10 @@ fn an_upload_of_the_largest_size_is_taken() {
     assert_eq!((&imported["keys"], &imported["size"]), (&json!(50), &json!(52_428_800)));
     // A page of keys ends early where they are that long.
     let page = shelf.desk.get(&shelf.path("/keys?limit=500")).expect(200);
-    assert_eq!(page["keys"].as_array().unwrap().len(), 2, "one key more than the page's 1 MiB");
+    assert_eq!(page["keys"].as_array().unwrap().len(), 1, "the first takes the page's 1 MiB");
     assert_eq!(page["keys"][0]["source"].as_str().unwrap().len(), 1 << 20);
     let rest = shelf.desk.get(&shelf.path(&format!("/keys?cursor={}", text(&page, "next_cursor")))).expect(200);
-    assert_eq!(rest["keys"][0]["path"], "k2");
+    assert_eq!(rest["keys"][0]["path"], "k1");
     assert_eq!(appliance.cli(&["verify"]).status.code(), Some(0));
 }
 
