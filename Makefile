@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long copies-long
+	disk-full-long faults-long kills-long copies-long locale-tables
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -88,6 +88,9 @@ copies-long: rocksdb ## copies of a running directory that take up to the copy w
 
 planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catch each
 	@$(in) QUINTET_PLANTED=all cargo test --locked --test planted -- --nocapture
+
+locale-tables: ## make assets/locales anew from its pinned packages; needs npm
+	@packaging/locale-tables.sh
 
 fmt: ## format all code
 	@$(in) cargo fmt --all

@@ -5,6 +5,8 @@
 //! macrolanguage (`cmn` is `zh`). A script that goes without saying is dropped, as the RFC asks, unless the likely
 //! subtags would then give another one (`pa-Guru-PK`: without its script, it would be read as `pa-Arab-PK`).
 
+use std::collections::BTreeSet;
+
 use super::alias::{LanguageId, Rule};
 use super::likely::maximize;
 use super::refusal::LocaleRefusal;
@@ -20,7 +22,7 @@ const ANY_LANGUAGE: &str = "und";
 /// The one region for private use that CLDR and everybody else uses for one thing: Kosovo.
 const KOSOVO: &str = "xk";
 
-/// The tag for Unicode's POSIX locale, which is no registered variant (UTS 35, part 1, section 3.8.2).
+/// The variant of Unicode's POSIX locale, which is not registered, but has a keyword in its place (UTS 35, part 1).
 const POSIX: &str = "posix";
 
 /// Scripts that say that there is none, or no one script, or which signs are no writing of a language.
@@ -99,12 +101,16 @@ fn check_registered(tables: &Tables, tag: &LanguageTag) -> Result<(), LocaleRefu
         // The grammar has room for three, but the RFC keeps the second and the third unused for good.
         _ => registered = false,
     }
-    for (index, extension) in tag.extensions.iter().enumerate() {
-        registered &= tag.extensions.iter().skip(index + 1).all(|other| other.singleton() != extension.singleton());
-        if let Extension::Transformed(Transformed { source, .. }) = extension {
-            registered &= source.language.is_empty() || is_registered(tables, source);
-        }
-    }
+    let mut singletons = BTreeSet::new();
+    registered &= tag.extensions.iter().all(|extension| {
+        let source_registered = match extension {
+            Extension::Transformed(Transformed { source, .. }) => {
+                source.language.is_empty() || is_registered(tables, source)
+            }
+            Extension::Unicode(_) | Extension::Other { .. } => true,
+        };
+        singletons.insert(extension.singleton()) && source_registered
+    });
     if registered { Ok(()) } else { Err(LocaleRefusal::InvalidSubtag) }
 }
 

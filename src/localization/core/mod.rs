@@ -12,7 +12,9 @@
 //! Whether the core can be relied on is asked of [`Health`], which runs the ten process checks.
 //!
 //! Reading order: `category` · `refusal` · `locale` (a tag and its forms) · `plural` (a number's category) ·
-//! `profiles` (every locale of CLDR) · `health` (the ten checks).
+//! `profiles` (every locale of CLDR) · `health` (the ten checks). Below these: `tables` (what the assets say) · `tag`
+//! (the grammar) · `alias`, `canonical`, `likely` (from a tag to its forms) · `plural_rule`, `plural_samples` (CLDR's
+//! rules and numbers) · `checks` (what each process check looks at).
 
 mod alias;
 mod canonical;

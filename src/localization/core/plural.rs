@@ -161,7 +161,7 @@ pub(super) fn categories(kind: PluralKind, full: &LanguageId) -> Categories {
 
 /// The rules that come nearest. For plurals CLDR knows no parents but those one gets by cutting off subtags, so that
 /// `pt-AO` has the rules of `pt`, whereas its other content is that of `pt-PT`.
-fn rules(kind: PluralKind, full: &LanguageId) -> Option<&'static PluralRules> {
+pub(super) fn rules(kind: PluralKind, full: &LanguageId) -> Option<&'static PluralRules> {
     let tables = tables();
     let map = match kind {
         PluralKind::Cardinal => &tables.cardinals,

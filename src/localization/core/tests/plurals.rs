@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::core::category::{Categories, Category};
 use crate::core::locale::Locale;
-use crate::core::plural::{Number, select_cardinal, select_ordinal};
+use crate::core::plural::{Number, rules, select_cardinal, select_ordinal};
 use crate::core::plural_rule::Condition;
 use crate::core::plural_samples::samples;
 use crate::core::profiles::profiles;
@@ -76,6 +76,23 @@ fn every_rule_of_cldr_has_samples_that_are_all_read() {
         }
     }
     assert_eq!(tables().faults, 0);
+}
+
+#[test]
+fn a_locale_that_rules_are_named_after_has_those_rules() {
+    let mut seen = 0;
+    for (kind, map) in [(PluralKind::Cardinal, &tables().cardinals), (PluralKind::Ordinal, &tables().ordinals)] {
+        for (name, named) in map {
+            // Rules under a deprecated name (`iw`) are beyond reach, and the same as under the name of today.
+            let Some(locale) = crate::core::profiles::listed(name) else { continue };
+            if locale.full().lower_case().starts_with(name) || name.contains('-') {
+                let found = rules(kind, locale.full()).unwrap();
+                assert!(std::ptr::eq(found, named), "{kind:?} of {name}");
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 321, "names of rules; another pin has others");
 }
 
 #[test]

@@ -164,6 +164,13 @@ fn rules_come_to_rest_long_before_they_are_stopped() {
 }
 
 #[test]
+fn rules_that_say_more_go_first() {
+    for rules in tables().language_aliases.values() {
+        assert!(rules.is_sorted_by(|one, next| one.subtags() >= next.subtags()));
+    }
+}
+
+#[test]
 fn a_script_that_goes_without_saying_is_dropped_only_where_that_changes_nothing() {
     let (mut dropped, mut kept) = (0, 0);
     for (language, _) in shown("language") {
