@@ -221,6 +221,16 @@ fn rails_plurals_get_the_members_of_the_target() {
         table.row(file, export(EN, file, None, &[("k", Edit::Forms(target))]), *expected);
     }
     table.done();
+    // The line break that a block scalar says it ends with.
+    assert_eq!(
+        export(
+            EN,
+            "en:\n  k:\n    other: |\n      w\n    one: x",
+            None,
+            &[("k", Edit::Forms(&forms(&[(Other, "o\n")])))]
+        ),
+        "en:\n  k:\n    other: |\n      o\n"
+    );
     let list = "en:\n  k:\n  - one: x\n    other: w\n";
     assert_eq!(
         export(EN, list, None, &[("k.0", Edit::Forms(&arabic))]),

@@ -217,7 +217,7 @@ impl<'t> Reader<'t> {
             _ => true,
         };
         let value = match style {
-            Style::Block { indent, .. } => self.block_scalar(&range, indent)?,
+            Style::Block { indent, .. } => self.block_scalar(&range, indent, text.bytes().all(|byte| byte == b'\n'))?,
             _ => range,
         };
         let leaf = if is_unit { Some(self.leaf(text, value.clone(), style)?) } else { None };
@@ -380,10 +380,14 @@ impl<'t> Reader<'t> {
 
     /// The bytes of a block scalar: from its `|` or `>` up to the last line break that is not its own. The parser's
     /// range begins with the content and ends where the next line's does.
-    fn block_scalar(&self, content: &Range<usize>, indent: usize) -> Result<Range<usize>, Offence> {
+    fn block_scalar(&self, content: &Range<usize>, indent: usize, blank: bool) -> Result<Range<usize>, Offence> {
         let header = self.block_header(content.start).ok_or(Offence::new(Code::Malformed, content.start))?;
         let header_end = line_end(self.bytes, header);
-        let keep = part(self.bytes, header..header_end).iter().take(3).any(|byte| *byte == b'+');
+        // Where nothing but line breaks is content, they may as well be anybody's.
+        if blank {
+            return Ok(header..header_end);
+        }
+        let keep = has_keep_indicator(part(self.bytes, header..header_end));
         let mut end = content.end;
         // The next line's indentation.
         let blanks = part(self.bytes, content.start..end).iter().rev().take_while(|byte| **byte == b' ').count();
@@ -462,6 +466,16 @@ fn half_pair(written: &[u8]) -> Option<usize> {
         at += 2;
     }
     None
+}
+
+/// Whether a value is a block scalar to which all line breaks behind it belong.
+pub fn keeps_breaks(bytes: &[u8], leaf: &Leaf) -> bool {
+    matches!(leaf.style, Style::Block { .. }) && has_keep_indicator(part(bytes, leaf.value.clone()))
+}
+
+/// Whether a block scalar's header says `+`, which stands behind `|` or `>` and perhaps a digit.
+fn has_keep_indicator(header: &[u8]) -> bool {
+    matches!(header, [_, b'+', ..] | [_, b'0'..=b'9', b'+', ..])
 }
 
 /// Where the line ends in which `at` stands.
