@@ -15,7 +15,7 @@ pub(super) fn scan(bytes: &[u8], start: usize, latin1: bool, budget: &mut Budget
     let mut reader = Reader { bytes, at: start, latin1 };
     let mut found = Scan { latin1, ..Scan::default() };
     let mut names = HashSet::new();
-    while reader.next_logical_line() {
+    while reader.next_logical_line()? {
         budget.step(reader.at)?;
         let leaf = reader.logical_line()?;
         if leaf.path.is_empty() {
@@ -92,19 +92,30 @@ impl Reader<'_> {
     }
 
     /// Moves to the next logical line, past blank lines and comments; whether there is one.
-    fn next_logical_line(&mut self) -> bool {
+    fn next_logical_line(&mut self) -> Result<bool, Offence> {
+        // Whether this line goes on from one that said nothing but that.
+        let mut continued = false;
         loop {
             match self.peek() {
-                None => return false,
-                Some(b' ' | b'\t' | 0xc | b'\r' | b'\n') => self.at += 1,
+                None => return Ok(false),
+                Some(b' ' | b'\t' | 0xc) => self.at += 1,
+                Some(b'\r' | b'\n') => {
+                    continued = false;
+                    self.at += 1;
+                }
+                // A comment for some releases of Java, a key for others.
+                Some(b'#' | b'!') if continued => return Err(Offence::new(Code::UnsupportedConstruct, self.at)),
                 Some(b'#' | b'!') => {
                     let rest = part(self.bytes, self.at..);
                     self.at += rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
                 }
                 // A line that only goes on in the next one has not begun yet.
-                Some(b'\\') if self.continuation(self.at) > 0 => self.at += self.continuation(self.at),
-                Some(b'\\') if self.at + 1 == self.bytes.len() => return false,
-                Some(_) => return true,
+                Some(b'\\') if self.continuation(self.at) > 0 => {
+                    continued = true;
+                    self.at += self.continuation(self.at);
+                }
+                Some(b'\\') if self.at + 1 == self.bytes.len() => return Ok(false),
+                Some(_) => return Ok(true),
             }
         }
     }

@@ -148,7 +148,7 @@ fn yaml_values_keep_their_style_where_it_can_hold_them() {
         ("a: >-\n  x\nb: y\n", "p\n\nq", "a: >-\n  p\n\n\n  q\nb: y\n"),
         ("a: |", "p", "a: \"p\""),
         ("a: |\nb: y\n", "p\n", "a: \"p\\n\"\nb: y\n"),
-        ("a: |\n  x", "p", "a: \"p\""),
+        ("a: |-\n  x", "p", "a: \"p\""),
         ("a: |2\n   x\nb: y\n", " p\n", "a: \" p\\n\"\nb: y\n"),
         ("a:\n  |\n  x\nb: y\n", "p\n", "a:\n  |\n  p\nb: y\n"),
     ];

@@ -3,8 +3,10 @@
 mod corpora;
 mod export;
 mod json;
+mod judge;
 mod properties;
 mod random;
+mod suites;
 mod texts;
 mod yaml;
 

@@ -78,8 +78,9 @@ fn read(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Re
     while reader.event(budget)? {}
     let Reader { mut breaks, mut found, documents, .. } = reader;
     breaks.none_before(text.len())?;
+    // Well-formed, and nothing.
     if documents == 0 {
-        return Err(Offence::new(Code::Malformed, text.len()));
+        return Err(Offence::new(Code::UnsupportedConstruct, text.len()));
     }
     found.plurals.sort_by_key(|members| members.first().map(|(_, leaf)| *leaf));
     Ok(found)
@@ -387,8 +388,14 @@ impl<'t> Reader<'t> {
         if blank {
             return Ok(header..header_end);
         }
-        let keep = has_keep_indicator(part(self.bytes, header..header_end));
+        let written = part(self.bytes, header..header_end);
+        let keep = has_keep_indicator(written);
         let mut end = content.end;
+        // To some the text then ends with a line break that is not there.
+        let unbroken = end >= self.bytes.len() && !matches!(self.bytes.last(), Some(b'\n' | b'\r'));
+        if unbroken && !has_strip_indicator(written) {
+            return Err(Offence::new(Code::UnsupportedConstruct, self.bytes.len()));
+        }
         // The next line's indentation.
         let blanks = part(self.bytes, content.start..end).iter().rev().take_while(|byte| **byte == b' ').count();
         if matches!(part(self.bytes, ..end - blanks).last(), Some(b'\n' | b'\r')) {
@@ -476,6 +483,11 @@ pub fn keeps_breaks(bytes: &[u8], leaf: &Leaf) -> bool {
 /// Whether a block scalar's header says `+`, which stands behind `|` or `>` and perhaps a digit.
 fn has_keep_indicator(header: &[u8]) -> bool {
     matches!(header, [_, b'+', ..] | [_, b'0'..=b'9', b'+', ..])
+}
+
+/// Whether a block scalar's header says `-`.
+pub fn has_strip_indicator(header: &[u8]) -> bool {
+    matches!(header, [_, b'-', ..] | [_, b'0'..=b'9', b'-', ..])
 }
 
 /// Where the line ends in which `at` stands.

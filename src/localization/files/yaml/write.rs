@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::breaks::{is_disputed_break, is_printable};
-use super::read::{keeps_breaks, line_end};
+use super::read::{has_strip_indicator, keeps_breaks, line_end};
 use super::resolve::is_string;
 use crate::files::model::{Leaf, Style, part};
 
@@ -108,8 +108,7 @@ fn write_block(out: &mut String, bytes: &[u8], leaf: &Leaf, text: &str, folded: 
         return false;
     }
     let keeps = keeps_breaks(bytes, leaf);
-    let strips = matches!(header, [_, b'-', ..] | [_, b'0'..=b'9', b'-', ..]);
-    let body = if strips { text } else { text.strip_suffix('\n').unwrap_or_default() };
+    let body = if has_strip_indicator(header) { text } else { text.strip_suffix('\n').unwrap_or_default() };
     let ends = keeps || !body.ends_with('\n');
     let begins = !body.starts_with([' ', '\t', '\n']);
     if body.trim().is_empty() || !ends || !begins || body.contains('\r') {
