@@ -75,18 +75,16 @@ struct Reader<'b> {
     latin1: bool,
 }
 
-/// One character of a logical line, unescaped.
+/// An escape of a logical line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Item {
-    /// As it stands there.
-    Raw(u8),
     /// A backslash and what it stands for, as a UTF-16 unit.
     Unit(u16),
-    /// A backslash before a byte that it does not change.
+    /// A byte, with a backslash that does not change it.
     Same(u8),
 }
 
-impl Reader<'_> {
+impl<'b> Reader<'b> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -154,6 +152,15 @@ impl Reader<'_> {
         }
     }
 
+    /// Takes the bytes that stand for themselves, up to one that ends what is being read.
+    fn run(&mut self, ends: impl Fn(u8) -> bool) -> &'b [u8] {
+        let rest = part(self.bytes, self.at..);
+        let special = |byte: &u8| matches!(byte, b'\\' | b'\r' | b'\n' | 0) || ends(*byte);
+        let length = rest.iter().position(special).unwrap_or(rest.len());
+        self.at += length;
+        part(rest, ..length)
+    }
+
     fn item(&mut self) -> Result<Option<Item>, Offence> {
         let Some(byte) = self.raw() else { return Ok(None) };
         let start = self.at;
@@ -161,8 +168,9 @@ impl Reader<'_> {
             return Err(Offence::new(Code::EncodingInvalid, start));
         }
         self.at += 1;
+        // All other bytes are part of a run.
         if byte != b'\\' {
-            return Ok(Some(Item::Raw(byte)));
+            return Ok(Some(Item::Same(byte)));
         }
         // A backslash before the end of the line is a continuation, so something follows; it may be in a later line,
         // since the reader joins lines first.
@@ -208,8 +216,13 @@ impl Reader<'_> {
                 _ => {}
             }
             let start = self.at;
-            let Some(item) = self.item()? else { break };
-            key.push(item, start).map_err(as_key)?;
+            let run = self.run(|byte| matches!(byte, b'=' | b':' | b' ' | b'\t' | 0xc));
+            if !run.is_empty() {
+                key.push_all(run).map_err(as_key)?;
+            } else {
+                let Some(item) = self.item()? else { break };
+                key.push(item, start).map_err(as_key)?;
+            }
             key_end = self.at;
         }
         while let Some(byte) = self.raw() {
@@ -225,6 +238,11 @@ impl Reader<'_> {
         loop {
             // The place of an item lies behind the continuation before it.
             self.join_lines();
+            let run = self.run(|_| false);
+            if !run.is_empty() {
+                value.push_all(run)?;
+                continue;
+            }
             let start = self.at;
             let Some(item) = self.item()? else { break };
             value.push(item, start)?;
@@ -258,15 +276,7 @@ impl Text {
     fn push(&mut self, item: Item, at: usize) -> Result<(), Offence> {
         let unit = match item {
             Item::Unit(unit) => unit,
-            Item::Raw(byte) | Item::Same(byte) => {
-                self.no_half_pair()?;
-                if self.latin1 {
-                    self.text.push(char::from(byte));
-                } else {
-                    self.pending.push(byte);
-                }
-                return Ok(());
-            }
+            Item::Same(byte) => return self.push_all(&[byte]),
         };
         self.flush();
         let pair = match (self.high.take(), unit) {
@@ -280,6 +290,16 @@ impl Text {
         };
         let c = pair.filter(|c| *c != '\0').ok_or(Offence::new(Code::ValueUnrepresentable, at))?;
         self.text.push(c);
+        Ok(())
+    }
+
+    fn push_all(&mut self, bytes: &[u8]) -> Result<(), Offence> {
+        self.no_half_pair()?;
+        if self.latin1 {
+            self.text.extend(bytes.iter().map(|byte| char::from(*byte)));
+        } else {
+            self.pending.extend_from_slice(bytes);
+        }
         Ok(())
     }
 

@@ -138,7 +138,7 @@ impl Trial {
             let before = struck_out(document, &changed);
             assert!(before == struck_out(&again, &changed), "{name}: bytes beside the values have changed");
         }
-        self.to_be_judged(kind, root, &wishes, document.units(), &written);
+        self.ask_the_judge(kind, root, &wishes, document.units(), &written);
     }
 
     fn all_kinds_of_edits(&mut self, name: &str, kind: Kind<'_>, document: &Document<'_>, rng: &mut Rng) {
@@ -155,12 +155,12 @@ impl Trial {
         let edits: Vec<Edit<'_>> = wishes.iter().map(Wish::edit).collect();
         let root = if let Kind::Rails { .. } = kind { Some("zh-TW") } else { None };
         let written = document.export(root, &edits, soon()).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
-        self.to_be_judged(kind, root, &wishes, document.units(), &written);
+        self.ask_the_judge(kind, root, &wishes, document.units(), &written);
     }
 
     /// Puts a file and what it must say where the judge finds both. Plurals are one value for each member; which of
     /// them a wish has, and where, follows from the categories.
-    fn to_be_judged(&mut self, kind: Kind<'_>, root: Option<&str>, wishes: &[Wish], units: &[Unit], written: &[u8]) {
+    fn ask_the_judge(&mut self, kind: Kind<'_>, root: Option<&str>, wishes: &[Wish], units: &[Unit], written: &[u8]) {
         self.tally.edited += 1;
         let mut values: BTreeMap<String, String> = BTreeMap::new();
         for (unit, wish) in units.iter().zip(wishes) {

@@ -54,11 +54,9 @@ fn values_of(tree: &str) -> Vec<String> {
     for line in tree.lines() {
         let line = line.trim_start();
         let is_key = matches!(stack.last(), Some((true, true)));
-        if line.starts_with("+MAP") || line.starts_with("+SEQ") || line.starts_with("=VAL") || line.starts_with("=ALI")
-        {
-            if let Some((true, key)) = stack.last_mut() {
-                *key = !*key;
-            }
+        let begins = ["+MAP", "+SEQ", "=VAL", "=ALI"].iter().any(|sign| line.starts_with(sign));
+        if let Some((true, key)) = stack.last_mut().filter(|_| begins) {
+            *key = !*key;
         }
         if line.starts_with("+MAP") || line.starts_with("+SEQ") {
             stack.push((line.starts_with("+MAP"), true));
