@@ -7,14 +7,15 @@ use std::ops::Range;
 
 use super::UNITS_MAX;
 use super::budget::Budget;
-use super::model::{Leaf, Path, Scan, Separator, Style, part};
+use super::model::{Leaf, Path, Scan, Separator, Style, expected_values, part};
 use super::refusal::{Code, Offence};
 
 /// Reads a file whose text begins at byte `start`.
 pub(super) fn scan(bytes: &[u8], start: usize, latin1: bool, budget: &mut Budget) -> Result<Scan, Offence> {
     let mut reader = Reader { bytes, at: start, latin1 };
-    let mut found = Scan { latin1, ..Scan::default() };
-    let mut names = HashSet::new();
+    let expected = expected_values(bytes.len());
+    let mut found = Scan { latin1, leaves: Vec::with_capacity(expected), ..Scan::default() };
+    let mut names = HashSet::with_capacity(expected);
     while reader.next_logical_line()? {
         budget.step(reader.at)?;
         let leaf = reader.logical_line()?;

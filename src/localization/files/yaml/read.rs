@@ -10,7 +10,7 @@ use super::breaks::{DisputedBreaks, is_printable};
 use super::resolve::{is_string, is_symbol};
 use crate::category::Category;
 use crate::files::budget::Budget;
-use crate::files::model::{Leaf, Path, Scan, Style, part};
+use crate::files::model::{Leaf, Path, Scan, Style, expected_values, part};
 use crate::files::refusal::{Code, Offence};
 use crate::files::{DEPTH_MAX, PATH_CHARACTERS_MAX, UNITS_MAX};
 
@@ -35,8 +35,11 @@ pub fn scan(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -
 
 /// Where the first character stands that YAML does not allow as it is.
 fn first_forbidden(text: &str, start: usize) -> Option<usize> {
-    let body = text.get(start..).unwrap_or_default();
-    body.char_indices().find(|(_, c)| !is_printable(*c)).map(|(at, _)| at + start)
+    // Most bytes need no look at the character they belong to.
+    let suspicious = |byte: u8| matches!(byte, 0..0x20 | 0x7f | 0xc2 | 0xef) && !matches!(byte, b'\t' | b'\n' | b'\r');
+    let bytes = part(text.as_bytes(), start..).iter().enumerate();
+    let mut candidates = bytes.filter(|(_, byte)| suspicious(**byte)).map(|(at, _)| at + start);
+    candidates.find(|at| text.get(*at..).and_then(|rest| rest.chars().next()).is_some_and(|c| !is_printable(c)))
 }
 
 /// The text with others of the same length in place of characters that YAML does not allow, so that what comes before
@@ -61,6 +64,7 @@ fn read(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Re
         simple_key_max_lookahead: 8 * 1024,
     };
     let body = text.get(start..).unwrap_or_default();
+    let expected = expected_values(body.len());
     let mut reader = Reader {
         bytes: text.as_bytes(),
         start,
@@ -69,11 +73,11 @@ fn read(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Re
         breaks: DisputedBreaks::of(text),
         frames: Vec::new(),
         path: Path::default(),
-        names: HashSet::new(),
+        names: HashSet::with_capacity(expected),
         mappings: 0,
         documents: 0,
         behind: start,
-        found: Scan::default(),
+        found: Scan { leaves: Vec::with_capacity(expected), ..Scan::default() },
     };
     while reader.event(budget)? {}
     let Reader { mut breaks, mut found, documents, .. } = reader;
