@@ -172,6 +172,12 @@ pub(super) struct Scan {
     pub latin1: bool,
 }
 
+/// How many values to make room for in a file of that many bytes, so that lists need not grow step by step.
+pub(super) fn expected_values(bytes: usize) -> usize {
+    const BYTES_OF_A_VALUE: usize = 56;
+    (bytes / BYTES_OF_A_VALUE).min(super::UNITS_MAX)
+}
+
 /// A member of a JSON object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {

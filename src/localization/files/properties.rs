@@ -7,15 +7,16 @@ use std::ops::Range;
 
 use super::UNITS_MAX;
 use super::budget::Budget;
-use super::model::{Leaf, Path, Scan, Separator, Style, part};
+use super::model::{Leaf, Path, Scan, Separator, Style, expected_values, part};
 use super::refusal::{Code, Offence};
 
 /// Reads a file whose text begins at byte `start`.
 pub(super) fn scan(bytes: &[u8], start: usize, latin1: bool, budget: &mut Budget) -> Result<Scan, Offence> {
     let mut reader = Reader { bytes, at: start, latin1 };
-    let mut found = Scan { latin1, ..Scan::default() };
-    let mut names = HashSet::new();
-    while reader.next_logical_line() {
+    let expected = expected_values(bytes.len());
+    let mut found = Scan { latin1, leaves: Vec::with_capacity(expected), ..Scan::default() };
+    let mut names = HashSet::with_capacity(expected);
+    while reader.next_logical_line()? {
         budget.step(reader.at)?;
         let leaf = reader.logical_line()?;
         if leaf.path.is_empty() {
@@ -75,36 +76,45 @@ struct Reader<'b> {
     latin1: bool,
 }
 
-/// One character of a logical line, unescaped.
+/// An escape of a logical line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Item {
-    /// As it stands there.
-    Raw(u8),
     /// A backslash and what it stands for, as a UTF-16 unit.
     Unit(u16),
-    /// A backslash before a byte that it does not change.
+    /// A byte, with a backslash that does not change it.
     Same(u8),
 }
 
-impl Reader<'_> {
+impl<'b> Reader<'b> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
     /// Moves to the next logical line, past blank lines and comments; whether there is one.
-    fn next_logical_line(&mut self) -> bool {
+    fn next_logical_line(&mut self) -> Result<bool, Offence> {
+        // Whether this line goes on from one that said nothing but that.
+        let mut continued = false;
         loop {
             match self.peek() {
-                None => return false,
-                Some(b' ' | b'\t' | 0xc | b'\r' | b'\n') => self.at += 1,
+                None => return Ok(false),
+                Some(b' ' | b'\t' | 0xc) => self.at += 1,
+                Some(b'\r' | b'\n') => {
+                    continued = false;
+                    self.at += 1;
+                }
+                // A comment for some releases of Java, a key for others.
+                Some(b'#' | b'!') if continued => return Err(Offence::new(Code::UnsupportedConstruct, self.at)),
                 Some(b'#' | b'!') => {
                     let rest = part(self.bytes, self.at..);
                     self.at += rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
                 }
                 // A line that only goes on in the next one has not begun yet.
-                Some(b'\\') if self.continuation(self.at) > 0 => self.at += self.continuation(self.at),
-                Some(b'\\') if self.at + 1 == self.bytes.len() => return false,
-                Some(_) => return true,
+                Some(b'\\') if self.continuation(self.at) > 0 => {
+                    continued = true;
+                    self.at += self.continuation(self.at);
+                }
+                Some(b'\\') if self.at + 1 == self.bytes.len() => return Ok(false),
+                Some(_) => return Ok(true),
             }
         }
     }
@@ -143,6 +153,15 @@ impl Reader<'_> {
         }
     }
 
+    /// Takes the bytes that stand for themselves, up to one that ends what is being read.
+    fn run(&mut self, ends: impl Fn(u8) -> bool) -> &'b [u8] {
+        let rest = part(self.bytes, self.at..);
+        let special = |byte: &u8| matches!(byte, b'\\' | b'\r' | b'\n' | 0) || ends(*byte);
+        let length = rest.iter().position(special).unwrap_or(rest.len());
+        self.at += length;
+        part(rest, ..length)
+    }
+
     fn item(&mut self) -> Result<Option<Item>, Offence> {
         let Some(byte) = self.raw() else { return Ok(None) };
         let start = self.at;
@@ -150,8 +169,9 @@ impl Reader<'_> {
             return Err(Offence::new(Code::EncodingInvalid, start));
         }
         self.at += 1;
+        // All other bytes are part of a run.
         if byte != b'\\' {
-            return Ok(Some(Item::Raw(byte)));
+            return Ok(Some(Item::Same(byte)));
         }
         // A backslash before the end of the line is a continuation, so something follows; it may be in a later line,
         // since the reader joins lines first.
@@ -197,8 +217,13 @@ impl Reader<'_> {
                 _ => {}
             }
             let start = self.at;
-            let Some(item) = self.item()? else { break };
-            key.push(item, start).map_err(as_key)?;
+            let run = self.run(|byte| matches!(byte, b'=' | b':' | b' ' | b'\t' | 0xc));
+            if !run.is_empty() {
+                key.push_all(run).map_err(as_key)?;
+            } else {
+                let Some(item) = self.item()? else { break };
+                key.push(item, start).map_err(as_key)?;
+            }
             key_end = self.at;
         }
         while let Some(byte) = self.raw() {
@@ -214,6 +239,11 @@ impl Reader<'_> {
         loop {
             // The place of an item lies behind the continuation before it.
             self.join_lines();
+            let run = self.run(|_| false);
+            if !run.is_empty() {
+                value.push_all(run)?;
+                continue;
+            }
             let start = self.at;
             let Some(item) = self.item()? else { break };
             value.push(item, start)?;
@@ -247,15 +277,7 @@ impl Text {
     fn push(&mut self, item: Item, at: usize) -> Result<(), Offence> {
         let unit = match item {
             Item::Unit(unit) => unit,
-            Item::Raw(byte) | Item::Same(byte) => {
-                self.no_half_pair()?;
-                if self.latin1 {
-                    self.text.push(char::from(byte));
-                } else {
-                    self.pending.push(byte);
-                }
-                return Ok(());
-            }
+            Item::Same(byte) => return self.push_all(&[byte]),
         };
         self.flush();
         let pair = match (self.high.take(), unit) {
@@ -269,6 +291,16 @@ impl Text {
         };
         let c = pair.filter(|c| *c != '\0').ok_or(Offence::new(Code::ValueUnrepresentable, at))?;
         self.text.push(c);
+        Ok(())
+    }
+
+    fn push_all(&mut self, bytes: &[u8]) -> Result<(), Offence> {
+        self.no_half_pair()?;
+        if self.latin1 {
+            self.text.extend(bytes.iter().map(|byte| char::from(*byte)));
+        } else {
+            self.pending.extend_from_slice(bytes);
+        }
         Ok(())
     }
 

@@ -6,21 +6,22 @@ use std::ops::Range;
 
 use super::plurals;
 use crate::files::budget::Budget;
-use crate::files::model::{Leaf, Member, Path, Scan, Style, part};
+use crate::files::model::{Leaf, Member, Path, Scan, Style, expected_values, part};
 use crate::files::refusal::{Code, Offence};
 use crate::files::{DEPTH_MAX, UNITS_MAX};
 
 /// Reads a file whose text begins at byte `start`.
 pub fn scan(text: &str, start: usize, budget: &mut Budget) -> Result<Scan, Offence> {
+    let expected = expected_values(text.len());
     let mut scanner = Scanner {
         text,
         at: start,
         budget,
         path: Path::default(),
-        names: HashSet::new(),
+        names: HashSet::with_capacity(expected),
         objects: 0,
         suffixed: plurals::Suffixed::default(),
-        found: Scan::default(),
+        found: Scan { leaves: Vec::with_capacity(expected), members: Vec::with_capacity(expected), ..Scan::default() },
     };
     scanner.document()?;
     let Scanner { suffixed, mut found, .. } = scanner;

@@ -3,32 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use fastrand::Rng;
-use serde_json::{Value, json};
 
+use super::judge::{Judge, corpora, is_long};
 use super::texts::{hostile_text, random_forms};
 use super::{document, soon};
-use crate::files::model::{Document, Parts};
-use crate::files::{Edit, Forms, Kind, Unit, read};
-
-/// Where the files lie, if they can be had on this machine.
-fn corpora() -> Option<PathBuf> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/fetch.sh");
-    let output = Command::new(script).stderr(std::process::Stdio::inherit()).output().unwrap();
-    if !output.status.success() {
-        eprintln!("corpora: not tried, see above");
-        return None;
-    }
-    Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
-}
-
-fn is_long() -> bool {
-    std::env::var("QUINTET_CORPORA").is_ok_and(|value| value == "all")
-}
+use crate::files::budget::Budget;
+use crate::files::model::{Document, Parts, Separator, Style};
+use crate::files::{Content, Edit, Forms, Kind, Unit, read, scan};
 
 #[derive(Default, Debug)]
 struct Tally {
@@ -95,14 +79,12 @@ impl Wish {
     }
 }
 
-struct Trial<'t> {
-    directory: &'t Path,
-    manifest: fs::File,
+struct Trial {
+    judge: Judge,
     tally: Tally,
-    judged: usize,
 }
 
-impl Trial<'_> {
+impl Trial {
     /// Tries a file; with edits if `edits`.
     fn file(&mut self, name: &str, kind: Kind<'_>, bytes: &[u8], edits: bool) {
         self.tally.tried += 1;
@@ -134,7 +116,7 @@ impl Trial<'_> {
             .iter()
             .enumerate()
             .map(|(index, unit)| match unit.content() {
-                crate::files::Content::Text(old) if rng.bool() => {
+                Content::Text(old) if rng.bool() => {
                     let text = hostile_text(rng);
                     if text == *old {
                         return Wish::Keep;
@@ -150,15 +132,13 @@ impl Trial<'_> {
         let written = document.export(root, &edits, soon()).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
         let again = self::document(kind, &written);
         // A key without a separator gets one, so such a file differs there.
-        let missing = document.scan.leaves.iter().any(|leaf| {
-            matches!(leaf.style, crate::files::model::Style::Property(crate::files::model::Separator::Missing))
-        });
+        let missing = document.scan.leaves.iter().any(|leaf| matches!(leaf.style, Style::Property(Separator::Missing)));
         let latin1 = document.scan.latin1 && !again.scan.latin1;
         if !missing && !latin1 {
             let before = struck_out(document, &changed);
             assert!(before == struck_out(&again, &changed), "{name}: bytes beside the values have changed");
         }
-        self.to_be_judged(kind, root, &wishes, document.units(), &written);
+        self.ask_the_judge(kind, root, &wishes, document.units(), &written);
     }
 
     fn all_kinds_of_edits(&mut self, name: &str, kind: Kind<'_>, document: &Document<'_>, rng: &mut Rng) {
@@ -168,28 +148,20 @@ impl Trial<'_> {
             .map(|unit| match unit.content() {
                 _ if rng.u8(..4) == 0 => Wish::Keep,
                 _ if kind == Kind::Json && rng.u8(..3) == 0 => Wish::Omit,
-                crate::files::Content::Text(_) => Wish::Text(hostile_text(rng)),
-                crate::files::Content::Plural(_) => Wish::Forms(random_forms(rng)),
+                Content::Text(_) => Wish::Text(hostile_text(rng)),
+                Content::Plural(_) => Wish::Forms(random_forms(rng)),
             })
             .collect();
         let edits: Vec<Edit<'_>> = wishes.iter().map(Wish::edit).collect();
         let root = if let Kind::Rails { .. } = kind { Some("zh-TW") } else { None };
         let written = document.export(root, &edits, soon()).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
-        self.to_be_judged(kind, root, &wishes, document.units(), &written);
+        self.ask_the_judge(kind, root, &wishes, document.units(), &written);
     }
 
     /// Puts a file and what it must say where the judge finds both. Plurals are one value for each member; which of
     /// them a wish has, and where, follows from the categories.
-    fn to_be_judged(&mut self, kind: Kind<'_>, root: Option<&str>, wishes: &[Wish], units: &[Unit], written: &[u8]) {
+    fn ask_the_judge(&mut self, kind: Kind<'_>, root: Option<&str>, wishes: &[Wish], units: &[Unit], written: &[u8]) {
         self.tally.edited += 1;
-        let kind_name = match kind {
-            Kind::Json => "json",
-            Kind::Properties => "properties",
-            Kind::Rails { .. } | Kind::Flat => "yaml",
-        };
-        let file = self.directory.join(format!("{}.{kind_name}", self.judged));
-        self.judged += 1;
-        fs::write(&file, written).unwrap();
         let mut values: BTreeMap<String, String> = BTreeMap::new();
         for (unit, wish) in units.iter().zip(wishes) {
             let separator = if kind == Kind::Json { '_' } else { '.' };
@@ -198,10 +170,10 @@ impl Trial<'_> {
                     values.insert(unit.path().to_owned(), text.clone());
                 }
                 (Wish::Omit, _) if !unit.stays_when_omitted() => {}
-                (_, crate::files::Content::Text(text)) => {
+                (_, Content::Text(text)) => {
                     values.insert(unit.path().to_owned(), text.clone());
                 }
-                (_, crate::files::Content::Plural(old)) => {
+                (_, Content::Plural(old)) => {
                     let forms = if let Wish::Forms(forms) = wish { forms } else { old };
                     for (category, form) in forms {
                         values.insert(format!("{}{separator}{}", unit.path(), category.name()), form.clone());
@@ -214,26 +186,18 @@ impl Trial<'_> {
             Some(root) => Kind::Rails { root },
             None => kind,
         };
-        let scan = crate::files::scan(new_kind, written, &mut crate::files::budget::Budget::until(soon())).unwrap();
-        assert_eq!(scan.leaves.len(), values.len(), "{}", file.display());
-        let ordered: Vec<Value> =
-            scan.leaves.iter().map(|leaf| json!([leaf.path, values.get(&leaf.path).unwrap()])).collect();
-        let entry = json!({"kind": kind_name, "file": file, "root": root, "values": ordered});
-        writeln!(self.manifest, "{entry}").unwrap();
+        let found = scan(new_kind, written, &mut Budget::until(soon())).unwrap();
+        assert_eq!(found.leaves.len(), values.len());
+        let ordered: Vec<(&str, &str)> =
+            found.leaves.iter().map(|leaf| (leaf.path.as_str(), values[&leaf.path].as_str())).collect();
+        self.judge.ask(new_kind, written, &ordered, false);
     }
 }
 
 #[test]
 fn real_files_come_back_byte_for_byte_and_read_alike() {
     let Some(corpora) = corpora() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let manifest = directory.path().join("manifest");
-    let mut trial = Trial {
-        directory: directory.path(),
-        manifest: fs::File::create(&manifest).unwrap(),
-        tally: Tally::default(),
-        judged: 0,
-    };
+    let mut trial = Trial { judge: Judge::new(&corpora), tally: Tally::default() };
     for kind in ["json", "properties", "yaml"] {
         let mut paths: Vec<PathBuf> =
             fs::read_dir(corpora.join("files").join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -254,22 +218,14 @@ fn real_files_come_back_byte_for_byte_and_read_alike() {
             }
         }
     }
-    let Trial { tally, .. } = trial;
-    let mut judge = Command::new(corpora.join("python/bin/python3"));
-    judge.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/judge.py")).arg(&manifest);
-    if is_long() {
-        judge.arg("thorough");
-    }
-    let output = judge.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let Trial { tally, judge } = trial;
+    let verdict = judge.verdict();
     println!("files tried {}, accepted {}, refused {:?}", tally.tried, tally.accepted, tally.refused);
     println!("byte-identical {}, edited {}", tally.identical, tally.edited);
     println!("values compared {}, wrong {}", verdict["values"], verdict["wrong"]);
     println!("judge: {verdict:#}");
     assert_eq!(verdict["wrong"], 0);
     assert_eq!(tally.accepted, tally.identical);
-    assert_eq!(verdict["files"], tally.edited);
     let missing = fs::read_to_string(corpora.join("missing")).unwrap();
     assert!(tally.accepted > 5_000 || !missing.is_empty(), "{tally:?}");
 }

@@ -148,7 +148,7 @@ fn yaml_values_keep_their_style_where_it_can_hold_them() {
         ("a: >-\n  x\nb: y\n", "p\n\nq", "a: >-\n  p\n\n\n  q\nb: y\n"),
         ("a: |", "p", "a: \"p\""),
         ("a: |\nb: y\n", "p\n", "a: \"p\\n\"\nb: y\n"),
-        ("a: |\n  x", "p", "a: \"p\""),
+        ("a: |-\n  x", "p", "a: \"p\""),
         ("a: |2\n   x\nb: y\n", " p\n", "a: \" p\\n\"\nb: y\n"),
         ("a:\n  |\n  x\nb: y\n", "p\n", "a:\n  |\n  p\nb: y\n"),
     ];
@@ -221,6 +221,16 @@ fn rails_plurals_get_the_members_of_the_target() {
         table.row(file, export(EN, file, None, &[("k", Edit::Forms(target))]), *expected);
     }
     table.done();
+    // The line break that a block scalar says it ends with.
+    assert_eq!(
+        export(
+            EN,
+            "en:\n  k:\n    other: |\n      w\n    one: x",
+            None,
+            &[("k", Edit::Forms(&forms(&[(Other, "o\n")])))]
+        ),
+        "en:\n  k:\n    other: |\n      o\n"
+    );
     let list = "en:\n  k:\n  - one: x\n    other: w\n";
     assert_eq!(
         export(EN, list, None, &[("k.0", Edit::Forms(&arabic))]),

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
+use super::judge::{Judge, corpora};
 use super::texts::{hostile_text, random_forms};
 use super::{EN, soon};
 use crate::category::Category;
 use crate::files::Kind::{Flat, Json, Properties};
-use crate::files::{Content, Document, Edit, ExportRefusal, Kind, read};
+use crate::files::budget::Budget;
+use crate::files::{Content, Document, Edit, ExportRefusal, Kind, read, scan};
 
 const CASES: u64 = 3_000;
 
@@ -309,4 +311,25 @@ fn damaged_files_never_surprise() {
         }
         assert!(begun.elapsed() < Duration::from_secs(2), "slow: {:?}", String::from_utf8_lossy(&bytes));
     });
+}
+
+/// Random and damaged files that we accept must not say something else to other parsers, which may refuse them.
+#[test]
+fn random_files_read_alike() {
+    let Some(corpora) = corpora() else { return };
+    let judge = std::cell::RefCell::new(Judge::new(&corpora));
+    cases(|rng| {
+        let (kind, mut bytes) = random_file(rng);
+        if rng.bool() {
+            damage(rng, &mut bytes);
+        }
+        if let Ok(found) = scan(kind, &bytes, &mut Budget::until(soon())) {
+            let values: Vec<(&str, &str)> =
+                found.leaves.iter().map(|leaf| (leaf.path.as_str(), leaf.text.as_str())).collect();
+            judge.borrow_mut().ask(kind, &bytes, &values, true);
+        }
+    });
+    let verdict = judge.into_inner().verdict();
+    println!("random files: {verdict:#}");
+    assert_eq!(verdict["wrong"], 0, "{verdict:#}");
 }

@@ -183,8 +183,8 @@ fn refusals() {
     let long_key = format!("{}: x\n", "b".repeat(1025));
     let many = format!("a:\n{}", "- x\n".repeat(200_001));
     let cases: &[(&str, &str)] = &[
-        ("", "malformed 1:1"),
-        ("# nothing\n", "malformed 2:1"),
+        ("", "unsupported_construct 1:1"),
+        ("# nothing\n", "unsupported_construct 2:1"),
         ("---\n", "unsupported_construct 1:4"),
         ("a: b: c\n", "malformed 1:5"),
         ("a: 'x\n", "malformed 2:1"),
@@ -226,6 +226,7 @@ fn refusals() {
         ("a: x\u{2028}y\n", "unsupported_construct 1:5"),
         ("# x\u{85}y\na: b\n", "unsupported_construct 1:4"),
         ("a: 'x \u{2028}y'\n", "unsupported_construct 1:7"),
+        ("a: |\n  x", "unsupported_construct 2:4"),
         (&deep, "nesting_too_deep 1:67"),
         (&long, "key_too_long 3:5"),
         (&long_key, "key_too_long 1:1"),

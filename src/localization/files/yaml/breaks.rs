@@ -3,7 +3,8 @@
 use crate::files::model::part;
 use crate::files::refusal::{Code, Offence};
 
-/// Whether a character may stand in a YAML file as it is: YAML 1.1 and 1.2 agree, but for DEL.
+/// Whether a character may stand in a YAML file as it is, to YAML 1.1 and 1.2 alike. What may not is a control
+/// character or begins with EF in UTF-8.
 pub fn is_printable(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
         | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..)

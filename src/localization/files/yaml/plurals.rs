@@ -1,10 +1,12 @@
 //! Members of rails plurals that come and go.
 
-use super::read::line_end;
+use std::ops::Range;
+
+use super::read::{keeps_breaks, line_end};
 use super::write::{write_beside, write_key};
 use crate::category::Category;
 use crate::files::export::Plan;
-use crate::files::model::{Forms, Leaf, part};
+use crate::files::model::{Forms, Leaf, Style, part};
 
 /// Gives a plural the members that `forms` has: takes out those it must lose, adds those it lacks. `members` are all
 /// entries of one mapping, in file order.
@@ -55,29 +57,49 @@ fn remove(plan: &mut Plan<'_, '_>, leaves: &[(Category, usize, &Leaf)], forms: &
     let bytes = plan.document.bytes;
     let stays = |at: usize| leaves.get(at).is_some_and(|(category, ..)| forms.contains_key(category));
     let last_kept = (0..leaves.len()).rev().find(|at| stays(*at)).unwrap_or(0);
+    // A block scalar needs the line break at its end; other values may end where the file does.
+    let ends_block = leaves.get(last_kept).is_some_and(|(_, _, leaf)| matches!(leaf.style, Style::Block { .. }));
+    let mut above: Option<&Leaf> = None;
     for (at, (_, index, leaf)) in leaves.iter().enumerate() {
         if stays(at) {
+            above = Some(leaf);
             continue;
         }
         plan.forget(*index);
         let next = leaves.get(at + 1).map(|(_, _, next)| next.key.start);
         let previous = at.checked_sub(1).and_then(|at| leaves.get(at)).map(|(_, _, previous)| previous.value.end);
         let begins_line = blank_before(bytes, leaf.key.start).is_some();
+        let tail = at > last_kept;
         let range = match (flow, next, previous) {
-            (true, Some(next), _) if at < last_kept => leaf.key.start..next,
+            (true, Some(next), _) if !tail => leaf.key.start..next,
             (true, _, Some(previous)) => previous..leaf.value.end,
+            (true, _, None) => leaf.key.start..leaf.value.end,
             // The first entry stands behind what its mapping belongs to, such as a dash.
             (false, Some(next), _) if !begins_line => leaf.key.start..next,
-            (false, _, Some(previous)) if at > last_kept => line_end(bytes, previous)..line_end(bytes, leaf.value.end),
-            (false, ..) => {
-                let start = leaf.key.start - blank_before(bytes, leaf.key.start).unwrap_or(0);
-                let end = line_end(bytes, leaf.value.end);
-                start..end + break_length(bytes, end)
+            (false, _, Some(previous)) if tail && !ends_block => {
+                line_end(bytes, previous)..line_end(bytes, leaf.value.end)
             }
-            (true, _, None) => leaf.key.start..leaf.value.end,
+            (false, ..) => lines_of(bytes, leaf, above),
         };
         plan.replace(range, String::new());
     }
+}
+
+/// The lines of a member that stands below `above`, and the blank lines behind them if they would otherwise become
+/// part of that one.
+fn lines_of(bytes: &[u8], leaf: &Leaf, above: Option<&Leaf>) -> Range<usize> {
+    let start = leaf.key.start - blank_before(bytes, leaf.key.start).unwrap_or(0);
+    let mut end = line_end(bytes, leaf.value.end);
+    end += break_length(bytes, end);
+    while above.is_some_and(|above| keeps_breaks(bytes, above)) {
+        let next = line_end(bytes, end);
+        let blank = part(bytes, end..next).iter().all(|byte| *byte == b' ');
+        if !blank || break_length(bytes, next) == 0 {
+            break;
+        }
+        end = next + break_length(bytes, next);
+    }
+    start..end
 }
 
 /// Whether the members stand in braces: a comma then stands between them or a brace before them.

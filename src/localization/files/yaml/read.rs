@@ -10,7 +10,7 @@ use super::breaks::{DisputedBreaks, is_printable};
 use super::resolve::{is_string, is_symbol};
 use crate::category::Category;
 use crate::files::budget::Budget;
-use crate::files::model::{Leaf, Path, Scan, Style, part};
+use crate::files::model::{Leaf, Path, Scan, Style, expected_values, part};
 use crate::files::refusal::{Code, Offence};
 use crate::files::{DEPTH_MAX, PATH_CHARACTERS_MAX, UNITS_MAX};
 
@@ -35,8 +35,11 @@ pub fn scan(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -
 
 /// Where the first character stands that YAML does not allow as it is.
 fn first_forbidden(text: &str, start: usize) -> Option<usize> {
-    let body = text.get(start..).unwrap_or_default();
-    body.char_indices().find(|(_, c)| !is_printable(*c)).map(|(at, _)| at + start)
+    // Most bytes need no look at the character they belong to.
+    let suspicious = |byte: u8| matches!(byte, 0..0x20 | 0x7f | 0xc2 | 0xef) && !matches!(byte, b'\t' | b'\n' | b'\r');
+    let bytes = part(text.as_bytes(), start..).iter().enumerate();
+    let mut candidates = bytes.filter(|(_, byte)| suspicious(**byte)).map(|(at, _)| at + start);
+    candidates.find(|at| text.get(*at..).and_then(|rest| rest.chars().next()).is_some_and(|c| !is_printable(c)))
 }
 
 /// The text with others of the same length in place of characters that YAML does not allow, so that what comes before
@@ -61,6 +64,7 @@ fn read(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Re
         simple_key_max_lookahead: 8 * 1024,
     };
     let body = text.get(start..).unwrap_or_default();
+    let expected = expected_values(body.len());
     let mut reader = Reader {
         bytes: text.as_bytes(),
         start,
@@ -69,17 +73,18 @@ fn read(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Re
         breaks: DisputedBreaks::of(text),
         frames: Vec::new(),
         path: Path::default(),
-        names: HashSet::new(),
+        names: HashSet::with_capacity(expected),
         mappings: 0,
         documents: 0,
         behind: start,
-        found: Scan::default(),
+        found: Scan { leaves: Vec::with_capacity(expected), ..Scan::default() },
     };
     while reader.event(budget)? {}
     let Reader { mut breaks, mut found, documents, .. } = reader;
     breaks.none_before(text.len())?;
+    // Well-formed, and nothing.
     if documents == 0 {
-        return Err(Offence::new(Code::Malformed, text.len()));
+        return Err(Offence::new(Code::UnsupportedConstruct, text.len()));
     }
     found.plurals.sort_by_key(|members| members.first().map(|(_, leaf)| *leaf));
     Ok(found)
@@ -217,7 +222,7 @@ impl<'t> Reader<'t> {
             _ => true,
         };
         let value = match style {
-            Style::Block { indent, .. } => self.block_scalar(&range, indent)?,
+            Style::Block { indent, .. } => self.block_scalar(&range, indent, text.bytes().all(|byte| byte == b'\n'))?,
             _ => range,
         };
         let leaf = if is_unit { Some(self.leaf(text, value.clone(), style)?) } else { None };
@@ -380,11 +385,21 @@ impl<'t> Reader<'t> {
 
     /// The bytes of a block scalar: from its `|` or `>` up to the last line break that is not its own. The parser's
     /// range begins with the content and ends where the next line's does.
-    fn block_scalar(&self, content: &Range<usize>, indent: usize) -> Result<Range<usize>, Offence> {
+    fn block_scalar(&self, content: &Range<usize>, indent: usize, blank: bool) -> Result<Range<usize>, Offence> {
         let header = self.block_header(content.start).ok_or(Offence::new(Code::Malformed, content.start))?;
         let header_end = line_end(self.bytes, header);
-        let keep = part(self.bytes, header..header_end).iter().take(3).any(|byte| *byte == b'+');
+        // Where nothing but line breaks is content, they may as well be anybody's.
+        if blank {
+            return Ok(header..header_end);
+        }
+        let written = part(self.bytes, header..header_end);
+        let keep = has_keep_indicator(written);
         let mut end = content.end;
+        // To some the text then ends with a line break that is not there.
+        let unbroken = end >= self.bytes.len() && !matches!(self.bytes.last(), Some(b'\n' | b'\r'));
+        if unbroken && !has_strip_indicator(written) {
+            return Err(Offence::new(Code::UnsupportedConstruct, self.bytes.len()));
+        }
         // The next line's indentation.
         let blanks = part(self.bytes, content.start..end).iter().rev().take_while(|byte| **byte == b' ').count();
         if matches!(part(self.bytes, ..end - blanks).last(), Some(b'\n' | b'\r')) {
@@ -462,6 +477,21 @@ fn half_pair(written: &[u8]) -> Option<usize> {
         at += 2;
     }
     None
+}
+
+/// Whether a value is a block scalar to which all line breaks behind it belong.
+pub fn keeps_breaks(bytes: &[u8], leaf: &Leaf) -> bool {
+    matches!(leaf.style, Style::Block { .. }) && has_keep_indicator(part(bytes, leaf.value.clone()))
+}
+
+/// Whether a block scalar's header says `+`, which stands behind `|` or `>` and perhaps a digit.
+fn has_keep_indicator(header: &[u8]) -> bool {
+    matches!(header, [_, b'+', ..] | [_, b'0'..=b'9', b'+', ..])
+}
+
+/// Whether a block scalar's header says `-`.
+pub fn has_strip_indicator(header: &[u8]) -> bool {
+    matches!(header, [_, b'-', ..] | [_, b'0'..=b'9', b'-', ..])
 }
 
 /// Where the line ends in which `at` stands.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::breaks::{is_disputed_break, is_printable};
-use super::read::line_end;
+use super::read::{has_strip_indicator, keeps_breaks, line_end};
 use super::resolve::is_string;
 use crate::files::model::{Leaf, Style, part};
 
@@ -107,13 +107,9 @@ fn write_block(out: &mut String, bytes: &[u8], leaf: &Leaf, text: &str, folded: 
     if indent == 0 || leaf.value.end == header_end || leaf.value.end >= bytes.len() {
         return false;
     }
-    let chomping = header.iter().take(3).find(|byte| matches!(byte, b'+' | b'-'));
-    let body = match chomping {
-        Some(b'-') => text,
-        Some(_) => text.strip_suffix('\n').unwrap_or_default(),
-        None => text.strip_suffix('\n').unwrap_or_default(),
-    };
-    let ends = chomping == Some(&b'+') || !body.ends_with('\n');
+    let keeps = keeps_breaks(bytes, leaf);
+    let body = if has_strip_indicator(header) { text } else { text.strip_suffix('\n').unwrap_or_default() };
+    let ends = keeps || !body.ends_with('\n');
     let begins = !body.starts_with([' ', '\t', '\n']);
     if body.trim().is_empty() || !ends || !begins || body.contains('\r') {
         return false;
