@@ -13,6 +13,7 @@ mod copying;
 mod core;
 mod demo;
 mod demo_content;
+mod demo_localization;
 mod doctor;
 mod error;
 mod hold;

@@ -113,7 +113,7 @@ async fn a_store_that_has_stopped_still_reads() {
     let body = Body::from(json!({"tag": "de"}).to_string());
     assert_eq!(room.send("POST", "/v1/locales/validate", body).await.0, 200);
     let path = "/v1/projects";
-    let wish = json!({"workspace_id": Uuid::nil(), "slug": "ab", "name": "n", "source_locale": "en"});
+    let wish = json!({"workspace_id": Uuid::nil().to_string(), "slug": "ab", "name": "n", "source_locale": "en"});
     let (status, _) = room.send("POST", path, Body::from(wish.to_string())).await;
     assert_eq!(status, 404);
     let (status, ready) = room.send("GET", "/readyz", Body::empty()).await;
