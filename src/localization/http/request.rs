@@ -295,7 +295,7 @@ impl Going {
         let (entered, etag_letter) = (self.entered.clone(), self.etag_letter);
         let work = move |tx: &mut WriteTx<'_>, now| {
             let Some(entered) = entered else { return verb(tx, now) };
-            // Another process of the past may have answered between the look-up and now.
+            // A repeat that was looked up before its first was answered, and let in after: the writer knows better.
             match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
                 Lookup::Replay(stored) => return Ok(Some(Answer::replayed(stored, etag_letter))),
                 Lookup::Mismatch => return Err(Refusal::IdempotencyKeyReused.into()),
