@@ -1,5 +1,5 @@
-//! What a file of 50,000 keys costs: reading it and writing it again with every value changed, beside what
-//! translate-toolkit needs for reading the same file.
+//! What a file of 50,000 keys costs: reading it and writing it again with every value changed, and importing and exporting
+//! it over HTTP, beside what translate-toolkit needs for reading the same file.
 //!
 //! `cargo bench --bench localization_import` prints the best of five rounds. The toolkit comes with the files that
 //! tests read (`tests/corpora/fetch.sh`); where it cannot be had, its columns stay empty.
@@ -11,6 +11,7 @@
 )]
 
 mod files;
+mod http;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -65,14 +66,19 @@ fn main() {
     let corpora = String::from_utf8(output.stdout).unwrap();
     let python = output.status.success().then(|| Path::new(corpora.trim()).join("python/bin/python3"));
     let directory = tempfile::tempdir().unwrap();
-    println!("| file of {} keys | MB | read, ms | changed and written, ms | toolkit reads, ms | ratio |", files::KEYS);
-    println!("|---|---|---|---|---|---|");
+    println!(
+        "| file of {} keys | MB | read, ms | changed and written, ms | toolkit reads, ms | ratio | \
+         imported over HTTP, ms | ratio | exported over HTTP, ms |",
+        files::KEYS
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let mut server = http::Server::start();
     let cases = [
-        ("rails YAML", "yaml.RubyYAMLFile", Kind::Rails { root: "en" }, files::rails()),
-        ("JSON", "jsonl10n.I18NextV4File", Kind::Json, files::json()),
-        ("properties", "properties.javautf8file", Kind::Properties, files::properties()),
+        ("rails YAML", "yaml.RubyYAMLFile", Kind::Rails { root: "en" }, "kind=yaml&profile=rails", files::rails()),
+        ("JSON", "jsonl10n.I18NextV4File", Kind::Json, "kind=json", files::json()),
+        ("properties", "properties.javautf8file", Kind::Properties, "kind=properties", files::properties()),
     ];
-    for (name, class, kind, text) in cases {
+    for (name, class, kind, query, text) in cases {
         let bytes = text.as_bytes();
         let file = directory.path().join("file");
         std::fs::write(&file, bytes).unwrap();
@@ -88,14 +94,18 @@ fn main() {
             .collect();
         let writing = best(|| assert!(document.export(None, &edits, later()).unwrap().len() > bytes.len()));
         let toolkit = toolkit_seconds(python.as_deref(), class, &file);
+        let (importing, exporting) = server.import_and_export(query, &text, ROUNDS);
         let shown = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.0}"));
         println!(
-            "| {name} | {:.1} | {:.0} | {:.0} | {} | {} |",
+            "| {name} | {:.1} | {:.0} | {:.0} | {} | {} | {:.0} | {} | {:.0} |",
             bytes.len() as f64 / 1e6,
             reading.as_secs_f64() * 1e3,
             writing.as_secs_f64() * 1e3,
             shown(toolkit.map(|seconds| seconds * 1e3)),
             shown(toolkit.map(|seconds| seconds / reading.as_secs_f64())),
+            importing.as_secs_f64() * 1e3,
+            shown(toolkit.map(|seconds| seconds / importing.as_secs_f64())),
+            exporting.as_secs_f64() * 1e3,
         );
     }
 }
