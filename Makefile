@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long copies-long locale-tables
+	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -64,6 +64,7 @@ bench: prerequisites rocksdb ## measure, on a machine that does nothing else (be
 CRASHES ?= 200000
 STEPS ?= 5000
 ROUNDS ?= 200
+CASES ?= 300000
 
 crash-long: rocksdb ## simulated crashes of the storage by the hundred thousand (CRASHES=N)
 	@$(in) QUINTET_CRASHES=$(CRASHES) cargo test --locked -p quintet-storage --lib crashes_at_random -- --nocapture
@@ -85,6 +86,12 @@ faults-long: rocksdb ## a fault at every call of the real binary that changes th
 
 copies-long: rocksdb ## copies of a running directory that take up to the copy window, and longer
 	@$(in) QUINTET_COPIES=long cargo test --locked --test it copies -- --nocapture
+
+corpora-long: ## all string files of all packages, in all variants, edited and read again by other parsers
+	@$(in) QUINTET_CORPORA=all cargo test --locked -p quintet-localization --lib real_files -- --nocapture
+
+fuzz-long: ## random and damaged string files by the hundred thousand (CASES=N)
+	@$(in) QUINTET_FILES_CASES=$(CASES) cargo test --locked -p quintet-localization --lib random -- --nocapture
 
 planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catch each
 	@$(in) QUINTET_PLANTED=all cargo test --locked --test planted -- --nocapture

@@ -19,14 +19,23 @@ use crate::root_key::{RootKeySources, RootKeys};
 use crate::start_error::StartError;
 
 /// Every table of the appliance: one line a package.
-pub const TABLES: &[&[TableSpec]] =
-    &[quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, quintet_ledger::TABLES];
+pub const TABLES: &[&[TableSpec]] = &[
+    quintet_storage::seal::TABLES,
+    quintet_storage::large::TABLES,
+    quintet_platform::TABLES,
+    quintet_ledger::TABLES,
+    quintet_localization::TABLES,
+];
 
 /// Finds what contradicts itself in the rows of one package.
 pub type Check = fn(&Snapshot) -> Result<Vec<String>, Failure>;
 
 /// What `quintet verify` and `quintet restore` check beyond storage itself: one line a package.
-pub const VERIFICATIONS: &[(&str, Check)] = &[("platform", quintet_platform::verify), ("ledger", verify_ledger)];
+pub const VERIFICATIONS: &[(&str, Check)] = &[
+    ("platform", quintet_platform::verify),
+    ("ledger", verify_ledger),
+    ("localization", quintet_localization::verify),
+];
 
 fn verify_ledger(read: &Snapshot) -> Result<Vec<String>, Failure> {
     let proof = quintet_ledger::verify(read)?;
@@ -35,8 +44,10 @@ fn verify_ledger(read: &Snapshot) -> Result<Vec<String>, Failure> {
 
 /// The permissions a key may carry: one line a service. The first list are those of a tenant over its own
 /// data, which a key gets when none are asked for; the second are given by name only.
-pub const PERMISSIONS: &[(Service, &[&str], &[&str])] =
-    &[(Service::Ledger, &["ledger_admin", "ledger_poster", "ledger_reader"], &["ledger_partner"])];
+pub const PERMISSIONS: &[(Service, &[&str], &[&str])] = &[
+    (Service::Ledger, &["ledger_admin", "ledger_poster", "ledger_reader"], &["ledger_partner"]),
+    (Service::Localization, quintet_localization::KEY_PERMISSIONS, &[]),
+];
 
 /// The open appliance. Clones share everything.
 #[derive(Clone)]
@@ -57,6 +68,8 @@ pub struct App {
     pub meter: Arc<Meter>,
     /// The ledger's context.
     pub ledger: quintet_ledger::Context,
+    /// Localization's context.
+    pub localization: quintet_localization::Context,
 }
 
 impl App {
@@ -75,12 +88,19 @@ impl App {
             clock: clock.clone(),
             uses: Arc::clone(&uses),
             meter: Arc::clone(&meter),
-            authority,
+            authority: Arc::clone(&authority),
             edge_rate_per_second: config.ledger_edge_rate_per_second,
             edge_burst: config.ledger_edge_burst,
         });
+        let localization = quintet_localization::Context::new(quintet_localization::Foundation {
+            store: store.clone(),
+            clock: clock.clone(),
+            uses: Arc::clone(&uses),
+            meter: Arc::clone(&meter),
+            authority,
+        });
         let root_keys = Arc::new(root_keys);
-        let app = App { config: Arc::new(config), store, clock, metrics, uses, root_keys, meter, ledger };
+        let app = App { config: Arc::new(config), store, clock, metrics, uses, root_keys, meter, ledger, localization };
         app.register_due_work();
         Ok(app)
     }

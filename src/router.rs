@@ -11,12 +11,18 @@ use crate::metrics;
 use crate::operations;
 
 /// The names of all sites, for those who ask before there is an appliance.
-pub const SERVICES: &[&str] = &["ledger", "operations"];
+pub const SERVICES: &[&str] = &["localization", "ledger", "operations"];
 
 /// Every site of the appliance: one line a service.
 #[must_use]
 pub fn sites(app: &App) -> Vec<Site> {
     vec![
+        site(
+            app,
+            "localization",
+            quintet_localization::routes(app.localization.clone()),
+            quintet_localization::panic_answer,
+        ),
         site(app, "ledger", quintet_ledger::routes(app.ledger.clone()), quintet_ledger::panic_answer),
         site(app, "operations", operations::routes(app), operations::panic_answer),
     ]

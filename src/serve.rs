@@ -64,6 +64,7 @@ pub struct Running {
     listening: Vec<Listening>,
     admin: admin::server::Serving,
     clock_task: JoinHandle<()>,
+    core_task: JoinHandle<()>,
     watchdog: Option<JoinHandle<()>>,
     stop: watch::Sender<bool>,
     signals: Signals,
@@ -100,7 +101,8 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
         }
     };
     let clock_task = tokio::spawn(run_clock(app.clone(), stopping));
-    let running = Running { app, listening, admin, clock_task, watchdog: start_watchdog(), stop, signals };
+    let core_task = tokio::spawn(app.localization.clone().watch_core());
+    let running = Running { app, listening, admin, clock_task, core_task, watchdog: start_watchdog(), stop, signals };
     for (name, address) in running.addresses() {
         tracing::info!(service = name, %address, "listening");
     }
@@ -225,6 +227,7 @@ impl Running {
         if let Some(watchdog) = self.watchdog {
             watchdog.abort();
         }
+        self.core_task.abort();
         let _ = tokio::time::timeout(DRAIN_DEADLINE, self.clock_task).await;
         admin::socket::remove(self.app.store.directory());
         let _ = std::fs::remove_file(self.app.store.directory().join(ADDRESSES_FILE));

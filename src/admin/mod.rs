@@ -4,6 +4,7 @@
 pub mod backups;
 pub mod client;
 pub mod ledger;
+pub mod localization;
 pub mod protocol;
 pub mod server;
 pub mod socket;

@@ -44,9 +44,15 @@ pub struct KeyWish {
     /// What the key is for, in the operator's words.
     #[serde(default)]
     pub label: Option<String>,
-    /// What it may do; empty: the ordinary permissions of the tenant's services.
+    /// What it may do; empty, and no template: the ordinary permissions of the tenant's services.
     #[serde(default)]
     pub permissions: Vec<String>,
+    /// A template of localization that its principal is granted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// The template's scope: the text of a JSON object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// After how many days it expires; never if absent.
     #[serde(default)]
     pub ttl_days: Option<u32>,
@@ -88,6 +94,17 @@ pub struct KeyView {
     pub revoked_at: Option<String>,
     /// When it was last used, to the minute; RFC 3339.
     pub last_used_at: Option<String>,
+}
+
+/// How a check of the language core went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CoreCheckView {
+    /// Its name.
+    pub name: String,
+    /// Whether it passed.
+    pub ok: bool,
+    /// How long it took.
+    pub milliseconds: u64,
 }
 
 /// The end of a key.

@@ -115,6 +115,7 @@ fn routes(context: Context) -> Router {
         .route("/root-key", get(show_root_key))
         .route("/root-key/rotate", post(rotate_root_key))
         .nest("/ledger", super::ledger::routes())
+        .nest("/core", super::localization::routes())
         .route("/clock", get(show_clock))
         .route("/clock/advance", post(advance_clock))
         .route("/checkpoints", post(hold_checkpoint))

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use quintet_localization::operator::{self as localization, GrantWish};
 use quintet_platform::access::{
     self, AccessRefusal, CreateTenant, IssueKey, KeyRecord, PreparedSecret, Service, Services, Tenant,
 };
@@ -250,7 +251,11 @@ pub async fn activate_tenant(app: &App, tenant: &str) -> Result<TenantView, Task
 /// The wish makes no sense, there is no such tenant, or the store failed.
 pub async fn issue_key(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskError> {
     let tenant = resolve_tenant(&app.store.read(), &wish.tenant)?;
-    let permissions = permissions_of(&tenant, wish.permissions)?;
+    let grant = grant_wish(&tenant, wish.template.as_deref(), wish.scope.as_deref())?;
+    let permissions = match &grant {
+        Some(_) if wish.permissions.is_empty() => Vec::new(),
+        _ => permissions_of(&tenant, wish.permissions)?,
+    };
     let command = IssueKey {
         tenant_id: tenant.tenant_id,
         principal_id: None,
@@ -259,15 +264,49 @@ pub async fn issue_key(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskEr
         ttl_days: wish.ttl_days,
         secret: PreparedSecret::draw(),
     };
-    let key = write(app, move |tx, now| access::issue_key(tx, now, command)).await?;
+    let issued = app.store.write(Instant::now() + WRITE_DEADLINE, move |tx, now| {
+        let key = access::issue_key(tx, now, command).map_err(|abort| match abort {
+            Abort::Refused(refusal) => Abort::Refused(Abort::<AccessRefusal>::Refused(refusal).into()),
+            Abort::Failed(failure) => Abort::Failed(failure),
+        })?;
+        let mut permissions = key.permissions.clone();
+        if let Some(grant) = grant {
+            let granted = localization::grant(tx, now, key.tenant_id, key.principal_id, grant);
+            permissions.extend(granted.map_err(|abort| match abort {
+                Abort::Refused(reason) => Abort::Refused(TaskError::Unusable(reason)),
+                Abort::Failed(failure) => Abort::Failed(failure),
+            })?);
+        }
+        Ok((key, permissions))
+    });
+    let (key, permissions) = issued.await.map_err(|abort| match abort {
+        Abort::Refused(error) => error,
+        Abort::Failed(failure) => failure.into(),
+    })?;
     Ok(IssuedKeyView {
         key_id: key.key_id,
         api_key: key.api_key.expose().clone(),
         tenant_id: key.tenant_id.to_string(),
         label: some_text(key.label),
-        permissions: key.permissions,
+        permissions,
         expires_at: key.expires_at.map(rfc3339),
     })
+}
+
+/// The template a key is to have, if one was asked for.
+fn grant_wish(tenant: &Tenant, template: Option<&str>, scope: Option<&str>) -> Result<Option<GrantWish>, TaskError> {
+    let Some(template) = template else {
+        return match scope {
+            Some(_) => Err(TaskError::Unusable("a scope goes with a template".into())),
+            None => Ok(None),
+        };
+    };
+    if !tenant.services.contains(Service::Localization) {
+        return Err(TaskError::Unusable(
+            "templates are localization's, which the tenant is not provisioned for".into(),
+        ));
+    }
+    localization::read_grant_wish(template, scope).map(Some).map_err(TaskError::Unusable)
 }
 
 /// Keys of one tenant, or of all; the oldest first within a tenant.

@@ -11,6 +11,7 @@ use quintet_storage::Uuid;
 use serde::{Deserialize, Serialize};
 
 use super::demo_content::{self, LedgerContent};
+use super::demo_localization::LocalizationContent;
 use super::output::{self, OutputArguments};
 use super::{CliError, serve::start_logging};
 use crate::admin::protocol::{KeyWish, TenantWish};
@@ -57,6 +58,9 @@ pub struct State {
     pub keys: BTreeMap<String, String>,
     /// The ledger's content.
     pub ledger: LedgerContent,
+    /// Localization's content.
+    #[serde(default)]
+    pub localization: LocalizationContent,
 }
 
 impl State {
@@ -74,7 +78,13 @@ impl State {
             Ok(_) | Err(TaskError::Conflict(_)) => format!("{TENANT_NAME}-{}", tenant_id.get(..8).unwrap_or_default()),
             Err(error) => return Err(task_error(error)),
         };
-        Ok(State { tenant_id, tenant_name, keys: BTreeMap::new(), ledger: LedgerContent::draw() })
+        Ok(State {
+            tenant_id,
+            tenant_name,
+            keys: BTreeMap::new(),
+            ledger: LedgerContent::draw(),
+            localization: LocalizationContent::default(),
+        })
     }
 }
 
@@ -119,6 +129,9 @@ async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<
     if let Some(address) = address_of(running, "ledger") {
         state = prepare_ledger(running, &path, state, address).await?;
     }
+    if let Some(address) = address_of(running, "localization") {
+        state = prepare_localization(&path, state, address).await?;
+    }
     let trials = trials(running, &state);
     if output.json {
         return output::say_json(&serde_json::json!({ "items": trials, "tenant_id": state.tenant_id }));
@@ -145,7 +158,7 @@ async fn prepare_tenant(running: &Running, path: &Path) -> Result<State, CliErro
         }
         Err(error) => return Err(task_error(error)),
     }
-    if !state.keys.contains_key("ledger") {
+    if !state.keys.contains_key("ledger") || !state.keys.contains_key("localization") {
         output::progress("issuing keys ...");
         issue_key(running, path, &mut state).await?;
     }
@@ -157,9 +170,13 @@ async fn issue_key(running: &Running, path: &Path, state: &mut State) -> Result<
         tenant: state.tenant_id.clone(),
         label: Some("demo".into()),
         permissions: Vec::new(),
+        template: None,
+        scope: None,
         ttl_days: None,
     };
     let key = tasks::issue_key(running.app(), wish).await.map_err(task_error)?;
+    // One key for all: it may do everything with the tenant's own data.
+    state.keys.insert("localization".into(), key.api_key.clone());
     state.keys.insert("ledger".into(), key.api_key);
     write_state(path, state)
 }
@@ -182,6 +199,18 @@ async fn prepare_ledger(
         write_state(path, &state)?;
     }
     if state.ledger.post(address, &key).await? {
+        write_state(path, &state)?;
+    }
+    Ok(state)
+}
+
+async fn prepare_localization(path: &Path, mut state: State, address: SocketAddr) -> Result<State, CliError> {
+    let key = state.keys.get("localization").cloned().unwrap_or_default();
+    if state.localization.plan() {
+        output::progress("uploading a file to localization ...");
+        write_state(path, &state)?;
+    }
+    if state.localization.make(address, &key, &state.tenant_id).await? {
         write_state(path, &state)?;
     }
     Ok(state)
@@ -242,6 +271,7 @@ fn trials(running: &Running, state: &State) -> Vec<Trial> {
         let key = state.keys.get(service).cloned();
         let curl = match (service, &key) {
             ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
+            ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),
             ("operations", _) => {
                 vec![demo_content::Line::new("see the metrics", format!("curl -s http://{address}/metrics"))]
             }

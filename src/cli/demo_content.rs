@@ -50,8 +50,9 @@ pub struct LedgerContent {
 
 /// Whether the ledger accepts this key.
 pub async fn is_key_accepted(address: SocketAddr, key: &str) -> Result<bool, CliError> {
-    let (status, _) =
-        Ledger { address, key, key_prefix: "" }.call("GET", "/v1/accounts?limit=1", "", &Value::Null).await?;
+    let (status, _) = Service { name: "the ledger", address, key, tenant_id: "", key_prefix: "" }
+        .call("GET", "/v1/accounts?limit=1", "", &Value::Null)
+        .await?;
     Ok(status != StatusCode::UNAUTHORIZED)
 }
 
@@ -76,7 +77,7 @@ impl LedgerContent {
         if self.is_complete {
             return Ok(false);
         }
-        let ledger = Ledger { address, key, key_prefix: &self.key_prefix };
+        let ledger = Service { name: "the ledger", address, key, tenant_id: "", key_prefix: &self.key_prefix };
         let euro = ledger
             .create("/v1/asset-types", "asset-eur", &json!({ "code": "EUR", "kind": "fiat", "scale": 2 }))
             .await?;
@@ -160,27 +161,45 @@ impl Line {
     }
 }
 
-/// The ledger's public interface, as far as the demo needs it.
-struct Ledger<'a> {
-    address: SocketAddr,
-    key: &'a str,
-    key_prefix: &'a str,
+/// A service's public interface, as far as the demo needs it.
+pub struct Service<'a> {
+    /// What it is called in complaints.
+    pub name: &'static str,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The key to show it.
+    pub key: &'a str,
+    /// The tenant to name; empty: none.
+    pub tenant_id: &'a str,
+    /// What every Idempotency-Key begins with.
+    pub key_prefix: &'a str,
 }
 
-impl Ledger<'_> {
+impl Service<'_> {
     /// Makes something; `name` tells its Idempotency-Key from the others of this content.
-    async fn create(&self, path: &str, name: &str, body: &Value) -> Result<Value, CliError> {
-        let (status, answer) = self.call("POST", path, &format!("{}-{name}", self.key_prefix), body).await?;
-        if status == StatusCode::CREATED {
+    pub async fn create(&self, path: &str, name: &str, body: &Value) -> Result<Value, CliError> {
+        self.change("POST", path, name, body).await
+    }
+
+    /// [`Service::create`] with another method.
+    pub async fn change(&self, method: &str, path: &str, name: &str, body: &Value) -> Result<Value, CliError> {
+        let (status, answer) = self.call(method, path, &format!("{}-{name}", self.key_prefix), body).await?;
+        if status.is_success() {
             return Ok(answer);
         }
-        Err(CliError::failed(format!("the ledger answered {status} to POST {path}: {answer}")).hint(
+        Err(CliError::failed(format!("{} answered {status} to {method} {path}: {answer}", self.name)).hint(
             "start the demo on a fresh directory with --data DIR, or remove demo.json: it then makes another tenant",
         ))
     }
 
     /// Sends a request, again if the service asks for it.
-    async fn call(&self, method: &str, path: &str, name: &str, body: &Value) -> Result<(StatusCode, Value), CliError> {
+    pub async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        name: &str,
+        body: &Value,
+    ) -> Result<(StatusCode, Value), CliError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -201,7 +220,7 @@ impl Ledger<'_> {
         name: &str,
         body: &Value,
     ) -> Result<(StatusCode, HeaderMap, Value), CliError> {
-        let failed = |error: &dyn std::fmt::Display| CliError::failed(format!("talking to the ledger: {error}"));
+        let failed = |error: &dyn std::fmt::Display| CliError::failed(format!("talking to {}: {error}", self.name));
         let stream = TcpStream::connect(self.address).await.map_err(|error| failed(&error))?;
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = handshake.map_err(|error| failed(&error))?;
@@ -212,6 +231,9 @@ impl Ledger<'_> {
             .uri(path)
             .header(header::HOST, self.address.to_string())
             .header(header::AUTHORIZATION, format!("Bearer {}", self.key));
+        if !self.tenant_id.is_empty() {
+            request = request.header("l10n-tenant", self.tenant_id);
+        }
         if !body.is_null() {
             request = request.header("idempotency-key", name).header(header::CONTENT_TYPE, "application/json");
         }

@@ -24,8 +24,12 @@ enum Command {
     ///
     /// Permissions of the ledger: ledger_admin (asset types, accounts), ledger_poster (transactions),
     /// ledger_reader (balances, statements), ledger_partner (sub-tenants, not their data).
-    /// Without --permission the key may do everything a tenant does with its own data: all of these
-    /// but ledger_partner.
+    /// Permissions of localization: org_members-manage, org_audit-read, org_billing-read, ws_*_admin, and p_*_read,
+    /// p_*_manage, p_*_files-write, p_*_export, p_*_glossary-write, p_*_release, p_*_anyloc_translate, p_*_anyloc_review,
+    /// p_*_anyloc_approve, which hold in every project. A template with a scope narrows them down.
+    ///
+    /// Without --permission and --template the key may do everything a tenant does with its own data: all of
+    /// these but ledger_partner.
     Issue {
         /// The tenant's id, or its name if no other tenant has it
         #[arg(long, value_name = "T", value_parser = NonEmptyStringValueParser::new())]
@@ -36,6 +40,13 @@ enum Command {
         /// A permission; may be given several times
         #[arg(long = "permission", value_name = "P")]
         permissions: Vec<String>,
+        /// A template of localization: org_admin, org_auditor, org_billing, member_manager, ws_admin,
+        /// project_manager, viewer, translator, reviewer, approver, ci, push, build, publisher, runner, terminologist
+        #[arg(long, value_name = "NAME")]
+        template: Option<String>,
+        /// Where the template holds: {"workspace_id": UUID, "project_id": UUID, "locale": TAG}, each optional
+        #[arg(long, value_name = "JSON", requires = "template")]
+        scope: Option<String>,
         /// Expire after so many days [default: never]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
         ttl_days: Option<u32>,
@@ -72,11 +83,13 @@ enum Command {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
-        Command::Issue { tenant, label, permissions, ttl_days, quiet, place, output } => {
+        Command::Issue { tenant, label, permissions, template, scope, ttl_days, quiet, place, output } => {
             let wish = KeyWish {
                 tenant: tenant.clone(),
                 label: label.clone(),
                 permissions: permissions.clone(),
+                template: template.clone(),
+                scope: scope.clone(),
                 ttl_days: *ttl_days,
             };
             let issued: IssuedKeyView = place.client()?.post("/keys", &wish)?;

@@ -10,8 +10,10 @@ mod checking;
 mod clock;
 mod config;
 mod copying;
+mod core;
 mod demo;
 mod demo_content;
+mod demo_localization;
 mod doctor;
 mod error;
 mod hold;
@@ -58,6 +60,7 @@ enum Command {
     Key(key::Arguments),
     RootKey(root_key::Arguments),
     Ledger(ledger::Arguments),
+    Core(core::Arguments),
     Backup(backup::Arguments),
     Restore(restore::Arguments),
     Verify(verify::Arguments),
@@ -85,6 +88,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Key(arguments) => key::run(&arguments),
         Command::RootKey(arguments) => root_key::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
+        Command::Core(arguments) => core::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),
         Command::Restore(arguments) => restore::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

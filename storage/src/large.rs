@@ -293,6 +293,24 @@ pub fn read_chunk(
     seal::open_chunk(&read.data_key(owner)?, &place, &chunk).map(Some)
 }
 
+/// Whether a value that was adopted is still there as it was finished: every chunk, as it is stored. Needs no key.
+///
+/// # Errors
+/// The store's failures.
+pub fn is_sound(read: &impl Read, value: &LargeValue) -> Result<bool, Failure> {
+    let Some(upload) = read.get(&UPLOADS, &value.id())? else { return Ok(false) };
+    if upload.deadline.is_some() || upload.chunks != value.chunks {
+        return Ok(false);
+    }
+    let mut digest = Sha256::new();
+    for index in 0..value.chunks {
+        let Some(ChunkRow(chunk)) = read.get(&CHUNKS, &(value.id(), index))? else { return Ok(false) };
+        digest.update(&chunk);
+    }
+    let found: [u8; 32] = digest.finalize().into();
+    Ok(found == value.sha256)
+}
+
 /// The next moment at which the collector has something to do.
 ///
 /// # Errors

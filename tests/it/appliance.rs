@@ -430,7 +430,13 @@ impl Client {
     }
 
     /// Sends a request that may find nobody to answer it.
-    fn try_send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Answer, ureq::Error> {
+    pub fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, ureq::Error> {
         let mut request = http::Request::builder().method(method).uri(format!("{}{path}", self.base));
         if let Some(key) = &self.api_key {
             request = request.header("authorization", format!("Bearer {key}"));

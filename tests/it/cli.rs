@@ -3,7 +3,7 @@
 use crate::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 28] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -24,6 +24,10 @@ const COMMANDS: [&[&str]; 24] = [
     &["key", "issue"],
     &["key", "list"],
     &["key", "revoke"],
+    &["core"],
+    &["core", "show"],
+    &["core", "fail"],
+    &["core", "restore"],
     &["clock", "advance"],
     &["clock", "show"],
     &["config", "check"],
@@ -229,7 +233,10 @@ fn keys_are_issued_listed_and_revoked() {
 fn a_key_without_permissions_named_gets_the_ordinary_ones() {
     let appliance = shared();
     let issued = appliance.cli_json(&["key", "issue", "--tenant", &appliance.tenant()]);
-    assert_eq!(issued["permissions"], serde_json::json!(["ledger_admin", "ledger_poster", "ledger_reader"]));
+    let mut expected: Vec<&str> = ["ledger_admin", "ledger_poster", "ledger_reader"].to_vec();
+    expected.extend(quintet_localization::KEY_PERMISSIONS);
+    expected.sort_unstable();
+    assert_eq!(issued["permissions"], serde_json::json!(expected));
     assert!(issued["expires_at"].is_null());
     assert!(issued["label"].is_null());
 }

@@ -107,10 +107,14 @@ fn a_disk_down_to_its_reserve_freezes_posting() {
 
 /// What of a value does not fit its schema: types, required and further members, choices and references. The parts of
 /// JSON Schema that the description uses for answers, and no others.
-fn faults(document: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
+pub fn faults(document: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = document.pointer(reference.strip_prefix('#').unwrap()).unwrap();
         return faults(document, target, value, place);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        let all = choices.iter().map(|choice| faults(document, choice, value, place));
+        return all.min_by_key(Vec::len).unwrap_or_default();
     }
     let mut found = Vec::new();
     if let Some(choices) = schema["enum"].as_array()

@@ -29,6 +29,11 @@ mod ledger_operator;
 mod ledger_partner;
 #[allow(dead_code, reason = "shared with tests/privileged")]
 mod load;
+mod localization;
+mod localization_access;
+mod localization_contract;
+mod localization_crash;
+mod localization_files;
 mod operations;
 mod root_key;
 mod root_key_rotation;

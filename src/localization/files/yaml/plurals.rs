@@ -1,0 +1,143 @@
+//! Members of rails plurals that come and go.
+
+use std::ops::Range;
+
+use super::read::{keeps_breaks, line_end};
+use super::write::{write_beside, write_key};
+use crate::category::Category;
+use crate::files::export::Plan;
+use crate::files::model::{Forms, Leaf, Style, part};
+
+/// Gives a plural the members that `forms` has: takes out those it must lose, adds those it lacks. `members` are all
+/// entries of one mapping, in file order.
+pub fn rewrite_plural<'e>(plan: &mut Plan<'_, 'e>, members: &[(Category, usize)], forms: &'e Forms) {
+    let leaves: Vec<(Category, usize, &Leaf)> =
+        members.iter().filter_map(|(category, index)| Some((*category, *index, plan.leaf(*index)?))).collect();
+    let kept: Vec<(Category, &Leaf)> = leaves
+        .iter()
+        .filter(|(category, ..)| forms.contains_key(category))
+        .map(|(category, _, leaf)| (*category, *leaf))
+        .collect();
+    let Some(other) = kept.iter().find(|(category, _)| *category == Category::Other).map(|(_, leaf)| *leaf) else {
+        return;
+    };
+    let flow = is_flow(plan.document.bytes, &leaves);
+    remove(plan, &leaves, forms, flow);
+    let stem = other.path.strip_suffix(Category::Other.name()).unwrap_or_default();
+    for (category, text) in forms {
+        if kept.iter().any(|(known, _)| known == category) {
+            continue;
+        }
+        let bytes = plan.document.bytes;
+        let lower = kept.iter().filter(|(known, _)| known < category).max_by_key(|(known, _)| *known);
+        let anchor = lower.map_or(other, |(_, leaf)| *leaf);
+        let mut member = write_key(bytes, &anchor.key, category.name());
+        member.push_str(": ");
+        write_beside(&mut member, bytes, anchor, text, plan.ascii);
+        let path = format!("{stem}{}", category.name());
+        let first = kept.iter().map(|(_, leaf)| *leaf).min_by_key(|leaf| leaf.key.start).unwrap_or(other);
+        match (lower, flow) {
+            (Some(_), true) => plan.insert(anchor.value.end, format!(", {member}"), path, text),
+            (None, true) => plan.insert(first.key.start, format!("{member}, "), path, text),
+            (Some(_), false) => {
+                let at = line_end(bytes, anchor.value.end);
+                let written = format!("{}{}{member}", line_break(bytes), indentation(bytes, anchor));
+                plan.insert(at, written, path, text);
+            }
+            (None, false) => {
+                let written = format!("{member}{}{}", line_break(bytes), indentation(bytes, first));
+                plan.insert(first.key.start, written, path, text);
+            }
+        }
+    }
+}
+
+/// Takes out members: in braces with one comma, else with their lines.
+fn remove(plan: &mut Plan<'_, '_>, leaves: &[(Category, usize, &Leaf)], forms: &Forms, flow: bool) {
+    let bytes = plan.document.bytes;
+    let stays = |at: usize| leaves.get(at).is_some_and(|(category, ..)| forms.contains_key(category));
+    let last_kept = (0..leaves.len()).rev().find(|at| stays(*at)).unwrap_or(0);
+    // A block scalar needs the line break at its end; other values may end where the file does.
+    let ends_block = leaves.get(last_kept).is_some_and(|(_, _, leaf)| matches!(leaf.style, Style::Block { .. }));
+    let mut above: Option<&Leaf> = None;
+    for (at, (_, index, leaf)) in leaves.iter().enumerate() {
+        if stays(at) {
+            above = Some(leaf);
+            continue;
+        }
+        plan.forget(*index);
+        let next = leaves.get(at + 1).map(|(_, _, next)| next.key.start);
+        let previous = at.checked_sub(1).and_then(|at| leaves.get(at)).map(|(_, _, previous)| previous.value.end);
+        let begins_line = blank_before(bytes, leaf.key.start).is_some();
+        let tail = at > last_kept;
+        let range = match (flow, next, previous) {
+            (true, Some(next), _) if !tail => leaf.key.start..next,
+            (true, _, Some(previous)) => previous..leaf.value.end,
+            (true, _, None) => leaf.key.start..leaf.value.end,
+            // The first entry stands behind what its mapping belongs to, such as a dash.
+            (false, Some(next), _) if !begins_line => leaf.key.start..next,
+            (false, _, Some(previous)) if tail && !ends_block => {
+                line_end(bytes, previous)..line_end(bytes, leaf.value.end)
+            }
+            (false, ..) => lines_of(bytes, leaf, above),
+        };
+        plan.replace(range, String::new());
+    }
+}
+
+/// The lines of a member that stands below `above`, and the blank lines behind them if they would otherwise become
+/// part of that one.
+fn lines_of(bytes: &[u8], leaf: &Leaf, above: Option<&Leaf>) -> Range<usize> {
+    let start = leaf.key.start - blank_before(bytes, leaf.key.start).unwrap_or(0);
+    let mut end = line_end(bytes, leaf.value.end);
+    end += break_length(bytes, end);
+    while above.is_some_and(|above| keeps_breaks(bytes, above)) {
+        let next = line_end(bytes, end);
+        let blank = part(bytes, end..next).iter().all(|byte| *byte == b' ');
+        if !blank || break_length(bytes, next) == 0 {
+            break;
+        }
+        end = next + break_length(bytes, next);
+    }
+    start..end
+}
+
+/// Whether the members stand in braces: a comma then stands between them or a brace before them.
+fn is_flow(bytes: &[u8], leaves: &[(Category, usize, &Leaf)]) -> bool {
+    let Some((_, _, first)) = leaves.first() else { return false };
+    part(bytes, ..first.key.start).iter().rev().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// How many blanks stand before `at` in its line, if nothing else does.
+fn blank_before(bytes: &[u8], at: usize) -> Option<usize> {
+    let before = part(bytes, ..at);
+    let blanks = before.iter().rev().take_while(|byte| **byte == b' ').count();
+    matches!(part(before, ..at - blanks).last(), None | Some(b'\n' | b'\r')).then_some(blanks)
+}
+
+/// As many blanks as a member's column.
+fn indentation(bytes: &[u8], leaf: &Leaf) -> String {
+    let line = part(bytes, ..leaf.key.start);
+    let start = line.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    let line = String::from_utf8_lossy(part(line, start..));
+    let line = line.strip_prefix('\u{feff}').unwrap_or(&line);
+    " ".repeat(line.chars().count())
+}
+
+/// The line break that the file uses first.
+fn line_break(bytes: &[u8]) -> &'static str {
+    let end = line_end(bytes, 0);
+    match part(bytes, end..) {
+        [b'\r', b'\n', ..] => "\r\n",
+        [b'\r', ..] => "\r",
+        _ => "\n",
+    }
+}
+
+fn break_length(bytes: &[u8], at: usize) -> usize {
+    match part(bytes, at..) {
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        _ => 0,
+    }
+}

@@ -1,0 +1,301 @@
+//! What the service says of itself: `/openapi.json` and `/llms.txt`, made from the route table, the schemas and the
+//! table of codes, so that none of them can tell anything else than what is served.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use axum::response::Response;
+use quintet_platform::http::etag::ETag;
+use quintet_platform::secrets::digest;
+use serde_json::{Map, Value, json};
+
+use super::answer::Answer;
+use super::routes::{KeyRule, ROUTES, Route};
+use crate::refusal::{KINDS, Kind};
+use crate::templates::TEMPLATES;
+
+/// The shapes of bodies and answers.
+const SCHEMAS: &str = include_str!("schemas.json");
+/// What an agent needs to know besides the lists.
+const GUIDE: &str = include_str!("guide.md");
+
+static OPENAPI: LazyLock<Vec<u8>> = LazyLock::new(|| serde_json::to_vec(&openapi()).unwrap_or_default());
+static LLMS: LazyLock<String> = LazyLock::new(llms);
+
+pub(super) async fn get_openapi() -> Response {
+    let etag = ETag::strong(&data_encoding::HEXLOWER.encode(&digest(&OPENAPI)));
+    Answer::json(200, OPENAPI.clone()).tagged(etag).into_response()
+}
+
+pub(super) async fn get_llms() -> Response {
+    Answer::other("text/plain; charset=utf-8", LLMS.as_str()).into_response()
+}
+
+/// The description in OpenAPI 3.1.
+pub(super) fn openapi() -> Value {
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for route in ROUTES {
+        let operations = paths.entry(route.path).or_default();
+        operations.insert(route.method.to_ascii_lowercase(), operation(route));
+        if route.method == "GET" && !route.path.starts_with("/v1/") {
+            let description = json!({"description": "As GET, without a body"});
+            operations.insert(
+                "head".to_owned(),
+                json!({"summary": route.summary, "responses": {route.status.to_string(): description}}),
+            );
+        }
+    }
+    let codes: Vec<Value> = KINDS
+        .iter()
+        .map(|kind| json!({"status": kind.status, "code": kind.code, "type": kind.type_uri, "title": kind.title}))
+        .collect();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Localization",
+            "version": "0.1.0-p1",
+            "description": "String files that come back byte for byte, and their translations. Branch on the code of \
+                a problem; x-error-codes lists every one. /llms.txt is a guide for agents.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas(),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "rak_..."}},
+        },
+        "x-error-codes": codes,
+    })
+}
+
+fn schemas() -> Map<String, Value> {
+    let mut schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).unwrap_or_default();
+    let mut codes: Vec<&str> = KINDS.iter().map(|kind| kind.code).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    schemas.insert(
+        "Problem".to_owned(),
+        json!({
+            "type": "object", "required": ["type", "title", "status", "code"],
+            "properties": {
+                "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
+                "code": {"enum": codes}, "detail": {"type": "string"}, "field": {"type": "string"},
+                "line": {"type": "integer"}, "column": {"type": "integer"},
+            },
+        }),
+    );
+    schemas
+}
+
+fn operation(route: &Route) -> Value {
+    let mut parameters: Vec<Value> = Vec::new();
+    for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+        parameters.push(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
+    }
+    for parameter in route.parameters {
+        let schema: Value = serde_json::from_str(parameter.schema).unwrap_or_default();
+        parameters.push(json!({
+            "name": parameter.name, "in": "query", "required": parameter.is_required, "schema": schema,
+            "description": parameter.about,
+        }));
+    }
+    let mut header = |name: &str, is_required: bool, schema: Value, about: &str| {
+        parameters.push(
+            json!({"name": name, "in": "header", "required": is_required, "schema": schema, "description": about}),
+        );
+    };
+    if !route.permission.is_empty() {
+        header("L10n-Tenant", true, json!({"type": "string", "format": "uuid"}), "The tenant of the key.");
+    }
+    if route.key != KeyRule::Ignored {
+        header(
+            "Idempotency-Key",
+            route.key == KeyRule::Required,
+            json!({"type": "string", "minLength": 1, "maxLength": 200}),
+            "Repeating a request that succeeded does it once and answers alike, for 30 days.",
+        );
+    }
+    if route.own_codes.contains(&"precondition_required") {
+        header("If-Match", true, json!({"type": "string"}), "The entity tag last read.");
+    }
+    let mut operation = json!({"summary": route.summary, "parameters": parameters, "responses": responses(route)});
+    if let Some(members) = operation.as_object_mut() {
+        if !route.permission.is_empty() {
+            members.insert("security".to_owned(), json!([{"key": []}]));
+            members.insert("x-permission".to_owned(), json!(route.permission));
+        }
+        if route.is_core {
+            members.insert("x-core".to_owned(), json!(true));
+        }
+        if !route.request.is_empty() {
+            members.insert("requestBody".to_owned(), json!({"required": true, "content": content(route.request)}));
+        }
+    }
+    operation
+}
+
+fn content(schema: &str) -> Value {
+    match schema {
+        "File" => json!({
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "application/json": {"schema": {"type": "object"}},
+        }),
+        _ => json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}}),
+    }
+}
+
+fn responses(route: &Route) -> Value {
+    let mut responses = Map::new();
+    let text = |kind: &str| json!({"description": "Success", "content": {kind: {"schema": {"type": "string"}}}});
+    let success = match (route.answer, route.path) {
+        ("", "/llms.txt") => text("text/plain"),
+        ("Manifest", _) => text("text/tab-separated-values"),
+        ("Exported", _) => exported(),
+        ("", _) => json!({"description": "Success", "content": {"application/json": {"schema": {"type": "object"}}}}),
+        (schema, _) => json!({"description": "Success", "content": content(schema)}),
+    };
+    responses.insert(route.status.to_string(), success);
+    if route.path == "/readyz" {
+        responses.insert("503".to_owned(), json!({"description": "Not ready", "content": content("Ready")}));
+    }
+    if route.answer == "Translation" && route.method == "PUT" {
+        responses.insert("201".to_owned(), json!({"description": "The first", "content": content("Translation")}));
+    }
+    for (status, codes) in codes_by_status(route) {
+        let names: Vec<&str> = codes.iter().map(|known| known.code).collect();
+        let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
+        responses
+            .insert(status.to_string(), json!({"description": names.join(", "), "content": content, "x-codes": names}));
+    }
+    Value::Object(responses)
+}
+
+/// A file, or what is told of its keys.
+fn exported() -> Value {
+    let file = json!({"schema": {"type": "string"}});
+    json!({"description": "The file; or with metadata, what is told of its keys", "content": {
+        "application/json": {"schema": {"anyOf": [
+            {"$ref": "#/components/schemas/ExportMetadata"}, {"type": "object", "description": "The file itself"},
+        ]}},
+        "application/yaml": file, "text/x-java-properties": file,
+    }})
+}
+
+/// The codes of a route by status. A code that comes with two statuses (`invalid_parameter`, `upload_too_large`) is
+/// told under each that the route can answer with.
+fn codes_by_status(route: &Route) -> BTreeMap<u16, Vec<&'static Kind>> {
+    let mut by_status: BTreeMap<u16, Vec<&'static Kind>> = BTreeMap::new();
+    let codes = route.codes();
+    for kind in KINDS.iter().filter(|kind| codes.contains(&kind.code)) {
+        by_status.entry(kind.status).or_default().push(kind);
+    }
+    by_status
+}
+
+/// The guide for agents.
+fn llms() -> String {
+    let mut text = GUIDE.to_owned();
+    text.push_str("\n## Routes\n\n");
+    for route in ROUTES {
+        let permission = if route.permission.is_empty() { "no key" } else { route.permission };
+        let _ = writeln!(text, "### {} {} ({permission})\n\n{}.", route.method, route.path, route.summary);
+        for parameter in route.parameters {
+            let need = if parameter.is_required { "required" } else { "optional" };
+            let _ = writeln!(text, "- query `{}` ({need}): {} `{}`", parameter.name, parameter.about, parameter.schema);
+        }
+        match route.key {
+            KeyRule::Ignored => {}
+            KeyRule::Optional => text.push_str("- Idempotency-Key: optional\n"),
+            KeyRule::Required => text.push_str("- Idempotency-Key: required\n"),
+        }
+        if !route.request.is_empty() {
+            let _ = writeln!(text, "- body: {}", route.request);
+        }
+        if !route.answer.is_empty() {
+            let _ = writeln!(text, "- {}: {}", route.status, route.answer);
+        }
+        if !route.own_codes.is_empty() {
+            let _ = writeln!(text, "- own codes: {}", route.own_codes.join(", "));
+        }
+        text.push('\n');
+    }
+    text.push_str("## Shapes (JSON Schema)\n\n");
+    for (name, schema) in &schemas() {
+        let _ = writeln!(text, "- {name}: `{schema}`");
+    }
+    text.push_str("\n## Templates of grants\n\n");
+    for template in TEMPLATES {
+        let mut confers: Vec<&str> = template.org.to_vec();
+        if template.is_workspace_admin {
+            confers.push("ws_<w>_admin");
+        }
+        confers.extend(template.actions.iter().map(|action| action.name()));
+        let _ = writeln!(text, "- {}: {}", template.name, confers.join(", "));
+    }
+    text.push_str("\n## Error codes\n\n");
+    for kind in KINDS {
+        let _ = writeln!(text, "- {} {}: {}.", kind.status, kind.code, kind.title);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every `$ref` of a document.
+    fn references(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                members.values().for_each(|member| references(member, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn everything_that_is_referred_to_is_there_and_nothing_else() {
+        let document = openapi();
+        let mut found = BTreeSet::new();
+        references(&document, &mut found);
+        for reference in &found {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            assert!(found.contains(&format!("#/components/schemas/{name}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_code_of_a_route_is_known_and_every_code_is_some_routes() {
+        let mut told = BTreeSet::new();
+        for route in ROUTES {
+            for code in route.codes() {
+                assert!(KINDS.iter().any(|kind| kind.code == code), "{}: {code}", route.template);
+                told.insert(code);
+            }
+        }
+        // No route has this: it is about paths that do not take a method.
+        told.insert("method_not_allowed");
+        let untold: Vec<&str> = KINDS.iter().map(|kind| kind.code).filter(|code| !told.contains(code)).collect();
+        assert_eq!(untold, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn the_guide_names_every_route_template_and_code() {
+        let text = llms();
+        for route in ROUTES {
+            assert!(text.contains(&format!("### {} {} ", route.method, route.path)), "{}", route.template);
+        }
+        for kind in KINDS {
+            assert!(text.contains(&format!("- {} {}: ", kind.status, kind.code)), "{}", kind.code);
+        }
+        for template in TEMPLATES {
+            assert!(text.contains(&format!("- {}: ", template.name)), "{}", template.name);
+        }
+    }
+}

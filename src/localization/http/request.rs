@@ -1,0 +1,386 @@
+//! The way of a request: who asks, in which tenant, what is asked; and the one transaction of what changes something.
+//!
+//! What changes something is checked in one order: credential, tenant header, parameters, Idempotency-Key, size of the
+//! body, its media type, its shape, replay; then in the order of each route. Only successes are remembered under an
+//! Idempotency-Key: a refusal has changed nothing, and the same request may be tried again once its reason is gone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::Request;
+use bytes::Bytes;
+use http::header::IF_MATCH;
+use http::{HeaderMap, HeaderName, Uri};
+use quintet_platform::access::{self, AuthFailure, AuthRefusal, Caller, Service};
+use quintet_platform::http::body::{self, BodyError};
+use quintet_platform::http::etag::TagList;
+use quintet_platform::http::json::{self, Json, Limits};
+use quintet_platform::http::query::{Query, QueryError, decode_segment};
+use quintet_platform::http::request_id::RequestId;
+use quintet_platform::idempotency::{self, Lookup, MalformedKey, RequestDigest, Scope};
+use quintet_platform::ids::parse_uuid;
+use quintet_platform::metering::OverQuota;
+use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
+
+use super::Context;
+use super::answer::Answer;
+use super::routes::{KeyRule, Route};
+use crate::audit::Actor;
+use crate::authorization;
+use crate::locales::Expected;
+use crate::model::TenantId;
+use crate::permissions::{Granted, Wanted};
+use crate::refusal::Refusal;
+use crate::tables::ActorKind;
+
+/// `L10n-Tenant`
+const TENANT_HEADER: HeaderName = HeaderName::from_static("l10n-tenant");
+/// How long a body of JSON may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// How long a request may wait for the writer.
+pub(super) const WRITER_TIME: Duration = Duration::from_secs(10);
+/// The deepest JSON; the root is level 1.
+const JSON_DEPTH: Limits = Limits { max_depth: 64 };
+/// The longest Idempotency-Key, in characters.
+pub(super) const KEY_CHARS_MAX: usize = 200;
+
+/// A request whose sender and tenant are known.
+pub(super) struct Asked {
+    /// Who asks.
+    pub(super) caller: Caller,
+    /// In which tenant.
+    pub(super) tenant_id: TenantId,
+    /// What the route's template has in braces, decoded, in order.
+    pub(super) places: Vec<String>,
+    /// What the query says, as far as nobody has taken it.
+    pub(super) query: Query,
+    /// Its header fields.
+    pub(super) headers: HeaderMap,
+    /// The request's id.
+    request_id: String,
+    route: &'static Route,
+    path: String,
+    canonical_query: String,
+}
+
+/// A request that changes something, its body read.
+pub(super) struct Arrived {
+    /// What it shares with those that only read.
+    pub(super) asked: Asked,
+    /// The body; empty if there is none.
+    body: Bytes,
+    key: Option<String>,
+}
+
+/// What a key is unique within, and what the request was.
+#[derive(Clone)]
+struct Entered {
+    scope: Scope,
+    digest: RequestDigest,
+}
+
+/// A request that is neither a repeat nor beside one like it: it may go on.
+pub(super) struct Going {
+    entered: Option<Entered>,
+    _guard: Option<Guard>,
+    etag_letter: &'static str,
+}
+
+/// What becomes of a request once its key was looked up.
+pub(super) enum Begun {
+    /// It was answered before.
+    Replay(Answer),
+    /// It goes on.
+    Going(Going),
+}
+
+/// The Idempotency-Keys of requests that are being served.
+#[derive(Clone, Default)]
+pub(super) struct InFlight(Arc<Mutex<HashMap<FlightKey, RequestDigest>>>);
+
+type FlightKey = (Uuid, &'static str, String);
+
+/// Takes its key out of the set when it is dropped.
+struct Guard {
+    all: InFlight,
+    key: FlightKey,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+impl InFlight {
+    fn enter(&self, entered: &Entered) -> Result<Guard, Refusal> {
+        let Scope { tenant_id, route, key, .. } = &entered.scope;
+        let key: FlightKey = (*tenant_id, route, key.clone());
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get(&key) {
+            Some(digest) if *digest == entered.digest => Err(Refusal::IdempotencyInProgress),
+            Some(_) => Err(Refusal::IdempotencyKeyReused),
+            None => {
+                all.insert(key.clone(), entered.digest);
+                Ok(Guard { all: self.clone(), key })
+            }
+        }
+    }
+}
+
+/// Lets a request in: who asks, in which tenant, and what its path and query say.
+pub(super) async fn ask(context: &Context, request: Request, route: &'static Route) -> Result<Asked, Refusal> {
+    Ok(ask_parts(context, request, route).await?.0)
+}
+
+/// [`ask`], with the body still unread.
+pub(super) async fn ask_parts(
+    context: &Context,
+    request: Request,
+    route: &'static Route,
+) -> Result<(Asked, axum::body::Body), Refusal> {
+    let (parts, body) = request.into_parts();
+    let caller = authenticate(context, &parts.headers).await?;
+    check_tenant(&caller, &parts.headers)?;
+    let query = Query::parse(parts.uri.query()).map_err(|error| parameter_refusal(&error))?;
+    let request_id = parts.extensions.get::<RequestId>().map(|id| id.as_str().to_owned()).unwrap_or_default();
+    let asked = Asked {
+        tenant_id: TenantId(caller.tenant_id),
+        caller,
+        places: places(route, &parts.uri),
+        canonical_query: query.canonical(),
+        query,
+        headers: parts.headers,
+        request_id,
+        route,
+        path: parts.uri.path().to_owned(),
+    };
+    Ok((asked, body))
+}
+
+/// Lets a request in that changes something and has no parameters, with its body.
+pub(super) async fn arrive(
+    context: &Context,
+    request: Request,
+    route: &'static Route,
+    body_bytes_max: usize,
+) -> Result<Arrived, Refusal> {
+    let (mut asked, body) = ask_parts(context, request, route).await?;
+    asked.end_query()?;
+    let key = asked.idempotency_key()?;
+    let body = body::read(&asked.headers, body, body_bytes_max, BODY_TIME).await.map_err(|error| match error {
+        BodyError::TooLarge => Refusal::PayloadTooLarge,
+        BodyError::TimedOut | BodyError::Broken => Refusal::RequestTimeout,
+    })?;
+    if !body.is_empty() && !body::is_json(&asked.headers) {
+        return Err(Refusal::UnsupportedMediaType);
+    }
+    Ok(Arrived { asked, body, key })
+}
+
+impl Asked {
+    /// Nothing may be left of the query.
+    pub(super) fn end_query(&mut self) -> Result<(), Refusal> {
+        std::mem::take(&mut self.query).finish().map_err(|error| parameter_refusal(&error))
+    }
+
+    /// An id of the path. A malformed one names nothing.
+    pub(super) fn id(&self, place: usize) -> Result<Uuid, Refusal> {
+        self.places.get(place).and_then(|text| parse_uuid(text)).ok_or(Refusal::NotFound)
+    }
+
+    /// A text of the path.
+    pub(super) fn text(&self, place: usize) -> &str {
+        self.places.get(place).map_or("", String::as_str)
+    }
+
+    /// Who acts, for the audit chain.
+    pub(super) fn actor(&self) -> Actor {
+        Actor {
+            tenant_id: self.tenant_id,
+            kind: ActorKind::ServiceAccount,
+            principal_id: self.caller.principal_id,
+            request_id: self.request_id.clone(),
+        }
+    }
+
+    /// What the caller may.
+    pub(super) async fn granted(&self, context: &Context, read: &Snapshot) -> Result<Granted, Refusal> {
+        let granted = authorization::granted(context.authorization.as_ref(), read, &self.caller).await;
+        granted.map_err(|failure| failed(&failure))
+    }
+
+    /// Demands a permission.
+    pub(super) async fn demand(&self, context: &Context, read: &Snapshot, wanted: Wanted<'_>) -> Result<(), Refusal> {
+        if self.granted(context, read).await?.covers(wanted) { Ok(()) } else { Err(Refusal::Forbidden("")) }
+    }
+
+    /// What `If-Match` says.
+    pub(super) fn expected(&self) -> Expected {
+        match TagList::of(&self.headers, &IF_MATCH) {
+            TagList::Absent | TagList::Any => Expected::Unsaid,
+            TagList::Malformed => Expected::Tags(Vec::new()),
+            TagList::Tags(tags) => Expected::Tags(tags),
+        }
+    }
+
+    /// The Idempotency-Key, as far as the route wants one.
+    pub(super) fn idempotency_key(&self) -> Result<Option<String>, Refusal> {
+        const NAME: &str = "Idempotency-Key";
+        let key = idempotency::request_key(&self.headers, KEY_CHARS_MAX)
+            .map_err(|MalformedKey| Refusal::parameter(NAME, "is one text of 1 to 200 characters"))?;
+        match (self.route.key, key) {
+            (KeyRule::Required, None) => Err(Refusal::parameter(NAME, "is required")),
+            (_, key) => Ok(key),
+        }
+    }
+
+    /// Looks the key up, if there is one: a repeat is answered as before, one beside it is turned away.
+    pub(super) fn begin(&self, context: &Context, key: Option<String>, body: &[u8]) -> Result<Begun, Refusal> {
+        let etag_letter = self.route.etag_letter;
+        let Some(key) = key else { return Ok(Begun::Going(Going { entered: None, _guard: None, etag_letter })) };
+        let entered = Entered {
+            scope: Scope {
+                service: Service::Localization,
+                tenant_id: self.tenant_id.0,
+                route: self.route.template,
+                // One principal's keys are nothing to another: a repeat is answered before permissions are looked at.
+                key: format!("{} {key}", self.caller.principal_id),
+            },
+            digest: RequestDigest::of(self.route.method, &self.path, &self.canonical_query, body),
+        };
+        let now = context.clock.now();
+        let lookup = |read: &Snapshot| idempotency::lookup(read, &entered.scope, &entered.digest, now);
+        match lookup(&context.store.read()).map_err(|failure| failed(&failure))? {
+            Lookup::Replay(stored) => return Ok(Begun::Replay(Answer::replayed(stored, etag_letter))),
+            Lookup::Mismatch => return Err(Refusal::IdempotencyKeyReused),
+            Lookup::Fresh => {}
+        }
+        let guard = context.in_flight.enter(&entered)?;
+        Ok(Begun::Going(Going { entered: Some(entered), _guard: Some(guard), etag_letter }))
+    }
+}
+
+impl Arrived {
+    /// The body as JSON.
+    pub(super) fn json(&self) -> Result<Json, Refusal> {
+        json::parse(&self.body, JSON_DEPTH).map_err(|error| Refusal::MalformedJson(error.to_string()))
+    }
+
+    /// [`Asked::begin`] with the body that was read.
+    pub(super) fn begin(&self, context: &Context) -> Result<Begun, Refusal> {
+        self.asked.begin(context, self.key.clone(), &self.body)
+    }
+}
+
+impl Going {
+    /// The one transaction: what the verb does, and the answer under its key.
+    pub(super) async fn write(
+        self,
+        context: &Context,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Answer, Abort<Refusal>> + Send + 'static,
+    ) -> Result<Answer, Refusal> {
+        let written = self.try_write(context, |tx, now| verb(tx, now).map(Some)).await?;
+        written.ok_or(Refusal::InternalError)
+    }
+
+    /// [`Going::write`] for a verb that may find, before it has written anything, that what it was given is out of
+    /// date: `None`, and nothing is remembered.
+    pub(super) async fn try_write(
+        &self,
+        context: &Context,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Option<Answer>, Abort<Refusal>> + Send + 'static,
+    ) -> Result<Option<Answer>, Refusal> {
+        let (entered, etag_letter) = (self.entered.clone(), self.etag_letter);
+        let work = move |tx: &mut WriteTx<'_>, now| {
+            let Some(entered) = entered else { return verb(tx, now) };
+            // A repeat that was looked up before its first was answered, and let in after: the writer knows better.
+            match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
+                Lookup::Replay(stored) => return Ok(Some(Answer::replayed(stored, etag_letter))),
+                Lookup::Mismatch => return Err(Refusal::IdempotencyKeyReused.into()),
+                Lookup::Fresh => {}
+            }
+            let Some(answer) = verb(tx, now)? else { return Ok(None) };
+            idempotency::remember(tx, now, &entered.scope, entered.digest, &answer.stored())?;
+            Ok(Some(answer))
+        };
+        context.store.write(Instant::now() + WRITER_TIME, work).await.map_err(refusal_of)
+    }
+}
+
+/// What an abort is answered with.
+pub(super) fn refusal_of(abort: Abort<Refusal>) -> Refusal {
+    match abort {
+        Abort::Refused(refusal) => refusal,
+        Abort::Failed(failure) => failed(&failure),
+    }
+}
+
+/// What a failure of the store is answered with.
+pub(super) fn failed(failure: &Failure) -> Refusal {
+    match failure {
+        Failure::Busy | Failure::StorageFull => tracing::warn!(%failure, "a request was turned away"),
+        _ => tracing::error!(%failure, "a request failed"),
+    }
+    Refusal::of_failure(failure)
+}
+
+/// Who asks, and whether the tenant has calls left.
+async fn authenticate(context: &Context, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    let credential = access::authorization(headers);
+    let now = context.clock.now();
+    let caller = context.authority.authenticate(&context.store, Service::Localization, credential, None, now);
+    let caller = caller.await.map_err(|failure| match failure {
+        AuthFailure::Refused(AuthRefusal::Unauthenticated | AuthRefusal::CredentialExpired) => Refusal::Unauthenticated,
+        AuthFailure::Refused(AuthRefusal::TenantNotProvisioned) => {
+            Refusal::Forbidden("the tenant is not provisioned for localization")
+        }
+        AuthFailure::Refused(AuthRefusal::TenantSuspended) => Refusal::Forbidden("the tenant is suspended"),
+        AuthFailure::Refused(AuthRefusal::Forbidden) => Refusal::Forbidden(""),
+        AuthFailure::Store(failure) => failed(&failure),
+        AuthFailure::Unavailable | AuthFailure::CredentialRejected => Refusal::AuthorizationUnavailable,
+    })?;
+    let pacing_now = context.clock.pacing_now();
+    let read = context.store.read();
+    let counted = context.meter.count(&read, Service::Localization, caller.root_tenant_id, now, pacing_now);
+    let is_first_call = counted.map_err(|OverQuota(wait)| Refusal::QuotaExceeded(wait.0))?;
+    if context.uses.note(&caller, now) || is_first_call {
+        context.clock.wake();
+    }
+    Ok(caller)
+}
+
+/// A machine names its tenant, and may name no other.
+fn check_tenant(caller: &Caller, headers: &HeaderMap) -> Result<(), Refusal> {
+    const NAME: &str = "L10n-Tenant";
+    let mut values = headers.get_all(TENANT_HEADER).iter();
+    let named = match (values.next(), values.next()) {
+        (None, _) => return Err(Refusal::parameter(NAME, "is required")),
+        (Some(only), None) => only.to_str().ok().and_then(parse_uuid),
+        (Some(_), Some(_)) => None,
+    };
+    match named {
+        None => Err(Refusal::parameter(NAME, "is one UUID")),
+        Some(tenant_id) if tenant_id == caller.tenant_id => Ok(()),
+        Some(_) => Err(Refusal::Forbidden("the credential is another tenant's")),
+    }
+}
+
+/// What a path has where its template has braces.
+fn places(route: &Route, uri: &Uri) -> Vec<String> {
+    let pairs = route.path.split('/').zip(uri.path().split('/'));
+    let places = pairs.filter(|(template, _)| template.starts_with('{'));
+    places.map(|(_, segment)| decode_segment(segment).unwrap_or_default()).collect()
+}
+
+/// Every fault of a query string is a wrong parameter.
+pub(super) fn parameter_refusal(error: &QueryError) -> Refusal {
+    match error {
+        QueryError::Unknown(names) => Refusal::UnknownParameter(names.join(", ")),
+        QueryError::Duplicate(name) => Refusal::parameter(name.clone(), "occurs more than once"),
+        QueryError::Missing(name) => Refusal::parameter(name.clone(), "is required"),
+        QueryError::Invalid { name, expected } => Refusal::parameter(name.clone(), format!("must be {expected}")),
+        QueryError::Malformed | QueryError::TooMany => Refusal::parameter("", error.to_string()),
+    }
+}

@@ -1,0 +1,234 @@
+//! Whether all rows of localization agree: the audit chains, every index with what it points to, and every large value
+//! with its digest. No key is needed: what is sealed is checked as it is stored.
+
+use quintet_storage::large::{self, LargeValue};
+use quintet_storage::{Failure, Key, Read, Row, Scan, Table};
+
+use crate::audit;
+use crate::model::{FileId, TenantId};
+use crate::tables::{
+    CATALOGUES, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, FileLocaleRow, FileRow, GRANTS, GRANTS_BY_PRINCIPAL,
+    IMPORTS, KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow, Mark, PROJECT_SLUGS, PROJECTS, SHORT_IDS, ShortIdRow,
+    TRANSLATIONS, WORKSPACE_SLUGS, WORKSPACES,
+};
+
+/// Rows read at a time.
+const PAGE_ROWS: usize = 1000;
+
+/// What contradicts itself; nothing, if all is well.
+///
+/// # Errors
+/// Only the store's.
+pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
+    let mut findings = audit::verify(read)?;
+    verify_workspaces(read, &mut findings)?;
+    verify_projects(read, &mut findings)?;
+    verify_grants(read, &mut findings)?;
+    verify_files(read, &mut findings)?;
+    verify_translations(read, &mut findings)?;
+    Ok(findings)
+}
+
+/// Every row of a table, page by page.
+pub(crate) fn each<K: Key + Clone, V: Row>(
+    read: &impl Read,
+    table: &Table<K, V>,
+    mut look: impl FnMut(K, V) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut after: Option<K> = None;
+    loop {
+        let mut scan = Scan::all().limit(PAGE_ROWS);
+        if let Some(after) = &after {
+            scan = scan.after(after);
+        }
+        let rows = read.scan(table, scan)?;
+        let is_last = rows.len() < PAGE_ROWS;
+        for (key, row) in rows {
+            after = Some(key.clone());
+            look(key, row)?;
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+fn verify_workspaces(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let (mut rows, mut slugs) = (0_u64, 0_u64);
+    each(read, &WORKSPACES, |(tenant_id, id), row| {
+        rows += 1;
+        let slug = read.get(&WORKSPACE_SLUGS, &(tenant_id, row.slug.clone()))?;
+        if slug.is_none_or(|slug| slug.workspace_id != id) {
+            findings.push(format!("workspace {}: its slug is not its own", id.0));
+        }
+        if read.get(&SHORT_IDS, &(tenant_id, row.short_id))? != Some(ShortIdRow::Workspace(id)) {
+            findings.push(format!("workspace {}: its short id is not its own", id.0));
+        }
+        Ok(())
+    })?;
+    each(read, &WORKSPACE_SLUGS, |_, _| {
+        slugs += 1;
+        Ok(())
+    })?;
+    if rows != slugs {
+        findings.push(format!("{rows} workspaces have {slugs} slugs"));
+    }
+    Ok(())
+}
+
+fn verify_projects(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let (mut rows, mut slugs) = (0_u64, 0_u64);
+    each(read, &PROJECTS, |(tenant_id, id), row| {
+        rows += 1;
+        let slug = read.get(&PROJECT_SLUGS, &(tenant_id, row.workspace_id, row.slug.clone()))?;
+        if slug.is_none_or(|slug| slug.project_id != id) {
+            findings.push(format!("project {}: its slug is not its own", id.0));
+        }
+        if read.get(&SHORT_IDS, &(tenant_id, row.short_id))? != Some(ShortIdRow::Project(id)) {
+            findings.push(format!("project {}: its short id is not its own", id.0));
+        }
+        if !read.contains(&WORKSPACES, &(tenant_id, row.workspace_id))? {
+            findings.push(format!("project {}: its workspace is gone", id.0));
+        }
+        Ok(())
+    })?;
+    each(read, &PROJECT_SLUGS, |_, _| {
+        slugs += 1;
+        Ok(())
+    })?;
+    if rows != slugs {
+        findings.push(format!("{rows} projects have {slugs} slugs"));
+    }
+    Ok(())
+}
+
+fn verify_grants(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let (mut rows, mut marks) = (0_u64, 0_u64);
+    each(read, &GRANTS, |(tenant_id, id), row| {
+        rows += 1;
+        let principal = quintet_storage::Uuid::from_bytes(row.principal);
+        if !read.contains(&GRANTS_BY_PRINCIPAL, &(tenant_id, principal, id))? {
+            findings.push(format!("grant {}: its principal does not have it", id.0));
+        }
+        Ok(())
+    })?;
+    each(read, &GRANTS_BY_PRINCIPAL, |_, Mark| {
+        marks += 1;
+        Ok(())
+    })?;
+    if rows != marks {
+        findings.push(format!("{rows} grants are in the index {marks} times"));
+    }
+    Ok(())
+}
+
+fn verify_files(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let (mut files, mut paths, mut prefixes) = (0_u64, 0_u64, 0_u64);
+    each(read, &FILES, |(tenant_id, project_id, file_id), row| {
+        files += 1;
+        let place = format!("file {}", file_id.0);
+        let path = read.get(&FILE_PATHS, &(tenant_id, project_id, row.path.clone()))?;
+        if path.is_none_or(|path| path.file_id != file_id) {
+            findings.push(format!("{place}: its path is not its own"));
+        }
+        let owner = Some(KeyFileRow { project_id, file_id });
+        let by_tenant = read.get(&KEY_FILES, &(tenant_id, row.key_prefix))?;
+        let by_project = read.get(&KEY_FILES_BY_PROJECT, &(tenant_id, project_id, row.key_prefix))?;
+        if by_tenant != owner || by_project != owner {
+            findings.push(format!("{place}: its keys' ids are not its own"));
+        }
+        verify_file(read, tenant_id, file_id, &row, &place, findings)
+    })?;
+    each(read, &FILE_PATHS, |_, _| {
+        paths += 1;
+        Ok(())
+    })?;
+    each(read, &KEY_FILES, |_, _| {
+        prefixes += 1;
+        Ok(())
+    })?;
+    if (paths, prefixes) != (files, files) {
+        findings.push(format!("{files} files have {paths} paths and {prefixes} prefixes of keys"));
+    }
+    Ok(())
+}
+
+fn verify_file(
+    read: &impl Read,
+    tenant_id: TenantId,
+    file_id: FileId,
+    row: &FileRow,
+    place: &str,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let versions = read.scan(&FILE_VERSIONS, Scan::prefix(&(tenant_id, file_id)))?;
+    let numbers: Vec<u32> = versions.iter().map(|((.., version), _)| *version).collect();
+    if !numbers.iter().copied().eq(1..=row.version) {
+        findings.push(format!("{place}: its versions are not 1 to {}", row.version));
+    }
+    let mut missing = Vec::new();
+    let mut check = |what: String, value: &LargeValue| -> Result<(), Failure> {
+        if !large::is_sound(read, value)? {
+            findings.push(format!("{place}: {what} is not what was stored"));
+        }
+        Ok(())
+    };
+    for ((.., version), version_row) in &versions {
+        check(format!("the original of version {version}"), &version_row.original)?;
+        match read.get(&IMPORTS, &(tenant_id, file_id, version_row.audit_seq))? {
+            Some(import) => check(format!("what version {version} changed"), &import.changes)?,
+            None => missing.push(format!("{place}: what version {version} changed is gone")),
+        }
+    }
+    let catalogue = read.get(&CATALOGUES, &(tenant_id, file_id))?;
+    match &catalogue {
+        Some(catalogue) => check("its list of keys".to_owned(), &catalogue.value)?,
+        None => missing.push(format!("{place}: it has no list of keys")),
+    }
+    findings.append(&mut missing);
+    if catalogue.is_some_and(|catalogue| catalogue.version != row.version) {
+        findings.push(format!("{place}: its list of keys is another version's"));
+    }
+    let last = versions.last().map(|(_, version)| (version.sha256, version.keys));
+    if last.is_some_and(|last| last != (row.sha256, row.keys)) {
+        findings.push(format!("{place}: it is not its last version"));
+    }
+    Ok(())
+}
+
+/// The counter of each file and locale against its translations.
+fn verify_translations(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let mut counted: Option<((TenantId, FileId, String), u64)> = None;
+    let mut complain = |key: &(TenantId, FileId, String), found: u64| -> Result<(), Failure> {
+        let row = read.get(&FILE_LOCALES, key)?.unwrap_or_default();
+        if row.translations != found || row.changes < found {
+            findings.push(format!("file {} in {}: {found} translations are counted as {row:?}", key.1.0, key.2));
+        }
+        Ok(())
+    };
+    let (mut groups, mut counters) = (0_u64, 0_u64);
+    each(read, &TRANSLATIONS, |(tenant_id, file_id, locale, _), _| {
+        let key = (tenant_id, file_id, locale);
+        match &mut counted {
+            Some((last, count)) if *last == key => *count += 1,
+            _ => {
+                if let Some((last, count)) = counted.replace((key, 1)) {
+                    complain(&last, count)?;
+                }
+                groups += 1;
+            }
+        }
+        Ok(())
+    })?;
+    if let Some((last, count)) = counted {
+        complain(&last, count)?;
+    }
+    each(read, &FILE_LOCALES, |_, FileLocaleRow { .. }| {
+        counters += 1;
+        Ok(())
+    })?;
+    if groups != counters {
+        findings.push(format!("translations of {groups} files and locales have {counters} counters"));
+    }
+    Ok(())
+}
