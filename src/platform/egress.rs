@@ -165,8 +165,9 @@ impl Egress {
         }
         let mut outcome = EgressError::Forbidden;
         for address in resolved {
-            if !(self.allows)(address.ip().to_canonical()) && !(is_tls && is_public(address.ip())) {
-                if is_public(address.ip()) {
+            let is_public = is_public(address.ip());
+            if !((self.allows)(address.ip().to_canonical()) || is_tls && is_public) {
+                if is_public {
                     outcome = EgressError::Plain;
                 }
                 continue;
