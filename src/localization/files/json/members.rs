@@ -1,5 +1,7 @@
 //! Members of JSON objects that come and go.
 
+use super::read::decode;
+use super::write::write_string;
 use crate::category::Category;
 use crate::files::export::Plan;
 use crate::files::model::{Forms, Leaf, Style, part};
@@ -101,15 +103,21 @@ pub fn rewrite_plural<'e>(
 /// The name of `other`'s sibling, written as `other`'s is.
 fn renamed_key(bytes: &[u8], other: &Leaf, category: Category) -> String {
     let written = String::from_utf8_lossy(part(bytes, other.key.clone()));
+    let mut out = String::new();
     match written.strip_suffix("other\"") {
-        Some(stem) => format!("{stem}{}\"", category.name()),
-        // The suffix itself is written with escapes; nobody does, and escaping it again is no use.
+        Some(stem) => {
+            out.push_str(stem);
+            out.push_str(category.name());
+            out.push('"');
+        }
+        // The suffix itself is written with escapes.
         None => {
-            let cut = written.rfind('_').or_else(|| written.rfind('\\')).unwrap_or(0);
-            let stem = written.get(..cut).unwrap_or_default();
-            format!("{stem}_{}\"", category.name())
+            let name = decode(&written);
+            let stem = name.strip_suffix(Category::Other.name()).unwrap_or_default();
+            write_string(&mut out, &format!("{stem}{}", category.name()), false, false);
         }
     }
+    out
 }
 
 fn white_space_at(bytes: &[u8], at: usize) -> &[u8] {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::time::Instant;
 
 use super::plurals;
 use crate::files::budget::Budget;
@@ -12,21 +13,18 @@ use crate::files::{DEPTH_MAX, UNITS_MAX};
 
 /// Reads a file whose text begins at byte `start`.
 pub fn scan(text: &str, start: usize, budget: &mut Budget) -> Result<Scan, Offence> {
-    let expected = expected_values(text.len());
-    let mut scanner = Scanner {
-        text,
-        at: start,
-        budget,
-        path: Path::default(),
-        names: HashSet::with_capacity(expected),
-        objects: 0,
-        suffixed: plurals::Suffixed::default(),
-        found: Scan { leaves: Vec::with_capacity(expected), members: Vec::with_capacity(expected), ..Scan::default() },
-    };
+    let mut scanner = Scanner::new(text, start, budget);
     scanner.document()?;
     let Scanner { suffixed, mut found, .. } = scanner;
     found.plurals = suffixed.into_plurals();
     Ok(found)
+}
+
+/// What a string says that was read before.
+pub fn decode(written: &str) -> String {
+    let mut budget = Budget::until(Instant::now());
+    let mut scanner = Scanner::new(written, 0, &mut budget);
+    scanner.string().map_or(String::new(), Cow::into_owned)
 }
 
 struct Scanner<'t, 'd> {
@@ -47,7 +45,25 @@ struct Place {
     member: Option<usize>,
 }
 
-impl<'t> Scanner<'t, '_> {
+impl<'t, 'd> Scanner<'t, 'd> {
+    fn new(text: &'t str, start: usize, budget: &'d mut Budget) -> Self {
+        let expected = expected_values(text.len());
+        Scanner {
+            text,
+            at: start,
+            budget,
+            path: Path::default(),
+            names: HashSet::with_capacity(expected),
+            objects: 0,
+            suffixed: plurals::Suffixed::default(),
+            found: Scan {
+                leaves: Vec::with_capacity(expected),
+                members: Vec::with_capacity(expected),
+                ..Scan::default()
+            },
+        }
+    }
+
     fn document(&mut self) -> Result<(), Offence> {
         self.white_space();
         match self.peek() {

@@ -55,6 +55,11 @@ fn json_plurals_get_the_members_of_the_target() {
         export(Json, compact, None, &[("k", Edit::Forms(&slavic))]),
         "{\"k_other\":\"o\",\"k_one\":\"e\",\"k_few\":\"f\",\"k_many\":\"m\"}"
     );
+    let escaped = "{\"k_one\":\"1\",\"k\\u005fothe\\u0072\":\"n\"}";
+    assert_eq!(
+        export(Json, escaped, None, &[("k", Edit::Forms(&forms(&[(Few, "f"), (Other, "n")])))]),
+        "{\"k_few\":\"f\",\"k\\u005fothe\\u0072\":\"n\"}"
+    );
     // The forms it has already.
     assert_eq!(export(Json, compact, None, &[("k", Edit::Forms(&forms(&[(One, "1"), (Other, "n")])))]), compact);
 }

@@ -226,6 +226,7 @@ fn refusals() {
         ("a: x\u{2028}y\n", "unsupported_construct 1:5"),
         ("# x\u{85}y\na: b\n", "unsupported_construct 1:4"),
         ("a: 'x \u{2028}y'\n", "unsupported_construct 1:7"),
+        ("a: 'x\u{85}y'\n", "unsupported_construct 1:6"),
         ("a: |\n  x", "unsupported_construct 2:4"),
         (&deep, "nesting_too_deep 1:67"),
         (&long, "key_too_long 3:5"),

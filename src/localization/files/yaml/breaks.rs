@@ -15,8 +15,8 @@ pub fn is_disputed_break(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// The disputed line breaks of a file, in order. Between other characters inside quotes they are read alike by all:
-/// as themselves. Elsewhere they end a line for some readers and not for others.
+/// The disputed line breaks of a file, in order. Between other characters inside quotes the separators are read alike by
+/// all: as themselves. Elsewhere they end a line for some readers and not for others.
 pub struct DisputedBreaks {
     places: Vec<usize>,
     next: usize,
@@ -49,7 +49,8 @@ impl DisputedBreaks {
             let width = if bytes.get(at) == Some(&0xc2) { 2 } else { 3 };
             let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'\\'));
             let neighbour = self.places.get(self.next + 1) == Some(&(at + width));
-            if neighbour || blank(part(bytes, ..at).last()) || blank(bytes.get(at + width)) {
+            // Next line is folded into a space by those who take it for a line break; the others stay what they are.
+            if width == 2 || neighbour || blank(part(bytes, ..at).last()) || blank(bytes.get(at + width)) {
                 return Err(Offence::new(Code::UnsupportedConstruct, at));
             }
             self.next += 1;
