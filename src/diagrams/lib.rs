@@ -2,4 +2,5 @@
 
 pub mod geometry;
 pub mod layout;
+pub mod text;
 pub mod work;
