@@ -67,9 +67,7 @@ fn widths_are_graphviz_s() {
 
 #[test]
 fn empty_lines_are_whole_points_high() {
-    let height = |label: &str, size: f64| {
-        TextBlock::new(lines(label), Font { size, ..Font::default() }).size.height
-    };
+    let height = |label: &str, size: f64| TextBlock::new(lines(label), Font { size, ..Font::default() }).size.height;
     assert!((height("x\\n\\ny", 8.0) - 28.2).abs() < 1e-9);
     assert!((height("\\n", 10.5) - 12.0).abs() < 1e-9);
     assert!((height("x\\n", 14.0) - 16.8).abs() < 1e-9);
