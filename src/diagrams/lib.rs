@@ -4,6 +4,7 @@ pub mod geometry;
 pub mod html;
 pub mod label;
 pub mod layout;
+pub mod scene;
 pub mod shapes;
 pub mod text;
 pub mod values;

@@ -91,7 +91,12 @@ impl Form {
     }
 
     fn is_box(&self) -> bool {
-        self.sides == 4 && self.orientation.round() as i64 % 90 == 0 && self.distortion == 0.0 && self.skew == 0.0
+        // Observed: a negative zero counts as a number of its own.
+        let is_zero = |number: f64| number.to_bits() == 0;
+        self.sides == 4
+            && self.orientation.round() as i64 % 90 == 0
+            && is_zero(self.distortion)
+            && is_zero(self.skew)
     }
 }
 
@@ -196,7 +201,7 @@ pub(super) fn size(
     let asked = if is_plain { Size::default() } else { asked_size(attributes, form.regular) };
     let is_centered = !matches!(attributes.text("labelloc"), Some(place) if place.starts_with(['t', 'b']));
     let around = around_label(&kind, &form, padded, asked, is_centered);
-    let how = if is_plain { Fixed::No } else { fixed(attributes) };
+    let how = fixed(attributes);
     let largest = |a: Size, b: Size| Size::new(a.width.max(b.width), a.height.max(b.height));
     let text = label.size();
     if how == Fixed::Yes && (asked.width < padded.width || asked.height < padded.height) {
@@ -287,7 +292,10 @@ fn rings(kind: &Kind, form: &Form, bounds: Size) -> (Vec<Ring>, Size) {
     for i in 0..form.peripheries.max(1) {
         let ring = if i == 0 { first.clone() } else { offset(&first, i as f64 * PERIPHERY_GAP) };
         let size = outer_box(&ring);
-        outer = Size::new(outer.width.max(size.width), outer.height.max(size.height));
+        // Observed: a turned box is as large as its first outline.
+        if i == 0 || !form.is_box() || form.orientation == 0.0 {
+            outer = Size::new(outer.width.max(size.width), outer.height.max(size.height));
+        }
         rings.push(Ring::Polygon(ring));
     }
     (rings, outer)
