@@ -5,9 +5,11 @@
 
 mod kinds;
 mod polygon;
+mod record;
 
 pub use kinds::{Family, Kind, Ornament, kind_of};
 pub use polygon::{Limits, Ring};
+pub use record::Field;
 
 use crate::geometry::{Point, Size};
 use crate::label::Label;
@@ -26,6 +28,8 @@ pub struct NodeShape {
     pub rings: Vec<Ring>,
     /// The label and the room it may move in.
     pub label: Option<PlacedLabel>,
+    /// The fields of a record, the record itself first; empty for other shapes.
+    pub fields: Vec<Field>,
 }
 
 /// A label inside a node.
@@ -38,10 +42,19 @@ pub struct PlacedLabel {
 }
 
 impl NodeShape {
-    /// Sizes a node. `names` has the node's and the graph's name; warnings come in Graphviz's words.
-    pub fn new(attributes: &dyn Attributes, names: &Names<'_>, warnings: &mut Vec<String>) -> NodeShape {
+    /// Sizes a node. `names` has the node's and the graph's name; `is_flipped` is true for `rankdir` LR and RL;
+    /// warnings come in Graphviz's words.
+    pub fn new(
+        attributes: &dyn Attributes,
+        names: &Names<'_>,
+        is_flipped: bool,
+        warnings: &mut Vec<String>,
+    ) -> NodeShape {
         let kind = kind_of(attributes, warnings);
-        polygon::size(kind, attributes, names, warnings)
+        match kind.family {
+            Family::Record => record::size(kind, attributes, names, is_flipped, warnings),
+            _ => polygon::size(kind, attributes, names, warnings),
+        }
     }
 
     /// Where edges end.

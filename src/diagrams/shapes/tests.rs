@@ -5,7 +5,8 @@ use crate::values::tests::Written;
 
 fn shape(attributes: &str) -> NodeShape {
     let names = Names { graph: Some("%1"), node: Some("a"), ..Names::default() };
-    NodeShape::new(&Written::new(attributes), &names, &mut Vec::new())
+    let attributes = attributes.strip_prefix("LR ;; ").map_or((attributes, false), |rest| (rest, true));
+    NodeShape::new(&Written::new(attributes.0), &names, attributes.1, &mut Vec::new())
 }
 
 /// Each line: attributes, tab, width, tab, height, in points.
