@@ -1,5 +1,6 @@
 //! Diagrams: DOT in, the picture Graphviz's `dot` would draw out, as SVG or PNG.
 
+pub mod arrows;
 pub mod geometry;
 pub mod html;
 pub mod label;
