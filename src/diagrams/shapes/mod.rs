@@ -5,6 +5,7 @@
 
 mod kinds;
 mod polygon;
+mod port;
 mod record;
 
 pub use kinds::{Family, Kind, Ornament, kind_of};
@@ -28,6 +29,12 @@ pub struct NodeShape {
     pub rings: Vec<Ring>,
     /// The label and the room it may move in.
     pub label: Option<PlacedLabel>,
+    /// Whether the outline is a plain box.
+    pub is_box: bool,
+    /// Whether a line is drawn along the outline.
+    pub has_line: bool,
+    /// `penwidth`: edges end at the outer edge of the line.
+    pub pen_width: f64,
     /// The fields of a record, the record itself first; empty for other shapes.
     pub fields: Vec<Field>,
 }
@@ -57,12 +64,13 @@ impl NodeShape {
         }
     }
 
-    /// Where edges end.
+    /// Where edges end: at the outer edge of the outermost line.
     pub fn outline(&self) -> Outline {
+        let pen = if self.has_line { self.pen_width } else { 0.0 };
         match self.rings.last() {
             None => Outline::Box,
-            Some(Ring::Ellipse(size)) => Outline::Ellipse(*size),
-            Some(Ring::Polygon(points)) => Outline::Polygon(points.clone()),
+            Some(Ring::Ellipse(size)) => Outline::Ellipse(Size::new(size.width + pen, size.height + pen)),
+            Some(Ring::Polygon(points)) => Outline::Polygon(polygon::offset(points, pen / 2.0)),
         }
     }
 

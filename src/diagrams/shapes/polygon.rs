@@ -124,6 +124,11 @@ pub(super) fn margin(attributes: &dyn Attributes) -> Option<Size> {
     Some(Size::new(points(x), points(y)))
 }
 
+/// `penwidth` in points, as far as the layout takes notice of it.
+pub(super) fn pen_width(attributes: &dyn Attributes) -> f64 {
+    attributes.number("penwidth", 1.0, 0.0).min(Limits::INCHES)
+}
+
 /// The label of a node: its own, or its name.
 pub(super) fn node_label(attributes: &dyn Attributes, names: &Names<'_>, warnings: &mut Vec<String>) -> Label {
     let value = attributes.value("label").unwrap_or(Value::Text("\\N"));
@@ -231,7 +236,16 @@ pub(super) fn size(
         inner.width - (around.width - text.width)
     };
     let room = Size::new(width.max(text.width), (inner.height - lost_height).max(text.height));
-    NodeShape { kind, size, rings, label: Some(PlacedLabel { label, room }), fields: Vec::new() }
+    NodeShape {
+        kind,
+        size,
+        has_line: form.peripheries > 0,
+        is_box: form.is_box(),
+        pen_width: pen_width(attributes),
+        rings,
+        label: Some(PlacedLabel { label, room }),
+        fields: Vec::new(),
+    }
 }
 
 /// The box that holds the shape that holds the label.
@@ -382,7 +396,7 @@ fn cylinder(bounds: Size) -> Vec<Point> {
 }
 
 /// The polygon whose sides lie `by` further out.
-fn offset(points: &[Point], by: f64) -> Vec<Point> {
+pub(super) fn offset(points: &[Point], by: f64) -> Vec<Point> {
     let count = points.len();
     let at = |i: usize| points.get(i % count.max(1)).copied().unwrap_or_default();
     (0..count)
@@ -411,5 +425,14 @@ fn point(kind: Kind, attributes: &dyn Attributes) -> NodeShape {
     };
     let side = asked.filter(|a| *a > 0.0).map_or(POINT_WIDTH, |a| a.max(SMALLEST_POINT)) * POINTS_PER_INCH;
     let (rings, outer) = rings(&kind, &form, Size::new(side, side));
-    NodeShape { kind, size: outer, rings, label: None, fields: Vec::new() }
+    NodeShape {
+        kind,
+        size: outer,
+        has_line: form.peripheries > 0,
+        is_box: false,
+        pen_width: pen_width(attributes),
+        rings,
+        label: None,
+        fields: Vec::new(),
+    }
 }

@@ -235,10 +235,19 @@ pub(super) fn size(
         });
     }
     let (x, y) = (size.width / 2.0, size.height / 2.0);
-    let corners = vec![Point::new(-x, -y), Point::new(-x, y), Point::new(x, y), Point::new(x, -y)];
+    let corners = vec![Point::new(x, y), Point::new(-x, y), Point::new(-x, -y), Point::new(x, -y)];
     // Observed: a record takes a point more than its box, for its lines.
     let size = Size::new(size.width, size.height + 1.0);
-    NodeShape { kind, size, rings: vec![Ring::Polygon(corners)], label: None, fields: written.fields }
+    NodeShape {
+        kind,
+        size,
+        has_line: true,
+        is_box: true,
+        pen_width: polygon::pen_width(attributes),
+        rings: vec![Ring::Polygon(corners)],
+        label: None,
+        fields: written.fields,
+    }
 }
 
 /// A record of one field: of this text, or of the label itself.
