@@ -311,7 +311,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn unended(&self, what: &str, shown: &[u8]) -> SyntaxError {
-        let start = shown.get(..80).unwrap_or(shown);
+        let start = shown.get(..81).unwrap_or(shown);
         let text = format!(" scanning {what}\nString starting:{}", decode(start));
         self.error(&text, self.source.len())
     }
