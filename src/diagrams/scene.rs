@@ -207,6 +207,8 @@ pub struct Group {
     pub title: String,
     /// `comment`.
     pub comment: Option<String>,
+    /// Whether it leaves no trace but a comment: nodes and edges that are `invis`.
+    pub is_hidden: bool,
     /// What is painted.
     pub items: Vec<Item>,
 }

@@ -6,6 +6,7 @@ use super::kinds::{Family, Kind};
 use super::{NodeShape, PlacedLabel};
 use crate::geometry::{Point, Size};
 use crate::label::{self, Label};
+use crate::layout::Along;
 use crate::text::Names;
 use crate::values::{Attributes, Value, leading_number};
 
@@ -201,8 +202,12 @@ pub(super) fn size(
     let padded = size_of_label(&kind, &label, attributes);
     let is_plain = kind.name == "plain";
     let asked = if is_plain { Size::default() } else { asked_size(attributes, form.regular) };
-    let is_centered = !matches!(attributes.text("labelloc"), Some(place) if place.starts_with(['t', 'b']));
-    let around = around_label(&kind, &form, padded, asked, is_centered);
+    let along = match attributes.text("labelloc") {
+        Some(place) if place.starts_with('t') => Some(Along::Top),
+        Some(place) if place.starts_with('b') => Some(Along::Bottom),
+        _ => None,
+    };
+    let around = around_label(&kind, &form, padded, asked, along.is_none());
     let how = fixed(attributes);
     let largest = |a: Size, b: Size| Size::new(a.width.max(b.width), a.height.max(b.height));
     let text = label.size();
@@ -243,7 +248,7 @@ pub(super) fn size(
         is_box: form.is_box(),
         pen_width: pen_width(attributes),
         rings,
-        label: Some(PlacedLabel { label, room }),
+        label: Some(PlacedLabel { label, room, along }),
         fields: Vec::new(),
     }
 }
