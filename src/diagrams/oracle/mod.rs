@@ -5,6 +5,7 @@
 
 mod corpus;
 mod graphviz;
+mod model;
 mod verdicts;
 
 use std::path::PathBuf;
