@@ -38,6 +38,14 @@ impl Label {
         }
     }
 
+    /// The HTML-like label, if it is one.
+    pub fn as_html(&self) -> Option<&html::Html> {
+        match self {
+            Label::Text(_) => None,
+            Label::Html(label) => Some(label),
+        }
+    }
+
     /// The base font.
     pub fn font(&self) -> &Font {
         match self {

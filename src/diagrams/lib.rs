@@ -1,5 +1,7 @@
 //! Diagrams: DOT in, the picture Graphviz's `dot` would draw out, as SVG or PNG.
 
+pub mod arrows;
+pub mod color;
 pub mod dot;
 pub mod geometry;
 pub mod graph;

@@ -114,13 +114,13 @@ pub(crate) mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// Attributes for tests, written as in DOT but apart by `;;`: `shape=box;;label=<b>`.
+    /// Attributes for tests, written as in DOT but apart by ` ;; `: `shape=box ;; label=HTML:b`.
     #[derive(Debug, Default)]
     pub(crate) struct Written(HashMap<String, String>);
 
     impl Written {
         pub(crate) fn new(text: &str) -> Written {
-            let pairs = text.split(";;").filter_map(|pair| pair.split_once('='));
+            let pairs = text.split(" ;; ").filter_map(|pair| pair.split_once('='));
             Written(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
         }
     }
@@ -128,7 +128,7 @@ pub(crate) mod tests {
     impl Attributes for Written {
         fn value(&self, name: &str) -> Option<Value<'_>> {
             let value = self.0.get(name)?;
-            Some(match value.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+            Some(match value.strip_prefix("HTML:") {
                 Some(html) => Value::Html(html),
                 None => Value::Text(value),
             })
@@ -154,7 +154,7 @@ pub(crate) mod tests {
 
     #[test]
     fn bad_values_are_defaults_and_low_ones_the_least() {
-        let attributes = Written::new("width=abc;;height=-1;;sides=7.9;;regular=2;;fixedsize=maybe;;label=");
+        let attributes = Written::new("width=abc ;; height=-1 ;; sides=7.9 ;; regular=2 ;; fixedsize=maybe ;; label=");
         assert_eq!(attributes.number("width", 0.75, 0.0), 0.75);
         assert_eq!(attributes.number("height", 0.5, 0.02), 0.02);
         assert_eq!(attributes.whole("sides", 4, 0), 7);

@@ -254,9 +254,7 @@ impl<'a> Lexer<'a> {
             match self.byte(at) {
                 None => {
                     let shown = self.slice(self.at, self.source.len());
-                    return Err(
-                        self.unended("a HTML string (missing '>'? bad nesting? longer than 16384?)", shown)
-                    );
+                    return Err(self.unended("a HTML string (missing '>'? bad nesting? longer than 16384?)", shown));
                 }
                 Some(b'<') => open += 1,
                 Some(b'>') => open -= 1,

@@ -1,6 +1,6 @@
 //! HTML-like labels.
 
-use crate::geometry::Size;
+use crate::geometry::{Rect, Size};
 use crate::text::{Font, Names};
 
 /// An HTML-like label, measured.
@@ -24,5 +24,11 @@ impl Html {
     pub fn new(source: &str, names: &Names<'_>, font: Font, warnings: &mut Vec<String>) -> Result<Html, HtmlError> {
         let _ = (source, names, warnings);
         Ok(Html { size: Size::default(), font })
+    }
+
+    /// The box of the cell or table with this port, from the label's middle.
+    pub fn port(&self, name: &str) -> Option<Rect> {
+        let _ = name;
+        None
     }
 }

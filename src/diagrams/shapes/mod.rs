@@ -5,9 +5,12 @@
 
 mod kinds;
 mod polygon;
+mod port;
+mod record;
 
 pub use kinds::{Family, Kind, Ornament, kind_of};
 pub use polygon::{Limits, Ring};
+pub use record::Field;
 
 use crate::geometry::{Point, Size};
 use crate::label::Label;
@@ -26,6 +29,14 @@ pub struct NodeShape {
     pub rings: Vec<Ring>,
     /// The label and the room it may move in.
     pub label: Option<PlacedLabel>,
+    /// Whether the outline is a plain box.
+    pub is_box: bool,
+    /// Whether a line is drawn along the outline.
+    pub has_line: bool,
+    /// `penwidth`: edges end at the outer edge of the line.
+    pub pen_width: f64,
+    /// The fields of a record, the record itself first; empty for other shapes.
+    pub fields: Vec<Field>,
 }
 
 /// A label inside a node.
@@ -38,18 +49,28 @@ pub struct PlacedLabel {
 }
 
 impl NodeShape {
-    /// Sizes a node. `names` has the node's and the graph's name; warnings come in Graphviz's words.
-    pub fn new(attributes: &dyn Attributes, names: &Names<'_>, warnings: &mut Vec<String>) -> NodeShape {
+    /// Sizes a node. `names` has the node's and the graph's name; `is_flipped` is true for `rankdir` LR and RL;
+    /// warnings come in Graphviz's words.
+    pub fn new(
+        attributes: &dyn Attributes,
+        names: &Names<'_>,
+        is_flipped: bool,
+        warnings: &mut Vec<String>,
+    ) -> NodeShape {
         let kind = kind_of(attributes, warnings);
-        polygon::size(kind, attributes, names, warnings)
+        match kind.family {
+            Family::Record => record::size(kind, attributes, names, is_flipped, warnings),
+            _ => polygon::size(kind, attributes, names, warnings),
+        }
     }
 
-    /// Where edges end.
+    /// Where edges end: at the outer edge of the outermost line.
     pub fn outline(&self) -> Outline {
+        let pen = if self.has_line { self.pen_width } else { 0.0 };
         match self.rings.last() {
             None => Outline::Box,
-            Some(Ring::Ellipse(size)) => Outline::Ellipse(*size),
-            Some(Ring::Polygon(points)) => Outline::Polygon(points.clone()),
+            Some(Ring::Ellipse(size)) => Outline::Ellipse(Size::new(size.width + pen, size.height + pen)),
+            Some(Ring::Polygon(points)) => Outline::Polygon(polygon::offset(points, pen / 2.0)),
         }
     }
 

@@ -93,10 +93,7 @@ impl Form {
     fn is_box(&self) -> bool {
         // Observed: a negative zero counts as a number of its own.
         let is_zero = |number: f64| number.to_bits() == 0;
-        self.sides == 4
-            && self.orientation.round() as i64 % 90 == 0
-            && is_zero(self.distortion)
-            && is_zero(self.skew)
+        self.sides == 4 && self.orientation.round() as i64 % 90 == 0 && is_zero(self.distortion) && is_zero(self.skew)
     }
 }
 
@@ -125,6 +122,11 @@ pub(super) fn margin(attributes: &dyn Attributes) -> Option<Size> {
     let y = rest.trim_start().strip_prefix(',').and_then(leading_number).map_or(x, |(y, _)| y);
     let points = |inches: f64| 2.0 * POINTS_PER_INCH * inches.clamp(-Limits::INCHES, Limits::INCHES);
     Some(Size::new(points(x), points(y)))
+}
+
+/// `penwidth` in points, as far as the layout takes notice of it.
+pub(super) fn pen_width(attributes: &dyn Attributes) -> f64 {
+    attributes.number("penwidth", 1.0, 0.0).min(Limits::INCHES)
 }
 
 /// The label of a node: its own, or its name.
@@ -234,7 +236,16 @@ pub(super) fn size(
         inner.width - (around.width - text.width)
     };
     let room = Size::new(width.max(text.width), (inner.height - lost_height).max(text.height));
-    NodeShape { kind, size, rings, label: Some(PlacedLabel { label, room }) }
+    NodeShape {
+        kind,
+        size,
+        has_line: form.peripheries > 0,
+        is_box: form.is_box(),
+        pen_width: pen_width(attributes),
+        rings,
+        label: Some(PlacedLabel { label, room }),
+        fields: Vec::new(),
+    }
 }
 
 /// The box that holds the shape that holds the label.
@@ -293,7 +304,7 @@ fn rings(kind: &Kind, form: &Form, bounds: Size) -> (Vec<Ring>, Size) {
         let ring = if i == 0 { first.clone() } else { offset(&first, i as f64 * PERIPHERY_GAP) };
         let size = outer_box(&ring);
         // Observed: a turned box is as large as its first outline.
-        if i == 0 || !form.is_box() || form.orientation == 0.0 {
+        if i == 0 || !form.is_box() || form.orientation.rem_euclid(360.0) != 180.0 / 2.0 {
             outer = Size::new(outer.width.max(size.width), outer.height.max(size.height));
         }
         rings.push(Ring::Polygon(ring));
@@ -385,7 +396,7 @@ fn cylinder(bounds: Size) -> Vec<Point> {
 }
 
 /// The polygon whose sides lie `by` further out.
-fn offset(points: &[Point], by: f64) -> Vec<Point> {
+pub(super) fn offset(points: &[Point], by: f64) -> Vec<Point> {
     let count = points.len();
     let at = |i: usize| points.get(i % count.max(1)).copied().unwrap_or_default();
     (0..count)
@@ -414,5 +425,14 @@ fn point(kind: Kind, attributes: &dyn Attributes) -> NodeShape {
     };
     let side = asked.filter(|a| *a > 0.0).map_or(POINT_WIDTH, |a| a.max(SMALLEST_POINT)) * POINTS_PER_INCH;
     let (rings, outer) = rings(&kind, &form, Size::new(side, side));
-    NodeShape { kind, size: outer, rings, label: None }
+    NodeShape {
+        kind,
+        size: outer,
+        has_line: form.peripheries > 0,
+        is_box: false,
+        pen_width: pen_width(attributes),
+        rings,
+        label: None,
+        fields: Vec::new(),
+    }
 }
