@@ -9,6 +9,7 @@ pub mod html;
 pub mod label;
 pub mod layout;
 pub mod limits;
+pub mod plan;
 pub mod scene;
 pub mod shapes;
 pub mod text;

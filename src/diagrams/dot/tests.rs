@@ -81,10 +81,7 @@ fn verdicts() {
         ("graph{\n# 2147483648\n]", "syntax error in line 3 near ']'"),
         ("graph{\u{feff} ]", "syntax error in line 1 near ']'"),
         ("graph{\u{feff}a ]", "syntax error in line 1 near ']'"),
-        (
-            "graph{\n/* a\n b",
-            "syntax error in line 3 scanning a /*...*/ comment (missing '*/? longer than 16384?)",
-        ),
+        ("graph{\n/* a\n b", "syntax error in line 3 scanning a /*...*/ comment (missing '*/? longer than 16384?)"),
         (
             "graph{ \"x\\\"y",
             "syntax error in line 1 scanning a quoted string (missing endquote? longer than 16384?)\nString starting:\"x\"y",
@@ -130,8 +127,10 @@ fn columns_count_characters_of_the_line() {
 
 #[test]
 fn text_is_what_graphviz_makes_of_it() {
-    let values = graph(r#"graph{a[l="x\
-y",o="a\\b\"c\n",c="1" + "2",h=<x <b>>,m=<a>+"b",n=-.5]}"#);
+    let values = graph(
+        r#"graph{a[l="x\
+y",o="a\\b\"c\n",c="1" + "2",h=<x <b>>,m=<a>+"b",n=-.5]}"#,
+    );
     let a = values.node(0);
     assert_eq!(a.value("l"), Some(Value::Text("xy")));
     assert_eq!(a.value("o"), Some(Value::Text("a\\\\b\"c\\n")));

@@ -122,8 +122,11 @@ impl Layers {
     /// # Errors
     /// When the work is spent: edges over many ranks make many places.
     pub fn new(input: &Input, nest: &Nest, ranking: &Ranking, work: &mut Work) -> Result<Layers, Exhausted> {
-        let mut layers =
-            Layers { rank_count: ranking.count, loops: Table::filled(Vec::new(), input.nodes.len()), ..Layers::default() };
+        let mut layers = Layers {
+            rank_count: ranking.count,
+            loops: Table::filled(Vec::new(), input.nodes.len()),
+            ..Layers::default()
+        };
         layers.add_nodes(input, nest, ranking);
         layers.span_clusters(input, nest);
         let mut chains: BTreeMap<Ends, u32> = BTreeMap::new();

@@ -73,9 +73,10 @@ pub fn ranks(input: &Input, nest: &Nest, work: &mut Work) -> Result<Ranking, Exh
         *rank -= least;
     }
     // A flat edge's label stands one rank above it.
-    let needs_top = input.edges.iter().any(|edge| {
-        edge.label.is_some() && edge.tail != edge.head && ranks[edge.tail] == 0 && ranks[edge.head] == 0
-    });
+    let needs_top = input
+        .edges
+        .iter()
+        .any(|edge| edge.label.is_some() && edge.tail != edge.head && ranks[edge.tail] == 0 && ranks[edge.head] == 0);
     if needs_top {
         for rank in ranks.iter_mut() {
             *rank += 1;
@@ -219,9 +220,11 @@ impl Ranker<'_> {
             if !self.set_counts(set.cluster, (!whole).then_some(cluster)) || set.kind == RankKind::Same {
                 continue;
             }
-            let node = set.nodes.iter().copied().find(|node| {
-                *node < self.input.nodes.len() && (whole || self.nest.of_node[*node] == cluster)
-            });
+            let node = set
+                .nodes
+                .iter()
+                .copied()
+                .find(|node| *node < self.input.nodes.len() && (whole || self.nest.of_node[*node] == cluster));
             let Some(node) = node else { continue };
             let own = self.leaders.find(node as u32);
             let place = if matches!(set.kind, RankKind::Min | RankKind::Source) { &mut first } else { &mut last };
@@ -251,7 +254,8 @@ impl Ranker<'_> {
                 .any(|set| set.kind == kinds && self.set_counts(set.cluster, (!whole).then_some(cluster)))
         };
         let step = if self.doubled { 2 } else { 1 };
-        for (extreme, is_first, alone) in [(first, true, alone(RankKind::Source)), (last, false, alone(RankKind::Sink))] {
+        for (extreme, is_first, alone) in [(first, true, alone(RankKind::Source)), (last, false, alone(RankKind::Sink))]
+        {
             if extreme == NONE {
                 continue;
             }
@@ -292,7 +296,13 @@ impl Ranker<'_> {
 
 /// Turns around the edges that a depth-first search in the order of the input finds to go back, and those into the
 /// first rank or out of the last; all become constraints.
-fn break_cycles(count: usize, edges: &[(u32, u32, i32, i32)], first: u32, last: u32, constraints: &mut Vec<Constraint>) {
+fn break_cycles(
+    count: usize,
+    edges: &[(u32, u32, i32, i32)],
+    first: u32,
+    last: u32,
+    constraints: &mut Vec<Constraint>,
+) {
     let turned: Vec<(u32, u32, i32, i32)> = edges
         .iter()
         .map(|&(tail, head, length, weight)| {

@@ -15,8 +15,10 @@ use crate::limits::Limits;
 type Lines = Vec<String>;
 
 fn values<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut pairs: Vec<String> =
-        pairs.filter(|(name, value)| *name != "bb" && !value.is_empty()).map(|(name, value)| format!("{name}={value:?}")).collect();
+    let mut pairs: Vec<String> = pairs
+        .filter(|(name, value)| *name != "bb" && !value.is_empty())
+        .map(|(name, value)| format!("{name}={value:?}"))
+        .collect();
     pairs.sort();
     pairs.join(",")
 }
@@ -24,8 +26,19 @@ fn values<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
 fn theirs(json: &Value) -> Lines {
     /// Members that are no attributes.
     const STRUCTURE: &[&str] = &[
-        "name", "_gvid", "nodes", "edges", "subgraphs", "tail", "head", "directed", "strict", "objects", "bb",
-        "_subgraph_cnt", "_background",
+        "name",
+        "_gvid",
+        "nodes",
+        "edges",
+        "subgraphs",
+        "tail",
+        "head",
+        "directed",
+        "strict",
+        "objects",
+        "bb",
+        "_subgraph_cnt",
+        "_background",
     ];
     let attributes = |object: &Value| {
         let members = object.as_object().unwrap().iter().filter(|(name, _)| !STRUCTURE.contains(&name.as_str()));

@@ -166,7 +166,8 @@ impl Run<'_> {
         let mut lines_below: Table<Vec<u32>> = Table::filled(Vec::new(), ranks);
         for (index, line) in level.lines.iter().enumerate() {
             let at = &mut up_starts[line.lower as usize + 1];
-            up[*at] = Tie { other: line.upper, count: line.count, other_port: line.upper_port, own_port: line.lower_port };
+            up[*at] =
+                Tie { other: line.upper, count: line.count, other_port: line.upper_port, own_port: line.lower_port };
             *at += 1;
             let at = &mut down_starts[line.upper as usize + 1];
             down[*at] =
@@ -320,9 +321,7 @@ impl Run<'_> {
             let mut keys = std::mem::take(&mut self.keys);
             keys.clear();
             let ties = if from_above { self.ups(place) } else { self.downs(place) };
-            keys.extend(
-                ties.iter().map(|tie| u64::from(self.position[tie.other] * PORTS) + u64::from(tie.other_port)),
-            );
+            keys.extend(ties.iter().map(|tie| u64::from(self.position[tie.other] * PORTS) + u64::from(tie.other_port)));
             steps += keys.len() as u64 + 1;
             self.medians[place] = weighted_median(&mut keys);
             self.keys = keys;
@@ -509,9 +508,9 @@ impl Run<'_> {
             }
             let (up_left, up_right) = (self.ups(left), self.ups(right));
             let (down_left, down_right) = (self.downs(left), self.downs(right));
-            steps += (up_left.len() * up_right.len() + down_left.len() * down_right.len()).min(
-                4 * (up_left.len() + up_right.len() + down_left.len() + down_right.len()),
-            ) as u64
+            steps += (up_left.len() * up_right.len() + down_left.len() * down_right.len())
+                .min(4 * (up_left.len() + up_right.len() + down_left.len() + down_right.len()))
+                as u64
                 + 2;
             let (a, b) = self.pair_crossings(up_left, up_right);
             let (c, d) = self.pair_crossings(down_left, down_right);
