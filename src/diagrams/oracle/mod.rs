@@ -4,6 +4,7 @@
 //! every change; `make diagrams-oracle` runs everything and prints what was reached beside what is aimed at.
 
 mod corpus;
+mod drawings;
 mod graphviz;
 mod model;
 mod verdicts;
