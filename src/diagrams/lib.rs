@@ -10,7 +10,7 @@ pub mod label;
 pub mod layout;
 pub mod limits;
 pub mod paint;
-pub mod parts;
+pub mod plan;
 pub mod scene;
 pub mod shapes;
 pub mod style;

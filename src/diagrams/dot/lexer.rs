@@ -146,6 +146,12 @@ impl<'a> Lexer<'a> {
                     }
                     self.at = end;
                 }
+                // A byte order mark that stands alone; with letters behind it, Graphviz takes it for one of them.
+                0xef if self.slice(self.at, self.at + 3) == b"\xef\xbb\xbf"
+                    && !self.byte(self.at + 3).is_some_and(is_name_part) =>
+                {
+                    self.at += 3;
+                }
                 b'/' if self.byte(self.at + 1) == Some(b'/') => self.at = self.end_of_line(),
                 b'/' if self.byte(self.at + 1) == Some(b'*') => self.comment()?,
                 _ => break,
@@ -310,7 +316,10 @@ impl<'a> Lexer<'a> {
 
     fn unended(&self, what: &str, shown: &[u8]) -> SyntaxError {
         let start = shown.get(..81).unwrap_or(shown);
-        let text = format!(" scanning {what}\nString starting:{}", decode(start));
+        let mut text = format!(" scanning {what}");
+        if start.len() > 1 {
+            text.push_str(&format!("\nString starting:{}", decode(start)));
+        }
         self.error(&text, self.source.len())
     }
 

@@ -90,9 +90,9 @@ impl Graphviz {
         self.ask(&json!({ "op": "parse", "source": BASE64.encode(source) }))
     }
 
-    /// Lays a source out with `dot` and writes it in `format`.
-    pub fn render(&mut self, source: &[u8], format: &str) -> Answer {
-        self.ask(&json!({ "op": "render", "format": format, "source": BASE64.encode(source) }))
+    /// Lays a source out with `engine` and writes it in `format`.
+    pub fn render(&mut self, source: &[u8], engine: &str, format: &str) -> Answer {
+        self.ask(&json!({ "op": "render", "engine": engine, "format": format, "source": BASE64.encode(source) }))
     }
 
     fn ask(&mut self, question: &Value) -> Answer {

@@ -4,7 +4,9 @@
 //! every change; `make diagrams-oracle` runs everything and prints what was reached beside what is aimed at.
 
 mod corpus;
+mod drawings;
 mod graphviz;
+mod model;
 mod verdicts;
 
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 //   node server.mjs PATH_OF_VIZ_JS
 //
 // {"op":"parse","source":BASE64}                  → {"accepted":true|false,"errors":[{"level","message"}]}
-// {"op":"render","source":BASE64,"format":F}      → the same, and "output" and "milliseconds"
+// {"op":"render","source":BASE64,"format":F,"engine":E} → the same, and "output" and "milliseconds"
 //
 // Sources are bytes, not text: broken UTF-8 must reach the parser as it is.
 import { createInterface } from "node:readline";
@@ -73,10 +73,10 @@ function parse(bytes) {
   return { accepted: graph !== 0, errors: messages(module) };
 }
 
-function render(bytes, format) {
+function render(bytes, format, engine) {
   pending = bytes;
   const started = performance.now();
-  const result = viz.render("x", { format });
+  const result = viz.render("x", { format, engine });
   const milliseconds = performance.now() - started;
   pending = null;
   return {
@@ -94,7 +94,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     // Memory that the module leaks ends with the module.
     if (++used > 500) await fresh();
-    answer = request.op === "parse" ? parse(bytes) : render(bytes, request.format);
+    answer = request.op === "parse" ? parse(bytes) : render(bytes, request.format, request.engine);
   } catch (error) {
     answer = { accepted: false, crashed: String(error), errors: [] };
     await fresh();

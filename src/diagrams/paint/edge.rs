@@ -6,7 +6,7 @@ use crate::color::Share;
 use crate::geometry::Point;
 use crate::label::Label;
 use crate::layout::Route;
-use crate::parts::EdgeParts;
+use crate::plan::EdgePlan;
 use crate::scene::{Color, Fill, Item, Stroke};
 use crate::style::{Style, colors, solid};
 use crate::text::Names;
@@ -23,7 +23,7 @@ pub(super) fn paint(
     pen: &mut Pen<'_>,
     attributes: &dyn Attributes,
     names: &Names<'_>,
-    parts: &EdgeParts,
+    plan: &EdgePlan,
     route: &Route,
     id: &str,
 ) -> Vec<Item> {
@@ -35,7 +35,7 @@ pub(super) fn paint(
     if !style.invisible {
         let curves = body(&style, &list, route);
         items.extend(curves);
-        items.extend(arrows(&style, &list, fill.as_ref(), parts, route));
+        items.extend(arrows(&style, &list, fill.as_ref(), plan, route));
     }
     let mut out = link::wrap(pen, attributes, names, "", id, None, items);
     if style.invisible {
@@ -48,10 +48,10 @@ pub(super) fn paint(
     };
     let decorate = attributes.flag("decorate", false);
     let labels = [
-        (&parts.label, route.label, "label", "label", &font_color),
-        (&parts.outer_label, route.outer_label, "label", "xlabel", &font_color),
-        (&parts.head_label, route.head_label, "head", "headlabel", &end_color),
-        (&parts.tail_label, route.tail_label, "tail", "taillabel", &end_color),
+        (&plan.label, route.label, "label", "label", &font_color),
+        (&plan.outer_label, route.outer_label, "label", "xlabel", &font_color),
+        (&plan.head_label, route.head_label, "head", "headlabel", &end_color),
+        (&plan.tail_label, route.tail_label, "tail", "taillabel", &end_color),
     ];
     for (label, place, prefix, name, color) in labels {
         let (Some(label), Some(place)) = (label, place) else { continue };
@@ -211,7 +211,7 @@ fn taper(curve: &[Point], width: f64, route: &Route) -> Vec<Point> {
 }
 
 /// The arrows at both ends.
-fn arrows(style: &Style, list: &[Share], fill: Option<&Color>, parts: &EdgeParts, route: &Route) -> Vec<Item> {
+fn arrows(style: &Style, list: &[Share], fill: Option<&Color>, plan: &EdgePlan, route: &Route) -> Vec<Item> {
     let has_shares = list.iter().any(|part| part.share.is_some());
     let color = |i: usize| list.get(i.min(list.len().saturating_sub(1))).map(|part| part.color.clone());
     // Observed: with parallel curves the head has the first colour and the tail the second; with parts of a curve
@@ -222,9 +222,10 @@ fn arrows(style: &Style, list: &[Share], fill: Option<&Color>, parts: &EdgeParts
         (_, false) => (color(1), color(0)),
     };
     let mut items = Vec::new();
+    let [tail_arrow, head_arrow] = &plan.arrows;
     let first = route.beziers.first().and_then(|curve| curve.first());
     let last = route.beziers.last().and_then(|curve| curve.last());
-    let ends = [(&parts.tail_arrow, route.tail_arrow, first, tail), (&parts.head_arrow, route.head_arrow, last, head)];
+    let ends = [(tail_arrow, route.tail_arrow, first, tail), (head_arrow, route.head_arrow, last, head)];
     for (arrow, tip, base, color) in ends {
         let (Some(arrow), Some(tip), Some(base)) = (arrow, tip, base) else { continue };
         let color = color.unwrap_or_else(Color::black);

@@ -12,7 +12,7 @@ use crate::color::{self, parse_or_black};
 use crate::geometry::{Point, Rect, Size};
 use crate::graph::Graph;
 use crate::layout::Output;
-use crate::parts::Parts;
+use crate::plan::Plan;
 use crate::scene::{Color, Fill, Group, GroupKind, Item, Scene, Stroke};
 use crate::shapes::Ring;
 use crate::style::{Style, colors, fill_of};
@@ -61,7 +61,7 @@ fn bounds_of(ring: &Ring, center: Point) -> Rect {
 }
 
 /// Paints a graph. The scene, and what the user should know.
-pub fn paint(graph: &Graph, parts: &Parts, layout: &Output) -> (Scene, Vec<String>) {
+pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>) {
     let mut pen = Pen { graph, warnings: Vec::new() };
     let root = graph.root();
     let name = graph.name().map(|name| name.text.to_string());
@@ -84,11 +84,11 @@ pub fn paint(graph: &Graph, parts: &Parts, layout: &Output) -> (Scene, Vec<Strin
     };
     scene.zoom = zoom(&root, &scene);
     background(&mut pen, &mut scene);
-    if let (Some(label), Some(place)) = (&parts.label, layout.label) {
+    if let (Some(label), Some(place)) = (&plan.label, layout.label) {
         let color = pen.color(&root, "fontcolor", "black");
         scene.items.extend(label::label(label, place, label.size(), None, &color));
     }
-    for (index, cluster) in parts.clusters.iter().enumerate() {
+    for (index, cluster) in plan.clusters.iter().enumerate() {
         let Some(place) = layout.clusters.get(index).filter(|place| !place.bounds.is_empty()) else { continue };
         let attributes = graph.subgraph(cluster.subgraph);
         let title = graph.subgraphs.get(cluster.subgraph).and_then(|subgraph| subgraph.name.as_ref());
@@ -107,8 +107,8 @@ pub fn paint(graph: &Graph, parts: &Parts, layout: &Output) -> (Scene, Vec<Strin
     }
     for object in order(graph, root.text("outputorder")) {
         let painted = match object {
-            Object::Node(index) => node_group(&mut pen, parts, layout, index, &prefix, &names),
-            Object::Edge(index) => edge_group(&mut pen, parts, layout, index, &prefix, &names),
+            Object::Node(index) => node_group(&mut pen, plan, layout, index, &prefix, &names),
+            Object::Edge(index) => edge_group(&mut pen, plan, layout, index, &prefix, &names),
         };
         scene.groups.extend(painted);
     }
@@ -132,7 +132,7 @@ fn is_invisible(attributes: &dyn Attributes) -> bool {
 
 fn node_group(
     pen: &mut Pen<'_>,
-    parts: &Parts,
+    plan: &Plan,
     layout: &Output,
     index: usize,
     prefix: &str,
@@ -140,7 +140,7 @@ fn node_group(
 ) -> Option<Group> {
     let graph = pen.graph;
     let node = graph.nodes.get(index)?;
-    let (shape, center) = (parts.shapes.get(index)?, *layout.nodes.get(index)?);
+    let (shape, center) = (plan.shapes.get(index)?, *layout.nodes.get(index)?);
     let attributes = graph.node(index);
     let names = Names { node: Some(&node.name.text), ..*names };
     let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}node{}", index + 1));
@@ -148,7 +148,7 @@ fn node_group(
     let is_hidden = is_invisible(&attributes);
     let label = attributes.text("label").unwrap_or("\\N");
     if !is_hidden {
-        let outer = parts.node_labels.get(index).and_then(Option::as_ref);
+        let outer = plan.outer_labels.get(index).and_then(Option::as_ref);
         if let (Some(label), Some(Some(place))) = (outer, layout.node_labels.get(index)) {
             let color = pen.color(&attributes, "fontcolor", "black");
             items.extend(label::label(label, *place, label.size(), None, &color));
@@ -162,7 +162,7 @@ fn node_group(
 
 fn edge_group(
     pen: &mut Pen<'_>,
-    parts: &Parts,
+    plan: &Plan,
     layout: &Output,
     index: usize,
     prefix: &str,
@@ -170,7 +170,7 @@ fn edge_group(
 ) -> Option<Group> {
     let graph = pen.graph;
     let edge = graph.edges.get(index)?;
-    let (parts, route) = (parts.edges.get(index)?, layout.edges.get(index)?);
+    let (parts, route) = (plan.edges.get(index)?, layout.edges.get(index)?);
     let attributes = graph.edge(index);
     let name_of = |node: usize| graph.nodes.get(node).map(|node| &*node.name.text);
     let arrow = if graph.directed { "->" } else { "--" };
@@ -179,9 +179,24 @@ fn edge_group(
     let names = Names { edge: Some(&plain), tail, head, ..*names };
     let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}edge{}", index + 1));
     let items = edge::paint(pen, &attributes, &names, parts, route, &id);
-    let mut group = group(GroupKind::Edge, id, parts.title.clone(), &attributes, items);
+    let mut group = group(GroupKind::Edge, id, edge_title(graph, index), &attributes, items);
     group.is_hidden = is_invisible(&attributes) || route.beziers.is_empty();
     Some(group)
+}
+
+/// The name of an edge: its ends with the ports they name.
+fn edge_title(graph: &Graph, index: usize) -> String {
+    let Some(edge) = graph.edges.get(index) else { return String::new() };
+    let attributes = graph.edge(index);
+    let end = |node: usize, port: &str| {
+        let name = graph.nodes.get(node).map_or("", |node| &node.name.text);
+        match attributes.text(port) {
+            Some(port) => format!("{name}:{port}"),
+            None => name.to_owned(),
+        }
+    };
+    let arrow = if graph.directed { "->" } else { "--" };
+    format!("{}{arrow}{}", end(edge.tail, "tailport"), end(edge.head, "headport"))
 }
 
 /// The box of a cluster.
