@@ -204,6 +204,8 @@ pub struct Group {
     /// `class`: more classes.
     pub class: Option<String>,
     /// The name: `a`, `a->b`, `cluster_0`.
+    pub name: String,
+    /// The name with the ports of an edge: `a:p->b`.
     pub title: String,
     /// `comment`.
     pub comment: Option<String>,

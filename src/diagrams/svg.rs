@@ -58,7 +58,7 @@ const FONTS: [(&str, &str, &str, &str, &str); 35] = [
 /// # Errors
 /// When it would be longer than that.
 pub fn write(scene: &Scene, most_bytes: usize) -> Result<String, TooLarge> {
-    let mut writer = Writer { out: String::with_capacity(4096), gradients: 0, most_bytes, scope: String::new() };
+    let mut writer = Writer { out: String::with_capacity(4096), gradients: [0; 2], most_bytes, scope: String::new() };
     writer.scene(scene);
     if writer.out.len() > most_bytes { Err(TooLarge) } else { Ok(writer.out) }
 }
@@ -74,8 +74,8 @@ pub fn canvas(scene: &Scene, dots_per_inch: f64) -> (f64, f64, f64) {
 
 struct Writer {
     out: String,
-    /// Gradients written so far; they count through the document.
-    gradients: usize,
+    /// Linear and radial gradients written so far; they count through the document.
+    gradients: [usize; 2],
     most_bytes: usize,
     /// The id of the element that gradients are named after.
     scope: String,
@@ -225,7 +225,7 @@ impl Writer {
 
     fn group(&mut self, group: &Group) {
         if group.kind.class() != "cluster" {
-            self.comment(&group.title);
+            self.comment(&group.name);
             if let Some(comment) = &group.comment {
                 self.comment(comment);
             }
@@ -335,9 +335,10 @@ impl Writer {
             Fill::None => Defined::None,
             Fill::Solid(color) => Defined::Color(color.clone()),
             Fill::Gradient(gradient) => {
-                let kind = if gradient.is_radial { 'r' } else { 'l' };
-                let id = format!("{}_{kind}_{}", self.scope, self.gradients);
-                self.gradients += 1;
+                let [linear, radial] = &mut self.gradients;
+                let (kind, count) = if gradient.is_radial { ('r', radial) } else { ('l', linear) };
+                let id = format!("{}_{kind}_{count}", self.scope);
+                *count += 1;
                 self.gradient(gradient, &id);
                 Defined::Gradient(id)
             }

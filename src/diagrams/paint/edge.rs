@@ -60,7 +60,7 @@ pub(super) fn paint(
             items.extend(decoration(label, place, route, color));
         }
         let suffix = if name == "xlabel" { "label" } else { name };
-        let text = attributes.text(name);
+        let text = attributes.text(if name == "xlabel" { "label" } else { name });
         out.extend(link::wrap(pen, attributes, names, prefix, &format!("{id}-{suffix}"), text, items));
     }
     out
@@ -185,7 +185,7 @@ fn taper(curve: &[Point], width: f64, route: &Route) -> Vec<Point> {
     let mut line = Vec::new();
     for bezier in beziers(curve) {
         let skip = usize::from(!line.is_empty());
-        line.extend((skip..TAPER_PIECES).map(|i| place(&bezier, i as f64 / (TAPER_PIECES - 1) as f64)));
+        line.extend((skip..=TAPER_PIECES).map(|i| place(&bezier, i as f64 / TAPER_PIECES as f64)));
     }
     let steps: Vec<f64> = line.iter().zip(line.iter().skip(1)).map(|(a, b)| a.distance(*b)).collect();
     let total: f64 = steps.iter().sum();
@@ -257,7 +257,6 @@ fn decoration(label: &Label, place: Point, route: &Route, color: &Color) -> Opti
         .flat_map(|curve| beziers(curve))
         .flat_map(|bezier| (0..=8).map(move |i| self::place(&bezier, f64::from(i) / 8.0)).collect::<Vec<_>>());
     let nearest = places.min_by(|a, b| a.distance(place).total_cmp(&b.distance(place)))?;
-    let (near, far) = if nearest.x < place.x { (left, right) } else { (right, left) };
-    let points = vec![Point::new(far, y), Point::new(near, y), nearest];
+    let points = vec![Point::new(right, y), Point::new(left, y), nearest];
     Some(Item::Polyline { points, stroke: Style::default().stroke(color) })
 }

@@ -123,7 +123,16 @@ fn own_id(attributes: &dyn Attributes, names: &Names<'_>) -> Option<String> {
 
 fn group(kind: GroupKind, id: String, title: String, attributes: &dyn Attributes, items: Vec<Item>) -> Group {
     let text = |name: &str| attributes.text(name).map(str::to_owned);
-    Group { kind, id, class: text("class"), title, comment: text("comment"), is_hidden: false, items }
+    Group {
+        kind,
+        id,
+        class: text("class"),
+        name: title.clone(),
+        title,
+        comment: text("comment"),
+        is_hidden: false,
+        items,
+    }
 }
 
 fn is_invisible(attributes: &dyn Attributes) -> bool {
@@ -181,6 +190,7 @@ fn edge_group(
     let items = edge::paint(pen, &attributes, &names, parts, route, &id);
     let mut group = group(GroupKind::Edge, id, edge_title(graph, index), &attributes, items);
     group.is_hidden = is_invisible(&attributes) || route.beziers.is_empty();
+    group.name = plain;
     Some(group)
 }
 

@@ -80,7 +80,15 @@ fn outline(shape: &NodeShape, style: &Style, ring: &Ring, center: Point, fill: F
             items
         }
         Ring::Polygon(points) => {
-            let points = moved(points, center);
+            let mut points = moved(points, center);
+            if shape.kind.family == Family::Record {
+                // Records are drawn from below on the left: plain ones up, the others to the right.
+                points.rotate_left(2);
+                if !style.rounded && !style.diagonals && ornament != Ornament::Rounded {
+                    points.reverse();
+                    points.rotate_left(3);
+                }
+            }
             if shape.kind.family == Family::Cylinder {
                 return cylinder(points, fill, stroke);
             }

@@ -221,6 +221,13 @@ pub(super) fn size(
         let side = bounds.width.max(bounds.height);
         bounds = Size::new(side, side);
     }
+    // Lines may be as wide as the ellipse in the shape's box is at the height of the label.
+    let room_width = if form.is_box() {
+        bounds.width
+    } else {
+        let share = (padded.height / bounds.height).min(1.0);
+        bounds.width * (1.0 - share * share).sqrt()
+    };
     if kind.family == Family::Star {
         bounds = with_star_ratio(bounds);
     }
@@ -231,16 +238,9 @@ pub(super) fn size(
     }
     // What the outline takes away from the box on its way around the label.
     let lost_height = if form.is_box() { 0.0 } else { (around.height - padded.height).max(0.0) };
-    let inner = rings.first().map_or(bounds, |_| bounds);
     let is_justified = !attributes.flag("nojustify", false);
-    let width = if !is_justified {
-        text.width
-    } else if form.is_box() {
-        inner.width - (padded.width - text.width)
-    } else {
-        inner.width - (around.width - text.width)
-    };
-    let room = Size::new(width.max(text.width), (inner.height - lost_height).max(text.height));
+    let width = if is_justified { room_width - (padded.width - text.width) } else { text.width };
+    let room = Size::new(width, bounds.height - lost_height);
     NodeShape {
         kind,
         size,
