@@ -23,11 +23,8 @@ impl Label {
             Value::Text(text) => Label::Text(TextBlock::new(expand(text, names), font)),
             Value::Html(source) => match html::Html::new(source, names, font.clone(), warnings) {
                 Ok(label) => Label::Html(label),
-                // Graphviz draws the name of the object in place of a label it cannot read.
-                Err(_) => {
-                    let fallback = if names.node.is_some() { "\\N" } else { "" };
-                    Label::Text(TextBlock::new(expand(fallback, names), font))
-                }
+                // Graphviz draws nothing in place of a label it cannot read.
+                Err(_) => Label::Text(TextBlock::new(Vec::new(), font)),
             },
         }
     }

@@ -33,7 +33,7 @@ impl Corners<'_> {
 }
 
 /// The closed curve around a polygon with rounded corners.
-pub(super) fn rounded(points: &[Point]) -> Vec<Point> {
+pub(crate) fn rounded(points: &[Point]) -> Vec<Point> {
     let corners = Corners::new(points);
     let (start, _) = corners.side(0);
     let mut path = vec![start];

@@ -1,6 +1,6 @@
 //! Edges: curves in one colour or several, arrows, labels.
 
-use super::{Pen, label, link};
+use super::{Pen, Placed, link};
 use crate::arrows::Piece;
 use crate::color::Share;
 use crate::geometry::Point;
@@ -30,7 +30,10 @@ pub(super) fn paint(
     let style = Style::new(attributes, &mut pen.warnings);
     let mut items = Vec::new();
     let scheme = attributes.text("colorscheme").unwrap_or_default();
-    let list = colors(attributes.text("color").unwrap_or("black"), scheme, &mut pen.warnings);
+    let list = match attributes.text("color") {
+        Some(text) => colors(text, scheme, &mut pen.warnings),
+        None => vec![Share { color: Color::black(), share: None }],
+    };
     let fill = attributes.text("fillcolor").map(|_| pen.color(attributes, "fillcolor", "black"));
     if !style.invisible {
         let curves = body(&style, &list, route);
@@ -55,7 +58,7 @@ pub(super) fn paint(
     ];
     for (label, place, prefix, name, color) in labels {
         let (Some(label), Some(place)) = (label, place) else { continue };
-        let mut items = label::label(label, place, label.size(), None, color);
+        let mut items = Placed::at(label, place).paint(pen, attributes, color, id);
         if decorate && matches!(name, "label" | "xlabel") {
             items.extend(decoration(label, place, route, color));
         }

@@ -1,6 +1,7 @@
 //! Labels into lines of text.
 
 use crate::geometry::{Point, Size};
+use crate::html::Look;
 use crate::label::Label;
 use crate::layout::Along;
 use crate::scene::{Anchor, Color, Item, Text};
@@ -9,11 +10,30 @@ use crate::text::{Justify, TextBlock};
 /// A font's lines stand this share of its size above where they would by their boxes alone.
 const LIFT: f64 = 0.1;
 
+/// The space between an HTML-like label and the end of the room it stands at, in points.
+const HTML_GAP: f64 = 1.0;
+
 /// Paints a label about `center`, justified in `room`.
-pub(super) fn label(label: &Label, center: Point, room: Size, along: Option<Along>, color: &Color) -> Vec<Item> {
+pub(super) fn label(
+    label: &Label,
+    center: Point,
+    room: Size,
+    along: Option<Along>,
+    look: Look<'_>,
+    warnings: &mut Vec<String>,
+) -> Vec<Item> {
     match label {
-        Label::Text(block) => lines(block, center, room, along, color),
-        Label::Html(html) => html.paint(center, color),
+        Label::Text(block) => lines(block, center, room, along, look.font_color),
+        Label::Html(html) => {
+            // Observed: a label at the top or bottom keeps a point's distance.
+            let free = (room.height - html.size.height) / 2.0 - HTML_GAP;
+            let shift = match along {
+                None => 0.0,
+                Some(Along::Top) => free,
+                Some(Along::Bottom) => -free,
+            };
+            html.paint(center + Point::new(0.0, shift), look, warnings)
+        }
     }
 }
 

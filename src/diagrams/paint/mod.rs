@@ -6,12 +6,15 @@ mod label;
 mod link;
 mod node;
 
+pub(crate) use corners::rounded;
 pub use link::is_safe as is_safe_link;
 
 use crate::color::{self, parse_or_black};
 use crate::geometry::{Point, Rect, Size};
 use crate::graph::Graph;
-use crate::layout::Output;
+use crate::html::Look;
+use crate::label::Label;
+use crate::layout::{Along, Output};
 use crate::plan::Plan;
 use crate::scene::{Color, Fill, Group, GroupKind, Item, Scene, Stroke};
 use crate::shapes::Ring;
@@ -37,9 +40,34 @@ impl Pen<'_> {
     /// The one colour of an attribute.
     fn color(&mut self, attributes: &dyn Attributes, name: &str, default: &str) -> Color {
         let scheme = attributes.text("colorscheme").unwrap_or_default();
-        let text = attributes.text(name).unwrap_or(default);
+        // The default is no name of a scheme.
+        let (text, scheme) = attributes.text(name).map_or((default, ""), |text| (text, scheme));
         let first = if text.contains(':') { text.split([':', ';']).next().unwrap_or_default() } else { text };
         parse_or_black(first, scheme, &mut self.warnings)
+    }
+}
+
+/// A label to be painted.
+struct Placed<'a> {
+    label: &'a Label,
+    center: Point,
+    room: Size,
+    along: Option<Along>,
+}
+
+impl<'a> Placed<'a> {
+    /// A label that stands alone.
+    fn at(label: &'a Label, center: Point) -> Placed<'a> {
+        Placed { label, center, room: label.size(), along: None }
+    }
+
+    /// Paints it in `font_color` with the object's other colours; `id` is the object's.
+    fn paint(self, pen: &mut Pen<'_>, attributes: &dyn Attributes, font_color: &Color, id: &str) -> Vec<Item> {
+        let name = if attributes.text("pencolor").is_some() { "pencolor" } else { "color" };
+        let line_color = pen.color(attributes, name, "black");
+        let scheme = attributes.text("colorscheme").unwrap_or_default();
+        let look = Look { font_color, line_color: &line_color, scheme, id };
+        label::label(self.label, self.center, self.room, self.along, look, &mut pen.warnings)
     }
 }
 
@@ -86,7 +114,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>
     background(&mut pen, &mut scene);
     if let (Some(label), Some(place)) = (&plan.label, layout.label) {
         let color = pen.color(&root, "fontcolor", "black");
-        scene.items.extend(label::label(label, place, label.size(), None, &color));
+        scene.items.extend(Placed::at(label, place).paint(&mut pen, &root, &color, &scene.id));
     }
     for (index, cluster) in plan.clusters.iter().enumerate() {
         let Some(place) = layout.clusters.get(index).filter(|place| !place.bounds.is_empty()) else { continue };
@@ -100,7 +128,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>
             && !is_invisible(&attributes)
         {
             let color = pen.color(&attributes, "fontcolor", "black");
-            items.extend(label::label(label, at, label.size(), None, &color));
+            items.extend(Placed::at(label, at).paint(&mut pen, &attributes, &color, &id));
         }
         let items = link::wrap(&mut pen, &attributes, &own, "", &id, attributes.text("label"), items);
         scene.groups.push(group(GroupKind::Cluster, id, title.clone(), &attributes, items));
@@ -153,14 +181,14 @@ fn node_group(
     let attributes = graph.node(index);
     let names = Names { node: Some(&node.name.text), ..*names };
     let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}node{}", index + 1));
-    let mut items = node::paint(pen, &attributes, shape, center);
+    let mut items = node::paint(pen, &attributes, shape, center, &id);
     let is_hidden = is_invisible(&attributes);
     let label = attributes.text("label").unwrap_or("\\N");
     if !is_hidden {
         let outer = plan.outer_labels.get(index).and_then(Option::as_ref);
         if let (Some(label), Some(Some(place))) = (outer, layout.node_labels.get(index)) {
             let color = pen.color(&attributes, "fontcolor", "black");
-            items.extend(label::label(label, *place, label.size(), None, &color));
+            items.extend(Placed::at(label, *place).paint(pen, &attributes, &color, &id));
         }
         items = link::wrap(pen, &attributes, &names, "", &id, Some(label), items);
     }

@@ -1,7 +1,7 @@
 //! Nodes: outline, filling, ornaments, label.
 
-use super::{Pen, bounds_of, corners, label, moved};
-use crate::color::{self, Share};
+use super::{Pen, Placed, bounds_of, corners, moved};
+use crate::color::Share;
 use crate::geometry::{Point, Rect};
 use crate::scene::{Color, Fill, Item, Stroke};
 use crate::shapes::{Family, NodeShape, Ornament, Ring};
@@ -13,18 +13,24 @@ const CHORD: f64 = 0.75;
 
 /// The colour `fillcolor` or, without it, `color` names; `default` if neither does.
 pub(super) fn fill_colors(pen: &mut Pen<'_>, attributes: &dyn Attributes, default: &str) -> Vec<Share> {
-    let text = attributes.text("fillcolor").or_else(|| attributes.text("color")).unwrap_or(default);
     let scheme = attributes.text("colorscheme").unwrap_or_default();
+    let text = attributes.text("fillcolor").or_else(|| attributes.text("color"));
+    let (text, scheme) = text.map_or((default, ""), |text| (text, scheme));
     colors(text, scheme, &mut pen.warnings)
 }
 
-/// Paints a node about `center`.
-pub(super) fn paint(pen: &mut Pen<'_>, attributes: &dyn Attributes, shape: &NodeShape, center: Point) -> Vec<Item> {
+/// Paints a node about `center`; `id` is its element's.
+pub(super) fn paint(
+    pen: &mut Pen<'_>,
+    attributes: &dyn Attributes,
+    shape: &NodeShape,
+    center: Point,
+    id: &str,
+) -> Vec<Item> {
     let style = Style::new(attributes, &mut pen.warnings);
     if style.invisible {
         return Vec::new();
     }
-    let scheme = attributes.text("colorscheme").unwrap_or_default();
     let line = pen.color(attributes, "color", "black");
     let is_point = shape.kind.family == Family::Point;
     let is_record = shape.kind.family == Family::Record;
@@ -54,11 +60,12 @@ pub(super) fn paint(pen: &mut Pen<'_>, attributes: &dyn Attributes, shape: &Node
         let fill = if index == 0 { fill.clone() } else { Fill::None };
         items.extend(outline(shape, &style, ring, center, fill, &stroke));
     }
-    let font_color = color::parse_or_black(attributes.text("fontcolor").unwrap_or("black"), scheme, &mut pen.warnings);
+    let font_color = pen.color(attributes, "fontcolor", "black");
     if is_record {
-        items.extend(fields(shape, center, &stroke, &font_color));
+        items.extend(fields(pen, attributes, shape, center, &stroke, &font_color, id));
     } else if let Some(placed) = &shape.label {
-        items.extend(label::label(&placed.label, center, placed.room, placed.along, &font_color));
+        let placed = Placed { label: &placed.label, center, room: placed.room, along: placed.along };
+        items.extend(placed.paint(pen, attributes, &font_color, id));
     }
     items
 }
@@ -121,7 +128,15 @@ fn cylinder(points: Vec<Point>, fill: Fill, stroke: &Stroke) -> Vec<Item> {
 }
 
 /// The texts of a record's fields, and the lines between them.
-fn fields(shape: &NodeShape, center: Point, stroke: &Stroke, color: &Color) -> Vec<Item> {
+fn fields(
+    pen: &mut Pen<'_>,
+    attributes: &dyn Attributes,
+    shape: &NodeShape,
+    center: Point,
+    stroke: &Stroke,
+    color: &Color,
+    id: &str,
+) -> Vec<Item> {
     let mut items = Vec::new();
     // Each field with the line before it, in the order of painting; the last of `open` is painted next.
     let mut open: Vec<(usize, Option<[Point; 2]>)> = vec![(0, None)];
@@ -131,7 +146,9 @@ fn fields(shape: &NodeShape, center: Point, stroke: &Stroke, color: &Color) -> V
             items.push(Item::Polyline { points: moved(&ends, center), stroke: stroke.clone() });
         }
         if let Some(placed) = &field.label {
-            items.extend(label::label(&placed.label, center + field.rect.center(), placed.room, None, color));
+            let center = center + field.rect.center();
+            let placed = Placed { label: &placed.label, center, room: placed.room, along: None };
+            items.extend(placed.paint(pen, attributes, color, id));
         }
         for (i, child) in field.children.iter().enumerate().rev() {
             let rect = shape.fields.get(*child).map(|child| child.rect).unwrap_or_default();

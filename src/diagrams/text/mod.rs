@@ -8,7 +8,7 @@ mod escape;
 mod widths;
 
 pub use entities::decode_entities;
-pub(crate) use entities::is_entity_start;
+pub(crate) use entities::{decode_one as decode_entity, is_entity_start};
 pub use escape::{Names, expand, substitute};
 
 use crate::geometry::Size;
