@@ -143,7 +143,7 @@ fn compare(graphviz: &mut Graphviz, source: &[u8]) -> Option<(usize, usize, Vec<
     let mut at = 0;
     for line in &theirs {
         // The next line of ours that is the same, not far away.
-        let found = ours.iter().skip(at).take(12).position(|own| is_same(line, own));
+        let found = ours.iter().skip(at).take(30).position(|own| is_same(line, own));
         match found {
             Some(skipped) => {
                 same += 1;
