@@ -183,7 +183,8 @@ impl Painter<'_, '_> {
                 items.push(Item::Polygon { points, fill: crate::style::solid(color), stroke: stroke.clone() });
             };
             if last_column < columns && (table.has_column_rules || cell.has_rule) {
-                let (low, high) = (Point::new(right, bottom), Point::new(right, top));
+                let x = own.high.x + half;
+                let (low, high) = (Point::new(x, bottom), Point::new(x, top));
                 line(low, high, [high, low]);
             }
             if last_row < rows && (table.has_row_rules || table.rules_below.contains(&(last_row - 1))) {
