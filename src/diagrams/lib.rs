@@ -3,6 +3,7 @@
 pub mod arrows;
 pub mod color;
 pub mod dot;
+pub mod fonts;
 pub mod geometry;
 pub mod graph;
 pub mod html;
@@ -11,6 +12,7 @@ pub mod layout;
 pub mod limits;
 pub mod paint;
 pub mod plan;
+pub mod png;
 pub mod scene;
 pub mod shapes;
 pub mod style;
