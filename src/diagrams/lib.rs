@@ -1,6 +1,7 @@
 //! Diagrams: DOT in, the picture Graphviz's `dot` would draw out, as SVG or PNG.
 
 pub mod arrows;
+pub mod attributes;
 pub mod color;
 pub mod dot;
 pub mod geometry;
@@ -16,5 +17,7 @@ pub mod text;
 pub mod values;
 pub mod work;
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod oracle;
