@@ -78,6 +78,8 @@ struct Run<'a> {
     /// For each place those that stand to the right of it by rule; empty for most levels.
     after: Table<Vec<u32>>,
     is_bound: Table<bool>,
+    /// For a place that only a rule holds: the place it stands beside, and whether to the left of it.
+    anchors: Table<(u32, bool)>,
     medians: Table<f64>,
     has_blocks: bool,
     tree: Table<i64>,
@@ -183,6 +185,7 @@ impl Run<'_> {
                 is_bound[level.rank_of[left]] = true;
             }
         }
+        let anchors = anchors(level, &up_starts, &down_starts);
         let blocks = level.blocks.iter().filter(|block| **block != NONE).count();
         let mut run = Run {
             position: Table::filled(0, count),
@@ -195,6 +198,7 @@ impl Run<'_> {
             is_stale: Table::filled(true, ranks),
             after,
             is_bound,
+            anchors,
             medians: Table::filled(-1.0, count),
             has_blocks: blocks > 1,
             tree: Table::new(),
@@ -362,9 +366,54 @@ impl Run<'_> {
         if !self.level.before.is_empty() {
             for rank in 0..self.level.ranks.len() {
                 if self.is_bound[rank] {
+                    self.gather(rank, work)?;
                     self.obey_before(rank, work)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Brings places that only a flat edge holds to the side of the place at its other end.
+    fn gather(&mut self, rank: usize, work: &mut Work) -> Result<(), Exhausted> {
+        let list = &self.level.ranks[rank];
+        let anchored = |place: u32| self.anchors[place].0 != NONE;
+        if !list.iter().any(|place| anchored(*place)) {
+            return Ok(());
+        }
+        work.spend(list.len() as u64 * 4)?;
+        // Those beside each, in the order they stand in now.
+        let mut beside: Vec<(u32, bool, u32)> = Vec::new();
+        for (position, &place) in list.iter().enumerate() {
+            let (anchor, is_left) = self.anchors[place];
+            if anchor != NONE {
+                beside.push((anchor, is_left, position as u32));
+            }
+        }
+        beside.sort_by_key(|(anchor, is_left, position)| (*anchor, !*is_left, *position));
+        let of = |anchor: u32| {
+            let from = beside.partition_point(|one| one.0 < anchor);
+            let to = beside.partition_point(|one| one.0 <= anchor);
+            beside.get(from..to).unwrap_or_default()
+        };
+        let mut ordered = Vec::with_capacity(list.len());
+        // What stands to the left of a place, the place, what stands to its right; and so on for each of those.
+        let mut stack: Vec<(u32, bool)> =
+            list.iter().rev().filter(|place| !anchored(**place)).map(|place| (*place, false)).collect();
+        while let Some((place, is_open)) = stack.pop() {
+            if is_open {
+                ordered.push(place);
+                continue;
+            }
+            let near = of(place);
+            let at = |position: u32| list.get(position as usize).map(|place| (*place, false));
+            stack.extend(near.iter().rev().filter(|one| !one.1).filter_map(|one| at(one.2)));
+            stack.push((place, true));
+            stack.extend(near.iter().rev().filter(|one| one.1).filter_map(|one| at(one.2)));
+        }
+        if ordered.len() == list.len() {
+            self.level.ranks[rank] = ordered;
+            self.number(rank);
         }
         Ok(())
     }
@@ -535,6 +584,9 @@ impl Run<'_> {
     }
 
     fn must_stay(&self, left: u32, right: u32) -> bool {
+        if self.anchors[left].0 != NONE || self.anchors[right].0 != NONE {
+            return true;
+        }
         if !self.after.is_empty() && self.after[left].contains(&right) {
             return true;
         }
@@ -654,6 +706,37 @@ impl Run<'_> {
         work.spend(self.ends.len() as u64 * 6)?;
         Ok(total)
     }
+}
+
+/// Places without lines that a rule ties to one with lines, or to one that is tied so itself.
+fn anchors(level: &Level, up_starts: &Table<u32>, down_starts: &Table<u32>) -> Table<(u32, bool)> {
+    let count = level.rank_of.len();
+    let mut anchors = Table::filled((NONE, false), count);
+    let has_lines = |starts: &Table<u32>, place: u32| starts[place] != starts[place as usize + 1];
+    let mut is_held: Table<bool> =
+        (0..count as u32).map(|place| has_lines(up_starts, place) || has_lines(down_starts, place)).collect();
+    // Some rounds reach along chains of flat edges; longer chains stay as the search found them.
+    for _ in 0..8 {
+        let mut changed = false;
+        let mut newly = Vec::new();
+        for &(left, right) in &level.before {
+            if is_held[right] && !is_held[left] && anchors[left].0 == NONE {
+                anchors[left] = (right, true);
+                newly.push(left);
+            } else if is_held[left] && !is_held[right] && anchors[right].0 == NONE {
+                anchors[right] = (left, false);
+                newly.push(right);
+            }
+        }
+        for place in newly {
+            is_held[place] = true;
+            changed = true;
+        }
+        if !changed {
+            break;
+        }
+    }
+    anchors
 }
 
 /// The paper's: between two middle neighbours the one nearer to the closer side counts more. -1 for none.

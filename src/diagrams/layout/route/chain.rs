@@ -136,6 +136,18 @@ impl Router<'_> {
         let ahead = if is_upper { bottom } else { top };
         let behind = if is_upper { top } else { bottom };
         let sign = if is_upper { -1.0 } else { 1.0 };
+        if let Some(field) = port.field
+            && !port.is_side
+        {
+            // A field that reaches the side where the way goes on is left there, straight ahead.
+            let half = self.size(node).height / 2.0;
+            let border = if is_upper { field.low.y + half } else { half - field.high.y };
+            if border < 2.0 {
+                let from = Point::new(at.x, center.y + sign * half);
+                return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
+            }
+            return plain;
+        }
         if ahead && !left && !right {
             return Leaving { tangent: Some(Point::new(0.0, -1.0)), ..plain };
         }
