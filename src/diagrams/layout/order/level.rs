@@ -95,54 +95,85 @@ pub fn order(level: &mut Level, passes: Passes, work: &mut Work) -> Result<i64, 
     let mut run = Run::new(level);
     work.spend((run.position.len() + run.level.lines.len()) as u64 * 4)?;
     let mut best: Option<(i64, Table<Vec<u32>>)> = None;
-    let starts: &[Start] = if passes.from_scratch { &[Start::Downward, Start::Upward] } else { &[Start::Given] };
-    for start in starts {
-        match start {
-            Start::Given => {}
-            Start::Downward => run.first_order(true, work)?,
-            Start::Upward => run.first_order(false, work)?,
+    let given = [Start { first: First::Given, turn: 0 }];
+    let fresh = [
+        Start { first: First::Downward, turn: 0 },
+        Start { first: First::Upward, turn: 0 },
+        Start { first: First::Downward, turn: 1 },
+        Start { first: First::Upward, turn: 1 },
+    ];
+    let starts: &[Start] = if passes.from_scratch { &fresh } else { &given };
+    let mut first_effort = 0;
+    for (number, start) in starts.iter().enumerate() {
+        let before = work.spent();
+        // The second pair of starts is for graphs that cost little.
+        if number >= 2 && (work.is_past(passes.mark) || first_effort > EXTRA_STEPS) {
+            break;
+        }
+        match start.first {
+            First::Given => {}
+            First::Downward => run.first_order(true, work)?,
+            First::Upward => run.first_order(false, work)?,
         }
         run.obey_rules(work)?;
         run.transpose(false, passes, work)?;
         let mut now = run.count(work)?;
-        if best.as_ref().is_none_or(|(least, _)| now < *least) {
-            best = Some((now, run.level.ranks.clone()));
-        }
+        let mut best_here = now;
+        let keep = |now: i64, run: &Run<'_>, best: &mut Option<(i64, Table<Vec<u32>>)>| {
+            if best.as_ref().is_none_or(|(least, _)| now < *least) {
+                *best = Some((now, run.level.ranks.clone()));
+            }
+        };
+        keep(now, &run, &mut best);
         let mut since = 0;
         for pass in 0..passes.most {
-            let least = best.as_ref().map_or(i64::MAX, |(least, _)| *least);
-            if least == 0 || since >= passes.patience || work.is_past(passes.mark) {
+            if best_here == 0 || since >= passes.patience || work.is_past(passes.mark) {
                 break;
             }
             since += 1;
-            run.sweep(pass, work)?;
-            run.transpose(pass % 4 < 2, passes, work)?;
+            run.sweep(pass, start.turn, work)?;
+            run.transpose((pass + start.turn * 2) % 4 < 2, passes, work)?;
             now = run.count(work)?;
-            if now < least {
+            if now < best_here {
                 // A hair better is no reason to go on for long.
-                if (now as f64) < 0.995 * least as f64 {
+                if (now as f64) < 0.995 * best_here as f64 {
                     since = 0;
                 }
-                best = Some((now, run.level.ranks.clone()));
+                best_here = now;
+                keep(now, &run, &mut best);
             }
         }
+        first_effort += work.spent() - before;
         if best.as_ref().is_some_and(|(least, _)| *least == 0) {
             break;
         }
     }
-    let Some((_, ranks)) = best else { return Ok(0) };
+    let Some((least, ranks)) = best else { return Ok(0) };
     run.level.ranks = ranks;
     run.number_all();
-    for _ in 0..4 {
-        if work.is_past(passes.mark) {
-            break;
+    if least > 0 {
+        for _ in 0..8 {
+            if work.is_past(passes.mark) || run.sift(passes, work)? == 0 {
+                break;
+            }
+            run.transpose(false, passes, work)?;
         }
-        run.transpose(false, passes, work)?;
+        run.obey_rules(work)?;
     }
+    run.transpose(false, passes, work)?;
     run.count(work)
 }
 
-enum Start {
+/// Steps of the first starts past which no others are tried.
+const EXTRA_STEPS: u64 = 40_000_000;
+
+/// Where a search begins, and with which of its passes it exchanges equals.
+struct Start {
+    first: First,
+    turn: u32,
+}
+
+enum First {
     Given,
     Downward,
     Upward,
@@ -301,10 +332,10 @@ impl Run<'_> {
     }
 
     /// One pass over all ranks, down or up: each rank by the medians of its neighbours on the rank before.
-    fn sweep(&mut self, pass: u32, work: &mut Work) -> Result<(), Exhausted> {
+    fn sweep(&mut self, pass: u32, turn: u32, work: &mut Work) -> Result<(), Exhausted> {
         let count = self.level.ranks.len();
         let downward = pass.is_multiple_of(2);
-        let ties_turned = pass % 4 < 2;
+        let ties_turned = (pass + turn * 2) % 4 < 2;
         for step in 1..count {
             let rank = if downward { step } else { count - 1 - step };
             self.take_medians(rank, downward, work)?;
@@ -581,6 +612,65 @@ impl Run<'_> {
         }
         work.spend(steps)?;
         Ok(saved)
+    }
+
+    /// Each place in turn goes where on its rank it crosses least. Gives the crossings saved.
+    fn sift(&mut self, passes: Passes, work: &mut Work) -> Result<i64, Exhausted> {
+        let mut saved = 0;
+        for rank in 0..self.level.ranks.len() {
+            let (from, to) = (self.level.movable[rank].0 as usize, self.level.movable[rank].1 as usize);
+            let mut places: Vec<u32> = self.level.ranks[rank].get(from..to).unwrap_or_default().to_vec();
+            places.retain(|place| self.up_starts[*place] != self.up_starts[*place as usize + 1]
+                || self.down_starts[*place] != self.down_starts[*place as usize + 1]);
+            for place in places {
+                if work.is_past(passes.mark) {
+                    return Ok(saved);
+                }
+                saved += self.sift_one(rank, place, from, to, work)?;
+            }
+        }
+        Ok(saved)
+    }
+
+    fn sift_one(&mut self, rank: usize, place: u32, from: usize, to: usize, work: &mut Work) -> Result<i64, Exhausted> {
+        let at = self.position[place] as usize;
+        let mut best = (0, at);
+        let mut steps = 0;
+        for to_right in [true, false] {
+            let mut change = 0;
+            let mut slot = at;
+            loop {
+                let next = if to_right { slot + 1 } else { slot.wrapping_sub(1) };
+                if next < from || next >= to {
+                    break;
+                }
+                let Some(&other) = self.level.ranks[rank].get(next) else { break };
+                let (left, right) = if to_right { (place, other) } else { (other, place) };
+                if self.must_stay(left, right) {
+                    break;
+                }
+                let (a, b) = self.pair_crossings(self.ups(left), self.ups(right));
+                let (c, d) = self.pair_crossings(self.downs(left), self.downs(right));
+                steps += (self.ups(left).len() * self.ups(right).len()).min(64)
+                    + (self.downs(left).len() * self.downs(right).len()).min(64)
+                    + 2;
+                change += b + d - a - c;
+                slot = next;
+                if change < best.0 {
+                    best = (change, slot);
+                }
+            }
+        }
+        work.spend(steps as u64)?;
+        if best.1 == at {
+            return Ok(0);
+        }
+        if let Some(list) = self.level.ranks.get_mut(rank) {
+            let moved = list.remove(at);
+            list.insert(best.1, moved);
+        }
+        self.number(rank);
+        Ok(-best.0)
     }
 
     fn must_stay(&self, left: u32, right: u32) -> bool {
