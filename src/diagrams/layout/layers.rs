@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Edge, Input};
+use super::model::{Edge, Input, Sides};
 use super::nest::Nest;
 use super::rank::Ranking;
 use super::table::{NONE, Table};
@@ -85,6 +85,8 @@ pub struct Flat {
     pub head: u32,
     /// The place of the label, one rank above.
     pub label: u32,
+    /// Nothing stands between the ends: the label does, and the rank above is free of it.
+    pub is_adjacent: bool,
     /// What the edges weigh together.
     pub weight: i32,
 }
@@ -209,7 +211,7 @@ impl Layers {
         } else {
             flats.insert(key, number);
         }
-        self.flats.add(Flat { edges: vec![index], tail, head, label, weight });
+        self.flats.add(Flat { edges: vec![index], tail, head, label, weight, is_adjacent: false });
     }
 
     fn add_chain(&mut self, index: u32, edge: &Edge, input: &Input, nest: &Nest, chains: &mut BTreeMap<Ends, u32>) {
@@ -290,15 +292,18 @@ impl Layers {
         }
     }
 
-    /// Loops stand on the right of their node, with their labels beyond.
+    /// Loops stand beside their node, with their labels beyond.
     fn widen_for_loops(&mut self, input: &Input) {
         for node in 0..input.nodes.len() {
-            let width: f64 = self.loops[node]
-                .iter()
-                .filter_map(|edge| input.edges.get(*edge as usize))
-                .map(|edge| loop_width(edge, input.node_separation))
-                .sum();
-            self.places[node].right += width;
+            for &edge in &self.loops[node] {
+                let Some(edge) = input.edges.get(edge as usize) else { continue };
+                let width = loop_width(edge, input.node_separation);
+                match loop_side(edge) {
+                    LoopSide::Right => self.places[node].right += width,
+                    LoopSide::Left => self.places[node].left += width,
+                    LoopSide::Top | LoopSide::Bottom => {}
+                }
+            }
         }
     }
 
@@ -324,6 +329,32 @@ impl Layers {
         for cluster in (0..nest.count() as u32).filter(|cluster| nest.is_used[*cluster]) {
             let (first, last) = self.spans[cluster];
             self.orders[cluster] = vec![Vec::new(); (last - first + 1) as usize];
+        }
+    }
+
+    /// After the ordering: finds the flat edges whose ends are neighbours; their labels leave the rank above.
+    pub fn settle_flats(&mut self) {
+        let mut list = Vec::new();
+        let mut slots: Table<u32> = Table::filled(0, self.places.len());
+        for rank in 0..self.rank_count as u32 {
+            self.flatten(rank, &mut list);
+            list.retain(|place| self.places[*place].kind != Kind::FlatLabel);
+            for (slot, place) in list.iter().enumerate() {
+                slots[*place] = slot as u32;
+            }
+        }
+        for index in 0..self.flats.len() {
+            let flat = &mut self.flats[index];
+            flat.is_adjacent = slots[flat.tail].abs_diff(slots[flat.head]) == 1;
+            if !flat.is_adjacent || flat.label == NONE {
+                continue;
+            }
+            let label = flat.label;
+            let (cluster, rank) = (self.places[label].cluster, self.places[label].rank);
+            let first = self.spans[cluster].0;
+            if let Some(list) = self.orders[cluster].get_mut(rank.saturating_sub(first) as usize) {
+                list.retain(|place| *place != label);
+            }
         }
     }
 
@@ -364,6 +395,38 @@ impl Layers {
                 into.push(place);
             }
         }
+    }
+}
+
+/// The side of its node that a loop stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoopSide {
+    /// Where loops stand that say nothing.
+    Right,
+    /// To the left.
+    Left,
+    /// Above.
+    Top,
+    /// Below.
+    Bottom,
+}
+
+/// The side of a loop, by its ports.
+pub fn loop_side(edge: &Edge) -> LoopSide {
+    let sides = |end: &super::model::End| end.port.filter(|port| port.is_side).map_or(Sides::default(), |p| p.sides);
+    let (a, b) = (sides(&edge.tail_end), sides(&edge.head_end));
+    if a.bottom && b.bottom {
+        LoopSide::Bottom
+    } else if a.top && b.top || a.left && b.right || a.right && b.left {
+        LoopSide::Top
+    } else if a.left || b.left {
+        LoopSide::Left
+    } else if a.right || b.right || a.top && b.bottom || a.bottom && b.top || !a.top && !b.top && !a.bottom && !b.bottom {
+        LoopSide::Right
+    } else if a.top || b.top {
+        LoopSide::Top
+    } else {
+        LoopSide::Bottom
     }
 }
 

@@ -111,8 +111,9 @@ impl Router<'_> {
                     right = right.max(x + half);
                 }
                 Kind::Label => {
-                    left = left.min(x - 4.0);
-                    right = x;
+                    // Close by its label, not on it.
+                    left = left.max(x - (item.left / 2.0).max(4.0)).min(x - 4.0);
+                    right = x - 2.0;
                 }
                 _ => {
                     left = left.min(x - 2.0);

@@ -25,12 +25,14 @@ impl Router<'_> {
         order.sort_unstable();
         let mut last_rank = NONE;
         let mut height = 0;
+        // How high the labels already reach that stand between two neighbours.
+        let mut stacked: std::collections::BTreeMap<(u32, u32), f64> = std::collections::BTreeMap::new();
         for (rank, _, index) in order {
             if rank != last_rank {
                 last_rank = rank;
                 height = 0;
             }
-            if self.route_flat(index, height, work)? {
+            if self.route_flat(index, height, &mut stacked, work)? {
                 height += 1;
             }
         }
@@ -38,7 +40,13 @@ impl Router<'_> {
     }
 
     /// Gives whether the edge runs over others.
-    fn route_flat(&mut self, index: u32, height: u32, work: &mut Work) -> Result<bool, Exhausted> {
+    fn route_flat(
+        &mut self,
+        index: u32,
+        height: u32,
+        stacked: &mut std::collections::BTreeMap<(u32, u32), f64>,
+        work: &mut Work,
+    ) -> Result<bool, Exhausted> {
         let layers = self.layers;
         let flat = &layers.flats[index];
         let Some(&first) = flat.edges.first() else { return Ok(false) };
@@ -64,7 +72,15 @@ impl Router<'_> {
             // Over the middle of the line, in the room that was kept for it on the rank above.
             let middle = curve::middle(&curves).unwrap_or(from.toward(to, 0.5));
             let kept = if flat.label == NONE { middle } else { self.positions.at(layers, flat.label) };
-            let at = if over { kept } else { Point::new(middle.x, middle.y + size.height / 2.0 + 3.0) };
+            let at = if over && !flat.is_adjacent {
+                kept
+            } else {
+                let pair = (flat.tail.min(flat.head), flat.tail.max(flat.head));
+                let reach = stacked.entry(pair).or_insert(3.0);
+                let at = Point::new(middle.x, middle.y + size.height / 2.0 + *reach);
+                *reach += size.height + 1.0;
+                at
+            };
             if let Some(route) = self.routes.get_mut(first as usize) {
                 route.label = Some(at);
             }
