@@ -7,7 +7,10 @@ use super::model::{Edge, Input, Sides};
 use super::nest::Nest;
 use super::rank::Ranking;
 use super::table::{NONE, Table};
-use crate::work::{Exhausted, Work};
+use crate::work::{Care, Exhausted, Work};
+
+/// Bends at most; edges that would make more run straight, the longest first.
+const BENDS_MAX: u64 = 80_000;
 
 /// What stands on a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +107,8 @@ pub struct Layers {
     pub flats: Table<Flat>,
     /// Loops, for each node.
     pub loops: Table<Vec<u32>>,
+    /// Edges over too many ranks: they run straight from node to node.
+    pub direct: Vec<u32>,
     /// How many ranks there are.
     pub rank_count: usize,
     /// The first and the last rank of each cluster; the first is greater for one without nodes.
@@ -128,6 +133,10 @@ impl Layers {
             Layers { rank_count: ranking.count, loops: Table::filled(Vec::new(), input.nodes.len()), ..Layers::default() };
         layers.add_nodes(input, nest, ranking);
         layers.span_clusters(input, nest);
+        let longest = longest_chain(input, ranking);
+        if longest < u32::MAX {
+            work.degrade(Care::StraightLines);
+        }
         let mut chains: BTreeMap<Ends, u32> = BTreeMap::new();
         let mut flats: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for (index, edge) in input.edges.iter().enumerate() {
@@ -135,7 +144,12 @@ impl Layers {
                 continue;
             }
             let (tail_rank, head_rank) = (ranking.ranks[edge.tail], ranking.ranks[edge.head]);
-            work.spend(4 + u64::from(tail_rank.abs_diff(head_rank)))?;
+            let span = tail_rank.abs_diff(head_rank);
+            if span > longest {
+                layers.direct.push(index as u32);
+                continue;
+            }
+            work.spend(4 + u64::from(span))?;
             if edge.tail == edge.head {
                 layers.loops[edge.tail].push(index as u32);
             } else if tail_rank == head_rank {
@@ -396,6 +410,30 @@ impl Layers {
             }
         }
     }
+}
+
+/// How many ranks an edge may span so that all bends together stay within bounds.
+fn longest_chain(input: &Input, ranking: &Ranking) -> u32 {
+    let span = |edge: &Edge| match (ranking.ranks.get(edge.tail), ranking.ranks.get(edge.head)) {
+        (Some(tail), Some(head)) => tail.abs_diff(*head),
+        _ => 0,
+    };
+    let total: u64 = input.edges.iter().map(|edge| u64::from(span(edge))).sum();
+    if total <= BENDS_MAX {
+        return u32::MAX;
+    }
+    let mut spans: Vec<u32> = input.edges.iter().map(span).collect();
+    spans.sort_unstable();
+    let mut sum = 0;
+    let mut longest = 1;
+    for span in spans {
+        sum += u64::from(span);
+        if sum > BENDS_MAX {
+            break;
+        }
+        longest = longest.max(span);
+    }
+    longest
 }
 
 /// The side of its node that a loop stands on.

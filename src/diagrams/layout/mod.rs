@@ -66,6 +66,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
     };
     output.edges = route::route(inner, &nest, &layers, &positions, work)?;
     turn.output(&mut output);
+    route::place_labels(input, &mut output, work)?;
     finish(input, &nest, &mut output);
     Ok(output)
 }
@@ -102,6 +103,11 @@ fn finish(input: &Input, nest: &Nest, output: &mut Output) {
             if let (Some(at), Some(size)) = (at, size) {
                 bounds.include_rect(Rect::around(at, size));
             }
+        }
+    }
+    for (at, node) in output.node_labels.iter().zip(&input.nodes) {
+        if let (Some(at), Some(size)) = (at, node.outer_label) {
+            bounds.include_rect(Rect::around(*at, size));
         }
     }
     if bounds.is_empty() {

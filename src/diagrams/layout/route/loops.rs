@@ -59,10 +59,10 @@ impl Router<'_> {
             };
             route.label = Some(back(Point::new(*reach + step + beyond / 2.0, 0.0)) + center);
         }
-        *reach += match (side, label) {
-            (LoopSide::Left | LoopSide::Right, _) => width,
-            (_, Some(size)) => step + size.height,
-            _ => step,
+        *reach += match side {
+            LoopSide::Left | LoopSide::Right => width,
+            // The next rank is near.
+            LoopSide::Top | LoopSide::Bottom => step / 3.0,
         };
         self.finish(index, curves);
     }

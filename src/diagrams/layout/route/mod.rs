@@ -25,6 +25,9 @@ pub use labels::place_labels;
 /// Share of the work, in percent of what is left, past which curves become polylines, and those straight.
 const CURVES_SHARE: u64 = 60;
 
+/// Neighbours that cross an edge's way, looked past at most.
+const NEIGHBOURS_MAX: u32 = 24;
+
 /// What all kinds of edges need to find their way.
 struct Router<'a> {
     input: &'a Input,
@@ -92,6 +95,18 @@ pub fn route(
             work.degrade(Care::Polylines);
         }
         router.route_chain(chain, work)?;
+    }
+    for &edge in &layers.direct {
+        work.spend(64)?;
+        let ends = router.edge(edge).map(|edge| (edge.tail as u32, edge.tail_end, edge.head as u32, edge.head_end));
+        if let Some((tail, tail_end, head, head_end)) = ends {
+            let line = curve::line(router.aim(tail, &tail_end), router.aim(head, &head_end));
+            let label = router.edge(edge).and_then(|edge| edge.label);
+            if let (Some(_), Some(route)) = (label, router.routes.get_mut(edge as usize)) {
+                route.label = Some(curve::at(&line, 0.5));
+            }
+            router.finish(edge, vec![line]);
+        }
     }
     router.route_flats(work)?;
     router.route_loops(work)?;
@@ -201,7 +216,7 @@ impl Router<'_> {
         let mut slot = self.slots[place] as usize;
         let x = self.positions.x[place];
         let gap = self.input.node_separation / 2.0;
-        loop {
+        for _ in 0..NEIGHBOURS_MAX {
             let next = if to_right { slot.checked_add(1) } else { slot.checked_sub(1) };
             let Some(next) = next else { return self.left_end };
             let Some(&other) = list.get(next) else {
@@ -228,6 +243,7 @@ impl Router<'_> {
                 (at + beside.right).min(x)
             };
         }
+        x
     }
 
     /// The wall of the outermost cluster around a neighbour that is not around us.
