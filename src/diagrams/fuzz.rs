@@ -13,8 +13,10 @@ use crate::attributes::ATTRIBUTES;
 use crate::dot::{parse, validate};
 use crate::layout::layout;
 use crate::limits::Limits;
+use crate::paint::paint;
 use crate::plan::Plan;
-use crate::work::Work;
+use crate::svg;
+use crate::work::{BUDGET_STEPS, Care, Work};
 
 /// Values that some reader of attributes may trip over.
 #[rustfmt::skip]
@@ -176,8 +178,8 @@ impl Maker {
 fn source(seed: u64) -> Vec<u8> {
     let mut random = Rng::with_seed(seed);
     let directed = random.bool();
-    let nodes = [3, 8, 30, 200][random.usize(..4)];
-    let mut maker = Maker { random, source: String::new(), directed, nodes, statements_left: nodes * 2 };
+    let nodes = [3, 8, 20, 100][random.usize(..4)];
+    let mut maker = Maker { random, source: String::new(), directed, nodes, statements_left: nodes.min(60) * 2 };
     if maker.random.u32(..5) == 0 {
         maker.put("strict ");
     }
@@ -198,7 +200,7 @@ fn source(seed: u64) -> Vec<u8> {
 }
 
 /// Takes a source through everything, and says how far it came.
-fn run(source: &[u8]) -> &'static str {
+fn run(source: &[u8], budget: u64) -> &'static str {
     let limits = Limits::default();
     let valid = validate(source, &limits);
     let Ok(parsed) = parse(source, &limits) else { return "refused" };
@@ -207,13 +209,25 @@ fn run(source: &[u8]) -> &'static str {
     for shape in &plan.shapes {
         assert!(shape.size.width.is_finite() && shape.size.height.is_finite(), "a node without a size");
     }
-    let mut work = Work::default();
+    let mut work = Work::new(budget, None);
     let Ok(output) = layout(&plan.input, &mut work) else { return "exhausted" };
     let finite = |point: &crate::geometry::Point| point.x.is_finite() && point.y.is_finite();
     assert!(output.nodes.iter().all(finite), "a node is nowhere");
     assert!(output.edges.iter().flat_map(|edge| &edge.beziers).flatten().all(finite), "an edge runs nowhere");
     assert!(finite(&output.bounds.low) && finite(&output.bounds.high), "the drawing has no size");
-    "drawn"
+    let (scene, _) = paint(&parsed.graph, &plan, &output);
+    match svg::write(&scene, limits.output_bytes) {
+        Ok(svg) => {
+            assert!(svg.ends_with("</svg>\n"), "no picture");
+            for name in [" points=\"", " d=\"", " x=\"", " y=\"", " cx=\"", " rx=\"", " width=\"", " viewBox=\""] {
+                let values = svg.split(name).skip(1).filter_map(|rest| rest.split('"').next());
+                // Neither NaN nor inf.
+                values.for_each(|value| assert!(!value.contains(['n', 'N']), "{name}{value}"));
+            }
+            if work.care() == Care::Full { "drawn" } else { "drawn with less care" }
+        }
+        Err(_) => "too large",
+    }
 }
 
 fn number(name: &str, default: u64) -> u64 {
@@ -224,7 +238,10 @@ fn number(name: &str, default: u64) -> u64 {
 fn hostile_sources_neither_panic_nor_take_long() {
     let first = number("QUINTET_DIAGRAMS_SEED", 0);
     let alone = std::env::var_os("QUINTET_DIAGRAMS_SEED").is_some();
-    let count = if alone { 1 } else { number("QUINTET_DIAGRAMS_CASES", 1_500) };
+    let count = if alone { 1 } else { number("QUINTET_DIAGRAMS_CASES", 300) };
+    // A long run takes what the service would take; a short one has more cases that run out of work.
+    let long = alone || std::env::var_os("QUINTET_DIAGRAMS_CASES").is_some();
+    let budget = if long { BUDGET_STEPS } else { BUDGET_STEPS / 40 };
     let mut outcomes = std::collections::BTreeMap::new();
     let mut bad = Vec::new();
     let (mut longest, mut slowest) = (Duration::ZERO, first);
@@ -234,8 +251,7 @@ fn hostile_sources_neither_panic_nor_take_long() {
             eprintln!("{}", String::from_utf8_lossy(&source));
         }
         let started = Instant::now();
-        if std::env::var_os("TRACE").is_some() { eprintln!("seed {seed}"); }
-        match catch_unwind(AssertUnwindSafe(|| run(&source))) {
+        match catch_unwind(AssertUnwindSafe(|| run(&source, budget))) {
             Ok(outcome) => *outcomes.entry(outcome).or_insert(0) += 1,
             Err(_) => bad.push(seed),
         }
@@ -245,5 +261,6 @@ fn hostile_sources_neither_panic_nor_take_long() {
     }
     eprintln!("{outcomes:?}; the slowest took {} ms (seed {slowest})", longest.as_millis());
     assert!(bad.is_empty(), "run again with QUINTET_DIAGRAMS_SEED = one of {bad:?}");
-    assert!(longest.as_secs() < 20, "QUINTET_DIAGRAMS_SEED={slowest} took {} ms", longest.as_millis());
+    // The clock is a coarse check: what counts is that no budget is passed.
+    assert!(longest.as_secs() < 60, "QUINTET_DIAGRAMS_SEED={slowest} took {} ms", longest.as_millis());
 }

@@ -12,6 +12,7 @@ pub mod layout;
 pub mod limits;
 pub mod paint;
 pub mod plan;
+pub mod render;
 pub mod scene;
 pub mod shapes;
 pub mod style;
