@@ -129,8 +129,11 @@ impl Layers {
     /// # Errors
     /// When the work is spent: edges over many ranks make many places.
     pub fn new(input: &Input, nest: &Nest, ranking: &Ranking, work: &mut Work) -> Result<Layers, Exhausted> {
-        let mut layers =
-            Layers { rank_count: ranking.count, loops: Table::filled(Vec::new(), input.nodes.len()), ..Layers::default() };
+        let mut layers = Layers {
+            rank_count: ranking.count,
+            loops: Table::filled(Vec::new(), input.nodes.len()),
+            ..Layers::default()
+        };
         layers.add_nodes(input, nest, ranking);
         layers.span_clusters(input, nest);
         let longest = longest_chain(input, ranking);
@@ -392,7 +395,7 @@ impl Layers {
     /// a cluster that holds nothing on this rank stays.
     pub fn flatten(&self, rank: u32, into: &mut Vec<u32>) {
         into.clear();
-        let Some(top) = self.orders.first().and_then(|ranks| ranks.get(rank as usize)) else { return };
+        let Some(top) = self.orders.look(0).and_then(|ranks| ranks.get(rank as usize)) else { return };
         let mut stack: Vec<(&[u32], usize)> = vec![(top, 0)];
         while let Some((list, at)) = stack.pop() {
             let Some(&place) = list.get(at) else { continue };
@@ -414,7 +417,7 @@ impl Layers {
 
 /// How many ranks an edge may span so that all bends together stay within bounds.
 fn longest_chain(input: &Input, ranking: &Ranking) -> u32 {
-    let span = |edge: &Edge| match (ranking.ranks.get(edge.tail), ranking.ranks.get(edge.head)) {
+    let span = |edge: &Edge| match (ranking.ranks.look(edge.tail), ranking.ranks.look(edge.head)) {
         (Some(tail), Some(head)) => tail.abs_diff(*head),
         _ => 0,
     };
@@ -459,7 +462,8 @@ pub fn loop_side(edge: &Edge) -> LoopSide {
         LoopSide::Top
     } else if a.left || b.left {
         LoopSide::Left
-    } else if a.right || b.right || a.top && b.bottom || a.bottom && b.top || !a.top && !b.top && !a.bottom && !b.bottom {
+    } else if a.right || b.right || a.top && b.bottom || a.bottom && b.top || !a.top && !b.top && !a.bottom && !b.bottom
+    {
         LoopSide::Right
     } else if a.top || b.top {
         LoopSide::Top

@@ -73,9 +73,10 @@ pub fn ranks(input: &Input, nest: &Nest, work: &mut Work) -> Result<Ranking, Exh
         *rank -= least;
     }
     // A flat edge's label stands one rank above it.
-    let needs_top = input.edges.iter().any(|edge| {
-        edge.label.is_some() && edge.tail != edge.head && ranks[edge.tail] == 0 && ranks[edge.head] == 0
-    });
+    let needs_top = input
+        .edges
+        .iter()
+        .any(|edge| edge.label.is_some() && edge.tail != edge.head && ranks[edge.tail] == 0 && ranks[edge.head] == 0);
     if needs_top {
         for rank in ranks.iter_mut() {
             *rank += 1;
@@ -205,8 +206,7 @@ impl Ranker<'_> {
     /// of it.
     fn soft_edge(&self, arc: &Arc, dear: i32, middle: u32, constraints: &mut Vec<Constraint>) {
         // middle <= head's rank, and middle <= tail's rank + length.
-        let to_head =
-            Constraint { tail: middle, head: arc.to, length: -self.offsets[arc.head], weight: arc.weight };
+        let to_head = Constraint { tail: middle, head: arc.to, length: -self.offsets[arc.head], weight: arc.weight };
         let to_tail = Constraint {
             tail: middle,
             head: arc.from,
@@ -224,9 +224,11 @@ impl Ranker<'_> {
             if !self.set_counts(set.cluster, (!whole).then_some(cluster)) || set.kind == RankKind::Same {
                 continue;
             }
-            let node = set.nodes.iter().copied().find(|node| {
-                *node < self.input.nodes.len() && (whole || self.nest.of_node[*node] == cluster)
-            });
+            let node = set
+                .nodes
+                .iter()
+                .copied()
+                .find(|node| *node < self.input.nodes.len() && (whole || self.nest.of_node[*node] == cluster));
             let Some(node) = node else { continue };
             let own = self.leaders.find(node as u32);
             let place = if matches!(set.kind, RankKind::Min | RankKind::Source) { &mut first } else { &mut last };
@@ -256,7 +258,8 @@ impl Ranker<'_> {
                 .any(|set| set.kind == kinds && self.set_counts(set.cluster, (!whole).then_some(cluster)))
         };
         let step = if self.doubled { 2 } else { 1 };
-        for (extreme, is_first, alone) in [(first, true, alone(RankKind::Source)), (last, false, alone(RankKind::Sink))] {
+        for (extreme, is_first, alone) in [(first, true, alone(RankKind::Source)), (last, false, alone(RankKind::Sink))]
+        {
             if extreme == NONE {
                 continue;
             }
@@ -308,21 +311,41 @@ struct Arc {
     is_soft: bool,
 }
 
+/// The order in which a search along edges, whichever way they point, comes upon the nodes: what hangs together comes
+/// together, the last neighbour found first.
+fn discovery(count: usize, arcs: &[Arc], counts: &impl Fn(&Arc) -> bool) -> Vec<u32> {
+    let chosen = || arcs.iter().filter(|arc| counts(arc));
+    let outs = chosen().map(|arc| (arc.from, arc.to));
+    let ins = chosen().map(|arc| (arc.to, arc.from));
+    let near = Lists::new(count, outs.chain(ins));
+    let mut is_seen: Table<bool> = Table::filled(false, count);
+    let mut order = Vec::with_capacity(count);
+    let mut stack = Vec::new();
+    for root in 0..count as u32 {
+        stack.push(root);
+        while let Some(node) = stack.pop() {
+            if is_seen[node] {
+                continue;
+            }
+            is_seen[node] = true;
+            order.push(node);
+            stack.extend(near.of(node).iter().copied().filter(|other| !is_seen[*other]));
+        }
+    }
+    order
+}
+
 /// Which of the edges that count go back in a depth-first search in the order of the input.
 fn back_arcs(count: usize, arcs: &[Arc], counts: impl Fn(&Arc) -> bool) -> Table<bool> {
-    let chosen: Vec<(u32, u32)> = arcs
-        .iter()
-        .enumerate()
-        .filter(|(_, arc)| counts(arc))
-        .map(|(index, arc)| (arc.from, index as u32))
-        .collect();
+    let chosen: Vec<(u32, u32)> =
+        arcs.iter().enumerate().filter(|(_, arc)| counts(arc)).map(|(index, arc)| (arc.from, index as u32)).collect();
     let out = Lists::new(count, chosen.iter().copied());
     let heads: Table<u32> = arcs.iter().map(|arc| arc.to).collect();
     // 0: not seen, 1: on the stack, 2: done.
     let mut states: Table<u8> = Table::filled(0, count);
     let mut cursors: Table<u32> = Table::filled(0, count);
     let mut back: Table<bool> = Table::filled(false, arcs.len());
-    for root in 0..count as u32 {
+    for root in discovery(count, arcs, &counts) {
         if states[root] != 0 {
             continue;
         }

@@ -31,7 +31,6 @@ struct Tie {
     other: u32,
     count: u32,
     other_port: u32,
-    own_port: u32,
 }
 
 /// The places to be ordered, and those around them that stay.
@@ -199,11 +198,10 @@ impl Run<'_> {
         let mut lines_below: Table<Vec<u32>> = Table::filled(Vec::new(), ranks);
         for (index, line) in level.lines.iter().enumerate() {
             let at = &mut up_starts[line.lower as usize + 1];
-            up[*at] = Tie { other: line.upper, count: line.count, other_port: line.upper_port, own_port: line.lower_port };
+            up[*at] = Tie { other: line.upper, count: line.count, other_port: line.upper_port };
             *at += 1;
             let at = &mut down_starts[line.upper as usize + 1];
-            down[*at] =
-                Tie { other: line.lower, count: line.count, other_port: line.lower_port, own_port: line.upper_port };
+            down[*at] = Tie { other: line.lower, count: line.count, other_port: line.lower_port };
             *at += 1;
             lines_below[level.rank_of[line.upper]].push(index as u32);
         }
@@ -307,10 +305,6 @@ impl Run<'_> {
                             queue.push_back(tie.other);
                         }
                     }
-                    // The other way too, so that what hangs together is found together.
-                    if !ends_only {
-                        continue;
-                    }
                 }
             }
         }
@@ -355,9 +349,7 @@ impl Run<'_> {
             let mut keys = std::mem::take(&mut self.keys);
             keys.clear();
             let ties = if from_above { self.ups(place) } else { self.downs(place) };
-            keys.extend(
-                ties.iter().map(|tie| u64::from(self.position[tie.other] * PORTS) + u64::from(tie.other_port)),
-            );
+            keys.extend(ties.iter().map(|tie| u64::from(self.position[tie.other] * PORTS) + u64::from(tie.other_port)));
             steps += keys.len() as u64 + 1;
             self.medians[place] = weighted_median(&mut keys);
             self.keys = keys;
@@ -515,13 +507,11 @@ impl Run<'_> {
             }
             work.spend((slots.len() + known.len()) as u64)?;
             let mut last = NONE;
-            let mut grown = false;
             for (_, place) in &slots {
                 let block = self.level.blocks[*place];
                 if order[block] == NONE {
                     let at = if last == NONE { 0 } else { order[last] as usize + 1 };
                     known.insert(at.min(known.len()), block);
-                    grown = true;
                     for (index, block) in known.iter().enumerate() {
                         order[*block] = index as u32;
                     }
@@ -531,7 +521,6 @@ impl Run<'_> {
                     last = block;
                 }
             }
-            let _ = grown;
             let mut sorted: Vec<u32> = slots.iter().map(|(_, place)| *place).collect();
             sorted.sort_by_key(|place| order[self.level.blocks[*place]]);
             let mut changed = false;
@@ -589,9 +578,9 @@ impl Run<'_> {
             }
             let (up_left, up_right) = (self.ups(left), self.ups(right));
             let (down_left, down_right) = (self.downs(left), self.downs(right));
-            steps += (up_left.len() * up_right.len() + down_left.len() * down_right.len()).min(
-                4 * (up_left.len() + up_right.len() + down_left.len() + down_right.len()),
-            ) as u64
+            steps += (up_left.len() * up_right.len() + down_left.len() * down_right.len())
+                .min(4 * (up_left.len() + up_right.len() + down_left.len() + down_right.len()))
+                as u64
                 + 2;
             let (a, b) = self.pair_crossings(up_left, up_right);
             let (c, d) = self.pair_crossings(down_left, down_right);
@@ -620,8 +609,10 @@ impl Run<'_> {
         for rank in 0..self.level.ranks.len() {
             let (from, to) = (self.level.movable[rank].0 as usize, self.level.movable[rank].1 as usize);
             let mut places: Vec<u32> = self.level.ranks[rank].get(from..to).unwrap_or_default().to_vec();
-            places.retain(|place| self.up_starts[*place] != self.up_starts[*place as usize + 1]
-                || self.down_starts[*place] != self.down_starts[*place as usize + 1]);
+            places.retain(|place| {
+                self.up_starts[*place] != self.up_starts[*place as usize + 1]
+                    || self.down_starts[*place] != self.down_starts[*place as usize + 1]
+            });
             for place in places {
                 if work.is_past(passes.mark) {
                     return Ok(saved);
@@ -665,7 +656,7 @@ impl Run<'_> {
         if best.1 == at {
             return Ok(0);
         }
-        if let Some(list) = self.level.ranks.get_mut(rank) {
+        if let Some(list) = self.level.ranks.look_mut(rank) {
             let moved = list.remove(at);
             list.insert(best.1, moved);
         }

@@ -31,8 +31,7 @@ impl Router<'_> {
         };
         let Some(edge) = self.edge(first) else { return Ok(()) };
         let down = edge.tail as u32 == upper;
-        let (upper_end, lower_end) =
-            if down { (edge.tail_end, edge.head_end) } else { (edge.head_end, edge.tail_end) };
+        let (upper_end, lower_end) = if down { (edge.tail_end, edge.head_end) } else { (edge.head_end, edge.tail_end) };
         let has_label = chain.label != NONE;
         let style = match (self.input.splines, work.care()) {
             (_, Care::StraightLines) => Splines::Line,
@@ -61,7 +60,6 @@ impl Router<'_> {
                 curves
             }
         };
-        let _ = has_label;
         let count = chain.edges.len();
         for (index, &edge) in chain.edges.iter().enumerate() {
             let aside = (index as f64 - (count as f64 - 1.0) / 2.0) * self.input.node_separation;
@@ -75,7 +73,9 @@ impl Router<'_> {
             }
             self.finish(edge, own);
         }
-        if has_label && matches!(style, Splines::Line | Splines::Curved) {
+        // An edge between neighbouring ranks may have a label, too, if clusters turned it around.
+        let is_unplaced = self.routes.get(first as usize).is_some_and(|route| route.label.is_none());
+        if is_unplaced || has_label && matches!(style, Splines::Line | Splines::Curved) {
             // The label stands beside its own line.
             let middle = curve::middle(&curves);
             let size = self.edge(first).and_then(|edge| edge.label);
@@ -164,18 +164,16 @@ impl Router<'_> {
             let to_right = if left || right { right } else { toward.x >= center.x };
             let rank = self.layers.places[node].rank;
             let limit = self.limit(node, NONE, to_right);
-            let side = if to_right { (center.x + half + 9.0).min(limit.max(center.x + half + 1.0)) } else {
+            let side = if to_right {
+                (center.x + half + 9.0).min(limit.max(center.x + half + 1.0))
+            } else {
                 (center.x - half - 9.0).max(limit.min(center.x - half - 1.0))
             };
             let reach = self.positions.above[rank].max(self.size(node).height / 2.0);
             let corner = Point::new(side, center.y);
             let height = (reach - (at.y - center.y).abs()).max(0.0) + 18.0;
-            let detour = vec![[
-                at,
-                at - Point::new(0.0, sign * height),
-                Point::new(side, at.y - sign * height),
-                corner,
-            ]];
+            let detour =
+                vec![[at, at - Point::new(0.0, sign * height), Point::new(side, at.y - sign * height), corner]];
             return Leaving { from: corner, tangent: Some(Point::new(0.0, -1.0)), detour };
         }
         plain

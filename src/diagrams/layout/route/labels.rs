@@ -27,7 +27,8 @@ impl Obstacles {
     fn cells_of(bounds: Rect) -> impl Iterator<Item = (i32, i32)> {
         let cell = |at: f64| (at / CELL).floor().clamp(-1e6, 1e6) as i32;
         // Something as large as a page is as good as everywhere; its middle will do.
-        let (mut low, mut high) = ((cell(bounds.low.x), cell(bounds.low.y)), (cell(bounds.high.x), cell(bounds.high.y)));
+        let (mut low, mut high) =
+            ((cell(bounds.low.x), cell(bounds.low.y)), (cell(bounds.high.x), cell(bounds.high.y)));
         if high.0 - low.0 > 64 || high.1 - low.1 > 64 {
             let middle = (cell(bounds.center().x), cell(bounds.center().y));
             (low, high) = (middle, middle);
@@ -65,16 +66,8 @@ impl Obstacles {
         let (left, right) = (anchor.low.x - half_width, anchor.high.x + half_width);
         let (top, bottom) = (anchor.high.y + half_height, anchor.low.y - half_height);
         let (x, y) = (anchor.center().x, anchor.center().y);
-        let candidates = [
-            (left, top),
-            (right, top),
-            (left, bottom),
-            (right, bottom),
-            (x, top),
-            (x, bottom),
-            (left, y),
-            (right, y),
-        ];
+        let candidates =
+            [(left, top), (right, top), (left, bottom), (right, bottom), (x, top), (x, bottom), (left, y), (right, y)];
         let mut best: Option<(f64, Point)> = None;
         for (x, y) in candidates {
             let at = Point::new(x, y);
