@@ -1,6 +1,7 @@
 //! Diagrams: DOT in, the picture Graphviz's `dot` would draw out, as SVG or PNG.
 
 pub mod arrows;
+pub mod attributes;
 pub mod color;
 pub mod dot;
 pub mod fonts;
@@ -13,6 +14,7 @@ pub mod limits;
 pub mod paint;
 pub mod plan;
 pub mod png;
+pub mod render;
 pub mod scene;
 pub mod shapes;
 pub mod style;
@@ -20,6 +22,9 @@ pub mod svg;
 pub mod text;
 pub mod values;
 pub mod work;
+
+#[cfg(test)]
+mod fuzz;
 
 #[cfg(test)]
 mod oracle;

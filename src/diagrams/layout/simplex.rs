@@ -14,8 +14,6 @@ use crate::work::{Exhausted, Work};
 /// What to do with freedom that costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
-    /// Nothing.
-    None,
     /// Nodes go to the rank with the fewest nodes.
     Ranks,
     /// Halves of slack on both sides.
@@ -86,7 +84,6 @@ pub fn solve(
     simplex.first_cut_values();
     let ending = simplex.exchange_all(limits, work)?;
     match balance {
-        Balance::None => simplex.normalize(),
         Balance::Ranks => {
             simplex.normalize();
             simplex.balance_ranks(work)?;
@@ -103,6 +100,8 @@ pub fn solve(
 struct Simplex {
     /// The nodes of the problem; the root that holds separate parts together comes after them.
     count: usize,
+    /// What hangs together.
+    parts: Union,
     edges: Table<Constraint>,
     cuts: Table<i64>,
     in_tree: Table<bool>,
@@ -142,6 +141,7 @@ impl Simplex {
         let edge_count = edges.len();
         Simplex {
             count,
+            parts,
             cuts: Table::filled(0, edge_count),
             in_tree: Table::filled(false, edge_count),
             tree: Table::new(),
@@ -322,10 +322,10 @@ impl Simplex {
         self.in_tree[edge] = true;
         self.tree_places[edge] = self.tree.len() as u32;
         self.tree.add(edge);
-        self.to_tree_part(edge);
+        self.mark_in_tree(edge);
     }
 
-    fn to_tree_part(&mut self, edge: u32) {
+    fn mark_in_tree(&mut self, edge: u32) {
         let e = self.edges[edge];
         for node in [e.tail, e.head] {
             let range = self.at_node.range(node);
@@ -337,7 +337,7 @@ impl Simplex {
         }
     }
 
-    fn from_tree_part(&mut self, edge: u32) {
+    fn mark_out_of_tree(&mut self, edge: u32) {
         let e = self.edges[edge];
         for node in [e.tail, e.head] {
             let start = self.at_node.range(node).start;
@@ -538,11 +538,11 @@ impl Simplex {
         let place = self.tree_places[leaving];
         self.in_tree[leaving] = false;
         self.tree_places[leaving] = NONE;
-        self.from_tree_part(leaving);
+        self.mark_out_of_tree(leaving);
         self.in_tree[entering] = true;
         self.tree_places[entering] = place;
         self.tree[place] = entering;
-        self.to_tree_part(entering);
+        self.mark_in_tree(entering);
         let (parent, low) = (self.parent_edges[meet], self.low[meet]);
         let steps = self.number_below(meet, parent, low);
         work.spend(steps + 8)
@@ -593,10 +593,16 @@ impl Simplex {
         work.spend(size as u64 * 2)
     }
 
+    /// The least of every part becomes 0.
     fn normalize(&mut self) {
-        let least = self.values.iter().take(self.count).copied().min().unwrap_or(0);
-        for value in self.values.iter_mut() {
-            *value -= least;
+        let mut least: Table<i32> = Table::filled(i32::MAX, self.count);
+        for node in 0..self.count as u32 {
+            let part = self.parts.find(node);
+            least[part] = least[part].min(self.values[node]);
+        }
+        for node in 0..self.count as u32 {
+            let part = self.parts.find(node);
+            self.values[node] -= least[part];
         }
     }
 
@@ -626,7 +632,8 @@ impl Simplex {
                     most = most.min(self.values[e.head] - e.length);
                 }
             }
-            if into != out || most <= least {
+            // What nothing holds stays at the top.
+            if into != out || into == 0 || most <= least {
                 continue;
             }
             work.spend((most - least) as u64 + 1)?;

@@ -21,11 +21,18 @@ struct Link {
     lower_port: u32,
 }
 
-/// Orders all places: fills `layers.orders`.
+/// Orders all places: fills `layers.orders`. Parts that nothing connects follow each other from left to right, or
+/// from right to left.
 ///
 /// # Errors
 /// When the work is spent.
-pub fn order(input: &Input, nest: &Nest, layers: &mut Layers, work: &mut Work) -> Result<(), Exhausted> {
+pub fn order(
+    input: &Input,
+    nest: &Nest,
+    layers: &mut Layers,
+    from_right: bool,
+    work: &mut Work,
+) -> Result<(), Exhausted> {
     let rules = rules(input, nest, layers);
     let mut links: Table<Vec<Link>> = Table::filled(Vec::new(), nest.count());
     link_levels(input, nest, layers, &mut links, work)?;
@@ -49,9 +56,9 @@ pub fn order(input: &Input, nest: &Nest, layers: &mut Layers, work: &mut Work) -
         }
         number_places(layers, &mut positions);
         if cluster == 0 {
-            order_parts(nest, layers, &own_places, &links, &rules, passes, work)?;
+            order_parts(nest, layers, &own_places, &links, &rules, from_right, passes, work)?;
         } else {
-            let order = build(cluster, nest, layers, &own_places[cluster], &links[cluster], &rules, &positions);
+            let order = build(cluster, layers, &own_places[cluster], &links[cluster], &rules, &positions);
             run(cluster, order, layers, passes, work)?;
         }
     }
@@ -207,13 +214,15 @@ fn number_places(layers: &Layers, positions: &mut Table<u32>) {
     }
 }
 
-/// The parts of the graph that nothing connects, one after the other from left to right.
+/// The parts of the graph that nothing connects, one after the other.
+#[expect(clippy::too_many_arguments, reason = "the state of one ordering, passed on")]
 fn order_parts(
     nest: &Nest,
     layers: &mut Layers,
     own_places: &Table<Vec<u32>>,
     links: &Table<Vec<Link>>,
     rules: &[(u32, u32)],
+    from_right: bool,
     passes: Passes,
     work: &mut Work,
 ) -> Result<(), Exhausted> {
@@ -245,6 +254,14 @@ fn order_parts(
             list.push(place);
         }
     }
+    if from_right {
+        members.reverse();
+        for (number, list) in members.iter().enumerate() {
+            if let Some(&first) = list.first() {
+                numbers[parts.find(first)] = number as u32;
+            }
+        }
+    }
     let mut part_links: Vec<Vec<Link>> = vec![Vec::new(); members.len()];
     for link in &links[0u32] {
         let number = numbers[parts.find(link.upper)];
@@ -258,7 +275,7 @@ fn order_parts(
         for place in list {
             slots[*place] = 0;
         }
-        let level = build_with(0, nest, layers, list, links, rules, &positions, &mut slots);
+        let level = build_with(0, layers, list, links, rules, &positions, &mut slots);
         for place in list {
             slots[*place] = NONE;
         }
@@ -269,7 +286,6 @@ fn order_parts(
 
 fn build(
     cluster: u32,
-    nest: &Nest,
     layers: &Layers,
     own: &[u32],
     links: &[Link],
@@ -277,14 +293,12 @@ fn build(
     positions: &Table<u32>,
 ) -> (Level, Table<u32>) {
     let mut slots: Table<u32> = Table::filled(NONE, layers.places.len());
-    build_with(cluster, nest, layers, own, links, rules, positions, &mut slots)
+    build_with(cluster, layers, own, links, rules, positions, &mut slots)
 }
 
 /// The level of a cluster, and the global place of each of its own numbers.
-#[expect(clippy::too_many_arguments, reason = "the state of one ordering, passed on")]
 fn build_with(
     cluster: u32,
-    nest: &Nest,
     layers: &Layers,
     own: &[u32],
     links: &[Link],
@@ -361,7 +375,6 @@ fn build_with(
     for &place in global.iter() {
         slots[place] = NONE;
     }
-    let _ = nest;
     (level, global)
 }
 
