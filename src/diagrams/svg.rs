@@ -242,6 +242,9 @@ impl Writer {
 
     fn items(&mut self, items: &[Item]) {
         for item in items {
+            if self.out.len() > self.most_bytes {
+                return;
+            }
             self.item(item);
         }
     }
@@ -439,7 +442,7 @@ impl Writer {
         let (family, weight, stretch, slope) = match known {
             Some((_, family, weight, stretch, slope)) => (*family, *weight, *stretch, *slope),
             None if font.name.is_empty() => ("Times,serif", "", "", ""),
-            None => (font.name.as_str(), "", "", ""),
+            None => (&*font.name, "", "", ""),
         };
         self.attribute("font-family", family, false);
         let style = font.style;
