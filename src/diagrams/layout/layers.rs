@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Edge, Input, Sides};
+use super::model::{Edge, End, Input, Sides};
 use super::nest::Nest;
 use super::rank::Ranking;
 use super::table::{NONE, Table};
@@ -120,8 +120,13 @@ pub struct Layers {
     pub orders: Table<Vec<Vec<u32>>>,
 }
 
-/// What makes edges parallel: their nodes and where they meet them.
-type Ends = (u32, u32, i64, i64);
+/// What makes edges parallel: their nodes, and the ports they meet them at.
+type Ends = (u32, u32, Option<(i64, i64)>, Option<(i64, i64)>);
+
+/// A port, to a hundredth of a point.
+fn port_key(end: &End) -> Option<(i64, i64)> {
+    end.port.map(|port| ((port.point.x * 100.0) as i64, (port.point.y * 100.0) as i64))
+}
 
 impl Layers {
     /// Builds the layers from the ranks.
@@ -141,7 +146,7 @@ impl Layers {
             work.degrade(Care::StraightLines);
         }
         let mut chains: BTreeMap<Ends, u32> = BTreeMap::new();
-        let mut flats: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let mut flats: BTreeMap<Ends, u32> = BTreeMap::new();
         for (index, edge) in input.edges.iter().enumerate() {
             if edge.tail >= input.nodes.len() || edge.head >= input.nodes.len() {
                 continue;
@@ -195,10 +200,11 @@ impl Layers {
         self.spans[0u32] = (0, self.rank_count.saturating_sub(1) as u32);
     }
 
-    fn add_flat(&mut self, index: u32, edge: &Edge, nest: &Nest, flats: &mut BTreeMap<(u32, u32), u32>) {
+    fn add_flat(&mut self, index: u32, edge: &Edge, nest: &Nest, flats: &mut BTreeMap<Ends, u32>) {
         let (tail, head) = (edge.tail as u32, edge.head as u32);
         let weight = edge.weight.min(1 << 12) as i32;
-        let key = (tail.min(head), tail.max(head));
+        let (tail_port, head_port) = (port_key(&edge.tail_end), port_key(&edge.head_end));
+        let key = if tail < head { (tail, head, tail_port, head_port) } else { (head, tail, head_port, tail_port) };
         if edge.label.is_none()
             && let Some(&known) = flats.get(&key)
         {
@@ -234,12 +240,13 @@ impl Layers {
     fn add_chain(&mut self, index: u32, edge: &Edge, input: &Input, nest: &Nest, chains: &mut BTreeMap<Ends, u32>) {
         let (tail, head) = (edge.tail as u32, edge.head as u32);
         let down = self.places[tail].rank < self.places[head].rank;
-        let x = |end: &super::model::End| end.port.map_or(0.0, |port| port.point.x);
+        let x = |end: &End| end.port.map_or(0.0, |port| port.point.x);
         let (tail_x, head_x) = (x(&edge.tail_end), x(&edge.head_end));
         let (upper, lower, upper_x, lower_x) =
             if down { (tail, head, tail_x, head_x) } else { (head, tail, head_x, tail_x) };
         let weight = edge.weight.min(1 << 12) as i32;
-        let key = (upper, lower, (upper_x * 100.0) as i64, (lower_x * 100.0) as i64);
+        let (tail_port, head_port) = (port_key(&edge.tail_end), port_key(&edge.head_end));
+        let key = if down { (upper, lower, tail_port, head_port) } else { (upper, lower, head_port, tail_port) };
         if edge.label.is_none()
             && let Some(&known) = chains.get(&key)
         {
@@ -454,7 +461,7 @@ pub enum LoopSide {
 
 /// The side of a loop, by its ports.
 pub fn loop_side(edge: &Edge) -> LoopSide {
-    let sides = |end: &super::model::End| end.port.filter(|port| port.is_side).map_or(Sides::default(), |p| p.sides);
+    let sides = |end: &End| end.port.filter(|port| port.is_side).map_or(Sides::default(), |p| p.sides);
     let (a, b) = (sides(&edge.tail_end), sides(&edge.head_end));
     if a.bottom && b.bottom {
         LoopSide::Bottom

@@ -17,6 +17,7 @@ mod order;
 mod place;
 mod rank;
 mod route;
+mod same;
 mod simplex;
 mod start;
 mod table;
@@ -66,7 +67,8 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
         ranks: (0..inner.nodes.len() as u32).map(|node| layers.places[node].rank).collect(),
         ..Output::default()
     };
-    output.edges = route::route(inner, &nest, &layers, &positions, work)?;
+    let joined = same::joined(inner, &layers, &positions).map(|edges| Input { edges, ..inner.clone() });
+    output.edges = route::route(joined.as_ref().unwrap_or(inner), &nest, &layers, &positions, work)?;
     turn.output(&mut output);
     route::place_labels(input, &mut output, work)?;
     finish(input, &nest, &mut output);

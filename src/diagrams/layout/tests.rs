@@ -278,6 +278,22 @@ fn edges_with_lhead_end_at_the_cluster() {
 }
 
 #[test]
+fn edges_with_one_samehead_end_at_one_point() {
+    let mut input = graph(3, &[(0, 2), (1, 2), (0, 1)]);
+    let apart = lay(&input);
+    assert!(apart.edges[0].head_arrow != apart.edges[1].head_arrow);
+    for edge in &mut input.edges[..2] {
+        edge.head_end.same = Some(7);
+    }
+    let output = lay(&input);
+    let (a, b) = (output.edges[0].head_arrow.unwrap(), output.edges[1].head_arrow.unwrap());
+    assert!(a.distance(b) < 0.01, "{a:?} {b:?}");
+    let center = output.nodes[2];
+    let share = ((a.x - center.x) / 27.0).powi(2) + ((a.y - center.y) / 18.0).powi(2);
+    assert!((share - 1.0).abs() < 0.01, "on the outline: {a:?}");
+}
+
+#[test]
 fn ratio_pulls_the_drawing_apart() {
     let input = Input { ratio: Ratio::Value(1.0), ..graph(4, &[(0, 1), (1, 2), (2, 3)]) };
     let tall = lay(&input);
@@ -440,7 +456,7 @@ fn the_largest_graphs_end_within_the_work_they_may_cost() {
         let (tail, head) = if index + 1 < count { (index, index + 1) } else { (dice.below(count), dice.below(count)) };
         input.edges.push(edge(tail, head));
     }
-    let mut work = Work::default();
+    let mut work = Work::new(crate::work::BUDGET_STEPS, None);
     let output = layout(&input, &mut work).unwrap();
     assert_eq!(output.edges.iter().filter(|route| route.beziers.is_empty()).count(), 0);
     assert_eq!(work.care(), Care::StraightLines, "edges over thousands of ranks run straight");

@@ -17,7 +17,7 @@ use super::place::Positions;
 use super::table::{NONE, Table};
 use crate::geometry::{Point, Rect, Size};
 use crate::work::{Care, Exhausted, Work};
-use clip::Shape;
+pub use clip::Shape;
 use curve::Cubic;
 
 pub use labels::place_labels;

@@ -126,13 +126,12 @@ fn wires_of_chains(router: &Router<'_>, work: &mut Work) -> Result<Vec<Wire>, Ex
             let mut columns: Vec<f64> = chain
                 .places
                 .iter()
-                .map(|place| router.positions.x[*place] + if layers.places[*place].kind == Kind::Real { 0.0 } else { aside })
+                .map(|place| {
+                    router.positions.x[*place] + if layers.places[*place].kind == Kind::Real { 0.0 } else { aside }
+                })
                 .collect();
-            let (upper_end, lower_end) = if edge.tail as u32 == upper {
-                (edge.tail_end, edge.head_end)
-            } else {
-                (edge.head_end, edge.tail_end)
-            };
+            let (upper_end, lower_end) =
+                if edge.tail as u32 == upper { (edge.tail_end, edge.head_end) } else { (edge.head_end, edge.tail_end) };
             // Where both nodes share a column, the wire is one straight line.
             if let [from, to] = columns.as_mut_slice() {
                 let (a, b) = (router.node_box(upper), router.node_box(lower));
