@@ -10,6 +10,7 @@
 //! `route`; `simplex` and `table` are their tools.
 
 mod aspect;
+mod concentrate;
 mod layers;
 mod model;
 mod nest;
@@ -52,6 +53,9 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
     let mut layers = Layers::new(inner, &nest, &ranking, work)?;
     order::order(inner, &nest, &mut layers, turn.is_sideways(), work)?;
     layers.settle_flats();
+    if inner.concentrate {
+        concentrate::concentrate(inner, &mut layers, work)?;
+    }
     let mut positions = place::place(inner, &nest, &layers, ranking.doubled, turn.is_sideways(), work)?;
     aspect::stretch(inner, &layers, &mut positions);
     let mut output = Output {

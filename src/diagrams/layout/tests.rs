@@ -294,6 +294,25 @@ fn edges_with_one_samehead_end_at_one_point() {
 }
 
 #[test]
+fn concentrated_edges_share_their_way() {
+    // Two edges past the third node to the fourth.
+    let edges = [(0, 1), (1, 2), (2, 3), (1, 3), (0, 3)];
+    let plain = lay(&graph(4, &edges));
+    let shared = lay(&Input { concentrate: true, ..graph(4, &edges) });
+    let last = |output: &Output, edge: usize| {
+        let bezier = &output.edges[edge].beziers[0];
+        bezier[bezier.len() - 4..].to_vec()
+    };
+    assert_ne!(last(&plain, 3), last(&plain, 4));
+    assert_eq!(last(&shared, 3), last(&shared, 4), "they end as one");
+    assert_ne!(shared.edges[3].beziers[0][0], shared.edges[4].beziers[0][0], "and begin apart");
+    for seed in 0..60 {
+        let output = lay(&Input { concentrate: true, ..any_graph(seed) });
+        assert!(output.edges.iter().all(|route| !route.beziers.is_empty()), "seed {seed}");
+    }
+}
+
+#[test]
 fn ratio_pulls_the_drawing_apart() {
     let input = Input { ratio: Ratio::Value(1.0), ..graph(4, &[(0, 1), (1, 2), (2, 3)]) };
     let tall = lay(&input);

@@ -1,6 +1,6 @@
 //! Edges from rank to rank.
 
-use super::super::layers::Kind;
+use super::super::layers::{Chain, Kind};
 use super::super::model::{End, Sides, Splines};
 use super::super::table::NONE;
 use super::Router;
@@ -47,14 +47,29 @@ impl Router<'_> {
                 vec![curve::line(self.aim(upper, &upper_end), self.aim(lower, &lower_end))]
             }
             _ => {
-                let corridor = self.corridor(number as u32, start.from, end.from);
-                work.spend(corridor.len() as u64 * 8)?;
-                let path = corridor.shortest_path(start.from, end.from);
                 let mut curves = start.detour;
-                if style == Splines::Polyline {
-                    curves.extend(path.iter().zip(path.iter().skip(1)).map(|(a, b)| curve::line(*a, *b)));
-                } else {
-                    curves.extend(fit::fit(&path, start.tangent, end.tangent, &corridor, work)?);
+                let (mut from, mut tangent) = (start.from, start.tangent);
+                let mut begin = 0;
+                let last = chain.places.len().saturating_sub(1);
+                for at in 1..=last {
+                    // Edges that share their way all pass through the places where they meet and part.
+                    if at < last && !self.is_junction.look(chain_place(chain, at)).copied().unwrap_or_default() {
+                        continue;
+                    }
+                    let is_end = at == last;
+                    let place = chain_place(chain, at) as u32;
+                    let to = if is_end { end.from } else { self.positions.at(layers, place) };
+                    let into = if is_end { end.tangent } else { Some(Point::new(0.0, -1.0)) };
+                    let part = chain.places.get(begin..=at).unwrap_or_default();
+                    let corridor = self.corridor(part, number as u32, from, to);
+                    work.spend(corridor.len() as u64 * 8)?;
+                    let path = corridor.shortest_path(from, to);
+                    if style == Splines::Polyline {
+                        curves.extend(path.iter().zip(path.iter().skip(1)).map(|(a, b)| curve::line(*a, *b)));
+                    } else {
+                        curves.extend(fit::fit(&path, tangent, into, &corridor, work)?);
+                    }
+                    (from, tangent, begin) = (to, Some(Point::new(0.0, -1.0)), at);
                 }
                 curves.extend(curve::reversed(&end.detour));
                 curves
@@ -62,7 +77,8 @@ impl Router<'_> {
         };
         let count = chain.edges.len();
         for (index, &edge) in chain.edges.iter().enumerate() {
-            let aside = (index as f64 - (count as f64 - 1.0) / 2.0) * self.input.node_separation;
+            let shares = if self.input.concentrate { 0.0 } else { self.input.node_separation };
+            let aside = (index as f64 - (count as f64 - 1.0) / 2.0) * shares;
             let mut own = match style {
                 Splines::Curved => bow(curves.first(), index, count, self.input.node_separation),
                 _ => spread(&curves, aside),
@@ -86,13 +102,12 @@ impl Router<'_> {
         Ok(())
     }
 
-    /// The boxes from the upper node of a chain to the lower.
-    fn corridor(&self, number: u32, from: Point, to: Point) -> Corridor {
-        let chain = &self.layers.chains[number];
+    /// The boxes along `places` of a chain, from its upper end to its lower.
+    fn corridor(&self, places: &[u32], number: u32, from: Point, to: Point) -> Corridor {
         let mut corridor = Corridor::default();
         let mut last_bottom = None;
-        let count = chain.places.len();
-        for (index, &place) in chain.places.iter().enumerate() {
+        let count = places.len();
+        for (index, &place) in places.iter().enumerate() {
             let item = &self.layers.places[place];
             let y = self.positions.y[item.rank];
             let (above, below) = (self.positions.above[item.rank], self.positions.below[item.rank]);
@@ -178,6 +193,11 @@ impl Router<'_> {
         }
         plain
     }
+}
+
+/// The place of a chain at an index.
+fn chain_place(chain: &Chain, at: usize) -> usize {
+    chain.places.get(at).map_or(usize::MAX, |place| *place as usize)
 }
 
 /// The same curves, moved aside between their ends.
