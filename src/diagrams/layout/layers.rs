@@ -120,6 +120,15 @@ pub struct Layers {
     pub orders: Table<Vec<Vec<u32>>>,
 }
 
+/// Where edges between clusters bend on the ranks that the clusters of their ends span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bends {
+    /// Beside the clusters.
+    Outside,
+    /// In the clusters of their ends.
+    Inside,
+}
+
 /// What makes edges parallel: their nodes, and the ports they meet them at.
 type Ends = (u32, u32, Option<(i64, i64)>, Option<(i64, i64)>);
 
@@ -129,11 +138,18 @@ fn port_key(end: &End) -> Option<(i64, i64)> {
 }
 
 impl Layers {
-    /// Builds the layers from the ranks.
+    /// Builds the layers from the ranks. With [`Bends::Inside`] edges between clusters leave them through their lower
+    /// and enter them through their upper side, else through whichever side there is.
     ///
     /// # Errors
     /// When the work is spent: edges over many ranks make many places.
-    pub fn new(input: &Input, nest: &Nest, ranking: &Ranking, work: &mut Work) -> Result<Layers, Exhausted> {
+    pub fn new(
+        input: &Input,
+        nest: &Nest,
+        ranking: &Ranking,
+        bends: Bends,
+        work: &mut Work,
+    ) -> Result<Layers, Exhausted> {
         let mut layers = Layers {
             rank_count: ranking.count,
             loops: Table::filled(Vec::new(), input.nodes.len()),
@@ -163,7 +179,7 @@ impl Layers {
             } else if tail_rank == head_rank {
                 layers.add_flat(index as u32, edge, nest, &mut flats);
             } else {
-                layers.add_chain(index as u32, edge, input, nest, &mut chains);
+                layers.add_chain(index as u32, edge, input, nest, bends, &mut chains);
             }
         }
         layers.widen_for_parallels(input);
@@ -237,7 +253,15 @@ impl Layers {
         self.flats.add(Flat { edges: vec![index], tail, head, label, weight, is_adjacent: false });
     }
 
-    fn add_chain(&mut self, index: u32, edge: &Edge, input: &Input, nest: &Nest, chains: &mut BTreeMap<Ends, u32>) {
+    fn add_chain(
+        &mut self,
+        index: u32,
+        edge: &Edge,
+        input: &Input,
+        nest: &Nest,
+        bends: Bends,
+        chains: &mut BTreeMap<Ends, u32>,
+    ) {
         let (tail, head) = (edge.tail as u32, edge.head as u32);
         let down = self.places[tail].rank < self.places[head].rank;
         let x = |end: &End| end.port.map_or(0.0, |port| port.point.x);
@@ -262,7 +286,11 @@ impl Layers {
         let label_rank = if edge.label.is_some() && last - first > 1 { first.midpoint(last) } else { NONE };
         let mut chain = Chain { edges: vec![index], places: vec![upper], label: NONE };
         for rank in first + 1..last {
-            let mut place = Place { kind: Kind::Bend, rank, cluster, owner: number, ..Place::default() };
+            let home = match bends {
+                Bends::Inside => self.home(upper, lower, rank, cluster, nest),
+                Bends::Outside => cluster,
+            };
+            let mut place = Place { kind: Kind::Bend, rank, cluster: home, owner: number, ..Place::default() };
             place.half_height = 0.5;
             if let Some(size) = edge.label
                 && rank == label_rank
@@ -290,6 +318,25 @@ impl Layers {
             });
         }
         self.chains.add(chain);
+    }
+
+    /// The cluster a bend belongs to: an edge leaves the clusters of its upper end at their lower side, and comes into
+    /// those of its lower end at their upper side.
+    fn home(&self, upper: u32, lower: u32, rank: u32, common: u32, nest: &Nest) -> u32 {
+        let inner = |end: u32, holds: &dyn Fn((u32, u32)) -> bool| {
+            let mut cluster = nest.of_node[end];
+            while cluster != common && !holds(self.spans[cluster]) {
+                cluster = nest.parents[cluster];
+            }
+            cluster
+        };
+        let from = inner(upper, &|span| rank <= span.1);
+        let to = inner(lower, &|span| rank >= span.0);
+        match (from == common, to == common) {
+            (false, true) => from,
+            (true, false) => to,
+            _ => common,
+        }
     }
 
     /// The weight of a chain is that of its edges together, and so is its room.
