@@ -313,6 +313,29 @@ fn concentrated_edges_share_their_way() {
 }
 
 #[test]
+fn an_edge_leaves_a_field_in_the_midst_of_its_node_sideways() {
+    let mut input = graph(3, &[(0, 1), (0, 2)]);
+    input.nodes[0] = Node { size: Size::new(54.0, 90.0), outline: Outline::Box, ..Node::default() };
+    let field = Rect::around(Point::default(), Size::new(54.0, 30.0));
+    let sides = Sides { left: true, right: true, ..Sides::default() };
+    let port = Port { point: Point::default(), clip: true, sides, field: Some(field), is_side: false };
+    for edge in &mut input.edges {
+        edge.tail_end.port = Some(port);
+    }
+    let output = lay(&input);
+    let center = output.nodes[0];
+    let (left, right) = (output.edges[0].beziers[0][0], output.edges[1].beziers[0][0]);
+    assert!(left.distance(center + Point::new(-27.0, 0.0)) < 0.1, "{left:?}");
+    assert!(right.distance(center + Point::new(27.0, 0.0)) < 0.1, "{right:?}");
+    // And a field that reaches the lower side is left through it.
+    let field = Rect::new(Point::new(-27.0, -45.0), Point::new(27.0, -15.0));
+    input.edges[0].tail_end.port = Some(Port { point: Point::new(0.0, -30.0), field: Some(field), ..port });
+    let output = lay(&input);
+    let start = output.edges[0].beziers[0][0];
+    assert!((output.nodes[0].y - 45.0 - start.y).abs() < 0.1, "{start:?}");
+}
+
+#[test]
 fn ratio_pulls_the_drawing_apart() {
     let input = Input { ratio: Ratio::Value(1.0), ..graph(4, &[(0, 1), (1, 2), (2, 3)]) };
     let tall = lay(&input);

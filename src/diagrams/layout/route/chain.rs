@@ -42,6 +42,7 @@ impl Router<'_> {
         let toward = self.center(lower);
         let start = self.leave(upper, &upper_end, toward, true);
         let end = self.leave(lower, &lower_end, self.center(upper), false);
+        let outward = start.detour.first().or(end.detour.first()).map(|[a, .., d]| (d.x - a.x).signum());
         let curves = match style {
             Splines::Line | Splines::Curved => {
                 vec![curve::line(self.aim(upper, &upper_end), self.aim(lower, &lower_end))]
@@ -78,7 +79,11 @@ impl Router<'_> {
         let count = chain.edges.len();
         for (index, &edge) in chain.edges.iter().enumerate() {
             let shares = if self.input.concentrate { 0.0 } else { self.input.node_separation };
-            let aside = (index as f64 - (count as f64 - 1.0) / 2.0) * shares;
+            let aside = match outward {
+                // Beside a node, one further out than the other.
+                Some(sign) => sign * index as f64 * shares.min(6.0),
+                None => (index as f64 - (count as f64 - 1.0) / 2.0) * shares,
+            };
             let mut own = match style {
                 Splines::Curved => bow(curves.first(), index, count, self.input.node_separation),
                 _ => spread(&curves, aside),
@@ -142,6 +147,26 @@ impl Router<'_> {
         corridor
     }
 
+    /// Out of a field in the midst of its node: to the side that is nearer to where it goes, and down beside the node.
+    fn leave_field(&self, node: u32, low: Point, high: Point, sides: Sides, toward: Point, is_upper: bool) -> Leaving {
+        let (center, size) = (self.center(node), self.size(node));
+        let y = f64::midpoint(low.y, high.y);
+        let either = sides.left == sides.right;
+        let to_right = if either { toward.x >= f64::midpoint(low.x, high.x) } else { sides.right };
+        let limit = self.limit(node, NONE, to_right);
+        let half = size.width / 2.0;
+        let (start, side) = if to_right {
+            (high.x, (center.x + half + 12.0).min(limit.max(center.x + half + 2.0)))
+        } else {
+            (low.x, (center.x - half - 12.0).max(limit.min(center.x - half - 2.0)))
+        };
+        let sign = if is_upper { -1.0 } else { 1.0 };
+        let beside = Point::new(side, center.y + sign * size.height / 2.0);
+        let turn = Point::new(side, y + (beside.y - y) * 0.4);
+        let detour = vec![[Point::new(start, y), Point::new(side, y), turn, beside]];
+        Leaving { from: beside, tangent: Some(Point::new(0.0, -1.0)), detour }
+    }
+
     /// How an edge leaves `node` downwards (`is_upper`) or upwards.
     fn leave(&self, node: u32, end: &End, toward: Point, is_upper: bool) -> Leaving {
         let center = self.center(node);
@@ -162,7 +187,7 @@ impl Router<'_> {
                 let from = Point::new(at.x, center.y + sign * half);
                 return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
             }
-            return plain;
+            return self.leave_field(node, center + field.low, center + field.high, port.sides, toward, is_upper);
         }
         if ahead && !left && !right {
             return Leaving { tangent: Some(Point::new(0.0, -1.0)), ..plain };
