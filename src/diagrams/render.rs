@@ -147,15 +147,6 @@ impl From<Exhausted> for RenderError {
     }
 }
 
-impl From<PngError> for RenderError {
-    fn from(error: PngError) -> RenderError {
-        match error {
-            PngError::TooMuch(limit) => RenderError::TooMuch(limit),
-            PngError::Exhausted(error) => RenderError::Exhausted(error),
-        }
-    }
-}
-
 /// Draws the first graph of `source`.
 ///
 /// The same source, format and options give the same bytes, on every machine.
