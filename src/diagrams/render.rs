@@ -51,10 +51,18 @@ impl Format {
 }
 
 /// How a source is drawn.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// What it may ask for.
     pub limits: Limits,
+    /// By how much a PNG's resolution is larger than it would be: 2 for screens with two dots for one.
+    pub enlarge: f64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { limits: Limits::default(), enlarge: 1.0 }
+    }
 }
 
 /// A finished picture.
@@ -159,7 +167,7 @@ pub fn render(source: &[u8], format: Format, options: &Options) -> Result<Render
     warnings.extend(painting);
     let bytes = match format {
         Format::Svg => svg::write(&scene, limits.output_bytes)?.into_bytes(),
-        Format::Png => png::write(&scene, 1.0, limits, &mut work)?,
+        Format::Png => png::write(&scene, options.enlarge, limits, &mut work)?,
     };
     Ok(Rendered { bytes, warnings: each_once(warnings), care: work.care() })
 }

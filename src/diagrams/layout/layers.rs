@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Edge, Input, Sides};
+use super::model::{Edge, End, Input, Sides};
 use super::nest::Nest;
 use super::rank::Ranking;
 use super::table::{NONE, Table};
@@ -120,15 +120,36 @@ pub struct Layers {
     pub orders: Table<Vec<Vec<u32>>>,
 }
 
-/// What makes edges parallel: their nodes and where they meet them.
-type Ends = (u32, u32, i64, i64);
+/// Where edges between clusters bend on the ranks that the clusters of their ends span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bends {
+    /// Beside the clusters.
+    Outside,
+    /// In the clusters of their ends.
+    Inside,
+}
+
+/// What makes edges parallel: their nodes, and the ports they meet them at.
+type Ends = (u32, u32, Option<(i64, i64)>, Option<(i64, i64)>);
+
+/// A port, to a hundredth of a point.
+fn port_key(end: &End) -> Option<(i64, i64)> {
+    end.port.map(|port| ((port.point.x * 100.0) as i64, (port.point.y * 100.0) as i64))
+}
 
 impl Layers {
-    /// Builds the layers from the ranks.
+    /// Builds the layers from the ranks. With [`Bends::Inside`] edges between clusters leave them through their lower
+    /// and enter them through their upper side, else through whichever side there is.
     ///
     /// # Errors
     /// When the work is spent: edges over many ranks make many places.
-    pub fn new(input: &Input, nest: &Nest, ranking: &Ranking, work: &mut Work) -> Result<Layers, Exhausted> {
+    pub fn new(
+        input: &Input,
+        nest: &Nest,
+        ranking: &Ranking,
+        bends: Bends,
+        work: &mut Work,
+    ) -> Result<Layers, Exhausted> {
         let mut layers = Layers {
             rank_count: ranking.count,
             loops: Table::filled(Vec::new(), input.nodes.len()),
@@ -141,7 +162,7 @@ impl Layers {
             work.degrade(Care::StraightLines);
         }
         let mut chains: BTreeMap<Ends, u32> = BTreeMap::new();
-        let mut flats: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let mut flats: BTreeMap<Ends, u32> = BTreeMap::new();
         for (index, edge) in input.edges.iter().enumerate() {
             if edge.tail >= input.nodes.len() || edge.head >= input.nodes.len() {
                 continue;
@@ -158,7 +179,7 @@ impl Layers {
             } else if tail_rank == head_rank {
                 layers.add_flat(index as u32, edge, nest, &mut flats);
             } else {
-                layers.add_chain(index as u32, edge, input, nest, &mut chains);
+                layers.add_chain(index as u32, edge, input, nest, bends, &mut chains);
             }
         }
         layers.widen_for_parallels(input);
@@ -195,10 +216,11 @@ impl Layers {
         self.spans[0u32] = (0, self.rank_count.saturating_sub(1) as u32);
     }
 
-    fn add_flat(&mut self, index: u32, edge: &Edge, nest: &Nest, flats: &mut BTreeMap<(u32, u32), u32>) {
+    fn add_flat(&mut self, index: u32, edge: &Edge, nest: &Nest, flats: &mut BTreeMap<Ends, u32>) {
         let (tail, head) = (edge.tail as u32, edge.head as u32);
         let weight = edge.weight.min(1 << 12) as i32;
-        let key = (tail.min(head), tail.max(head));
+        let (tail_port, head_port) = (port_key(&edge.tail_end), port_key(&edge.head_end));
+        let key = if tail < head { (tail, head, tail_port, head_port) } else { (head, tail, head_port, tail_port) };
         if edge.label.is_none()
             && let Some(&known) = flats.get(&key)
         {
@@ -231,15 +253,24 @@ impl Layers {
         self.flats.add(Flat { edges: vec![index], tail, head, label, weight, is_adjacent: false });
     }
 
-    fn add_chain(&mut self, index: u32, edge: &Edge, input: &Input, nest: &Nest, chains: &mut BTreeMap<Ends, u32>) {
+    fn add_chain(
+        &mut self,
+        index: u32,
+        edge: &Edge,
+        input: &Input,
+        nest: &Nest,
+        bends: Bends,
+        chains: &mut BTreeMap<Ends, u32>,
+    ) {
         let (tail, head) = (edge.tail as u32, edge.head as u32);
         let down = self.places[tail].rank < self.places[head].rank;
-        let x = |end: &super::model::End| end.port.map_or(0.0, |port| port.point.x);
+        let x = |end: &End| end.port.map_or(0.0, |port| port.point.x);
         let (tail_x, head_x) = (x(&edge.tail_end), x(&edge.head_end));
         let (upper, lower, upper_x, lower_x) =
             if down { (tail, head, tail_x, head_x) } else { (head, tail, head_x, tail_x) };
         let weight = edge.weight.min(1 << 12) as i32;
-        let key = (upper, lower, (upper_x * 100.0) as i64, (lower_x * 100.0) as i64);
+        let (tail_port, head_port) = (port_key(&edge.tail_end), port_key(&edge.head_end));
+        let key = if down { (upper, lower, tail_port, head_port) } else { (upper, lower, head_port, tail_port) };
         if edge.label.is_none()
             && let Some(&known) = chains.get(&key)
         {
@@ -255,7 +286,11 @@ impl Layers {
         let label_rank = if edge.label.is_some() && last - first > 1 { first.midpoint(last) } else { NONE };
         let mut chain = Chain { edges: vec![index], places: vec![upper], label: NONE };
         for rank in first + 1..last {
-            let mut place = Place { kind: Kind::Bend, rank, cluster, owner: number, ..Place::default() };
+            let home = match bends {
+                Bends::Inside => self.home(upper, lower, rank, cluster, nest),
+                Bends::Outside => cluster,
+            };
+            let mut place = Place { kind: Kind::Bend, rank, cluster: home, owner: number, ..Place::default() };
             place.half_height = 0.5;
             if let Some(size) = edge.label
                 && rank == label_rank
@@ -283,6 +318,25 @@ impl Layers {
             });
         }
         self.chains.add(chain);
+    }
+
+    /// The cluster a bend belongs to: an edge leaves the clusters of its upper end at their lower side, and comes into
+    /// those of its lower end at their upper side.
+    fn home(&self, upper: u32, lower: u32, rank: u32, common: u32, nest: &Nest) -> u32 {
+        let inner = |end: u32, holds: &dyn Fn((u32, u32)) -> bool| {
+            let mut cluster = nest.of_node[end];
+            while cluster != common && !holds(self.spans[cluster]) {
+                cluster = nest.parents[cluster];
+            }
+            cluster
+        };
+        let from = inner(upper, &|span| rank <= span.1);
+        let to = inner(lower, &|span| rank >= span.0);
+        match (from == common, to == common) {
+            (false, true) => from,
+            (true, false) => to,
+            _ => common,
+        }
     }
 
     /// The weight of a chain is that of its edges together, and so is its room.
@@ -454,7 +508,7 @@ pub enum LoopSide {
 
 /// The side of a loop, by its ports.
 pub fn loop_side(edge: &Edge) -> LoopSide {
-    let sides = |end: &super::model::End| end.port.filter(|port| port.is_side).map_or(Sides::default(), |p| p.sides);
+    let sides = |end: &End| end.port.filter(|port| port.is_side).map_or(Sides::default(), |p| p.sides);
     let (a, b) = (sides(&edge.tail_end), sides(&edge.head_end));
     if a.bottom && b.bottom {
         LoopSide::Bottom

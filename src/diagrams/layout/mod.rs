@@ -10,6 +10,7 @@
 //! `route`; `simplex` and `table` are their tools.
 
 mod aspect;
+mod concentrate;
 mod layers;
 mod model;
 mod nest;
@@ -17,6 +18,7 @@ mod order;
 mod place;
 mod rank;
 mod route;
+mod same;
 mod simplex;
 mod start;
 mod table;
@@ -28,8 +30,9 @@ pub use model::*;
 
 use crate::geometry::{Point, Rect};
 use crate::work::{Exhausted, Work};
-use layers::Layers;
+use layers::{Bends, Layers};
 use nest::Nest;
+use place::Positions;
 use turn::Turn;
 
 /// Lays out a graph.
@@ -48,10 +51,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
     work.spend((inner.nodes.len() + inner.edges.len() + inner.clusters.len()) as u64)?;
     let nest = Nest::new(inner, inner.cluster_rank == ClusterRank::Local);
     let ranking = rank::ranks(inner, &nest, work)?;
-    let mut layers = Layers::new(inner, &nest, &ranking, work)?;
-    order::order(inner, &nest, &mut layers, turn.is_sideways(), work)?;
-    layers.settle_flats();
-    let mut positions = place::place(inner, &nest, &layers, ranking.doubled, turn.is_sideways(), work)?;
+    let (layers, mut positions) = best_placed(inner, &nest, &ranking, turn, work)?;
     aspect::stretch(inner, &layers, &mut positions);
     let mut output = Output {
         nodes: (0..inner.nodes.len() as u32).map(|node| positions.at(&layers, node)).collect(),
@@ -66,11 +66,66 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
         ranks: (0..inner.nodes.len() as u32).map(|node| layers.places[node].rank).collect(),
         ..Output::default()
     };
-    output.edges = route::route(inner, &nest, &layers, &positions, work)?;
+    let joined = same::joined(inner, &layers, &positions).map(|edges| Input { edges, ..inner.clone() });
+    output.edges = route::route(joined.as_ref().unwrap_or(inner), &nest, &layers, &positions, work)?;
     turn.output(&mut output);
     route::place_labels(input, &mut output, work)?;
     finish(input, &nest, &mut output);
     Ok(output)
+}
+
+/// What a crossing is worth, in points of edges.
+const CROSSING_POINTS: f64 = 30.0;
+
+/// The layers in order, with their coordinates. Edges between clusters may bend inside or outside of them: where there
+/// is work enough both are tried, and the one with shorter edges and fewer crossings is taken.
+fn best_placed(
+    input: &Input,
+    nest: &Nest,
+    ranking: &rank::Ranking,
+    turn: Turn,
+    work: &mut Work,
+) -> Result<(Layers, Positions), Exhausted> {
+    let before = work.spent();
+    let outside = placed(input, nest, ranking, Bends::Outside, turn, work)?;
+    let cost = work.spent() - before;
+    if nest.count() == 1 || cost > work.left() / 4 {
+        return Ok(outside);
+    }
+    let inside = placed(input, nest, ranking, Bends::Inside, turn, work)?;
+    Ok(if badness(&inside, work)? < 0.98 * badness(&outside, work)? { inside } else { outside })
+}
+
+fn placed(
+    input: &Input,
+    nest: &Nest,
+    ranking: &rank::Ranking,
+    bends: Bends,
+    turn: Turn,
+    work: &mut Work,
+) -> Result<(Layers, Positions), Exhausted> {
+    let mut layers = Layers::new(input, nest, ranking, bends, work)?;
+    order::order(input, nest, &mut layers, turn.is_sideways(), work)?;
+    layers.settle_flats();
+    if input.concentrate {
+        concentrate::concentrate(input, &mut layers, work)?;
+    }
+    let positions = place::place(input, nest, &layers, ranking.doubled, turn.is_sideways(), work)?;
+    Ok((layers, positions))
+}
+
+/// How long edges are, and how often they cross.
+fn badness((layers, positions): &(Layers, Positions), work: &mut Work) -> Result<f64, Exhausted> {
+    work.spend(layers.steps.len() as u64)?;
+    let length: f64 = layers
+        .steps
+        .iter()
+        .map(|step| {
+            let (upper, lower) = (positions.at(layers, step.upper), positions.at(layers, step.lower));
+            upper.distance(lower) * f64::from(step.count)
+        })
+        .sum();
+    Ok(length + CROSSING_POINTS * order::crossings(layers, work)? as f64)
 }
 
 /// Labels of clusters and of the graph, the box around everything, its lower left corner at the origin.

@@ -278,6 +278,64 @@ fn edges_with_lhead_end_at_the_cluster() {
 }
 
 #[test]
+fn edges_with_one_samehead_end_at_one_point() {
+    let mut input = graph(3, &[(0, 2), (1, 2), (0, 1)]);
+    let apart = lay(&input);
+    assert!(apart.edges[0].head_arrow != apart.edges[1].head_arrow);
+    for edge in &mut input.edges[..2] {
+        edge.head_end.same = Some(7);
+    }
+    let output = lay(&input);
+    let (a, b) = (output.edges[0].head_arrow.unwrap(), output.edges[1].head_arrow.unwrap());
+    assert!(a.distance(b) < 0.01, "{a:?} {b:?}");
+    let center = output.nodes[2];
+    let share = ((a.x - center.x) / 27.0).powi(2) + ((a.y - center.y) / 18.0).powi(2);
+    assert!((share - 1.0).abs() < 0.01, "on the outline: {a:?}");
+}
+
+#[test]
+fn concentrated_edges_share_their_way() {
+    // Two edges past the third node to the fourth.
+    let edges = [(0, 1), (1, 2), (2, 3), (1, 3), (0, 3)];
+    let plain = lay(&graph(4, &edges));
+    let shared = lay(&Input { concentrate: true, ..graph(4, &edges) });
+    let last = |output: &Output, edge: usize| {
+        let bezier = &output.edges[edge].beziers[0];
+        bezier[bezier.len() - 4..].to_vec()
+    };
+    assert_ne!(last(&plain, 3), last(&plain, 4));
+    assert_eq!(last(&shared, 3), last(&shared, 4), "they end as one");
+    assert_ne!(shared.edges[3].beziers[0][0], shared.edges[4].beziers[0][0], "and begin apart");
+    for seed in 0..60 {
+        let output = lay(&Input { concentrate: true, ..any_graph(seed) });
+        assert!(output.edges.iter().all(|route| !route.beziers.is_empty()), "seed {seed}");
+    }
+}
+
+#[test]
+fn an_edge_leaves_a_field_in_the_midst_of_its_node_sideways() {
+    let mut input = graph(3, &[(0, 1), (0, 2)]);
+    input.nodes[0] = Node { size: Size::new(54.0, 90.0), outline: Outline::Box, ..Node::default() };
+    let field = Rect::around(Point::default(), Size::new(54.0, 30.0));
+    let sides = Sides { left: true, right: true, ..Sides::default() };
+    let port = Port { point: Point::default(), clip: true, sides, field: Some(field), is_side: false };
+    for edge in &mut input.edges {
+        edge.tail_end.port = Some(port);
+    }
+    let output = lay(&input);
+    let center = output.nodes[0];
+    let (left, right) = (output.edges[0].beziers[0][0], output.edges[1].beziers[0][0]);
+    assert!(left.distance(center + Point::new(-27.0, 0.0)) < 0.1, "{left:?}");
+    assert!(right.distance(center + Point::new(27.0, 0.0)) < 0.1, "{right:?}");
+    // And a field that reaches the lower side is left through it.
+    let field = Rect::new(Point::new(-27.0, -45.0), Point::new(27.0, -15.0));
+    input.edges[0].tail_end.port = Some(Port { point: Point::new(0.0, -30.0), field: Some(field), ..port });
+    let output = lay(&input);
+    let start = output.edges[0].beziers[0][0];
+    assert!((output.nodes[0].y - 45.0 - start.y).abs() < 0.1, "{start:?}");
+}
+
+#[test]
 fn ratio_pulls_the_drawing_apart() {
     let input = Input { ratio: Ratio::Value(1.0), ..graph(4, &[(0, 1), (1, 2), (2, 3)]) };
     let tall = lay(&input);
@@ -440,7 +498,7 @@ fn the_largest_graphs_end_within_the_work_they_may_cost() {
         let (tail, head) = if index + 1 < count { (index, index + 1) } else { (dice.below(count), dice.below(count)) };
         input.edges.push(edge(tail, head));
     }
-    let mut work = Work::default();
+    let mut work = Work::new(crate::work::BUDGET_STEPS, None);
     let output = layout(&input, &mut work).unwrap();
     assert_eq!(output.edges.iter().filter(|route| route.beziers.is_empty()).count(), 0);
     assert_eq!(work.care(), Care::StraightLines, "edges over thousands of ranks run straight");

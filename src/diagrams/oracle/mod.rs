@@ -6,6 +6,7 @@
 mod boxes;
 mod corpus;
 mod drawings;
+mod goals;
 mod graphviz;
 mod model;
 mod paintings;

@@ -1,6 +1,7 @@
 //! The order of places within ranks, cluster by cluster: the graph with each cluster as one place a rank, then the
 //! inside of each cluster with its surroundings fixed, then single exchanges over all of it.
 
+mod count;
 mod level;
 mod polish;
 
@@ -10,6 +11,8 @@ use super::nest::Nest;
 use super::table::{NONE, Table, Union};
 use crate::work::{Care, Exhausted, Work};
 use level::{Level, Line, PORTS, Passes};
+
+pub use count::crossings;
 
 /// Lines of one level: global places, one of which may lie outside.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Edges from rank to rank.
 
-use super::super::layers::Kind;
+use super::super::layers::{Chain, Kind};
 use super::super::model::{End, Sides, Splines};
 use super::super::table::NONE;
 use super::Router;
@@ -42,19 +42,35 @@ impl Router<'_> {
         let toward = self.center(lower);
         let start = self.leave(upper, &upper_end, toward, true);
         let end = self.leave(lower, &lower_end, self.center(upper), false);
+        let outward = start.detour.first().or(end.detour.first()).map(|[a, .., d]| (d.x - a.x).signum());
         let curves = match style {
             Splines::Line | Splines::Curved => {
                 vec![curve::line(self.aim(upper, &upper_end), self.aim(lower, &lower_end))]
             }
             _ => {
-                let corridor = self.corridor(number as u32, start.from, end.from);
-                work.spend(corridor.len() as u64 * 8)?;
-                let path = corridor.shortest_path(start.from, end.from);
                 let mut curves = start.detour;
-                if style == Splines::Polyline {
-                    curves.extend(path.iter().zip(path.iter().skip(1)).map(|(a, b)| curve::line(*a, *b)));
-                } else {
-                    curves.extend(fit::fit(&path, start.tangent, end.tangent, &corridor, work)?);
+                let (mut from, mut tangent) = (start.from, start.tangent);
+                let mut begin = 0;
+                let last = chain.places.len().saturating_sub(1);
+                for at in 1..=last {
+                    // Edges that share their way all pass through the places where they meet and part.
+                    if at < last && !self.is_junction.look(chain_place(chain, at)).copied().unwrap_or_default() {
+                        continue;
+                    }
+                    let is_end = at == last;
+                    let place = chain_place(chain, at) as u32;
+                    let to = if is_end { end.from } else { self.positions.at(layers, place) };
+                    let into = if is_end { end.tangent } else { Some(Point::new(0.0, -1.0)) };
+                    let part = chain.places.get(begin..=at).unwrap_or_default();
+                    let corridor = self.corridor(part, number as u32, from, to);
+                    work.spend(corridor.len() as u64 * 8)?;
+                    let path = corridor.shortest_path(from, to);
+                    if style == Splines::Polyline {
+                        curves.extend(path.iter().zip(path.iter().skip(1)).map(|(a, b)| curve::line(*a, *b)));
+                    } else {
+                        curves.extend(fit::fit(&path, tangent, into, &corridor, work)?);
+                    }
+                    (from, tangent, begin) = (to, Some(Point::new(0.0, -1.0)), at);
                 }
                 curves.extend(curve::reversed(&end.detour));
                 curves
@@ -62,7 +78,12 @@ impl Router<'_> {
         };
         let count = chain.edges.len();
         for (index, &edge) in chain.edges.iter().enumerate() {
-            let aside = (index as f64 - (count as f64 - 1.0) / 2.0) * self.input.node_separation;
+            let shares = if self.input.concentrate { 0.0 } else { self.input.node_separation };
+            let aside = match outward {
+                // Beside a node, one further out than the other.
+                Some(sign) => sign * index as f64 * shares.min(6.0),
+                None => (index as f64 - (count as f64 - 1.0) / 2.0) * shares,
+            };
             let mut own = match style {
                 Splines::Curved => bow(curves.first(), index, count, self.input.node_separation),
                 _ => spread(&curves, aside),
@@ -86,13 +107,12 @@ impl Router<'_> {
         Ok(())
     }
 
-    /// The boxes from the upper node of a chain to the lower.
-    fn corridor(&self, number: u32, from: Point, to: Point) -> Corridor {
-        let chain = &self.layers.chains[number];
+    /// The boxes along `places` of a chain, from its upper end to its lower.
+    fn corridor(&self, places: &[u32], number: u32, from: Point, to: Point) -> Corridor {
         let mut corridor = Corridor::default();
         let mut last_bottom = None;
-        let count = chain.places.len();
-        for (index, &place) in chain.places.iter().enumerate() {
+        let count = places.len();
+        for (index, &place) in places.iter().enumerate() {
             let item = &self.layers.places[place];
             let y = self.positions.y[item.rank];
             let (above, below) = (self.positions.above[item.rank], self.positions.below[item.rank]);
@@ -127,6 +147,26 @@ impl Router<'_> {
         corridor
     }
 
+    /// Out of a field in the midst of its node: to the side that is nearer to where it goes, and down beside the node.
+    fn leave_field(&self, node: u32, low: Point, high: Point, sides: Sides, toward: Point, is_upper: bool) -> Leaving {
+        let (center, size) = (self.center(node), self.size(node));
+        let y = f64::midpoint(low.y, high.y);
+        let either = sides.left == sides.right;
+        let to_right = if either { toward.x >= f64::midpoint(low.x, high.x) } else { sides.right };
+        let limit = self.limit(node, NONE, to_right);
+        let half = size.width / 2.0;
+        let (start, side) = if to_right {
+            (high.x, (center.x + half + 12.0).min(limit.max(center.x + half + 2.0)))
+        } else {
+            (low.x, (center.x - half - 12.0).max(limit.min(center.x - half - 2.0)))
+        };
+        let sign = if is_upper { -1.0 } else { 1.0 };
+        let beside = Point::new(side, center.y + sign * size.height / 2.0);
+        let turn = Point::new(side, y + (beside.y - y) * 0.4);
+        let detour = vec![[Point::new(start, y), Point::new(side, y), turn, beside]];
+        Leaving { from: beside, tangent: Some(Point::new(0.0, -1.0)), detour }
+    }
+
     /// How an edge leaves `node` downwards (`is_upper`) or upwards.
     fn leave(&self, node: u32, end: &End, toward: Point, is_upper: bool) -> Leaving {
         let center = self.center(node);
@@ -147,7 +187,7 @@ impl Router<'_> {
                 let from = Point::new(at.x, center.y + sign * half);
                 return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
             }
-            return plain;
+            return self.leave_field(node, center + field.low, center + field.high, port.sides, toward, is_upper);
         }
         if ahead && !left && !right {
             return Leaving { tangent: Some(Point::new(0.0, -1.0)), ..plain };
@@ -178,6 +218,11 @@ impl Router<'_> {
         }
         plain
     }
+}
+
+/// The place of a chain at an index.
+fn chain_place(chain: &Chain, at: usize) -> usize {
+    chain.places.get(at).map_or(usize::MAX, |place| *place as usize)
 }
 
 /// The same curves, moved aside between their ends.

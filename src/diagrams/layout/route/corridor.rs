@@ -151,6 +151,35 @@ mod tests {
     }
 
     #[test]
+    fn the_shortest_way_stays_inside() {
+        let mut state = 12_345_u64;
+        let mut below = |limit: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        };
+        for round in 0..2_000 {
+            let mut corridor = Corridor::default();
+            let count = 2 + below(12);
+            for index in 0..count {
+                let top = 1_000.0 - 20.0 * index as f64;
+                let left = below(300) as f64;
+                let width = if below(3) == 0 { 400.0 } else { 5.0 + below(80) as f64 };
+                corridor.add(left, left + width, top, top - 20.0);
+            }
+            let (first, last) = (corridor.boxes[0], corridor.boxes[corridor.len() - 1]);
+            let from = Point::new(first.low.x + below(first.width() as u64) as f64, first.high.y);
+            let to = Point::new(last.low.x + below(last.width() as u64) as f64, last.low.y);
+            let path = corridor.shortest_path(from, to);
+            for pair in path.windows(2) {
+                for step in 0..=50 {
+                    let at = pair[0].toward(pair[1], f64::from(step) / 50.0);
+                    assert!(corridor.holds(at), "round {round}: {at:?} of {path:?} in {:?}", corridor.boxes);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_free_way_is_straight() {
         let mut corridor = Corridor::default();
         corridor.add(0.0, 100.0, 100.0, 50.0);

@@ -6,8 +6,8 @@ use super::curve::{self, Cubic};
 use crate::geometry::Point;
 use crate::work::{Exhausted, Work};
 
-/// Points of a curve that are looked at.
-const SAMPLES: u32 = 16;
+/// How far apart the points of a curve lie that are looked at: closer than any box is high.
+const SAMPLE_DISTANCE: f64 = 6.0;
 
 /// Curves along `path` that stay inside `corridor`; `start` and `end` are directions, both along the way, or nothing.
 ///
@@ -33,7 +33,7 @@ pub fn fit(
     let mut todo: Vec<(usize, usize, Point, Point)> = vec![(0, path.len() - 1, from, into)];
     while let Some((low, high, from, into)) = todo.pop() {
         let part = path.get(low..=high).unwrap_or_default();
-        work.spend(part.len() as u64 * 8 + 64)?;
+        work.spend(part.len() as u64 * 8 + 256)?;
         if part.len() == 2 && free && low == 0 && high + 1 == path.len() {
             curves.push(curve::line(first, last));
             continue;
@@ -84,7 +84,10 @@ fn fit_one(points: &[Point], from: Point, into: Point, corridor: &Corridor) -> R
 }
 
 fn is_inside(curve: &Cubic, corridor: &Corridor) -> bool {
-    (1..SAMPLES).all(|step| corridor.holds(curve::at(curve, f64::from(step) / f64::from(SAMPLES))))
+    let [a, b, c, d] = *curve;
+    let length = a.distance(b) + b.distance(c) + c.distance(d);
+    let samples = (length / SAMPLE_DISTANCE).clamp(12.0, 400.0) as u32;
+    (1..samples).all(|step| corridor.holds(curve::at(curve, f64::from(step) / f64::from(samples))))
 }
 
 fn by_length(points: &[Point]) -> Vec<f64> {

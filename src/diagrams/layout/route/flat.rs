@@ -1,7 +1,7 @@
 //! Edges along a rank: straight between neighbours, over the nodes between others, under their labels.
 
 use super::super::layers::Kind;
-use super::super::model::Splines;
+use super::super::model::{End, Splines};
 use super::super::table::NONE;
 use super::Router;
 use super::corridor::Corridor;
@@ -58,16 +58,17 @@ impl Router<'_> {
         let (tail_end, head_end) = (edge.tail_end, edge.head_end);
         let (from, to) = (self.aim(flat.tail, &tail_end), self.aim(flat.head, &head_end));
         let rank = layers.places[flat.tail].rank;
-        let side = |end: &super::super::model::End, top: bool| {
-            end.port.is_some_and(|port| if top { port.sides.top } else { port.sides.bottom })
-        };
+        let side =
+            |end: &End, top: bool| end.port.is_some_and(|port| if top { port.sides.top } else { port.sides.bottom });
         let below =
             (side(&tail_end, false) || side(&head_end, false)) && !(side(&tail_end, true) || side(&head_end, true));
         let above = side(&tail_end, true) || side(&head_end, true);
         let is_free = self.is_free_between(flat.tail, flat.head);
         let label = edge.label;
         work.spend(64)?;
-        let is_straight = is_free && !below && !above || matches!(self.input.splines, Splines::Line);
+        let is_straight =
+            is_free && !below && !above && self.face_each_other(flat.tail, flat.head, &tail_end, &head_end)
+                || matches!(self.input.splines, Splines::Line);
         let over = !is_straight;
         let curves = if over {
             self.over(flat.tail, flat.head, from, to, rank, height, below, work)?
@@ -114,6 +115,19 @@ impl Router<'_> {
             self.finish(edge, own);
         }
         Ok(over)
+    }
+
+    /// Whether the sides the ports name let a straight line through.
+    fn face_each_other(&self, tail: u32, head: u32, tail_end: &End, head_end: &End) -> bool {
+        let tail_is_left = self.slots[tail] < self.slots[head];
+        let looks = |end: &End, to_right: bool| {
+            end.port.filter(|port| port.is_side).is_none_or(|port| {
+                let (toward, away) =
+                    if to_right { (port.sides.right, port.sides.left) } else { (port.sides.left, port.sides.right) };
+                toward || !away
+            })
+        };
+        looks(tail_end, tail_is_left) && looks(head_end, !tail_is_left)
     }
 
     /// Whether no node stands between two nodes of a rank.

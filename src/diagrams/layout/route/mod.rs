@@ -17,7 +17,7 @@ use super::place::Positions;
 use super::table::{NONE, Table};
 use crate::geometry::{Point, Rect, Size};
 use crate::work::{Care, Exhausted, Work};
-use clip::Shape;
+pub use clip::Shape;
 use curve::Cubic;
 
 pub use labels::place_labels;
@@ -41,6 +41,8 @@ struct Router<'a> {
     /// Left of everything, right of everything.
     left_end: f64,
     right_end: f64,
+    /// Places where edges that share their way meet or part; empty unless there are any.
+    is_junction: Table<bool>,
     /// Whether the finished drawing lies on its side.
     routes: Vec<Route>,
 }
@@ -65,6 +67,7 @@ pub fn route(
         slots: Table::filled(0, layers.places.len()),
         left_end: f64::INFINITY,
         right_end: f64::NEG_INFINITY,
+        is_junction: junctions(input, layers),
         routes: vec![Route::default(); input.edges.len()],
     };
     let mut list = Vec::new();
@@ -111,6 +114,20 @@ pub fn route(
     router.route_flats(work)?;
     router.route_loops(work)?;
     Ok(router.routes)
+}
+
+/// Where shared ways meet or part.
+fn junctions(input: &Input, layers: &Layers) -> Table<bool> {
+    if !input.concentrate {
+        return Table::new();
+    }
+    let mut ups: Table<u32> = Table::filled(0, layers.places.len());
+    let mut downs: Table<u32> = Table::filled(0, layers.places.len());
+    for step in layers.steps.iter() {
+        ups[step.lower] += 1;
+        downs[step.upper] += 1;
+    }
+    ups.iter().zip(downs.iter()).map(|(up, down)| *up > 1 || *down > 1).collect()
 }
 
 /// What a curve of an output adds to the bounding box.
