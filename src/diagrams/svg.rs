@@ -512,7 +512,7 @@ mod tests {
         escape(&mut out, "</text><script>\"'&amp;&\u{1}\u{0}--  x", Keep::Nothing, true);
         assert_eq!(out, "&lt;/text&gt;&lt;script&gt;&quot;&#39;&amp;amp;&amp;&#45;&#45; &#160;x");
         out.clear();
-        escape(&mut out, "&amp;&#60;&bogus;&lt &", Keep::Entities, true);
-        assert_eq!(out, "&amp;&#60;&amp;bogus;&amp;lt &amp;");
+        escape(&mut out, "&amp;&#60;&bogus;&lt &&#1;", Keep::Entities, true);
+        assert_eq!(out, "&amp;&#60;&amp;bogus;&amp;lt &amp;&amp;#1;");
     }
 }

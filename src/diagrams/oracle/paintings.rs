@@ -1,5 +1,7 @@
 //! What is painted, held against Graphviz: its own places and routes go into our painter, and our SVG has to say what
 //! its SVG says.
+//!
+//! To look at one source: `PAINT_CASE=file.gv` prints all lines that differ, and with `PAINT_OUT=file.png` it is painted.
 
 use std::collections::HashMap;
 use std::time::Duration;

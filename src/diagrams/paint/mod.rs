@@ -440,3 +440,6 @@ fn order(graph: &Graph, wish: Option<&str>) -> Vec<Object> {
     }
     objects
 }
+
+#[cfg(test)]
+mod tests;
