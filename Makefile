@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long
+	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -21,7 +21,7 @@ run: prerequisites rocksdb ## build the release binary and start the demo in the
 	@$(in) cargo build --locked --release
 	@$(in) exec $(call binary,release) demo
 
-test: prerequisites format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: prerequisites diagrams-prerequisites format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
 prerequisites: ## install the Debian packages a build needs, where they are missing
@@ -59,6 +59,8 @@ static: build ## check that the binary is static and runs
 bench: prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
 	@packaging/bench-prerequisites.sh
 	@$(in) cargo bench --locked --bench '*'
+	@packaging/diagrams-oracle.sh
+	@$(in) cargo bench --locked -p quintet-diagrams --bench diagrams
 
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000
@@ -92,6 +94,16 @@ corpora-long: ## all string files of all packages, in all variants, edited and r
 
 fuzz-long: ## random and damaged string files by the hundred thousand (CASES=N)
 	@$(in) QUINTET_FILES_CASES=$(CASES) cargo test --locked -p quintet-localization --lib random -- --nocapture
+
+diagrams-prerequisites: prerequisites ## install Graphviz and the graphs that drawings are compared with
+	$(call step,what drawings are compared with)
+	@packaging/diagrams-oracle.sh
+
+diagrams-oracle: diagrams-prerequisites ## compare all drawings with Graphviz's, and print what is reached beside the goals
+	@$(in) QUINTET_DIAGRAMS_ORACLE=all cargo test --locked --release -p quintet-diagrams --lib oracle::goals -- --nocapture
+
+diagrams-fuzz: ## hostile DOT sources through the whole drawing (CASES=N)
+	@$(in) QUINTET_DIAGRAMS_CASES=$(CASES) cargo test --locked --release -p quintet-diagrams --lib hostile_sources -- --nocapture
 
 planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catch each
 	@$(in) QUINTET_PLANTED=all cargo test --locked --test planted -- --nocapture

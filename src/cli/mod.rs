@@ -25,6 +25,7 @@ mod output;
 mod place;
 mod progress;
 mod quota;
+mod render;
 mod restore;
 mod root_key;
 mod serve;
@@ -64,6 +65,7 @@ enum Command {
     Backup(backup::Arguments),
     Restore(restore::Arguments),
     Verify(verify::Arguments),
+    Render(render::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
 }
@@ -92,6 +94,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Backup(arguments) => backup::run(&arguments),
         Command::Restore(arguments) => restore::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Render(arguments) => render::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

@@ -1,1 +1,30 @@
 //! Diagrams: DOT in, the picture Graphviz's `dot` would draw out, as SVG or PNG.
+
+pub mod arrows;
+pub mod attributes;
+pub mod color;
+pub mod dot;
+pub mod fonts;
+pub mod geometry;
+pub mod graph;
+pub mod html;
+pub mod label;
+pub mod layout;
+pub mod limits;
+pub mod paint;
+pub mod plan;
+pub mod png;
+pub mod render;
+pub mod scene;
+pub mod shapes;
+pub mod style;
+pub mod svg;
+pub mod text;
+pub mod values;
+pub mod work;
+
+#[cfg(test)]
+mod fuzz;
+
+#[cfg(test)]
+mod oracle;

@@ -3,7 +3,7 @@
 use crate::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 29] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -32,6 +32,7 @@ const COMMANDS: [&[&str]; 28] = [
     &["clock", "show"],
     &["config", "check"],
     &["config", "print"],
+    &["render"],
 ];
 
 #[test]
@@ -47,7 +48,7 @@ fn every_command_explains_itself() {
 
 #[test]
 fn wrong_usage_is_exit_code_2() {
-    let cases: [&[&str]; 13] = [
+    let cases: [&[&str]; 15] = [
         &["backup", "create"],
         &["restore", "x"],
         &["restore", "--data", "x"],
@@ -61,6 +62,8 @@ fn wrong_usage_is_exit_code_2() {
         &["key", "issue"],
         &["clock", "advance", "-5"],
         &["serve", "--log-level", "==="],
+        &["render"],
+        &["render", "-", "-o", "x.gif"],
     ];
     for arguments in cases {
         let output = run(arguments);
