@@ -59,11 +59,14 @@ static: build ## check that the binary is static and runs
 bench: prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
 	@packaging/bench-prerequisites.sh
 	@$(in) cargo bench --locked --bench '*'
+	@packaging/diagrams-oracle.sh
+	@$(in) cargo bench --locked -p quintet-diagrams --bench diagrams
 
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000
 STEPS ?= 5000
 ROUNDS ?= 200
+CASES ?= 100000
 
 crash-long: rocksdb ## simulated crashes of the storage by the hundred thousand (CRASHES=N)
 	@$(in) QUINTET_CRASHES=$(CRASHES) cargo test --locked -p quintet-storage --lib crashes_at_random -- --nocapture
@@ -93,7 +96,7 @@ diagrams-prerequisites: prerequisites ## install Graphviz and the graphs that dr
 diagrams-oracle: diagrams-prerequisites ## compare all drawings with Graphviz's, and print what is reached beside the goals
 	@$(in) QUINTET_DIAGRAMS_ORACLE=all cargo test --locked --release -p quintet-diagrams --lib oracle::goals -- --nocapture
 
-CASES ?= 100000
+
 diagrams-fuzz: ## hostile DOT sources through the whole drawing (CASES=N)
 	@$(in) QUINTET_DIAGRAMS_CASES=$(CASES) cargo test --locked --release -p quintet-diagrams --lib hostile_sources -- --nocapture
 

@@ -133,8 +133,8 @@ fn parse(name: &str, warnings: &mut Vec<String>) -> Vec<Link> {
             }
         }
     }
-    // Parts of nothing at the end are not drawn.
-    while links.last().is_some_and(|link| link.part == Part::None) {
+    // Nothing alone is nothing; observed: as the last of four, too. Elsewhere it is a line.
+    if matches!(links.len(), 1 | MOST_PARTS) && links.last().is_some_and(|link| link.part == Part::None) {
         links.pop();
     }
     links

@@ -107,6 +107,7 @@ fn opaque([r, g, b]: [u8; 3], name: Option<String>) -> Color {
 
 /// `rrggbb` or `rrggbbaa`, each part of one or two digits at the end; or `rgb`.
 fn from_digits(digits: &str) -> Option<Color> {
+    let digits: String = digits.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     if !digits.is_ascii() || digits.len() > 8 {
         return None;
     }
@@ -214,6 +215,7 @@ mod tests {
             ("#FF00007f", "", [255, 0, 0, 127], None),
             ("#f80", "", [255, 0x88, 0, 255], None),
             ("#12345", "", [0x12, 0x34, 0x05, 255], None),
+            ("#ff 00 00", "", [255, 0, 0, 255], None),
             ("0.5 1 1", "", [0, 255, 255, 255], None),
             ("0.5,0.3,0.2", "", [0x23, 0x33, 0x33, 255], None),
             ("0.1 0.2 0.3 0.4", "", [0x4c, 0x46, 0x3d, 0x66], None),

@@ -25,5 +25,6 @@ pub mod work;
 
 #[cfg(test)]
 mod fuzz;
+
 #[cfg(test)]
 mod oracle;

@@ -132,18 +132,18 @@ impl From<TooMuch> for RenderError {
     }
 }
 
-impl From<Exhausted> for RenderError {
-    fn from(error: Exhausted) -> RenderError {
-        RenderError::Exhausted(error)
-    }
-}
-
 impl From<PngError> for RenderError {
     fn from(error: PngError) -> RenderError {
         match error {
             PngError::TooMuch(limit) => RenderError::TooMuch(limit),
             PngError::Exhausted(error) => RenderError::Exhausted(error),
         }
+    }
+}
+
+impl From<Exhausted> for RenderError {
+    fn from(error: Exhausted) -> RenderError {
+        RenderError::Exhausted(error)
     }
 }
 

@@ -45,7 +45,7 @@ impl Style {
                 "wedged" => style.wedged = true,
                 "rounded" => style.rounded = true,
                 "diagonals" => style.diagonals = true,
-                "invis" | "invisible" => style.invisible = true,
+                "invis" => style.invisible = true,
                 "tapered" => style.tapered = true,
                 "dashed" => style.dash = Dash::Dashed,
                 "dotted" => style.dash = Dash::Dotted,

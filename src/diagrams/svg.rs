@@ -46,7 +46,7 @@ const FONTS: [(&str, &str, &str, &str, &str); 35] = [
     ("Times-BoldItalic", "Times,serif", "bold", "", "italic"),
     ("Times-Italic", "Times,serif", "", "", "italic"),
     ("Times-Roman", "Times,serif", "", "", ""),
-    ("ZapfChancery-MediumItalic", "URW Chancery L,fantasy", "medium", "", "italic"),
+    ("ZapfChancery-MediumItalic", "URW Chancery L,serif", "medium", "", "italic"),
     ("ZapfDingbats", "Dingbats,fantasy", "", "", ""),
 ];
 

@@ -5,7 +5,7 @@ use super::model::{Across, Cell, Content, Frame, Line, Table};
 use super::size::{aligned, is_simple, text_size};
 use crate::color;
 use crate::geometry::{Point, Rect};
-use crate::paint::{is_safe_link, rounded};
+use crate::paint::{fit_gradient, is_safe_link, rounded};
 use crate::scene::{Anchor, Color, Dash, Fill, Item, Link, Stroke, Text};
 use crate::style::{colors, fill_of};
 use crate::text::LINE_SPACING;
@@ -133,10 +133,12 @@ impl Painter<'_, '_> {
         let fill = fill_of(&list, frame.style.radial, frame.angle, bounds, self.warnings);
         let stroke = Stroke::default();
         let inset = self.corners(frame.rect, if border > 1.0 { border / 2.0 } else { 0.0 });
-        items.push(match frame.style.rounded {
+        let mut item = match frame.style.rounded {
             true => Item::Path { points: rounded(&inset), fill, stroke },
             false => Item::Polygon { points: vec![low, left, high, right], fill, stroke },
-        });
+        };
+        fit_gradient(&mut item);
+        items.push(item);
     }
 
     fn border(&mut self, frame: &Frame, width: f64, color: &Color, items: &mut Vec<Item>) {

@@ -102,7 +102,9 @@ impl<'a> Lexer<'a> {
             let value = after.get(1..).unwrap_or_default();
             let (value, after) = value.split_once(quote).ok_or_else(bad)?;
             let key = key.trim_end().to_ascii_uppercase();
-            if key.is_empty() || attributes.iter().any(|(other, _)| *other == key) {
+            // Attributes need a blank between them.
+            let is_apart = after.is_empty() || after.starts_with(|c: char| c.is_ascii_whitespace());
+            if !is_apart || key.is_empty() || attributes.iter().any(|(other, _)| *other == key) {
                 return Err(bad());
             }
             attributes.push((key, self.decode(value, self.line)?));

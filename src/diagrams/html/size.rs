@@ -1,7 +1,5 @@
 //! How large tables are, and where their cells lie.
 
-use std::collections::HashSet;
-
 use super::model::{Cell, Content, Line, Table};
 use super::parse::LARGEST_GRID;
 use crate::geometry::{Point, Rect, Size};
@@ -60,39 +58,41 @@ fn cell_size(cell: &mut Cell, warnings: &mut Vec<String>) {
     cell.size = Size::new(needs.width.max(frame.width), needs.height.max(frame.height));
 }
 
-/// Gives each cell its row and column: the first that is free, as in HTML.
+/// Gives each cell its row and column: the first that is free, as in HTML. The numbers of columns and rows.
 fn place_in_grid(table: &mut Table) -> (usize, usize) {
-    let mut taken: HashSet<(usize, usize)> = HashSet::new();
-    let (mut columns, mut rows) = (0, 0);
+    // For each column, the first row in which it is free.
+    let mut free: Vec<usize> = Vec::new();
+    let mut rows = 0;
     for (row, cells) in table.rows.iter_mut().enumerate() {
         let mut column = 0;
         for cell in cells {
             let (width, height) = (cell.columns(), cell.rows());
-            while column < LARGEST_GRID && (column..column + width).any(|at| taken.contains(&(row, at))) {
-                column += 1;
+            // Behind the last column that is taken on the way.
+            let mut end = column;
+            while end < column + width && column < LARGEST_GRID {
+                if free.get(end).is_some_and(|from| *from > row) {
+                    column = end + 1;
+                }
+                end += 1;
             }
             (cell.row, cell.column) = (row, column);
-            // Only rows below can be in the way of others.
-            for below in row + 1..row + height {
-                for at in column..column + width {
-                    if taken.len() < LARGEST_GRID * 16 {
-                        taken.insert((below, at));
-                    }
-                }
+            if free.len() < column + width {
+                free.resize(column + width, 0);
+            }
+            if let Some(taken) = free.get_mut(column..column + width) {
+                taken.fill(row + height);
             }
             column += width;
-            columns = columns.max(column);
             rows = rows.max(row + height);
         }
     }
-    (columns, rows)
+    (free.len(), rows)
 }
 
 /// Widens lines so that each part fits: those of one line first, then the others in order, each sharing what is
 /// missing evenly.
 fn fit(lines: &mut [f64], parts: &[(usize, usize, f64)], spacing: f64) {
-    for (from, count, needs) in parts.iter().filter(|part| part.1 == 1) {
-        let _ = count;
+    for (from, _, needs) in parts.iter().filter(|part| part.1 == 1) {
         if let Some(line) = lines.get_mut(*from) {
             *line = line.max(*needs);
         }

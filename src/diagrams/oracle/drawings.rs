@@ -80,7 +80,7 @@ fn straighten(controls: &[Point]) -> Vec<Point> {
 }
 
 fn numbers(text: &str) -> Vec<f64> {
-    text.split(|c: char| c == ',' || c == ' ').filter_map(|number| number.parse().ok()).collect()
+    text.split([',', ' ']).filter_map(|number| number.parse().ok()).collect()
 }
 
 fn theirs(json: &Value, milliseconds: f64) -> Option<Drawing> {

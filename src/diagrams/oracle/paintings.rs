@@ -150,6 +150,10 @@ fn compare(graphviz: &mut Graphviz, source: &[u8]) -> Option<(usize, usize, Vec<
     let plan = Plan::new(&parsed, &limits).ok()?;
     let layout = layout_of(&json, &parsed, &plan)?;
     let (scene, _) = paint(&parsed, &plan, &layout);
+    if let Some(path) = std::env::var_os("PAINT_OUT") {
+        let png = crate::png::write(&scene, 1.0, &limits, &mut crate::work::Work::default());
+        std::fs::write(path, png.unwrap()).unwrap();
+    }
     let ours = svg::write(&scene, 64 << 20).ok()?;
     let (theirs, ours) = (lines(&theirs), lines(&ours));
     let mut wrong = Vec::new();

@@ -1,6 +1,9 @@
 //! What is drawn at the corners of a polygon: rounded ends, lines across, folded and shaded ones.
 
-use crate::geometry::Point;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::geometry::{Point, Rect};
 use crate::scene::{Fill, Item, Stroke};
 use crate::shapes::Ornament;
 
@@ -114,4 +117,55 @@ pub(super) fn ornamented(ornament: Ornament, points: &[Point], fill: Fill, strok
         Ornament::None | Ornament::Diagonals | Ornament::Rounded | Ornament::Biology => return None,
     }
     Some(items)
+}
+
+/// A part of a shape of synthetic biology: whether it is closed, and its corners as parts of width and height and as
+/// points.
+type Outline = (bool, Vec<[f64; 4]>);
+
+static BIOLOGY: LazyLock<HashMap<&'static str, Vec<Outline>>> = LazyLock::new(|| {
+    let mut shapes: HashMap<&'static str, Vec<Outline>> = HashMap::new();
+    let mut name = "";
+    for line in include_str!("biology.txt").lines().filter(|line| !line.starts_with('#')) {
+        let Some((kind, corners)) = line.split_once(' ') else {
+            name = line;
+            continue;
+        };
+        let corners = corners.split(' ').filter_map(|corner| {
+            let numbers: Vec<f64> = corner.split(',').filter_map(|number| number.parse().ok()).collect();
+            <[f64; 4]>::try_from(numbers).ok()
+        });
+        shapes.entry(name).or_default().push((kind == "p", corners.collect()));
+    }
+    shapes
+});
+
+/// A shape of synthetic biology in place of a box. `None` if it is none.
+pub(super) fn biology(name: &str, points: &[Point], fill: &Fill, stroke: &Stroke) -> Option<Vec<Item>> {
+    let parts = BIOLOGY.get(name)?;
+    let mut bounds = Rect::EMPTY;
+    points.iter().for_each(|point| bounds.include(*point));
+    let unit = Corners::new(points).radius / RADIUS;
+    let (center, width, height) = (bounds.center(), bounds.width(), bounds.height());
+    let place = |[a, b, c, d]: &[f64; 4]| center + Point::new(a * width + b * unit, c * height + d * unit);
+    let items = parts.iter().map(|(is_closed, corners)| {
+        let points = corners.iter().map(place).collect();
+        match is_closed {
+            true => Item::Polygon { points, fill: fill.clone(), stroke: stroke.clone() },
+            false => Item::Polyline { points, stroke: stroke.clone() },
+        }
+    });
+    Some(items.collect())
+}
+
+/// Gradients go from end to end of what is drawn, ornaments included.
+pub(crate) fn fit_gradient(item: &mut Item) {
+    let (Item::Polygon { points, fill: Fill::Gradient(gradient), .. }
+    | Item::Path { points, fill: Fill::Gradient(gradient), .. }) = item
+    else {
+        return;
+    };
+    let mut bounds = Rect::EMPTY;
+    points.iter().for_each(|point| bounds.include(*point));
+    gradient.bounds = bounds;
 }

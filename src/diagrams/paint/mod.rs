@@ -6,7 +6,7 @@ mod label;
 mod link;
 mod node;
 
-pub(crate) use corners::rounded;
+pub(crate) use corners::{fit_gradient, rounded};
 pub use link::is_safe as is_safe_link;
 
 use crate::color::{self, parse_or_black};
@@ -229,7 +229,8 @@ fn edge_title(graph: &Graph, index: usize) -> String {
     let end = |node: usize, port: &str| {
         let name = graph.nodes.get(node).map_or("", |node| &node.name.text);
         match attributes.text(port) {
-            Some(port) => format!("{name}:{port}"),
+            // Of a port with a compass point, the point.
+            Some(port) => format!("{name}:{}", port.rsplit(':').next().unwrap_or_default()),
             None => name.to_owned(),
         }
     };
@@ -346,7 +347,7 @@ fn zoom(attributes: &dyn Attributes, scene: &Scene) -> f64 {
     let Some((limit, grows)) = size_limit(attributes) else { return 1.0 };
     let width = scene.bounds.width() + 2.0 * scene.pad.x;
     let height = scene.bounds.height() + 2.0 * scene.pad.y;
-    let (width, height) = if scene.is_rotated { (height, width) } else { (width, height) };
+    // Observed: the size is that before the turn.
     if width <= 0.0 || height <= 0.0 {
         return 1.0;
     }

@@ -58,7 +58,9 @@ pub(super) fn paint(
     let rings = if shape.has_line || style.filled { shape.rings.as_slice() } else { &[] };
     for (index, ring) in rings.iter().enumerate() {
         let fill = if index == 0 { fill.clone() } else { Fill::None };
-        items.extend(outline(shape, &style, ring, center, fill, &stroke));
+        let mut outline = outline(shape, &style, ring, center, fill, &stroke);
+        outline.iter_mut().for_each(corners::fit_gradient);
+        items.extend(outline);
     }
     let font_color = pen.color(attributes, "fontcolor", "black");
     if is_record {
@@ -98,6 +100,11 @@ fn outline(shape: &NodeShape, style: &Style, ring: &Ring, center: Point, fill: F
             }
             if shape.kind.family == Family::Cylinder {
                 return cylinder(points, fill, stroke);
+            }
+            if ornament == Ornament::Biology
+                && let Some(items) = corners::biology(shape.kind.name, &points, &fill, stroke)
+            {
+                return items;
             }
             if let Some(items) = corners::ornamented(ornament, &points, fill.clone(), stroke) {
                 return items;

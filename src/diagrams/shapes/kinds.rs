@@ -38,7 +38,7 @@ pub enum Ornament {
     Component,
     /// `Mrecord`: rounded corners.
     Rounded,
-    /// The shapes of the synthetic biology standard, drawn as boxes.
+    /// The shapes of the synthetic biology standard.
     Biology,
 }
 
