@@ -22,6 +22,9 @@ const POINTS_PER_INCH: f64 = 72.0;
 /// Space around the label of a graph or cluster, both sides together.
 const BOX_LABEL_PADDING: Size = Size::new(16.0, 8.0);
 
+/// The smallest space between ranks, whatever `ranksep` says, in points.
+const SMALLEST_RANK_SEPARATION: f64 = 8.0;
+
 /// The largest `minlen` that counts: more ranks than that are no drawing.
 const MOST_RANKS_OF_AN_EDGE: i64 = 1_000;
 
@@ -78,7 +81,8 @@ impl Plan {
     /// # Errors
     /// Clusters that are nested too deep.
     pub fn new(graph: &Graph, limits: &Limits) -> Result<Plan, TooMuch> {
-        let mut plan = Plan { input: of_graph(graph.root()), ..Plan::default() };
+        let mut plan =
+            Plan { input: of_graph(graph.root()), warnings: complaints(graph.root()), ..Plan::default() };
         plan.graph_label(graph);
         plan.clusters(graph, limits)?;
         plan.nodes(graph);
@@ -115,7 +119,7 @@ impl Plan {
                     parent,
                     nodes: subgraph.nodes.clone(),
                     label: label.as_ref().map(|label| box_label(label, &element, Along::Top)),
-                    margin: element.number("margin", 8.0, 0.0),
+                    margin: element.number("margin", 8.0, 0.0).trunc(),
                 });
                 self.clusters.push(ClusterPlan { subgraph: index, label });
             } else if let Some(kind) = rank_kind(element) {
@@ -190,7 +194,7 @@ impl Plan {
                     .and_then(|shape| port(shape, name_of(node), element.text(&format!("{side}port")), &mut *warnings)),
                 arrow_length: arrow.as_ref().map_or(0.0, Arrow::length),
                 same: element.text(&format!("same{side}")).map(|same| sames.of(same)),
-                clip: element.flag(&format!("{side}clip"), true),
+                clip: says_yes(element, &format!("{side}clip")),
                 cluster: element.text(&format!("l{side}")).and_then(|name| clusters.get(name).copied()),
                 label: label.as_ref().map(Label::size),
             };
@@ -202,7 +206,7 @@ impl Plan {
                 head: edge.head,
                 min_length: bounded(element, "minlen", MOST_RANKS_OF_AN_EDGE),
                 weight: bounded(element, "weight", LARGEST_WEIGHT),
-                constraint: element.flag("constraint", true),
+                constraint: says_yes(element, "constraint"),
                 label: plan.label.as_ref().map(Label::size),
                 outer_label: plan.outer_label.as_ref().map(Label::size),
                 tail_end,
@@ -231,7 +235,8 @@ impl Numbers {
 /// The attributes of the whole graph.
 fn of_graph(root: Element<'_>) -> Input {
     let default = Input::default();
-    let inches = |name: &str, default: f64| root.number(name, default, 0.02) * POINTS_PER_INCH;
+    // Whole points, as the documentation does not say but every drawing shows.
+    let inches = |name: &str, default: f64| (root.number(name, default, 0.02) * POINTS_PER_INCH).round();
     let rank_separation = root.text("ranksep").unwrap_or_default();
     Input {
         rank_direction: match root.text("rankdir") {
@@ -241,7 +246,7 @@ fn of_graph(root: Element<'_>) -> Input {
             _ => RankDirection::TopBottom,
         },
         node_separation: inches("nodesep", 0.25),
-        rank_separation: inches("ranksep", 0.5),
+        rank_separation: inches("ranksep", 0.5).max(SMALLEST_RANK_SEPARATION),
         equal_ranks: rank_separation.contains("equally"),
         splines: splines(root),
         concentrate: root.flag("concentrate", false),
@@ -306,6 +311,30 @@ fn size(root: Element<'_>) -> Option<(Size, bool)> {
     let height = rest.trim_start().strip_prefix(',').and_then(leading_number).map_or(width, |(height, _)| height);
     let is_size = width > 0.0 && height > 0.0;
     is_size.then_some((Size::new(width * POINTS_PER_INCH, height * POINTS_PER_INCH), text.contains('!')))
+}
+
+/// A yes or no that is yes where nothing is said, and no where nonsense is.
+fn says_yes(element: Element<'_>, name: &str) -> bool {
+    element.text(name).is_none() || element.flag(name, false)
+}
+
+/// Values that Graphviz complains of.
+fn complaints(root: Element<'_>) -> Vec<String> {
+    const SPLINES: &[&str] =
+        &["", "none", "line", "false", "no", "polyline", "ortho", "curved", "spline", "true", "yes", "compound"];
+    let mut complaints = Vec::new();
+    if let Some(text) = root.text("splines")
+        && !SPLINES.contains(&&*text.to_ascii_lowercase())
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+    {
+        complaints.push(format!("Unknown \"splines\" value: \"{text}\" - ignored"));
+    }
+    if let Some(text) = root.text("ordering")
+        && !matches!(text, "in" | "out")
+    {
+        complaints.push(format!("ordering '{text}' not recognized."));
+    }
+    complaints
 }
 
 fn rank_kind(element: Element<'_>) -> Option<RankKind> {
