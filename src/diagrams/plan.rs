@@ -81,8 +81,7 @@ impl Plan {
     /// # Errors
     /// Clusters that are nested too deep.
     pub fn new(graph: &Graph, limits: &Limits) -> Result<Plan, TooMuch> {
-        let mut plan =
-            Plan { input: of_graph(graph.root()), warnings: complaints(graph.root()), ..Plan::default() };
+        let mut plan = Plan { input: of_graph(graph.root()), warnings: complaints(graph.root()), ..Plan::default() };
         plan.graph_label(graph);
         plan.clusters(graph, limits)?;
         plan.nodes(graph);
@@ -401,5 +400,77 @@ fn port(shape: &NodeShape, node: &str, text: Option<&str>, warnings: &mut Vec<St
     match text.split_once(':') {
         Some((name, point)) => shape.port(node, Some(name), Some(point), warnings),
         None => shape.port(node, Some(text), None, warnings),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dot::parse;
+
+    fn plan(source: &str) -> Plan {
+        let limits = Limits::default();
+        Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).unwrap()
+    }
+
+    /// Each expectation was read off a drawing of Graphviz 16.1.
+    #[test]
+    fn separations_are_whole_points() {
+        for (source, nodes, ranks) in [
+            ("graph{}", 18.0, 36.0),
+            ("graph{nodesep=0.3 ranksep=0.31}", 22.0, 22.0),
+            ("graph{nodesep=0 ranksep=0}", 1.0, 8.0),
+            ("graph{nodesep=-1 ranksep=-1}", 1.0, 8.0),
+            ("graph{nodesep=x ranksep=\"1.5 equally\"}", 18.0, 108.0),
+        ] {
+            let input = plan(source).input;
+            assert_eq!((input.node_separation, input.rank_separation), (nodes, ranks), "{source}");
+        }
+        assert!(plan("graph{ranksep=\"1.5 equally\"}").input.equal_ranks);
+    }
+
+    #[test]
+    fn nonsense_says_no_to_what_is_yes_by_default() {
+        for (value, expected) in [("nope", false), ("0", false), ("2", true), ("YES", true), ("\"\"", true)] {
+            let edge = plan(&format!("digraph{{a->b[constraint={value} headclip={value}]}}")).input.edges.remove(0);
+            assert_eq!(
+                (edge.constraint, edge.head_end.clip, edge.tail_end.clip),
+                (expected, expected, true),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_of_edges_are_bounded() {
+        for (value, min_length, weight) in [("-1", 0, 0), ("2.9", 2, 2), ("x", 1, 1), ("99999999", 1_000, 1_000_000)] {
+            let edge = plan(&format!("digraph{{a->b[minlen=\"{value}\" weight=\"{value}\"]}}")).input.edges.remove(0);
+            assert_eq!((edge.min_length, edge.weight), (min_length, weight), "{value}");
+        }
+    }
+
+    #[test]
+    fn clusters_and_rank_sets_nest() {
+        let plan = plan(
+            "digraph{compound=1 subgraph cluster_a{a {rank=same b c} subgraph x{subgraph cluster_b{d}}} \
+             {rank=sink e} a->d[lhead=cluster_b ltail=nosuch]}",
+        );
+        let parents: Vec<Option<usize>> = plan.input.clusters.iter().map(|cluster| cluster.parent).collect();
+        assert_eq!(parents, [None, Some(0)]);
+        let sets: Vec<_> = plan.input.rank_sets.iter().map(|set| (set.kind, set.nodes.len(), set.cluster)).collect();
+        assert_eq!(sets, [(RankKind::Same, 2, Some(0)), (RankKind::Sink, 1, None)]);
+        let edge = &plan.input.edges[0];
+        assert_eq!((edge.head_end.cluster, edge.tail_end.cluster), (Some(1), None));
+        assert!(plan.input.compound);
+    }
+
+    #[test]
+    fn labels_of_boxes_stand_where_they_are_told() {
+        let plan =
+            plan("graph{label=x subgraph cluster_a{label=y labeljust=r labelloc=b} subgraph cluster_b{label=z}}");
+        let label = |label: Option<BoxLabel>| label.map(|label| (label.along, label.across)).unwrap();
+        assert_eq!(label(plan.input.label), (Along::Bottom, Across::Middle));
+        assert_eq!(label(plan.input.clusters[0].label), (Along::Bottom, Across::Right));
+        assert_eq!(label(plan.input.clusters[1].label), (Along::Top, Across::Middle));
     }
 }
