@@ -199,11 +199,12 @@ impl Graph {
         Element { kind, names: &self.names, values: values.map_or(&[], |values| values.as_slice()) }
     }
 
-    /// Whether a subgraph is drawn as a cluster: its name begins with `cluster`, or its attribute `cluster` says so.
+    /// Whether a subgraph is drawn as a cluster: its name begins with `cluster`, in whatever case, or its attribute
+    /// `cluster` says so.
     pub fn is_cluster(&self, index: usize) -> bool {
         let named = || {
             let name = self.subgraphs.get(index).and_then(|subgraph| subgraph.name.as_ref());
-            name.is_some_and(|name| name.text.starts_with("cluster"))
+            name.and_then(|name| name.text.get(..7)).is_some_and(|start| start.eq_ignore_ascii_case("cluster"))
         };
         index > 0 && (named() || self.subgraph(index).flag("cluster", false))
     }

@@ -22,6 +22,9 @@ const POINTS_PER_INCH: f64 = 72.0;
 /// Space around the label of a graph or cluster, both sides together.
 const BOX_LABEL_PADDING: Size = Size::new(16.0, 8.0);
 
+/// The smallest space between ranks, whatever `ranksep` says, in points.
+const SMALLEST_RANK_SEPARATION: f64 = 8.0;
+
 /// The largest `minlen` that counts: more ranks than that are no drawing.
 const MOST_RANKS_OF_AN_EDGE: i64 = 1_000;
 
@@ -79,7 +82,7 @@ impl Plan {
     /// Clusters that are nested too deep, or labels that are too long together.
     pub fn new(graph: &Graph, limits: &Limits) -> Result<Plan, TooMuch> {
         check_labels(graph, limits)?;
-        let mut plan = Plan { input: of_graph(graph.root()), ..Plan::default() };
+        let mut plan = Plan { input: of_graph(graph.root()), warnings: complaints(graph.root()), ..Plan::default() };
         plan.graph_label(graph);
         plan.clusters(graph, limits)?;
         plan.nodes(graph);
@@ -116,7 +119,7 @@ impl Plan {
                     parent,
                     nodes: subgraph.nodes.clone(),
                     label: label.as_ref().map(|label| box_label(label, &element, Along::Top)),
-                    margin: element.number("margin", 8.0, 0.0),
+                    margin: element.number("margin", 8.0, 0.0).trunc(),
                 });
                 self.clusters.push(ClusterPlan { subgraph: index, label });
             } else if let Some(kind) = rank_kind(element) {
@@ -191,7 +194,7 @@ impl Plan {
                     .and_then(|shape| port(shape, name_of(node), element.text(&format!("{side}port")), &mut *warnings)),
                 arrow_length: arrow.as_ref().map_or(0.0, Arrow::length),
                 same: element.text(&format!("same{side}")).map(|same| sames.of(same)),
-                clip: element.flag(&format!("{side}clip"), true),
+                clip: says_yes(element, &format!("{side}clip")),
                 cluster: element.text(&format!("l{side}")).and_then(|name| clusters.get(name).copied()),
                 label: label.as_ref().map(Label::size),
             };
@@ -203,7 +206,7 @@ impl Plan {
                 head: edge.head,
                 min_length: bounded(element, "minlen", MOST_RANKS_OF_AN_EDGE),
                 weight: bounded(element, "weight", LARGEST_WEIGHT),
-                constraint: element.flag("constraint", true),
+                constraint: says_yes(element, "constraint"),
                 label: plan.label.as_ref().map(Label::size),
                 outer_label: plan.outer_label.as_ref().map(Label::size),
                 tail_end,
@@ -249,7 +252,8 @@ impl Numbers {
 /// The attributes of the whole graph.
 fn of_graph(root: Element<'_>) -> Input {
     let default = Input::default();
-    let inches = |name: &str, default: f64| root.number(name, default, 0.02) * POINTS_PER_INCH;
+    // Whole points, as the documentation does not say but every drawing shows.
+    let inches = |name: &str, default: f64| (root.number(name, default, 0.02) * POINTS_PER_INCH).round();
     let rank_separation = root.text("ranksep").unwrap_or_default();
     Input {
         rank_direction: match root.text("rankdir") {
@@ -259,7 +263,7 @@ fn of_graph(root: Element<'_>) -> Input {
             _ => RankDirection::TopBottom,
         },
         node_separation: inches("nodesep", 0.25),
-        rank_separation: inches("ranksep", 0.5),
+        rank_separation: inches("ranksep", 0.5).max(SMALLEST_RANK_SEPARATION),
         equal_ranks: rank_separation.contains("equally"),
         splines: splines(root),
         concentrate: root.flag("concentrate", false),
@@ -324,6 +328,30 @@ fn size(root: Element<'_>) -> Option<(Size, bool)> {
     let height = rest.trim_start().strip_prefix(',').and_then(leading_number).map_or(width, |(height, _)| height);
     let is_size = width > 0.0 && height > 0.0;
     is_size.then_some((Size::new(width * POINTS_PER_INCH, height * POINTS_PER_INCH), text.contains('!')))
+}
+
+/// A yes or no that is yes where nothing is said, and no where nonsense is.
+fn says_yes(element: Element<'_>, name: &str) -> bool {
+    element.text(name).is_none() || element.flag(name, false)
+}
+
+/// Values that Graphviz complains of.
+fn complaints(root: Element<'_>) -> Vec<String> {
+    const SPLINES: &[&str] =
+        &["", "none", "line", "false", "no", "polyline", "ortho", "curved", "spline", "true", "yes", "compound"];
+    let mut complaints = Vec::new();
+    if let Some(text) = root.text("splines")
+        && !SPLINES.contains(&&*text.to_ascii_lowercase())
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+    {
+        complaints.push(format!("Unknown \"splines\" value: \"{text}\" - ignored"));
+    }
+    if let Some(text) = root.text("ordering")
+        && !matches!(text, "in" | "out")
+    {
+        complaints.push(format!("ordering '{text}' not recognized."));
+    }
+    complaints
 }
 
 fn rank_kind(element: Element<'_>) -> Option<RankKind> {
@@ -408,5 +436,71 @@ mod tests {
         };
         assert_eq!(plan(10), Ok(10));
         assert_eq!(plan(11), Err(TooMuch::LabelsBytes(100)));
+    }
+
+    fn plan(source: &str) -> Plan {
+        let limits = Limits::default();
+        Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).unwrap()
+    }
+
+    /// Each expectation was read off a drawing of Graphviz 16.1.
+    #[test]
+    fn separations_are_whole_points() {
+        for (source, nodes, ranks) in [
+            ("graph{}", 18.0, 36.0),
+            ("graph{nodesep=0.3 ranksep=0.31}", 22.0, 22.0),
+            ("graph{nodesep=0 ranksep=0}", 1.0, 8.0),
+            ("graph{nodesep=-1 ranksep=-1}", 1.0, 8.0),
+            ("graph{nodesep=x ranksep=\"1.5 equally\"}", 18.0, 108.0),
+        ] {
+            let input = plan(source).input;
+            assert_eq!((input.node_separation, input.rank_separation), (nodes, ranks), "{source}");
+        }
+        assert!(plan("graph{ranksep=\"1.5 equally\"}").input.equal_ranks);
+    }
+
+    #[test]
+    fn nonsense_says_no_to_what_is_yes_by_default() {
+        for (value, expected) in [("nope", false), ("0", false), ("2", true), ("YES", true), ("\"\"", true)] {
+            let edge = plan(&format!("digraph{{a->b[constraint={value} headclip={value}]}}")).input.edges.remove(0);
+            assert_eq!(
+                (edge.constraint, edge.head_end.clip, edge.tail_end.clip),
+                (expected, expected, true),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_of_edges_are_bounded() {
+        for (value, min_length, weight) in [("-1", 0, 0), ("2.9", 2, 2), ("x", 1, 1), ("99999999", 1_000, 1_000_000)] {
+            let edge = plan(&format!("digraph{{a->b[minlen=\"{value}\" weight=\"{value}\"]}}")).input.edges.remove(0);
+            assert_eq!((edge.min_length, edge.weight), (min_length, weight), "{value}");
+        }
+    }
+
+    #[test]
+    fn clusters_and_rank_sets_nest() {
+        let plan = plan(
+            "digraph{compound=1 subgraph cluster_a{a {rank=same b c} subgraph x{subgraph cluster_b{d}}} \
+             {rank=sink e} a->d[lhead=cluster_b ltail=nosuch]}",
+        );
+        let parents: Vec<Option<usize>> = plan.input.clusters.iter().map(|cluster| cluster.parent).collect();
+        assert_eq!(parents, [None, Some(0)]);
+        let sets: Vec<_> = plan.input.rank_sets.iter().map(|set| (set.kind, set.nodes.len(), set.cluster)).collect();
+        assert_eq!(sets, [(RankKind::Same, 2, Some(0)), (RankKind::Sink, 1, None)]);
+        let edge = &plan.input.edges[0];
+        assert_eq!((edge.head_end.cluster, edge.tail_end.cluster), (Some(1), None));
+        assert!(plan.input.compound);
+    }
+
+    #[test]
+    fn labels_of_boxes_stand_where_they_are_told() {
+        let plan =
+            plan("graph{label=x subgraph cluster_a{label=y labeljust=r labelloc=b} subgraph cluster_b{label=z}}");
+        let label = |label: Option<BoxLabel>| label.map(|label| (label.along, label.across)).unwrap();
+        assert_eq!(label(plan.input.label), (Along::Bottom, Across::Middle));
+        assert_eq!(label(plan.input.clusters[0].label), (Along::Bottom, Across::Right));
+        assert_eq!(label(plan.input.clusters[1].label), (Along::Top, Across::Middle));
     }
 }

@@ -185,3 +185,66 @@ fn each_once(warnings: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     warnings.into_iter().filter(|warning| seen.insert(warning.clone())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn svg(source: &str) -> Result<Rendered, RenderError> {
+        render(source.as_bytes(), Format::Svg, &Options::default())
+    }
+
+    #[test]
+    fn the_same_source_gives_the_same_bytes() {
+        let source =
+            "digraph { a -> b -> c; a -> c; subgraph cluster_x { b c } node [shape=record] d [label=\"x|y\"] }";
+        for format in [Format::Svg, Format::Png] {
+            let one = render(source.as_bytes(), format, &Options::default()).unwrap();
+            let two = render(source.as_bytes(), format, &Options::default()).unwrap();
+            assert_eq!(one, two);
+            assert_eq!(one.care, Care::Full);
+        }
+    }
+
+    #[test]
+    fn formats_are_what_they_say() {
+        for (name, begin) in [("svg", b"<?xml".as_slice()), ("png", b"\x89PNG\r\n\x1a\n")] {
+            let format = Format::named(name).unwrap();
+            assert_eq!(format.name(), name);
+            assert!(format.content_type().contains(name));
+            assert!(render(b"graph{a}", format, &Options::default()).unwrap().bytes.starts_with(begin));
+        }
+        assert_eq!(Format::named("gif"), None);
+    }
+
+    #[test]
+    fn each_reason_has_its_own_error() {
+        let error = svg("digraph { a -> }").unwrap_err();
+        assert_eq!((error.line(), error.column()), (Some(1), Some(16)));
+        assert_eq!(error.to_string(), "syntax error in line 1 near '}'");
+        assert_eq!(svg("").unwrap_err(), RenderError::Source(ParseError::Empty));
+        let deep = format!("graph {{ {} a {} }}", "subgraph cluster { ".repeat(65), "} ".repeat(65));
+        assert_eq!(svg(&deep).unwrap_err(), RenderError::TooMuch(TooMuch::ClusterDepth(64)));
+        let huge = render(b"graph { a [width=9999, height=9999] }", Format::Png, &Options::default());
+        assert_eq!(huge.unwrap_err(), RenderError::TooMuch(TooMuch::CanvasMegapixels(40)));
+        let limits = Limits { output_bytes: 100, ..Limits::default() };
+        let small = Options { limits, ..Options::default() };
+        for format in [Format::Svg, Format::Png] {
+            let error = render(b"graph { a -- b }", format, &small).unwrap_err();
+            assert_eq!(error, RenderError::TooMuch(TooMuch::OutputBytes(100)));
+        }
+    }
+
+    #[test]
+    fn warnings_are_told_once() {
+        let rendered =
+            svg("digraph { layout=neato; ordering=up; a, b, c [shape=nosuch] a -> b [color=nosuch] }").unwrap();
+        let warnings = rendered.warnings;
+        assert_eq!(warnings.first().map(String::as_str), Some("layout=neato is not available: drawn with dot"));
+        for part in ["ordering 'up' not recognized.", "nosuch"] {
+            assert!(warnings.iter().any(|warning| warning.contains(part)), "{warnings:?}");
+        }
+        let unique: std::collections::HashSet<&String> = warnings.iter().collect();
+        assert_eq!(unique.len(), warnings.len(), "{warnings:?}");
+    }
+}

@@ -231,6 +231,8 @@ fn subgraphs_take_over_values_at_their_first_opening() {
     assert_eq!((tree.subgraph(1).text("color"), tree.subgraph(3).text("color")), (Some("red"), Some("blue")));
     assert!(tree.is_cluster(1) && !tree.is_cluster(2) && !tree.is_cluster(0));
     assert!(graph("graph{subgraph a{cluster=true}}").is_cluster(1));
+    assert!(graph("graph{subgraph ClusterX{cluster=false}}").is_cluster(1));
+    assert!(!graph("graph{subgraph clustér{}}").is_cluster(1));
 }
 
 #[test]
