@@ -1,0 +1,63 @@
+//! Labels: plain lines or HTML-like text, measured.
+
+use crate::geometry::Size;
+use crate::html;
+use crate::text::{DEFAULT_FONT, DEFAULT_FONT_SIZE, Font, FontStyle, Names, SMALLEST_FONT_SIZE, TextBlock, expand};
+use crate::values::{Attributes, Value};
+
+/// A label with what it takes up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Label {
+    /// Lines of text.
+    Text(TextBlock),
+    /// An HTML-like label.
+    Html(html::Html),
+}
+
+impl Label {
+    /// Measures `value`. Names in escapes are `names`; the warnings are Graphviz's.
+    pub fn new(value: Value<'_>, names: &Names<'_>, font: Font, warnings: &mut Vec<String>) -> Label {
+        match value {
+            Value::Text(text) => Label::Text(TextBlock::new(expand(text, names), font)),
+            Value::Html(source) => match html::Html::new(source, names, font.clone(), warnings) {
+                Ok(label) => Label::Html(label),
+                // Graphviz draws the name of the object in place of a label it cannot read.
+                Err(_) => {
+                    let fallback = if names.node.is_some() { "\\N" } else { "" };
+                    Label::Text(TextBlock::new(expand(fallback, names), font))
+                }
+            },
+        }
+    }
+
+    /// What it takes up, without a margin.
+    pub fn size(&self) -> Size {
+        match self {
+            Label::Text(block) => block.size,
+            Label::Html(label) => label.size,
+        }
+    }
+
+    /// The HTML-like label, if it is one.
+    pub fn as_html(&self) -> Option<&html::Html> {
+        match self {
+            Label::Text(_) => None,
+            Label::Html(label) => Some(label),
+        }
+    }
+
+    /// The base font.
+    pub fn font(&self) -> &Font {
+        match self {
+            Label::Text(block) => &block.font,
+            Label::Html(label) => &label.font,
+        }
+    }
+}
+
+/// The font that `fontname` and `fontsize` say; `prefix` is `label` for `labelfontname`, else empty.
+pub fn font(attributes: &dyn Attributes, prefix: &str) -> Font {
+    let name = attributes.text(&format!("{prefix}fontname")).unwrap_or(DEFAULT_FONT).to_owned();
+    let size = attributes.number(&format!("{prefix}fontsize"), DEFAULT_FONT_SIZE, SMALLEST_FONT_SIZE);
+    Font { name, size, style: FontStyle::default() }
+}

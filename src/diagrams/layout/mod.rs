@@ -1,0 +1,147 @@
+//! The layered layout: where nodes, clusters and labels stand, and how edges run.
+//!
+//! After Gansner, Koutsofios, North and Vo, "A Technique for Drawing Directed Graphs" (1993): ranks, order within
+//! ranks, coordinates, splines. The input is plain numbers: sizes and indices, no text, no attributes.
+//!
+//! Everything here, in and out, is in points with y upwards, as the finished drawing lies: the caller turns nothing
+//! for `rankdir`; the layout does, on its way in and out. The same input gives the same output.
+//!
+//! In reading order: `model` (input and output), `turn`, `nest` (clusters), `rank`, `layers`, `order`, `place`,
+//! `route`; `simplex` and `table` are their tools.
+
+mod layers;
+mod model;
+mod nest;
+mod order;
+mod place;
+mod rank;
+mod route;
+mod simplex;
+mod start;
+mod table;
+mod turn;
+
+pub use model::*;
+
+use crate::geometry::{Point, Rect};
+use crate::work::{Exhausted, Work};
+use layers::Layers;
+use nest::Nest;
+use turn::Turn;
+
+/// Lays out a graph.
+///
+/// # Errors
+/// When the work is spent before there is a drawing, however plain.
+pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
+    let turn = Turn(input.rank_direction);
+    let turned;
+    let inner = if input.rank_direction == RankDirection::TopBottom {
+        input
+    } else {
+        turned = turn.input(input);
+        &turned
+    };
+    work.spend((inner.nodes.len() + inner.edges.len() + inner.clusters.len()) as u64)?;
+    let nest = Nest::new(inner, inner.cluster_rank == ClusterRank::Local);
+    let ranking = rank::ranks(inner, &nest, work)?;
+    let mut layers = Layers::new(inner, &nest, &ranking, work)?;
+    order::order(inner, &nest, &mut layers, work)?;
+    let positions = place::place(inner, &nest, &layers, ranking.doubled, turn.is_sideways(), work)?;
+    let mut output = Output {
+        nodes: (0..inner.nodes.len() as u32).map(|node| positions.at(&layers, node)).collect(),
+        sizes: inner.nodes.iter().map(|node| node.size).collect(),
+        node_labels: vec![None; inner.nodes.len()],
+        clusters: (0..inner.clusters.len())
+            .map(|index| ClusterBox {
+                bounds: positions.clusters.get(index + 1).copied().unwrap_or(Rect::EMPTY),
+                label: None,
+            })
+            .collect(),
+        ranks: (0..inner.nodes.len() as u32).map(|node| layers.places[node].rank).collect(),
+        ..Output::default()
+    };
+    output.edges = route::route(inner, &nest, &layers, &positions, work)?;
+    turn.output(&mut output);
+    finish(input, &nest, &mut output);
+    Ok(output)
+}
+
+/// Labels of clusters and of the graph, the box around everything, its lower left corner at the origin.
+fn finish(input: &Input, nest: &Nest, output: &mut Output) {
+    for (index, cluster) in input.clusters.iter().enumerate() {
+        let Some(place) = output.clusters.get_mut(index) else { continue };
+        if nest.is_used.get(index + 1) == Some(&true)
+            && let Some(label) = cluster.label
+        {
+            place.label = Some(place::label_in(place.bounds, label.size, label.along, label.across));
+        }
+    }
+    let mut bounds = Rect::EMPTY;
+    for (at, size) in output.nodes.iter().zip(&output.sizes) {
+        bounds.include_rect(Rect::around(*at, *size));
+    }
+    for cluster in output.clusters.iter().filter(|cluster| !cluster.bounds.is_empty()) {
+        let gap = Point::new(place::CLUSTER_GAP, place::CLUSTER_GAP);
+        bounds.include_rect(Rect::new(cluster.bounds.low - gap, cluster.bounds.high + gap));
+    }
+    for (route, edge) in output.edges.iter().zip(&input.edges) {
+        for point in route.beziers.iter().flat_map(|bezier| route::bounds_of(bezier)) {
+            bounds.include(point);
+        }
+        let labels = [
+            (route.label, edge.label),
+            (route.outer_label, edge.outer_label),
+            (route.tail_label, edge.tail_end.label),
+            (route.head_label, edge.head_end.label),
+        ];
+        for (at, size) in labels {
+            if let (Some(at), Some(size)) = (at, size) {
+                bounds.include_rect(Rect::around(at, size));
+            }
+        }
+    }
+    if bounds.is_empty() {
+        bounds = Rect::default();
+    }
+    if let Some(label) = input.label {
+        let missing = (label.size.width - bounds.width()).max(0.0) / 2.0;
+        bounds.low.x -= missing;
+        bounds.high.x += missing;
+        match label.along {
+            Along::Top => bounds.high.y += label.size.height,
+            Along::Bottom => bounds.low.y -= label.size.height,
+        }
+        output.label = Some(place::label_in(bounds, label.size, label.along, label.across));
+    }
+    shift(output, bounds.low);
+    output.bounds = Rect::new(Point::default(), bounds.high - bounds.low);
+}
+
+/// Moves everything so that `origin` is where it says.
+fn shift(output: &mut Output, origin: Point) {
+    let point = |p: &mut Point| *p = *p - origin;
+    let maybe = |p: &mut Option<Point>| *p = p.map(|p| p - origin);
+    output.nodes.iter_mut().for_each(point);
+    output.node_labels.iter_mut().for_each(maybe);
+    for route in &mut output.edges {
+        route.beziers.iter_mut().flatten().for_each(point);
+        for place in [
+            &mut route.tail_arrow,
+            &mut route.head_arrow,
+            &mut route.label,
+            &mut route.outer_label,
+            &mut route.tail_label,
+            &mut route.head_label,
+        ] {
+            maybe(place);
+        }
+    }
+    for cluster in &mut output.clusters {
+        if !cluster.bounds.is_empty() {
+            cluster.bounds = Rect::new(cluster.bounds.low - origin, cluster.bounds.high - origin);
+        }
+        maybe(&mut cluster.label);
+    }
+    maybe(&mut output.label);
+}

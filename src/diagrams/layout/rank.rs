@@ -1,0 +1,350 @@
+//! Ranks: which layer each node stands on.
+//!
+//! Cycles are broken by a depth-first search in the order of the input; then network simplex. A cluster is ranked on
+//! its own first and stands in its surroundings as one node; edges into it ask for their length but cannot make the
+//! whole impossible: what they fall short of costs dearly.
+
+use super::model::{ClusterRank, Input, RankKind};
+use super::nest::Nest;
+use super::simplex::{Balance, Constraint, Limits, solve};
+use super::table::{Lists, NONE, Table, Union};
+use crate::work::{Exhausted, Work};
+
+/// No edge spans more ranks for its `minlen`.
+const LENGTH_MAX: u32 = 1_000;
+
+/// What an edge at a cluster pays for each rank it is too short, against one for each rank it is long.
+const SHORT_COST: i32 = 10;
+
+/// The ranks found.
+#[derive(Debug, Default)]
+pub struct Ranking {
+    /// The rank of each node, from 0, or from 1 if labels of flat edges need a rank above.
+    pub ranks: Table<i32>,
+    /// How many ranks there are.
+    pub count: usize,
+    /// Whether ranks were doubled to make room for labels.
+    pub doubled: bool,
+}
+
+struct Ranker<'a> {
+    input: &'a Input,
+    nest: &'a Nest,
+    doubled: bool,
+    /// The node that stands for each node, and how far below it the node stands.
+    leaders: Union,
+    offsets: Table<i32>,
+    /// Whether a node stands for more than nodes of its own rank.
+    is_block: Table<bool>,
+}
+
+/// Finds the ranks.
+///
+/// # Errors
+/// When the work is spent.
+pub fn ranks(input: &Input, nest: &Nest, work: &mut Work) -> Result<Ranking, Exhausted> {
+    let count = input.nodes.len();
+    let doubled = input.edges.iter().any(|edge| edge.label.is_some() && edge.tail != edge.head);
+    let mut ranker = Ranker {
+        input,
+        nest,
+        doubled,
+        leaders: Union::new(count),
+        offsets: Table::filled(0, count),
+        is_block: Table::filled(false, count),
+    };
+    let whole = input.new_rank || input.cluster_rank != ClusterRank::Local;
+    if whole {
+        ranker.same_sets(None);
+        ranker.rank(0, true, work)?;
+    } else {
+        // Inner clusters have greater numbers than those around them.
+        for cluster in (0..nest.count() as u32).rev().filter(|cluster| nest.is_used[*cluster]) {
+            ranker.same_sets(Some(cluster));
+            ranker.rank(cluster, false, work)?;
+        }
+    }
+    let mut ranks: Table<i32> = Table::filled(0, count);
+    for node in 0..count as u32 {
+        ranks[node] = ranker.offsets[node];
+    }
+    let least = ranks.iter().copied().min().unwrap_or(0);
+    for rank in ranks.iter_mut() {
+        *rank -= least;
+    }
+    // A flat edge's label stands one rank above it.
+    let needs_top = input
+        .edges
+        .iter()
+        .any(|edge| edge.label.is_some() && edge.tail != edge.head && ranks[edge.tail] == 0 && ranks[edge.head] == 0);
+    if needs_top {
+        for rank in ranks.iter_mut() {
+            *rank += 1;
+        }
+    }
+    let count = ranks.iter().copied().max().unwrap_or(0).max(0) as usize + 1;
+    Ok(Ranking { ranks, count, doubled })
+}
+
+impl Ranker<'_> {
+    /// Joins the nodes of each rank set that counts in `cluster` (all sets for `None`).
+    fn same_sets(&mut self, cluster: Option<u32>) {
+        for set in &self.input.rank_sets {
+            if !self.set_counts(set.cluster, cluster) {
+                continue;
+            }
+            let mut first = NONE;
+            for &node in set.nodes.iter().filter(|node| **node < self.input.nodes.len()) {
+                let within = cluster.is_none_or(|cluster| self.nest.of_node[node] == cluster);
+                if !within {
+                    continue;
+                }
+                if first == NONE {
+                    first = self.leaders.find(node as u32);
+                } else {
+                    first = self.leaders.join(first, node as u32);
+                }
+            }
+        }
+    }
+
+    fn set_counts(&self, of_set: Option<usize>, cluster: Option<u32>) -> bool {
+        let own = match of_set {
+            Some(own) if own + 1 < self.nest.count() => own as u32 + 1,
+            _ => 0,
+        };
+        cluster.is_none_or(|cluster| own == cluster)
+    }
+
+    /// Whether a node takes part when `cluster` is ranked.
+    fn takes_part(&self, node: usize, cluster: u32, whole: bool) -> bool {
+        whole || self.nest.is_inside(self.nest.of_node[node], cluster)
+    }
+
+    fn rank(&mut self, cluster: u32, whole: bool, work: &mut Work) -> Result<(), Exhausted> {
+        let count = self.input.nodes.len();
+        // Numbers for those that stand for others, in the order of the input.
+        let members: Vec<u32> = if whole || cluster == 0 {
+            (0..count as u32).collect()
+        } else {
+            let mut members = Vec::new();
+            let mut inner = vec![cluster];
+            while let Some(next) = inner.pop() {
+                members.extend(self.nest.nodes[next].iter().copied());
+                inner.extend(self.nest.children[next].iter().copied());
+            }
+            members.sort_unstable();
+            members
+        };
+        work.spend((members.len() + self.input.edges.len()) as u64)?;
+        let (first, last) = self.extremes(cluster, whole);
+        let mut numbers: Table<u32> = Table::filled(NONE, count);
+        let mut leaders: Vec<u32> = Vec::new();
+        for &node in &members {
+            let leader = self.leaders.find(node);
+            if numbers[leader] == NONE {
+                numbers[leader] = leaders.len() as u32;
+                leaders.push(leader);
+            }
+        }
+        let number = |leader: u32| if leader == NONE { NONE } else { numbers[leader] };
+        let (first, last) = (number(first), number(last));
+        let mut constraints: Vec<Constraint> = Vec::new();
+        let mut plain: Vec<(u32, u32, i32, i32)> = Vec::new();
+        let mut nodes = leaders.len();
+        for edge in &self.input.edges {
+            if !edge.constraint
+                || edge.tail >= count
+                || edge.head >= count
+                || !self.takes_part(edge.tail, cluster, whole)
+                || !self.takes_part(edge.head, cluster, whole)
+            {
+                continue;
+            }
+            let (tail, head) = (self.leaders.find(edge.tail as u32), self.leaders.find(edge.head as u32));
+            if tail == head {
+                continue;
+            }
+            let length = edge.min_length.min(LENGTH_MAX) as i32 * if self.doubled { 2 } else { 1 };
+            let weight = edge.weight.min(1 << 16) as i32;
+            if self.is_block[tail] || self.is_block[head] {
+                self.soft_edge(edge.tail, edge.head, length, weight, &numbers, &mut nodes, &mut constraints);
+            } else {
+                plain.push((numbers[tail], numbers[head], length, weight));
+            }
+        }
+        break_cycles(leaders.len(), &plain, first, last, &mut constraints);
+        self.bind_extremes(cluster, whole, first, last, leaders.len(), &mut constraints);
+        // Where clusters are not ranked on their own their nodes still belong together.
+        let limits = Limits {
+            search_size: self.input.search_size.max(1),
+            exchanges: self.input.nslimit1.map_or(u64::MAX, |limit| (limit.max(0.0) * nodes as f64) as u64),
+            mark: work.share(30),
+        };
+        let (values, _) = solve(nodes, &constraints, None, Balance::Ranks, limits, work)?;
+        self.settle(cluster, &members, &leaders, &numbers, &values);
+        Ok(())
+    }
+
+    /// An edge at a cluster: a node of its own above both ends, whose edges pay for length and, dearly, for want of it.
+    #[expect(clippy::too_many_arguments, reason = "one call, all of it the state of the loop around it")]
+    fn soft_edge(
+        &mut self,
+        tail: usize,
+        head: usize,
+        length: i32,
+        weight: i32,
+        numbers: &Table<u32>,
+        nodes: &mut usize,
+        constraints: &mut Vec<Constraint>,
+    ) {
+        let (from, to) = (self.leaders.find(tail as u32), self.leaders.find(head as u32));
+        let middle = *nodes as u32;
+        *nodes += 1;
+        // middle <= head's rank, and middle <= tail's rank + length.
+        let to_head = Constraint { tail: middle, head: numbers[to], length: -self.offsets[head], weight };
+        let to_tail = Constraint {
+            tail: middle,
+            head: numbers[from],
+            length: -(self.offsets[tail] + length),
+            weight: weight.saturating_mul(SHORT_COST),
+        };
+        constraints.push(to_head);
+        constraints.push(to_tail);
+    }
+
+    /// The nodes that stand for the first and the last rank of `cluster`, where `rank` names any.
+    fn extremes(&mut self, cluster: u32, whole: bool) -> (u32, u32) {
+        let (mut first, mut last) = (NONE, NONE);
+        for set in &self.input.rank_sets {
+            if !self.set_counts(set.cluster, (!whole).then_some(cluster)) || set.kind == RankKind::Same {
+                continue;
+            }
+            let node = set
+                .nodes
+                .iter()
+                .copied()
+                .find(|node| *node < self.input.nodes.len() && (whole || self.nest.of_node[*node] == cluster));
+            let Some(node) = node else { continue };
+            let own = self.leaders.find(node as u32);
+            let place = if matches!(set.kind, RankKind::Min | RankKind::Source) { &mut first } else { &mut last };
+            if *place == NONE {
+                *place = own;
+            } else {
+                *place = self.leaders.join(*place, own);
+            }
+        }
+        let find = |leaders: &mut Union, node: u32| if node == NONE { NONE } else { leaders.find(node) };
+        (find(&mut self.leaders, first), find(&mut self.leaders, last))
+    }
+
+    fn bind_extremes(
+        &self,
+        cluster: u32,
+        whole: bool,
+        first: u32,
+        last: u32,
+        count: usize,
+        constraints: &mut Vec<Constraint>,
+    ) {
+        let alone = |kinds: RankKind| {
+            self.input
+                .rank_sets
+                .iter()
+                .any(|set| set.kind == kinds && self.set_counts(set.cluster, (!whole).then_some(cluster)))
+        };
+        let step = if self.doubled { 2 } else { 1 };
+        for (extreme, is_first, alone) in [(first, true, alone(RankKind::Source)), (last, false, alone(RankKind::Sink))]
+        {
+            if extreme == NONE {
+                continue;
+            }
+            let length = if alone { step } else { 0 };
+            for other in (0..count as u32).filter(|other| *other != extreme) {
+                if is_first {
+                    let length = if other == last { 0 } else { length };
+                    constraints.push(Constraint { tail: extreme, head: other, length, weight: 0 });
+                } else if other != first {
+                    constraints.push(Constraint { tail: other, head: extreme, length, weight: 0 });
+                }
+            }
+        }
+    }
+
+    /// Notes the ranks found; the nodes of a cluster stand together from now on.
+    fn settle(&mut self, cluster: u32, members: &[u32], leaders: &[u32], numbers: &Table<u32>, values: &Table<i32>) {
+        let least = leaders.iter().map(|leader| values[numbers[*leader]]).min().unwrap_or(0);
+        for &node in members {
+            let leader = self.leaders.find(node);
+            let number = numbers[leader];
+            if number != NONE {
+                self.offsets[node] += values[number] - least;
+            }
+        }
+        if cluster != 0 {
+            let mut members = members.iter();
+            if let Some(&first) = members.next() {
+                for &node in members {
+                    self.leaders.join(first, node);
+                }
+                let leader = self.leaders.find(first);
+                self.is_block[leader] = true;
+            }
+        }
+    }
+}
+
+/// Turns around the edges that a depth-first search in the order of the input finds to go back, and those into the
+/// first rank or out of the last; all become constraints.
+fn break_cycles(
+    count: usize,
+    edges: &[(u32, u32, i32, i32)],
+    first: u32,
+    last: u32,
+    constraints: &mut Vec<Constraint>,
+) {
+    let turned: Vec<(u32, u32, i32, i32)> = edges
+        .iter()
+        .map(|&(tail, head, length, weight)| {
+            let back = head == first && first != NONE || tail == last && last != NONE;
+            if back { (head, tail, length, weight) } else { (tail, head, length, weight) }
+        })
+        .collect();
+    let out = Lists::new(count, turned.iter().enumerate().map(|(i, edge)| (edge.0, i as u32)));
+    // 0: not seen, 1: on the stack, 2: done.
+    let mut states: Table<u8> = Table::filled(0, count);
+    let mut cursors: Table<u32> = Table::filled(0, count);
+    let mut back: Table<bool> = Table::filled(false, turned.len());
+    let turned: Table<(u32, u32, i32, i32)> = turned.into();
+    for root in 0..count as u32 {
+        if states[root] != 0 {
+            continue;
+        }
+        states[root] = 1;
+        let mut stack = vec![root];
+        while let Some(&node) = stack.last() {
+            let range = out.range(node);
+            let place = range.start + cursors[node] as usize;
+            if place >= range.end {
+                states[node] = 2;
+                stack.pop();
+                continue;
+            }
+            cursors[node] += 1;
+            let edge = out.at(place);
+            let head = turned[edge].1;
+            match states[head] {
+                0 => {
+                    states[head] = 1;
+                    stack.push(head);
+                }
+                1 => back[edge] = true,
+                _ => {}
+            }
+        }
+    }
+    for (edge, &(tail, head, length, weight)) in turned.iter().enumerate() {
+        let (tail, head) = if back[edge] { (head, tail) } else { (tail, head) };
+        constraints.push(Constraint { tail, head, length, weight });
+    }
+}

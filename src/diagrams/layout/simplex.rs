@@ -1,0 +1,668 @@
+//! Network simplex: integers for nodes, so that every edge is at least as long as it must be and the sum of lengths,
+//! by weight, is least. Ranks and x coordinates both come from here.
+//!
+//! After section 2 of the 1993 paper: a feasible tree of tight edges, cut values, exchanges of a tree edge with a
+//! negative cut value for the one with the least slack, low and lim for who lies below whom, and a search that takes
+//! the worst of `search_size` edges and goes on where it left.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::table::{Lists, NONE, Table, Union};
+use crate::work::{Exhausted, Work};
+
+/// What to do with freedom that costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Balance {
+    /// Nothing.
+    None,
+    /// Nodes go to the rank with the fewest nodes.
+    Ranks,
+    /// Halves of slack on both sides.
+    Sides,
+}
+
+/// An edge: `value(head) - value(tail) >= length`, at `weight` for each unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Constraint {
+    /// The smaller end.
+    pub tail: u32,
+    /// The greater end.
+    pub head: u32,
+    /// The least difference.
+    pub length: i32,
+    /// What each unit of difference costs.
+    pub weight: i32,
+}
+
+/// What the search may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many tree edges are looked at for the next one to leave.
+    pub search_size: usize,
+    /// How many exchanges are made at most.
+    pub exchanges: u64,
+    /// Past this mark of the work no exchange is made: what there is, is feasible.
+    pub mark: u64,
+}
+
+/// Whether the best was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing better exists.
+    Best,
+    /// Feasible, but the search was cut short.
+    CutShort,
+}
+
+/// A length that binds nobody.
+const FREE: i32 = i32::MIN / 4;
+
+/// Values for `count` nodes, feasible, least 0, cheapest if the search came to its end. `start`, if given and
+/// feasible, is where the search begins. Constraints that form a cycle are left out, as few as a depth-first search
+/// leaves.
+///
+/// # Errors
+/// When the work is spent.
+pub fn solve(
+    count: usize,
+    constraints: &[Constraint],
+    start: Option<Table<i32>>,
+    balance: Balance,
+    limits: Limits,
+    work: &mut Work,
+) -> Result<(Table<i32>, Ending), Exhausted> {
+    if count == 0 {
+        return Ok((Table::new(), Ending::Best));
+    }
+    let mut simplex = Simplex::new(count, constraints);
+    work.spend((count + simplex.edges.len()) as u64 * 4)?;
+    match start {
+        Some(values) => simplex.begin_at(values),
+        None => simplex.longest_paths(),
+    }
+    simplex.tight_tree(work)?;
+    simplex.number_tree();
+    simplex.first_cut_values();
+    let ending = simplex.exchange_all(limits, work)?;
+    match balance {
+        Balance::None => simplex.normalize(),
+        Balance::Ranks => {
+            simplex.normalize();
+            simplex.balance_ranks(work)?;
+        }
+        Balance::Sides => {
+            simplex.balance_sides(limits, work)?;
+            simplex.normalize();
+        }
+    }
+    simplex.values.truncate(count);
+    Ok((simplex.values, ending))
+}
+
+struct Simplex {
+    /// The nodes of the problem; the root that holds separate parts together comes after them.
+    count: usize,
+    edges: Table<Constraint>,
+    cuts: Table<i64>,
+    in_tree: Table<bool>,
+    tree: Table<u32>,
+    /// Place of an edge in `tree`.
+    tree_places: Table<u32>,
+    /// All edges at a node; those of the tree come first.
+    at_node: Lists,
+    /// How many edges of the tree there are at a node.
+    tree_degrees: Table<u32>,
+    values: Table<i32>,
+    parent_edges: Table<u32>,
+    low: Table<u32>,
+    lim: Table<u32>,
+    cursors: Table<u32>,
+    stack: Vec<u32>,
+    next_search: usize,
+}
+
+impl Simplex {
+    fn new(count: usize, constraints: &[Constraint]) -> Simplex {
+        let mut edges: Table<Constraint> = constraints.iter().copied().filter(|edge| edge.tail != edge.head).collect();
+        let mut parts = Union::new(count);
+        for edge in edges.iter() {
+            parts.join(edge.tail, edge.head);
+        }
+        let mut nodes = count;
+        let firsts: Vec<u32> = (0..count as u32).filter(|node| parts.find(*node) == *node).collect();
+        if firsts.len() > 1 {
+            nodes += 1;
+            for first in firsts {
+                edges.add(Constraint { tail: count as u32, head: first, length: 0, weight: 0 });
+            }
+        }
+        let pairs = edges.iter().enumerate().flat_map(|(i, edge)| [(edge.tail, i as u32), (edge.head, i as u32)]);
+        let at_node = Lists::new(nodes, pairs);
+        let edge_count = edges.len();
+        Simplex {
+            count,
+            cuts: Table::filled(0, edge_count),
+            in_tree: Table::filled(false, edge_count),
+            tree: Table::new(),
+            tree_places: Table::filled(NONE, edge_count),
+            at_node,
+            tree_degrees: Table::filled(0, nodes),
+            values: Table::filled(0, nodes),
+            parent_edges: Table::filled(NONE, nodes),
+            low: Table::filled(0, nodes),
+            lim: Table::filled(0, nodes),
+            cursors: Table::filled(0, nodes),
+            stack: Vec::new(),
+            next_search: 0,
+            edges,
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        self.values.len()
+    }
+
+    #[inline]
+    fn slack(&self, edge: u32) -> i32 {
+        let e = &self.edges[edge];
+        self.values[e.head] - self.values[e.tail] - e.length
+    }
+
+    /// Begins at given values, pushed up where they are not feasible.
+    fn begin_at(&mut self, values: Table<i32>) {
+        for node in 0..self.count {
+            self.values[node] = values[node];
+        }
+        if self.nodes() > self.count {
+            let least = values.iter().copied().min().unwrap_or(0);
+            self.values[self.count] = least;
+        }
+        if (0..self.edges.len() as u32).any(|edge| self.slack(edge) < 0) {
+            self.longest_paths_from();
+        }
+    }
+
+    fn longest_paths(&mut self) {
+        for node in 0..self.nodes() {
+            self.values[node] = i32::MIN / 2;
+        }
+        self.longest_paths_from();
+    }
+
+    /// Every node as low as what lies below it lets it, and not below what it has.
+    fn longest_paths_from(&mut self) {
+        let mut degrees: Table<u32> = Table::filled(0, self.nodes());
+        for edge in self.edges.iter().filter(|edge| edge.length > FREE) {
+            degrees[edge.head] += 1;
+        }
+        let mut ready: Vec<u32> = (0..self.nodes() as u32).filter(|node| degrees[*node] == 0).collect();
+        let mut done: Table<bool> = Table::filled(false, self.nodes());
+        let mut at = 0;
+        let mut unseen = 0;
+        loop {
+            while let Some(&node) = ready.get(at) {
+                at += 1;
+                done[node] = true;
+                if self.values[node] == i32::MIN / 2 {
+                    self.values[node] = 0;
+                }
+                for place in self.at_node.range(node) {
+                    let edge = self.at_node.at(place);
+                    let e = self.edges[edge];
+                    if e.tail == node && e.length > FREE {
+                        self.values[e.head] = self.values[e.head].max(self.values[node].saturating_add(e.length));
+                        degrees[e.head] -= 1;
+                        if degrees[e.head] == 0 {
+                            ready.push(e.head);
+                        }
+                    }
+                }
+            }
+            // A cycle: the constraints that come into its first node from undone nodes are left out.
+            while unseen < self.nodes() && done[unseen] {
+                unseen += 1;
+            }
+            if unseen >= self.nodes() {
+                return;
+            }
+            for place in self.at_node.range(unseen as u32) {
+                let edge = self.at_node.at(place);
+                if self.edges[edge].head == unseen as u32 && !done[self.edges[edge].tail] {
+                    self.edges[edge].length = FREE;
+                    self.edges[edge].weight = 0;
+                }
+            }
+            degrees[unseen] = 0;
+            ready.push(unseen as u32);
+        }
+    }
+
+    /// Makes the feasible values ones that a spanning tree of tight edges holds. Trees of tight edges are joined, the
+    /// smallest first, each along its edge of least slack.
+    fn tight_tree(&mut self, work: &mut Work) -> Result<(), Exhausted> {
+        let nodes = self.nodes();
+        let mut trees = Union::new(nodes);
+        let mut sizes: Table<u32> = Table::filled(1, nodes);
+        // The nodes of a tree in a ring.
+        let mut rings: Table<u32> = (0..nodes as u32).collect();
+        for edge in 0..self.edges.len() as u32 {
+            if self.slack(edge) == 0 {
+                self.try_join(edge, &mut trees, &mut sizes, &mut rings);
+            }
+        }
+        let mut heap: BinaryHeap<Reverse<(u32, u32)>> = (0..nodes as u32)
+            .filter(|node| trees.find(*node) == *node)
+            .map(|node| Reverse((sizes[node], node)))
+            .collect();
+        while let Some(Reverse((size, root))) = heap.pop() {
+            if trees.find(root) != root || sizes[root] != size {
+                continue;
+            }
+            if size as usize == nodes {
+                break;
+            }
+            let mut best: Option<(i32, u32, bool)> = None;
+            let mut node = root;
+            let mut steps = 0;
+            loop {
+                for place in self.at_node.range(node) {
+                    steps += 1;
+                    let edge = self.at_node.at(place);
+                    let e = self.edges[edge];
+                    let outward = e.tail == node;
+                    let other = if outward { e.head } else { e.tail };
+                    if trees.find(other) == root {
+                        continue;
+                    }
+                    let slack = self.slack(edge);
+                    if best.is_none_or(|(least, at, _)| (slack, edge) < (least, at)) {
+                        best = Some((slack, edge, outward));
+                    }
+                }
+                node = rings[node];
+                if node == root {
+                    break;
+                }
+            }
+            work.spend(steps + u64::from(size))?;
+            let Some((slack, edge, outward)) = best else { continue };
+            let by = if outward { slack } else { -slack };
+            if by != 0 {
+                let mut node = root;
+                loop {
+                    self.values[node] += by;
+                    node = rings[node];
+                    if node == root {
+                        break;
+                    }
+                }
+            }
+            self.try_join(edge, &mut trees, &mut sizes, &mut rings);
+            let root = trees.find(root);
+            heap.push(Reverse((sizes[root], root)));
+        }
+        Ok(())
+    }
+
+    fn try_join(&mut self, edge: u32, trees: &mut Union, sizes: &mut Table<u32>, rings: &mut Table<u32>) {
+        let e = self.edges[edge];
+        let (a, b) = (trees.find(e.tail), trees.find(e.head));
+        if a == b {
+            return;
+        }
+        let (a, b) = if sizes[a] < sizes[b] { (b, a) } else { (a, b) };
+        trees.join(a, b);
+        sizes[a] += sizes[b];
+        rings.exchange(a as usize, b as usize);
+        self.enter_tree(edge);
+    }
+
+    fn enter_tree(&mut self, edge: u32) {
+        self.in_tree[edge] = true;
+        self.tree_places[edge] = self.tree.len() as u32;
+        self.tree.add(edge);
+        self.to_tree_part(edge);
+    }
+
+    fn to_tree_part(&mut self, edge: u32) {
+        let e = self.edges[edge];
+        for node in [e.tail, e.head] {
+            let range = self.at_node.range(node);
+            let border = range.start + self.tree_degrees[node] as usize;
+            if let Some(place) = (border..range.end).find(|place| self.at_node.at(*place) == edge) {
+                self.at_node.exchange(place, border);
+                self.tree_degrees[node] += 1;
+            }
+        }
+    }
+
+    fn from_tree_part(&mut self, edge: u32) {
+        let e = self.edges[edge];
+        for node in [e.tail, e.head] {
+            let start = self.at_node.range(node).start;
+            let border = start + self.tree_degrees[node] as usize;
+            if let Some(place) = (start..border).find(|place| self.at_node.at(*place) == edge) {
+                self.at_node.exchange(place, border - 1);
+                self.tree_degrees[node] -= 1;
+            }
+        }
+    }
+
+    #[inline]
+    fn tree_at(&self, node: u32) -> std::ops::Range<usize> {
+        let start = self.at_node.range(node).start;
+        start..start + self.tree_degrees[node] as usize
+    }
+
+    #[inline]
+    fn other(&self, edge: u32, node: u32) -> u32 {
+        let e = &self.edges[edge];
+        if e.tail == node { e.head } else { e.tail }
+    }
+
+    fn number_tree(&mut self) {
+        self.number_below(0, NONE, 1);
+    }
+
+    /// Walks the tree below `root` and numbers it from `low`: `lim` after all below, `low` the least below. Gives the
+    /// steps it took.
+    fn number_below(&mut self, root: u32, parent_edge: u32, low: u32) -> u64 {
+        let mut next = low;
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.clear();
+        self.parent_edges[root] = parent_edge;
+        self.low[root] = next;
+        self.cursors[root] = 0;
+        stack.push(root);
+        let mut steps = 0;
+        while let Some(&node) = stack.last() {
+            steps += 1;
+            let range = self.tree_at(node);
+            let place = range.start + self.cursors[node] as usize;
+            if place < range.end {
+                self.cursors[node] += 1;
+                let edge = self.at_node.at(place);
+                if edge != self.parent_edges[node] {
+                    let below = self.other(edge, node);
+                    self.parent_edges[below] = edge;
+                    self.low[below] = next;
+                    self.cursors[below] = 0;
+                    stack.push(below);
+                }
+            } else {
+                self.lim[node] = next;
+                next += 1;
+                stack.pop();
+            }
+        }
+        self.stack = stack;
+        steps
+    }
+
+    /// Cut values from the leaves upwards: what leaves the part below a node less what enters it, summed over its
+    /// nodes, so that every edge is looked at twice in all.
+    fn first_cut_values(&mut self) {
+        let mut order: Table<u32> = Table::filled(0, self.nodes() + 1);
+        for node in 0..self.nodes() as u32 {
+            order[self.lim[node]] = node;
+        }
+        let mut flows: Table<i64> = Table::filled(0, self.nodes());
+        for edge in self.edges.iter() {
+            flows[edge.tail] += i64::from(edge.weight);
+            flows[edge.head] -= i64::from(edge.weight);
+        }
+        for i in 1..=self.nodes() {
+            let node = order[i];
+            let parent = self.parent_edges[node];
+            if parent == NONE {
+                continue;
+            }
+            let flow = flows[node];
+            self.cuts[parent] = if self.edges[parent].tail == node { flow } else { -flow };
+            let above = self.other(parent, node);
+            flows[above] += flow;
+        }
+    }
+
+    fn exchange_all(&mut self, limits: Limits, work: &mut Work) -> Result<Ending, Exhausted> {
+        let mut done = 0;
+        while let Some(leaving) = self.leaving_edge(limits.search_size, work)? {
+            if done >= limits.exchanges || work.is_past(limits.mark) {
+                return Ok(Ending::CutShort);
+            }
+            let Some(entering) = self.entering_edge(leaving, work)? else { return Ok(Ending::CutShort) };
+            self.exchange(leaving, entering, work)?;
+            done += 1;
+        }
+        Ok(Ending::Best)
+    }
+
+    fn leaving_edge(&mut self, search_size: usize, work: &mut Work) -> Result<Option<u32>, Exhausted> {
+        let count = self.tree.len();
+        let mut best = None;
+        let mut least = 0;
+        let mut found = 0;
+        let mut place = if self.next_search < count { self.next_search } else { 0 };
+        let mut looked = 0;
+        while looked < count {
+            let edge = self.tree[place];
+            let cut = self.cuts[edge];
+            if cut < 0 {
+                if cut < least {
+                    least = cut;
+                    best = Some(edge);
+                }
+                found += 1;
+                if found >= search_size {
+                    break;
+                }
+            }
+            looked += 1;
+            place = if place + 1 < count { place + 1 } else { 0 };
+        }
+        self.next_search = place;
+        work.spend(looked as u64 / 2 + 1)?;
+        Ok(best)
+    }
+
+    #[inline]
+    fn is_below(&self, node: u32, root: u32) -> bool {
+        let lim = self.lim[node];
+        self.low[root] <= lim && lim <= self.lim[root]
+    }
+
+    /// The edge of least slack that crosses the cut of `leaving` the other way.
+    fn entering_edge(&mut self, leaving: u32, work: &mut Work) -> Result<Option<u32>, Exhausted> {
+        let e = self.edges[leaving];
+        let tail_below = self.lim[e.tail] < self.lim[e.head];
+        let root = if tail_below { e.tail } else { e.head };
+        let (low, lim) = (self.low[root], self.lim[root]);
+        let mut best = None;
+        let mut least = i32::MAX;
+        let mut steps = 0;
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.clear();
+        stack.push(root);
+        'search: while let Some(node) = stack.pop() {
+            let range = self.at_node.range(node);
+            let tree_end = range.start + self.tree_degrees[node] as usize;
+            for place in range.start..tree_end {
+                let edge = self.at_node.at(place);
+                if edge != self.parent_edges[node] {
+                    stack.push(self.other(edge, node));
+                }
+            }
+            steps += range.len() as u64 + 1;
+            for place in tree_end..range.end {
+                let edge = self.at_node.at(place);
+                let f = &self.edges[edge];
+                // Into the part below if its tail leaves; out of it if its head does.
+                let (inner, outer) = if tail_below { (f.head, f.tail) } else { (f.tail, f.head) };
+                if inner != node {
+                    continue;
+                }
+                let outer_lim = self.lim[outer];
+                if low <= outer_lim && outer_lim <= lim {
+                    continue;
+                }
+                let slack = self.values[f.head] - self.values[f.tail] - f.length;
+                if slack < least {
+                    least = slack;
+                    best = Some(edge);
+                    if slack == 0 {
+                        break 'search;
+                    }
+                }
+            }
+        }
+        self.stack = stack;
+        work.spend(steps)?;
+        Ok(best)
+    }
+
+    fn exchange(&mut self, leaving: u32, entering: u32, work: &mut Work) -> Result<(), Exhausted> {
+        let e = self.edges[leaving];
+        let tail_below = self.lim[e.tail] < self.lim[e.head];
+        let root = if tail_below { e.tail } else { e.head };
+        let slack = self.slack(entering);
+        if slack > 0 {
+            self.shift_below(root, if tail_below { -slack } else { slack }, work)?;
+        }
+        let cut = self.cuts[leaving];
+        let f = self.edges[entering];
+        let meet = self.update_cuts(f.tail, f.head, cut, true);
+        self.update_cuts(f.head, f.tail, cut, false);
+        self.cuts[entering] = -cut;
+        self.cuts[leaving] = 0;
+        let place = self.tree_places[leaving];
+        self.in_tree[leaving] = false;
+        self.tree_places[leaving] = NONE;
+        self.from_tree_part(leaving);
+        self.in_tree[entering] = true;
+        self.tree_places[entering] = place;
+        self.tree[place] = entering;
+        self.to_tree_part(entering);
+        let (parent, low) = (self.parent_edges[meet], self.low[meet]);
+        let steps = self.number_below(meet, parent, low);
+        work.spend(steps + 8)
+    }
+
+    /// The cut values on the way from `from` up to the node that also has `to` below it, which it gives: the cycle of
+    /// the entering edge, walked along it.
+    fn update_cuts(&mut self, from: u32, to: u32, cut: i64, is_tail: bool) -> u32 {
+        let mut node = from;
+        while !self.is_below(to, node) {
+            let edge = self.parent_edges[node];
+            if edge == NONE {
+                break;
+            }
+            let along = (self.edges[edge].head == node) == is_tail;
+            self.cuts[edge] += if along { -cut } else { cut };
+            node = self.other(edge, node);
+        }
+        node
+    }
+
+    /// Moves the part below `root`, or, if it is the greater part, all the others the other way.
+    fn shift_below(&mut self, root: u32, by: i32, work: &mut Work) -> Result<(), Exhausted> {
+        let (low, lim) = (self.low[root], self.lim[root]);
+        let size = (lim - low + 1) as usize;
+        if size * 2 > self.nodes() {
+            for node in 0..self.nodes() {
+                let own = self.lim[node];
+                if own < low || own > lim {
+                    self.values[node] -= by;
+                }
+            }
+            return work.spend(self.nodes() as u64 / 2);
+        }
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.clear();
+        stack.push(root);
+        while let Some(node) = stack.pop() {
+            self.values[node] += by;
+            for place in self.tree_at(node) {
+                let edge = self.at_node.at(place);
+                if edge != self.parent_edges[node] {
+                    stack.push(self.other(edge, node));
+                }
+            }
+        }
+        self.stack = stack;
+        work.spend(size as u64 * 2)
+    }
+
+    fn normalize(&mut self) {
+        let least = self.values.iter().take(self.count).copied().min().unwrap_or(0);
+        for value in self.values.iter_mut() {
+            *value -= least;
+        }
+    }
+
+    /// Nodes that may stand on several ranks at the same cost go to the one with the fewest nodes.
+    fn balance_ranks(&mut self, work: &mut Work) -> Result<(), Exhausted> {
+        let greatest = self.values.iter().take(self.count).copied().max().unwrap_or(0).max(0) as usize;
+        if greatest > self.count.saturating_mul(64) {
+            return Ok(());
+        }
+        let mut population: Table<u32> = Table::filled(0, greatest + 1);
+        for node in 0..self.count {
+            population[self.values[node].max(0) as usize] += 1;
+        }
+        for node in 0..self.count as u32 {
+            let (mut into, mut out) = (0i64, 0i64);
+            let (mut least, mut most) = (0, greatest as i32);
+            for place in self.at_node.range(node) {
+                let e = self.edges[self.at_node.at(place)];
+                if (e.tail as usize).max(e.head as usize) >= self.count || e.length <= FREE {
+                    continue;
+                }
+                if e.head == node {
+                    into += i64::from(e.weight);
+                    least = least.max(self.values[e.tail] + e.length);
+                } else {
+                    out += i64::from(e.weight);
+                    most = most.min(self.values[e.head] - e.length);
+                }
+            }
+            if into != out || most <= least {
+                continue;
+            }
+            work.spend((most - least) as u64 + 1)?;
+            let mut choice = self.values[node];
+            for rank in least..=most {
+                if population[rank.max(0) as usize] < population[choice.max(0) as usize] {
+                    choice = rank;
+                }
+            }
+            population[self.values[node].max(0) as usize] -= 1;
+            population[choice.max(0) as usize] += 1;
+            self.values[node] = choice;
+        }
+        Ok(())
+    }
+
+    /// Where a tree edge has cut value 0 its two sides may move apart for nothing: by half of what there is.
+    fn balance_sides(&mut self, limits: Limits, work: &mut Work) -> Result<(), Exhausted> {
+        for place in 0..self.tree.len() {
+            if work.is_past(limits.mark) {
+                break;
+            }
+            let edge = self.tree[place];
+            if self.cuts[edge] != 0 {
+                continue;
+            }
+            let Some(entering) = self.entering_edge(edge, work)? else { continue };
+            let slack = self.slack(entering);
+            if slack <= 1 {
+                continue;
+            }
+            let e = self.edges[edge];
+            let tail_below = self.lim[e.tail] < self.lim[e.head];
+            let (root, by) = if tail_below { (e.tail, -(slack / 2)) } else { (e.head, slack / 2) };
+            self.shift_below(root, by, work)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,375 @@
+//! A graph with everything measured: what the layout is asked, and what the painter needs besides its answer.
+
+use std::collections::HashMap;
+
+use crate::arrows::Arrow;
+use crate::geometry::Size;
+use crate::graph::{Element, Graph, Text};
+use crate::label::{self, Label};
+use crate::layout::{
+    Across, Along, BoxLabel, Cluster, ClusterRank, Edge, End, Input, Node, Ordering, Port, RankDirection, RankKind,
+    RankSet, Ratio, Splines,
+};
+use crate::limits::{Limits, TooMuch};
+use crate::shapes::NodeShape;
+use crate::text::Names;
+use crate::values::{Attributes, Value, leading_number};
+
+/// Points of an inch.
+const POINTS_PER_INCH: f64 = 72.0;
+
+/// Space around the label of a graph or cluster, both sides together.
+const BOX_LABEL_PADDING: Size = Size::new(16.0, 8.0);
+
+/// The largest `minlen` that counts: more ranks than that are no drawing.
+const MOST_RANKS_OF_AN_EDGE: i64 = 1_000;
+
+/// The largest `weight` that counts.
+const LARGEST_WEIGHT: i64 = 1_000_000;
+
+/// What is painted along an edge.
+#[derive(Clone, Debug, Default)]
+pub struct EdgePlan {
+    /// The arrows at the tail and the head.
+    pub arrows: [Option<Arrow>; 2],
+    /// `label`.
+    pub label: Option<Label>,
+    /// `xlabel`.
+    pub outer_label: Option<Label>,
+    /// `taillabel`.
+    pub tail_label: Option<Label>,
+    /// `headlabel`.
+    pub head_label: Option<Label>,
+}
+
+/// A cluster.
+#[derive(Clone, Debug)]
+pub struct ClusterPlan {
+    /// Which subgraph of the graph it is.
+    pub subgraph: usize,
+    /// Its label.
+    pub label: Option<Label>,
+}
+
+/// Everything measured. Nodes, edges and clusters have the same indices as in the layout's input, nodes and edges the
+/// same as in the graph.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// What the layout is asked.
+    pub input: Input,
+    /// The nodes' shapes.
+    pub shapes: Vec<NodeShape>,
+    /// The nodes' `xlabel`s.
+    pub outer_labels: Vec<Option<Label>>,
+    /// The edges.
+    pub edges: Vec<EdgePlan>,
+    /// The clusters, parents before children.
+    pub clusters: Vec<ClusterPlan>,
+    /// The graph's label.
+    pub label: Option<Label>,
+    /// What the user should know, in Graphviz's words.
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// Measures everything in `graph`.
+    ///
+    /// # Errors
+    /// Clusters that are nested too deep.
+    pub fn new(graph: &Graph, limits: &Limits) -> Result<Plan, TooMuch> {
+        let mut plan = Plan { input: of_graph(graph.root()), ..Plan::default() };
+        plan.graph_label(graph);
+        plan.clusters(graph, limits)?;
+        plan.nodes(graph);
+        plan.edges(graph);
+        Ok(plan)
+    }
+
+    fn graph_label(&mut self, graph: &Graph) {
+        let root = graph.root();
+        let names = Names { graph: graph.name().map(|name| &*name.text), ..Names::default() };
+        self.label = label(&root, "label", "", &names, &mut self.warnings);
+        self.input.label = self.label.as_ref().map(|label| box_label(label, &root, Along::Bottom));
+    }
+
+    fn clusters(&mut self, graph: &Graph, limits: &Limits) -> Result<(), TooMuch> {
+        // For each subgraph, the innermost cluster that it is or lies in, and how deep that lies.
+        let mut innermost: Vec<Option<usize>> = vec![None; graph.subgraphs.len()];
+        let mut depths: Vec<usize> = Vec::new();
+        for (index, subgraph) in graph.subgraphs.iter().enumerate().skip(1) {
+            let parent = subgraph.parent.and_then(|parent| innermost.get(parent).copied().flatten());
+            let element = graph.subgraph(index);
+            let mut own = parent;
+            if self.input.cluster_rank == ClusterRank::Local && graph.is_cluster(index) {
+                let depth = parent.and_then(|parent| depths.get(parent)).map_or(1, |depth| depth + 1);
+                if depth > limits.cluster_depth {
+                    return Err(TooMuch::ClusterDepth(limits.cluster_depth));
+                }
+                own = Some(self.clusters.len());
+                depths.push(depth);
+                let name = subgraph.name.as_ref().map(|name| &*name.text);
+                let names = Names { graph: name, ..Names::default() };
+                let label = label(&element, "label", "", &names, &mut self.warnings);
+                self.input.clusters.push(Cluster {
+                    parent,
+                    nodes: subgraph.nodes.clone(),
+                    label: label.as_ref().map(|label| box_label(label, &element, Along::Top)),
+                    margin: element.number("margin", 8.0, 0.0),
+                });
+                self.clusters.push(ClusterPlan { subgraph: index, label });
+            } else if let Some(kind) = rank_kind(element) {
+                let nodes = subgraph.nodes.clone();
+                self.input.rank_sets.push(RankSet { kind, nodes, cluster: parent });
+            }
+            if let Some(slot) = innermost.get_mut(index) {
+                *slot = own;
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes(&mut self, graph: &Graph) {
+        let is_flipped = matches!(self.input.rank_direction, RankDirection::LeftRight | RankDirection::RightLeft);
+        let graph_name = graph.name().map(|name| &*name.text);
+        let mut groups = Numbers::default();
+        for (index, node) in graph.nodes.iter().enumerate() {
+            let element = graph.node(index);
+            let names = Names { graph: graph_name, node: Some(&node.name.text), ..Names::default() };
+            let shape = NodeShape::new(&element, &names, is_flipped, &mut self.warnings);
+            let outer_label = label(&element, "xlabel", "", &names, &mut self.warnings);
+            self.input.nodes.push(Node {
+                size: shape.size,
+                outline: shape.outline(),
+                group: element.text("group").map(|group| groups.of(group)),
+                ordering: ordering(element),
+                outer_label: outer_label.as_ref().map(Label::size),
+            });
+            self.shapes.push(shape);
+            self.outer_labels.push(outer_label);
+        }
+    }
+
+    fn edges(&mut self, graph: &Graph) {
+        let clusters: HashMap<&str, usize> = self
+            .clusters
+            .iter()
+            .enumerate()
+            .filter_map(|(index, cluster)| {
+                let name = graph.subgraphs.get(cluster.subgraph)?.name.as_ref()?;
+                Some((&*name.text, index))
+            })
+            .collect();
+        let mut sames = Numbers::default();
+        let nameless = Text::plain("");
+        for (index, edge) in graph.edges.iter().enumerate() {
+            let element = graph.edge(index);
+            let name_of = |node: usize| &*graph.nodes.get(node).map_or(&nameless, |node| &node.name).text;
+            let (tail, head) = (name_of(edge.tail), name_of(edge.head));
+            let name = format!("{tail}{}{head}", if graph.directed { "->" } else { "--" });
+            let names = Names {
+                graph: graph.name().map(|name| &*name.text),
+                edge: Some(&name),
+                tail: Some(tail),
+                head: Some(head),
+                ..Names::default()
+            };
+            let pen_width = element.number("penwidth", 1.0, 0.0);
+            let warnings = &mut self.warnings;
+            let plan = EdgePlan {
+                arrows: Arrow::of_edge(&element, graph.directed, pen_width, warnings),
+                label: label(&element, "label", "", &names, warnings),
+                outer_label: label(&element, "xlabel", "", &names, warnings),
+                tail_label: label(&element, "taillabel", "label", &names, warnings),
+                head_label: label(&element, "headlabel", "label", &names, warnings),
+            };
+            let mut end = |side: &str, node: usize, label: &Option<Label>, arrow: &Option<Arrow>| End {
+                port: self
+                    .shapes
+                    .get(node)
+                    .and_then(|shape| port(shape, name_of(node), element.text(&format!("{side}port")), &mut *warnings)),
+                arrow_length: arrow.as_ref().map_or(0.0, Arrow::length),
+                same: element.text(&format!("same{side}")).map(|same| sames.of(same)),
+                clip: element.flag(&format!("{side}clip"), true),
+                cluster: element.text(&format!("l{side}")).and_then(|name| clusters.get(name).copied()),
+                label: label.as_ref().map(Label::size),
+            };
+            let [tail_arrow, head_arrow] = &plan.arrows;
+            let tail_end = end("tail", edge.tail, &plan.tail_label, tail_arrow);
+            let head_end = end("head", edge.head, &plan.head_label, head_arrow);
+            self.input.edges.push(Edge {
+                tail: edge.tail,
+                head: edge.head,
+                min_length: bounded(element, "minlen", MOST_RANKS_OF_AN_EDGE),
+                weight: bounded(element, "weight", LARGEST_WEIGHT),
+                constraint: element.flag("constraint", true),
+                label: plan.label.as_ref().map(Label::size),
+                outer_label: plan.outer_label.as_ref().map(Label::size),
+                tail_end,
+                head_end,
+                pen_width,
+                label_angle: element.number("labelangle", -25.0, -180.0),
+                label_distance: element.number("labeldistance", 1.0, 0.0),
+                label_is_placed: element.text("labelangle").is_some() || element.text("labeldistance").is_some(),
+            });
+            self.edges.push(plan);
+        }
+    }
+}
+
+/// Numbers for names, from 0.
+#[derive(Debug, Default)]
+struct Numbers(HashMap<String, u32>);
+
+impl Numbers {
+    fn of(&mut self, name: &str) -> u32 {
+        let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        *self.0.entry(name.to_owned()).or_insert(next)
+    }
+}
+
+/// The attributes of the whole graph.
+fn of_graph(root: Element<'_>) -> Input {
+    let default = Input::default();
+    let inches = |name: &str, default: f64| root.number(name, default, 0.02) * POINTS_PER_INCH;
+    let rank_separation = root.text("ranksep").unwrap_or_default();
+    Input {
+        rank_direction: match root.text("rankdir") {
+            Some("LR") => RankDirection::LeftRight,
+            Some("RL") => RankDirection::RightLeft,
+            Some("BT") => RankDirection::BottomTop,
+            _ => RankDirection::TopBottom,
+        },
+        node_separation: inches("nodesep", 0.25),
+        rank_separation: inches("ranksep", 0.5),
+        equal_ranks: rank_separation.contains("equally"),
+        splines: splines(root),
+        concentrate: root.flag("concentrate", false),
+        compound: root.flag("compound", false),
+        new_rank: root.flag("newrank", false),
+        cluster_rank: match root.text("clusterrank") {
+            Some("global") => ClusterRank::Global,
+            Some("none") => ClusterRank::None,
+            _ => ClusterRank::Local,
+        },
+        ordering: ordering(root),
+        remincross: root.flag("remincross", true),
+        mclimit: root.number("mclimit", default.mclimit, 0.0),
+        nslimit: root.text("nslimit").and_then(leading_number).map(|(number, _)| number.max(0.0)),
+        nslimit1: root.text("nslimit1").and_then(leading_number).map(|(number, _)| number.max(0.0)),
+        search_size: usize::try_from(root.whole("searchsize", 30, 0)).unwrap_or(30).min(1_000),
+        ratio: ratio(root),
+        size: size(root),
+        force_labels: root.flag("forcelabels", true),
+        ..default
+    }
+}
+
+fn splines(root: Element<'_>) -> Splines {
+    let Some(text) = root.get("splines") else { return Splines::Spline };
+    match &*text.text.to_ascii_lowercase() {
+        "" | "none" => Splines::None,
+        "line" | "false" | "no" | "0" => Splines::Line,
+        "polyline" => Splines::Polyline,
+        "ortho" => Splines::Ortho,
+        "curved" => Splines::Curved,
+        _ => Splines::Spline,
+    }
+}
+
+fn ordering(element: Element<'_>) -> Ordering {
+    match element.text("ordering") {
+        Some("out") => Ordering::Out,
+        Some("in") => Ordering::In,
+        _ => Ordering::Free,
+    }
+}
+
+fn ratio(root: Element<'_>) -> Ratio {
+    match root.text("ratio") {
+        None => Ratio::None,
+        Some("auto") => Ratio::Auto,
+        Some("compress") => Ratio::Compress,
+        Some("expand") => Ratio::Expand,
+        Some("fill") => Ratio::Fill,
+        Some(text) => match leading_number(text) {
+            Some((number, _)) if number > 0.0 => Ratio::Value(number.clamp(0.001, 1_000.0)),
+            _ => Ratio::None,
+        },
+    }
+}
+
+/// `size`: one or two numbers of inches, and perhaps `!`.
+fn size(root: Element<'_>) -> Option<(Size, bool)> {
+    let text = root.text("size")?;
+    let (width, rest) = leading_number(text)?;
+    let height = rest.trim_start().strip_prefix(',').and_then(leading_number).map_or(width, |(height, _)| height);
+    let is_size = width > 0.0 && height > 0.0;
+    is_size.then_some((Size::new(width * POINTS_PER_INCH, height * POINTS_PER_INCH), text.contains('!')))
+}
+
+fn rank_kind(element: Element<'_>) -> Option<RankKind> {
+    match element.text("rank")? {
+        "same" => Some(RankKind::Same),
+        "min" => Some(RankKind::Min),
+        "max" => Some(RankKind::Max),
+        "source" => Some(RankKind::Source),
+        "sink" => Some(RankKind::Sink),
+        _ => None,
+    }
+}
+
+fn bounded(element: Element<'_>, name: &str, most: i64) -> u32 {
+    u32::try_from(element.whole(name, 1, 0).min(most)).unwrap_or(1)
+}
+
+/// The label of an attribute, in the object's font; `prefix` is that of the font's attributes, which stand before those
+/// without one.
+fn label(
+    element: &Element<'_>,
+    attribute: &str,
+    prefix: &str,
+    names: &Names<'_>,
+    warnings: &mut Vec<String>,
+) -> Option<Label> {
+    let value = element.value(attribute)?;
+    if value.as_str().is_empty() && !matches!(value, Value::Html(_)) {
+        return None;
+    }
+    let mut font = label::font(element, "");
+    if !prefix.is_empty() {
+        let own = label::font(element, prefix);
+        if element.text(&format!("{prefix}fontname")).is_some() {
+            font.name = own.name;
+        }
+        if element.text(&format!("{prefix}fontsize")).is_some() {
+            font.size = own.size;
+        }
+    }
+    Some(Label::new(value, names, font, warnings))
+}
+
+fn box_label(label: &Label, element: &Element<'_>, default: Along) -> BoxLabel {
+    let size = label.size();
+    BoxLabel {
+        size: Size::new(size.width + BOX_LABEL_PADDING.width, size.height + BOX_LABEL_PADDING.height),
+        along: match element.text("labelloc").and_then(|text| text.chars().next()) {
+            Some('t') => Along::Top,
+            Some('b') => Along::Bottom,
+            _ => default,
+        },
+        across: match element.text("labeljust").and_then(|text| text.chars().next()) {
+            Some('l') => Across::Left,
+            Some('r') => Across::Right,
+            _ => Across::Middle,
+        },
+    }
+}
+
+/// A port as the parser keeps it: `name`, `name:compass`, or a compass point alone.
+fn port(shape: &NodeShape, node: &str, text: Option<&str>, warnings: &mut Vec<String>) -> Option<Port> {
+    let text = text?;
+    match text.split_once(':') {
+        Some((name, point)) => shape.port(node, Some(name), Some(point), warnings),
+        None => shape.port(node, Some(text), None, warnings),
+    }
+}

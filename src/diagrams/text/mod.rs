@@ -1,0 +1,174 @@
+//! Text: what a label says, line by line, and how much room it takes.
+//!
+//! Sizes are those of Graphviz without a text engine: sums of widths out of fixed tables, so that a node is as large
+//! on every machine. The rules were found by measuring what Graphviz 16.1 lays out.
+
+mod entities;
+mod escape;
+mod widths;
+
+pub use entities::decode_entities;
+pub use escape::{Names, expand, substitute};
+
+use crate::geometry::Size;
+use widths::Widths;
+
+/// A line is this many times as high as its font.
+pub const LINE_SPACING: f64 = 1.2;
+
+/// `fontname` where none is given.
+pub const DEFAULT_FONT: &str = "Times-Roman";
+
+/// `fontsize` where none is given, in points.
+pub const DEFAULT_FONT_SIZE: f64 = 14.0;
+
+/// The least `fontsize`, in points.
+pub const SMALLEST_FONT_SIZE: f64 = 1.0;
+
+/// A font as a label names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Font {
+    /// `fontname` as written.
+    pub name: String,
+    /// `fontsize` in points.
+    pub size: f64,
+    /// What HTML-like labels add.
+    pub style: FontStyle,
+}
+
+/// What HTML-like labels add to a font.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FontStyle {
+    /// `<B>`.
+    pub bold: bool,
+    /// `<I>`.
+    pub italic: bool,
+    /// `<U>`.
+    pub underline: bool,
+    /// `<O>`.
+    pub overline: bool,
+    /// `<S>`.
+    pub strike: bool,
+    /// `<SUP>`.
+    pub superscript: bool,
+    /// `<SUB>`.
+    pub subscript: bool,
+}
+
+impl Default for Font {
+    fn default() -> Font {
+        Font { name: DEFAULT_FONT.to_owned(), size: DEFAULT_FONT_SIZE, style: FontStyle::default() }
+    }
+}
+
+/// Which of the known fonts a name means: its letters count, in either case, and nothing else.
+fn known_widths(name: &str) -> Option<&'static Widths> {
+    let letters: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
+    Some(match letters.as_str() {
+        "times" | "timesnewroman" | "timesroman" | "tinos" | "liberationserif" | "nimbusroman" | "freeserif"
+        | "texgyretermes" => &widths::TIMES,
+        "arial" | "arialmt" | "helvetica" | "liberationsans" | "nimbussans" | "freesans" | "arimo" | "texgyreheros" => {
+            &widths::ARIAL
+        }
+        "courier" | "couriernew" | "cousine" | "liberationmono" | "nimbusmono" | "freemono" | "texgyrecursor" => {
+            &widths::COURIER
+        }
+        "dejavusans" => &widths::DEJAVU_SANS,
+        "consolas" => &widths::CONSOLAS,
+        "trebuchet" | "trebuchetms" => &widths::TREBUCHET,
+        "verdana" => &widths::VERDANA,
+        "opensans" => &widths::OPEN_SANS,
+        "georgia" => &widths::GEORGIA,
+        "calibri" => &widths::CALIBRI,
+        "nunito" => &widths::NUNITO,
+        _ => return None,
+    })
+}
+
+/// Whether the widths of this font are known; if not, those of Times are taken, and Graphviz warns.
+pub fn is_known_font(name: &str) -> bool {
+    known_widths(name).is_some()
+}
+
+/// The width of one line in points.
+///
+/// Every byte outside ASCII counts as a space, control characters count as nothing.
+pub fn line_width(text: &str, font: &Font) -> f64 {
+    let widths = known_widths(&font.name).unwrap_or(&widths::TIMES);
+    let [regular, bold, italic, bold_italic] = &widths.styles;
+    let row = match (font.style.bold, font.style.italic) {
+        (false, false) => regular,
+        (true, false) => bold,
+        (false, true) => italic,
+        (true, true) => bold_italic,
+    };
+    let space = u64::from(row.first().copied().unwrap_or_default());
+    let units: u64 = text
+        .bytes()
+        .map(|byte| match byte {
+            0..0x20 | 0x7f => 0,
+            0x80.. => space,
+            _ => row.get(usize::from(byte - 0x20)).map_or(0, |width| u64::from(*width)),
+        })
+        .sum();
+    units as f64 / f64::from(widths.units_per_em) * font.size
+}
+
+/// Where a line stands in its label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Justify {
+    /// `\n`: in the middle.
+    #[default]
+    Center,
+    /// `\l`.
+    Left,
+    /// `\r`.
+    Right,
+}
+
+/// A line of a label.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What it says, entities and escapes resolved.
+    pub text: String,
+    /// Where it stands.
+    pub justify: Justify,
+    /// Its width in points.
+    pub width: f64,
+    /// How far the next line lies below it, in points.
+    pub height: f64,
+}
+
+/// A label of plain lines, measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextBlock {
+    /// The lines, from the top.
+    pub lines: Vec<Line>,
+    /// The font of all lines.
+    pub font: Font,
+    /// The widest line, and all heights.
+    pub size: Size,
+}
+
+impl TextBlock {
+    /// Measures lines that [`expand`] gave.
+    pub fn new(lines: Vec<(String, Justify)>, font: Font) -> TextBlock {
+        let lines: Vec<Line> = lines
+            .into_iter()
+            .map(|(text, justify)| {
+                let height = font.size * LINE_SPACING;
+                if text.is_empty() {
+                    // Observed: an empty line is as high as a full one, but in whole points.
+                    Line { text, justify, width: 0.0, height: height.trunc() }
+                } else {
+                    Line { width: line_width(&text, &font), text, justify, height }
+                }
+            })
+            .collect();
+        let size = Size::new(lines.iter().fold(0.0, |w, line| w.max(line.width)), lines.iter().map(|l| l.height).sum());
+        TextBlock { lines, font, size }
+    }
+}
+
+#[cfg(test)]
+mod tests;
