@@ -3,18 +3,40 @@
 pub mod arrows;
 pub mod color;
 pub mod dot;
+pub mod engine;
+pub mod generate;
 pub mod geometry;
 pub mod graph;
 pub mod html;
+mod http;
 pub mod label;
 pub mod layout;
 pub mod limits;
+pub mod model;
 pub mod plan;
+pub mod pool;
+pub mod refusal;
 pub mod scene;
 pub mod shapes;
+pub mod store;
+pub mod tables;
 pub mod text;
 pub mod values;
 pub mod work;
 
 #[cfg(test)]
 mod oracle;
+
+use std::sync::Arc;
+
+use quintet_platform::clock::DueWork;
+
+pub use crate::http::{Context, Foundation, PERMISSION, ROUTES, Route, panic_answer, routes};
+pub use crate::store::verify;
+pub use crate::tables::TABLES;
+
+/// What diagrams do when time passes: note uses of pictures, and prune those that nobody uses.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![context.due_work()]
+}
