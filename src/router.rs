@@ -11,13 +11,14 @@ use crate::metrics;
 use crate::operations;
 
 /// The names of all sites, for those who ask before there is an appliance.
-pub const SERVICES: &[&str] = &["ledger", "operations"];
+pub const SERVICES: &[&str] = &["ledger", "diagrams", "operations"];
 
 /// Every site of the appliance: one line a service.
 #[must_use]
 pub fn sites(app: &App) -> Vec<Site> {
     vec![
         site(app, "ledger", quintet_ledger::routes(app.ledger.clone()), quintet_ledger::panic_answer),
+        site(app, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), quintet_diagrams::panic_answer),
         site(app, "operations", operations::routes(app), operations::panic_answer),
     ]
 }

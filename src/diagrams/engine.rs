@@ -17,7 +17,9 @@ pub fn engine() -> Engine {
 
 fn draw(source: &[u8], format: Format) -> Result<Drawing, DrawingError> {
     let parsed = dot::parse(source, &Limits::default())?;
-    let mut svg = String::from("<svg width=\"200pt\" height=\"100pt\" viewBox=\"0 0 200 100\" xmlns=\"http://www.w3.org/2000/svg\">");
+    let mut svg = String::from(
+        "<svg width=\"200pt\" height=\"100pt\" viewBox=\"0 0 200 100\" xmlns=\"http://www.w3.org/2000/svg\">",
+    );
     for (index, node) in parsed.graph.nodes.iter().enumerate() {
         let name = node.name.text.replace('&', "&amp;").replace('<', "&lt;");
         svg.push_str(&format!(

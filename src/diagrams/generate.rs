@@ -86,17 +86,16 @@ impl Generator {
         F: Future<Output = Result<Result<(), String>, Refusal>>,
     {
         let Ok(_place) = self.places.try_acquire() else { return Err(Refusal::Busy) };
-        let mut messages = vec![
-            json!({"role": "system", "content": INSTRUCTIONS}),
-            json!({"role": "user", "content": prompt}),
-        ];
+        let mut messages =
+            vec![json!({"role": "system", "content": INSTRUCTIONS}), json!({"role": "user", "content": prompt})];
         let mut wrong = String::new();
         for _ in 0..2 {
             let said = self.ask(&messages).await?;
             let Some(dot) = extract(&said) else {
                 wrong = "the answer holds no graph".to_owned();
                 messages.push(json!({"role": "assistant", "content": head(&said)}));
-                messages.push(json!({"role": "user", "content": "That is no DOT. Answer with one complete graph in DOT."}));
+                messages
+                    .push(json!({"role": "user", "content": "That is no DOT. Answer with one complete graph in DOT."}));
                 continue;
             };
             match check(dot.to_owned()).await? {
@@ -179,8 +178,7 @@ fn graph_in(text: &str) -> Option<&str> {
             let before = lower.get(..*place).and_then(|before| before.chars().next_back());
             let behind = lower.get(place + word.len()..).unwrap_or_default();
             // A graph begins at the start of a line, and its brace is not far.
-            before.is_none_or(|before| before == '\n')
-                && behind.split('\n').take(3).any(|line| line.contains('{'))
+            before.is_none_or(|before| before == '\n') && behind.split('\n').take(3).any(|line| line.contains('{'))
         })
     };
     let start = ["strict", "digraph", "graph"].iter().filter_map(begins).min()?;
@@ -219,7 +217,8 @@ mod tests {
     fn only_a_chat_completion_is_one() {
         let completion = r#"{"id": "x", "choices": [{"message": {"role": "assistant", "content": "digraph {}"}}]}"#;
         assert_eq!(content(completion.as_bytes()).as_deref(), Some("digraph {}"));
-        for other in ["", "{}", "[]", r#"{"choices": []}"#, r#"{"choices": [{"message": {"content": null}}]}"#, "\u{0}"] {
+        for other in ["", "{}", "[]", r#"{"choices": []}"#, r#"{"choices": [{"message": {"content": null}}]}"#, "\u{0}"]
+        {
             assert_eq!(content(other.as_bytes()), None, "{other}");
         }
     }

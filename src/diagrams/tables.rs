@@ -36,8 +36,7 @@ impl Key for ContentHash {
 /// Finished pictures.
 pub const RESULTS: Table<ContentHash, ResultRow> = Table::new(0x0600, Family::Diagrams, "diagrams_results");
 /// The bytes of small pictures.
-pub const SMALL_BYTES: Table<ContentHash, SmallBytesRow> =
-    Table::new(0x0601, Family::Diagrams, "diagrams_small_bytes");
+pub const SMALL_BYTES: Table<ContentHash, SmallBytesRow> = Table::new(0x0601, Family::Diagrams, "diagrams_small_bytes");
 /// Pictures by their last noted use.
 pub const RESULTS_BY_USE: Table<(Timestamp, ContentHash), ByUseRow> =
     Table::new(0x0602, Family::Diagrams, "diagrams_results_by_use");

@@ -217,14 +217,14 @@ fn operation(route: &Route) -> Value {
         if !fields.is_empty() {
             let properties: Map<String, Value> =
                 fields.iter().map(|field| (field.name.to_owned(), schema(field))).collect();
-            let required: Vec<&str> =
-                fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
+            let required: Vec<&str> = fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
             let media_type =
                 if route.media_type == "text/html" { "application/x-www-form-urlencoded" } else { "application/json" };
             let body = json!({
                 "type": "object", "required": required, "additionalProperties": false, "properties": properties,
             });
-            members.insert("requestBody".to_owned(), json!({"required": true, "content": {media_type: {"schema": body}}}));
+            members
+                .insert("requestBody".to_owned(), json!({"required": true, "content": {media_type: {"schema": body}}}));
         }
     }
     operation

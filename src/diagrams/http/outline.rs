@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn nodes_and_edges_are_told_in_words() {
-        let outline = of("digraph { a [label=\"first\\nline\"]; a -> b [label=go]; b -> c; c [label=<<b>x</b>>] }").unwrap();
+        let outline =
+            of("digraph { a [label=\"first\\nline\"]; a -> b [label=go]; b -> c; c [label=<<b>x</b>>] }").unwrap();
         assert_eq!((outline.nodes, outline.edges), (3, 2));
         assert_eq!(outline.node_lines, ["a: first line", "b", "c"]);
         assert_eq!(outline.edge_lines, ["a \u{2192} b: go", "b \u{2192} c"]);

@@ -280,7 +280,9 @@ fn download(page: &Page, text: &mut String) {
 
 fn summary(outline: Option<&Outline>) -> String {
     match outline {
-        Some(outline) => format!("Diagram with {} and {}", counted(outline.nodes, "node"), counted(outline.edges, "edge")),
+        Some(outline) => {
+            format!("Diagram with {} and {}", counted(outline.nodes, "node"), counted(outline.edges, "edge"))
+        }
         None => "Diagram".to_owned(),
     }
 }

@@ -9,10 +9,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use data_encoding::{BASE64, HEXLOWER};
 use futures_util::stream;
-use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
-};
 use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue};
 use quintet_platform::http::etag::ETag;
 use quintet_platform::http::precondition::is_not_modified;
 
@@ -107,7 +105,8 @@ fn body(context: Context, hash: ContentHash, row: ResultRow, as_base64: bool) ->
         }
         Ok(None)
     };
-    let pieces = stream::try_unfold(next, |mut next| async move { Ok::<_, io::Error>(next()?.map(|piece| (piece, next))) });
+    let pieces =
+        stream::try_unfold(next, |mut next| async move { Ok::<_, io::Error>(next()?.map(|piece| (piece, next))) });
     Ok(Body::from_stream(pieces))
 }
 

@@ -237,5 +237,4 @@ pub const LLMS: Route = Route {
 };
 
 /// Everything that is served.
-pub const ROUTES: &[Route] =
-    &[PAGE, FORM, DOCS, GENERATE, RENDER, GRAPH, VALIDATE, HEALTH, OPENAPI, LLMS, ASSET];
+pub const ROUTES: &[Route] = &[PAGE, FORM, DOCS, GENERATE, RENDER, GRAPH, VALIDATE, HEALTH, OPENAPI, LLMS, ASSET];
