@@ -214,7 +214,7 @@ impl Arrow {
             Part::Box => size + pen / 2.0,
             Part::Diamond => 1.2 * size + 2.0 * self.mitre(2.0 / 3.0, Half::Both),
             Part::Crow => size + pen / 3.0 + self.mitre(self.slope(0.45), link.half),
-            Part::Vee => size + self.mitre(self.slope(0.45), link.half),
+            Part::Vee => size + self.mitre(self.slope(0.45), link.half) + pen / 2.0,
             Part::Curve => size + pen / 2.0,
             Part::InvCurve => size,
         }
@@ -225,7 +225,7 @@ impl Arrow {
         let pen = self.pen_width;
         match link.part {
             _ if self.size <= 0.0 => 0.0,
-            Part::Normal | Part::Diamond => pen / 2.0,
+            Part::Normal | Part::Diamond | Part::Vee => pen / 2.0,
             Part::Inv => self.mitre(self.slope(0.35), link.half),
             Part::Crow => self.mitre(self.slope(0.45), link.half),
             _ => 0.0,

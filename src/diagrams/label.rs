@@ -2,7 +2,9 @@
 
 use crate::geometry::Size;
 use crate::html;
-use crate::text::{DEFAULT_FONT, DEFAULT_FONT_SIZE, Font, FontStyle, Names, SMALLEST_FONT_SIZE, TextBlock, expand};
+use crate::text::{
+    DEFAULT_FONT, DEFAULT_FONT_SIZE, Font, FontStyle, LARGEST_FONT_SIZE, Names, SMALLEST_FONT_SIZE, TextBlock, expand,
+};
 use crate::values::{Attributes, Value};
 
 /// A label with what it takes up.
@@ -21,11 +23,8 @@ impl Label {
             Value::Text(text) => Label::Text(TextBlock::new(expand(text, names), font)),
             Value::Html(source) => match html::Html::new(source, names, font.clone(), warnings) {
                 Ok(label) => Label::Html(label),
-                // Graphviz draws the name of the object in place of a label it cannot read.
-                Err(_) => {
-                    let fallback = if names.node.is_some() { "\\N" } else { "" };
-                    Label::Text(TextBlock::new(expand(fallback, names), font))
-                }
+                // Graphviz draws nothing in place of a label it cannot read.
+                Err(_) => Label::Text(TextBlock::new(Vec::new(), font)),
             },
         }
     }
@@ -55,9 +54,13 @@ impl Label {
     }
 }
 
-/// The font that `fontname` and `fontsize` say; `prefix` is `label` for `labelfontname`, else empty.
+/// The font that `fontname` and `fontsize` say. `prefix` is `label` for the labels at an edge's ends, whose font is the
+/// edge's where `labelfontname` and `labelfontsize` say nothing; else it is empty.
 pub fn font(attributes: &dyn Attributes, prefix: &str) -> Font {
-    let name = attributes.text(&format!("{prefix}fontname")).unwrap_or(DEFAULT_FONT).to_owned();
-    let size = attributes.number(&format!("{prefix}fontsize"), DEFAULT_FONT_SIZE, SMALLEST_FONT_SIZE);
+    let prefixed = |name: &str| format!("{prefix}{name}");
+    let own = attributes.text(&prefixed("fontname"));
+    let name = own.or_else(|| attributes.text("fontname")).unwrap_or(DEFAULT_FONT).to_owned();
+    let size = attributes.number("fontsize", DEFAULT_FONT_SIZE, SMALLEST_FONT_SIZE);
+    let size = attributes.number(&prefixed("fontsize"), size, SMALLEST_FONT_SIZE).min(LARGEST_FONT_SIZE);
     Font { name, size, style: FontStyle::default() }
 }

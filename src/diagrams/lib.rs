@@ -1,6 +1,7 @@
 //! Diagrams: DOT in, the picture Graphviz's `dot` would draw out, as SVG or PNG.
 
 pub mod arrows;
+pub mod attributes;
 pub mod color;
 pub mod dot;
 pub mod engine;
@@ -12,18 +13,23 @@ mod http;
 pub mod label;
 pub mod layout;
 pub mod limits;
-pub mod model;
+pub mod paint;
 pub mod plan;
 pub mod pool;
 pub mod refusal;
+pub mod render;
 pub mod scene;
 pub mod shapes;
 pub mod store;
+pub mod style;
+pub mod svg;
 pub mod tables;
 pub mod text;
 pub mod values;
 pub mod work;
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod oracle;
 

@@ -3,7 +3,7 @@
 use quintet_platform::access::AuthRefusal;
 use quintet_storage::Failure;
 
-use crate::model::DrawingError;
+use crate::engine::DrawingError;
 use crate::pool::PoolRefusal;
 
 /// Why a request is not answered with what it asks for. Texts are for people and change; statuses do not.

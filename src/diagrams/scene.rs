@@ -204,9 +204,13 @@ pub struct Group {
     /// `class`: more classes.
     pub class: Option<String>,
     /// The name: `a`, `a->b`, `cluster_0`.
+    pub name: String,
+    /// The name with the ports of an edge: `a:p->b`.
     pub title: String,
     /// `comment`.
     pub comment: Option<String>,
+    /// Whether it leaves no trace but a comment: nodes and edges that are `invis`.
+    pub is_hidden: bool,
     /// What is painted.
     pub items: Vec<Item>,
 }

@@ -14,7 +14,8 @@ use quintet_platform::secrets;
 use quintet_storage::large::{self, Upload, UploadRefusal};
 use quintet_storage::{Abort, Failure, Read, Scan, Snapshot, Store, Timestamp, WriteTx};
 
-use crate::model::{Drawing, Format};
+use crate::engine::Drawing;
+use crate::render::Format;
 use crate::tables::{
     ByUseRow, ContentHash, RESULTS, RESULTS_BY_USE, ResultRow, SMALL_BYTES, SmallBytesRow, THE_TOTALS, TOTALS,
     TotalsRow,
@@ -133,7 +134,7 @@ impl Results {
             false => (Some(self.upload(&bytes).await?), None),
         };
         let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
-            let row = ResultRow { format, size_bytes, used_at: now, is_degraded, warnings, large };
+            let row = ResultRow { format: format.into(), size_bytes, used_at: now, is_degraded, warnings, large };
             keep(tx, now, hash, &row, small.as_ref())
         };
         match self.store.write(Instant::now() + WRITER_TIME, verb).await {

@@ -14,7 +14,7 @@ use bincode::{Decode, Encode};
 use quintet_storage::large::LargeValue;
 use quintet_storage::{Failure, Family, Key, Row, Table, TableSpec, Timestamp};
 
-use crate::model::Format;
+use crate::render::Format;
 
 /// The SHA-256 of what a picture was made from: engine, format and source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,11 +49,29 @@ pub const THE_TOTALS: u8 = 0;
 /// Every table of this room.
 pub const TABLES: &[TableSpec] = &[RESULTS.spec(), SMALL_BYTES.spec(), RESULTS_BY_USE.spec(), TOTALS.spec()];
 
+/// What a picture is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum FormatRow {
+    /// PNG.
+    Png,
+    /// SVG.
+    Svg,
+}
+
+impl From<Format> for FormatRow {
+    fn from(format: Format) -> FormatRow {
+        match format {
+            Format::Png => FormatRow::Png,
+            Format::Svg => FormatRow::Svg,
+        }
+    }
+}
+
 /// A finished picture.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct ResultRow {
     /// What the bytes are.
-    pub format: Format,
+    pub format: FormatRow,
     /// How many there are.
     pub size_bytes: u64,
     /// When it was last used, as far as that was noted.

@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 /// The steps a drawing may cost: somewhat less than two seconds on a slow core.
-pub const BUDGET_STEPS: u64 = 400_000_000;
+pub const BUDGET_STEPS: u64 = 150_000_000;
 
 /// How long a drawing may take by the clock.
 pub const DEADLINE_SECONDS: u64 = 10;

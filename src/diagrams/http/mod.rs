@@ -32,10 +32,11 @@ use quintet_storage::{Read as _, Room, Store};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
+use crate::engine::Engine;
 use crate::generate::Generator;
-use crate::model::{Engine, Format};
 use crate::pool::{Pool, PoolReading};
 use crate::refusal::Refusal;
+use crate::render::Format;
 use crate::store::{self, Results};
 use crate::tables::{THE_TOTALS, TOTALS, TotalsRow};
 use answer::{error_members, json_answer, refuse, tell_warnings};
@@ -169,7 +170,7 @@ async fn try_render(context: &Context, request: Request) -> Result<Response, Ref
     let (parts, body) = request.into_parts();
     request::authorize(context, &parts.headers).await?;
     let mut query = request::query(&parts.uri)?;
-    let format = query.one_of("format", &Format::ALL.map(Format::name)).map_err(request::parameter)?;
+    let format = query.one_of("format", &["png", "svg"]).map_err(request::parameter)?;
     query.finish().map_err(request::parameter)?;
     let format = format.and_then(Format::named).unwrap_or(Format::Png);
     let origin = request::origin(&parts)?;

@@ -21,8 +21,8 @@ use super::answer::{nosniff, refuse, with_refusal_headers};
 use super::outline::{self, Outline};
 use super::{Context, request, work};
 use crate::generate::PROMPT_BYTES_MAX;
-use crate::model::Format;
 use crate::refusal::Refusal;
+use crate::render::Format;
 
 /// The page around what is put into it.
 const TEMPLATE: &str = include_str!("../../../assets/diagrams/page.html");

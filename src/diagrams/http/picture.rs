@@ -16,8 +16,8 @@ use quintet_platform::http::precondition::is_not_modified;
 
 use super::answer::{nosniff, tell_warnings};
 use super::{Context, request};
-use crate::model::Format;
 use crate::refusal::Refusal;
+use crate::render::Format;
 use crate::tables::{ContentHash, ResultRow};
 
 /// A picture by its name never changes. Where keys are required, only the caller's own cache may keep it.
@@ -51,7 +51,7 @@ pub(super) async fn answer(context: &Context, request: Request) -> Result<Respon
     let (hash, format) = named.ok_or_else(|| {
         Refusal::Invalid("a picture's name is 64 hexadecimal digits with .png or .svg behind them".to_owned())
     })?;
-    let row = context.results.find(hash)?.filter(|row| row.format == format);
+    let row = context.results.find(hash)?.filter(|row| row.format == format.into());
     let row = row.ok_or(Refusal::NotFound("no such picture; POST /graphs draws it (again)"))?;
     let name = HEXLOWER.encode(&hash.0);
     let tag = ETag::strong(&if as_base64 { format!("{name}-base64") } else { name });
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn names_are_exact() {
         let hash = ContentHash([0xab; 32]);
-        for format in Format::ALL {
+        for format in [Format::Png, Format::Svg] {
             assert_eq!(parse_file_name(&file_name(hash, format)), Some((hash, format)));
         }
         let stem = "ab".repeat(32);

@@ -4,9 +4,10 @@ use quintet_storage::Room;
 
 use super::Context;
 use crate::dot;
+use crate::engine::DrawingError;
 use crate::limits::Limits;
-use crate::model::{DrawingError, Format};
 use crate::refusal::Refusal;
+use crate::render::Format;
 use crate::store::content_hash;
 use crate::tables::ContentHash;
 

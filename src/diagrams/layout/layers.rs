@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Edge, Input};
+use super::model::{Edge, Input, Sides};
 use super::nest::Nest;
 use super::rank::Ranking;
 use super::table::{NONE, Table};
-use crate::work::{Exhausted, Work};
+use crate::work::{Care, Exhausted, Work};
+
+/// Bends at most; edges that would make more run straight, the longest first.
+const BENDS_MAX: u64 = 80_000;
 
 /// What stands on a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +88,8 @@ pub struct Flat {
     pub head: u32,
     /// The place of the label, one rank above.
     pub label: u32,
+    /// Nothing stands between the ends: the label does, and the rank above is free of it.
+    pub is_adjacent: bool,
     /// What the edges weigh together.
     pub weight: i32,
 }
@@ -102,6 +107,8 @@ pub struct Layers {
     pub flats: Table<Flat>,
     /// Loops, for each node.
     pub loops: Table<Vec<u32>>,
+    /// Edges over too many ranks: they run straight from node to node.
+    pub direct: Vec<u32>,
     /// How many ranks there are.
     pub rank_count: usize,
     /// The first and the last rank of each cluster; the first is greater for one without nodes.
@@ -129,6 +136,10 @@ impl Layers {
         };
         layers.add_nodes(input, nest, ranking);
         layers.span_clusters(input, nest);
+        let longest = longest_chain(input, ranking);
+        if longest < u32::MAX {
+            work.degrade(Care::StraightLines);
+        }
         let mut chains: BTreeMap<Ends, u32> = BTreeMap::new();
         let mut flats: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for (index, edge) in input.edges.iter().enumerate() {
@@ -136,7 +147,12 @@ impl Layers {
                 continue;
             }
             let (tail_rank, head_rank) = (ranking.ranks[edge.tail], ranking.ranks[edge.head]);
-            work.spend(4 + u64::from(tail_rank.abs_diff(head_rank)))?;
+            let span = tail_rank.abs_diff(head_rank);
+            if span > longest {
+                layers.direct.push(index as u32);
+                continue;
+            }
+            work.spend(4 + u64::from(span))?;
             if edge.tail == edge.head {
                 layers.loops[edge.tail].push(index as u32);
             } else if tail_rank == head_rank {
@@ -212,7 +228,7 @@ impl Layers {
         } else {
             flats.insert(key, number);
         }
-        self.flats.add(Flat { edges: vec![index], tail, head, label, weight });
+        self.flats.add(Flat { edges: vec![index], tail, head, label, weight, is_adjacent: false });
     }
 
     fn add_chain(&mut self, index: u32, edge: &Edge, input: &Input, nest: &Nest, chains: &mut BTreeMap<Ends, u32>) {
@@ -293,15 +309,18 @@ impl Layers {
         }
     }
 
-    /// Loops stand on the right of their node, with their labels beyond.
+    /// Loops stand beside their node, with their labels beyond.
     fn widen_for_loops(&mut self, input: &Input) {
         for node in 0..input.nodes.len() {
-            let width: f64 = self.loops[node]
-                .iter()
-                .filter_map(|edge| input.edges.get(*edge as usize))
-                .map(|edge| loop_width(edge, input.node_separation))
-                .sum();
-            self.places[node].right += width;
+            for &edge in &self.loops[node] {
+                let Some(edge) = input.edges.get(edge as usize) else { continue };
+                let width = loop_width(edge, input.node_separation);
+                match loop_side(edge) {
+                    LoopSide::Right => self.places[node].right += width,
+                    LoopSide::Left => self.places[node].left += width,
+                    LoopSide::Top | LoopSide::Bottom => {}
+                }
+            }
         }
     }
 
@@ -327,6 +346,32 @@ impl Layers {
         for cluster in (0..nest.count() as u32).filter(|cluster| nest.is_used[*cluster]) {
             let (first, last) = self.spans[cluster];
             self.orders[cluster] = vec![Vec::new(); (last - first + 1) as usize];
+        }
+    }
+
+    /// After the ordering: finds the flat edges whose ends are neighbours; their labels leave the rank above.
+    pub fn settle_flats(&mut self) {
+        let mut list = Vec::new();
+        let mut slots: Table<u32> = Table::filled(0, self.places.len());
+        for rank in 0..self.rank_count as u32 {
+            self.flatten(rank, &mut list);
+            list.retain(|place| self.places[*place].kind != Kind::FlatLabel);
+            for (slot, place) in list.iter().enumerate() {
+                slots[*place] = slot as u32;
+            }
+        }
+        for index in 0..self.flats.len() {
+            let flat = &mut self.flats[index];
+            flat.is_adjacent = slots[flat.tail].abs_diff(slots[flat.head]) == 1;
+            if !flat.is_adjacent || flat.label == NONE {
+                continue;
+            }
+            let label = flat.label;
+            let (cluster, rank) = (self.places[label].cluster, self.places[label].rank);
+            let first = self.spans[cluster].0;
+            if let Some(list) = self.orders[cluster].get_mut(rank.saturating_sub(first) as usize) {
+                list.retain(|place| *place != label);
+            }
         }
     }
 
@@ -367,6 +412,63 @@ impl Layers {
                 into.push(place);
             }
         }
+    }
+}
+
+/// How many ranks an edge may span so that all bends together stay within bounds.
+fn longest_chain(input: &Input, ranking: &Ranking) -> u32 {
+    let span = |edge: &Edge| match (ranking.ranks.get(edge.tail), ranking.ranks.get(edge.head)) {
+        (Some(tail), Some(head)) => tail.abs_diff(*head),
+        _ => 0,
+    };
+    let total: u64 = input.edges.iter().map(|edge| u64::from(span(edge))).sum();
+    if total <= BENDS_MAX {
+        return u32::MAX;
+    }
+    let mut spans: Vec<u32> = input.edges.iter().map(span).collect();
+    spans.sort_unstable();
+    let mut sum = 0;
+    let mut longest = 1;
+    for span in spans {
+        sum += u64::from(span);
+        if sum > BENDS_MAX {
+            break;
+        }
+        longest = longest.max(span);
+    }
+    longest
+}
+
+/// The side of its node that a loop stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoopSide {
+    /// Where loops stand that say nothing.
+    Right,
+    /// To the left.
+    Left,
+    /// Above.
+    Top,
+    /// Below.
+    Bottom,
+}
+
+/// The side of a loop, by its ports.
+pub fn loop_side(edge: &Edge) -> LoopSide {
+    let sides = |end: &super::model::End| end.port.filter(|port| port.is_side).map_or(Sides::default(), |p| p.sides);
+    let (a, b) = (sides(&edge.tail_end), sides(&edge.head_end));
+    if a.bottom && b.bottom {
+        LoopSide::Bottom
+    } else if a.top && b.top || a.left && b.right || a.right && b.left {
+        LoopSide::Top
+    } else if a.left || b.left {
+        LoopSide::Left
+    } else if a.right || b.right || a.top && b.bottom || a.bottom && b.top || !a.top && !b.top && !a.bottom && !b.bottom
+    {
+        LoopSide::Right
+    } else if a.top || b.top {
+        LoopSide::Top
+    } else {
+        LoopSide::Bottom
     }
 }
 

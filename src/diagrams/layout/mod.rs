@@ -9,6 +9,7 @@
 //! In reading order: `model` (input and output), `turn`, `nest` (clusters), `rank`, `layers`, `order`, `place`,
 //! `route`; `simplex` and `table` are their tools.
 
+mod aspect;
 mod layers;
 mod model;
 mod nest;
@@ -46,8 +47,10 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
     let nest = Nest::new(inner, inner.cluster_rank == ClusterRank::Local);
     let ranking = rank::ranks(inner, &nest, work)?;
     let mut layers = Layers::new(inner, &nest, &ranking, work)?;
-    order::order(inner, &nest, &mut layers, work)?;
-    let positions = place::place(inner, &nest, &layers, ranking.doubled, turn.is_sideways(), work)?;
+    order::order(inner, &nest, &mut layers, turn.is_sideways(), work)?;
+    layers.settle_flats();
+    let mut positions = place::place(inner, &nest, &layers, ranking.doubled, turn.is_sideways(), work)?;
+    aspect::stretch(inner, &layers, &mut positions);
     let mut output = Output {
         nodes: (0..inner.nodes.len() as u32).map(|node| positions.at(&layers, node)).collect(),
         sizes: inner.nodes.iter().map(|node| node.size).collect(),
@@ -63,6 +66,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
     };
     output.edges = route::route(inner, &nest, &layers, &positions, work)?;
     turn.output(&mut output);
+    route::place_labels(input, &mut output, work)?;
     finish(input, &nest, &mut output);
     Ok(output)
 }
@@ -99,6 +103,11 @@ fn finish(input: &Input, nest: &Nest, output: &mut Output) {
             if let (Some(at), Some(size)) = (at, size) {
                 bounds.include_rect(Rect::around(at, size));
             }
+        }
+    }
+    for (at, node) in output.node_labels.iter().zip(&input.nodes) {
+        if let (Some(at), Some(size)) = (at, node.outer_label) {
+            bounds.include_rect(Rect::around(*at, size));
         }
     }
     if bounds.is_empty() {

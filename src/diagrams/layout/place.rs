@@ -117,8 +117,10 @@ fn heights(
     let count = layers.rank_count;
     let separation = if doubled { ((input.rank_separation + 1.0) / 2.0).floor() } else { input.rank_separation };
     let mut half: Table<f64> = Table::filled(0.5, count);
-    for place in layers.places.iter().filter(|place| place.kind != Kind::FlatLabel || doubled) {
-        let slot = &mut half[place.rank];
+    for place in layers.places.iter() {
+        // The label of a flat edge between neighbours stands between them.
+        let is_between = place.kind == Kind::FlatLabel && layers.flats[place.owner].is_adjacent;
+        let slot = &mut half[place.rank + u32::from(is_between)];
         *slot = slot.max(place.half_height);
     }
     // How far each cluster reaches above the middle of its first rank, and below that of its last.
@@ -360,7 +362,7 @@ fn flats(input: &Input, layers: &Layers, constraints: &mut Vec<Constraint>) {
         let (left, right) =
             if slots[flat.tail] < slots[flat.head] { (flat.tail, flat.head) } else { (flat.head, flat.tail) };
         let (a, b) = (&layers.places[left], &layers.places[right]);
-        let label = if flat.label == NONE { 0.0 } else { layers.places[flat.label].right * 2.0 };
+        let label = if flat.label == NONE || !flat.is_adjacent { 0.0 } else { layers.places[flat.label].right * 2.0 };
         let length = ceil(a.right + b.left + input.node_separation + label);
         constraints.push(Constraint { tail: left, head: right, length, weight: flat.weight });
     }
@@ -392,7 +394,7 @@ fn pull(input: &Input, layers: &Layers, numbers: &Numbers, constraints: &mut Vec
         let weight = step.weight.saturating_mul(factor).saturating_mul(grouped).min(1 << 20);
         (step.upper, step.lower, step.upper_x, step.lower_x, weight)
     });
-    let labels = layers.flats.iter().filter(|flat| flat.label != NONE).flat_map(|flat| {
+    let labels = layers.flats.iter().filter(|flat| flat.label != NONE && !flat.is_adjacent).flat_map(|flat| {
         [(flat.label, flat.tail, 0.0, 0.0, flat.weight.max(1)), (flat.label, flat.head, 0.0, 0.0, flat.weight.max(1))]
     });
     for (upper, lower, upper_x, lower_x, weight) in pairs.chain(labels) {

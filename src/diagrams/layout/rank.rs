@@ -150,7 +150,7 @@ impl Ranker<'_> {
         let number = |leader: u32| if leader == NONE { NONE } else { numbers[leader] };
         let (first, last) = (number(first), number(last));
         let mut constraints: Vec<Constraint> = Vec::new();
-        let mut plain: Vec<(u32, u32, i32, i32)> = Vec::new();
+        let mut arcs: Vec<Arc> = Vec::new();
         let mut nodes = leaders.len();
         for edge in &self.input.edges {
             if !edge.constraint
@@ -167,13 +167,29 @@ impl Ranker<'_> {
             }
             let length = edge.min_length.min(LENGTH_MAX) as i32 * if self.doubled { 2 } else { 1 };
             let weight = edge.weight.min(1 << 16) as i32;
-            if self.is_block[tail] || self.is_block[head] {
-                self.soft_edge(edge.tail, edge.head, length, weight, &numbers, &mut nodes, &mut constraints);
+            let is_soft = self.is_block[tail] || self.is_block[head];
+            let (mut from, mut to) = (numbers[tail], numbers[head]);
+            // What comes into the first rank or goes out of the last is turned around.
+            if !is_soft && (to == first && first != NONE || from == last && last != NONE) {
+                (from, to) = (to, from);
+            }
+            arcs.push(Arc { from, to, length, weight, tail: edge.tail as u32, head: edge.head as u32, is_soft });
+        }
+        // Hard edges break their own cycles; in what cycles are left some edge at a cluster has to yield.
+        let turned = back_arcs(leaders.len(), &arcs, |arc| !arc.is_soft);
+        let yielding = back_arcs(leaders.len(), &arcs, |_| true);
+        for (index, arc) in arcs.iter().enumerate() {
+            let Arc { from, to, length, weight, .. } = *arc;
+            if arc.is_soft {
+                let dear = if yielding[index] { 1 } else { SHORT_COST };
+                self.soft_edge(arc, dear, nodes as u32, &mut constraints);
+                nodes += 1;
+            } else if turned[index] {
+                constraints.push(Constraint { tail: to, head: from, length, weight });
             } else {
-                plain.push((numbers[tail], numbers[head], length, weight));
+                constraints.push(Constraint { tail: from, head: to, length, weight });
             }
         }
-        break_cycles(leaders.len(), &plain, first, last, &mut constraints);
         self.bind_extremes(cluster, whole, first, last, leaders.len(), &mut constraints);
         // Where clusters are not ranked on their own their nodes still belong together.
         let limits = Limits {
@@ -186,28 +202,16 @@ impl Ranker<'_> {
         Ok(())
     }
 
-    /// An edge at a cluster: a node of its own above both ends, whose edges pay for length and, dearly, for want of it.
-    #[expect(clippy::too_many_arguments, reason = "one call, all of it the state of the loop around it")]
-    fn soft_edge(
-        &mut self,
-        tail: usize,
-        head: usize,
-        length: i32,
-        weight: i32,
-        numbers: &Table<u32>,
-        nodes: &mut usize,
-        constraints: &mut Vec<Constraint>,
-    ) {
-        let (from, to) = (self.leaders.find(tail as u32), self.leaders.find(head as u32));
-        let middle = *nodes as u32;
-        *nodes += 1;
+    /// An edge at a cluster: a node of its own above both ends, whose edges pay for length and, `dear` times, for want
+    /// of it.
+    fn soft_edge(&self, arc: &Arc, dear: i32, middle: u32, constraints: &mut Vec<Constraint>) {
         // middle <= head's rank, and middle <= tail's rank + length.
-        let to_head = Constraint { tail: middle, head: numbers[to], length: -self.offsets[head], weight };
+        let to_head = Constraint { tail: middle, head: arc.to, length: -self.offsets[arc.head], weight: arc.weight };
         let to_tail = Constraint {
             tail: middle,
-            head: numbers[from],
-            length: -(self.offsets[tail] + length),
-            weight: weight.saturating_mul(SHORT_COST),
+            head: arc.from,
+            length: -(self.offsets[arc.tail] + arc.length),
+            weight: arc.weight.saturating_mul(dear),
         };
         constraints.push(to_head);
         constraints.push(to_tail);
@@ -294,28 +298,29 @@ impl Ranker<'_> {
     }
 }
 
-/// Turns around the edges that a depth-first search in the order of the input finds to go back, and those into the
-/// first rank or out of the last; all become constraints.
-fn break_cycles(
-    count: usize,
-    edges: &[(u32, u32, i32, i32)],
-    first: u32,
-    last: u32,
-    constraints: &mut Vec<Constraint>,
-) {
-    let turned: Vec<(u32, u32, i32, i32)> = edges
-        .iter()
-        .map(|&(tail, head, length, weight)| {
-            let back = head == first && first != NONE || tail == last && last != NONE;
-            if back { (head, tail, length, weight) } else { (tail, head, length, weight) }
-        })
-        .collect();
-    let out = Lists::new(count, turned.iter().enumerate().map(|(i, edge)| (edge.0, i as u32)));
+/// An edge between two that stand for others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arc {
+    from: u32,
+    to: u32,
+    length: i32,
+    weight: i32,
+    tail: u32,
+    head: u32,
+    /// An edge at a cluster: it cannot make the whole impossible.
+    is_soft: bool,
+}
+
+/// Which of the edges that count go back in a depth-first search in the order of the input.
+fn back_arcs(count: usize, arcs: &[Arc], counts: impl Fn(&Arc) -> bool) -> Table<bool> {
+    let chosen: Vec<(u32, u32)> =
+        arcs.iter().enumerate().filter(|(_, arc)| counts(arc)).map(|(index, arc)| (arc.from, index as u32)).collect();
+    let out = Lists::new(count, chosen.iter().copied());
+    let heads: Table<u32> = arcs.iter().map(|arc| arc.to).collect();
     // 0: not seen, 1: on the stack, 2: done.
     let mut states: Table<u8> = Table::filled(0, count);
     let mut cursors: Table<u32> = Table::filled(0, count);
-    let mut back: Table<bool> = Table::filled(false, turned.len());
-    let turned: Table<(u32, u32, i32, i32)> = turned.into();
+    let mut back: Table<bool> = Table::filled(false, arcs.len());
     for root in 0..count as u32 {
         if states[root] != 0 {
             continue;
@@ -331,20 +336,17 @@ fn break_cycles(
                 continue;
             }
             cursors[node] += 1;
-            let edge = out.at(place);
-            let head = turned[edge].1;
+            let arc = out.at(place);
+            let head = heads[arc];
             match states[head] {
                 0 => {
                     states[head] = 1;
                     stack.push(head);
                 }
-                1 => back[edge] = true,
+                1 => back[arc] = true,
                 _ => {}
             }
         }
     }
-    for (edge, &(tail, head, length, weight)) in turned.iter().enumerate() {
-        let (tail, head) = if back[edge] { (head, tail) } else { (tail, head) };
-        constraints.push(Constraint { tail, head, length, weight });
-    }
+    back
 }

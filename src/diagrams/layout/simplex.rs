@@ -103,6 +103,8 @@ pub fn solve(
 struct Simplex {
     /// The nodes of the problem; the root that holds separate parts together comes after them.
     count: usize,
+    /// What hangs together.
+    parts: Union,
     edges: Table<Constraint>,
     cuts: Table<i64>,
     in_tree: Table<bool>,
@@ -142,6 +144,7 @@ impl Simplex {
         let edge_count = edges.len();
         Simplex {
             count,
+            parts,
             cuts: Table::filled(0, edge_count),
             in_tree: Table::filled(false, edge_count),
             tree: Table::new(),
@@ -593,10 +596,16 @@ impl Simplex {
         work.spend(size as u64 * 2)
     }
 
+    /// The least of every part becomes 0.
     fn normalize(&mut self) {
-        let least = self.values.iter().take(self.count).copied().min().unwrap_or(0);
-        for value in self.values.iter_mut() {
-            *value -= least;
+        let mut least: Table<i32> = Table::filled(i32::MAX, self.count);
+        for node in 0..self.count as u32 {
+            let part = self.parts.find(node);
+            least[part] = least[part].min(self.values[node]);
+        }
+        for node in 0..self.count as u32 {
+            let part = self.parts.find(node);
+            self.values[node] -= least[part];
         }
     }
 
@@ -626,7 +635,8 @@ impl Simplex {
                     most = most.min(self.values[e.head] - e.length);
                 }
             }
-            if into != out || most <= least {
+            // What nothing holds stays at the top.
+            if into != out || into == 0 || most <= least {
                 continue;
             }
             work.spend((most - least) as u64 + 1)?;

@@ -1,6 +1,6 @@
 //! `rankdir`: the input turned so that ranks run downwards, and the drawing turned back.
 
-use super::model::{Along, Cluster, End, Input, Outline, Output, Port, RankDirection, Sides};
+use super::model::{Along, Cluster, End, Input, Outline, Output, Port, RankDirection, Ratio, Sides};
 use crate::geometry::{Point, Rect, Size};
 
 /// A quarter or half turn, with what else it takes to keep the first of a rank where readers look first.
@@ -108,6 +108,9 @@ impl Turn {
             *cluster = self.cluster(cluster);
         }
         turned.size = input.size.map(|(size, enlarge)| (self.size(size), enlarge));
+        if let (true, Ratio::Value(ratio)) = (self.is_sideways(), input.ratio) {
+            turned.ratio = Ratio::Value(1.0 / ratio);
+        }
         turned
     }
 

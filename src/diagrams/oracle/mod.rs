@@ -7,6 +7,7 @@ mod corpus;
 mod drawings;
 mod graphviz;
 mod model;
+mod paintings;
 mod verdicts;
 
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ pub use record::Field;
 
 use crate::geometry::{Point, Size};
 use crate::label::Label;
-use crate::layout::Outline;
+use crate::layout::{Along, Outline};
 use crate::text::Names;
 use crate::values::Attributes;
 
@@ -46,6 +46,8 @@ pub struct PlacedLabel {
     pub label: Label,
     /// The room lines are justified in, about the centre; higher than the label where `labelloc` may move it.
     pub room: Size,
+    /// `labelloc`: at the top, the bottom, or (`None`) in the middle of the room.
+    pub along: Option<Along>,
 }
 
 impl NodeShape {

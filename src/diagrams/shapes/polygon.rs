@@ -6,6 +6,7 @@ use super::kinds::{Family, Kind};
 use super::{NodeShape, PlacedLabel};
 use crate::geometry::{Point, Size};
 use crate::label::{self, Label};
+use crate::layout::Along;
 use crate::text::Names;
 use crate::values::{Attributes, Value, leading_number};
 
@@ -201,8 +202,12 @@ pub(super) fn size(
     let padded = size_of_label(&kind, &label, attributes);
     let is_plain = kind.name == "plain";
     let asked = if is_plain { Size::default() } else { asked_size(attributes, form.regular) };
-    let is_centered = !matches!(attributes.text("labelloc"), Some(place) if place.starts_with(['t', 'b']));
-    let around = around_label(&kind, &form, padded, asked, is_centered);
+    let along = match attributes.text("labelloc") {
+        Some(place) if place.starts_with('t') => Some(Along::Top),
+        Some(place) if place.starts_with('b') => Some(Along::Bottom),
+        _ => None,
+    };
+    let around = around_label(&kind, &form, padded, asked, along.is_none());
     let how = fixed(attributes);
     let largest = |a: Size, b: Size| Size::new(a.width.max(b.width), a.height.max(b.height));
     let text = label.size();
@@ -216,6 +221,13 @@ pub(super) fn size(
         let side = bounds.width.max(bounds.height);
         bounds = Size::new(side, side);
     }
+    // Lines may be as wide as the ellipse in the shape's box is at the height of the label.
+    let room_width = if form.is_box() {
+        bounds.width
+    } else {
+        let share = (padded.height / bounds.height).min(1.0);
+        bounds.width * (1.0 - share * share).sqrt()
+    };
     if kind.family == Family::Star {
         bounds = with_star_ratio(bounds);
     }
@@ -226,16 +238,9 @@ pub(super) fn size(
     }
     // What the outline takes away from the box on its way around the label.
     let lost_height = if form.is_box() { 0.0 } else { (around.height - padded.height).max(0.0) };
-    let inner = rings.first().map_or(bounds, |_| bounds);
     let is_justified = !attributes.flag("nojustify", false);
-    let width = if !is_justified {
-        text.width
-    } else if form.is_box() {
-        inner.width - (padded.width - text.width)
-    } else {
-        inner.width - (around.width - text.width)
-    };
-    let room = Size::new(width.max(text.width), (inner.height - lost_height).max(text.height));
+    let width = if is_justified { room_width - (padded.width - text.width) } else { text.width };
+    let room = Size::new(width, bounds.height - lost_height);
     NodeShape {
         kind,
         size,
@@ -243,7 +248,7 @@ pub(super) fn size(
         is_box: form.is_box(),
         pen_width: pen_width(attributes),
         rings,
-        label: Some(PlacedLabel { label, room }),
+        label: Some(PlacedLabel { label, room, along }),
         fields: Vec::new(),
     }
 }

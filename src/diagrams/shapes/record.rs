@@ -231,7 +231,7 @@ pub(super) fn size(
         field.label = label.map(|label| {
             let text = label.size();
             let width = if is_justified { field.size.width - margin.width } else { text.width };
-            PlacedLabel { room: Size::new(width, text.height), label }
+            PlacedLabel { room: Size::new(width, text.height), label, along: None }
         });
     }
     let (x, y) = (size.width / 2.0, size.height / 2.0);

@@ -85,3 +85,13 @@ pub(crate) fn decode_one(text: &str) -> Option<(char, &str)> {
     // A NUL would end the text; surrogates are no characters.
     if code == 0 { None } else { Some((char::from_u32(code)?, after)) }
 }
+
+/// Whether `text` begins with an entity that XML readers know, too: a number, or one of the five names of XML.
+///
+/// Other names would need a document type that declares them.
+pub(crate) fn is_entity_start(text: &str) -> bool {
+    let Some(body) = text.strip_prefix('&') else { return false };
+    let Some(end) = body.bytes().take(LONGEST_ENTITY + 1).position(|byte| byte == b';') else { return false };
+    let name = body.get(..end).unwrap_or_default();
+    matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || (name.starts_with('#') && decode_one(text).is_some())
+}

@@ -8,6 +8,7 @@ mod escape;
 mod widths;
 
 pub use entities::decode_entities;
+pub(crate) use entities::{decode_one as decode_entity, is_entity_start};
 pub use escape::{Names, expand, substitute};
 
 use crate::geometry::Size;
@@ -24,6 +25,9 @@ pub const DEFAULT_FONT_SIZE: f64 = 14.0;
 
 /// The least `fontsize`, in points.
 pub const SMALLEST_FONT_SIZE: f64 = 1.0;
+
+/// The largest `fontsize` that is drawn as such, in points.
+pub const LARGEST_FONT_SIZE: f64 = 10_000.0;
 
 /// A font as a label names it.
 #[derive(Clone, Debug, PartialEq)]

@@ -78,6 +78,8 @@ struct Run<'a> {
     /// For each place those that stand to the right of it by rule; empty for most levels.
     after: Table<Vec<u32>>,
     is_bound: Table<bool>,
+    /// For a place that only a rule holds: the place it stands beside, and whether to the left of it.
+    anchors: Table<(u32, bool)>,
     medians: Table<f64>,
     has_blocks: bool,
     tree: Table<i64>,
@@ -93,54 +95,85 @@ pub fn order(level: &mut Level, passes: Passes, work: &mut Work) -> Result<i64, 
     let mut run = Run::new(level);
     work.spend((run.position.len() + run.level.lines.len()) as u64 * 4)?;
     let mut best: Option<(i64, Table<Vec<u32>>)> = None;
-    let starts: &[Start] = if passes.from_scratch { &[Start::Downward, Start::Upward] } else { &[Start::Given] };
-    for start in starts {
-        match start {
-            Start::Given => {}
-            Start::Downward => run.first_order(true, work)?,
-            Start::Upward => run.first_order(false, work)?,
+    let given = [Start { first: First::Given, turn: 0 }];
+    let fresh = [
+        Start { first: First::Downward, turn: 0 },
+        Start { first: First::Upward, turn: 0 },
+        Start { first: First::Downward, turn: 1 },
+        Start { first: First::Upward, turn: 1 },
+    ];
+    let starts: &[Start] = if passes.from_scratch { &fresh } else { &given };
+    let mut first_effort = 0;
+    for (number, start) in starts.iter().enumerate() {
+        let before = work.spent();
+        // The second pair of starts is for graphs that cost little.
+        if number >= 2 && (work.is_past(passes.mark) || first_effort > EXTRA_STEPS) {
+            break;
+        }
+        match start.first {
+            First::Given => {}
+            First::Downward => run.first_order(true, work)?,
+            First::Upward => run.first_order(false, work)?,
         }
         run.obey_rules(work)?;
         run.transpose(false, passes, work)?;
         let mut now = run.count(work)?;
-        if best.as_ref().is_none_or(|(least, _)| now < *least) {
-            best = Some((now, run.level.ranks.clone()));
-        }
+        let mut best_here = now;
+        let keep = |now: i64, run: &Run<'_>, best: &mut Option<(i64, Table<Vec<u32>>)>| {
+            if best.as_ref().is_none_or(|(least, _)| now < *least) {
+                *best = Some((now, run.level.ranks.clone()));
+            }
+        };
+        keep(now, &run, &mut best);
         let mut since = 0;
         for pass in 0..passes.most {
-            let least = best.as_ref().map_or(i64::MAX, |(least, _)| *least);
-            if least == 0 || since >= passes.patience || work.is_past(passes.mark) {
+            if best_here == 0 || since >= passes.patience || work.is_past(passes.mark) {
                 break;
             }
             since += 1;
-            run.sweep(pass, work)?;
-            run.transpose(pass % 4 < 2, passes, work)?;
+            run.sweep(pass, start.turn, work)?;
+            run.transpose((pass + start.turn * 2) % 4 < 2, passes, work)?;
             now = run.count(work)?;
-            if now < least {
+            if now < best_here {
                 // A hair better is no reason to go on for long.
-                if (now as f64) < 0.995 * least as f64 {
+                if (now as f64) < 0.995 * best_here as f64 {
                     since = 0;
                 }
-                best = Some((now, run.level.ranks.clone()));
+                best_here = now;
+                keep(now, &run, &mut best);
             }
         }
+        first_effort += work.spent() - before;
         if best.as_ref().is_some_and(|(least, _)| *least == 0) {
             break;
         }
     }
-    let Some((_, ranks)) = best else { return Ok(0) };
+    let Some((least, ranks)) = best else { return Ok(0) };
     run.level.ranks = ranks;
     run.number_all();
-    for _ in 0..4 {
-        if work.is_past(passes.mark) {
-            break;
+    if least > 0 {
+        for _ in 0..8 {
+            if work.is_past(passes.mark) || run.sift(passes, work)? == 0 {
+                break;
+            }
+            run.transpose(false, passes, work)?;
         }
-        run.transpose(false, passes, work)?;
+        run.obey_rules(work)?;
     }
+    run.transpose(false, passes, work)?;
     run.count(work)
 }
 
-enum Start {
+/// Steps of the first starts past which no others are tried.
+const EXTRA_STEPS: u64 = 40_000_000;
+
+/// Where a search begins, and with which of its passes it exchanges equals.
+struct Start {
+    first: First,
+    turn: u32,
+}
+
+enum First {
     Given,
     Downward,
     Upward,
@@ -184,6 +217,7 @@ impl Run<'_> {
                 is_bound[level.rank_of[left]] = true;
             }
         }
+        let anchors = anchors(level, &up_starts, &down_starts);
         let blocks = level.blocks.iter().filter(|block| **block != NONE).count();
         let mut run = Run {
             position: Table::filled(0, count),
@@ -196,6 +230,7 @@ impl Run<'_> {
             is_stale: Table::filled(true, ranks),
             after,
             is_bound,
+            anchors,
             medians: Table::filled(-1.0, count),
             has_blocks: blocks > 1,
             tree: Table::new(),
@@ -298,10 +333,10 @@ impl Run<'_> {
     }
 
     /// One pass over all ranks, down or up: each rank by the medians of its neighbours on the rank before.
-    fn sweep(&mut self, pass: u32, work: &mut Work) -> Result<(), Exhausted> {
+    fn sweep(&mut self, pass: u32, turn: u32, work: &mut Work) -> Result<(), Exhausted> {
         let count = self.level.ranks.len();
         let downward = pass.is_multiple_of(2);
-        let ties_turned = pass % 4 < 2;
+        let ties_turned = (pass + turn * 2) % 4 < 2;
         for step in 1..count {
             let rank = if downward { step } else { count - 1 - step };
             self.take_medians(rank, downward, work)?;
@@ -361,9 +396,54 @@ impl Run<'_> {
         if !self.level.before.is_empty() {
             for rank in 0..self.level.ranks.len() {
                 if self.is_bound[rank] {
+                    self.gather(rank, work)?;
                     self.obey_before(rank, work)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Brings places that only a flat edge holds to the side of the place at its other end.
+    fn gather(&mut self, rank: usize, work: &mut Work) -> Result<(), Exhausted> {
+        let list = &self.level.ranks[rank];
+        let anchored = |place: u32| self.anchors[place].0 != NONE;
+        if !list.iter().any(|place| anchored(*place)) {
+            return Ok(());
+        }
+        work.spend(list.len() as u64 * 4)?;
+        // Those beside each, in the order they stand in now.
+        let mut beside: Vec<(u32, bool, u32)> = Vec::new();
+        for (position, &place) in list.iter().enumerate() {
+            let (anchor, is_left) = self.anchors[place];
+            if anchor != NONE {
+                beside.push((anchor, is_left, position as u32));
+            }
+        }
+        beside.sort_by_key(|(anchor, is_left, position)| (*anchor, !*is_left, *position));
+        let of = |anchor: u32| {
+            let from = beside.partition_point(|one| one.0 < anchor);
+            let to = beside.partition_point(|one| one.0 <= anchor);
+            beside.get(from..to).unwrap_or_default()
+        };
+        let mut ordered = Vec::with_capacity(list.len());
+        // What stands to the left of a place, the place, what stands to its right; and so on for each of those.
+        let mut stack: Vec<(u32, bool)> =
+            list.iter().rev().filter(|place| !anchored(**place)).map(|place| (*place, false)).collect();
+        while let Some((place, is_open)) = stack.pop() {
+            if is_open {
+                ordered.push(place);
+                continue;
+            }
+            let near = of(place);
+            let at = |position: u32| list.get(position as usize).map(|place| (*place, false));
+            stack.extend(near.iter().rev().filter(|one| !one.1).filter_map(|one| at(one.2)));
+            stack.push((place, true));
+            stack.extend(near.iter().rev().filter(|one| one.1).filter_map(|one| at(one.2)));
+        }
+        if ordered.len() == list.len() {
+            self.level.ranks[rank] = ordered;
+            self.number(rank);
         }
         Ok(())
     }
@@ -533,7 +613,71 @@ impl Run<'_> {
         Ok(saved)
     }
 
+    /// Each place in turn goes where on its rank it crosses least. Gives the crossings saved.
+    fn sift(&mut self, passes: Passes, work: &mut Work) -> Result<i64, Exhausted> {
+        let mut saved = 0;
+        for rank in 0..self.level.ranks.len() {
+            let (from, to) = (self.level.movable[rank].0 as usize, self.level.movable[rank].1 as usize);
+            let mut places: Vec<u32> = self.level.ranks[rank].get(from..to).unwrap_or_default().to_vec();
+            places.retain(|place| {
+                self.up_starts[*place] != self.up_starts[*place as usize + 1]
+                    || self.down_starts[*place] != self.down_starts[*place as usize + 1]
+            });
+            for place in places {
+                if work.is_past(passes.mark) {
+                    return Ok(saved);
+                }
+                saved += self.sift_one(rank, place, from, to, work)?;
+            }
+        }
+        Ok(saved)
+    }
+
+    fn sift_one(&mut self, rank: usize, place: u32, from: usize, to: usize, work: &mut Work) -> Result<i64, Exhausted> {
+        let at = self.position[place] as usize;
+        let mut best = (0, at);
+        let mut steps = 0;
+        for to_right in [true, false] {
+            let mut change = 0;
+            let mut slot = at;
+            loop {
+                let next = if to_right { slot + 1 } else { slot.wrapping_sub(1) };
+                if next < from || next >= to {
+                    break;
+                }
+                let Some(&other) = self.level.ranks[rank].get(next) else { break };
+                let (left, right) = if to_right { (place, other) } else { (other, place) };
+                if self.must_stay(left, right) {
+                    break;
+                }
+                let (a, b) = self.pair_crossings(self.ups(left), self.ups(right));
+                let (c, d) = self.pair_crossings(self.downs(left), self.downs(right));
+                steps += (self.ups(left).len() * self.ups(right).len()).min(64)
+                    + (self.downs(left).len() * self.downs(right).len()).min(64)
+                    + 2;
+                change += b + d - a - c;
+                slot = next;
+                if change < best.0 {
+                    best = (change, slot);
+                }
+            }
+        }
+        work.spend(steps as u64)?;
+        if best.1 == at {
+            return Ok(0);
+        }
+        if let Some(list) = self.level.ranks.get_mut(rank) {
+            let moved = list.remove(at);
+            list.insert(best.1, moved);
+        }
+        self.number(rank);
+        Ok(-best.0)
+    }
+
     fn must_stay(&self, left: u32, right: u32) -> bool {
+        if self.anchors[left].0 != NONE || self.anchors[right].0 != NONE {
+            return true;
+        }
         if !self.after.is_empty() && self.after[left].contains(&right) {
             return true;
         }
@@ -653,6 +797,37 @@ impl Run<'_> {
         work.spend(self.ends.len() as u64 * 6)?;
         Ok(total)
     }
+}
+
+/// Places without lines that a rule ties to one with lines, or to one that is tied so itself.
+fn anchors(level: &Level, up_starts: &Table<u32>, down_starts: &Table<u32>) -> Table<(u32, bool)> {
+    let count = level.rank_of.len();
+    let mut anchors = Table::filled((NONE, false), count);
+    let has_lines = |starts: &Table<u32>, place: u32| starts[place] != starts[place as usize + 1];
+    let mut is_held: Table<bool> =
+        (0..count as u32).map(|place| has_lines(up_starts, place) || has_lines(down_starts, place)).collect();
+    // Some rounds reach along chains of flat edges; longer chains stay as the search found them.
+    for _ in 0..8 {
+        let mut changed = false;
+        let mut newly = Vec::new();
+        for &(left, right) in &level.before {
+            if is_held[right] && !is_held[left] && anchors[left].0 == NONE {
+                anchors[left] = (right, true);
+                newly.push(left);
+            } else if is_held[left] && !is_held[right] && anchors[right].0 == NONE {
+                anchors[right] = (left, false);
+                newly.push(right);
+            }
+        }
+        for place in newly {
+            is_held[place] = true;
+            changed = true;
+        }
+        if !changed {
+            break;
+        }
+    }
+    anchors
 }
 
 /// The paper's: between two middle neighbours the one nearer to the closer side counts more. -1 for none.

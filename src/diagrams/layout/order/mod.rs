@@ -21,11 +21,18 @@ struct Link {
     lower_port: u32,
 }
 
-/// Orders all places: fills `layers.orders`.
+/// Orders all places: fills `layers.orders`. Parts that nothing connects follow each other from left to right, or
+/// from right to left.
 ///
 /// # Errors
 /// When the work is spent.
-pub fn order(input: &Input, nest: &Nest, layers: &mut Layers, work: &mut Work) -> Result<(), Exhausted> {
+pub fn order(
+    input: &Input,
+    nest: &Nest,
+    layers: &mut Layers,
+    from_right: bool,
+    work: &mut Work,
+) -> Result<(), Exhausted> {
     let rules = rules(input, nest, layers);
     let mut links: Table<Vec<Link>> = Table::filled(Vec::new(), nest.count());
     link_levels(input, nest, layers, &mut links, work)?;
@@ -49,7 +56,7 @@ pub fn order(input: &Input, nest: &Nest, layers: &mut Layers, work: &mut Work) -
         }
         number_places(layers, &mut positions);
         if cluster == 0 {
-            order_parts(nest, layers, &own_places, &links, &rules, passes, work)?;
+            order_parts(nest, layers, &own_places, &links, &rules, from_right, passes, work)?;
         } else {
             let order = build(cluster, nest, layers, &own_places[cluster], &links[cluster], &rules, &positions);
             run(cluster, order, layers, passes, work)?;
@@ -207,13 +214,15 @@ fn number_places(layers: &Layers, positions: &mut Table<u32>) {
     }
 }
 
-/// The parts of the graph that nothing connects, one after the other from left to right.
+/// The parts of the graph that nothing connects, one after the other.
+#[expect(clippy::too_many_arguments, reason = "the state of one ordering, passed on")]
 fn order_parts(
     nest: &Nest,
     layers: &mut Layers,
     own_places: &Table<Vec<u32>>,
     links: &Table<Vec<Link>>,
     rules: &[(u32, u32)],
+    from_right: bool,
     passes: Passes,
     work: &mut Work,
 ) -> Result<(), Exhausted> {
@@ -243,6 +252,14 @@ fn order_parts(
         }
         if let Some(list) = members.get_mut(numbers[part] as usize) {
             list.push(place);
+        }
+    }
+    if from_right {
+        members.reverse();
+        for (number, list) in members.iter().enumerate() {
+            if let Some(&first) = list.first() {
+                numbers[parts.find(first)] = number as u32;
+            }
         }
     }
     let mut part_links: Vec<Vec<Link>> = vec![Vec::new(); members.len()];

@@ -1,0 +1,210 @@
+//! Edges from rank to rank.
+
+use super::super::layers::Kind;
+use super::super::model::{End, Sides, Splines};
+use super::super::table::NONE;
+use super::Router;
+use super::corridor::Corridor;
+use super::curve::{self, Cubic};
+use super::fit;
+use crate::geometry::Point;
+use crate::work::{Care, Exhausted, Work};
+
+/// Which way an edge leaves a node on its way down, and what it does before.
+struct Leaving {
+    /// Where the way down begins.
+    from: Point,
+    /// Which way it goes there.
+    tangent: Option<Point>,
+    /// What leads there, if the port lies on a side that the way does not.
+    detour: Vec<Cubic>,
+}
+
+impl Router<'_> {
+    pub(super) fn route_chain(&mut self, number: usize, work: &mut Work) -> Result<(), Exhausted> {
+        let layers = self.layers;
+        let chain = &layers.chains[number];
+        let (Some(&upper), Some(&lower), Some(&first)) =
+            (chain.places.first(), chain.places.last(), chain.edges.first())
+        else {
+            return Ok(());
+        };
+        let Some(edge) = self.edge(first) else { return Ok(()) };
+        let down = edge.tail as u32 == upper;
+        let (upper_end, lower_end) = if down { (edge.tail_end, edge.head_end) } else { (edge.head_end, edge.tail_end) };
+        let has_label = chain.label != NONE;
+        let style = match (self.input.splines, work.care()) {
+            (_, Care::StraightLines) => Splines::Line,
+            (Splines::Spline | Splines::Ortho, Care::Polylines) => Splines::Polyline,
+            (Splines::Ortho, _) => Splines::Spline,
+            (style, _) => style,
+        };
+        let toward = self.center(lower);
+        let start = self.leave(upper, &upper_end, toward, true);
+        let end = self.leave(lower, &lower_end, self.center(upper), false);
+        let curves = match style {
+            Splines::Line | Splines::Curved => {
+                vec![curve::line(self.aim(upper, &upper_end), self.aim(lower, &lower_end))]
+            }
+            _ => {
+                let corridor = self.corridor(number as u32, start.from, end.from);
+                work.spend(corridor.len() as u64 * 8)?;
+                let path = corridor.shortest_path(start.from, end.from);
+                let mut curves = start.detour;
+                if style == Splines::Polyline {
+                    curves.extend(path.iter().zip(path.iter().skip(1)).map(|(a, b)| curve::line(*a, *b)));
+                } else {
+                    curves.extend(fit::fit(&path, start.tangent, end.tangent, &corridor, work)?);
+                }
+                curves.extend(curve::reversed(&end.detour));
+                curves
+            }
+        };
+        let _ = has_label;
+        let count = chain.edges.len();
+        for (index, &edge) in chain.edges.iter().enumerate() {
+            let aside = (index as f64 - (count as f64 - 1.0) / 2.0) * self.input.node_separation;
+            let mut own = match style {
+                Splines::Curved => bow(curves.first(), index, count, self.input.node_separation),
+                _ => spread(&curves, aside),
+            };
+            let own_down = self.edge(edge).is_some_and(|edge| edge.tail as u32 == upper);
+            if !own_down {
+                own = curve::reversed(&own);
+            }
+            self.finish(edge, own);
+        }
+        if has_label && matches!(style, Splines::Line | Splines::Curved) {
+            // The label stands beside its own line.
+            let middle = curve::middle(&curves);
+            let size = self.edge(first).and_then(|edge| edge.label);
+            if let (Some(route), Some(middle), Some(size)) = (self.routes.get_mut(first as usize), middle, size) {
+                route.label = Some(middle + Point::new(size.width / 2.0, 0.0));
+            }
+        }
+        Ok(())
+    }
+
+    /// The boxes from the upper node of a chain to the lower.
+    fn corridor(&self, number: u32, from: Point, to: Point) -> Corridor {
+        let chain = &self.layers.chains[number];
+        let mut corridor = Corridor::default();
+        let mut last_bottom = None;
+        let count = chain.places.len();
+        for (index, &place) in chain.places.iter().enumerate() {
+            let item = &self.layers.places[place];
+            let y = self.positions.y[item.rank];
+            let (above, below) = (self.positions.above[item.rank], self.positions.below[item.rank]);
+            let top = if index == 0 { from.y } else { y + above };
+            let bottom = if index + 1 == count { to.y } else { y - below };
+            if let Some(last) = last_bottom {
+                corridor.add(self.left_end, self.right_end, last, top);
+            }
+            let mut left = self.limit(place, number, false);
+            let mut right = self.limit(place, number, true);
+            let x = self.positions.x[place];
+            match item.kind {
+                Kind::Real => {
+                    let half = self.size(place).width / 2.0;
+                    left = left.min(x - half);
+                    right = right.max(x + half);
+                }
+                Kind::Label => {
+                    // Close by its label, not on it.
+                    left = left.max(x - (item.left / 2.0).max(4.0)).min(x - 4.0);
+                    right = x - 2.0;
+                }
+                _ => {
+                    left = left.min(x - 2.0);
+                    right = right.max(x + 2.0);
+                }
+            }
+            corridor.add(left, right, top, bottom);
+            last_bottom = Some(bottom.min(top));
+        }
+        corridor.hold(from, to);
+        corridor
+    }
+
+    /// How an edge leaves `node` downwards (`is_upper`) or upwards.
+    fn leave(&self, node: u32, end: &End, toward: Point, is_upper: bool) -> Leaving {
+        let center = self.center(node);
+        let at = self.aim(node, end);
+        let plain = Leaving { from: at, tangent: None, detour: Vec::new() };
+        let Some(port) = end.port else { return plain };
+        let Sides { top, bottom, left, right } = port.sides;
+        let ahead = if is_upper { bottom } else { top };
+        let behind = if is_upper { top } else { bottom };
+        let sign = if is_upper { -1.0 } else { 1.0 };
+        if let Some(field) = port.field
+            && !port.is_side
+        {
+            // A field that reaches the side where the way goes on is left there, straight ahead.
+            let half = self.size(node).height / 2.0;
+            let border = if is_upper { field.low.y + half } else { half - field.high.y };
+            if border < 2.0 {
+                let from = Point::new(at.x, center.y + sign * half);
+                return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
+            }
+            return plain;
+        }
+        if ahead && !left && !right {
+            return Leaving { tangent: Some(Point::new(0.0, -1.0)), ..plain };
+        }
+        if (left || right) && !behind {
+            let out = Point::new(if right { 1.0 } else { -1.0 }, if ahead { sign } else { 0.0 }).unit();
+            // Directions run along the way down.
+            let tangent = if is_upper { out } else { out * -1.0 };
+            return Leaving { tangent: Some(tangent), ..plain };
+        }
+        if behind && !ahead {
+            // Around the node, on the side that is nearer to where it goes.
+            let half = self.size(node).width / 2.0;
+            let to_right = if left || right { right } else { toward.x >= center.x };
+            let rank = self.layers.places[node].rank;
+            let limit = self.limit(node, NONE, to_right);
+            let side = if to_right {
+                (center.x + half + 9.0).min(limit.max(center.x + half + 1.0))
+            } else {
+                (center.x - half - 9.0).max(limit.min(center.x - half - 1.0))
+            };
+            let reach = self.positions.above[rank].max(self.size(node).height / 2.0);
+            let corner = Point::new(side, center.y);
+            let height = (reach - (at.y - center.y).abs()).max(0.0) + 18.0;
+            let detour =
+                vec![[at, at - Point::new(0.0, sign * height), Point::new(side, at.y - sign * height), corner]];
+            return Leaving { from: corner, tangent: Some(Point::new(0.0, -1.0)), detour };
+        }
+        plain
+    }
+}
+
+/// The same curves, moved aside between their ends.
+pub(super) fn spread(curves: &[Cubic], aside: f64) -> Vec<Cubic> {
+    if aside == 0.0 {
+        return curves.to_vec();
+    }
+    let by = Point::new(aside, 0.0);
+    let last = curves.len().saturating_sub(1);
+    curves
+        .iter()
+        .enumerate()
+        .map(|(index, [a, b, c, d])| {
+            let start = if index == 0 { *a } else { *a + by };
+            let end = if index == last { *d } else { *d + by };
+            [start, *b + by, *c + by, end]
+        })
+        .collect()
+}
+
+/// Arcs from end to end, the more of them the wider.
+fn bow(line: Option<&Cubic>, index: usize, count: usize, separation: f64) -> Vec<Cubic> {
+    let Some([from, .., to]) = line else { return Vec::new() };
+    let along = *to - *from;
+    let across = Point::new(-along.y, along.x).unit();
+    let by = match count {
+        1 => (along.length() / 6.0).min(separation * 2.0),
+        _ => (index as f64 - (count as f64 - 1.0) / 2.0) * separation * 1.5,
+    };
+    vec![[*from, from.toward(*to, 1.0 / 3.0) + across * by, from.toward(*to, 2.0 / 3.0) + across * by, *to]]
+}

@@ -1,0 +1,397 @@
+//! The painter: a graph with its parts and their places, made into a scene.
+
+mod corners;
+mod edge;
+mod label;
+mod link;
+mod node;
+
+pub(crate) use corners::rounded;
+pub use link::is_safe as is_safe_link;
+
+use crate::color::{self, parse_or_black};
+use crate::geometry::{Point, Rect, Size};
+use crate::graph::Graph;
+use crate::html::Look;
+use crate::label::Label;
+use crate::layout::{Along, Output};
+use crate::plan::Plan;
+use crate::scene::{Color, Fill, Group, GroupKind, Item, Scene, Stroke};
+use crate::shapes::Ring;
+use crate::style::{Style, colors, fill_of};
+use crate::text::Names;
+use crate::values::{Attributes, leading_number};
+
+/// Space around the drawing where `pad` says nothing, in points.
+const DEFAULT_PAD: f64 = 4.0;
+
+const POINTS_PER_INCH: f64 = 72.0;
+
+/// The largest `pad`, `size` and `dpi` that are taken as such.
+const LARGEST: f64 = 10_000.0;
+
+/// What all parts of the painter share.
+struct Pen<'a> {
+    graph: &'a Graph,
+    warnings: Vec<String>,
+}
+
+impl Pen<'_> {
+    /// The one colour of an attribute.
+    fn color(&mut self, attributes: &dyn Attributes, name: &str, default: &str) -> Color {
+        let scheme = attributes.text("colorscheme").unwrap_or_default();
+        // The default is no name of a scheme.
+        let (text, scheme) = attributes.text(name).map_or((default, ""), |text| (text, scheme));
+        let first = if text.contains(':') { text.split([':', ';']).next().unwrap_or_default() } else { text };
+        parse_or_black(first, scheme, &mut self.warnings)
+    }
+}
+
+/// A label to be painted.
+struct Placed<'a> {
+    label: &'a Label,
+    center: Point,
+    room: Size,
+    along: Option<Along>,
+}
+
+impl<'a> Placed<'a> {
+    /// A label that stands alone.
+    fn at(label: &'a Label, center: Point) -> Placed<'a> {
+        Placed { label, center, room: label.size(), along: None }
+    }
+
+    /// Paints it in `font_color` with the object's other colours; `id` is the object's.
+    fn paint(self, pen: &mut Pen<'_>, attributes: &dyn Attributes, font_color: &Color, id: &str) -> Vec<Item> {
+        let name = if attributes.text("pencolor").is_some() { "pencolor" } else { "color" };
+        let line_color = pen.color(attributes, name, "black");
+        let scheme = attributes.text("colorscheme").unwrap_or_default();
+        let look = Look { font_color, line_color: &line_color, scheme, id };
+        label::label(self.label, self.center, self.room, self.along, look, &mut pen.warnings)
+    }
+}
+
+/// The points of an outline about the origin, about `center`.
+fn moved(points: &[Point], center: Point) -> Vec<Point> {
+    points.iter().map(|point| *point + center).collect()
+}
+
+/// The box of an outline about `center`.
+fn bounds_of(ring: &Ring, center: Point) -> Rect {
+    match ring {
+        Ring::Ellipse(size) => Rect::around(center, *size),
+        Ring::Polygon(points) => {
+            let mut bounds = Rect::EMPTY;
+            points.iter().for_each(|point| bounds.include(*point + center));
+            bounds
+        }
+    }
+}
+
+/// Paints a graph. The scene, and what the user should know.
+pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>) {
+    let mut pen = Pen { graph, warnings: Vec::new() };
+    let root = graph.root();
+    let name = graph.name().map(|name| name.text.to_string());
+    let graph_id = root.text("id").map(str::to_owned);
+    let prefix = graph_id.as_ref().map_or_else(String::new, |id| format!("{id}_"));
+    let names = Names { graph: Some(name.as_deref().unwrap_or("%1")), ..Names::default() };
+    let mut scene = Scene {
+        title: name.clone(),
+        id: graph_id.unwrap_or_else(|| "graph0".to_owned()),
+        class: root.text("class").map(str::to_owned),
+        items: Vec::new(),
+        link: link::of(&root, &names, "", root.text("label")),
+        groups: Vec::new(),
+        bounds: layout.bounds,
+        pad: pad(&root),
+        zoom: 1.0,
+        is_rotated: is_rotated(&root),
+        dots_per_inch: dots_per_inch(&root),
+        has_background: true,
+    };
+    scene.zoom = zoom(&root, &scene);
+    background(&mut pen, &mut scene);
+    if let (Some(label), Some(place)) = (&plan.label, layout.label) {
+        let color = pen.color(&root, "fontcolor", "black");
+        scene.items.extend(Placed::at(label, place).paint(&mut pen, &root, &color, &scene.id));
+    }
+    for (index, cluster) in plan.clusters.iter().enumerate() {
+        let Some(place) = layout.clusters.get(index).filter(|place| !place.bounds.is_empty()) else { continue };
+        let attributes = graph.subgraph(cluster.subgraph);
+        let title = graph.subgraphs.get(cluster.subgraph).and_then(|subgraph| subgraph.name.as_ref());
+        let title = title.map_or_else(String::new, |name| name.text.to_string());
+        let own = Names { graph: Some(&title), ..Names::default() };
+        let id = own_id(&attributes, &own).unwrap_or_else(|| format!("{prefix}clust{}", cluster.subgraph));
+        let mut items = paint_cluster(&mut pen, &attributes, place.bounds);
+        if let (Some(label), Some(at)) = (&cluster.label, place.label)
+            && !is_invisible(&attributes)
+        {
+            let color = pen.color(&attributes, "fontcolor", "black");
+            items.extend(Placed::at(label, at).paint(&mut pen, &attributes, &color, &id));
+        }
+        let items = link::wrap(&mut pen, &attributes, &own, "", &id, attributes.text("label"), items);
+        scene.groups.push(group(GroupKind::Cluster, id, title.clone(), &attributes, items));
+    }
+    for object in order(graph, root.text("outputorder")) {
+        let painted = match object {
+            Object::Node(index) => node_group(&mut pen, plan, layout, index, &prefix, &names),
+            Object::Edge(index) => edge_group(&mut pen, plan, layout, index, &prefix, &names),
+        };
+        scene.groups.extend(painted);
+    }
+    let mut warnings = pen.warnings;
+    warnings.dedup();
+    (scene, warnings)
+}
+
+fn own_id(attributes: &dyn Attributes, names: &Names<'_>) -> Option<String> {
+    attributes.text("id").map(|id| crate::text::substitute(id, names))
+}
+
+fn group(kind: GroupKind, id: String, title: String, attributes: &dyn Attributes, items: Vec<Item>) -> Group {
+    let text = |name: &str| attributes.text(name).map(str::to_owned);
+    Group {
+        kind,
+        id,
+        class: text("class"),
+        name: title.clone(),
+        title,
+        comment: text("comment"),
+        is_hidden: false,
+        items,
+    }
+}
+
+fn is_invisible(attributes: &dyn Attributes) -> bool {
+    Style::new(attributes, &mut Vec::new()).invisible
+}
+
+fn node_group(
+    pen: &mut Pen<'_>,
+    plan: &Plan,
+    layout: &Output,
+    index: usize,
+    prefix: &str,
+    names: &Names<'_>,
+) -> Option<Group> {
+    let graph = pen.graph;
+    let node = graph.nodes.get(index)?;
+    let (shape, center) = (plan.shapes.get(index)?, *layout.nodes.get(index)?);
+    let attributes = graph.node(index);
+    let names = Names { node: Some(&node.name.text), ..*names };
+    let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}node{}", index + 1));
+    let mut items = node::paint(pen, &attributes, shape, center, &id);
+    let is_hidden = is_invisible(&attributes);
+    let label = attributes.text("label").unwrap_or("\\N");
+    if !is_hidden {
+        let outer = plan.outer_labels.get(index).and_then(Option::as_ref);
+        if let (Some(label), Some(Some(place))) = (outer, layout.node_labels.get(index)) {
+            let color = pen.color(&attributes, "fontcolor", "black");
+            items.extend(Placed::at(label, *place).paint(pen, &attributes, &color, &id));
+        }
+        items = link::wrap(pen, &attributes, &names, "", &id, Some(label), items);
+    }
+    let mut group = group(GroupKind::Node, id, node.name.text.to_string(), &attributes, items);
+    group.is_hidden = is_hidden;
+    Some(group)
+}
+
+fn edge_group(
+    pen: &mut Pen<'_>,
+    plan: &Plan,
+    layout: &Output,
+    index: usize,
+    prefix: &str,
+    names: &Names<'_>,
+) -> Option<Group> {
+    let graph = pen.graph;
+    let edge = graph.edges.get(index)?;
+    let (parts, route) = (plan.edges.get(index)?, layout.edges.get(index)?);
+    let attributes = graph.edge(index);
+    let name_of = |node: usize| graph.nodes.get(node).map(|node| &*node.name.text);
+    let arrow = if graph.directed { "->" } else { "--" };
+    let (tail, head) = (name_of(edge.tail), name_of(edge.head));
+    let plain = format!("{}{arrow}{}", tail.unwrap_or_default(), head.unwrap_or_default());
+    let names = Names { edge: Some(&plain), tail, head, ..*names };
+    let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}edge{}", index + 1));
+    let items = edge::paint(pen, &attributes, &names, parts, route, &id);
+    let mut group = group(GroupKind::Edge, id, edge_title(graph, index), &attributes, items);
+    group.is_hidden = is_invisible(&attributes) || route.beziers.is_empty();
+    group.name = plain;
+    Some(group)
+}
+
+/// The name of an edge: its ends with the ports they name.
+fn edge_title(graph: &Graph, index: usize) -> String {
+    let Some(edge) = graph.edges.get(index) else { return String::new() };
+    let attributes = graph.edge(index);
+    let end = |node: usize, port: &str| {
+        let name = graph.nodes.get(node).map_or("", |node| &node.name.text);
+        match attributes.text(port) {
+            Some(port) => format!("{name}:{port}"),
+            None => name.to_owned(),
+        }
+    };
+    let arrow = if graph.directed { "->" } else { "--" };
+    format!("{}{arrow}{}", end(edge.tail, "tailport"), end(edge.head, "headport"))
+}
+
+/// The box of a cluster.
+fn paint_cluster(pen: &mut Pen<'_>, attributes: &dyn Attributes, bounds: Rect) -> Vec<Item> {
+    let style = Style::new(attributes, &mut pen.warnings);
+    if style.invisible {
+        return Vec::new();
+    }
+    let scheme = attributes.text("colorscheme").unwrap_or_default();
+    let is_filled = style.filled || style.radial;
+    let filling = if is_filled {
+        attributes.text("fillcolor").or_else(|| attributes.text("color")).or_else(|| attributes.text("bgcolor"))
+    } else {
+        attributes.text("bgcolor")
+    };
+    let filling = filling.or(if is_filled { Some("lightgrey") } else { None });
+    let angle = attributes.number("gradientangle", 0.0, f64::MIN);
+    let line = pen.color(attributes, if attributes.text("pencolor").is_some() { "pencolor" } else { "color" }, "black");
+    let peripheries = attributes.whole("peripheries", 1, 0);
+    let stroke = if peripheries == 0 { Stroke { color: None, ..style.stroke(&line) } } else { style.stroke(&line) };
+    let (low, high) = (bounds.low, bounds.high);
+    let corners = vec![low, Point::new(low.x, high.y), high, Point::new(high.x, low.y)];
+    let mut items = Vec::new();
+    let fill = match filling {
+        _ if style.striped => {
+            let text = attributes.text("bgcolor").or_else(|| attributes.text("fillcolor"));
+            let text = text.or_else(|| attributes.text("color")).unwrap_or("lightgrey");
+            let list = colors(text, scheme, &mut pen.warnings);
+            let thin = Stroke { width: Some(0.5), ..Style::default().stroke(&line) };
+            items.extend(node::stripes(&list, bounds, &thin));
+            Fill::None
+        }
+        Some(text) => {
+            let list = colors(text, scheme, &mut pen.warnings);
+            fill_of(&list, style.radial, angle, bounds, &mut pen.warnings)
+        }
+        None => Fill::None,
+    };
+    // Rounded ones begin below on the left, and run against the clock.
+    let turned = || vec![low, Point::new(high.x, low.y), high, Point::new(low.x, high.y)];
+    if style.rounded && !style.striped {
+        items.push(Item::Path { points: corners::rounded(&turned()), fill, stroke });
+    } else if style.diagonals {
+        items.push(Item::Polygon { points: turned(), fill, stroke: stroke.clone() });
+        items.extend(corners::diagonals(&turned(), &stroke));
+    } else if stroke.color.is_some() || fill != Fill::None {
+        items.push(Item::Polygon { points: corners, fill, stroke });
+    }
+    items
+}
+
+/// The background: white, `bgcolor`, or nothing where that is transparent.
+fn background(pen: &mut Pen<'_>, scene: &mut Scene) {
+    let root = pen.graph.root();
+    let scheme = root.text("colorscheme").unwrap_or_default();
+    let list = match root.text("bgcolor") {
+        Some(text) => colors(text, scheme, &mut pen.warnings),
+        None => vec![color::Share { color: Color::named("white", [255; 4]), share: None }],
+    };
+    let style = Style::new(&root, &mut pen.warnings);
+    let (low, high) = (scene.bounds.low - scene.pad, scene.bounds.high + scene.pad);
+    let bounds = Rect::new(low, high);
+    let angle = root.number("gradientangle", 0.0, f64::MIN);
+    let fill = fill_of(&list, style.radial, angle, bounds, &mut pen.warnings);
+    scene.has_background = fill != Fill::None;
+    if scene.has_background {
+        let points = vec![low, Point::new(low.x, high.y), high, Point::new(high.x, low.y)];
+        scene.items.push(Item::Polygon { points, fill, stroke: Stroke::default() });
+    }
+}
+
+/// `pad` in points.
+fn pad(attributes: &dyn Attributes) -> Point {
+    let Some((x, rest)) = attributes.text("pad").and_then(leading_number) else {
+        return Point::new(DEFAULT_PAD, DEFAULT_PAD);
+    };
+    let y = rest.trim_start().strip_prefix(',').and_then(leading_number).map_or(x, |(y, _)| y);
+    let points = |inches: f64| inches.clamp(0.0, LARGEST) * POINTS_PER_INCH;
+    Point::new(points(x), points(y))
+}
+
+fn is_rotated(attributes: &dyn Attributes) -> bool {
+    match attributes.text("rotate") {
+        Some(_) => attributes.whole("rotate", 0, i64::MIN) == 90,
+        None => {
+            let turned = attributes.text("orientation").is_some_and(|text| text.starts_with(['l', 'L']));
+            turned || attributes.flag("landscape", false)
+        }
+    }
+}
+
+fn dots_per_inch(attributes: &dyn Attributes) -> Option<f64> {
+    let name = if attributes.text("dpi").is_some() { "dpi" } else { "resolution" };
+    attributes.text(name)?;
+    Some(attributes.number(name, 0.0, 0.0)).filter(|dpi| *dpi > 0.0).map(|dpi| dpi.min(LARGEST))
+}
+
+/// `size`, in points, and whether the picture also grows to it (`!`).
+pub fn size_limit(attributes: &dyn Attributes) -> Option<(Size, bool)> {
+    let text = attributes.text("size")?;
+    let (x, rest) = leading_number(text)?;
+    let y = rest.trim_start().strip_prefix(',').and_then(leading_number).map_or(x, |(y, _)| y);
+    let points = |inches: f64| inches.min(LARGEST) * POINTS_PER_INCH;
+    (x > 0.0 && y > 0.0).then(|| (Size::new(points(x), points(y)), text.trim_end().ends_with('!')))
+}
+
+/// What `size` makes of the picture.
+fn zoom(attributes: &dyn Attributes, scene: &Scene) -> f64 {
+    let Some((limit, grows)) = size_limit(attributes) else { return 1.0 };
+    let width = scene.bounds.width() + 2.0 * scene.pad.x;
+    let height = scene.bounds.height() + 2.0 * scene.pad.y;
+    let (width, height) = if scene.is_rotated { (height, width) } else { (width, height) };
+    if width <= 0.0 || height <= 0.0 {
+        return 1.0;
+    }
+    let share = (limit.width / width).min(limit.height / height);
+    if share < 1.0 || grows { share } else { 1.0 }
+}
+
+/// A node or an edge.
+#[derive(Clone, Copy)]
+enum Object {
+    Node(usize),
+    Edge(usize),
+}
+
+/// The order of painting: each node, then its edges, each after its other end; or as `outputorder` says.
+fn order(graph: &Graph, wish: Option<&str>) -> Vec<Object> {
+    let nodes = (0..graph.nodes.len()).map(Object::Node);
+    let edges = (0..graph.edges.len()).map(Object::Edge);
+    match wish {
+        Some("nodesfirst") => return nodes.chain(edges).collect(),
+        Some("edgesfirst") => return edges.chain(nodes).collect(),
+        _ => {}
+    }
+    let mut leaving = vec![Vec::new(); graph.nodes.len()];
+    for (index, edge) in graph.edges.iter().enumerate() {
+        if let Some(list) = leaving.get_mut(edge.tail) {
+            list.push(index);
+        }
+    }
+    let mut done = vec![false; graph.nodes.len()];
+    let mut objects = Vec::with_capacity(graph.nodes.len() + graph.edges.len());
+    let mut emit = |objects: &mut Vec<Object>, node: usize| {
+        if let Some(done) = done.get_mut(node).filter(|done| !**done) {
+            *done = true;
+            objects.push(Object::Node(node));
+        }
+    };
+    for (node, edges) in leaving.iter().enumerate() {
+        emit(&mut objects, node);
+        for edge in edges {
+            if let Some(edge) = graph.edges.get(*edge) {
+                emit(&mut objects, edge.head);
+            }
+            objects.push(Object::Edge(*edge));
+        }
+    }
+    objects
+}

@@ -1,0 +1,170 @@
+//! The whole way from a source to a picture.
+
+use std::fmt;
+
+use crate::dot::{ParseError, parse};
+use crate::graph::Graph;
+use crate::layout::layout;
+use crate::limits::{Limits, TooMuch};
+use crate::paint::paint;
+use crate::plan::Plan;
+use crate::svg;
+use crate::values::Attributes;
+use crate::work::{Care, Exhausted, Work};
+
+/// What a picture is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// PNG.
+    #[default]
+    Png,
+    /// SVG.
+    Svg,
+}
+
+impl Format {
+    /// The format of this name, in small letters.
+    pub fn named(name: &str) -> Option<Format> {
+        match name {
+            "png" => Some(Format::Png),
+            "svg" => Some(Format::Svg),
+            _ => None,
+        }
+    }
+
+    /// Its name, which is also the extension of its files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Png => "png",
+            Format::Svg => "svg",
+        }
+    }
+
+    /// Its media type.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Format::Png => "image/png",
+            Format::Svg => "image/svg+xml",
+        }
+    }
+}
+
+/// How a source is drawn.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What it may ask for.
+    pub limits: Limits,
+}
+
+/// A finished picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What the user should know, in Graphviz's words where it has any, each once.
+    pub warnings: Vec<String>,
+    /// How much care the drawing got; less than [`Care::Full`] only where the graph takes too much work.
+    pub care: Care,
+}
+
+/// Why there is no picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderError {
+    /// The source is no graph.
+    Source(ParseError),
+    /// The graph, or its picture, goes past a bound.
+    TooMuch(TooMuch),
+    /// The graph takes too much work.
+    Exhausted(Exhausted),
+}
+
+impl RenderError {
+    /// The line of a syntax error.
+    pub fn line(&self) -> Option<u32> {
+        match self {
+            RenderError::Source(error) => error.line(),
+            RenderError::TooMuch(_) | RenderError::Exhausted(_) => None,
+        }
+    }
+
+    /// The column of a syntax error.
+    pub fn column(&self) -> Option<u32> {
+        match self {
+            RenderError::Source(error) => error.column(),
+            RenderError::TooMuch(_) | RenderError::Exhausted(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RenderError::Source(error) => error.fmt(f),
+            RenderError::TooMuch(error) => error.fmt(f),
+            RenderError::Exhausted(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RenderError {}
+
+impl From<ParseError> for RenderError {
+    fn from(error: ParseError) -> RenderError {
+        match error {
+            ParseError::TooMuch(limit) => RenderError::TooMuch(limit),
+            ParseError::Syntax(_) | ParseError::Empty => RenderError::Source(error),
+        }
+    }
+}
+
+impl From<TooMuch> for RenderError {
+    fn from(limit: TooMuch) -> RenderError {
+        RenderError::TooMuch(limit)
+    }
+}
+
+impl From<Exhausted> for RenderError {
+    fn from(error: Exhausted) -> RenderError {
+        RenderError::Exhausted(error)
+    }
+}
+
+/// Draws the first graph of `source`.
+///
+/// The same source, format and options give the same bytes, on every machine.
+///
+/// # Errors
+/// See [`RenderError`].
+pub fn render(source: &[u8], format: Format, options: &Options) -> Result<Rendered, RenderError> {
+    let limits = &options.limits;
+    let parsed = parse(source, limits)?;
+    let mut warnings = parsed.warnings;
+    warnings.extend(other_engine(&parsed.graph));
+    let mut plan = Plan::new(&parsed.graph, limits)?;
+    let mut work = Work::default();
+    let mut output = layout(&plan.input, &mut work)?;
+    let (scene, painting) = paint(&parsed.graph, &plan, &output);
+    warnings.append(&mut plan.warnings);
+    warnings.append(&mut output.warnings);
+    warnings.extend(painting);
+    let bytes = match format {
+        Format::Svg | Format::Png => svg::write(&scene, limits.output_bytes)
+            .map_err(|svg::TooLarge| TooMuch::OutputBytes(limits.output_bytes))?
+            .into_bytes(),
+    };
+    Ok(Rendered { bytes, warnings: each_once(warnings), care: work.care() })
+}
+
+/// The warning that another engine than `dot` was asked for.
+fn other_engine(graph: &Graph) -> Option<String> {
+    let root = graph.root();
+    let engine = root.text("layout").filter(|engine| *engine != "dot")?;
+    let shown: String = engine.chars().take(40).collect();
+    Some(format!("layout={shown} is not available: drawn with dot"))
+}
+
+/// Without repetitions, in the order of the first ones.
+fn each_once(warnings: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    warnings.into_iter().filter(|warning| seen.insert(warning.clone())).collect()
+}
