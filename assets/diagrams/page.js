@@ -155,7 +155,7 @@
             if (problem.line) {
                 const go = document.createElement("button");
                 go.type = "button";
-                go.textContent = `Line ${problem.line}: ${problem.message}`;
+                go.textContent = problem.message;
                 go.addEventListener("click", () => editor.goTo(problem));
                 item.append(go);
             } else {

@@ -50,8 +50,9 @@ pub struct LedgerContent {
 
 /// Whether the ledger accepts this key.
 pub async fn is_key_accepted(address: SocketAddr, key: &str) -> Result<bool, CliError> {
-    let (status, _) =
-        Ledger { address, key, key_prefix: "" }.call("GET", "/v1/accounts?limit=1", "", &Value::Null).await?;
+    let (status, _) = Caller { service: "ledger", address, key, key_prefix: "" }
+        .call("GET", "/v1/accounts?limit=1", "", &Value::Null)
+        .await?;
     Ok(status != StatusCode::UNAUTHORIZED)
 }
 
@@ -76,7 +77,7 @@ impl LedgerContent {
         if self.is_complete {
             return Ok(false);
         }
-        let ledger = Ledger { address, key, key_prefix: &self.key_prefix };
+        let ledger = Caller { service: "ledger", address, key, key_prefix: &self.key_prefix };
         let euro = ledger
             .create("/v1/asset-types", "asset-eur", &json!({ "code": "EUR", "kind": "fiat", "scale": 2 }))
             .await?;
@@ -144,6 +145,29 @@ impl LedgerContent {
     }
 }
 
+/// The demo's diagram.
+const DIAGRAM: &str = include_str!("../../assets/diagrams/examples/work.dot");
+
+/// Draws the demo's diagram; where it is. Drawing it again changes nothing.
+pub async fn draw_diagram(address: SocketAddr, key: &str) -> Result<String, CliError> {
+    let caller = Caller { service: "diagrams", address, key, key_prefix: "" };
+    let (status, answer) = caller.call("POST", "/graphs?format=svg", "", &json!({ "dotfile": DIAGRAM })).await?;
+    match answer.get("url").and_then(Value::as_str) {
+        Some(url) => Ok(url.to_owned()),
+        None => Err(CliError::failed(format!("the diagrams answered {status} to POST /graphs: {answer}"))),
+    }
+}
+
+/// Lines to paste into a shell: the demo's diagram, and one of one's own.
+pub fn diagram_lines(address: SocketAddr, key: Option<&str>, url: &str) -> Vec<Line> {
+    let credential = key.map(|key| format!(" -H 'Authorization: Bearer {key}'")).unwrap_or_default();
+    let body = json!({ "dotfile": "digraph { rankdir=LR; idea -> draft -> release }" });
+    vec![
+        Line::new("fetch the demo's diagram (or open its address in a browser)", format!("curl -s {url}{credential}")),
+        Line::new("draw a diagram", format!("curl -s 'http://{address}/graphs?format=svg'{credential} -d '{body}'")),
+    ]
+}
+
 /// A line to paste into a shell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
@@ -160,21 +184,22 @@ impl Line {
     }
 }
 
-/// The ledger's public interface, as far as the demo needs it.
-struct Ledger<'a> {
+/// A service's public interface, as far as the demo needs it.
+struct Caller<'a> {
+    service: &'static str,
     address: SocketAddr,
     key: &'a str,
     key_prefix: &'a str,
 }
 
-impl Ledger<'_> {
+impl Caller<'_> {
     /// Makes something; `name` tells its Idempotency-Key from the others of this content.
     async fn create(&self, path: &str, name: &str, body: &Value) -> Result<Value, CliError> {
         let (status, answer) = self.call("POST", path, &format!("{}-{name}", self.key_prefix), body).await?;
         if status == StatusCode::CREATED {
             return Ok(answer);
         }
-        Err(CliError::failed(format!("the ledger answered {status} to POST {path}: {answer}")).hint(
+        Err(CliError::failed(format!("the {} answered {status} to POST {path}: {answer}", self.service)).hint(
             "start the demo on a fresh directory with --data DIR, or remove demo.json: it then makes another tenant",
         ))
     }
@@ -201,7 +226,8 @@ impl Ledger<'_> {
         name: &str,
         body: &Value,
     ) -> Result<(StatusCode, HeaderMap, Value), CliError> {
-        let failed = |error: &dyn std::fmt::Display| CliError::failed(format!("talking to the ledger: {error}"));
+        let failed =
+            |error: &dyn std::fmt::Display| CliError::failed(format!("talking to the {}: {error}", self.service));
         let stream = TcpStream::connect(self.address).await.map_err(|error| failed(&error))?;
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = handshake.map_err(|error| failed(&error))?;

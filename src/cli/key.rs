@@ -23,7 +23,7 @@ enum Command {
     /// The key is shown this once; only a digest of it is kept.
     ///
     /// Permissions of the ledger: ledger_admin (asset types, accounts), ledger_poster (transactions),
-    /// ledger_reader (balances, statements), ledger_partner (sub-tenants, not their data).
+    /// ledger_reader (balances, statements), ledger_partner (sub-tenants, not their data); of diagrams: diagrams_render.
     /// Without --permission the key may do everything a tenant does with its own data: all of these
     /// but ledger_partner.
     Issue {

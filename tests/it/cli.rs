@@ -229,7 +229,10 @@ fn keys_are_issued_listed_and_revoked() {
 fn a_key_without_permissions_named_gets_the_ordinary_ones() {
     let appliance = shared();
     let issued = appliance.cli_json(&["key", "issue", "--tenant", &appliance.tenant()]);
-    assert_eq!(issued["permissions"], serde_json::json!(["ledger_admin", "ledger_poster", "ledger_reader"]));
+    assert_eq!(
+        issued["permissions"],
+        serde_json::json!(["ledger_admin", "ledger_poster", "ledger_reader", "diagrams_render"])
+    );
     assert!(issued["expires_at"].is_null());
     assert!(issued["label"].is_null());
 }

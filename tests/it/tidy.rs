@@ -76,11 +76,14 @@ fn dependencies_are_accounted_for() {
 
 #[test]
 fn documented_routes_are_the_served_ones() {
-    let served = quintet_ledger::ROUTES.iter();
-    let served: Vec<_> = served.map(|route| [route.method, route.path, route.permission].map(str::to_owned)).collect();
+    let ledger = quintet_ledger::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
+    let diagrams = quintet_diagrams::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
     let readme = tree().into_iter().find(|file| file.path == "README.md").expect("README.md exists");
-    let complaints = checks::undocumented_routes(checks::section(&readme.text, "Ledger routes"), &served);
-    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+    for (heading, served) in [("Ledger routes", ledger.collect::<Vec<_>>()), ("Diagrams routes", diagrams.collect())] {
+        let served: Vec<_> = served.into_iter().map(|route| route.map(str::to_owned)).collect();
+        let complaints = checks::undocumented_routes(checks::section(&readme.text, heading), &served);
+        assert!(complaints.is_empty(), "{heading}\n{}\n", complaints.join("\n"));
+    }
 }
 
 #[test]

@@ -153,7 +153,9 @@ export function create({ parent, text, label, onChange }) {
                 EditorState.allowMultipleSelections.of(true), indentOnInput(), indentUnit.of("    "), bracketMatching(),
                 highlightActiveLine(), keymap.of([...defaultKeymap, ...historyKeymap]), dot, syntaxHighlighting(colors), look,
                 wrong,
-                EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+                // Text alone: otherwise the browser puts style attributes on what is typed over coloured text, which
+                // the page's policy forbids, and complains of.
+                EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", contenteditable: "plaintext-only" }),
                 EditorView.updateListener.of((update) => { if (update.docChanged) onChange(); }),
             ],
         }),

@@ -239,11 +239,6 @@ fn prompt_box(prompt: &str, text: &mut String) {
 fn problems(page: &Page, text: &mut String) {
     if let Some(refusal) = &page.refusal {
         text.push_str("<ul><li>");
-        if let (Some(line), _) = refusal.place() {
-            text.push_str("Line ");
-            text.push_str(&line.to_string());
-            text.push_str(": ");
-        }
         escape(&refusal.verdict().error, text);
         text.push_str("</li></ul>");
     }
