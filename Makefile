@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run test prerequisites browser rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long copies-long
+	disk-full-long faults-long kills-long copies-long diagrams-prerequisites diagrams-oracle diagrams-fuzz
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -21,7 +21,7 @@ run: prerequisites rocksdb ## build the release binary and start the demo in the
 	@$(in) cargo build --locked --release
 	@$(in) exec $(call binary,release) demo
 
-test: prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
 prerequisites: ## install the Debian packages a build needs, where they are missing
@@ -89,6 +89,17 @@ faults-long: rocksdb ## a fault at every call of the real binary that changes th
 
 copies-long: rocksdb ## copies of a running directory that take up to the copy window, and longer
 	@$(in) QUINTET_COPIES=long cargo test --locked --test it copies -- --nocapture
+
+diagrams-prerequisites: prerequisites ## install Graphviz and the graphs that drawings are compared with
+	$(call step,what drawings are compared with)
+	@packaging/diagrams-oracle.sh
+
+diagrams-oracle: diagrams-prerequisites ## compare all drawings with Graphviz's, and print what is reached beside the goals
+	@$(in) QUINTET_DIAGRAMS_ORACLE=all cargo test --locked --release -p quintet-diagrams --lib oracle::goals -- --nocapture
+
+CASES ?= 100000
+diagrams-fuzz: ## hostile DOT sources through the whole drawing (CASES=N)
+	@$(in) QUINTET_DIAGRAMS_CASES=$(CASES) cargo test --locked --release -p quintet-diagrams --lib hostile_sources -- --nocapture
 
 planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catch each
 	@$(in) QUINTET_PLANTED=all cargo test --locked --test planted -- --nocapture

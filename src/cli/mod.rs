@@ -23,6 +23,7 @@ mod output;
 mod place;
 mod progress;
 mod quota;
+mod render;
 mod restore;
 mod root_key;
 mod serve;
@@ -61,6 +62,7 @@ enum Command {
     Backup(backup::Arguments),
     Restore(restore::Arguments),
     Verify(verify::Arguments),
+    Render(render::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
 }
@@ -88,6 +90,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Backup(arguments) => backup::run(&arguments),
         Command::Restore(arguments) => restore::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Render(arguments) => render::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

@@ -73,6 +73,8 @@ pub fn parse(text: &str, scheme: &str) -> Option<Color> {
         None => (scheme, text),
         Some(rest) => match rest.split_once('/') {
             None => ("", rest),
+            // Two slashes: the scheme that holds.
+            Some(("", name)) => (scheme, name),
             Some((scheme, name)) => (scheme, name),
         },
     };
@@ -205,7 +207,7 @@ mod tests {
             ("green", "", [0, 255, 0, 255], Some("green")),
             ("green", "svg", [0, 128, 0, 255], Some("green")),
             ("/svg/green", "", [0, 128, 0, 255], None),
-            ("//green", "svg", [0, 255, 0, 255], None),
+            ("//green", "svg", [0, 128, 0, 255], None),
             ("/Blues9/9", "", [0x08, 0x30, 0x6b, 255], None),
             ("3", "blues9", [0xc6, 0xdb, 0xef, 255], None),
             ("transparent", "", [255, 255, 254, 0], None),

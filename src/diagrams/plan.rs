@@ -12,6 +12,7 @@ use crate::layout::{
 };
 use crate::limits::{Limits, TooMuch};
 use crate::shapes::NodeShape;
+use crate::style::Style;
 use crate::text::Names;
 use crate::values::{Attributes, Value, leading_number};
 
@@ -173,7 +174,7 @@ impl Plan {
                 head: Some(head),
                 ..Names::default()
             };
-            let pen_width = element.number("penwidth", 1.0, 0.0);
+            let pen_width = Style::new(&element, &mut Vec::new()).pen_width();
             let warnings = &mut self.warnings;
             let plan = EdgePlan {
                 arrows: Arrow::of_edge(&element, graph.directed, pen_width, warnings),

@@ -8,6 +8,7 @@ use crate::layout::layout;
 use crate::limits::{Limits, TooMuch};
 use crate::paint::paint;
 use crate::plan::Plan;
+use crate::png::{self, PngError};
 use crate::svg;
 use crate::values::Attributes;
 use crate::work::{Care, Exhausted, Work};
@@ -50,10 +51,18 @@ impl Format {
 }
 
 /// How a source is drawn.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// What it may ask for.
     pub limits: Limits,
+    /// By how much a PNG's resolution is larger than it would be: 2 for screens with two dots for one.
+    pub enlarge: f64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { limits: Limits::default(), enlarge: 1.0 }
+    }
 }
 
 /// A finished picture.
@@ -129,6 +138,15 @@ impl From<Exhausted> for RenderError {
     }
 }
 
+impl From<PngError> for RenderError {
+    fn from(error: PngError) -> RenderError {
+        match error {
+            PngError::TooMuch(limit) => RenderError::TooMuch(limit),
+            PngError::Exhausted(error) => RenderError::Exhausted(error),
+        }
+    }
+}
+
 /// Draws the first graph of `source`.
 ///
 /// The same source, format and options give the same bytes, on every machine.
@@ -148,9 +166,8 @@ pub fn render(source: &[u8], format: Format, options: &Options) -> Result<Render
     warnings.append(&mut output.warnings);
     warnings.extend(painting);
     let bytes = match format {
-        Format::Svg | Format::Png => svg::write(&scene, limits.output_bytes)
-            .map_err(|svg::TooLarge| TooMuch::OutputBytes(limits.output_bytes))?
-            .into_bytes(),
+        Format::Svg => svg::write(&scene, limits.output_bytes)?.into_bytes(),
+        Format::Png => png::write(&scene, options.enlarge, limits, &mut work)?,
     };
     Ok(Rendered { bytes, warnings: each_once(warnings), care: work.care() })
 }

@@ -3,12 +3,9 @@
 use std::fmt::Write;
 
 use crate::geometry::Point;
+use crate::limits::TooMuch;
 use crate::scene::{Anchor, Color, Dash, Fill, Gradient, Group, Item, Link, Scene, Stroke, Text};
 use crate::text::{Font, is_entity_start};
-
-/// The SVG could not be made as large as it would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLarge;
 
 /// Points in an inch.
 const POINTS_PER_INCH: f64 = 72.0;
@@ -57,10 +54,10 @@ const FONTS: [(&str, &str, &str, &str, &str); 35] = [
 ///
 /// # Errors
 /// When it would be longer than that.
-pub fn write(scene: &Scene, most_bytes: usize) -> Result<String, TooLarge> {
+pub fn write(scene: &Scene, most_bytes: usize) -> Result<String, TooMuch> {
     let mut writer = Writer { out: String::with_capacity(4096), gradients: [0; 2], most_bytes, scope: String::new() };
     writer.scene(scene);
-    if writer.out.len() > most_bytes { Err(TooLarge) } else { Ok(writer.out) }
+    if writer.out.len() > most_bytes { Err(TooMuch::OutputBytes(most_bytes)) } else { Ok(writer.out) }
 }
 
 /// The size of the finished picture in points, and the scale that the drawing has in it.

@@ -3,7 +3,7 @@
 use crate::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 25] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -28,6 +28,7 @@ const COMMANDS: [&[&str]; 24] = [
     &["clock", "show"],
     &["config", "check"],
     &["config", "print"],
+    &["render"],
 ];
 
 #[test]
@@ -43,7 +44,7 @@ fn every_command_explains_itself() {
 
 #[test]
 fn wrong_usage_is_exit_code_2() {
-    let cases: [&[&str]; 13] = [
+    let cases: [&[&str]; 15] = [
         &["backup", "create"],
         &["restore", "x"],
         &["restore", "--data", "x"],
@@ -57,6 +58,8 @@ fn wrong_usage_is_exit_code_2() {
         &["key", "issue"],
         &["clock", "advance", "-5"],
         &["serve", "--log-level", "==="],
+        &["render"],
+        &["render", "-", "-o", "x.gif"],
     ];
     for arguments in cases {
         let output = run(arguments);

@@ -31,6 +31,7 @@ mod ledger_partner;
 #[allow(dead_code, reason = "shared with tests/privileged")]
 mod load;
 mod operations;
+mod render;
 mod root_key;
 mod root_key_rotation;
 mod running;

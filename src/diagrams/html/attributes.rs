@@ -1,6 +1,7 @@
 //! The attributes of tables and cells, with Graphviz's words for bad ones.
 
 use super::model::{Across, Along, Cell, Frame, FrameStyle, Table};
+use crate::values::leading_whole;
 
 /// The largest border, padding and spacing.
 const LARGEST_SPACE: i64 = 255;
@@ -11,15 +12,9 @@ const LARGEST_SIZE: i64 = 65_535;
 /// The most rows or columns a cell may span. More would only be work.
 const LARGEST_SPAN: i64 = 1_000;
 
-/// A whole number, alone.
-pub(super) fn whole(text: &str) -> Option<i64> {
-    let text = text.trim();
-    text.strip_prefix('+').unwrap_or(text).parse().ok()
-}
-
 /// Reads a number of an attribute, within bounds.
 fn number(name: &str, value: &str, least: i64, most: i64, warnings: &mut Vec<String>) -> Option<i64> {
-    match whole(value) {
+    match leading_whole(value) {
         None => warnings.push(format!("Improper {name} value {value} - ignored")),
         Some(number) if number < least => {
             warnings.push(format!("{name} value {number} < {least} - too small - ignored"));
@@ -32,7 +27,7 @@ fn number(name: &str, value: &str, least: i64, most: i64, warnings: &mut Vec<Str
     None
 }
 
-fn style(value: &str, element: &str, warnings: &mut Vec<String>) -> FrameStyle {
+fn style(value: &str, warnings: &mut Vec<String>) -> FrameStyle {
     let mut style = FrameStyle::default();
     for word in value.split([',', ' ']).filter(|word| !word.is_empty()) {
         match word.to_ascii_lowercase().as_str() {
@@ -44,13 +39,12 @@ fn style(value: &str, element: &str, warnings: &mut Vec<String>) -> FrameStyle {
             "solid" => (style.dashed, style.dotted) = (false, false),
             _ => warnings.push(format!("Illegal value {word} for STYLE - ignored")),
         }
-        let _ = element;
     }
     style
 }
 
 /// What tables and cells have in common; false if it is none of that.
-fn common(frame: &mut Frame, key: &str, value: &str, element: &str, warnings: &mut Vec<String>) -> bool {
+fn common(frame: &mut Frame, key: &str, value: &str, warnings: &mut Vec<String>) -> bool {
     let mut space = |name: &str, least: i64| number(name, value, least, LARGEST_SPACE, warnings).map(|n| n as f64);
     match key {
         "BORDER" => frame.border = space(key, 0).or(frame.border),
@@ -72,7 +66,7 @@ fn common(frame: &mut Frame, key: &str, value: &str, element: &str, warnings: &m
         "BGCOLOR" => frame.background = Some(value.to_owned()),
         "COLOR" => frame.color = Some(value.to_owned()),
         "GRADIENTANGLE" => frame.angle = number(key, value, 0, 360, warnings).unwrap_or(0) as f64,
-        "STYLE" => frame.style = style(value, element, warnings),
+        "STYLE" => frame.style = style(value, warnings),
         "SIDES" => {
             let has = |side: char| value.to_ascii_uppercase().contains(side);
             let sides = [has('B'), has('R'), has('T'), has('L')];
@@ -119,7 +113,7 @@ pub(super) fn table(table: &mut Table, attributes: Vec<(String, String)>, warnin
             "COLUMNS" if value == "*" => table.has_column_rules = true,
             "ROWS" | "COLUMNS" => warnings.push(format!("Unknown value {value} for {key} - ignored")),
             _ => {
-                if !common(&mut table.frame, &key, &value, "TABLE", warnings) {
+                if !common(&mut table.frame, &key, &value, warnings) {
                     illegal(&key, "TABLE", warnings);
                 }
             }
@@ -153,7 +147,7 @@ pub(super) fn cell(cell: &mut Cell, attributes: Vec<(String, String)>, warnings:
                 _ => warnings.push(format!("Illegal value {value} for BALIGN in TD - ignored")),
             },
             _ => {
-                if !common(&mut cell.frame, &key, &value, "TD", warnings) {
+                if !common(&mut cell.frame, &key, &value, warnings) {
                     illegal(&key, "TD", warnings);
                 }
             }

@@ -64,7 +64,7 @@ impl Painter<'_, '_> {
             None => outer.clone(),
         };
         let mut own = Vec::new();
-        self.background(frame, &mut own);
+        self.background(frame, table.border(), &mut own);
         self.rules(table, &line, &mut own);
         self.border(frame, table.border(), &line, &mut own);
         for cell in table.rows.iter().flatten() {
@@ -83,7 +83,7 @@ impl Painter<'_, '_> {
             None => outer.clone(),
         };
         let mut own = Vec::new();
-        self.background(frame, &mut own);
+        self.background(frame, cell.border, &mut own);
         self.border(frame, cell.border, &line, &mut own);
         match &cell.content {
             Content::Empty => {}
@@ -125,15 +125,17 @@ impl Painter<'_, '_> {
         [low, Point::new(high.x, low.y), high, Point::new(low.x, high.y)]
     }
 
-    fn background(&mut self, frame: &Frame, items: &mut Vec<Item>) {
+    fn background(&mut self, frame: &Frame, border: f64, items: &mut Vec<Item>) {
         let Some(text) = &frame.background else { return };
         let list = colors(text, self.look.scheme, self.warnings);
         let [low, right, high, left] = self.corners(frame.rect, 0.0);
         let bounds = Rect::new(low, high);
         let fill = fill_of(&list, frame.style.radial, frame.angle, bounds, self.warnings);
+        let stroke = Stroke::default();
+        let inset = self.corners(frame.rect, if border > 1.0 { border / 2.0 } else { 0.0 });
         items.push(match frame.style.rounded {
-            true => Item::Path { points: rounded(&[low, right, high, left]), fill, stroke: Stroke::default() },
-            false => Item::Polygon { points: vec![low, left, high, right], fill, stroke: Stroke::default() },
+            true => Item::Path { points: rounded(&inset), fill, stroke },
+            false => Item::Polygon { points: vec![low, left, high, right], fill, stroke },
         });
     }
 
@@ -166,11 +168,14 @@ impl Painter<'_, '_> {
         let rect = table.frame.rect;
         let (columns, rows) = (table.widths.len(), table.heights.len());
         let stroke = Stroke { color: (!color.is_transparent()).then(|| color.clone()), ..Stroke::default() };
-        for cell in table.rows.iter().flatten() {
+        let is_last = |cells: &[Cell], i: usize| i + 1 == cells.len();
+        let cells =
+            table.rows.iter().flat_map(|cells| cells.iter().enumerate().map(move |(i, c)| (c, is_last(cells, i))));
+        for (cell, is_last) in cells {
             let own = cell.frame.rect;
             let (last_column, last_row) = (cell.column + cell.columns(), cell.row + cell.rows());
             let left = if cell.column == 0 { rect.low.x } else { own.low.x - half };
-            let right = if last_column >= columns { rect.high.x } else { own.high.x + half };
+            let right = if last_column >= columns || is_last { rect.high.x } else { own.high.x + half };
             let top = if cell.row == 0 { rect.high.y } else { own.high.y + half };
             let bottom = if last_row >= rows { rect.low.y } else { own.low.y - half };
             let mut line = |from: Point, to: Point, corner: [Point; 2]| {
@@ -178,7 +183,8 @@ impl Painter<'_, '_> {
                 items.push(Item::Polygon { points, fill: crate::style::solid(color), stroke: stroke.clone() });
             };
             if last_column < columns && (table.has_column_rules || cell.has_rule) {
-                let (low, high) = (Point::new(right, bottom), Point::new(right, top));
+                let x = own.high.x + half;
+                let (low, high) = (Point::new(x, bottom), Point::new(x, top));
                 line(low, high, [high, low]);
             }
             if last_row < rows && (table.has_row_rules || table.rules_below.contains(&(last_row - 1))) {

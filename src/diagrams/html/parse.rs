@@ -2,6 +2,7 @@
 
 use super::model::{Across, Cell, Content, Line, Span, Table};
 use crate::text::{Font, decode_entity};
+use crate::values::leading_whole;
 
 /// Elements inside one another.
 const DEEPEST: usize = 96;
@@ -389,7 +390,7 @@ impl Reader<'_, '_> {
                     match key.as_str() {
                         "FACE" => self.font.name = value,
                         "COLOR" => self.color = Some(value),
-                        "POINT-SIZE" => match super::attributes::whole(&value) {
+                        "POINT-SIZE" => match leading_whole(&value) {
                             None => self.warnings.push(format!("Improper POINT-SIZE value {value} - ignored")),
                             Some(size) if size < 0 => {
                                 self.warnings.push(format!("POINT-SIZE value {size} < 0 - too small - ignored"));

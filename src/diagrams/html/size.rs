@@ -181,11 +181,6 @@ pub(super) fn place_table(table: &mut Table, rect: Rect) {
 }
 
 fn place_cell(cell: &mut Cell, rect: Rect) {
-    let mut rect = rect;
-    let frame = &cell.frame;
-    if frame.is_fixed && frame.width > 0.0 && frame.height > 0.0 {
-        rect = aligned(rect, cell.size, frame.across, frame.along);
-    }
     cell.frame.rect = rect;
     let inset = cell.border + cell.padding;
     let inset = Point::new(inset, inset);

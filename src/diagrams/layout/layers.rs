@@ -395,7 +395,7 @@ impl Layers {
     /// a cluster that holds nothing on this rank stays.
     pub fn flatten(&self, rank: u32, into: &mut Vec<u32>) {
         into.clear();
-        let Some(top) = self.orders.first().and_then(|ranks| ranks.get(rank as usize)) else { return };
+        let Some(top) = self.orders.look(0).and_then(|ranks| ranks.get(rank as usize)) else { return };
         let mut stack: Vec<(&[u32], usize)> = vec![(top, 0)];
         while let Some((list, at)) = stack.pop() {
             let Some(&place) = list.get(at) else { continue };
@@ -417,7 +417,7 @@ impl Layers {
 
 /// How many ranks an edge may span so that all bends together stay within bounds.
 fn longest_chain(input: &Input, ranking: &Ranking) -> u32 {
-    let span = |edge: &Edge| match (ranking.ranks.get(edge.tail), ranking.ranks.get(edge.head)) {
+    let span = |edge: &Edge| match (ranking.ranks.look(edge.tail), ranking.ranks.look(edge.head)) {
         (Some(tail), Some(head)) => tail.abs_diff(*head),
         _ => 0,
     };

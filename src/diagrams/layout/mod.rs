@@ -20,6 +20,8 @@ mod route;
 mod simplex;
 mod start;
 mod table;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub use model::*;
@@ -57,7 +59,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
         node_labels: vec![None; inner.nodes.len()],
         clusters: (0..inner.clusters.len())
             .map(|index| ClusterBox {
-                bounds: positions.clusters.get(index + 1).copied().unwrap_or(Rect::EMPTY),
+                bounds: positions.clusters.look(index + 1).copied().unwrap_or(Rect::EMPTY),
                 label: None,
             })
             .collect(),
@@ -75,7 +77,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
 fn finish(input: &Input, nest: &Nest, output: &mut Output) {
     for (index, cluster) in input.clusters.iter().enumerate() {
         let Some(place) = output.clusters.get_mut(index) else { continue };
-        if nest.is_used.get(index + 1) == Some(&true)
+        if nest.is_used.look(index + 1) == Some(&true)
             && let Some(label) = cluster.label
         {
             place.label = Some(place::label_in(place.bounds, label.size, label.along, label.across));

@@ -128,11 +128,9 @@ fn heights(
     let mut bottoms: Table<f64> = Table::filled(0.0, nest.count());
     let mut extra: Table<f64> = Table::filled(0.0, nest.count());
     let mut y: Table<f64> = Table::filled(0.0, count);
-    let mut rank_up = half.clone();
-    let mut rank_down = half.clone();
     for _ in 0..3 {
-        rank_up = half.clone();
-        rank_down = half.clone();
+        let mut rank_up = half.clone();
+        let mut rank_down = half.clone();
         for cluster in (1..nest.count() as u32).rev().filter(|cluster| nest.is_used[*cluster]) {
             let (first, last) = layers.spans[cluster];
             let (mut top, mut bottom): (f64, f64) = (0.0, 0.0);
@@ -168,7 +166,7 @@ fn heights(
             gaps[rank] = nodes.max(clusters);
             widest = widest.max(gaps[rank]);
         }
-        if let Some(last) = y.last_mut() {
+        if let Some(last) = y.look_mut(count.wrapping_sub(1)) {
             *last = rank_down[count - 1];
         }
         for rank in (0..count.saturating_sub(1)).rev() {
@@ -189,7 +187,6 @@ fn heights(
             break;
         }
     }
-    let _ = (rank_up, rank_down);
     for cluster in (1..nest.count() as u32).filter(|cluster| nest.is_used[*cluster]) {
         let (first, last) = layers.spans[cluster];
         positions.clusters[cluster].low.y = y[last] - bottoms[cluster];

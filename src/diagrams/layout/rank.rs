@@ -311,6 +311,30 @@ struct Arc {
     is_soft: bool,
 }
 
+/// The order in which a search along edges, whichever way they point, comes upon the nodes: what hangs together comes
+/// together, the last neighbour found first.
+fn discovery(count: usize, arcs: &[Arc], counts: &impl Fn(&Arc) -> bool) -> Vec<u32> {
+    let chosen = || arcs.iter().filter(|arc| counts(arc));
+    let outs = chosen().map(|arc| (arc.from, arc.to));
+    let ins = chosen().map(|arc| (arc.to, arc.from));
+    let near = Lists::new(count, outs.chain(ins));
+    let mut is_seen: Table<bool> = Table::filled(false, count);
+    let mut order = Vec::with_capacity(count);
+    let mut stack = Vec::new();
+    for root in 0..count as u32 {
+        stack.push(root);
+        while let Some(node) = stack.pop() {
+            if is_seen[node] {
+                continue;
+            }
+            is_seen[node] = true;
+            order.push(node);
+            stack.extend(near.of(node).iter().copied().filter(|other| !is_seen[*other]));
+        }
+    }
+    order
+}
+
 /// Which of the edges that count go back in a depth-first search in the order of the input.
 fn back_arcs(count: usize, arcs: &[Arc], counts: impl Fn(&Arc) -> bool) -> Table<bool> {
     let chosen: Vec<(u32, u32)> =
@@ -321,7 +345,7 @@ fn back_arcs(count: usize, arcs: &[Arc], counts: impl Fn(&Arc) -> bool) -> Table
     let mut states: Table<u8> = Table::filled(0, count);
     let mut cursors: Table<u32> = Table::filled(0, count);
     let mut back: Table<bool> = Table::filled(false, arcs.len());
-    for root in 0..count as u32 {
+    for root in discovery(count, arcs, &counts) {
         if states[root] != 0 {
             continue;
         }

@@ -14,8 +14,6 @@ use crate::work::{Exhausted, Work};
 /// What to do with freedom that costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
-    /// Nothing.
-    None,
     /// Nodes go to the rank with the fewest nodes.
     Ranks,
     /// Halves of slack on both sides.
@@ -86,7 +84,6 @@ pub fn solve(
     simplex.first_cut_values();
     let ending = simplex.exchange_all(limits, work)?;
     match balance {
-        Balance::None => simplex.normalize(),
         Balance::Ranks => {
             simplex.normalize();
             simplex.balance_ranks(work)?;
@@ -325,10 +322,10 @@ impl Simplex {
         self.in_tree[edge] = true;
         self.tree_places[edge] = self.tree.len() as u32;
         self.tree.add(edge);
-        self.to_tree_part(edge);
+        self.mark_in_tree(edge);
     }
 
-    fn to_tree_part(&mut self, edge: u32) {
+    fn mark_in_tree(&mut self, edge: u32) {
         let e = self.edges[edge];
         for node in [e.tail, e.head] {
             let range = self.at_node.range(node);
@@ -340,7 +337,7 @@ impl Simplex {
         }
     }
 
-    fn from_tree_part(&mut self, edge: u32) {
+    fn mark_out_of_tree(&mut self, edge: u32) {
         let e = self.edges[edge];
         for node in [e.tail, e.head] {
             let start = self.at_node.range(node).start;
@@ -541,11 +538,11 @@ impl Simplex {
         let place = self.tree_places[leaving];
         self.in_tree[leaving] = false;
         self.tree_places[leaving] = NONE;
-        self.from_tree_part(leaving);
+        self.mark_out_of_tree(leaving);
         self.in_tree[entering] = true;
         self.tree_places[entering] = place;
         self.tree[place] = entering;
-        self.to_tree_part(entering);
+        self.mark_in_tree(entering);
         let (parent, low) = (self.parent_edges[meet], self.low[meet]);
         let steps = self.number_below(meet, parent, low);
         work.spend(steps + 8)

@@ -3,7 +3,7 @@
 //! An index past the end is a mistake of ours: tests stop at it, the product goes on with a spare element, and the
 //! picture is wrong in place of the process.
 
-use std::ops::{Deref, DerefMut, Index, IndexMut, Range};
+use std::ops::{Index, IndexMut, Range};
 
 /// No index: an end of a list, a missing parent.
 pub const NONE: u32 = u32::MAX;
@@ -32,11 +32,6 @@ impl<T: Clone + Default> Table<T> {
         self.items.len() - 1
     }
 
-    /// Takes the last element.
-    pub fn take_last(&mut self) -> Option<T> {
-        self.items.pop()
-    }
-
     /// Throws all elements away and keeps the room.
     pub fn clear(&mut self) {
         self.items.clear();
@@ -57,21 +52,43 @@ impl<T: Clone + Default> Table<T> {
         self.items.get(range).unwrap_or_default()
     }
 
-    /// The elements of `range`; nothing if it is not inside.
-    pub fn part_mut(&mut self, range: Range<usize>) -> &mut [T] {
-        self.items.get_mut(range).unwrap_or_default()
-    }
-
     /// Exchanges two elements.
     pub fn exchange(&mut self, a: usize, b: usize) {
         if a < self.items.len() && b < self.items.len() {
             self.items.swap(a, b);
         }
     }
+}
 
-    /// The elements as a vector.
-    pub fn into_vec(self) -> Vec<T> {
-        self.items
+impl<T> Table<T> {
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The elements in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// The elements in order.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
+    /// The element at an index that may well be past the end.
+    pub fn look(&self, index: usize) -> Option<&T> {
+        self.items.get(index)
+    }
+
+    /// The element at an index that may well be past the end.
+    pub fn look_mut(&mut self, index: usize) -> Option<&mut T> {
+        self.items.get_mut(index)
     }
 }
 
@@ -84,20 +101,6 @@ impl<T: Default> From<Vec<T>> for Table<T> {
 impl<T: Default> FromIterator<T> for Table<T> {
     fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Table<T> {
         Table { items: iter.into_iter().collect(), spare: T::default() }
-    }
-}
-
-impl<T> Deref for Table<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.items
-    }
-}
-
-impl<T> DerefMut for Table<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.items
     }
 }
 

@@ -155,10 +155,28 @@ pub struct Comparison {
     pub milliseconds: Vec<f64>,
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
+/// The value in the middle.
+pub fn median(values: &[f64]) -> f64 {
+    let mut values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+impl Comparison {
+    /// The same nodes, in percent.
+    pub fn same_nodes_percent(&self) -> f64 {
+        100.0 * self.same_nodes as f64 / self.nodes.max(1) as f64
+    }
+
+    /// Our crossings by theirs.
+    pub fn crossings_ratio(&self) -> f64 {
+        self.crossings.0 as f64 / self.crossings.1.max(1) as f64
+    }
+
+    /// The middle one of our areas by theirs.
+    pub fn area_ratio(&self) -> f64 {
+        median(&self.areas)
+    }
 }
 
 /// Draws every case with both.
@@ -237,7 +255,13 @@ fn drawings_are_like_those_of_graphviz() {
         sums.nodes,
         sums.crossings.0,
         sums.crossings.1,
-        median(&sums.areas),
+        sums.area_ratio(),
         median(&sums.milliseconds),
     );
+    assert!(sums.missing.is_empty(), "{:?}", sums.missing);
+    assert!(sums.drawings >= 280, "only {} drawings were compared", sums.drawings);
+    assert!(sums.same_nodes_percent() >= 99.0, "{:.2} %", sums.same_nodes_percent());
+    assert!((0.9..1.1).contains(&sums.area_ratio()), "{}", sums.area_ratio());
+    // A handful of crossings more or less is chance on graphs as small as these.
+    assert!(sums.crossings_ratio() <= 1.1, "{:?}", sums.crossings);
 }

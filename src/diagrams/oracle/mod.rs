@@ -5,6 +5,7 @@
 
 mod corpus;
 mod drawings;
+mod goals;
 mod graphviz;
 mod model;
 mod paintings;

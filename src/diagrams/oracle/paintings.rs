@@ -114,11 +114,25 @@ fn tokens(line: &str) -> Vec<Result<f64, &str>> {
     out
 }
 
+/// In tables, Graphviz names gradients by their number alone.
+fn without_gradient_names(line: &str) -> String {
+    match line.find("id=\"").or_else(|| line.find("url(#")) {
+        Some(at) if line.contains("Gradient") || line.contains("url(#") => {
+            let (before, after) = line.split_at(at);
+            let end = after.find(['"', ')']).map_or(after.len(), |quote| quote + 1);
+            let end = after.get(end..).and_then(|rest| rest.find(['"', ' '])).map_or(after.len(), |more| end + more);
+            format!("{before}{}", after.get(end..).unwrap_or_default())
+        }
+        _ => line.to_owned(),
+    }
+}
+
 fn is_same(a: &str, b: &str) -> bool {
     if a == b {
         return true;
     }
-    let (a, b) = (tokens(a), tokens(b));
+    let (a, b) = (without_gradient_names(a), without_gradient_names(b));
+    let (a, b) = (tokens(&a), tokens(&b));
     a.len() == b.len()
         && a.iter().zip(&b).all(|pair| match pair {
             (Ok(a), Ok(b)) => (a - b).abs() <= SLACK.max(a.abs() * 1e-4),
@@ -143,7 +157,7 @@ fn compare(graphviz: &mut Graphviz, source: &[u8]) -> Option<(usize, usize, Vec<
     let mut at = 0;
     for line in &theirs {
         // The next line of ours that is the same, not far away.
-        let found = ours.iter().skip(at).take(12).position(|own| is_same(line, own));
+        let found = ours.iter().skip(at).take(30).position(|own| is_same(line, own));
         match found {
             Some(skipped) => {
                 same += 1;

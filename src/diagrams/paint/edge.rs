@@ -40,7 +40,7 @@ pub(super) fn paint(
         items.extend(curves);
         items.extend(arrows(&style, &list, fill.as_ref(), plan, route));
     }
-    let mut out = link::wrap(pen, attributes, names, "", id, None, items);
+    let mut out = link::wrap(attributes, names, "", id, None, items);
     if style.invisible {
         return out;
     }
@@ -63,8 +63,8 @@ pub(super) fn paint(
             items.extend(decoration(label, place, route, color));
         }
         let suffix = if name == "xlabel" { "label" } else { name };
-        let text = attributes.text(if name == "xlabel" { "label" } else { name });
-        out.extend(link::wrap(pen, attributes, names, prefix, &format!("{id}-{suffix}"), text, items));
+        let text = link::label_text(attributes, if name == "xlabel" { "label" } else { name });
+        out.extend(link::wrap(attributes, names, prefix, &format!("{id}-{suffix}"), text, items));
     }
     out
 }

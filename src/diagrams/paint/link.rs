@@ -1,9 +1,8 @@
 //! Links and tooltips.
 
-use super::Pen;
 use crate::scene::{Item, Link};
 use crate::text::{Names, substitute};
-use crate::values::Attributes;
+use crate::values::{Attributes, Value};
 
 /// Whether a link may be followed: http, https, mailto, or relative to where the picture lies.
 pub fn is_safe(url: &str) -> bool {
@@ -38,6 +37,14 @@ pub(super) fn of(attributes: &dyn Attributes, names: &Names<'_>, prefix: &str, l
     (href.is_some() || title.is_some()).then_some(Link { href, title, target })
 }
 
+/// What a label says in a tooltip: one that is HTML-like is only named.
+pub(super) fn label_text<'a>(attributes: &'a dyn Attributes, name: &str) -> Option<&'a str> {
+    match attributes.value(name)? {
+        Value::Html(_) => Some("<TABLE>"),
+        Value::Text(text) => Some(text).filter(|text| !text.is_empty()),
+    }
+}
+
 /// Line escapes of a tooltip are line ends.
 fn unescape(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\l", "\n").replace("\\r", "\n")
@@ -45,7 +52,6 @@ fn unescape(text: &str) -> String {
 
 /// Puts items under a link, if there is one; `id` is that of the object's own element.
 pub(super) fn wrap(
-    pen: &mut Pen<'_>,
     attributes: &dyn Attributes,
     names: &Names<'_>,
     prefix: &str,
@@ -53,7 +59,6 @@ pub(super) fn wrap(
     label: Option<&str>,
     items: Vec<Item>,
 ) -> Vec<Item> {
-    let _ = pen;
     match of(attributes, names, prefix, label) {
         Some(link) => vec![Item::Linked { id: format!("a_{id}"), link, items }],
         None => items,

@@ -101,7 +101,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>
         id: graph_id.unwrap_or_else(|| "graph0".to_owned()),
         class: root.text("class").map(str::to_owned),
         items: Vec::new(),
-        link: link::of(&root, &names, "", root.text("label")),
+        link: link::of(&root, &names, "", link::label_text(&root, "label")),
         groups: Vec::new(),
         bounds: layout.bounds,
         pad: pad(&root),
@@ -130,7 +130,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>
             let color = pen.color(&attributes, "fontcolor", "black");
             items.extend(Placed::at(label, at).paint(&mut pen, &attributes, &color, &id));
         }
-        let items = link::wrap(&mut pen, &attributes, &own, "", &id, attributes.text("label"), items);
+        let items = link::wrap(&attributes, &own, "", &id, link::label_text(&attributes, "label"), items);
         scene.groups.push(group(GroupKind::Cluster, id, title.clone(), &attributes, items));
     }
     for object in order(graph, root.text("outputorder")) {
@@ -183,14 +183,14 @@ fn node_group(
     let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}node{}", index + 1));
     let mut items = node::paint(pen, &attributes, shape, center, &id);
     let is_hidden = is_invisible(&attributes);
-    let label = attributes.text("label").unwrap_or("\\N");
+    let label = link::label_text(&attributes, "label").unwrap_or("\\N");
     if !is_hidden {
         let outer = plan.outer_labels.get(index).and_then(Option::as_ref);
         if let (Some(label), Some(Some(place))) = (outer, layout.node_labels.get(index)) {
             let color = pen.color(&attributes, "fontcolor", "black");
             items.extend(Placed::at(label, *place).paint(pen, &attributes, &color, &id));
         }
-        items = link::wrap(pen, &attributes, &names, "", &id, Some(label), items);
+        items = link::wrap(&attributes, &names, "", &id, Some(label), items);
     }
     let mut group = group(GroupKind::Node, id, node.name.text.to_string(), &attributes, items);
     group.is_hidden = is_hidden;
@@ -375,6 +375,10 @@ fn order(graph: &Graph, wish: Option<&str>) -> Vec<Object> {
         if let Some(list) = leaving.get_mut(edge.tail) {
             list.push(index);
         }
+    }
+    // Observed: by their other end, not in the order of their creation.
+    for edges in &mut leaving {
+        edges.sort_by_key(|edge| graph.edges.get(*edge).map(|edge| edge.head));
     }
     let mut done = vec![false; graph.nodes.len()];
     let mut objects = Vec::with_capacity(graph.nodes.len() + graph.edges.len());

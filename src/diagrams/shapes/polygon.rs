@@ -7,6 +7,7 @@ use super::{NodeShape, PlacedLabel};
 use crate::geometry::{Point, Size};
 use crate::label::{self, Label};
 use crate::layout::Along;
+use crate::style::Style;
 use crate::text::Names;
 use crate::values::{Attributes, Value, leading_number};
 
@@ -127,7 +128,7 @@ pub(super) fn margin(attributes: &dyn Attributes) -> Option<Size> {
 
 /// `penwidth` in points, as far as the layout takes notice of it.
 pub(super) fn pen_width(attributes: &dyn Attributes) -> f64 {
-    attributes.number("penwidth", 1.0, 0.0).min(Limits::INCHES)
+    Style::new(attributes, &mut Vec::new()).pen_width()
 }
 
 /// The label of a node: its own, or its name.

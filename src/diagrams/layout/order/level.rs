@@ -31,7 +31,6 @@ struct Tie {
     other: u32,
     count: u32,
     other_port: u32,
-    own_port: u32,
 }
 
 /// The places to be ordered, and those around them that stay.
@@ -199,12 +198,10 @@ impl Run<'_> {
         let mut lines_below: Table<Vec<u32>> = Table::filled(Vec::new(), ranks);
         for (index, line) in level.lines.iter().enumerate() {
             let at = &mut up_starts[line.lower as usize + 1];
-            up[*at] =
-                Tie { other: line.upper, count: line.count, other_port: line.upper_port, own_port: line.lower_port };
+            up[*at] = Tie { other: line.upper, count: line.count, other_port: line.upper_port };
             *at += 1;
             let at = &mut down_starts[line.upper as usize + 1];
-            down[*at] =
-                Tie { other: line.lower, count: line.count, other_port: line.lower_port, own_port: line.upper_port };
+            down[*at] = Tie { other: line.lower, count: line.count, other_port: line.lower_port };
             *at += 1;
             lines_below[level.rank_of[line.upper]].push(index as u32);
         }
@@ -307,10 +304,6 @@ impl Run<'_> {
                             is_seen[tie.other] = true;
                             queue.push_back(tie.other);
                         }
-                    }
-                    // The other way too, so that what hangs together is found together.
-                    if !ends_only {
-                        continue;
                     }
                 }
             }
@@ -514,13 +507,11 @@ impl Run<'_> {
             }
             work.spend((slots.len() + known.len()) as u64)?;
             let mut last = NONE;
-            let mut grown = false;
             for (_, place) in &slots {
                 let block = self.level.blocks[*place];
                 if order[block] == NONE {
                     let at = if last == NONE { 0 } else { order[last] as usize + 1 };
                     known.insert(at.min(known.len()), block);
-                    grown = true;
                     for (index, block) in known.iter().enumerate() {
                         order[*block] = index as u32;
                     }
@@ -530,7 +521,6 @@ impl Run<'_> {
                     last = block;
                 }
             }
-            let _ = grown;
             let mut sorted: Vec<u32> = slots.iter().map(|(_, place)| *place).collect();
             sorted.sort_by_key(|place| order[self.level.blocks[*place]]);
             let mut changed = false;
@@ -666,7 +656,7 @@ impl Run<'_> {
         if best.1 == at {
             return Ok(0);
         }
-        if let Some(list) = self.level.ranks.get_mut(rank) {
+        if let Some(list) = self.level.ranks.look_mut(rank) {
             let moved = list.remove(at);
             list.insert(best.1, moved);
         }

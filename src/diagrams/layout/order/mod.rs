@@ -58,7 +58,7 @@ pub fn order(
         if cluster == 0 {
             order_parts(nest, layers, &own_places, &links, &rules, from_right, passes, work)?;
         } else {
-            let order = build(cluster, nest, layers, &own_places[cluster], &links[cluster], &rules, &positions);
+            let order = build(cluster, layers, &own_places[cluster], &links[cluster], &rules, &positions);
             run(cluster, order, layers, passes, work)?;
         }
     }
@@ -275,7 +275,7 @@ fn order_parts(
         for place in list {
             slots[*place] = 0;
         }
-        let level = build_with(0, nest, layers, list, links, rules, &positions, &mut slots);
+        let level = build_with(0, layers, list, links, rules, &positions, &mut slots);
         for place in list {
             slots[*place] = NONE;
         }
@@ -286,7 +286,6 @@ fn order_parts(
 
 fn build(
     cluster: u32,
-    nest: &Nest,
     layers: &Layers,
     own: &[u32],
     links: &[Link],
@@ -294,14 +293,12 @@ fn build(
     positions: &Table<u32>,
 ) -> (Level, Table<u32>) {
     let mut slots: Table<u32> = Table::filled(NONE, layers.places.len());
-    build_with(cluster, nest, layers, own, links, rules, positions, &mut slots)
+    build_with(cluster, layers, own, links, rules, positions, &mut slots)
 }
 
 /// The level of a cluster, and the global place of each of its own numbers.
-#[expect(clippy::too_many_arguments, reason = "the state of one ordering, passed on")]
 fn build_with(
     cluster: u32,
-    nest: &Nest,
     layers: &Layers,
     own: &[u32],
     links: &[Link],
@@ -378,7 +375,6 @@ fn build_with(
     for &place in global.iter() {
         slots[place] = NONE;
     }
-    let _ = nest;
     (level, global)
 }
 

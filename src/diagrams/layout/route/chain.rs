@@ -60,7 +60,6 @@ impl Router<'_> {
                 curves
             }
         };
-        let _ = has_label;
         let count = chain.edges.len();
         for (index, &edge) in chain.edges.iter().enumerate() {
             let aside = (index as f64 - (count as f64 - 1.0) / 2.0) * self.input.node_separation;
@@ -74,7 +73,9 @@ impl Router<'_> {
             }
             self.finish(edge, own);
         }
-        if has_label && matches!(style, Splines::Line | Splines::Curved) {
+        // An edge between neighbouring ranks may have a label, too, if clusters turned it around.
+        let is_unplaced = self.routes.get(first as usize).is_some_and(|route| route.label.is_none());
+        if is_unplaced || has_label && matches!(style, Splines::Line | Splines::Curved) {
             // The label stands beside its own line.
             let middle = curve::middle(&curves);
             let size = self.edge(first).and_then(|edge| edge.label);

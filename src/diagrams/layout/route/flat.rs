@@ -67,7 +67,8 @@ impl Router<'_> {
         let is_free = self.is_free_between(flat.tail, flat.head);
         let label = edge.label;
         work.spend(64)?;
-        let over = !(is_free && !below && !above) && !matches!(self.input.splines, Splines::Line);
+        let is_straight = is_free && !below && !above || matches!(self.input.splines, Splines::Line);
+        let over = !is_straight;
         let curves = if over {
             self.over(flat.tail, flat.head, from, to, rank, height, below, work)?
         } else {
@@ -143,7 +144,7 @@ impl Router<'_> {
         let reach = if below { self.positions.below[rank] } else { self.positions.above[rank] };
         // Room up to the next rank, shared by the arcs.
         let next = if below {
-            self.positions.y.get(rank as usize + 1).map(|other| y - other - self.positions.above[rank + 1])
+            self.positions.y.look(rank as usize + 1).map(|other| y - other - self.positions.above[rank + 1])
         } else {
             rank.checked_sub(1).map(|other| self.positions.y[other] - self.positions.below[other] - y)
         };
@@ -154,13 +155,12 @@ impl Router<'_> {
         // Sideways: the corridor runs from left to right, so it is turned to run downwards.
         let turn = |p: Point| Point::new(p.y * sign, -p.x);
         let back = |p: Point| Point::new(-p.y, p.x * sign);
-        let (low, high) = (y * sign + reach, y * sign + reach + room.max(rise - reach + 2.0));
+        let high = y * sign + reach + room.max(rise - reach + 2.0);
         let wall_left = self.node_box(left_node).high.x.min(right.x - 2.0).max(left.x + 1.0);
         let wall_right = self.node_box(right_node).low.x.max(wall_left + 1.0);
         let mut corridor = Corridor::default();
         corridor.add(from.y.min(to.y).min(y) * sign - 1.0, high, -left.x, -wall_left);
         let floor = y * sign + (rise).min(reach + room);
-        let _ = low;
         corridor.add(floor, high.max(floor + 2.0), -wall_left, -wall_right);
         corridor.add(from.y.min(to.y).min(y) * sign - 1.0, high, -wall_right, -right.x);
         work.spend(64)?;

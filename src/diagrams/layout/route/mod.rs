@@ -124,6 +124,18 @@ pub fn bounds_of(bezier: &[Point]) -> Vec<Point> {
         .collect()
 }
 
+/// For tests: the cubics of a curve of an output.
+#[cfg(test)]
+pub fn cubics_of(bezier: &[Point]) -> Vec<Cubic> {
+    curve::cubics(bezier)
+}
+
+/// For tests: a point of a cubic, `step` of 20.
+#[cfg(test)]
+pub fn point_of(cubic: &Cubic, step: u32) -> Point {
+    curve::at(cubic, f64::from(step) / 20.0)
+}
+
 impl Router<'_> {
     fn edge(&self, edge: u32) -> Option<&Edge> {
         self.input.edges.get(edge as usize)
@@ -199,7 +211,7 @@ impl Router<'_> {
         if self.input.compound
             && let Some(cluster) = end.cluster
         {
-            let bounds = self.positions.clusters.get(cluster + 1).copied().unwrap_or(Rect::EMPTY);
+            let bounds = self.positions.clusters.look(cluster + 1).copied().unwrap_or(Rect::EMPTY);
             let other_inside = bounds.holds(self.center(other as u32), 0.0);
             if !bounds.is_empty() && bounds.holds(self.center(node), 0.0) && !other_inside {
                 cut(curves, &Shape::Box(bounds));
