@@ -229,6 +229,9 @@ impl Config {
                 "tls.cert" | "tls.key" if !text.is_empty() => {
                     "this version speaks plain HTTP only; leave it empty and put a proxy in front"
                 }
+                "diagrams.fonts_dir" if !text.is_empty() => {
+                    "this version draws with the fonts it brings only; leave it empty"
+                }
                 _ => continue,
             };
             let message = format!("{}: {refusal}", entry.dotted());

@@ -562,6 +562,46 @@ fn where_keys_are_required_they_are() {
 }
 
 #[test]
+fn a_full_disk_and_a_silent_authorization_system_are_503() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let appliance = Setup::new().on(&data).start();
+    let picture = draw(&appliance, &appliance.stranger("diagrams"), "/graphs?format=svg", SOURCE);
+    assert_eq!(appliance.stop(), Some(0));
+    let appliance = Setup::new()
+        .on(&data)
+        .env("QUINTET_STORAGE__DISK_RESERVE_MB", "1073741824")
+        .env("QUINTET_DIAGRAMS__REQUIRE_KEY", "false")
+        .start();
+    let client = appliance.stranger("diagrams");
+    let answer = post(&client, "/graphs?format=svg", &json!({ "dotfile": "digraph { other }" }));
+    assert!(refused(&answer, 503).contains("disk space"), "{answer:?}");
+    assert_eq!(answer.header("retry-after"), "30");
+    assert_eq!(post(&client, "/graphs?format=svg", &json!({ "dotfile": SOURCE })).status, 200, "it is there already");
+    assert_eq!(client.get(&picture).status, 200);
+    assert_eq!(post(&client, "/validate", &json!({ "dotfile": SOURCE })).status, 200);
+    let health = client.get("/health").expect(503);
+    assert_eq!(health["status"], "degraded");
+    assert!(health["reason"].as_str().unwrap().contains("disk space"), "{health}");
+
+    let appliance = keyed("http://127.0.0.1:9").env("QUINTET_AUTHORIZATION__URL", "http://127.0.0.1:9/authz").start();
+    let answer = post(&appliance.client("diagrams", "some-key"), "/validate", &json!({ "dotfile": SOURCE }));
+    refused(&answer, 503);
+    assert_eq!(answer.header("retry-after"), "5");
+}
+
+#[test]
+fn fonts_of_ones_own_are_not_there_yet() {
+    let output = crate::appliance::quintet()
+        .args(["serve", "--data", "/nonexistent/data"])
+        .env("QUINTET_DIAGRAMS__FONTS_DIR", "/usr/share/fonts")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(crate::appliance::stderr(&output).contains("diagrams.fonts_dir"), "{output:?}");
+}
+
+#[test]
 fn a_monthly_quota_counts() {
     let appliance = keyed("http://127.0.0.1:9").start();
     let tenant = appliance.tenant();

@@ -123,7 +123,7 @@ fn connections_leave_storage_its_file_descriptors() {
     // A trusted proxy may hold as many connections as there are.
     let appliance = with_files(512).env("QUINTET_HTTP__TRUSTED_PROXIES", "127.0.0.0/8").start();
     let held: Vec<_> =
-        ["ledger", "operations"].iter().flat_map(|name| (0..250).map(|_| appliance.connect(name).unwrap())).collect();
+        ["ledger", "diagrams", "operations"].iter().flat_map(|name| (0..250).map(|_| appliance.connect(name).unwrap())).collect();
     std::thread::sleep(Duration::from_millis(500));
     let open = std::fs::read_dir(format!("/proc/{}/fd", appliance.pid())).unwrap().count();
     assert!((200..400).contains(&open), "{open} files are open");

@@ -137,6 +137,15 @@ function marksOf(state, place) {
     return Decoration.set(marks);
 }
 
+// Typing over coloured text: left to itself, the browser gives what is typed a style attribute, which the page's policy
+// forbids, and complains.
+function replaceSelected(event, view) {
+    if (event.inputType !== "insertText" || !event.data || event.isComposing || view.state.selection.main.empty) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+}
+
 /// An editor in place of everything in `parent`. `onChange` is called after each change of the text.
 export function create({ parent, text, label, onChange }) {
     const host = document.createElement("div");
@@ -153,9 +162,8 @@ export function create({ parent, text, label, onChange }) {
                 EditorState.allowMultipleSelections.of(true), indentOnInput(), indentUnit.of("    "), bracketMatching(),
                 highlightActiveLine(), keymap.of([...defaultKeymap, ...historyKeymap]), dot, syntaxHighlighting(colors), look,
                 wrong,
-                // Text alone: otherwise the browser puts style attributes on what is typed over coloured text, which
-                // the page's policy forbids, and complains of.
-                EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", contenteditable: "plaintext-only" }),
+                EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+                EditorView.domEventHandlers({ beforeinput: replaceSelected }),
                 EditorView.updateListener.of((update) => { if (update.docChanged) onChange(); }),
             ],
         }),
