@@ -258,7 +258,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn nobody_waits_without_end() {
         let brief =
-            PoolLimits { queue_time: Duration::from_millis(50), run_time: Duration::from_millis(50), ..limits(1, 4) };
+            PoolLimits { queue_time: Duration::from_millis(50), run_time: Duration::from_millis(400), ..limits(1, 4) };
         let pool = Arc::new(Pool::start(brief).unwrap());
         let (release, job) = held();
         assert_eq!(pool.run(job).await, Err(PoolRefusal::Overdue), "it runs on, and nobody waits for it");

@@ -483,10 +483,10 @@ mod tests {
         assert!(shelf.results.noted().since.is_none());
         assert_eq!(shelf.findings(), Vec::<String>::new());
         // It survives a restart.
-        let (results, clock) = (Arc::clone(&shelf.results), shelf.clock.clone());
-        results.store.shutdown();
         let directory = std::mem::replace(&mut shelf.directory, tempfile::tempdir().unwrap());
-        let shelf = Shelf::open(directory, clock.now());
+        let now = shelf.clock.now();
+        drop(shelf);
+        let shelf = Shelf::open(directory, now);
         let third = shelf.keep(3, 400_000).await;
         shelf.clock.advance(1).await.unwrap();
         assert!(shelf.has(first) && !shelf.has(second) && shelf.has(third));
