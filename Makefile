@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test prerequisites rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
+.PHONY: help run test prerequisites browser rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
 	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz
 
 # Each recipe runs in the build's environment.
@@ -21,12 +21,16 @@ run: prerequisites rocksdb ## build the release binary and start the demo in the
 	@$(in) cargo build --locked --release
 	@$(in) exec $(call binary,release) demo
 
-test: prerequisites diagrams-prerequisites format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
 prerequisites: ## install the Debian packages a build needs, where they are missing
 	$(call step,prerequisites)
 	@packaging/prerequisites.sh
+
+browser: ## install the browser that the page of the diagrams is tested with
+	$(call step,browser)
+	@packaging/browser.sh
 
 rocksdb: ## compile RocksDB's C++, unless this machine has it already
 	$(call step,RocksDB)

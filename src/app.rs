@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use quintet_diagrams::pool::{Pool, PoolLimits};
 use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
@@ -25,6 +26,7 @@ pub const TABLES: &[&[TableSpec]] = &[
     quintet_platform::TABLES,
     quintet_ledger::TABLES,
     quintet_localization::TABLES,
+    quintet_diagrams::TABLES,
 ];
 
 /// Finds what contradicts itself in the rows of one package.
@@ -35,6 +37,7 @@ pub const VERIFICATIONS: &[(&str, Check)] = &[
     ("platform", quintet_platform::verify),
     ("ledger", verify_ledger),
     ("localization", quintet_localization::verify),
+    ("diagrams", quintet_diagrams::verify),
 ];
 
 fn verify_ledger(read: &Snapshot) -> Result<Vec<String>, Failure> {
@@ -47,6 +50,7 @@ fn verify_ledger(read: &Snapshot) -> Result<Vec<String>, Failure> {
 pub const PERMISSIONS: &[(Service, &[&str], &[&str])] = &[
     (Service::Ledger, &["ledger_admin", "ledger_poster", "ledger_reader"], &["ledger_partner"]),
     (Service::Localization, quintet_localization::KEY_PERMISSIONS, &[]),
+    (Service::Diagrams, &[quintet_diagrams::PERMISSION], &[]),
 ];
 
 /// The open appliance. Clones share everything.
@@ -70,6 +74,8 @@ pub struct App {
     pub ledger: quintet_ledger::Context,
     /// Localization's context.
     pub localization: quintet_localization::Context,
+    /// The diagrams' context.
+    pub diagrams: quintet_diagrams::Context,
 }
 
 impl App {
@@ -79,8 +85,10 @@ impl App {
     /// See [`StartError`].
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
         let authority = Arc::new(outside::authority(&config)?);
+        let generator = outside::generator(&config)?;
+        let pool = Pool::start(PoolLimits::of_machine())
+            .map_err(|error| StartError::Io { doing: "starting the threads that draw".into(), error })?;
         let (store, clock, root_keys) = open_store(&config, root_key, rehearsal)?;
-        let metrics = Metrics::new(&store, &clock);
         let uses = Arc::new(KeyUses::new(store.clone()));
         let meter = Arc::new(Meter::new(store.clone()));
         let ledger = quintet_ledger::Context::new(quintet_ledger::Foundation {
@@ -97,10 +105,24 @@ impl App {
             clock: clock.clone(),
             uses: Arc::clone(&uses),
             meter: Arc::clone(&meter),
-            authority,
+            authority: Arc::clone(&authority),
         });
+        let diagrams = quintet_diagrams::Context::new(quintet_diagrams::Foundation {
+            store: store.clone(),
+            clock: clock.clone(),
+            uses: Arc::clone(&uses),
+            meter: Arc::clone(&meter),
+            authority,
+            engine: quintet_diagrams::engine::engine(),
+            generator,
+            pool,
+            requires_key: config.diagrams_require_key,
+            cache_mb: config.diagrams_cache_mb,
+        });
+        let metrics = Metrics::new(&store, &clock, &diagrams);
         let root_keys = Arc::new(root_keys);
-        let app = App { config: Arc::new(config), store, clock, metrics, uses, root_keys, meter, ledger, localization };
+        let config = Arc::new(config);
+        let app = App { config, store, clock, metrics, uses, root_keys, meter, ledger, localization, diagrams };
         app.register_due_work();
         Ok(app)
     }
@@ -112,7 +134,8 @@ impl App {
         self.clock.register(Arc::clone(&self.uses) as Arc<dyn DueWork>);
         self.clock.register(Arc::clone(&self.root_keys) as Arc<dyn DueWork>);
         self.clock.register(Arc::clone(&self.meter) as Arc<dyn DueWork>);
-        for work in quintet_ledger::due_work(&self.ledger) {
+        let rooms = [quintet_ledger::due_work(&self.ledger), quintet_diagrams::due_work(&self.diagrams)];
+        for work in rooms.into_iter().flatten() {
             self.clock.register(work);
         }
     }
@@ -201,8 +224,10 @@ mod tests {
     fn every_permission_a_route_asks_for_can_be_given_to_a_key() {
         let given: Vec<&str> =
             PERMISSIONS.iter().flat_map(|(_, own, special)| own.iter().chain(*special)).copied().collect();
-        for route in quintet_ledger::ROUTES.iter().filter(|route| !route.permission.is_empty()) {
-            assert!(given.contains(&route.permission), "{} {}", route.method, route.path);
+        let ledger = quintet_ledger::ROUTES.iter().map(|route| (route.permission, route.path));
+        let diagrams = quintet_diagrams::ROUTES.iter().map(|route| (route.permission, route.path));
+        for (permission, path) in ledger.chain(diagrams).filter(|(permission, _)| !permission.is_empty()) {
+            assert!(given.contains(&permission), "{permission} of {path}");
         }
     }
 }

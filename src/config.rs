@@ -172,6 +172,14 @@ pub struct Config {
     pub egress_allow_private: Vec<Network>,
     /// The base address of the external authorization system; empty: the appliance decides itself.
     pub authorization_url: String,
+    /// The AI engine's address; empty: there is none.
+    pub ai_url: String,
+    /// The model it is asked for.
+    pub ai_model: String,
+    /// Whether diagrams take a key.
+    pub diagrams_require_key: bool,
+    /// How many MiB of finished diagrams are kept.
+    pub diagrams_cache_mb: u32,
     /// Certificates (PEM) of authorities that are trusted besides the system's, on connections to other systems.
     pub tls_extra_ca: Option<PathBuf>,
     /// Every key with its value and origin, in the order of the schema.
@@ -220,6 +228,9 @@ impl Config {
             let refusal = match entry.dotted().as_str() {
                 "tls.cert" | "tls.key" if !text.is_empty() => {
                     "this version speaks plain HTTP only; leave it empty and put a proxy in front"
+                }
+                "diagrams.fonts_dir" if !text.is_empty() => {
+                    "this version draws with the fonts it brings only; leave it empty"
                 }
                 _ => continue,
             };
@@ -385,6 +396,10 @@ impl Collected {
         }
     }
 
+    fn boolean(&self, key: &str) -> bool {
+        matches!(self.get(key).map(|entry| &entry.value), Some(Value::Boolean(true)))
+    }
+
     fn networks(&self, key: &str) -> Vec<Network> {
         match self.get(key).map(|entry| &entry.value) {
             Some(Value::List(items)) => items.iter().filter_map(|item| Network::parse(item)).collect(),
@@ -445,6 +460,10 @@ impl Collected {
             trusted_proxies: self.networks("http.trusted_proxies"),
             egress_allow_private: self.networks("egress.allow_private"),
             authorization_url: self.text("authorization.url").unwrap_or_default(),
+            ai_url: self.text("ai.url").unwrap_or_default(),
+            ai_model: self.text("ai.model").unwrap_or_default(),
+            diagrams_require_key: self.boolean("diagrams.require_key"),
+            diagrams_cache_mb: small("diagrams.cache_mb"),
             tls_extra_ca: self.text("tls.extra_ca").filter(|path| !path.is_empty()).map(PathBuf::from),
             effective: self.values.into_values().collect(),
         })

@@ -59,7 +59,7 @@ impl fmt::Debug for Metrics {
 impl Metrics {
     /// Counters at zero, and the collectors that read the store and the process when asked.
     #[must_use]
-    pub fn new(store: &Store, clock: &Clock) -> Metrics {
+    pub fn new(store: &Store, clock: &Clock, diagrams: &quintet_diagrams::Context) -> Metrics {
         let started = Instant::now();
         let mut registry = Registry::with_prefix("quintet");
         let requests = Family::<RequestLabels, Counter>::default();
@@ -82,6 +82,7 @@ impl Metrics {
         registry.register("build", "What runs", build);
         registry.register_collector(Box::new(StoreCollector { store: store.clone() }));
         registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
+        registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
         Metrics { registry: Arc::new(registry), requests, latency, started }
     }
@@ -258,6 +259,30 @@ impl Collector for CopyCollector {
             gauge(e, "backup_lsn", "The last transaction in the last backup", None, sample(backup.made.lsn))?;
         }
         Ok(())
+    }
+}
+
+/// Reads what the diagrams' threads do, and what is stored of them, when Prometheus asks.
+struct DiagramsCollector {
+    diagrams: quintet_diagrams::Context,
+}
+
+impl fmt::Debug for DiagramsCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DiagramsCollector")
+    }
+}
+
+impl Collector for DiagramsCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let (pool, stored) = self.diagrams.reading();
+        let e = &mut encoder;
+        gauge(e, "diagrams_waiting", "Drawings waiting for a thread", None, sample(pool.waiting as u64))?;
+        counter(e, "diagrams_begun", "Drawings and checks begun", pool.begun)?;
+        counter(e, "diagrams_turned_away", "Drawings turned away because too many were waiting", pool.turned_away)?;
+        gauge(e, "diagrams_stored", "Finished diagrams that are kept", None, sample(stored.results))?;
+        let bytes = "Finished diagrams that are kept";
+        gauge(e, "diagrams_stored", bytes, Some(&Unit::Bytes), sample(stored.bytes))
     }
 }
 

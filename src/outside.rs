@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use quintet_diagrams::generate::Generator;
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;
@@ -35,6 +36,20 @@ pub fn authority(config: &Config) -> Result<Authority, StartError> {
     }
     let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
     Ok(Authority::External(ExternalAuthority::new(&config.authorization_url, own, egress(config)?)))
+}
+
+/// What writes DOT for a text, if `ai.url` names anything that does.
+///
+/// # Errors
+/// `ai.api_key` or `tls.extra_ca` cannot be read, or `ai.url` is not an address that requests can be sent to.
+pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
+    if config.ai_url.is_empty() {
+        return Ok(None);
+    }
+    let own = read_secret("ai.api_key", &config.secret("ai.api_key"), &config.data_dir)?;
+    let made = Generator::new(egress(config)?, &config.ai_url, &config.ai_model, own);
+    let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
+    made.map(Some).map_err(unusable)
 }
 
 /// A secret of the configuration: `file:PATH` (a relative one is looked up in the data directory), `credential:NAME`

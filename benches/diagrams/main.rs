@@ -1,7 +1,7 @@
 //! How long a drawing takes, over the corpus of real graphs: ours, a `dot` process, and the crate layout-rs as a
 //! baseline.
 //!
-//! `cargo bench -p quintet-diagrams`: needs what `packaging/diagrams-oracle.sh` installs. The baseline hangs on some
+//! `cargo bench --bench diagrams`: needs what `packaging/diagrams-oracle.sh` installs. The baseline hangs on some
 //! graphs and aborts on others, so that each of its drawings is a process of its own with a time limit; the time that
 //! counts is the one it takes inside.
 #![allow(

@@ -132,7 +132,8 @@ async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<
     if let Some(address) = address_of(running, "localization") {
         state = prepare_localization(&path, state, address).await?;
     }
-    let trials = trials(running, &state);
+    let diagram = prepare_diagram(running, &state).await?;
+    let trials = trials(running, &state, diagram.as_deref());
     if output.json {
         return output::say_json(&serde_json::json!({ "items": trials, "tenant_id": state.tenant_id }));
     }
@@ -216,6 +217,14 @@ async fn prepare_localization(path: &Path, mut state: State, address: SocketAddr
     Ok(state)
 }
 
+/// Draws the demo's diagram; where it is.
+async fn prepare_diagram(running: &Running, state: &State) -> Result<Option<String>, CliError> {
+    let Some(address) = address_of(running, "diagrams") else { return Ok(None) };
+    let key = state.keys.get("ledger").cloned().unwrap_or_default();
+    output::progress("drawing a diagram ...");
+    demo_content::draw_diagram(address, &key).await.map(Some)
+}
+
 fn task_error(error: TaskError) -> CliError {
     error.problem().into()
 }
@@ -264,12 +273,19 @@ struct Trial {
     curl: Vec<demo_content::Line>,
 }
 
-fn trials(running: &Running, state: &State) -> Vec<Trial> {
+fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (service, _) in running.addresses() {
         let Some(address) = address_of(running, service) else { continue };
-        let key = state.keys.get(service).cloned();
+        // The key is good for all services of the tenant; diagrams ask for one only if they are told to.
+        let key = match service {
+            "diagrams" if running.app().config.diagrams_require_key => state.keys.get("ledger").cloned(),
+            _ => state.keys.get(service).cloned(),
+        };
         let curl = match (service, &key) {
+            ("diagrams", key) => {
+                diagram.map_or_else(Vec::new, |url| demo_content::diagram_lines(address, key.as_deref(), url))
+            }
             ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
             ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),
             ("operations", _) => {

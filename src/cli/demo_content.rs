@@ -145,6 +145,29 @@ impl LedgerContent {
     }
 }
 
+/// The demo's diagram.
+const DIAGRAM: &str = include_str!("../../assets/diagrams/examples/work.dot");
+
+/// Draws the demo's diagram; where it is. Drawing it again changes nothing.
+pub async fn draw_diagram(address: SocketAddr, key: &str) -> Result<String, CliError> {
+    let caller = Service { name: "diagrams", address, key, tenant_id: "", key_prefix: "" };
+    let (status, answer) = caller.call("POST", "/graphs?format=svg", "", &json!({ "dotfile": DIAGRAM })).await?;
+    match answer.get("url").and_then(Value::as_str) {
+        Some(url) => Ok(url.to_owned()),
+        None => Err(CliError::failed(format!("the diagrams answered {status} to POST /graphs: {answer}"))),
+    }
+}
+
+/// Lines to paste into a shell: the demo's diagram, and one of one's own.
+pub fn diagram_lines(address: SocketAddr, key: Option<&str>, url: &str) -> Vec<Line> {
+    let credential = key.map(|key| format!(" -H 'Authorization: Bearer {key}'")).unwrap_or_default();
+    let body = json!({ "dotfile": "digraph { rankdir=LR; idea -> draft -> release }" });
+    vec![
+        Line::new("fetch the demo's diagram (or open its address in a browser)", format!("curl -s {url}{credential}")),
+        Line::new("draw a diagram", format!("curl -s 'http://{address}/graphs?format=svg'{credential} -d '{body}'")),
+    ]
+}
+
 /// A line to paste into a shell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {

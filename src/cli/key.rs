@@ -26,7 +26,8 @@ enum Command {
     /// ledger_reader (balances, statements), ledger_partner (sub-tenants, not their data).
     /// Permissions of localization: org_members-manage, org_audit-read, org_billing-read, ws_*_admin, and p_*_read,
     /// p_*_manage, p_*_files-write, p_*_export, p_*_glossary-write, p_*_release, p_*_anyloc_translate, p_*_anyloc_review,
-    /// p_*_anyloc_approve, which hold in every project. A template with a scope narrows them down.
+    /// p_*_anyloc_approve, which hold in every project. Of diagrams:
+    /// diagrams_render. A template with a scope narrows them down.
     ///
     /// Without --permission and --template the key may do everything a tenant does with its own data: all of
     /// these but ledger_partner.

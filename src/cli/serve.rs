@@ -13,7 +13,7 @@ use crate::{logging, serve};
 /// An absent or empty data directory is initialized. SIGTERM and SIGINT drain and stop; under systemd
 /// readiness and the watchdog are notified. Logs go to standard error: text on a terminal, JSON otherwise.
 ///
-/// This version serves the ledger (127.0.0.1:7430) and the operations listener with /metrics, /livez and
+/// This version serves the ledger (127.0.0.1:7430), diagrams (127.0.0.1:7450) and the operations listener with /metrics, /livez and
 /// /readyz (127.0.0.1:7400). The configuration of localization, runs, messaging and diagrams is accepted and
 /// checked; their listeners come with the services and until then are absent from addresses.json, too.
 #[derive(Debug, clap::Args)]

@@ -4,21 +4,28 @@ pub mod arrows;
 pub mod attributes;
 pub mod color;
 pub mod dot;
+pub mod engine;
 pub mod fonts;
+pub mod generate;
 pub mod geometry;
 pub mod graph;
 pub mod html;
+mod http;
 pub mod label;
 pub mod layout;
 pub mod limits;
 pub mod paint;
 pub mod plan;
 pub mod png;
+pub mod pool;
+pub mod refusal;
 pub mod render;
 pub mod scene;
 pub mod shapes;
+pub mod store;
 pub mod style;
 pub mod svg;
+pub mod tables;
 pub mod text;
 pub mod values;
 pub mod work;
@@ -28,3 +35,17 @@ mod fuzz;
 
 #[cfg(test)]
 mod oracle;
+
+use std::sync::Arc;
+
+use quintet_platform::clock::DueWork;
+
+pub use crate::http::{Context, Foundation, PERMISSION, ROUTES, Route, panic_answer, routes};
+pub use crate::store::verify;
+pub use crate::tables::TABLES;
+
+/// What diagrams do when time passes: note uses of pictures, and prune those that nobody uses.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![context.due_work()]
+}

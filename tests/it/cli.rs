@@ -236,7 +236,7 @@ fn keys_are_issued_listed_and_revoked() {
 fn a_key_without_permissions_named_gets_the_ordinary_ones() {
     let appliance = shared();
     let issued = appliance.cli_json(&["key", "issue", "--tenant", &appliance.tenant()]);
-    let mut expected: Vec<&str> = ["ledger_admin", "ledger_poster", "ledger_reader"].to_vec();
+    let mut expected: Vec<&str> = ["ledger_admin", "ledger_poster", "ledger_reader", "diagrams_render"].to_vec();
     expected.extend(quintet_localization::KEY_PERMISSIONS);
     expected.sort_unstable();
     assert_eq!(issued["permissions"], serde_json::json!(expected));

@@ -13,6 +13,7 @@ mod cli;
 mod config;
 mod copies;
 mod crash;
+mod diagrams;
 mod doctor;
 mod faults;
 mod hardening;

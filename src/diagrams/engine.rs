@@ -1,0 +1,92 @@
+//! The engine as the service uses it: what draws, and the name that tells its pictures from those of another one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dot::ParseError;
+use crate::limits::TooMuch;
+use crate::render::{Format, Options, RenderError, render};
+use crate::work::Care;
+
+/// Counted up whenever the same source may give another picture, so that nobody gets the old one.
+const REVISION: u32 = 1;
+
+/// A finished picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawing {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What could not be honoured, in the order it was found.
+    pub warnings: Vec<String>,
+    /// Whether it was simplified to stay within its bounds.
+    pub is_degraded: bool,
+}
+
+/// Why a source gives no picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawingError {
+    /// What is wrong, as a sentence.
+    pub message: String,
+    /// The line it is on, from 1, if it has a place.
+    pub line: Option<u32>,
+    /// The column on that line, in characters from 1.
+    pub column: Option<u32>,
+    /// Whether the source is too large as such, whatever it says.
+    pub is_source_too_large: bool,
+}
+
+impl DrawingError {
+    /// What is wrong with a source that has no place in it.
+    #[must_use]
+    pub fn without_place(message: impl Into<String>) -> DrawingError {
+        DrawingError { message: message.into(), line: None, column: None, is_source_too_large: false }
+    }
+}
+
+impl From<ParseError> for DrawingError {
+    fn from(error: ParseError) -> DrawingError {
+        RenderError::from(error).into()
+    }
+}
+
+impl From<RenderError> for DrawingError {
+    fn from(error: RenderError) -> DrawingError {
+        DrawingError {
+            // A second line shows how a string that does not end begins; the place says that as well.
+            message: error.to_string().lines().next().unwrap_or_default().to_owned(),
+            line: error.line(),
+            column: error.column(),
+            is_source_too_large: matches!(error, RenderError::TooMuch(TooMuch::SourceBytes(_))),
+        }
+    }
+}
+
+/// Draws a source; called on a thread of the pool.
+pub type Draw = Arc<dyn Fn(&[u8], Format) -> Result<Drawing, DrawingError> + Send + Sync>;
+
+/// What draws.
+#[derive(Clone)]
+pub struct Engine {
+    /// Changes whenever the same source may give another picture; a part of every content hash.
+    pub identity: String,
+    /// Draws.
+    pub draw: Draw,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// The engine of this version.
+#[must_use]
+pub fn engine() -> Engine {
+    Engine { identity: format!("{}/{REVISION}", env!("CARGO_PKG_VERSION")), draw: Arc::new(draw) }
+}
+
+fn draw(source: &[u8], format: Format) -> Result<Drawing, DrawingError> {
+    let rendered = render(source, format, &Options::default())?;
+    let is_degraded = rendered.care != Care::Full;
+    Ok(Drawing { bytes: rendered.bytes, warnings: rendered.warnings, is_degraded })
+}

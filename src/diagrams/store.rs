@@ -1,0 +1,534 @@
+//! Finished pictures in the appliance's storage: kept once, found by content hash, pruned when they are too many.
+//!
+//! A picture can be made again at any time, so nothing here is precious; what matters is that it stays within its
+//! bound. Reading costs no write: a use is noted in memory, and only if the stored one is older than [`USE_GRAIN`];
+//! notes are stored together, a minute later. A crash takes back a minute of notes, nothing else.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use quintet_platform::clock::{BoxFuture, Clock, DueWork};
+use quintet_platform::secrets;
+use quintet_storage::large::{self, Upload, UploadRefusal};
+use quintet_storage::{Abort, Failure, Read, Scan, Snapshot, Store, Timestamp, WriteTx};
+
+use crate::engine::Drawing;
+use crate::render::Format;
+use crate::tables::{
+    ByUseRow, ContentHash, RESULTS, RESULTS_BY_USE, ResultRow, SMALL_BYTES, SmallBytesRow, THE_TOTALS, TOTALS,
+    TotalsRow,
+};
+
+/// A picture of at most this many bytes lies in a row of its own.
+const SMALL_BYTES_MAX: usize = 64 << 10;
+/// What a picture costs besides its bytes, so that very many very small ones are bounded, too.
+const RESULT_COST_BYTES: u64 = 1 << 10;
+/// The bound is never below this, so that a picture that was just made can be fetched.
+const BOUND_BYTES_MIN: u64 = 64 << 20;
+/// A use is noted if the stored one is older than this.
+pub const USE_GRAIN_SECONDS: i64 = 3600;
+/// How long a use may stay in memory only.
+const STORE_AFTER_SECONDS: i64 = 60;
+/// Uses remembered between two rounds; more are not noted.
+const NOTES_MAX: usize = 20_000;
+/// The most pictures that one transaction looks at.
+const SLICE_RESULTS: usize = 200;
+/// How long a finished upload may wait to become a picture.
+const UPLOAD_SECONDS: i64 = 600;
+/// How long a request may wait for the writer.
+const WRITER_TIME: Duration = Duration::from_secs(5);
+/// How long one step of the work behind it may wait; the next round tries again.
+const HOUSEKEEPING_TIME: Duration = Duration::from_secs(10);
+/// Warnings that are kept, and how long each may be, in bytes.
+const WARNINGS_MAX: usize = 20;
+const WARNING_BYTES_MAX: usize = 300;
+
+/// What pictures are made from, in one name.
+#[must_use]
+pub fn content_hash(engine: &str, format: Format, source: &[u8]) -> ContentHash {
+    // No engine's name and no format's holds a line end, so no two inputs run together.
+    ContentHash(secrets::digest_parts(&[engine.as_bytes(), b"\n", format.name().as_bytes(), b"\n", source]))
+}
+
+/// The stored pictures. Register it as [`DueWork`].
+pub struct Results {
+    store: Store,
+    clock: Clock,
+    bound_bytes: u64,
+    noted: Mutex<Noted>,
+}
+
+#[derive(Default)]
+struct Noted {
+    uses: HashMap<ContentHash, Timestamp>,
+    /// When the oldest note that is not stored was made.
+    since: Option<Timestamp>,
+}
+
+impl Results {
+    /// Keeps at most `bound_mb` MiB of pictures, and 64 at least.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, bound_mb: u32) -> Results {
+        let bound_bytes = (u64::from(bound_mb) << 20).max(BOUND_BYTES_MIN);
+        Results { store, clock, bound_bytes, noted: Mutex::default() }
+    }
+
+    /// A stored picture; its use is noted.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn find(&self, hash: ContentHash) -> Result<Option<ResultRow>, Failure> {
+        let row = self.store.read().get(&RESULTS, &hash)?;
+        if let Some(row) = &row {
+            self.note(hash, row.used_at);
+        }
+        Ok(row)
+    }
+
+    /// One piece of a picture's bytes, counted from 0; `None` behind the last.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the picture was pruned meanwhile.
+    pub fn piece(&self, hash: ContentHash, row: &ResultRow, index: u32) -> Result<Option<Vec<u8>>, Failure> {
+        let read = self.store.read();
+        match &row.large {
+            Some(value) => match large::read_chunk(&read, value, index) {
+                Ok(chunk) => Ok(chunk.map(|chunk| chunk.to_vec())),
+                Err(Abort::Failed(failure)) => Err(failure),
+                Err(Abort::Refused(_)) => Err(Failure::Damaged("a picture is sealed, which none is".to_owned())),
+            },
+            None if index > 0 => Ok(None),
+            None => {
+                let bytes = read.get(&SMALL_BYTES, &hash)?;
+                bytes.map(|SmallBytesRow(bytes)| Some(bytes)).ok_or_else(|| missing("the bytes of a picture"))
+            }
+        }
+    }
+
+    /// All of a picture's bytes.
+    ///
+    /// # Errors
+    /// As [`Results::piece`].
+    pub fn bytes(&self, hash: ContentHash, row: &ResultRow) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let mut index = 0;
+        while let Some(piece) = self.piece(hash, row, index)? {
+            bytes.extend_from_slice(&piece);
+            index += 1;
+        }
+        Ok(bytes)
+    }
+
+    /// Stores a picture, unless it is there already.
+    ///
+    /// # Errors
+    /// The store's failures.
+    pub async fn keep(&self, hash: ContentHash, format: Format, drawing: Drawing) -> Result<(), Failure> {
+        let Drawing { bytes, warnings, is_degraded } = drawing;
+        let size_bytes = bytes.len() as u64;
+        let warnings = warnings.into_iter().take(WARNINGS_MAX).map(|warning| shortened(&warning)).collect();
+        let (large, small) = match bytes.len() <= SMALL_BYTES_MAX {
+            true => (None, Some(SmallBytesRow(bytes))),
+            false => (Some(self.upload(&bytes).await?), None),
+        };
+        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+            let row = ResultRow { format: format.into(), size_bytes, used_at: now, is_degraded, warnings, large };
+            keep(tx, now, hash, &row, small.as_ref())
+        };
+        match self.store.write(Instant::now() + WRITER_TIME, verb).await {
+            Ok(totals) => {
+                if totals.bytes > self.bound_bytes {
+                    self.clock.wake();
+                }
+                Ok(())
+            }
+            Err(abort) => Err(failure_of(abort)),
+        }
+    }
+
+    async fn upload(&self, bytes: &[u8]) -> Result<large::LargeValue, Failure> {
+        let upload = async {
+            let mut upload = Upload::begin(&self.store, UPLOAD_SECONDS, WRITER_TIME).await?;
+            upload.push(bytes).await?;
+            upload.finish().await
+        };
+        let value = upload.await.map_err(failure_of)?;
+        // If nothing adopts it, it is collected at its deadline.
+        self.clock.wake();
+        Ok(value)
+    }
+
+    /// How many pictures there are, and how large they are together.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn totals(&self) -> Result<TotalsRow, Failure> {
+        Ok(self.store.read().get(&TOTALS, &THE_TOTALS)?.unwrap_or_default())
+    }
+
+    fn note(&self, hash: ContentHash, used_at: Timestamp) {
+        let now = self.clock.now();
+        if now < used_at.plus_seconds(USE_GRAIN_SECONDS) {
+            return;
+        }
+        let is_first = {
+            let mut noted = self.noted();
+            if noted.uses.len() >= NOTES_MAX && !noted.uses.contains_key(&hash) {
+                return;
+            }
+            noted.uses.insert(hash, now);
+            let is_first = noted.since.is_none();
+            noted.since.get_or_insert(now);
+            is_first
+        };
+        if is_first {
+            self.clock.wake();
+        }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores what was noted. What cannot be stored is forgotten: the next use notes it again.
+    async fn store_uses(&self) {
+        let taken = std::mem::take(&mut *self.noted());
+        let mut uses: Vec<(ContentHash, Timestamp)> = taken.uses.into_iter().collect();
+        uses.sort_unstable();
+        while !uses.is_empty() {
+            let slice = uses.split_off(uses.len().saturating_sub(SLICE_RESULTS));
+            let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| put_uses(tx, &slice);
+            let stored: Result<(), Abort<Infallible>> = self.store.write(deadline(), verb).await;
+            if let Err(Abort::Failed(failure)) = stored {
+                tracing::warn!(%failure, "last uses of pictures could not be stored");
+                return;
+            }
+        }
+    }
+
+    /// Removes the least recently used pictures until the rest is within the bound.
+    async fn prune(&self) {
+        loop {
+            let bound_bytes = self.bound_bytes;
+            let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| prune(tx, now, bound_bytes);
+            let pruned: Result<usize, Abort<Infallible>> = self.store.write_freeing(deadline(), verb).await;
+            match pruned {
+                Ok(0) => return,
+                // What was released is the collector's, which may be asleep.
+                Ok(_) => self.clock.wake(),
+                Err(Abort::Refused(never)) => match never {},
+                Err(Abort::Failed(failure)) => {
+                    tracing::warn!(%failure, "pictures could not be pruned; trying again later");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn is_over_bound(&self) -> bool {
+        self.totals().is_ok_and(|totals| totals.bytes > self.bound_bytes)
+    }
+}
+
+impl DueWork for Results {
+    fn name(&self) -> &'static str {
+        "diagrams.results"
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        if self.is_over_bound() {
+            return Some(self.clock.now());
+        }
+        self.noted().since.map(|since| since.plus_seconds(STORE_AFTER_SECONDS))
+    }
+
+    fn run_due(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            let is_note_due =
+                self.noted().since.is_some_and(|since| since.plus_seconds(STORE_AFTER_SECONDS) <= self.clock.now());
+            if is_note_due {
+                self.store_uses().await;
+            }
+            if self.is_over_bound() {
+                self.prune().await;
+            }
+        })
+    }
+}
+
+fn deadline() -> Instant {
+    Instant::now() + HOUSEKEEPING_TIME
+}
+
+fn missing(what: &str) -> Failure {
+    Failure::Damaged(format!("{what} is missing"))
+}
+
+/// An upload that expires while it is written took longer than the writer's patience allows for many times over.
+fn failure_of(abort: Abort<UploadRefusal>) -> Failure {
+    match abort {
+        Abort::Failed(failure) => failure,
+        Abort::Refused(UploadRefusal::Expired | UploadRefusal::Erased) => Failure::Busy,
+    }
+}
+
+fn shortened(warning: &str) -> String {
+    let end = warning.floor_char_boundary(WARNING_BYTES_MAX);
+    warning.get(..end).unwrap_or_default().to_owned()
+}
+
+fn cost(row: &ResultRow) -> u64 {
+    row.size_bytes.saturating_add(RESULT_COST_BYTES)
+}
+
+/// Makes a picture one of the stored ones. If somebody else was first, nothing changes, and an upload is collected.
+fn keep(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    hash: ContentHash,
+    row: &ResultRow,
+    small: Option<&SmallBytesRow>,
+) -> Result<TotalsRow, Abort<UploadRefusal>> {
+    let mut totals = tx.get(&TOTALS, &THE_TOTALS)?.unwrap_or_default();
+    if tx.contains(&RESULTS, &hash)? {
+        return Ok(totals);
+    }
+    if let Some(value) = &row.large {
+        large::adopt(tx, now, value)?;
+    }
+    if let Some(small) = small {
+        tx.put(&SMALL_BYTES, &hash, small)?;
+    }
+    tx.put(&RESULTS, &hash, row)?;
+    tx.put(&RESULTS_BY_USE, &(row.used_at, hash), &ByUseRow)?;
+    totals.results = totals.results.saturating_add(1);
+    totals.bytes = totals.bytes.saturating_add(cost(row));
+    tx.put(&TOTALS, &THE_TOTALS, &totals)?;
+    Ok(totals)
+}
+
+/// Never takes a use back, and stores none of a picture that is gone.
+fn put_uses(tx: &mut WriteTx<'_>, uses: &[(ContentHash, Timestamp)]) -> Result<(), Abort<Infallible>> {
+    for (hash, used_at) in uses {
+        let Some(mut row) = tx.get(&RESULTS, hash)?.filter(|row| row.used_at < *used_at) else { continue };
+        tx.delete(&RESULTS_BY_USE, &(row.used_at, *hash));
+        row.used_at = *used_at;
+        tx.put(&RESULTS_BY_USE, &(row.used_at, *hash), &ByUseRow)?;
+        tx.put(&RESULTS, hash, &row)?;
+    }
+    Ok(())
+}
+
+/// Removes some of the least recently used pictures, if all together are over the bound; how many.
+fn prune(tx: &mut WriteTx<'_>, now: Timestamp, bound_bytes: u64) -> Result<usize, Abort<Infallible>> {
+    let mut totals = tx.get(&TOTALS, &THE_TOTALS)?.unwrap_or_default();
+    if totals.bytes <= bound_bytes {
+        return Ok(0);
+    }
+    let mut pruned = 0;
+    for ((used_at, hash), ByUseRow) in tx.scan(&RESULTS_BY_USE, Scan::all().limit(SLICE_RESULTS))? {
+        if totals.bytes <= bound_bytes {
+            break;
+        }
+        let row = tx.get(&RESULTS, &hash)?.ok_or_else(|| missing("a picture"))?;
+        match &row.large {
+            Some(value) => large::release(tx, now, value)?,
+            None => tx.delete(&SMALL_BYTES, &hash),
+        }
+        tx.delete(&RESULTS, &hash);
+        tx.delete(&RESULTS_BY_USE, &(used_at, hash));
+        totals.results = totals.results.saturating_sub(1);
+        totals.bytes = totals.bytes.saturating_sub(cost(&row));
+        pruned += 1;
+    }
+    tx.put(&TOTALS, &THE_TOTALS, &totals)?;
+    Ok(pruned)
+}
+
+/// Finds what contradicts itself in this room's rows.
+///
+/// # Errors
+/// The store's failures.
+pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
+    const PAGE: usize = 1000;
+    let mut findings = Vec::new();
+    let mut found = TotalsRow::default();
+    let mut last: Option<ContentHash> = None;
+    loop {
+        let scan = last.as_ref().map_or_else(Scan::all, |last| Scan::all().after(last));
+        let page = read.scan(&RESULTS, scan.limit(PAGE))?;
+        let Some((end, _)) = page.last() else { break };
+        last = Some(*end);
+        for (hash, row) in page {
+            found.results += 1;
+            found.bytes = found.bytes.saturating_add(cost(&row));
+            let name = data_encoding::HEXLOWER.encode(&hash.0);
+            if !read.contains(&RESULTS_BY_USE, &(row.used_at, hash))? {
+                findings.push(format!("picture {name} is not among those that can be pruned"));
+            }
+            let is_whole = match &row.large {
+                Some(value) => value.size_bytes == row.size_bytes && large::read_chunk(read, value, 0).is_ok(),
+                None => {
+                    let bytes = read.get(&SMALL_BYTES, &hash)?;
+                    bytes.is_some_and(|SmallBytesRow(bytes)| bytes.len() as u64 == row.size_bytes)
+                }
+            };
+            if !is_whole {
+                findings.push(format!("picture {name} lacks its bytes"));
+            }
+        }
+    }
+    let totals = read.get(&TOTALS, &THE_TOTALS)?.unwrap_or_default();
+    if totals != found {
+        findings.push(format!("the totals say {totals:?}, the pictures are {found:?}"));
+    }
+    Ok(findings)
+}
+
+/// What the results do when time passes.
+#[must_use]
+pub fn due_work(results: &Arc<Results>) -> Arc<dyn DueWork> {
+    Arc::clone(results) as Arc<dyn DueWork>
+}
+
+#[cfg(test)]
+mod tests {
+    use quintet_platform::large_values::LargeValueCollector;
+    use quintet_storage::StoreOptions;
+
+    use super::*;
+
+    struct Shelf {
+        results: Arc<Results>,
+        clock: Clock,
+        directory: tempfile::TempDir,
+    }
+
+    impl Shelf {
+        fn open(directory: tempfile::TempDir, start: Timestamp) -> Shelf {
+            let clock = Clock::rehearsal(start);
+            let options = StoreOptions {
+                rehearsal: true,
+                segment_bytes: 8 << 20,
+                ..StoreOptions::new(directory.path(), Arc::new(clock.clone()))
+            };
+            let tables = &[large::TABLES, quintet_platform::TABLES, crate::tables::TABLES];
+            let store = Store::open(options, tables).unwrap();
+            clock.resume(&store).unwrap();
+            let results = Results { bound_bytes: 1 << 20, ..Results::new(store.clone(), clock.clone(), 0) };
+            let results = Arc::new(results);
+            clock.register(due_work(&results));
+            clock.register(Arc::new(LargeValueCollector::new(store)));
+            Shelf { results, clock, directory }
+        }
+
+        fn new() -> Shelf {
+            Shelf::open(tempfile::tempdir().unwrap(), Timestamp::from_micros(1_700_000_000_000_000))
+        }
+
+        async fn keep(&self, number: u8, size: usize) -> ContentHash {
+            let hash = content_hash("test", Format::Svg, &[number]);
+            let drawing = Drawing { bytes: vec![number; size], warnings: vec!["w".repeat(400)], is_degraded: false };
+            self.results.keep(hash, Format::Svg, drawing).await.unwrap();
+            hash
+        }
+
+        fn has(&self, hash: ContentHash) -> bool {
+            self.results.store.read().contains(&RESULTS, &hash).unwrap()
+        }
+
+        fn findings(&self) -> Vec<String> {
+            verify(&self.results.store.read()).unwrap()
+        }
+    }
+
+    impl Drop for Shelf {
+        fn drop(&mut self) {
+            self.results.store.shutdown();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn pictures_small_and_large_come_back_as_they_were() {
+        let shelf = Shelf::new();
+        for (number, size) in [(1, 0), (2, SMALL_BYTES_MAX), (3, SMALL_BYTES_MAX + 1), (4, 700_000)] {
+            let hash = shelf.keep(number, size).await;
+            // The second time it is there already.
+            shelf.keep(number, size).await;
+            let row = shelf.results.find(hash).unwrap().unwrap();
+            assert_eq!(row.warnings[0].len(), WARNING_BYTES_MAX);
+            assert_eq!(shelf.results.bytes(hash, &row).unwrap(), vec![number; size]);
+        }
+        assert_eq!(shelf.results.totals().unwrap().results, 4);
+        assert_eq!(shelf.findings(), Vec::<String>::new());
+        assert_eq!(shelf.results.find(content_hash("other", Format::Svg, &[1])).unwrap(), None);
+        assert_eq!(shelf.results.find(content_hash("test", Format::Png, &[1])).unwrap(), None);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_least_recently_used_go_first() {
+        let mut shelf = Shelf::new();
+        let first = shelf.keep(1, 400_000).await;
+        shelf.clock.advance(1).await.unwrap();
+        let second = shelf.keep(2, 400_000).await;
+        // Used again within the grain: not noted. Beyond it: noted, and stored a minute later.
+        shelf.results.find(first).unwrap();
+        assert_eq!(shelf.clock.next_due().map(Timestamp::as_micros), upload_deadlines(&shelf));
+        shelf.clock.advance(USE_GRAIN_SECONDS.unsigned_abs()).await.unwrap();
+        shelf.results.find(first).unwrap();
+        assert!(shelf.results.noted().since.is_some());
+        shelf.clock.advance(61).await.unwrap();
+        assert!(shelf.results.noted().since.is_none());
+        assert_eq!(shelf.findings(), Vec::<String>::new());
+        // It survives a restart.
+        let directory = std::mem::replace(&mut shelf.directory, tempfile::tempdir().unwrap());
+        let now = shelf.clock.now();
+        drop(shelf);
+        let shelf = Shelf::open(directory, now);
+        let third = shelf.keep(3, 400_000).await;
+        shelf.clock.advance(1).await.unwrap();
+        assert!(shelf.has(first) && !shelf.has(second) && shelf.has(third));
+        assert_eq!(shelf.findings(), Vec::<String>::new());
+        assert!(shelf.results.totals().unwrap().bytes <= 1 << 20);
+        // And its bytes are collected.
+        shelf.clock.advance(UPLOAD_SECONDS.unsigned_abs() + 1).await.unwrap();
+        assert_eq!(large::next_deadline(&shelf.results.store.read()).unwrap(), None);
+    }
+
+    /// Deadlines of uploads that nobody adopted.
+    fn upload_deadlines(shelf: &Shelf) -> Option<i64> {
+        large::next_deadline(&shelf.results.store.read()).unwrap().map(Timestamp::as_micros)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn very_many_very_small_ones_are_bounded_too() {
+        let shelf = Shelf::new();
+        for number in 0..=255u8 {
+            for part in 0..5u8 {
+                let hash = content_hash("test", Format::Svg, &[number, part]);
+                let drawing = Drawing { bytes: Vec::new(), warnings: Vec::new(), is_degraded: false };
+                shelf.results.keep(hash, Format::Svg, drawing).await.unwrap();
+            }
+        }
+        shelf.clock.advance(1).await.unwrap();
+        assert_eq!(shelf.results.totals().unwrap().results, 1024);
+        assert_eq!(shelf.findings(), Vec::<String>::new());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn verify_sees_what_contradicts_itself() {
+        let shelf = Shelf::new();
+        let hash = shelf.keep(1, 10).await;
+        let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
+            tx.delete(&SMALL_BYTES, &hash);
+            let row = tx.get(&RESULTS, &hash)?.unwrap();
+            tx.delete(&RESULTS_BY_USE, &(row.used_at, hash));
+            tx.put(&TOTALS, &THE_TOTALS, &TotalsRow::default())?;
+            Ok::<_, Abort<Infallible>>(())
+        };
+        shelf.results.store.write(deadline(), verb).await.unwrap();
+        assert_eq!(shelf.findings().len(), 3, "{:?}", shelf.findings());
+    }
+}
