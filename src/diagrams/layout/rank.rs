@@ -191,7 +191,6 @@ impl Ranker<'_> {
             }
         }
         self.bind_extremes(cluster, whole, first, last, leaders.len(), &mut constraints);
-        // Where clusters are not ranked on their own their nodes still belong together.
         let limits = Limits {
             search_size: self.input.search_size.max(1),
             exchanges: self.input.nslimit1.map_or(u64::MAX, |limit| (limit.max(0.0) * nodes as f64) as u64),

@@ -673,3 +673,91 @@ impl Simplex {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODES: usize = 5;
+    const VALUES: i32 = 7;
+
+    fn cost(values: &[i32], constraints: &[Constraint]) -> Option<i64> {
+        let mut total = 0;
+        for edge in constraints {
+            let length = values[edge.head as usize] - values[edge.tail as usize];
+            if length < edge.length {
+                return None;
+            }
+            total += i64::from(length) * i64::from(edge.weight);
+        }
+        Some(total)
+    }
+
+    /// The least cost over all values in a small range.
+    fn least(constraints: &[Constraint]) -> i64 {
+        let all = (VALUES as usize).pow(NODES as u32);
+        (0..all)
+            .filter_map(|mut code| {
+                let mut values = [0; NODES];
+                for value in &mut values {
+                    *value = (code % VALUES as usize) as i32;
+                    code /= VALUES as usize;
+                }
+                cost(&values, constraints)
+            })
+            .min()
+            .unwrap()
+    }
+
+    #[test]
+    fn nothing_is_cheaper_than_what_it_finds() {
+        let mut state = 99_u64;
+        let mut below = |limit: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        };
+        let limits = Limits { search_size: 30, exchanges: u64::MAX, mark: u64::MAX };
+        for round in 0..60 {
+            let mut constraints = Vec::new();
+            for tail in 0..NODES as u32 {
+                for head in tail + 1..NODES as u32 {
+                    if below(2) == 0 {
+                        let (length, weight) = (below(3) as i32 - 1, below(5) as i32);
+                        constraints.push(Constraint { tail, head, length, weight });
+                    }
+                }
+            }
+            for balance in [Balance::Ranks, Balance::Sides] {
+                let mut work = Work::new(u64::MAX, None);
+                let (values, ending) = solve(NODES, &constraints, None, balance, limits, &mut work).unwrap();
+                let values: Vec<i32> = values.iter().copied().collect();
+                assert_eq!(ending, Ending::Best);
+                assert_eq!(cost(&values, &constraints), Some(least(&constraints)), "round {round}: {constraints:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_start_ends_as_well_as_none() {
+        let constraints = [(0, 1), (1, 2), (0, 3), (3, 2), (2, 4)].map(|(tail, head)| Constraint {
+            tail,
+            head,
+            length: 1,
+            weight: 1,
+        });
+        let limits = Limits { search_size: 1, exchanges: u64::MAX, mark: u64::MAX };
+        let start = Some([9, 0, 0, 40, 7].into_iter().collect());
+        let mut work = Work::new(u64::MAX, None);
+        let (values, _) = solve(NODES, &constraints, start, Balance::Ranks, limits, &mut work).unwrap();
+        assert_eq!(values.iter().copied().collect::<Vec<_>>(), [0, 1, 2, 1, 3]);
+    }
+
+    #[test]
+    fn a_cycle_loses_a_constraint_and_does_no_harm() {
+        let constraints = [(0, 1), (1, 2), (2, 0)].map(|(tail, head)| Constraint { tail, head, length: 1, weight: 1 });
+        let limits = Limits { search_size: 30, exchanges: u64::MAX, mark: u64::MAX };
+        let mut work = Work::new(u64::MAX, None);
+        let (values, _) = solve(3, &constraints, None, Balance::Ranks, limits, &mut work).unwrap();
+        assert_eq!(values.iter().copied().collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}

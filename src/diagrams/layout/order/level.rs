@@ -98,6 +98,7 @@ pub fn order(level: &mut Level, passes: Passes, work: &mut Work) -> Result<i64, 
     let fresh = [
         Start { first: First::Downward, turn: 0 },
         Start { first: First::Upward, turn: 0 },
+        Start { first: First::Around, turn: 0 },
         Start { first: First::Downward, turn: 1 },
         Start { first: First::Upward, turn: 1 },
     ];
@@ -105,14 +106,15 @@ pub fn order(level: &mut Level, passes: Passes, work: &mut Work) -> Result<i64, 
     let mut first_effort = 0;
     for (number, start) in starts.iter().enumerate() {
         let before = work.spent();
-        // The second pair of starts is for graphs that cost little.
-        if number >= 2 && (work.is_past(passes.mark) || first_effort > EXTRA_STEPS) {
+        // The last pair of starts is for graphs that cost little.
+        if number >= 3 && (work.is_past(passes.mark) || first_effort > EXTRA_STEPS) {
             break;
         }
         match start.first {
             First::Given => {}
             First::Downward => run.first_order(true, work)?,
             First::Upward => run.first_order(false, work)?,
+            First::Around => run.first_walk(work)?,
         }
         run.obey_rules(work)?;
         run.transpose(false, passes, work)?;
@@ -176,6 +178,7 @@ enum First {
     Given,
     Downward,
     Upward,
+    Around,
 }
 
 impl Run<'_> {
@@ -309,10 +312,40 @@ impl Run<'_> {
             }
         }
         work.spend(count as u64 + self.level.lines.len() as u64)?;
+        self.take_order(found, !downward);
+        Ok(())
+    }
+
+    /// A depth-first walk along lines whichever way they go: what hangs together as a tree comes out as one.
+    fn first_walk(&mut self, work: &mut Work) -> Result<(), Exhausted> {
+        let count = self.position.len();
+        let is_movable: Table<bool> = (0..count as u32).map(|place| self.is_movable(place)).collect();
+        let mut is_seen: Table<bool> = Table::filled(false, count);
+        let mut found: Table<Vec<u32>> = Table::filled(Vec::new(), self.level.ranks.len());
+        let mut stack: Vec<u32> = Vec::new();
+        for root in 0..count as u32 {
+            stack.push(root);
+            while let Some(place) = stack.pop() {
+                if is_seen[place] || !is_movable[place] {
+                    continue;
+                }
+                is_seen[place] = true;
+                found[self.level.rank_of[place]].push(place);
+                let near = self.downs(place).iter().chain(self.ups(place)).rev();
+                stack.extend(near.map(|tie| tie.other).filter(|other| !is_seen[*other]));
+            }
+        }
+        work.spend(count as u64 + self.level.lines.len() as u64 * 2)?;
+        self.take_order(found, false);
+        Ok(())
+    }
+
+    /// Puts the movable places of each rank in the order found.
+    fn take_order(&mut self, mut found: Table<Vec<u32>>, is_reversed: bool) {
         for rank in 0..self.level.ranks.len() {
             let from = self.level.movable[rank].0 as usize;
             let mut list = std::mem::take(&mut found[rank]);
-            if !downward {
+            if is_reversed {
                 list.reverse();
             }
             for (index, place) in list.into_iter().enumerate() {
@@ -322,7 +355,6 @@ impl Run<'_> {
             }
             self.number(rank);
         }
-        Ok(())
     }
 
     /// One pass over all ranks, down or up: each rank by the medians of its neighbours on the rank before.

@@ -45,9 +45,9 @@ pub fn order(
     }
     let mut positions: Table<u32> = Table::filled(0, layers.places.len());
     let scale = if input.mclimit > 0.0 { input.mclimit.min(100.0) } else { 1.0 };
-    let mark = work.share(35);
+    let mark = work.share(50);
     let passes = Passes {
-        most: (24.0 * scale).ceil().max(1.0) as u32,
+        most: (60.0 * scale).ceil().max(1.0) as u32,
         patience: (8.0 * scale).ceil().max(1.0) as u32,
         mark,
         from_scratch: true,
