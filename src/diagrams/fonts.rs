@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn font(name: &str) -> Font {
-        Font { name: name.to_owned(), ..Font::default() }
+        Font { name: name.into(), ..Font::default() }
     }
 
     #[test]

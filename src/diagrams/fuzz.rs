@@ -215,7 +215,7 @@ fn run(source: &[u8], budget: u64) -> &'static str {
     assert!(output.nodes.iter().all(finite), "a node is nowhere");
     assert!(output.edges.iter().flat_map(|edge| &edge.beziers).flatten().all(finite), "an edge runs nowhere");
     assert!(finite(&output.bounds.low) && finite(&output.bounds.high), "the drawing has no size");
-    let (scene, _) = paint(&parsed.graph, &plan, &output);
+    let (scene, _) = paint(&parsed.graph, &plan, &output, &mut Work::default()).unwrap();
     match svg::write(&scene, limits.output_bytes) {
         Ok(svg) => {
             assert!(svg.ends_with("</svg>\n"), "no picture");

@@ -59,7 +59,7 @@ impl Label {
 pub fn font(attributes: &dyn Attributes, prefix: &str) -> Font {
     let prefixed = |name: &str| format!("{prefix}{name}");
     let own = attributes.text(&prefixed("fontname"));
-    let name = own.or_else(|| attributes.text("fontname")).unwrap_or(DEFAULT_FONT).to_owned();
+    let name = own.or_else(|| attributes.text("fontname")).unwrap_or(DEFAULT_FONT).into();
     let size = attributes.number("fontsize", DEFAULT_FONT_SIZE, SMALLEST_FONT_SIZE);
     let size = attributes.number(&prefixed("fontsize"), size, SMALLEST_FONT_SIZE).min(LARGEST_FONT_SIZE);
     Font { name, size, style: FontStyle::default() }

@@ -19,6 +19,8 @@ pub struct Limits {
     pub brace_depth: usize,
     /// Bytes of one label.
     pub label_bytes: usize,
+    /// Bytes of all labels together, each counted for every object that has it.
+    pub labels_bytes: usize,
     /// Steps of reading that the length of the source does not bound: memberships in subgraphs, edges between
     /// subgraphs, attributes taken over from defaults.
     pub reading_steps: usize,
@@ -38,6 +40,7 @@ impl Default for Limits {
             cluster_depth: 64,
             brace_depth: 512,
             label_bytes: 16 << 10,
+            labels_bytes: 1 << 20,
             reading_steps: 4_000_000,
             canvas_megapixels: 40,
             output_bytes: 16_000_000,
@@ -62,6 +65,8 @@ pub enum TooMuch {
     BraceDepth(usize),
     /// A label has more than this many bytes.
     LabelBytes(usize),
+    /// All labels together have more than this many bytes.
+    LabelsBytes(usize),
     /// Nodes, edges and attributes are repeated in too many subgraphs.
     Reading,
     /// The picture has more than this many million pixels.
@@ -80,6 +85,7 @@ impl fmt::Display for TooMuch {
             TooMuch::ClusterDepth(limit) => write!(f, "clusters are nested more than {limit} deep"),
             TooMuch::BraceDepth(limit) => write!(f, "braces are nested more than {limit} deep"),
             TooMuch::LabelBytes(limit) => write!(f, "a label is longer than {limit} bytes"),
+            TooMuch::LabelsBytes(limit) => write!(f, "the labels have more than {limit} bytes together"),
             TooMuch::Reading => f.write_str("too many nodes, edges and attributes are repeated in subgraphs"),
             TooMuch::CanvasMegapixels(limit) => write!(f, "the picture is larger than {limit} megapixels"),
             TooMuch::OutputBytes(limit) => write!(f, "the finished picture is larger than {limit} bytes"),

@@ -79,8 +79,9 @@ impl Plan {
     /// Measures everything in `graph`.
     ///
     /// # Errors
-    /// Clusters that are nested too deep.
+    /// Clusters that are nested too deep, or labels that are too long together.
     pub fn new(graph: &Graph, limits: &Limits) -> Result<Plan, TooMuch> {
+        check_labels(graph, limits)?;
         let mut plan = Plan { input: of_graph(graph.root()), warnings: complaints(graph.root()), ..Plan::default() };
         plan.graph_label(graph);
         plan.clusters(graph, limits)?;
@@ -218,6 +219,23 @@ impl Plan {
             self.edges.push(plan);
         }
     }
+}
+
+/// A default label is short in the source and long in memory, once for every object that has it.
+fn check_labels(graph: &Graph, limits: &Limits) -> Result<(), TooMuch> {
+    let nodes = (0..graph.nodes.len()).map(|index| graph.node(index));
+    let edges = (0..graph.edges.len()).map(|index| graph.edge(index));
+    let subgraphs = (0..graph.subgraphs.len()).map(|index| graph.subgraph(index));
+    let mut bytes = 0;
+    for element in nodes.chain(edges).chain(subgraphs) {
+        for name in ["label", "xlabel", "headlabel", "taillabel"] {
+            bytes += element.text(name).map_or(0, str::len);
+        }
+        if bytes > limits.labels_bytes {
+            return Err(TooMuch::LabelsBytes(limits.labels_bytes));
+        }
+    }
+    Ok(())
 }
 
 /// Numbers for names, from 0.
@@ -472,5 +490,15 @@ mod tests {
         assert_eq!(label(plan.input.label), (Along::Bottom, Across::Middle));
         assert_eq!(label(plan.input.clusters[0].label), (Along::Bottom, Across::Right));
         assert_eq!(label(plan.input.clusters[1].label), (Along::Top, Across::Middle));
+    #[test]
+    fn labels_are_bounded_together() {
+        let limits = Limits { labels_bytes: 100, ..Limits::default() };
+        let plan = |nodes: usize| {
+            let names: String = (0..nodes).map(|node| format!("n{node};")).collect();
+            let source = format!("graph {{ node [label=aaaaaaaaaa] {names} }}");
+            Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).map(|plan| plan.shapes.len())
+        };
+        assert_eq!(plan(10), Ok(10));
+        assert_eq!(plan(11), Err(TooMuch::LabelsBytes(100)));
     }
 }

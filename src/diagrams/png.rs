@@ -320,7 +320,7 @@ fn gradient_shader(gradient: &Gradient) -> Option<Shader<'static>> {
         bounds.low.x as f32,
         bounds.low.y as f32,
     );
-    RadialGradient::new(focus, SkiaPoint::from_xy(0.5, 0.5), 0.75, stops, SpreadMode::Pad, stretch)
+    RadialGradient::new(focus, 0.0, SkiaPoint::from_xy(0.5, 0.5), 0.75, stops, SpreadMode::Pad, stretch)
 }
 
 #[cfg(test)]

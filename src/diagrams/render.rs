@@ -161,7 +161,7 @@ pub fn render(source: &[u8], format: Format, options: &Options) -> Result<Render
     let mut plan = Plan::new(&parsed.graph, limits)?;
     let mut work = Work::default();
     let mut output = layout(&plan.input, &mut work)?;
-    let (scene, painting) = paint(&parsed.graph, &plan, &output);
+    let (scene, painting) = paint(&parsed.graph, &plan, &output, &mut work)?;
     warnings.append(&mut plan.warnings);
     warnings.append(&mut output.warnings);
     warnings.extend(painting);

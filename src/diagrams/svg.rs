@@ -242,6 +242,9 @@ impl Writer {
 
     fn items(&mut self, items: &[Item]) {
         for item in items {
+            if self.out.len() > self.most_bytes {
+                return;
+            }
             self.item(item);
         }
     }
@@ -439,7 +442,7 @@ impl Writer {
         let (family, weight, stretch, slope) = match known {
             Some((_, family, weight, stretch, slope)) => (*family, *weight, *stretch, *slope),
             None if font.name.is_empty() => ("Times,serif", "", "", ""),
-            None => (font.name.as_str(), "", "", ""),
+            None => (&*font.name, "", "", ""),
         };
         self.attribute("font-family", family, false);
         let style = font.style;
@@ -509,7 +512,7 @@ mod tests {
         escape(&mut out, "</text><script>\"'&amp;&\u{1}\u{0}--  x", Keep::Nothing, true);
         assert_eq!(out, "&lt;/text&gt;&lt;script&gt;&quot;&#39;&amp;amp;&amp;&#45;&#45; &#160;x");
         out.clear();
-        escape(&mut out, "&amp;&#60;&bogus;&lt &", Keep::Entities, true);
-        assert_eq!(out, "&amp;&#60;&amp;bogus;&amp;lt &amp;");
+        escape(&mut out, "&amp;&#60;&bogus;&lt &&#1;", Keep::Entities, true);
+        assert_eq!(out, "&amp;&#60;&amp;bogus;&amp;lt &amp;&amp;#1;");
     }
 }

@@ -390,7 +390,7 @@ impl Reader<'_, '_> {
             _ => {
                 for (key, value) in attributes {
                     match key.as_str() {
-                        "FACE" => self.font.name = value,
+                        "FACE" => self.font.name = value.into(),
                         "COLOR" => self.color = Some(value),
                         "POINT-SIZE" => match leading_whole(&value) {
                             None => self.warnings.push(format!("Improper POINT-SIZE value {value} - ignored")),

@@ -1,5 +1,7 @@
 //! What is painted, held against Graphviz: its own places and routes go into our painter, and our SVG has to say what
 //! its SVG says.
+//!
+//! To look at one source: `PAINT_CASE=file.gv` prints all lines that differ, and with `PAINT_OUT=file.png` it is painted.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use crate::limits::Limits;
 use crate::paint::paint;
 use crate::plan::Plan;
 use crate::svg;
+use crate::work::Work;
 
 /// How far numbers may be apart and count as the same.
 const SLACK: f64 = 0.06;
@@ -149,9 +152,9 @@ fn compare(graphviz: &mut Graphviz, source: &[u8]) -> Option<(usize, usize, Vec<
     let parsed = parse(source, &limits).ok()?.graph;
     let plan = Plan::new(&parsed, &limits).ok()?;
     let layout = layout_of(&json, &parsed, &plan)?;
-    let (scene, _) = paint(&parsed, &plan, &layout);
+    let (scene, _) = paint(&parsed, &plan, &layout, &mut Work::default()).ok()?;
     if let Some(path) = std::env::var_os("PAINT_OUT") {
-        let png = crate::png::write(&scene, 1.0, &limits, &mut crate::work::Work::default());
+        let png = crate::png::write(&scene, 1.0, &limits, &mut Work::default());
         std::fs::write(path, png.unwrap()).unwrap();
     }
     let ours = svg::write(&scene, 64 << 20).ok()?;

@@ -1,6 +1,6 @@
 //! Edges: curves in one colour or several, arrows, labels.
 
-use super::{Pen, Placed, link};
+use super::{LabelColors, Pen, Placed, link};
 use crate::arrows::Piece;
 use crate::color::Share;
 use crate::geometry::Point;
@@ -44,23 +44,23 @@ pub(super) fn paint(
     if style.invisible {
         return out;
     }
-    let font_color = pen.color(attributes, "fontcolor", "black");
-    let end_color = match attributes.text("labelfontcolor") {
-        Some(_) => pen.color(attributes, "labelfontcolor", "black"),
-        None => font_color.clone(),
+    let colors = LabelColors::new(pen, attributes, id);
+    let at_ends = match attributes.text("labelfontcolor") {
+        Some(_) => LabelColors { font: pen.color(attributes, "labelfontcolor", "black"), ..colors.clone() },
+        None => colors.clone(),
     };
     let decorate = attributes.flag("decorate", false);
     let labels = [
-        (&plan.label, route.label, "label", "label", &font_color),
-        (&plan.outer_label, route.outer_label, "label", "xlabel", &font_color),
-        (&plan.head_label, route.head_label, "head", "headlabel", &end_color),
-        (&plan.tail_label, route.tail_label, "tail", "taillabel", &end_color),
+        (&plan.label, route.label, "label", "label", &colors),
+        (&plan.outer_label, route.outer_label, "label", "xlabel", &colors),
+        (&plan.head_label, route.head_label, "head", "headlabel", &at_ends),
+        (&plan.tail_label, route.tail_label, "tail", "taillabel", &at_ends),
     ];
-    for (label, place, prefix, name, color) in labels {
+    for (label, place, prefix, name, colors) in labels {
         let (Some(label), Some(place)) = (label, place) else { continue };
-        let mut items = Placed::at(label, place).paint(pen, attributes, color, id);
+        let mut items = Placed::at(label, place).paint(pen, colors.look());
         if decorate && matches!(name, "label" | "xlabel") {
-            items.extend(decoration(label, place, route, color));
+            items.extend(decoration(label, place, route, &colors.font));
         }
         let suffix = if name == "xlabel" { "label" } else { name };
         let text = link::label_text(attributes, if name == "xlabel" { "label" } else { name });

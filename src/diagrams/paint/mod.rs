@@ -21,6 +21,7 @@ use crate::shapes::Ring;
 use crate::style::{Style, colors, fill_of};
 use crate::text::Names;
 use crate::values::{Attributes, leading_number};
+use crate::work::{Exhausted, Work};
 
 /// Space around the drawing where `pad` says nothing, in points.
 const DEFAULT_PAD: f64 = 4.0;
@@ -61,13 +62,34 @@ impl<'a> Placed<'a> {
         Placed { label, center, room: label.size(), along: None }
     }
 
-    /// Paints it in `font_color` with the object's other colours; `id` is the object's.
-    fn paint(self, pen: &mut Pen<'_>, attributes: &dyn Attributes, font_color: &Color, id: &str) -> Vec<Item> {
-        let name = if attributes.text("pencolor").is_some() { "pencolor" } else { "color" };
-        let line_color = pen.color(attributes, name, "black");
-        let scheme = attributes.text("colorscheme").unwrap_or_default();
-        let look = Look { font_color, line_color: &line_color, scheme, id };
+    fn paint(self, pen: &mut Pen<'_>, look: Look<'_>) -> Vec<Item> {
         label::label(self.label, self.center, self.room, self.along, look, &mut pen.warnings)
+    }
+}
+
+/// The colours of an object's labels.
+#[derive(Clone)]
+struct LabelColors<'a> {
+    font: Color,
+    line: Color,
+    scheme: &'a str,
+    id: &'a str,
+}
+
+impl<'a> LabelColors<'a> {
+    /// Reads them; `id` is that of the object's element.
+    fn new(pen: &mut Pen<'_>, attributes: &'a dyn Attributes, id: &'a str) -> LabelColors<'a> {
+        let line = if attributes.text("pencolor").is_some() { "pencolor" } else { "color" };
+        LabelColors {
+            font: pen.color(attributes, "fontcolor", "black"),
+            line: pen.color(attributes, line, "black"),
+            scheme: attributes.text("colorscheme").unwrap_or_default(),
+            id,
+        }
+    }
+
+    fn look(&self) -> Look<'_> {
+        Look { font_color: &self.font, line_color: &self.line, scheme: self.scheme, id: self.id }
     }
 }
 
@@ -89,7 +111,10 @@ fn bounds_of(ring: &Ring, center: Point) -> Rect {
 }
 
 /// Paints a graph. The scene, and what the user should know.
-pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>) {
+///
+/// # Errors
+/// When painting takes more work than is left.
+pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Result<(Scene, Vec<String>), Exhausted> {
     let mut pen = Pen { graph, warnings: Vec::new() };
     let root = graph.root();
     let name = graph.name().map(|name| name.text.to_string());
@@ -113,8 +138,9 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>
     scene.zoom = zoom(&root, &scene);
     background(&mut pen, &mut scene);
     if let (Some(label), Some(place)) = (&plan.label, layout.label) {
-        let color = pen.color(&root, "fontcolor", "black");
-        scene.items.extend(Placed::at(label, place).paint(&mut pen, &root, &color, &scene.id));
+        let colors = LabelColors::new(&mut pen, &root, &scene.id);
+        let items = Placed::at(label, place).paint(&mut pen, colors.look());
+        scene.items.extend(items);
     }
     for (index, cluster) in plan.clusters.iter().enumerate() {
         let Some(place) = layout.clusters.get(index).filter(|place| !place.bounds.is_empty()) else { continue };
@@ -127,10 +153,11 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>
         if let (Some(label), Some(at)) = (&cluster.label, place.label)
             && !is_invisible(&attributes)
         {
-            let color = pen.color(&attributes, "fontcolor", "black");
-            items.extend(Placed::at(label, at).paint(&mut pen, &attributes, &color, &id));
+            let colors = LabelColors::new(&mut pen, &attributes, &id);
+            items.extend(Placed::at(label, at).paint(&mut pen, colors.look()));
         }
         let items = link::wrap(&attributes, &own, "", &id, link::label_text(&attributes, "label"), items);
+        work.spend(STEPS_PER_ITEM * (1 + items.len() as u64))?;
         scene.groups.push(group(GroupKind::Cluster, id, title.clone(), &attributes, items));
     }
     for object in order(graph, root.text("outputorder")) {
@@ -138,11 +165,24 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output) -> (Scene, Vec<String>
             Object::Node(index) => node_group(&mut pen, plan, layout, index, &prefix, &names),
             Object::Edge(index) => edge_group(&mut pen, plan, layout, index, &prefix, &names),
         };
+        let count = painted.as_ref().map_or(0, |group| group.items.iter().map(pieces).sum());
+        work.spend(STEPS_PER_ITEM * (1 + count))?;
         scene.groups.extend(painted);
     }
     let mut warnings = pen.warnings;
     warnings.dedup();
-    (scene, warnings)
+    Ok((scene, warnings))
+}
+
+/// The steps that an item costs, from here to the finished file.
+const STEPS_PER_ITEM: u64 = 64;
+
+/// The items in an item.
+fn pieces(item: &Item) -> u64 {
+    match item {
+        Item::Linked { items, .. } => items.iter().map(pieces).sum(),
+        _ => 1,
+    }
 }
 
 fn own_id(attributes: &dyn Attributes, names: &Names<'_>) -> Option<String> {
@@ -187,8 +227,8 @@ fn node_group(
     if !is_hidden {
         let outer = plan.outer_labels.get(index).and_then(Option::as_ref);
         if let (Some(label), Some(Some(place))) = (outer, layout.node_labels.get(index)) {
-            let color = pen.color(&attributes, "fontcolor", "black");
-            items.extend(Placed::at(label, *place).paint(pen, &attributes, &color, &id));
+            let colors = LabelColors::new(pen, &attributes, &id);
+            items.extend(Placed::at(label, *place).paint(pen, colors.look()));
         }
         items = link::wrap(&attributes, &names, "", &id, Some(label), items);
     }
@@ -400,3 +440,6 @@ fn order(graph: &Graph, wish: Option<&str>) -> Vec<Object> {
     }
     objects
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,9 @@
 //! Nodes: outline, filling, ornaments, label.
 
-use super::{Pen, Placed, bounds_of, corners, moved};
+use super::{LabelColors, Pen, Placed, bounds_of, corners, moved};
 use crate::color::Share;
 use crate::geometry::{Point, Rect};
-use crate::scene::{Color, Fill, Item, Stroke};
+use crate::scene::{Fill, Item, Stroke};
 use crate::shapes::{Family, NodeShape, Ornament, Ring};
 use crate::style::{Style, colors, fill_of, solid};
 use crate::values::Attributes;
@@ -62,12 +62,12 @@ pub(super) fn paint(
         outline.iter_mut().for_each(corners::fit_gradient);
         items.extend(outline);
     }
-    let font_color = pen.color(attributes, "fontcolor", "black");
+    let colors = LabelColors::new(pen, attributes, id);
     if is_record {
-        items.extend(fields(pen, attributes, shape, center, &stroke, &font_color, id));
+        items.extend(fields(pen, shape, center, &stroke, &colors));
     } else if let Some(placed) = &shape.label {
         let placed = Placed { label: &placed.label, center, room: placed.room, along: placed.along };
-        items.extend(placed.paint(pen, attributes, &font_color, id));
+        items.extend(placed.paint(pen, colors.look()));
     }
     items
 }
@@ -135,15 +135,7 @@ fn cylinder(points: Vec<Point>, fill: Fill, stroke: &Stroke) -> Vec<Item> {
 }
 
 /// The texts of a record's fields, and the lines between them.
-fn fields(
-    pen: &mut Pen<'_>,
-    attributes: &dyn Attributes,
-    shape: &NodeShape,
-    center: Point,
-    stroke: &Stroke,
-    color: &Color,
-    id: &str,
-) -> Vec<Item> {
+fn fields(pen: &mut Pen<'_>, shape: &NodeShape, center: Point, stroke: &Stroke, colors: &LabelColors<'_>) -> Vec<Item> {
     let mut items = Vec::new();
     // Each field with the line before it, in the order of painting; the last of `open` is painted next.
     let mut open: Vec<(usize, Option<[Point; 2]>)> = vec![(0, None)];
@@ -155,7 +147,7 @@ fn fields(
         if let Some(placed) = &field.label {
             let center = center + field.rect.center();
             let placed = Placed { label: &placed.label, center, room: placed.room, along: None };
-            items.extend(placed.paint(pen, attributes, color, id));
+            items.extend(placed.paint(pen, colors.look()));
         }
         for (i, child) in field.children.iter().enumerate().rev() {
             let rect = shape.fields.get(*child).map(|child| child.rect).unwrap_or_default();

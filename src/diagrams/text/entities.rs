@@ -93,5 +93,11 @@ pub(crate) fn is_entity_start(text: &str) -> bool {
     let Some(body) = text.strip_prefix('&') else { return false };
     let Some(end) = body.bytes().take(LONGEST_ENTITY + 1).position(|byte| byte == b';') else { return false };
     let name = body.get(..end).unwrap_or_default();
-    matches!(name, "amp" | "lt" | "gt" | "quot" | "apos") || (name.starts_with('#') && decode_one(text).is_some())
+    matches!(name, "amp" | "lt" | "gt" | "quot" | "apos")
+        || (name.starts_with('#') && decode_one(text).is_some_and(|(c, _)| is_xml(c)))
+}
+
+/// Whether XML can hold a character.
+fn is_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

@@ -11,6 +11,8 @@ pub use entities::decode_entities;
 pub(crate) use entities::{decode_one as decode_entity, is_entity_start};
 pub use escape::{Names, expand, substitute};
 
+use std::sync::Arc;
+
 use crate::geometry::Size;
 use widths::Widths;
 
@@ -33,7 +35,7 @@ pub const LARGEST_FONT_SIZE: f64 = 10_000.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Font {
     /// `fontname` as written.
-    pub name: String,
+    pub name: Arc<str>,
     /// `fontsize` in points.
     pub size: f64,
     /// What HTML-like labels add.
@@ -61,12 +63,16 @@ pub struct FontStyle {
 
 impl Default for Font {
     fn default() -> Font {
-        Font { name: DEFAULT_FONT.to_owned(), size: DEFAULT_FONT_SIZE, style: FontStyle::default() }
+        Font { name: DEFAULT_FONT.into(), size: DEFAULT_FONT_SIZE, style: FontStyle::default() }
     }
 }
 
 /// Which of the known fonts a name means: its letters count, in either case, and nothing else.
 fn known_widths(name: &str) -> Option<&'static Widths> {
+    // Most labels have no font of their own.
+    if name == DEFAULT_FONT {
+        return Some(&widths::TIMES);
+    }
     let letters: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
     Some(match letters.as_str() {
         "times" | "timesnewroman" | "timesroman" | "tinos" | "liberationserif" | "nimbusroman" | "freeserif"

@@ -48,7 +48,7 @@ fn entities_are_those_graphviz_knows() {
 #[test]
 fn widths_are_graphviz_s() {
     let width = |text: &str, name: &str, size: f64| {
-        line_width(text, &Font { name: name.to_owned(), size, style: FontStyle::default() })
+        line_width(text, &Font { name: name.into(), size, style: FontStyle::default() })
     };
     let hundred = "a".repeat(100);
     for (text, name, size, expected) in [
