@@ -490,6 +490,8 @@ mod tests {
         assert_eq!(label(plan.input.label), (Along::Bottom, Across::Middle));
         assert_eq!(label(plan.input.clusters[0].label), (Along::Bottom, Across::Right));
         assert_eq!(label(plan.input.clusters[1].label), (Along::Top, Across::Middle));
+    }
+
     #[test]
     fn labels_are_bounded_together() {
         let limits = Limits { labels_bytes: 100, ..Limits::default() };
