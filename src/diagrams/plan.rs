@@ -426,18 +426,6 @@ mod tests {
     use super::*;
     use crate::dot::parse;
 
-    #[test]
-    fn labels_are_bounded_together() {
-        let limits = Limits { labels_bytes: 100, ..Limits::default() };
-        let plan = |nodes: usize| {
-            let names: String = (0..nodes).map(|node| format!("n{node};")).collect();
-            let source = format!("graph {{ node [label=aaaaaaaaaa] {names} }}");
-            Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).map(|plan| plan.shapes.len())
-        };
-        assert_eq!(plan(10), Ok(10));
-        assert_eq!(plan(11), Err(TooMuch::LabelsBytes(100)));
-    }
-
     fn plan(source: &str) -> Plan {
         let limits = Limits::default();
         Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).unwrap()
@@ -502,5 +490,17 @@ mod tests {
         assert_eq!(label(plan.input.label), (Along::Bottom, Across::Middle));
         assert_eq!(label(plan.input.clusters[0].label), (Along::Bottom, Across::Right));
         assert_eq!(label(plan.input.clusters[1].label), (Along::Top, Across::Middle));
+    }
+
+    #[test]
+    fn labels_are_bounded_together() {
+        let limits = Limits { labels_bytes: 100, ..Limits::default() };
+        let plan = |nodes: usize| {
+            let names: String = (0..nodes).map(|node| format!("n{node};")).collect();
+            let source = format!("graph {{ node [label=aaaaaaaaaa] {names} }}");
+            Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).map(|plan| plan.shapes.len())
+        };
+        assert_eq!(plan(10), Ok(10));
+        assert_eq!(plan(11), Err(TooMuch::LabelsBytes(100)));
     }
 }
