@@ -234,7 +234,7 @@ fn a_key_without_permissions_named_gets_the_ordinary_ones() {
     let issued = appliance.cli_json(&["key", "issue", "--tenant", &appliance.tenant()]);
     assert_eq!(
         issued["permissions"],
-        serde_json::json!(["ledger_admin", "ledger_poster", "ledger_reader", "diagrams_render"])
+        serde_json::json!(["diagrams_render", "ledger_admin", "ledger_poster", "ledger_reader"])
     );
     assert!(issued["expires_at"].is_null());
     assert!(issued["label"].is_null());
