@@ -190,7 +190,6 @@ pub fn table_tags(file: &Source) -> Vec<String> {
     code.split("Table::new(")
         .skip(1)
         .map(|after| after.split([',', ')']).next().unwrap_or_default().trim().to_owned())
-        // A table of the storage always has a tag; one without is some other table.
         .filter(|tag| !tag.is_empty())
         .collect()
 }
