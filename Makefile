@@ -62,9 +62,8 @@ static: build ## check that the binary is static and runs
 
 bench: prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
 	@packaging/bench-prerequisites.sh
-	@$(in) cargo bench --locked --bench '*'
 	@packaging/diagrams-oracle.sh
-	@$(in) cargo bench --locked -p quintet-diagrams --bench diagrams
+	@$(in) cargo bench --locked --bench '*'
 
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000

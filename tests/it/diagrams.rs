@@ -585,7 +585,9 @@ fn a_full_disk_and_a_silent_authorization_system_are_503() {
     assert!(health["reason"].as_str().unwrap().contains("disk space"), "{health}");
 
     let appliance = keyed("http://127.0.0.1:9").env("QUINTET_AUTHORIZATION__URL", "http://127.0.0.1:9/authz").start();
-    let answer = post(&appliance.client("diagrams", "some-key"), "/validate", &json!({ "dotfile": SOURCE }));
+    // A key that looks like one.
+    let (_, key) = shared().key(&shared().tenant(), &[]);
+    let answer = post(&appliance.client("diagrams", &key), "/validate", &json!({ "dotfile": SOURCE }));
     refused(&answer, 503);
     assert_eq!(answer.header("retry-after"), "5");
 }
