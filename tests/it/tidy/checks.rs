@@ -184,7 +184,8 @@ pub fn wrong_table_tags(files: &[Source]) -> Vec<String> {
     complaints
 }
 
-/// The tags of the tables that a file defines outside its tests, as they are written.
+/// The tags of the tables that a file defines outside its tests, as they are written. What is made of nothing
+/// (`Table::new()`) is no stored table but somebody's own type.
 pub fn table_tags(file: &Source) -> Vec<String> {
     let code = if file.is_rust() { file.product_code() } else { String::new() };
     code.split("Table::new(")
