@@ -184,7 +184,7 @@ fn limits_are_named() {
     for (source, named) in [
         (format!("graph {{ {nodes} }}"), "5000 nodes"),
         (format!("graph {{ {edges} }}"), "20000 edges"),
-        (format!("graph {{ {} {} }}", "{".repeat(600), "}".repeat(600)), "512 deep"),
+        (format!("graph {{{}{}}}", "{".repeat(600), "}".repeat(600)), "512 deep"),
         (format!("graph {{ a [label=\"{}\"] }}", "x".repeat(16 * 1024 + 1)), "16384 bytes"),
         ("graph { a [width=1000, height=1000] }".to_owned(), "40 megapixels"),
     ] {
