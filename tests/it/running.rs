@@ -525,7 +525,7 @@ fn the_demos_curl_lines_work() {
     let appliance = Setup::new().on(&data).demo().start();
     let table = demo_table(&appliance);
     let lines: Vec<_> = table.lines().filter(|line| line.starts_with("curl ")).collect();
-    assert_eq!(lines.len(), 5, "{table}");
+    assert_eq!(lines.len(), 7, "{table}");
     for line in lines {
         let Ok(output) =
             std::process::Command::new("/bin/sh").args(["-c", &format!("{line} -w '\\n%{{http_code}}'")]).output()
