@@ -71,7 +71,7 @@ pub fn revision(read: &impl Read, tenant_id: TenantId, file: &File, locale: Opti
     let changes = match locale {
         None => 0,
         Some(locale) => {
-            let key = (tenant_id, file.file_id, locale.identity_key().to_owned());
+            let key = (tenant_id, file.file_id, locale.canonical().to_owned());
             read.get(&FILE_LOCALES, &key)?.map_or(0, |row| row.changes)
         }
     };
@@ -112,8 +112,8 @@ pub fn gather(read: &impl Read, tenant_id: TenantId, file: File, locale: Option<
     material.entries = entries.map(|entry| (entry.path.clone(), entry)).collect();
     let mut after = 0;
     loop {
-        let prefix = (tenant_id, file_id, locale.identity_key().to_owned());
-        let last = (tenant_id, file_id, locale.identity_key().to_owned(), after);
+        let prefix = (tenant_id, file_id, locale.canonical().to_owned());
+        let last = (tenant_id, file_id, locale.canonical().to_owned(), after);
         let rows = read.scan(&TRANSLATIONS, Scan::prefix(&prefix).after(&last).limit(PAGE_ROWS))?;
         let is_last = rows.len() < PAGE_ROWS;
         for ((.., number), row) in rows {

@@ -159,9 +159,9 @@ pub fn get_translation(
     Ok(Translation { key_id: key.key_id().0, locale: locale.canonical().to_owned(), state, row })
 }
 
-/// Spellings of one locale share their translations.
+/// One for each key and canonical tag (contract, Translation): `de` and `de-x-formal` are two.
 fn row_key(tenant_id: TenantId, file_id: FileId, locale: &Locale, number: u64) -> (TenantId, FileId, String, u64) {
-    (tenant_id, file_id, locale.identity_key().to_owned(), number)
+    (tenant_id, file_id, locale.canonical().to_owned(), number)
 }
 
 /// Writes the translation of a key.
@@ -211,7 +211,7 @@ pub fn put_translation(
         approved: None,
     };
     tx.put(&TRANSLATIONS, &row_key, &row)?;
-    let file_locale = (tenant_id, file_id, locale.identity_key().to_owned());
+    let file_locale = (tenant_id, file_id, locale.canonical().to_owned());
     let mut counts = tx.get(&FILE_LOCALES, &file_locale)?.unwrap_or_default();
     counts.changes += 1;
     counts.translations += u64::from(before.is_none());

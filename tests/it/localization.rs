@@ -192,6 +192,12 @@ fn target_locales_are_replaced_under_their_version() {
     assert_eq!((first.status, again.status), (200, 200), "{again:?}");
     assert_eq!((&first.text, first.header("etag")), (&again.text, again.header("etag")));
     assert_eq!(again.header("idempotent-replayed"), "true");
+    // Meant for another state, or for none, it is another request.
+    for condition in [&[("if-match", "\"v2\"")][..], &[]] {
+        let headers = [&[("content-type", "application/json"), ("idempotency-key", &key)], condition].concat();
+        let answer = desk.send("PUT", &path, &headers, body.as_bytes());
+        assert!([422, 428].contains(&answer.status), "{answer:?}");
+    }
 }
 
 #[test]
@@ -276,6 +282,8 @@ fn bodies_that_are_wrong() {
     for body in [&b"{"[..], b"", b"\xff", b"{\"slug\":\"ab\",\"slug\":\"ab\",\"name\":\"x\"}", b"{}{}"] {
         refused(&raw(body), 400, "malformed_json");
     }
+    let twice = refused(&raw(br#"{"secret-name":1,"secret-name":2}"#), 400, "malformed_json");
+    assert!(!twice.to_string().contains("secret"), "answers do not repeat what came in: {twice}");
     for body in [&b"[]"[..], b"1", b"null"] {
         refused(&raw(body), 400, "invalid_body");
     }

@@ -292,10 +292,15 @@ fn translations_are_written_and_read() {
     }
     let long = "de-DE-x-aaaaaaaa-bbbbbbbb-cccccccc-dddddddd";
     refused(&shelf.translate(&hello, long, &json!({"text": "x"})), 422, "locale_too_long");
-    // Two spellings of one locale share its translation.
+    // One for each canonical tag: what is said to friends does not replace what is said to strangers.
     shelf.translate(&hello, "zh-TW", &json!({"text": "哈囉"})).expect(201);
-    let same = shelf.translation(&hello, "zh-Hant-TW");
-    assert_eq!((&same["text"], &same["locale"]), (&json!("哈囉"), &json!("zh-Hant-TW")));
+    assert_eq!(shelf.translation(&hello, "ZH-tw")["text"], "哈囉");
+    shelf.translate(&hello, "sv", &json!({"text": "Hej"})).expect(201);
+    for tag in ["sv-x-formal", "sv-SE", "sv-u-nu-latn"] {
+        assert_eq!(shelf.translation(&hello, tag)["state"], "untranslated", "{tag}");
+        shelf.translate(&hello, tag, &json!({"text": "God dag"})).expect(201);
+    }
+    assert_eq!(shelf.translation(&hello, "sv")["text"], "Hej");
 }
 
 #[test]

@@ -214,8 +214,8 @@ pub(super) fn put_translation(json: Json) -> Result<Wished, Refusal> {
     let mut texts = Vec::new();
     for (category, value) in forms.into_iter().flatten() {
         match value {
-            Json::String(text) if text.chars().count() <= TEXT_CHARS_MAX => texts.push((category, text)),
-            _ => form.wrong("forms", "has strings of at most 262144 characters"),
+            Json::String(text) => texts.push((category, text)),
+            _ => form.wrong("forms", "has strings"),
         }
     }
     form.finish()?;

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, Uri};
 use quintet_platform::access::{self, AuthFailure, AuthRefusal, Caller, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::etag::TagList;
-use quintet_platform::http::json::{self, Json, Limits};
+use quintet_platform::http::json::{self, Json, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError, decode_segment};
 use quintet_platform::http::request_id::RequestId;
 use quintet_platform::idempotency::{self, Lookup, MalformedKey, RequestDigest, Scope};
@@ -236,6 +236,13 @@ impl Asked {
         }
     }
 
+    /// The query, and the state that a change is meant for: with another If-Match it is another request.
+    fn asked_for(&self) -> String {
+        let conditions = self.headers.get_all(IF_MATCH).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let conditions: Vec<_> = conditions.filter(|_| !self.route.etag_letter.is_empty()).collect();
+        format!("{}\n{}", self.canonical_query, conditions.join(","))
+    }
+
     /// Looks the key up, if there is one: a repeat is answered as before, one beside it is turned away.
     pub(super) fn begin(&self, context: &Context, key: Option<String>, body: &[u8]) -> Result<Begun, Refusal> {
         let etag_letter = self.route.etag_letter;
@@ -248,7 +255,7 @@ impl Asked {
                 // One principal's keys are nothing to another: a repeat is answered before permissions are looked at.
                 key: format!("{} {key}", self.caller.principal_id),
             },
-            digest: RequestDigest::of(self.route.method, &self.path, &self.canonical_query, body),
+            digest: RequestDigest::of(self.route.method, &self.path, &self.asked_for(), body),
         };
         let now = context.clock.now();
         let lookup = |read: &Snapshot| idempotency::lookup(read, &entered.scope, &entered.digest, now);
@@ -265,7 +272,13 @@ impl Asked {
 impl Arrived {
     /// The body as JSON.
     pub(super) fn json(&self) -> Result<Json, Refusal> {
-        json::parse(&self.body, JSON_DEPTH).map_err(|error| Refusal::MalformedJson(error.to_string()))
+        json::parse(&self.body, JSON_DEPTH).map_err(|error| {
+            // Names come from the caller, and answers do not repeat what came in.
+            Refusal::MalformedJson(match error {
+                JsonError::DuplicateKey { .. } => "a JSON object names a member twice".to_owned(),
+                error => error.to_string(),
+            })
+        })
     }
 
     /// [`Asked::begin`] with the body that was read.
