@@ -459,6 +459,7 @@ pub(super) async fn export_file(State(context): State<Context>, request: Request
 }
 
 async fn try_export_file(context: &Context, request: Request) -> Result<Answer, Refusal> {
+    let hands_out = request.method() != http::Method::HEAD;
     let mut asked = ask(context, request, &EXPORT).await?;
     let wish = export_wish(&mut asked)?;
     let (project_id, file) = permitted_file(context, &asked, Action::Export).await?;
@@ -499,6 +500,9 @@ async fn try_export_file(context: &Context, request: Request) -> Result<Answer, 
         Ok((revision, answer.tagged(exports::etag(revision))))
     })
     .await?;
+    if !hands_out {
+        return Ok(answer);
+    }
     let (actor, note) = (asked.actor(), NoteExport { revision, ..note });
     let noted = context.store.write(Instant::now() + WRITER_TIME, move |tx, now| {
         exports::note_export(tx, now, &actor, note).map_err(Abort::<Refusal>::Failed)
