@@ -21,19 +21,31 @@
 //! Floor 0: it knows neither storage, nor HTTP, nor any room. Images come as open files: it makes no connection but to
 //! unix sockets. The time is asked of a [`WallClock`].
 
+mod cgroup;
 mod client;
 mod description;
 mod digest;
+mod files;
+mod image;
+mod kernel;
+mod logs;
 mod model;
 pub mod protocol;
+mod records;
+mod runner;
+mod seccomp;
+mod supervisor;
 
 pub use client::{Runner, RunnerError};
 pub use description::{ContainerDescription, ContainerId, InvalidDescription, Limits};
+pub use image::ImageLimits;
 pub use digest::{Digest, NotADigest};
 pub use model::{
     ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Sample, Stream, StreamTotals,
 };
 pub use protocol::{Action, Refusal};
+pub use runner::{RunnerOptions, RunnerStartError, Serving, start_runner};
+pub use supervisor::supervise;
 
 /// Tells the time of day. Deadlines and intervals are measured by the monotonic clock instead.
 pub trait WallClock: Send + Sync {

@@ -1,0 +1,1 @@
+//! Images that are what they say, and images that are not.
