@@ -1,7 +1,7 @@
 //! Content digests: `sha256:` and 64 lower-case hexadecimal digits.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ impl<R: Read> HashingReader<R> {
 impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.hash.write_all(buffer.get(..count).unwrap_or_default())?;
+        self.hash.update(buffer.get(..count).unwrap_or_default());
         self.count += count as u64;
         Ok(count)
     }

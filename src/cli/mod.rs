@@ -15,6 +15,7 @@ mod demo_content;
 mod doctor;
 mod error;
 mod hold;
+mod image;
 mod init;
 mod key;
 mod ledger;
@@ -25,6 +26,7 @@ mod progress;
 mod quota;
 mod restore;
 mod root_key;
+mod runner;
 mod serve;
 mod status;
 mod tenant;
@@ -57,6 +59,10 @@ enum Command {
     Tenant(tenant::Arguments),
     Key(key::Arguments),
     RootKey(root_key::Arguments),
+    Image(image::Arguments),
+    Runner(runner::Arguments),
+    #[command(hide = true)]
+    Supervise(runner::SuperviseArguments),
     Ledger(ledger::Arguments),
     Backup(backup::Arguments),
     Restore(restore::Arguments),
@@ -84,6 +90,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
         Command::RootKey(arguments) => root_key::run(&arguments),
+        Command::Image(arguments) => image::run(&arguments),
+        Command::Runner(arguments) => runner::run(&arguments),
+        Command::Supervise(arguments) => runner::run_supervisor(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),
         Command::Restore(arguments) => restore::run(&arguments),

@@ -85,7 +85,7 @@ impl Shared {
         let ended = child.1;
         let (shared, watched) = (Arc::clone(self), id.clone());
         let mut child = child.0;
-        let watch = move || {
+        let mut watch = move || {
             shared.watch(&watched);
             let _ = child.wait();
         };
