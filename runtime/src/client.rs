@@ -73,11 +73,7 @@ impl Runner {
     ///
     /// [`Refusal::StartFailed`]: the container exists and has ended with that reason. [`Refusal::Invalid`],
     /// [`Refusal::NoSuchImage`]: it does not exist.
-    pub fn start(
-        &self,
-        id: &ContainerId,
-        description: &ContainerDescription,
-    ) -> Result<ContainerStatus, RunnerError> {
+    pub fn start(&self, id: &ContainerId, description: &ContainerDescription) -> Result<ContainerStatus, RunnerError> {
         let request = Request::Start { id: id.clone(), description: Box::new(description.clone()) };
         expect!(self.call(request, None)?, Reply::Status).map(|status| *status)
     }

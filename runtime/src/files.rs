@@ -105,7 +105,17 @@ impl Files {
         Ok(rustix::fs::fsync(open_directory(&self.0)?)?)
     }
 
-    /// Adds a sample.
+    /// Notes when the command was executed, for whoever has to say how a container ended whose supervisor cannot.
+    pub fn put_start(&self, at_micros: i64) -> io::Result<()> {
+        std::fs::write(self.0.join("started"), at_micros.to_string())
+    }
+
+    /// When the command was executed, if that was noted.
+    pub fn start(&self) -> Option<i64> {
+        std::fs::read_to_string(self.0.join("started")).ok()?.parse().ok()
+    }
+
+    /// Where samples are added.
     pub fn samples_writer(&self) -> io::Result<File> {
         OpenOptions::new().append(true).create(true).mode(0o600).open(self.0.join("samples"))
     }

@@ -217,7 +217,8 @@ fn raise_loopback() -> io::Result<()> {
     for (to, from) in request.ifr_name.iter_mut().zip(*b"lo") {
         *to = libc::c_char::from_ne_bytes([from]);
     }
-    request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).map_err(io::Error::other)?;
+    request.ifr_ifru.ifru_flags =
+        libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).map_err(io::Error::other)?;
     // SAFETY: the structure is valid during the call and names an interface.
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.into())?;
     Ok(())

@@ -38,8 +38,8 @@ mod supervisor;
 
 pub use client::{Runner, RunnerError};
 pub use description::{ContainerDescription, ContainerId, InvalidDescription, Limits};
-pub use image::ImageLimits;
 pub use digest::{Digest, NotADigest};
+pub use image::ImageLimits;
 pub use model::{
     ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Sample, Stream, StreamTotals,
 };

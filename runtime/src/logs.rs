@@ -370,11 +370,14 @@ mod tests {
         assert!(lines.iter().all(|line| line.text == format!("line {:040}", line.number)));
         let gaps: Vec<_> = lines.windows(2).filter(|pair| pair[1].number != pair[0].number + 1).collect();
         assert_eq!(gaps.len(), 1, "one gap, in the middle");
-        let head: usize = lines.iter().take_while(|line| line.number <= gaps[0][0].number).map(|l| l.text.len() + 1).sum();
-        let tail: usize = lines.iter().skip_while(|line| line.number <= gaps[0][0].number).map(|l| l.text.len() + 1).sum();
+        let head: usize =
+            lines.iter().take_while(|line| line.number <= gaps[0][0].number).map(|l| l.text.len() + 1).sum();
+        let tail: usize =
+            lines.iter().skip_while(|line| line.number <= gaps[0][0].number).map(|l| l.text.len() + 1).sum();
         assert!((1_048_000..=1_048_576).contains(&head), "{head}");
         assert!(tail >= 9 << 20 && tail <= 10 << 20, "{tail}");
-        let kept: u64 = std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum();
+        let kept: u64 =
+            std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum();
         assert!(kept < 12 << 20, "{kept}");
     }
 

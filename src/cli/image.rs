@@ -95,9 +95,7 @@ fn told(error: RunnerError) -> CliError {
         RunnerError::Unavailable { .. } => {
             CliError::failed(error).hint("start `quintet runner` as root, or name its socket with --socket")
         }
-        RunnerError::Refused(Refusal::ImageInUse) => {
-            CliError::failed(error).hint("wait for them to end, or kill them")
-        }
+        RunnerError::Refused(Refusal::ImageInUse) => CliError::failed(error).hint("wait for them to end, or kill them"),
         _ => CliError::failed(output::plain(&error.to_string())),
     }
 }

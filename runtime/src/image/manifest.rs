@@ -126,7 +126,8 @@ impl Config {
 
 /// `SIGTERM`, `TERM` or `15`. What is not known is as good as not said.
 fn signal_number(name: &str) -> Option<i32> {
-    let known = [("HUP", 1), ("INT", 2), ("QUIT", 3), ("KILL", 9), ("USR1", 10), ("USR2", 12), ("TERM", 15), ("WINCH", 28)];
+    let known =
+        [("HUP", 1), ("INT", 2), ("QUIT", 3), ("KILL", 9), ("USR1", 10), ("USR2", 12), ("TERM", 15), ("WINCH", 28)];
     let short = name.strip_prefix("SIG").unwrap_or(name);
     let by_name = known.iter().find(|(known, _)| *known == short).map(|(_, number)| *number);
     by_name.or_else(|| name.parse().ok().filter(|number| (1..=31).contains(number)))

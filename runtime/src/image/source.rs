@@ -41,7 +41,8 @@ impl Source {
                 if compressed {
                     let mut spooled = spool()?;
                     let plain = flate2::read::MultiGzDecoder::new(io::BufReader::new(file));
-                    let written = io::copy(&mut plain.take(limits.image_bytes + 1), &mut spooled).map_err(gzip_error)?;
+                    let written =
+                        io::copy(&mut plain.take(limits.image_bytes + 1), &mut spooled).map_err(gzip_error)?;
                     if written > limits.image_bytes {
                         return Err(ImageError::Bad("it unpacks to more than allowed".into()));
                     }

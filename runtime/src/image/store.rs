@@ -60,15 +60,8 @@ impl Images {
         for made in [&layers, &staging] {
             make_private_directory(made)?;
         }
-        let images = Images {
-            layers,
-            staging,
-            records,
-            limits,
-            shift,
-            commit: Mutex::new(()),
-            imports: AtomicU64::new(0),
-        };
+        let images =
+            Images { layers, staging, records, limits, shift, commit: Mutex::new(()), imports: AtomicU64::new(0) };
         for record in images.records.images()? {
             if !record.layers.iter().all(|layer| images.layer_path(layer).is_dir()) {
                 tracing::warn!(image = %record.digest, "layers of an image are gone: it is forgotten");
@@ -161,11 +154,7 @@ impl Images {
     }
 
     /// Everything is on the disk before a layer gets its name, and every layer has its name before the record is made.
-    fn commit(
-        &self,
-        record: &ImageRecord,
-        unpacked: Vec<(Digest, PathBuf, LayerRecord)>,
-    ) -> Result<(), ImageError> {
+    fn commit(&self, record: &ImageRecord, unpacked: Vec<(Digest, PathBuf, LayerRecord)>) -> Result<(), ImageError> {
         let layers = open_directory(&self.layers)?;
         if !unpacked.is_empty() {
             rustix::fs::syncfs(&layers)?;
@@ -220,11 +209,8 @@ impl Images {
         }
         let compressed = magic.starts_with(&GZIP);
         let mut whole = Cursor::new(magic).chain(archive);
-        let plain: Box<dyn Read + '_> = if compressed {
-            Box::new(flate2::read::MultiGzDecoder::new(&mut whole))
-        } else {
-            Box::new(&mut whole)
-        };
+        let plain: Box<dyn Read + '_> =
+            if compressed { Box::new(flate2::read::MultiGzDecoder::new(&mut whole)) } else { Box::new(&mut whole) };
         // The archive itself may be longer than what it unpacks to by its headers.
         let headers = limits.entries.saturating_mul(2048).saturating_add(1 << 20);
         let bounded = Bounded { inner: plain, left: limits.layer_bytes.saturating_add(headers) };
@@ -372,9 +358,9 @@ fn documents_of(source: &Source, select: Option<&str>) -> Result<Documents, Imag
 
 /// By the name asked for; else the only one that fits this machine.
 fn choose(manifests: Vec<Descriptor>, select: Option<&str>) -> Result<Descriptor, ImageError> {
-    let fitting = manifests.into_iter().filter(|descriptor| {
-        (descriptor.is_manifest() || descriptor.is_index()) && descriptor.fits_this_machine()
-    });
+    let fitting = manifests
+        .into_iter()
+        .filter(|descriptor| (descriptor.is_manifest() || descriptor.is_index()) && descriptor.fits_this_machine());
     let mut fitting: Vec<Descriptor> = match select {
         Some(name) => fitting.filter(|descriptor| descriptor.has_name(name)).collect(),
         None => fitting.collect(),
@@ -399,7 +385,8 @@ fn layout_documents(source: &Source, mut descriptor: Descriptor) -> Result<Docum
         }
         let config = parse(&blob(source, &manifest.config, "configuration")?, "configuration")?;
         let layers = manifest.layers.into_iter();
-        let layers = layers.map(|layer| Listed { file: blob_path(&layer.digest), blob: Some((layer.digest, layer.size)) });
+        let layers =
+            layers.map(|layer| Listed { file: blob_path(&layer.digest), blob: Some((layer.digest, layer.size)) });
         return Ok(Documents { digest: descriptor.digest, config, layers: layers.collect() });
     }
     bad("indexes within indexes within indexes")

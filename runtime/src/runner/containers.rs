@@ -148,11 +148,8 @@ impl Shared {
             group: self.group(),
         }));
         let complaints = OpenOptions::new().append(true).create(true).mode(0o600).open(files.complaints())?;
-        let mut child = probe::supervisor(&self.options)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(complaints)
-            .spawn()?;
+        let mut child =
+            probe::supervisor(&self.options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints).spawn()?;
         let told = child.stdin.take().map(|mut stdin| stdin.write_all(&serde_json::to_vec(&order)?));
         told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
         let mut said = vec![0; STARTED.len()];
@@ -200,6 +197,7 @@ impl Shared {
         let usage = group.usage();
         let outcome = outcome.unwrap_or_else(|| {
             let mut lost = supervisor::without_start(EndReason::Lost, self.clock.as_ref());
+            lost.started_at_micros = files.start();
             lost.oom_killed = usage.oom_kills > 0;
             lost.cpu_micros = usage.cpu_micros;
             lost.peak_memory_bytes = usage.memory_peak_bytes;

@@ -17,7 +17,7 @@ use rustix::fs::FlockOperation;
 
 use crate::WallClock;
 use crate::cgroup::Hierarchies;
-use crate::image::{Images, ImageLimits, make_private_directory, remove_tree};
+use crate::image::{ImageLimits, Images, make_private_directory, remove_tree};
 use crate::protocol::Features;
 use crate::records::Records;
 
@@ -130,17 +130,8 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
     let images = Images::open(&directory, Arc::clone(&records), options.limits.clone(), shift);
     let images = images.map_err(failing("the image store"))?;
     let containers = containers::Containers::new();
-    let shared = Arc::new(Shared {
-        options,
-        instance,
-        features,
-        hierarchies,
-        records,
-        images,
-        containers,
-        clock,
-        _lock: lock,
-    });
+    let shared =
+        Arc::new(Shared { options, instance, features, hierarchies, records, images, containers, clock, _lock: lock });
     containers::recover(&shared).map_err(failing("finding the containers again"))?;
     server::serve(shared).map_err(failing("the runner's socket"))
 }

@@ -113,9 +113,7 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
         Request::Start { id, description } => shared.start(&id, *description).map(Box::new).map(Reply::Status),
         Request::List => Ok(Reply::List(shared.list())),
         Request::Status { id } => shared.status(&id).map(Box::new).map(Reply::Status),
-        Request::Wait { id, at_most_millis } => {
-            shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status)
-        }
+        Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
         Request::Ended { after, at_most_millis } => Ok(Reply::Ended(shared.ended(after, wait(at_most_millis)))),
         Request::Control { id, action } => shared.control(&id, action).map(|()| Reply::Done),
         Request::Log { id, stream, from_line, lines_max } => {
@@ -123,11 +121,9 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             let most = lines_max.clamp(1, 10_000) as usize;
             match logs::read_page(&files.streams(), stream, from_line, most, ended) {
                 // It never got so far as to have streams.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Reply::Log(crate::LogPage {
-                    lines: Vec::new(),
-                    next_line: from_line,
-                    complete: ended,
-                })),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Ok(Reply::Log(crate::LogPage { lines: Vec::new(), next_line: from_line, complete: ended }))
+                }
                 page => page.map(Reply::Log).map_err(failed),
             }
         }

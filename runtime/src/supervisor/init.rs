@@ -95,6 +95,7 @@ impl Init {
         kernel::close_all_but(self.report)?;
         // Whatever happens to the supervisor, nothing of the container is left without one.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        rustix::thread::set_name(c"init")?;
         // A blocked signal waits for process 1 instead of being lost on it.
         kernel::block_signals(true)?;
         for filter in crate::seccomp::filters() {

@@ -141,11 +141,7 @@ fn make(order: &RunOrder, files: &Files, hierarchies: &Hierarchies) -> io::Resul
     for end in [&out, &err] {
         // So that the command may open /dev/stdout again.
         let (owner, group) = (order.root.first_id + user.uid, order.root.first_id + user.gid);
-        rustix::fs::fchown(
-            end,
-            Some(rustix::fs::Uid::from_raw(owner)),
-            Some(rustix::fs::Gid::from_raw(group)),
-        )?;
+        rustix::fs::fchown(end, Some(rustix::fs::Uid::from_raw(owner)), Some(rustix::fs::Gid::from_raw(group)))?;
     }
     let mut environment = spec::environment(order);
     if !environment.iter().any(|variable| variable.starts_with("HOME=")) {
@@ -220,7 +216,8 @@ fn first_report(report: &OwnedFd) -> io::Result<Option<Report>> {
     let until = Instant::now() + START_PATIENCE;
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(0), tv_nsec: left.subsec_nanos().into() };
+        let timeout =
+            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(0), tv_nsec: left.subsec_nanos().into() };
         let mut waited = [PollFd::new(report, PollFlags::IN)];
         match rustix::event::poll(&mut waited, Some(&timeout)) {
             Ok(0) => return Err(io::Error::other("its command did not start in time")),

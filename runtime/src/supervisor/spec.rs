@@ -106,9 +106,7 @@ pub(super) fn user(wanted: &str, passwd: &str, group: &str) -> io::Result<User> 
     let gid = match wanted_group.parse::<u32>() {
         Ok(gid) => gid,
         Err(_) if wanted_group.is_empty() => own_group,
-        Err(_) => {
-            row(group, wanted_group, 3).and_then(|row| column(&row, 2)).ok_or_else(|| unknown("group"))?
-        }
+        Err(_) => row(group, wanted_group, 3).and_then(|row| column(&row, 2)).ok_or_else(|| unknown("group"))?,
     };
     if uid >= IDS || gid >= IDS {
         return Err(unknown("user"));
@@ -128,7 +126,12 @@ pub(super) fn user(wanted: &str, passwd: &str, group: &str) -> io::Result<User> 
 }
 
 /// The whole configuration.
-pub(super) fn configuration(order: &RunOrder, root: &Path, user: &User, hierarchies: &Hierarchies) -> io::Result<Value> {
+pub(super) fn configuration(
+    order: &RunOrder,
+    root: &Path,
+    user: &User,
+    hierarchies: &Hierarchies,
+) -> io::Result<Value> {
     let limits = &order.description.limits;
     let mapping = json!([{ "containerID": 0, "hostID": order.root.first_id, "size": IDS }]);
     let directory = if order.config.directory.is_empty() { "/" } else { order.config.directory.as_str() };

@@ -96,6 +96,7 @@ pub(super) fn watch(
         next_sample: now + FINE,
         last_usage: (now, group.usage()),
     };
+    files.put_start(watch.started_at_micros)?;
     let (mut open_out, mut open_err) = (true, true);
     loop {
         let ready = watch.wait(open_out, open_err)?;
@@ -130,10 +131,8 @@ struct Ready {
 
 impl Watch<'_> {
     fn wait(&self, open_out: bool, open_err: bool) -> io::Result<Ready> {
-        let mut waited = vec![
-            PollFd::new(&self.made.report, PollFlags::IN),
-            PollFd::new(&self.made.control, PollFlags::IN),
-        ];
+        let mut waited =
+            vec![PollFd::new(&self.made.report, PollFlags::IN), PollFd::new(&self.made.control, PollFlags::IN)];
         if open_out {
             waited.push(PollFd::new(&self.made.stdout, PollFlags::IN));
         }
@@ -143,7 +142,8 @@ impl Watch<'_> {
         let left = self.next_deadline().saturating_duration_since(Instant::now());
         // Rounded up: a deadline that is a little early would be waited for in a circle.
         let left = left + Duration::from_millis(1);
-        let timeout = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(1), tv_nsec: left.subsec_nanos().into() };
+        let timeout =
+            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(1), tv_nsec: left.subsec_nanos().into() };
         match rustix::event::poll(&mut waited, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),

@@ -1,1 +1,0 @@
-//! Images that are what they say, and images that are not.
