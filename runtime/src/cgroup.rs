@@ -81,14 +81,12 @@ impl Hierarchies {
         self.version
     }
 
-    /// Swap can be limited.
+    /// Swap can be limited, and there is some.
     pub fn limits_swap(&self) -> bool {
-        let file = if self.version == 1 { "memory.memsw.limit_in_bytes" } else { "memory.swap.max" };
-        // The root group of version 2 has no such file; where there is no swap, a limit is of no use anyway.
-        self.version == 2
-            && Path::new("/proc/swaps").exists()
-            && std::fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() > 1)
-            || self.mount_of("memory").is_some_and(|memory| memory.join(file).exists())
+        match self.version {
+            1 => self.mount_of("memory").is_some_and(|memory| memory.join("memory.memsw.limit_in_bytes").exists()),
+            _ => std::fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() > 1),
+        }
     }
 
     fn mount_of(&self, controller: &str) -> Option<&Path> {

@@ -286,7 +286,7 @@ fn whiteout(parent: &OwnedFd, name: &[u8], hidden: &[u8]) -> Result<(), ImageErr
 }
 
 fn open_below(directory: impl AsFd, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-    rustix::fs::openat2(directory, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), BENEATH)
+    rustix::fs::openat2(directory, name, flags | OFlags::CLOEXEC, Mode::empty(), BENEATH)
 }
 
 /// Opens a regular file below a directory for reading, however hostile the directory is.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
@@ -35,12 +35,12 @@ impl Source {
             FileType::Directory => Ok(Source::Directory(opened)),
             FileType::RegularFile => {
                 let mut file = File::from(opened);
-                file.seek(SeekFrom::Start(0))?;
                 let mut magic = [0; 2];
                 let compressed = file.read_exact_at(&mut magic, 0).is_ok() && magic == GZIP;
                 if compressed {
                     let mut spooled = spool()?;
-                    let plain = flate2::read::MultiGzDecoder::new(io::BufReader::new(file));
+                    let whole = Part { file: &file, offset: 0, end: u64::MAX };
+                    let plain = flate2::read::MultiGzDecoder::new(io::BufReader::new(whole));
                     let written =
                         io::copy(&mut plain.take(limits.image_bytes + 1), &mut spooled).map_err(gzip_error)?;
                     if written > limits.image_bytes {
@@ -94,7 +94,8 @@ pub(super) fn gzip_error(error: io::Error) -> ImageError {
 
 /// Where each file of an archive begins, and how long it is. Old docker-archives name a layer twice by a symbolic link.
 fn index_of(file: &File) -> Result<BTreeMap<String, (u64, u64)>, ImageError> {
-    let mut archive = Archive::new(io::BufReader::new(file));
+    let whole = Part { file, offset: 0, end: u64::MAX };
+    let mut archive = Archive::new(io::BufReader::new(whole));
     let mut index = BTreeMap::new();
     let mut links = Vec::new();
     let mut entries = 0;

@@ -36,6 +36,8 @@ pub(crate) struct Entry {
 }
 
 const BLOCK: usize = 512;
+/// No file is longer; offsets are added up without a second look.
+const SIZE_MAX: u64 = 1 << 48;
 /// The longest pax header or GNU name that is taken into memory.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
 /// Headers that may stand before one entry.
@@ -119,6 +121,9 @@ impl<R: Read> Archive<R> {
             if let Some(size) = overrides.size {
                 self.content = size;
                 self.padding = size.wrapping_neg() % BLOCK as u64;
+            }
+            if self.content > SIZE_MAX {
+                return Err(bad("a size out of range"));
             }
             // Links and directories have no content, whatever their size says, except for files and hard links of pax.
             if !matches!(kind, Kind::File) && self.content != 0 {

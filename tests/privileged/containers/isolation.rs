@@ -35,18 +35,18 @@ const ATTEMPTS: &[(&str, &str)] = &[
     ("a block device", "mknod /blk b 8 0"),
     ("a character device", "mknod /chr c 1 1"),
     ("a device that is there", "cat /dev/vda || cat /dev/mem || cat /dev/kmsg || cat /dev/fuse || cat /dev/loop0"),
-    ("a loop device", "losetup -f"),
+    ("a loop device", "echo > /img && losetup /dev/loop9 /img"),
     ("a kernel setting", "echo 1 > /proc/sys/kernel/panic || echo x > /proc/sys/kernel/core_pattern"),
     ("the magic key", "echo h > /proc/sysrq-trigger"),
     ("the kernel's memory", "head -c 1 /proc/kcore"),
-    ("the kernel's log", "dmesg || head -c 1 /proc/kmsg"),
+    ("the kernel's log", "dmesg || test -n \"$(head -c 1 /proc/kmsg)\""),
     ("keys", "test -s /proc/keys || test -s /proc/key-users"),
     ("timers", "test -s /proc/timer_list || test -s /proc/sched_debug"),
     ("firmware", "ls /sys/firmware/* "),
     ("control groups", "ls /sys/fs/cgroup"),
     ("a file of /sys", "for f in /sys/class/net/lo/mtu /sys/kernel/mm/ksm/run; do echo 1 > $f && exit 0; done; false"),
     ("the hostname", "hostname other"),
-    ("the clock", "date -s 2000-01-01"),
+    ("the clock", "date -s 2000-01-01; test $(date +%Y) = 2000"),
     ("a reboot", "reboot -f"),
     ("swap", "swapoff -a && test -s /proc/swaps && swapoff /dev/zero"),
     ("a kernel module", "echo > /m.ko; insmod /m.ko"),
@@ -90,8 +90,9 @@ fn nothing_of_the_host_is_in_reach() {
     std::fs::write(&secret, "of the host").unwrap();
     let mut script = String::new();
     for (name, attempt) in ATTEMPTS.iter().chain(NEEDED) {
-        script
-            .push_str(&format!("if ({attempt}) >/dev/null 2>&1; then echo 'yes {name}'; else echo 'no {name}'; fi\n"));
+        script.push_str(&format!(
+            "if ({attempt}) >/dev/null 2>&1; then echo \"yes {name}\"; else echo \"no {name}\"; fi\n"
+        ));
     }
     let mut description = runner.script(&script, Limits { timeout_seconds: 120, ..Limits::default() });
     let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
@@ -170,6 +171,7 @@ fn only_root_and_the_group_may_speak_to_the_runner() {
     // Says hello and prints how long the answer is.
     const HELLO: &str = r#"
         use IO::Socket::UNIX;
+        $SIG{PIPE} = 'IGNORE';
         my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or do { print "closed"; exit };
         my $call = '{"protocol":1,"request":"hello"}';
         syswrite($s, pack("N", length $call) . $call);

@@ -234,6 +234,8 @@ fn hostile_layers_leave_nothing_behind() {
         ("a big file", Tarball::new().file("big", &big), "more than allowed"),
         ("a huge header", huge_header, "1 MiB"),
         ("a file on a directory", Tarball::new().directory("d").file("d", b""), "there is a directory"),
+        ("a size beyond all", Tarball::new().pax(&[("size", b"18446744073709551615")]).file("x", b""), "out of range"),
+        ("a size that is none", Tarball::new().pax(&[("size", b"-1")]).file("x", b""), "pax number"),
         ("an unknown kind", Tarball::new().entry(b'Q', b"q", b"", 0, 0, b""), "unknown kind"),
         ("content in a link", Tarball::new().entry(b'2', b"l", b"x", 0, 0, b"content"), "content where"),
     ];
