@@ -101,7 +101,7 @@ impl Runner {
     }
 
     /// Pauses, resumes, stops, kills or signals a container. [`Refusal::WrongState`] if it does not fit its state:
-    /// pause needs running, resume paused, stop and signal running, kill anything but ended.
+    /// pause, stop and signal need running, resume paused, kill running or paused.
     pub fn control(&self, id: &ContainerId, action: Action) -> Result<(), RunnerError> {
         self.done(Request::Control { id: id.clone(), action })
     }

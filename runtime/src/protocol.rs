@@ -214,11 +214,9 @@ pub struct Features {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScratchKind {
-    /// A project quota of the file system that holds the runner's directory.
-    ProjectQuota,
     /// A sparse ext4 image on a loop device.
     Loop,
-    /// Memory of the container: neither of the others works here.
+    /// Memory of the container: no loop device or no mkfs.ext4 works here.
     Tmpfs,
 }
 

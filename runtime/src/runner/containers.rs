@@ -29,10 +29,10 @@ pub(super) struct Containers {
     templates: Mutex<()>,
 }
 
-#[derive(Default)]
 struct Table {
     rows: BTreeMap<ContainerId, Row>,
-    /// The order of the last end.
+    /// The order of the last end. The first one is 2: whoever has the cursor 1 has heard that none has ended, and
+    /// waits.
     ends: u64,
 }
 
@@ -44,7 +44,8 @@ struct Row {
 
 impl Containers {
     pub fn new() -> Containers {
-        Containers { all: Mutex::default(), ended: Condvar::new(), templates: Mutex::default() }
+        let table = Table { rows: BTreeMap::new(), ends: 1 };
+        Containers { all: Mutex::new(table), ended: Condvar::new(), templates: Mutex::default() }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -396,9 +397,11 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
     }
     for child in shared.hierarchies.children(&shared.group()) {
         if !living.contains(&child) {
-            let group = shared.hierarchies.group(&format!("{}/{child}", shared.group()));
+            let path = format!("{}/{child}", shared.group());
+            let group = shared.hierarchies.group(&path);
             group.kill()?;
             group.remove()?;
+            shared.hierarchies.remove_if_idle(&path);
         }
     }
     for id in unsettled {

@@ -99,9 +99,7 @@ impl Workplace {
                 // Nothing on it outlives the container: what it takes to survive a power cut is not paid for.
                 rustix::mount::mount(device.as_path(), upper, "ext4", flags, c"nobarrier,errors=continue")?;
             }
-            // A project quota would be set on a directory of the runner's file system; where that is not tried out it
-            // is not offered, and the memory of the container bounds what it writes.
-            ScratchKind::Tmpfs | ScratchKind::ProjectQuota => {
+            ScratchKind::Tmpfs => {
                 let options = CString::new(format!("size={},mode=0700", order.scratch_bytes))?;
                 rustix::mount::mount("tmpfs", upper, "tmpfs", flags, options.as_c_str())?;
             }
@@ -182,7 +180,7 @@ fn mapping_namespace(first_id: u32) -> io::Result<OwnedFd> {
         Forked::Child => {
             let told = kernel::own_users().is_ok() && rustix::io::write(&tell, b"1").is_ok();
             if told {
-                let _ = rustix::event::pause();
+                rustix::event::pause();
             }
             kernel::exit_now(1)
         }

@@ -157,6 +157,21 @@ fn the_image_and_the_description_make_the_environment_and_the_command() {
     let id = runner.new_id();
     runner.runner.start(&id, &description).unwrap();
     assert_eq!(runner.outcome(&id).exit_code, Some(0), "the image's own command is true");
+    // An image with an entrypoint and a user of its own.
+    let config = serde_json::json!({ "Entrypoint": ["sh", "-c", "echo $0 $1; id -u; id -g; echo $HOME; echo > /dev/stdout; \
+        touch /tmp/mine && touch /root/not"], "Cmd": ["from-image"], "User": "web" });
+    let tar = runner.directory.join("web.tar");
+    std::fs::write(&tar, super::busybox_image(&std::fs::read("/bin/busybox").unwrap(), &config)).unwrap();
+    let image = runner.runner.import(std::fs::File::open(&tar).unwrap().into(), "web:test", None).unwrap();
+    description.image = image.digest;
+    for (command, said) in [(vec![], "from-image"), (vec!["from".to_owned(), "run".to_owned()], "from run")] {
+        description.command = command;
+        let id = runner.new_id();
+        runner.runner.start(&id, &description).unwrap();
+        assert_eq!(runner.outcome(&id).exit_code, Some(1), "it must not write where root alone may");
+        let lines: Vec<String> = runner.lines(&id, Stream::Stdout).into_iter().map(|line| line.text).collect();
+        assert_eq!(lines, [said, "33", "33", "/srv", ""]);
+    }
     let used = runner.start("sleep 60", Limits::default());
     assert_eq!(refused(runner.runner.remove_image("busybox:test")), Refusal::ImageInUse);
     assert_eq!(refused(runner.runner.remove(&used)), wrong_state(ContainerState::Running));

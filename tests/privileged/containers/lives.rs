@@ -30,6 +30,9 @@ fn containers_outlive_their_runner_and_are_found_again() {
     runner.outcome(&ended);
     let heard = runner.runner.ended(0, Duration::ZERO).unwrap();
     assert_eq!(heard.ids, [ended.clone()]);
+    let began = std::time::Instant::now();
+    assert_eq!(runner.runner.ended(heard.cursor, Duration::from_millis(300)).unwrap().ids, []);
+    assert!(began.elapsed() >= Duration::from_millis(300), "it did not wait");
 
     runner.kill_runner();
     kill(runner.supervisor(&lost));
@@ -94,6 +97,106 @@ fn a_container_does_not_outlive_its_supervisor() {
         ));
         runner.runner.remove(&id).unwrap();
     }
+}
+
+#[test]
+fn a_kill_in_the_middle_of_starts_starts_nothing_twice() {
+    let Some(mut runner) = TestRunner::make(&[]) else { return };
+    for delay_millis in [5, 40, 90, 160] {
+        let ids: Vec<_> = (0..12).map(|_| runner.new_id()).collect();
+        let description = runner.script("echo started; sleep 0.3", Limits::default());
+        std::thread::scope(|scope| {
+            for id in &ids {
+                let (client, description) = (runner.runner.clone(), &description);
+                // Whether it is answered or cut off is the point.
+                scope.spawn(move || client.start(id, description).is_ok());
+            }
+            std::thread::sleep(Duration::from_millis(delay_millis));
+            runner.kill_runner();
+        });
+        runner.start_runner().unwrap();
+        for id in &ids {
+            // Whoever does not know whether it was started tries again.
+            match runner.runner.start(id, &description) {
+                Ok(_) | Err(RunnerError::Refused(Refusal::NameTaken)) => {}
+                other => panic!("{other:?}"),
+            }
+            let outcome = runner.outcome(id);
+            let lines = runner.lines(id, Stream::Stdout).len();
+            match outcome.reason {
+                EndReason::Exited => assert_eq!((lines, outcome.exit_code), (1, Some(0)), "{outcome:?}"),
+                EndReason::Lost => assert!(lines <= 1, "{lines} starts: {outcome:?}"),
+                _ => panic!("{outcome:?}"),
+            }
+            runner.assert_gone(id);
+        }
+    }
+    runner.assert_no_mounts();
+}
+
+#[test]
+fn what_is_nobodys_is_cleared_away() {
+    let Some(mut runner) = TestRunner::make(&[]) else { return };
+    let template = runner.start("exit 0", Limits::default());
+    runner.outcome(&template);
+    runner.kill_runner();
+    let orphan = runner.state().join("containers/orphan");
+    std::fs::create_dir_all(orphan.join("streams")).unwrap();
+    std::fs::create_dir_all(runner.state().join("staging/7/0")).unwrap();
+    std::fs::create_dir_all(runner.state().join("layers/0000")).unwrap();
+    let instance = std::fs::read_to_string(runner.directory.join("instance")).unwrap();
+    let mut process = Command::new("sleep").arg("1000").spawn().unwrap();
+    let mut groups = Vec::new();
+    for root in std::fs::read_dir("/sys/fs/cgroup").unwrap().map(|entry| entry.unwrap().path()) {
+        let ours = root.join(format!("quintet/{instance}"));
+        if ours.is_dir() && !root.ends_with("cpuset") {
+            let group = ours.join("orphan");
+            std::fs::create_dir(&group).unwrap();
+            std::fs::write(group.join("cgroup.procs"), process.id().to_string()).unwrap();
+            groups.push(group);
+        }
+    }
+    runner.start_runner().unwrap();
+    if !groups.is_empty() {
+        use std::os::unix::process::ExitStatusExt;
+        runner.wait_until(|| process.try_wait().unwrap().is_some());
+        assert_eq!(process.wait().unwrap().signal(), Some(9));
+    } else {
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    for gone in groups.iter().chain(&[orphan, runner.state().join("staging/7"), runner.state().join("layers/0000")]) {
+        assert!(!gone.exists(), "{} is left", gone.display());
+    }
+    assert_eq!(runner.outcome(&template).exit_code, Some(0));
+}
+
+#[test]
+fn images_are_managed_from_the_command_line() {
+    let Some(runner) = TestRunner::make(&[]) else { return };
+    let image = |arguments: &[&str]| {
+        quintet().arg("image").args(arguments).arg("--socket").arg(runner.runner.socket()).output().unwrap()
+    };
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let listed = image(&["list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed["items"][0]["names"], serde_json::json!(["busybox:test"]));
+    assert_eq!(listed["items"][0]["digest"], serde_json::json!(runner.image));
+    let hostile = crate::tarball::Tarball::new().file("index.json", b"{}").finish();
+    let path = runner.directory.join("hostile.tar");
+    std::fs::write(&path, hostile).unwrap();
+    let refused = image(&["import", path.to_str().unwrap(), "--name", "x"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("the image is refused"), "{}", text(&refused.stderr));
+    let missing = image(&["import", "/nowhere", "--name", "x"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(image(&["remove", "busybox:test"]).status.success());
+    let again = image(&["remove", "busybox:test"]);
+    assert!(text(&again.stderr).contains("no such image"), "{}", text(&again.stderr));
+    assert_eq!(std::fs::read_dir(runner.state().join("layers")).unwrap().count(), 0, "its layer is left");
+    let nobody = quintet().args(["image", "list", "--socket", "/nowhere"]).output().unwrap();
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(text(&nobody.stderr).contains("quintet runner"), "{}", text(&nobody.stderr));
 }
 
 #[test]

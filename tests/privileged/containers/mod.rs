@@ -63,7 +63,8 @@ impl TestRunner {
         };
         made.start_runner()?;
         let tar = made.directory.join("busybox.tar");
-        std::fs::write(&tar, busybox_image(&busybox)).unwrap();
+        let config = json!({ "Cmd": ["/bin/true"], "Env": ["FROM_IMAGE=1"], "WorkingDir": "/work/here" });
+        std::fs::write(&tar, busybox_image(&busybox, &config)).unwrap();
         let import = ["image", "import", tar.to_str().unwrap(), "--name", "busybox:test", "--json", "--socket"];
         let output = quintet().args(import).arg(made.runner.socket()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -273,7 +274,7 @@ fn guard(directory: &Path) -> Child {
 }
 
 /// Busybox with a name for each of its programs that tests use, and two users.
-fn busybox_image(busybox: &[u8]) -> Vec<u8> {
+pub fn busybox_image(busybox: &[u8], config: &serde_json::Value) -> Vec<u8> {
     const PROGRAMS: &str = "sh true false sleep cat echo ls id mount umount ps yes head tail dd seq kill ifconfig wget \
         mknod mkfifo mkdir rm chmod chown df hostname env unshare dmesg stat readlink date trap wc grep chroot nice tr \
         reboot swapoff insmod losetup pivot_root setsid nc touch ln cp test uname nsenter ";
@@ -284,6 +285,5 @@ fn busybox_image(busybox: &[u8]) -> Vec<u8> {
     let users = b"root:x:0:0:root:/root:/bin/sh\nweb:x:33:33:web:/srv:/bin/sh\n";
     let layer = layer.file("etc/passwd", users).file("etc/group", b"root:x:0:\nweb:x:33:\n").finish();
     let digest_of = |bytes: &[u8]| Digest::of(bytes).to_string();
-    let config = json!({ "Cmd": ["/bin/true"], "Env": ["FROM_IMAGE=1"], "WorkingDir": "/work/here" });
-    pack(&docker_archive(&[layer], &config, "busybox:test", digest_of))
+    pack(&docker_archive(&[layer], config, "busybox:test", digest_of))
 }
