@@ -100,6 +100,7 @@ pub struct SuperviseArguments {}
 
 /// Runs the hidden command.
 pub fn run_supervisor(_: &SuperviseArguments) -> Result<(), CliError> {
-    start_logging(None, "warn")?;
+    // libcontainer goes on logging when standard error is the container's already; what fails it returns as well.
+    start_logging(None, "warn,libcontainer=off,libcgroups=off")?;
     supervise(&SystemClock(Clock::system())).map_err(CliError::failed)
 }

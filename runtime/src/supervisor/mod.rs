@@ -131,6 +131,11 @@ fn make(order: &RunOrder, files: &Files, hierarchies: &Hierarchies) -> io::Resul
     let (passwd, group) = (text_of(&workplace, "etc/passwd"), text_of(&workplace, "etc/group"));
     let user = spec::user(&order.config.user, &passwd, &group)?;
     if !order.config.directory.is_empty() {
+        let own = ["proc", "sys", "dev"];
+        let first = order.config.directory.split('/').find(|part| !part.is_empty() && *part != ".");
+        if !order.config.directory.starts_with('/') || first.is_some_and(|part| part == ".." || own.contains(&part)) {
+            return Err(io::Error::other("the image's working directory is not one of its own"));
+        }
         workplace.make_directory(&order.config.directory, order.root.first_id)?;
     }
     let configuration = spec::configuration(order, &workplace.root(), &user, hierarchies)?;

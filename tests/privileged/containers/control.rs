@@ -172,6 +172,15 @@ fn the_image_and_the_description_make_the_environment_and_the_command() {
         let lines: Vec<String> = runner.lines(&id, Stream::Stdout).into_iter().map(|line| line.text).collect();
         assert_eq!(lines, [said, "33", "33", "/srv", ""]);
     }
+    for directory in ["/proc/self/fd/7", "/dev", "/../proc", "work"] {
+        let config = serde_json::json!({ "Cmd": ["pwd"], "WorkingDir": directory });
+        let image = super::busybox_image(&std::fs::read("/bin/busybox").unwrap(), &config);
+        std::fs::write(&tar, image).unwrap();
+        let image = runner.runner.import(std::fs::File::open(&tar).unwrap().into(), "elsewhere:test", None).unwrap();
+        (description.image, description.command) = (image.digest, vec![]);
+        let Refusal::StartFailed(said) = refused(runner.runner.start(&runner.new_id(), &description)) else { panic!() };
+        assert!(said.contains("working directory"), "{directory}: {said}");
+    }
     let used = runner.start("sleep 60", Limits::default());
     assert_eq!(refused(runner.runner.remove_image("busybox:test")), Refusal::ImageInUse);
     assert_eq!(refused(runner.runner.remove(&used)), wrong_state(ContainerState::Running));
