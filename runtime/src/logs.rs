@@ -375,7 +375,7 @@ mod tests {
         let tail: usize =
             lines.iter().skip_while(|line| line.number <= gaps[0][0].number).map(|l| l.text.len() + 1).sum();
         assert!((1_048_000..=1_048_576).contains(&head), "{head}");
-        assert!(tail >= 9 << 20 && tail <= 10 << 20, "{tail}");
+        assert!((9 << 20..=10 << 20).contains(&tail), "{tail}");
         let kept: u64 =
             std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum();
         assert!(kept < 12 << 20, "{kept}");

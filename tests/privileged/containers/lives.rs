@@ -29,7 +29,7 @@ fn containers_outlive_their_runner_and_are_found_again() {
     runner.runner.control(&paused, Action::Pause).unwrap();
     runner.outcome(&ended);
     let heard = runner.runner.ended(0, Duration::ZERO).unwrap();
-    assert_eq!(heard.ids, [ended.clone()]);
+    assert_eq!(heard.ids.as_slice(), std::slice::from_ref(&ended));
     let began = std::time::Instant::now();
     assert_eq!(runner.runner.ended(heard.cursor, Duration::from_millis(300)).unwrap().ids, []);
     assert!(began.elapsed() >= Duration::from_millis(300), "it did not wait");

@@ -26,6 +26,9 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// The files of an image.
+type Files = Vec<(String, Vec<u8>)>;
+
 struct Store {
     directory: tempfile::TempDir,
     images: Images,
@@ -115,7 +118,7 @@ fn a_layer_is_unpacked_as_it_is() {
         .file("opaque/.wh..wh..opq", b"")
         .file(".wh..wh.plnk", b"")
         .finish();
-    let image = store.import_layers(&[layer.clone()]).unwrap();
+    let image = store.import_layers(std::slice::from_ref(&layer)).unwrap();
     assert_eq!((image.layers, image.names.as_slice()), (1, ["test:1".to_owned()].as_slice()));
     let root = store.layer(&layer);
     let su = root.join("bin/su").metadata().unwrap();
@@ -150,7 +153,7 @@ fn all_forms_of_an_image_are_the_same_image() {
     spread(&files, directory.path());
     let spread_out = store.import(directory.path()).unwrap();
     assert_eq!((&tar.digest, &tar.digest), (&compressed.digest, &spread_out.digest));
-    let archive = docker_archive(&[plain.clone()], &json!({ "Cmd": ["/a"] }), "a:1", digest_of);
+    let archive = docker_archive(std::slice::from_ref(&plain), &json!({ "Cmd": ["/a"] }), "a:1", digest_of);
     let docker = store.import(&store.file(&pack(&archive))).unwrap();
     assert_ne!(docker.digest, tar.digest, "a docker-archive has no manifest");
     assert_eq!(std::fs::read_dir(store.directory.path().join("layers")).unwrap().count(), 1, "the layer is shared");
@@ -168,7 +171,7 @@ fn all_forms_of_an_image_are_the_same_image() {
 fn a_layer_that_is_there_need_not_come_again() {
     let Some(store) = Store::make() else { return };
     let (one, two) = (Tarball::new().file("a", b"1").finish(), Tarball::new().file("b", b"2").finish());
-    store.import_layers(&[one.clone()]).unwrap();
+    store.import_layers(std::slice::from_ref(&one)).unwrap();
     let layers = [(gzip(&one), one.clone()), (gzip(&two), two)];
     let mut files = layout(&layers, &json!({}), digest_of);
     let brought: Vec<Digest> = layers.iter().map(|(stored, _)| Digest::of(stored)).collect();
@@ -254,7 +257,7 @@ fn images_that_lie_or_are_damaged_leave_nothing_behind() {
     let plain = Tarball::new().file("a", b"1").finish();
     let stored = gzip(&plain);
     let proper = layout(&[(stored.clone(), plain.clone())], &json!({}), digest_of);
-    let with = |change: &dyn Fn(&mut Vec<(String, Vec<u8>)>)| {
+    let with = |change: &dyn Fn(&mut Files)| {
         let mut files = proper.clone();
         change(&mut files);
         pack(&files)
