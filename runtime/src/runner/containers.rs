@@ -89,6 +89,7 @@ impl Shared {
         let mut watch = move || {
             shared.watch(&watched);
             let _ = child.wait();
+            shared.tidy();
         };
         if ended {
             watch();
@@ -228,6 +229,15 @@ impl Shared {
             }
         }
         self.containers.ended.notify_all();
+    }
+
+    /// Takes the control groups above the containers' away while there is none. Nobody starts one meanwhile: that needs
+    /// the same table.
+    fn tidy(&self) {
+        let table = self.containers.table();
+        if table.rows.values().all(|row| row.record.outcome.is_some()) {
+            self.hierarchies.remove_if_idle(&self.group());
+        }
     }
 
     /// How one stands.
@@ -410,7 +420,10 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
         match files.try_lock()? {
             None => {
                 let shared = Arc::clone(shared);
-                spawn_watcher(move || shared.watch(&id))?;
+                spawn_watcher(move || {
+                    shared.watch(&id);
+                    shared.tidy();
+                })?;
             }
             Some(lock) => {
                 let outcome = files.outcome().unwrap_or(None);
@@ -419,5 +432,6 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
             }
         }
     }
+    shared.tidy();
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
 
-use quintet_runtime::{Action, ContainerState, EndReason, Limits, Refusal, RunnerError, Stream};
+use quintet_runtime::{Action, ContainerId, ContainerState, EndReason, Limits, Refusal, RunnerError, Stream};
 use rustix::process::{Pid, Signal};
 
 use super::{TestRunner, shared};
@@ -230,6 +230,9 @@ fn two_hundred_at_once() {
     }
     assert_eq!(std::fs::read_dir(runner.state().join("containers")).unwrap().count(), 0);
     runner.assert_no_mounts();
+    // Not even what was above them.
+    let above = ContainerId::parse("supervisors").unwrap();
+    runner.wait_until(|| runner.groups(&above).is_empty());
 }
 
 #[test]
