@@ -8,7 +8,8 @@ use super::recovery::Trust;
 use super::{FILLING_FILE, Lsn, MAKING_FILE, SPARE_FILE, WATERMARK_FILE, segment_name};
 use crate::env::{Disk, DiskFile};
 
-/// How much is written at once when a new segment is filled with zeros.
+/// How much is written and synced at once when a new segment is filled with zeros: whoever syncs a commit meanwhile waits
+/// behind no more than this.
 const ZERO_CHUNK_BYTES: usize = 1 << 20;
 
 /// What the next frame continues from.
@@ -191,9 +192,9 @@ fn fill(disk: &dyn Disk, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>
     while offset < bytes {
         let count = zeros.len().min(usize::try_from(bytes - offset).unwrap_or(zeros.len()));
         file.write_at(offset, zeros.get(..count).unwrap_or(&zeros))?;
+        file.sync_data()?;
         offset += count as u64;
     }
-    file.sync_data()?;
     Ok(file)
 }
 
