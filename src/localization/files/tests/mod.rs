@@ -4,6 +4,7 @@ mod corpora;
 mod export;
 mod json;
 mod judge;
+mod plurals;
 mod properties;
 mod random;
 mod suites;

@@ -16,7 +16,7 @@ use crate::files::{Content, Document, Edit, ExportRefusal, Kind, read, scan};
 const CASES: u64 = 3_000;
 
 /// Runs a case for each seed; says which one failed.
-fn cases(case: impl Fn(&mut Rng)) {
+pub fn cases(case: impl Fn(&mut Rng)) {
     if let Ok(seed) = std::env::var("QUINTET_FILES_SEED") {
         return case(&mut Rng::with_seed(seed.parse().unwrap()));
     }
