@@ -12,7 +12,7 @@ use crate::category::Category;
 use crate::files::budget::Budget;
 use crate::files::model::{Leaf, Path, Scan, Style, expected_values, part};
 use crate::files::refusal::{Code, Offence};
-use crate::files::{DEPTH_MAX, PATH_CHARACTERS_MAX, UNITS_MAX};
+use crate::files::{DEPTH_MAX, PATH_CHARACTERS_MAX};
 
 /// Reads a file whose text begins at byte `start`; with a root key (rails) or without (flat).
 pub fn scan(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Result<Scan, Offence> {
@@ -148,7 +148,7 @@ impl<'t> Reader<'t> {
                     return Err(Offence::new(Code::UnsupportedConstruct, range.start));
                 }
             }
-            Event::Scalar(text, style, _, tag) => self.scalar(text, style, range, &span, tag.is_some())?,
+            Event::Scalar(text, style, _, tag) => self.scalar(text, style, (range, &span), tag.is_some(), budget)?,
             Event::MappingStart(style, ..) => self.begin_mapping(style, &range)?,
             Event::SequenceStart(style, ..) => self.begin_sequence(style, &range)?,
             Event::MappingEnd => self.end_mapping(range.end),
@@ -179,9 +179,9 @@ impl<'t> Reader<'t> {
         &mut self,
         text: Cow<'t, str>,
         style: ScalarStyle,
-        range: Range<usize>,
-        span: &Span,
+        (range, span): (Range<usize>, &Span),
         tagged: bool,
+        budget: &mut Budget,
     ) -> Result<(), Offence> {
         let quoted = matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted);
         if quoted {
@@ -231,7 +231,7 @@ impl<'t> Reader<'t> {
             Style::Block { indent, .. } => self.block_scalar(&range, indent, line_breaks)?,
             _ => range,
         };
-        let leaf = if is_unit { Some(self.leaf(text, value.clone(), style)?) } else { None };
+        let leaf = if is_unit { Some(self.leaf(text, value.clone(), style, budget)?) } else { None };
         self.behind = value.end;
         self.value_done(leaf);
         Ok(())
@@ -291,7 +291,13 @@ impl<'t> Reader<'t> {
         blanks > 0 && before.len().checked_sub(blanks + 1).and_then(|at| before.get(at)) == Some(&b'?')
     }
 
-    fn leaf(&mut self, text: Cow<'t, str>, value: Range<usize>, style: Style) -> Result<usize, Offence> {
+    fn leaf(
+        &mut self,
+        text: Cow<'t, str>,
+        value: Range<usize>,
+        style: Style,
+        budget: &mut Budget,
+    ) -> Result<usize, Offence> {
         let key = match self.frames.last_mut() {
             Some(Frame::Mapping { key: Some((key, _)), .. }) => key.clone(),
             Some(Frame::Sequence { base, index, .. }) => {
@@ -305,9 +311,7 @@ impl<'t> Reader<'t> {
         if path.is_empty() {
             return Err(Offence::new(Code::KeyInvalid, key.start));
         }
-        if self.found.leaves.len() >= UNITS_MAX {
-            return Err(Offence::new(Code::TooManyUnits, value.start));
-        }
+        budget.unit(value.start, path.len())?;
         if text.contains('\0') {
             return Err(Offence::new(Code::ValueUnrepresentable, value.start));
         }
