@@ -10,6 +10,7 @@ use quintet_platform::access::{
     AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
 use quintet_platform::clock::Clock;
+use quintet_storage::seal::{KeyRing, RootKey};
 use quintet_storage::{Abort, Store, StoreOptions, TimeSource, Timestamp, WriteTx};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -33,6 +34,7 @@ impl Room {
         let groups =
             [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, crate::TABLES];
         let store = Store::open(options, &groups).unwrap();
+        store.unlock(KeyRing::new(RootKey::new([7; 32].into()), None)).unwrap();
         let secret = PreparedSecret::draw();
         let issued = write(&store, move |tx, now| {
             let services = Services::from(Service::Localization);
@@ -54,12 +56,16 @@ impl Room {
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> (u16, Value) {
+        self.send_under("k", method, path, body).await
+    }
+
+    async fn send_under(&self, key: &str, method: &str, path: &str, body: Body) -> (u16, Value) {
         let request = http::Request::builder()
             .method(method)
             .uri(path)
             .header("authorization", format!("Bearer {}", self.api_key))
             .header("l10n-tenant", self.tenant_id.to_string())
-            .header("idempotency-key", "k")
+            .header("idempotency-key", key)
             .header("content-type", "application/json")
             .body(body)
             .unwrap();
@@ -70,6 +76,19 @@ impl Room {
 
     async fn post(&self, slug: &str) -> (u16, Value) {
         self.send("POST", "/v1/workspaces", Body::from(json!({"slug": slug, "name": "n"}).to_string())).await
+    }
+}
+
+impl Room {
+    /// A project and a JSON file in it: their ids.
+    async fn file(&self, content: &Value) -> (String, String) {
+        let id = |value: &Value, name: &str| value[name].as_str().unwrap_or_else(|| panic!("{value}")).to_owned();
+        let (_, workspace) = self.post("first").await;
+        let wish = json!({"workspace_id": workspace["id"], "slug": "ab", "name": "n", "source_locale": "en"});
+        let project = id(&self.send("POST", "/v1/projects", Body::from(wish.to_string())).await.1, "id");
+        let path = format!("/v1/projects/{project}/files?kind=json&path=a.json");
+        let imported = self.send("POST", &path, Body::from(content.to_string())).await.1;
+        (project, id(&imported, "file_id"))
     }
 }
 
@@ -148,6 +167,73 @@ async fn a_body_that_breaks_off_is_a_timeout() {
     let broken = Body::from_stream(stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]));
     let (status, problem) = room.send("POST", "/v1/workspaces", broken).await;
     assert_eq!((status, &problem["code"]), (408, &json!("request_timeout")));
+    room.context.store.shutdown();
+}
+
+/// The largest request of the contract, in every respect; and a file's share of such requests.
+#[tokio::test]
+async fn context_of_any_size_is_set_whole() {
+    let room = Room::open();
+    let path_of = |number: usize| format!("{number:04}{}", "\u{10400}".repeat(1020));
+    let content = (0..1_000).map(|number| (path_of(number), json!("x"))).collect::<serde_json::Map<_, _>>();
+    let (project, file) = room.file(&Value::Object(content)).await;
+    let path = format!("/v1/projects/{project}/files/{file}/context");
+    let wish = |text: &str| {
+        let entry = |number| json!({"path": path_of(number), "context": text, "class": null, "min_length": 1, "max_length": 100_000});
+        json!({"keys": (0..1_000).map(entry).collect::<Vec<_>>()}).to_string()
+    };
+    let largest = "\u{1f600}".repeat(2_000);
+    // The characters outside ASCII as escapes, which is the longest way to write them.
+    let mut escaped = String::new();
+    for c in wish(&largest).chars() {
+        if c.is_ascii() {
+            escaped.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    assert!(escaped.len() > 36_000_000);
+    let (status, first) = room.send_under("1", "PUT", &path, Body::from(escaped.clone())).await;
+    assert_eq!(status, 200, "{first:.300}");
+    assert_eq!((&first["file"], first["keys"].as_array().unwrap().len()), (&json!(file), 1_000));
+    assert_eq!(first["keys"][999]["context"], json!(largest));
+    let (status, again) = room.send_under("1", "PUT", &path, Body::from(escaped)).await;
+    assert!(status == 200 && again == first, "a repeat is answered with the same");
+    assert_eq!(room.send_under("1", "PUT", &path, Body::from(wish("other"))).await.0, 422);
+    let (_, all) = room.send("GET", &path, Body::empty()).await;
+    assert!(all["keys"] == first["keys"], "all of it is stored");
+    // One entry replaces one.
+    let one = json!({"keys": [{"path": path_of(7), "context": "seven"}]}).to_string();
+    assert_eq!(room.send_under("2", "PUT", &path, Body::from(one)).await.0, 200);
+    let (_, all) = room.send("GET", &path, Body::empty()).await;
+    assert_eq!(all["keys"].as_array().unwrap().len(), 1_000);
+    let seven = json!({"path": path_of(7), "context": "seven", "min_length": null, "max_length": null});
+    assert!(all["keys"][7] == seven && all["keys"][8] == first["keys"][8]);
+    assert_eq!(crate::verify::verify(&room.context.store.read()).unwrap(), Vec::<String>::new());
+    room.context.store.shutdown();
+}
+
+/// Every translation the schema knows meets the rule about its length before the cap of bodies, however it is written.
+#[tokio::test]
+async fn long_translations_are_told_so() {
+    let room = Room::open();
+    room.file(&json!({"k_one": "x", "k_other": "x"})).await;
+    let (_, projects) = room.send("GET", "/v1/projects", Body::empty()).await;
+    let keys = format!("/v1/projects/{}/keys", projects["projects"][0]["id"].as_str().unwrap());
+    let key = room.send("GET", &keys, Body::empty()).await.1["keys"][0]["id"].as_str().unwrap().to_owned();
+    let put = async |name: &str, text: &str| {
+        let form = |name: &str| format!("\"{name}\":\"{text}\"");
+        let forms = ["zero", "one", "two", "few", "many", "other"].map(form).join(",");
+        let body = Body::from(format!("{{\"forms\":{{{forms}}}}}"));
+        room.send_under(name, "PUT", &format!("/v1/keys/{key}/translations/ar"), body).await
+    };
+    // The longest answer, too: control characters are escapes in it.
+    assert_eq!(put("1", &"\\u0001".repeat(65_536)).await.0, 201);
+    assert_eq!(put("2", &"\\u0061".repeat(65_536)).await.0, 200);
+    for (key, text) in [("3", "\\u0061".repeat(65_537)), ("4", "\\ud83d\\ude00".repeat(262_144))] {
+        let (status, problem) = put(key, &text).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("value_too_long")));
+    }
     room.context.store.shutdown();
 }
 
