@@ -494,6 +494,17 @@ pub enum Translated {
     Forms(Vec<TranslatedForm>),
 }
 
+impl Translated {
+    /// How many bytes its texts have together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Translated::Text { text, .. } => text.len(),
+            Translated::Forms(forms) => forms.iter().map(|form| form.text.len()).sum(),
+        }
+    }
+}
+
 /// One form of a translated plural.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct TranslatedForm {

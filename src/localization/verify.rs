@@ -13,7 +13,7 @@ use crate::tables::{
 };
 
 /// Rows read at a time.
-const PAGE_ROWS: usize = 1000;
+const PAGE_ROWS: usize = 250;
 
 /// What contradicts itself; nothing, if all is well.
 ///

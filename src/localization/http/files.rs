@@ -298,7 +298,7 @@ async fn prepare(context: &Context, subject: Subject, path: String, original: La
             catalogue::read_entries(&read, &latest.catalogue).map_err(|failure| failed(&failure))
         })
         .and_then(|(root_locale, base_version, comparison)| {
-            prepared(file_id, root_locale, base_version, comparison).map_err(|failure| failed(&failure))
+            prepared(file_id, root_locale, base_version, comparison, CATALOGUE_BYTES_MAX).map_err(refusal_of)
         })
     })
     .await
@@ -351,13 +351,21 @@ fn read_upload<'b>(
     Err(Refusal::Reader { code: refusal.code.as_str(), line: refusal.line, column: refusal.column })
 }
 
+/// How large the list of a file's keys may become, in bytes, with all that were ever in it: whoever uploads or exports
+/// the file holds it in memory.
+const CATALOGUE_BYTES_MAX: usize = 256 << 20;
+
 fn prepared(
     file_id: FileId,
     root_locale: String,
     base_version: FileVersion,
     comparison: Comparison,
-) -> Result<Prepared, Failure> {
+    bytes_max: usize,
+) -> Result<Prepared, Abort<Refusal>> {
     let written = catalogue::write(&comparison.entries)?;
+    if written.bytes.len() > bytes_max {
+        return Err(Refusal::Reader { code: files::Code::TooManyUnits.as_str(), line: 0, column: 0 }.into());
+    }
     let kinds = [ChangeKind::Added, ChangeKind::Changed, ChangeKind::Obsoleted, ChangeKind::Restored];
     let counts = kinds.map(|kind| comparison.count(kind));
     let Comparison { changes, next_number, outdated, active, .. } = comparison;
@@ -527,7 +535,8 @@ async fn try_export_file(context: &Context, request: Request) -> Result<Answer, 
         let locale = wanted.as_ref().map(|wish| &wish.locale);
         let revision = exports::revision(&read, tenant_id, &file, locale).map_err(|failure| failed(&failure))?;
         check_revision(wished_revision, revision)?;
-        let material = exports::gather(&read, tenant_id, file, locale).map_err(|failure| failed(&failure))?;
+        let material = exports::gather(&read, tenant_id, file, locale, exports::TRANSLATIONS_BYTES_MAX);
+        let material = material.map_err(refusal_of)?;
         drop(read);
         let answer = match wanted.as_ref().filter(|_| is_metadata) {
             Some(wish) => {
@@ -603,6 +612,26 @@ const fn content_type(format: Format) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_events_have_one_spelling() {
+        assert_eq!(event_number("30"), Some(30));
+        assert_eq!(event_number("18446744073709551615"), Some(u64::MAX));
+        for bad in ["", "0", "+3", "-3", "03", "3.0", " 3", "18446744073709551616"] {
+            assert_eq!(event_number(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_keys_does_not_grow_for_ever() {
+        let document = files::read(files::Kind::Json, b"{\"a\":\"x\"}", Instant::now() + TURN_TIME).unwrap();
+        let comparison = || compare(Vec::new(), 1, 1, document.units());
+        let prepared = |bytes_max| prepared(FileId(Uuid::nil()), String::new(), 0, comparison(), bytes_max);
+        let needed = prepared(1000).map_err(|_| ()).unwrap().parts[0].len();
+        assert!(prepared(needed).is_ok());
+        let Err(Abort::Refused(Refusal::Reader { code, .. })) = prepared(needed - 1) else { panic!() };
+        assert_eq!(code, "too_many_units");
+    }
 
     #[test]
     fn paths() {

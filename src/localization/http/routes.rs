@@ -257,7 +257,7 @@ pub(super) const FILE_LIST: Route = route!("GET" "/v1/projects/{project_id}/file
 pub(super) const EXPORT: Route = route!("GET" "/v1/projects/{project_id}/files/{file_id}/export" "p_<p>_export",
     "the latest version, in a locale; the entity tag is \"r<revision>\"", "" => 200 "Exported",
     is_core: true, takes_tag: true, parameters: EXPORT_PARAMETERS,
-    own_codes: &["revision_superseded", "revision_not_found", "value_unrepresentable", "storage_full", "busy",
+    own_codes: &["revision_superseded", "revision_not_found", "value_too_long", "value_unrepresentable", "storage_full", "busy",
         "writing_stopped", "outcome_unknown"]);
 pub(super) const MANIFEST: Route = route!("GET" "/v1/projects/{project_id}/files/{file_id}/imports/{seq}/manifest" "p_<p>_read",
     "what an upload changed: key id, change, source hash before and after", "" => 200 "Manifest",

@@ -47,9 +47,8 @@ async fn try_list_keys(context: &Context, request: Request) -> Result<Answer, Re
     let project = permitted(context, &asked, Action::Read).await?;
     let after = after.map(|id| KeyId(Uuid::from_bytes(id)));
     let found = keys::list_keys(&context.store.read(), asked.tenant_id, project.project_id, after, limit);
-    let (found, more) = found.map_err(|failure| failed(&failure))?;
-    let last = found.last().filter(|_| more).map(|(_, key_id, _)| key_id.0.into_bytes());
-    body(200, output::keys(&found, next_cursor(&kind, last)?))
+    let (found, last) = found.map_err(|failure| failed(&failure))?;
+    body(200, output::keys(&found, next_cursor(&kind, last.map(|key_id| key_id.0.into_bytes()))?))
 }
 
 pub(super) async fn get_contexts(State(context): State<Context>, request: Request) -> Response {
