@@ -524,3 +524,85 @@ async fn keys_are_found_behind_many_empty_files() {
     assert!(found == 1 && (3..6).contains(&pages), "{found} keys in {pages} pages");
     room.context.store.shutdown();
 }
+
+/// The contract's limits, at the last value that is allowed and the first that is not.
+#[tokio::test]
+async fn limits_are_where_the_contract_has_them() {
+    let room = Room::open();
+    let (project, _) = room.file(&json!({"a": "A"})).await;
+    let at = |rest: &str| format!("/v1/projects/{project}{rest}");
+    let long = |count: usize| "\u{1f600}".repeat(count);
+    for (number, (prefixes, status)) in [
+        (vec![long(200); 50], 200),
+        (vec![long(1); 51], 400),
+        (vec![long(201)], 400),
+        (vec![String::new()], 400),
+        (Vec::new(), 200),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = Body::from(json!({"legal_prefixes": prefixes}).to_string());
+        assert_eq!(room.send_under(&format!("p{number}"), "PATCH", &at(""), body).await.0, status, "{number}");
+    }
+    for (name, status) in [(long(200), 200), (long(201), 400)] {
+        let body = Body::from(json!({"name": name}).to_string());
+        assert_eq!(room.send_under(&format!("n{status}"), "PATCH", &at(""), body).await.0, status);
+    }
+    for (slug, status) in [("a".repeat(63), 201), ("a".repeat(64), 400), ("ab".into(), 201), ("a".into(), 400)] {
+        let body = Body::from(json!({"slug": slug, "name": ""}).to_string());
+        assert_eq!(room.send_under(&slug, "POST", "/v1/workspaces", body).await.0, status, "{slug}");
+    }
+    for (length, status) in [(512, 201), (513, 400)] {
+        let path = at(&format!("/files?kind=json&path={}", "%C3%A9".repeat(length)));
+        assert_eq!(room.send_under(&format!("f{length}"), "POST", &path, Body::from("{}")).await.0, status);
+    }
+    for (key, status) in [("k".repeat(200), 201), ("k".repeat(201), 400)] {
+        let path = at("/files?kind=json&path=b.json");
+        assert_eq!(room.send_under(&key, "POST", &path, Body::from("{}")).await.0, status);
+    }
+    // A hundred locales: regions of English, and one more.
+    let regions = (b'A'..=b'Z').flat_map(|a| (b'A'..=b'Z').map(move |b| format!("en-{}{}", a as char, b as char)));
+    let tags: Vec<String> = regions.filter(|tag| Locale::parse(tag).is_ok_and(|l| l.canonical() == tag)).collect();
+    for (count, status) in [(101, 400), (100, 200)] {
+        let request = http::Request::put(at("/locales"))
+            .header("authorization", format!("Bearer {}", room.api_key))
+            .header("l10n-tenant", room.tenant_id.to_string())
+            .header("content-type", "application/json")
+            .header("if-match", "\"v0\"")
+            .body(Body::from(json!({"locales": tags[..count]}).to_string()));
+        let response = routes(room.context.clone()).oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{count}");
+    }
+    room.context.store.shutdown();
+}
+
+/// The hash of the source a translation was made from, which stays when the source changes.
+#[tokio::test]
+async fn metadata_remembers_the_source_a_translation_was_made_from() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "old", "b": "B", "k_one": "one", "k_other": "old"})).await;
+    let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    for (key, body) in [(0, json!({"text": "x"})), (2, json!({"forms": {"one": "1", "other": "n"}}))] {
+        let path = format!("/v1/keys/{}/translations/de", keys["keys"][key]["id"].as_str().unwrap());
+        assert_eq!(room.send_under(&key.to_string(), "PUT", &path, Body::from(body.to_string())).await.0, 201);
+    }
+    let path = format!("/v1/projects/{project}/files?kind=json&path=a.json");
+    let changed = json!({"a": "new", "b": "B", "k_one": "one", "k_other": "new"});
+    assert_eq!(room.send_under("2", "POST", &path, Body::from(changed.to_string())).await.0, 201);
+    let hex = |text: &str| data_encoding::HEXLOWER.encode(&quintet_platform::secrets::digest(text.as_bytes()));
+    let export = format!("/v1/projects/{project}/files/{file}/export?metadata=true&locale=de");
+    for (query, targets) in [("", ["x", "B", "1", "n"]), ("&state=approved", ["new", "B", "one", "new"])] {
+        let (_, metadata) = room.send("GET", &format!("{export}{query}"), Body::empty()).await;
+        let found: Vec<_> = metadata["entries"].as_array().unwrap().iter().collect();
+        let expected = [("a", "old", "outdated"), ("b", "B", "untranslated"), ("k_one", "one", "outdated")];
+        let expected = expected.into_iter().chain([("k_other", "old", "outdated")]).zip(targets);
+        assert_eq!(found.len(), 4);
+        for (entry, ((key, source, status), target)) in found.into_iter().zip(expected) {
+            assert_eq!((&entry["key"], &entry["status"]), (&json!(key), &json!(status)));
+            assert_eq!(entry["sourceHash"], hex(source), "{key}{query}");
+            assert_eq!(entry["targetHash"], hex(target), "{key}{query}");
+        }
+    }
+    room.context.store.shutdown();
+}
