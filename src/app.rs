@@ -86,6 +86,7 @@ impl App {
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
         let authority = Arc::new(outside::authority(&config)?);
         let generator = outside::generator(&config)?;
+        let fonts = outside::fonts(&config)?;
         let pool = Pool::start(PoolLimits::of_machine())
             .map_err(|error| StartError::Io { doing: "starting the threads that draw".into(), error })?;
         let (store, clock, root_keys) = open_store(&config, root_key, rehearsal)?;
@@ -113,7 +114,7 @@ impl App {
             uses: Arc::clone(&uses),
             meter: Arc::clone(&meter),
             authority,
-            engine: quintet_diagrams::engine::engine(),
+            engine: quintet_diagrams::engine::engine(fonts),
             generator,
             pool,
             requires_key: config.diagrams_require_key,

@@ -1,8 +1,10 @@
 //! The whole way from a source to a picture.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::dot::{ParseError, parse};
+use crate::fonts::Collection;
 use crate::graph::Graph;
 use crate::layout::layout;
 use crate::limits::{Limits, TooMuch};
@@ -51,17 +53,19 @@ impl Format {
 }
 
 /// How a source is drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What it may ask for.
     pub limits: Limits,
     /// By how much a PNG's resolution is larger than it would be: 2 for screens with two dots for one.
     pub enlarge: f64,
+    /// Fonts that text of a PNG is painted with before the embedded ones.
+    pub fonts: Arc<Collection>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { limits: Limits::default(), enlarge: 1.0 }
+        Options { limits: Limits::default(), enlarge: 1.0, fonts: Arc::default() }
     }
 }
 
@@ -167,7 +171,7 @@ pub fn render(source: &[u8], format: Format, options: &Options) -> Result<Render
     warnings.extend(painting);
     let bytes = match format {
         Format::Svg => svg::write(&scene, limits.output_bytes)?.into_bytes(),
-        Format::Png => png::write(&scene, options.enlarge, limits, &mut work)?,
+        Format::Png => png::write(&scene, options.enlarge, &options.fonts, limits, &mut work)?,
     };
     Ok(Rendered { bytes, warnings: each_once(warnings), care: work.care() })
 }
