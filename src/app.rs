@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_diagrams::pool::{Pool, PoolLimits};
+use quintet_platform::Foundation;
 use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
@@ -84,42 +85,25 @@ impl App {
     /// # Errors
     /// See [`StartError`].
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
-        let authority = Arc::new(outside::authority(&config)?);
+        let authority = outside::authority(&config)?;
         let generator = outside::generator(&config)?;
         let fonts = outside::fonts(&config)?;
         let pool = Pool::start(PoolLimits::of_machine())
             .map_err(|error| StartError::Io { doing: "starting the threads that draw".into(), error })?;
         let (store, clock, root_keys) = open_store(&config, root_key, rehearsal)?;
-        let uses = Arc::new(KeyUses::new(store.clone()));
-        let meter = Arc::new(Meter::new(store.clone()));
-        let ledger = quintet_ledger::Context::new(quintet_ledger::Foundation {
-            store: store.clone(),
-            clock: clock.clone(),
-            uses: Arc::clone(&uses),
-            meter: Arc::clone(&meter),
-            authority: Arc::clone(&authority),
-            edge_rate_per_second: config.ledger_edge_rate_per_second,
-            edge_burst: config.ledger_edge_burst,
-        });
-        let localization = quintet_localization::Context::new(quintet_localization::Foundation {
-            store: store.clone(),
-            clock: clock.clone(),
-            uses: Arc::clone(&uses),
-            meter: Arc::clone(&meter),
-            authority: Arc::clone(&authority),
-        });
-        let diagrams = quintet_diagrams::Context::new(quintet_diagrams::Foundation {
-            store: store.clone(),
-            clock: clock.clone(),
-            uses: Arc::clone(&uses),
-            meter: Arc::clone(&meter),
-            authority,
+        let foundation = Foundation::new(store.clone(), clock.clone(), authority);
+        let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
+        let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
+        let localization = quintet_localization::Context::new(foundation.clone());
+        let diagrams = quintet_diagrams::Settings {
             engine: quintet_diagrams::engine::engine(fonts),
             generator,
             pool,
             requires_key: config.diagrams_require_key,
             cache_mb: config.diagrams_cache_mb,
-        });
+        };
+        let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
+        let Foundation { uses, meter, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);

@@ -7,6 +7,12 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+// The allocator's archive goes to the linker before everything else. A dependency of the containers names the C library
+// in its middle (prctl's `#[link(name = "c")]`); what defines `malloc` first would be that, and then both.
+#[expect(unsafe_code, reason = "the block is empty: it names an archive and declares nothing")]
+#[link(name = "mimalloc", kind = "static")]
+unsafe extern "C" {}
+
 fn main() -> ExitCode {
     quintet::cli::run(std::env::args_os())
 }

@@ -1,12 +1,54 @@
-//! Containers: from an image to a supervised process tree, with no daemon and no external tool.
+//! Containers: from an image to a supervised process tree, with no daemon besides and no external tool.
 //!
-//! Nothing is served from here yet. What moves in, in reading order:
+//! Three processes, all the same binary:
 //!
-//! - images: OCI layouts, docker-archive tars and registries, unpacked into content-addressed layers;
-//! - root file systems: overlayfs over those layers, with a writable layer of bounded size;
-//! - containers: namespaces, cgroups, seccomp and capabilities around one command, and what freezes and thaws it;
-//! - the supervisor: one small process for each container, which outlives a restart of the appliance;
-//! - the runner: the privileged side of a narrow socket, so that the appliance itself runs without privileges.
+//! - the **client** ([`Runner`]), without privileges, holds nothing but the path of a socket;
+//! - the **runner** (root, no network) keeps images, records and directories, and starts supervisors;
+//! - a **supervisor** for each container (root, single-threaded) makes the container, reads its output, takes samples,
+//!   keeps its time, and writes how it ended. It outlives the runner, which finds it again by its lock and its socket.
 //!
-//! Floor 0: it knows neither storage, nor HTTP, nor any room, and takes time and outbound connections through
-//! narrow traits.
+//! Invariants:
+//!
+//! 1. A name is recorded durably before anything is started under it, and never started again.
+//! 2. A container has an outcome or a living supervisor. Whoever finds neither kills what is left and records
+//!    [`EndReason::Lost`].
+//! 3. The outcome is durable before the container's cgroup and directories go.
+//! 4. Nothing a client says becomes a path, a mount, a namespace or a capability.
+//!
+//! Reading order: `description` and `model` (what is said of containers), `protocol` and `client` (who says it to whom),
+//! then the side that runs as root.
+//!
+//! Floor 0: it knows neither storage, nor HTTP, nor any room. Images come as open files: it makes no connection but to
+//! unix sockets. The time is asked of a [`WallClock`].
+
+mod cgroup;
+mod client;
+mod description;
+mod digest;
+mod files;
+mod image;
+mod kernel;
+mod logs;
+mod model;
+pub mod protocol;
+mod records;
+mod runner;
+mod seccomp;
+mod supervisor;
+
+pub use client::{Runner, RunnerError};
+pub use description::{ContainerDescription, ContainerId, InvalidDescription, Limits};
+pub use digest::{Digest, NotADigest};
+pub use image::ImageLimits;
+pub use model::{
+    ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Sample, Stream, StreamTotals,
+};
+pub use protocol::{Action, Refusal};
+pub use runner::{RunnerOptions, RunnerStartError, Serving, start_runner};
+pub use supervisor::supervise;
+
+/// Tells the time of day. Deadlines and intervals are measured by the monotonic clock instead.
+pub trait WallClock: Send + Sync {
+    /// Microseconds since 1970, UTC.
+    fn now_micros(&self) -> i64;
+}

@@ -17,6 +17,7 @@ mod demo_localization;
 mod doctor;
 mod error;
 mod hold;
+mod image;
 mod init;
 mod key;
 mod ledger;
@@ -28,6 +29,7 @@ mod quota;
 mod render;
 mod restore;
 mod root_key;
+mod runner;
 mod serve;
 mod status;
 mod tenant;
@@ -60,6 +62,10 @@ enum Command {
     Tenant(tenant::Arguments),
     Key(key::Arguments),
     RootKey(root_key::Arguments),
+    Image(image::Arguments),
+    Runner(runner::Arguments),
+    #[command(hide = true)]
+    Supervise(runner::SuperviseArguments),
     Ledger(ledger::Arguments),
     Core(core::Arguments),
     Backup(backup::Arguments),
@@ -89,6 +95,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Tenant(arguments) => tenant::run(&arguments),
         Command::Key(arguments) => key::run(&arguments),
         Command::RootKey(arguments) => root_key::run(&arguments),
+        Command::Image(arguments) => image::run(&arguments),
+        Command::Runner(arguments) => runner::run(&arguments),
+        Command::Supervise(arguments) => runner::run_supervisor(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Core(arguments) => core::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),

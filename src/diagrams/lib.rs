@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
 
-pub use crate::http::{Context, Foundation, PERMISSION, ROUTES, Route, panic_answer, routes};
+pub use crate::http::{Context, PERMISSION, ROUTES, Route, Settings, panic_answer, routes};
 pub use crate::store::verify;
 pub use crate::tables::TABLES;
 

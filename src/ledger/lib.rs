@@ -50,7 +50,7 @@ use std::sync::Arc;
 use quintet_platform::clock::DueWork;
 
 pub use crate::explain::{EXPLANATIONS, Explanation, explain};
-pub use crate::http::{Context, Foundation, ROUTES, Route, panic_answer, routes};
+pub use crate::http::{Context, ROUTES, Route, panic_answer, routes};
 pub use crate::tables::TABLES;
 pub use crate::verify::{Finding, Proof, verify};
 

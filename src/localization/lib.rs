@@ -46,7 +46,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use crate::http::{Context, Foundation, KeyRule, ROUTES, Route, panic_answer, routes};
+pub use crate::http::{Context, KeyRule, ROUTES, Route, panic_answer, routes};
 pub use crate::permissions::KEY_PERMISSIONS;
 pub use crate::refusal::{KINDS, Kind};
 pub use crate::tables::TABLES;

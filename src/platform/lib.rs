@@ -15,13 +15,14 @@
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits` · `http` (`json`, `query`, `body`,
 //! `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering` · `backups` ·
-//! `verify`.
+//! `verify` · `foundation` (what each service is made from, and how a request is let in).
 
 pub mod access;
 pub mod backups;
 pub mod clock;
 pub mod cursor;
 pub mod egress;
+mod foundation;
 pub mod http;
 pub mod idempotency;
 pub mod ids;
@@ -39,6 +40,7 @@ use quintet_storage::TableSpec;
 
 pub use quintet_storage::{TimeSource, Timestamp};
 
+pub use foundation::{Foundation, NotAdmitted};
 pub use verify::verify;
 
 /// Every table of this package. Their tags lie in 0x0100 to 0x01FF.

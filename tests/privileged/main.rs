@@ -1,5 +1,5 @@
-//! Tests of the real binary on a disk of its own, which loses power or runs full. They need root, for loop devices and
-//! mounts; each says why when it skips.
+//! Tests of the real binary that need root: on a disk of its own, which loses power or runs full; and with real
+//! containers. Each says why when it skips.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,9 +11,13 @@
 #[path = "../it/appliance.rs"]
 #[allow(dead_code, reason = "shared with tests/it, which uses all of it")]
 mod appliance;
+mod containers;
 mod disk_full;
 #[path = "../it/load.rs"]
 #[allow(dead_code, reason = "shared with tests/it")]
 mod load;
 mod loop_disk;
 mod power_cuts;
+#[path = "../../runtime/src/image/tests/tarball.rs"]
+#[allow(dead_code, reason = "shared with the runtime's own tests")]
+mod tarball;

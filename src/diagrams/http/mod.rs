@@ -23,12 +23,11 @@ use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{get, post};
-use quintet_platform::access::{Authority, KeyUses};
-use quintet_platform::clock::{Clock, DueWork};
+use quintet_platform::Foundation;
+use quintet_platform::clock::DueWork;
 use quintet_platform::http::query::Query;
 use quintet_platform::http::request_id;
-use quintet_platform::metering::Meter;
-use quintet_storage::{Read as _, Room, Store};
+use quintet_storage::{Read as _, Room};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -53,11 +52,7 @@ pub struct Context(Arc<Parts>);
 
 /// The parts of a context.
 pub struct Parts {
-    store: Store,
-    clock: Clock,
-    uses: Arc<KeyUses>,
-    meter: Arc<Meter>,
-    authority: Arc<Authority>,
+    foundation: Foundation,
     engine: Engine,
     generator: Option<Generator>,
     pool: Pool,
@@ -67,18 +62,16 @@ pub struct Parts {
     saturated_time: Duration,
 }
 
-/// What a context is made from.
-pub struct Foundation {
-    /// The memory.
-    pub store: Store,
-    /// The one clock.
-    pub clock: Clock,
-    /// Learns which keys were used.
-    pub uses: Arc<KeyUses>,
-    /// Counts calls against quotas.
-    pub meter: Arc<Meter>,
-    /// Says what a credential is worth.
-    pub authority: Arc<Authority>,
+impl std::ops::Deref for Parts {
+    type Target = Foundation;
+
+    fn deref(&self) -> &Foundation {
+        &self.foundation
+    }
+}
+
+/// What this service needs besides the foundation of all.
+pub struct Settings {
     /// What draws.
     pub engine: Engine,
     /// What writes DOT for a text, if anything does.
@@ -102,16 +95,11 @@ impl std::ops::Deref for Context {
 impl Context {
     /// Made once, when the appliance starts.
     #[must_use]
-    pub fn new(foundation: Foundation) -> Context {
-        let Foundation { store, clock, uses, meter, authority, engine, generator, pool, requires_key, cache_mb } =
-            foundation;
-        let results = Arc::new(Results::new(store.clone(), clock.clone(), cache_mb));
+    pub fn new(foundation: Foundation, settings: Settings) -> Context {
+        let Settings { engine, generator, pool, requires_key, cache_mb } = settings;
+        let results = Arc::new(Results::new(foundation.store.clone(), foundation.clock.clone(), cache_mb));
         Context(Arc::new(Parts {
-            store,
-            clock,
-            uses,
-            meter,
-            authority,
+            foundation,
             engine,
             generator,
             pool,

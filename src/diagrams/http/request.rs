@@ -9,11 +9,11 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::request::Parts;
 use http::uri::Authority as UriAuthority;
 use http::{HeaderMap, HeaderName, Uri};
-use quintet_platform::access::{self, AuthFailure, Service};
+use quintet_platform::NotAdmitted;
+use quintet_platform::access::{self, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::json::{self, Fields, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError};
-use quintet_platform::metering::OverQuota;
 use tokio::sync::SemaphorePermit;
 
 use super::Context;
@@ -43,22 +43,13 @@ pub(super) async fn authorize(context: &Context, headers: &HeaderMap) -> Result<
 
 /// Lets a credential in: that of a header field, or one that was typed into the form.
 pub(super) async fn authorize_credential(context: &Context, credential: Option<&str>) -> Result<(), Refusal> {
-    let now = context.clock.now();
-    let authority = &context.authority;
-    let caller = authority.authenticate(&context.store, Service::Diagrams, credential, Some(PERMISSION), now).await;
-    let caller = caller.map_err(|failure| match failure {
-        AuthFailure::Refused(refusal) => Refusal::from(refusal),
-        AuthFailure::Store(failure) => Refusal::from(failure),
-        AuthFailure::Unavailable | AuthFailure::CredentialRejected => Refusal::AuthorizationUnavailable,
-    })?;
-    let (read, pacing_now) = (context.store.read(), context.clock.pacing_now());
-    let counted = context.meter.count(&read, Service::Diagrams, caller.root_tenant_id, now, pacing_now);
-    let is_first_call =
-        counted.map_err(|OverQuota(wait)| Refusal::QuotaExceeded(u32::try_from(wait.0).unwrap_or(u32::MAX)))?;
-    if context.uses.note(&caller, now) || is_first_call {
-        context.clock.wake();
-    }
-    Ok(())
+    let caller = context.admit(Service::Diagrams, credential, Some(PERMISSION)).await;
+    caller.map(drop).map_err(|reason| match reason {
+        NotAdmitted::Refused(refusal) => Refusal::from(refusal),
+        NotAdmitted::OverQuota(seconds) => Refusal::QuotaExceeded(u32::try_from(seconds).unwrap_or(u32::MAX)),
+        NotAdmitted::Store(failure) => Refusal::from(failure),
+        NotAdmitted::Unavailable | NotAdmitted::CredentialRejected => Refusal::AuthorizationUnavailable,
+    })
 }
 
 /// The parameters of a query.

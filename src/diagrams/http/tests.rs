@@ -7,7 +7,9 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
-use quintet_storage::{StoreOptions, TimeSource};
+use quintet_platform::access::Authority;
+use quintet_platform::clock::Clock;
+use quintet_storage::{Store, StoreOptions, TimeSource};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -51,18 +53,14 @@ impl Room {
         let (release, held) = mpsc::channel();
         let limits =
             PoolLimits { width: 1, queue: 1, queue_time: Duration::from_secs(20), run_time: Duration::from_secs(20) };
-        let context = Context::new(Foundation {
-            uses: Arc::new(KeyUses::new(store.clone())),
-            meter: Arc::new(Meter::new(store.clone())),
-            authority: Arc::new(Authority::Embedded),
-            store,
-            clock,
+        let settings = Settings {
             engine: engine(held),
             generator: None,
             pool: Pool::start(limits).unwrap(),
             requires_key: false,
             cache_mb: 64,
-        });
+        };
+        let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings);
         let mut parts = Arc::into_inner(context.0).unwrap();
         parts.saturated_time = saturated_time;
         Room { context: Context(Arc::new(parts)), release, _directory: directory }

@@ -22,15 +22,14 @@ use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{delete, get, patch, post};
-use quintet_platform::access::{Authority, CredentialState, KeyUses};
-use quintet_platform::clock::Clock;
+use quintet_platform::Foundation;
+use quintet_platform::access::CredentialState;
 use quintet_platform::cursor;
 use quintet_platform::http::json::Json;
 use quintet_platform::http::query::Query;
 use quintet_platform::http::request_id;
 use quintet_platform::limits::RateLimiter;
-use quintet_platform::metering::Meter;
-use quintet_storage::{Abort, Failure, Read as _, Snapshot, Store, Timestamp, Uuid, decode_plain, encode_plain};
+use quintet_storage::{Abort, Failure, Read as _, Snapshot, Timestamp, Uuid, decode_plain, encode_plain};
 
 use crate::accounts::{self, Account, CreateAccount, PatchAccount};
 use crate::as_of;
@@ -62,31 +61,17 @@ pub struct Context(Arc<Parts>);
 
 /// The parts of a context.
 pub struct Parts {
-    store: Store,
-    clock: Clock,
-    uses: Arc<KeyUses>,
-    meter: Arc<Meter>,
-    authority: Arc<Authority>,
+    foundation: Foundation,
     edge: RateLimiter,
     sweep: Arc<Sweep>,
 }
 
-/// What a context is made from.
-pub struct Foundation {
-    /// The memory.
-    pub store: Store,
-    /// The one clock.
-    pub clock: Clock,
-    /// Learns which keys were used.
-    pub uses: Arc<KeyUses>,
-    /// Counts calls against quotas.
-    pub meter: Arc<Meter>,
-    /// Says what a credential is worth.
-    pub authority: Arc<Authority>,
-    /// Requests a second from each source address; 0 switches the limit off.
-    pub edge_rate_per_second: u32,
-    /// Requests at once from each source address.
-    pub edge_burst: u32,
+impl std::ops::Deref for Parts {
+    type Target = Foundation;
+
+    fn deref(&self) -> &Foundation {
+        &self.foundation
+    }
 }
 
 impl std::ops::Deref for Context {
@@ -98,13 +83,13 @@ impl std::ops::Deref for Context {
 }
 
 impl Context {
-    /// Made once, when the appliance starts.
+    /// Made once, when the appliance starts. `edge_rate_per_second`: requests from each source address, 0 switches the limit
+    /// off; `edge_burst`: how many of them at once.
     #[must_use]
-    pub fn new(foundation: Foundation) -> Context {
-        let Foundation { store, clock, uses, meter, authority, edge_rate_per_second, edge_burst } = foundation;
+    pub fn new(foundation: Foundation, edge_rate_per_second: u32, edge_burst: u32) -> Context {
         let edge = RateLimiter::new(edge_rate_per_second, edge_burst, EDGE_SOURCES_MAX);
-        let sweep = Arc::new(Sweep::new(store.clone()));
-        Context(Arc::new(Parts { store, clock, uses, meter, authority, edge, sweep }))
+        let sweep = Arc::new(Sweep::new(foundation.store.clone()));
+        Context(Arc::new(Parts { foundation, edge, sweep }))
     }
 
     pub(crate) fn sweep(&self) -> Arc<Sweep> {

@@ -14,13 +14,13 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri};
-use quintet_platform::access::{self, AuthFailure, AuthRefusal, Service};
+use quintet_platform::NotAdmitted;
+use quintet_platform::access::{self, AuthRefusal, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::json::{self, Json, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError, decode_segment};
 use quintet_platform::idempotency::{self, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use quintet_platform::ids::parse_uuid;
-use quintet_platform::metering::OverQuota;
 use quintet_storage::seal::Erased;
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
@@ -287,22 +287,14 @@ pub(super) fn refusal_of(abort: Abort<Refusal>) -> Refusal {
 
 /// Who asks, whether the key allows it, and whether the tenant has calls left.
 async fn authorize(context: &Context, headers: &HeaderMap, permission: &str) -> Result<TenantId, Refusal> {
-    let credential = access::authorization(headers);
-    let now = context.clock.now();
-    let caller = context.authority.authenticate(&context.store, Service::Ledger, credential, Some(permission), now);
-    let caller = caller.await.map_err(|failure| match failure {
-        AuthFailure::Refused(refusal) => access_refusal(refusal),
-        AuthFailure::Store(failure) => failed(&failure),
-        AuthFailure::Unavailable => Refusal::AuthzUnavailable,
-        AuthFailure::CredentialRejected => Refusal::AuthzCredentialRejected,
+    let caller = context.admit(Service::Ledger, access::authorization(headers), Some(permission)).await;
+    let caller = caller.map_err(|reason| match reason {
+        NotAdmitted::Refused(refusal) => access_refusal(refusal),
+        NotAdmitted::OverQuota(seconds) => Refusal::QuotaExceeded(u32::try_from(seconds).unwrap_or(u32::MAX)),
+        NotAdmitted::Store(failure) => failed(&failure),
+        NotAdmitted::Unavailable => Refusal::AuthzUnavailable,
+        NotAdmitted::CredentialRejected => Refusal::AuthzCredentialRejected,
     })?;
-    let pacing_now = context.clock.pacing_now();
-    let counted = context.meter.count(&context.store.read(), Service::Ledger, caller.root_tenant_id, now, pacing_now);
-    let is_first_call =
-        counted.map_err(|OverQuota(wait)| Refusal::QuotaExceeded(u32::try_from(wait.0).unwrap_or(u32::MAX)))?;
-    if context.uses.note(&caller, now) || is_first_call {
-        context.clock.wake();
-    }
     Ok(TenantId(caller.tenant_id))
 }
 

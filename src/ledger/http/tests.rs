@@ -8,12 +8,12 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use quintet_platform::access::{
-    AccessRefusal, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
+    AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
-use quintet_platform::clock::parse_rfc3339;
+use quintet_platform::clock::{Clock, parse_rfc3339};
 use quintet_platform::http::body::BodyError;
 use quintet_platform::idempotency::{RequestDigest, Scope};
-use quintet_storage::{StoreOptions, TimeSource, Timestamp, WriteTx};
+use quintet_storage::{Store, StoreOptions, TimeSource, Timestamp, WriteTx};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -52,16 +52,7 @@ impl Room {
             };
             issue_key(tx, now, key)
         });
-        let uses = Arc::new(KeyUses::new(store.clone()));
-        let context = Context::new(Foundation {
-            meter: Arc::new(Meter::new(store.clone())),
-            authority: Arc::new(Authority::Embedded),
-            store,
-            clock,
-            uses,
-            edge_rate_per_second: 0,
-            edge_burst: 0,
-        });
+        let context = Context::new(Foundation::new(store, clock, Authority::Embedded), 0, 0);
         let api_key = issued.api_key.expose().clone();
         Room { context, tenant_id: TenantId(issued.tenant_id), api_key, directory }
     }

@@ -23,12 +23,10 @@ use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{get, post};
-use quintet_platform::access::{Authority, KeyUses};
-use quintet_platform::clock::Clock;
+use quintet_platform::Foundation;
 use quintet_platform::cursor;
 use quintet_platform::http::request_id;
-use quintet_platform::metering::Meter;
-use quintet_storage::{Failure, Read as _, Store, Uuid, decode_plain, encode_plain};
+use quintet_storage::{Failure, Read as _, Uuid, decode_plain, encode_plain};
 use tokio::sync::Semaphore;
 
 use crate::authorization::{Authorization, Embedded};
@@ -61,11 +59,7 @@ pub struct Context(Arc<Parts>);
 
 /// The parts of a context.
 pub struct Parts {
-    store: Store,
-    clock: Clock,
-    uses: Arc<KeyUses>,
-    meter: Arc<Meter>,
-    authority: Arc<Authority>,
+    foundation: Foundation,
     authorization: Box<dyn Authorization>,
     core: Arc<Health>,
     in_flight: InFlight,
@@ -73,18 +67,12 @@ pub struct Parts {
     turns: Arc<Semaphore>,
 }
 
-/// What a context is made from.
-pub struct Foundation {
-    /// The memory.
-    pub store: Store,
-    /// The one clock.
-    pub clock: Clock,
-    /// Learns which keys were used.
-    pub uses: Arc<KeyUses>,
-    /// Counts calls against quotas.
-    pub meter: Arc<Meter>,
-    /// Says what a credential is worth.
-    pub authority: Arc<Authority>,
+impl std::ops::Deref for Parts {
+    type Target = Foundation;
+
+    fn deref(&self) -> &Foundation {
+        &self.foundation
+    }
 }
 
 impl std::ops::Deref for Context {
@@ -99,13 +87,8 @@ impl Context {
     /// Made once, when the appliance starts. Runs the core's checks for the first time.
     #[must_use]
     pub fn new(foundation: Foundation) -> Context {
-        let Foundation { store, clock, uses, meter, authority } = foundation;
         Context(Arc::new(Parts {
-            store,
-            clock,
-            uses,
-            meter,
-            authority,
+            foundation,
             authorization: Box::new(Embedded),
             core: Arc::new(Health::start()),
             in_flight: InFlight::default(),

@@ -12,7 +12,8 @@ use axum::extract::Request;
 use bytes::Bytes;
 use http::header::IF_MATCH;
 use http::{HeaderMap, HeaderName, Uri};
-use quintet_platform::access::{self, AuthFailure, AuthRefusal, Caller, Service};
+use quintet_platform::NotAdmitted;
+use quintet_platform::access::{self, AuthRefusal, Caller, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::etag::TagList;
 use quintet_platform::http::json::{self, Json, JsonError, Limits};
@@ -20,7 +21,6 @@ use quintet_platform::http::query::{Query, QueryError, decode_segment};
 use quintet_platform::http::request_id::RequestId;
 use quintet_platform::idempotency::{self, Lookup, MalformedKey, RequestDigest, Scope};
 use quintet_platform::ids::parse_uuid;
-use quintet_platform::metering::OverQuota;
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::Context;
@@ -341,27 +341,18 @@ pub(super) fn failed(failure: &Failure) -> Refusal {
 
 /// Who asks, and whether the tenant has calls left.
 async fn authenticate(context: &Context, headers: &HeaderMap) -> Result<Caller, Refusal> {
-    let credential = access::authorization(headers);
-    let now = context.clock.now();
-    let caller = context.authority.authenticate(&context.store, Service::Localization, credential, None, now);
-    let caller = caller.await.map_err(|failure| match failure {
-        AuthFailure::Refused(AuthRefusal::Unauthenticated | AuthRefusal::CredentialExpired) => Refusal::Unauthenticated,
-        AuthFailure::Refused(AuthRefusal::TenantNotProvisioned) => {
+    let caller = context.admit(Service::Localization, access::authorization(headers), None).await;
+    caller.map_err(|reason| match reason {
+        NotAdmitted::Refused(AuthRefusal::Unauthenticated | AuthRefusal::CredentialExpired) => Refusal::Unauthenticated,
+        NotAdmitted::Refused(AuthRefusal::TenantNotProvisioned) => {
             Refusal::Forbidden("the tenant is not provisioned for localization")
         }
-        AuthFailure::Refused(AuthRefusal::TenantSuspended) => Refusal::Forbidden("the tenant is suspended"),
-        AuthFailure::Refused(AuthRefusal::Forbidden) => Refusal::Forbidden(""),
-        AuthFailure::Store(failure) => failed(&failure),
-        AuthFailure::Unavailable | AuthFailure::CredentialRejected => Refusal::AuthorizationUnavailable,
-    })?;
-    let pacing_now = context.clock.pacing_now();
-    let read = context.store.read();
-    let counted = context.meter.count(&read, Service::Localization, caller.root_tenant_id, now, pacing_now);
-    let is_first_call = counted.map_err(|OverQuota(wait)| Refusal::QuotaExceeded(wait.0))?;
-    if context.uses.note(&caller, now) || is_first_call {
-        context.clock.wake();
-    }
-    Ok(caller)
+        NotAdmitted::Refused(AuthRefusal::TenantSuspended) => Refusal::Forbidden("the tenant is suspended"),
+        NotAdmitted::Refused(AuthRefusal::Forbidden) => Refusal::Forbidden(""),
+        NotAdmitted::OverQuota(seconds) => Refusal::QuotaExceeded(seconds),
+        NotAdmitted::Store(failure) => failed(&failure),
+        NotAdmitted::Unavailable | NotAdmitted::CredentialRejected => Refusal::AuthorizationUnavailable,
+    })
 }
 
 /// A machine names its tenant, and may name no other.

@@ -7,9 +7,10 @@ use axum::body::Body;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
 use quintet_platform::access::{
-    AccessRefusal, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
+    AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
-use quintet_storage::{Abort, StoreOptions, TimeSource, Timestamp, WriteTx};
+use quintet_platform::clock::Clock;
+use quintet_storage::{Abort, Store, StoreOptions, TimeSource, Timestamp, WriteTx};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -47,13 +48,7 @@ impl Room {
             };
             issue_key(tx, now, key)
         });
-        let context = Context::new(Foundation {
-            uses: Arc::new(KeyUses::new(store.clone())),
-            meter: Arc::new(Meter::new(store.clone())),
-            authority: Arc::new(Authority::Embedded),
-            store,
-            clock,
-        });
+        let context = Context::new(Foundation::new(store, clock, Authority::Embedded));
         let api_key = issued.api_key.expose().clone();
         Room { context, tenant_id: issued.tenant_id, api_key, _directory: directory }
     }

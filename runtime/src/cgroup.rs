@@ -1,0 +1,365 @@
+//! Control groups, version 1 and 2: where they lie, and what is read from and written to them.
+//!
+//! Limits are set by libcontainer when it makes the group. Everything after that happens here, by the groups' own
+//! files: freezing, killing, counting, removing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
+/// The controllers of version 1 that containers need.
+const NEEDED: [&str; 5] = ["cpu", "cpuacct", "memory", "pids", "freezer"];
+/// How long freezing, killing and removing may take. A process that the kernel holds in an uninterruptible wait can
+/// take as long as its disk.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The hierarchies of this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Hierarchies {
+    version: u8,
+    /// Mount points with their controllers; of version 2 the one, without.
+    mounts: Vec<(PathBuf, Vec<String>)>,
+    /// Hierarchies by which an init system tells which processes are whose.
+    tracking: Vec<PathBuf>,
+}
+
+/// What a group has used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub cpu_micros: u64,
+    pub memory_bytes: u64,
+    pub memory_peak_bytes: u64,
+    pub memory_limit_bytes: u64,
+    pub pids: u64,
+    pub io_read_bytes: u64,
+    pub io_write_bytes: u64,
+    pub oom_kills: u64,
+}
+
+impl Hierarchies {
+    /// Finds them. The error says what is missing, for whoever runs the machine.
+    pub fn find() -> Result<Hierarchies, String> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").map_err(|error| error.to_string())?;
+        Hierarchies::read(&mounts)
+    }
+
+    fn read(mountinfo: &str) -> Result<Hierarchies, String> {
+        let mut first = Vec::new();
+        let mut tracking = Vec::new();
+        let mut second = None;
+        for line in mountinfo.lines() {
+            let Some((left, right)) = line.split_once(" - ") else { continue };
+            let Some(point) = left.split(' ').nth(4).map(PathBuf::from) else { continue };
+            let mut right = right.split(' ');
+            let kind = right.next().unwrap_or_default();
+            let options: Vec<String> = right.nth(1).unwrap_or_default().split(',').map(str::to_owned).collect();
+            match kind {
+                "cgroup" if options.iter().any(|option| option.starts_with("name=")) => tracking.push(point),
+                "cgroup" => first.push((point, options)),
+                "cgroup2" => second = Some(point),
+                _ => {}
+            }
+        }
+        let missing = |name: &&&str| !first.iter().any(|(_, options)| options.iter().any(|option| option == **name));
+        if !NEEDED.iter().any(|name| !missing(&name)) {
+            let root = second.ok_or("no control groups are mounted")?;
+            return Ok(Hierarchies { version: 2, mounts: vec![(root.clone(), vec![])], tracking: vec![root] });
+        }
+        let absent: Vec<&str> = NEEDED.iter().filter(missing).copied().collect();
+        if !absent.is_empty() {
+            return Err(format!("control group controllers are missing: {}", absent.join(", ")));
+        }
+        tracking.extend(second);
+        Ok(Hierarchies { version: 1, mounts: first, tracking })
+    }
+
+    /// 1 or 2.
+    pub fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Swap can be limited, and there is some.
+    pub fn limits_swap(&self) -> bool {
+        match self.version {
+            1 => self.mount_of("memory").is_some_and(|memory| memory.join("memory.memsw.limit_in_bytes").exists()),
+            _ => std::fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() > 1),
+        }
+    }
+
+    fn mount_of(&self, controller: &str) -> Option<&Path> {
+        let has = |options: &[String]| self.version == 2 || options.iter().any(|option| option == controller);
+        self.mounts.iter().find(|(_, options)| has(options)).map(|(point, _)| point.as_path())
+    }
+
+    /// The group of this path below the roots of all hierarchies.
+    pub fn group(&self, path: &str) -> Group {
+        Group { hierarchies: self.clone(), path: path.trim_start_matches('/').to_owned() }
+    }
+
+    /// Moves this process into a group by which an init system tells it from its parent, so that stopping the parent's
+    /// unit does not stop it.
+    pub fn leave_unit(&self, path: &str) -> io::Result<()> {
+        for root in &self.tracking {
+            let directory = root.join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(&directory)?;
+            std::fs::write(directory.join("cgroup.procs"), "0")?;
+        }
+        Ok(())
+    }
+
+    /// The names of all groups directly below this path.
+    pub fn children(&self, path: &str) -> Vec<String> {
+        let path = path.trim_start_matches('/');
+        let roots = self.mounts.iter().map(|(point, _)| point).chain(&self.tracking);
+        let entries = roots.filter_map(|root| std::fs::read_dir(root.join(path)).ok()).flatten().flatten();
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut names: Vec<String> = directories.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Removes a group that has only empty groups below it, wherever it lies. One that is in use stays.
+    pub fn remove_if_idle(&self, path: &str) {
+        for root in self.mounts.iter().map(|(point, _)| point).chain(&self.tracking) {
+            let _ = remove_below(&root.join(path.trim_start_matches('/')));
+        }
+    }
+}
+
+/// One container's group, in all hierarchies.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    hierarchies: Hierarchies,
+    path: String,
+}
+
+impl Group {
+    /// Its path, for libcontainer.
+    pub fn absolute_path(&self) -> PathBuf {
+        Path::new("/").join(&self.path)
+    }
+
+    fn directory(&self, controller: &str) -> io::Result<PathBuf> {
+        let mount = self.hierarchies.mount_of(controller).ok_or(io::ErrorKind::NotFound)?;
+        Ok(mount.join(&self.path))
+    }
+
+    fn read(&self, controller: &str, file: &str) -> io::Result<String> {
+        std::fs::read_to_string(self.directory(controller)?.join(file))
+    }
+
+    fn number(&self, controller: &str, file: &str) -> u64 {
+        self.read(controller, file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    /// Freezes all of it; returns once the kernel reports so.
+    pub fn freeze(&self) -> io::Result<()> {
+        self.set_frozen(true)
+    }
+
+    /// Lets all of it go on.
+    pub fn thaw(&self) -> io::Result<()> {
+        self.set_frozen(false)
+    }
+
+    fn set_frozen(&self, frozen: bool) -> io::Result<()> {
+        let directory = self.directory("freezer")?;
+        let until = Instant::now() + PATIENCE;
+        let first = self.hierarchies.version == 1;
+        loop {
+            if first {
+                // Written again each time: a process made while the others froze may have been passed over.
+                std::fs::write(directory.join("freezer.state"), if frozen { "FROZEN" } else { "THAWED" })?;
+            } else {
+                std::fs::write(directory.join("cgroup.freeze"), if frozen { "1" } else { "0" })?;
+            }
+            if self.is_frozen()? == frozen {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                if frozen {
+                    // Half frozen is neither running nor paused.
+                    let _ = std::fs::write(directory.join("freezer.state"), "THAWED");
+                    let _ = std::fs::write(directory.join("cgroup.freeze"), "0");
+                }
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// All of it is frozen, as the kernel reports.
+    pub fn is_frozen(&self) -> io::Result<bool> {
+        if self.hierarchies.version == 1 {
+            Ok(self.read("freezer", "freezer.state")?.trim() == "FROZEN")
+        } else {
+            Ok(keyed(&self.read("freezer", "cgroup.events")?, "frozen") == 1)
+        }
+    }
+
+    /// Kills everything in it, frozen or not, and returns once nothing is left. A group that is not there is empty.
+    pub fn kill(&self) -> io::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let members = self.members()?;
+            if members.is_empty() {
+                return Ok(());
+            }
+            let by_kernel = self.hierarchies.version == 2
+                && std::fs::write(self.directory("freezer")?.join("cgroup.kill"), "1").is_ok();
+            if !by_kernel {
+                for member in members {
+                    match rustix::process::kill_process(member, Signal::KILL) {
+                        Ok(()) | Err(Errno::SRCH) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+            }
+            // What is frozen dies once it is thawed; the signal lies there already.
+            match self.thaw() {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            if Instant::now() > until {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn members(&self) -> io::Result<Vec<Pid>> {
+        let mut members = Vec::new();
+        for (point, _) in &self.hierarchies.mounts {
+            match std::fs::read_to_string(point.join(&self.path).join("cgroup.procs")) {
+                Ok(text) => members.extend(text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // The group went while it was read.
+                Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        members.sort_by_key(|pid| pid.as_raw_nonzero());
+        members.dedup();
+        Ok(members)
+    }
+
+    /// Removes it from all hierarchies, once nothing lives in it.
+    pub fn remove(&self) -> io::Result<()> {
+        for (point, _) in &self.hierarchies.mounts {
+            let directory = point.join(&self.path);
+            let until = Instant::now() + PATIENCE;
+            while let Err(error) = remove_below(&directory) {
+                if error.raw_os_error() != Some(Errno::BUSY.raw_os_error()) || Instant::now() > until {
+                    return Err(error);
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        Ok(())
+    }
+
+    /// What it has used so far. What cannot be read counts as nothing: a sample is not worth a container.
+    pub fn usage(&self) -> Usage {
+        if self.hierarchies.version == 1 { self.usage_of_first() } else { self.usage_of_second() }
+    }
+
+    fn usage_of_first(&self) -> Usage {
+        let held = self.number("memory", "memory.usage_in_bytes");
+        let stat = self.read("memory", "memory.stat").unwrap_or_default();
+        let io = self.read("blkio", "blkio.throttle.io_service_bytes_recursive").unwrap_or_default();
+        let moved = |what: &str| {
+            let rows = io.lines().filter_map(|line| line.split_once(&format!(" {what} ")));
+            rows.filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok()).sum()
+        };
+        Usage {
+            cpu_micros: self.number("cpuacct", "cpuacct.usage") / 1000,
+            memory_bytes: held.saturating_sub(keyed(&stat, "total_inactive_file")),
+            memory_peak_bytes: self.number("memory", "memory.max_usage_in_bytes"),
+            memory_limit_bytes: self.number("memory", "memory.limit_in_bytes"),
+            pids: self.number("pids", "pids.current"),
+            io_read_bytes: moved("Read"),
+            io_write_bytes: moved("Write"),
+            oom_kills: keyed(&self.read("memory", "memory.oom_control").unwrap_or_default(), "oom_kill"),
+        }
+    }
+
+    fn usage_of_second(&self) -> Usage {
+        let held = self.number("memory", "memory.current");
+        let stat = self.read("memory", "memory.stat").unwrap_or_default();
+        let io = self.read("io", "io.stat").unwrap_or_default();
+        let moved = |what: &str| {
+            let words = io.split_whitespace().filter_map(|word| word.strip_prefix(what));
+            words.filter_map(|bytes| bytes.parse::<u64>().ok()).sum()
+        };
+        Usage {
+            cpu_micros: keyed(&self.read("cpu", "cpu.stat").unwrap_or_default(), "usage_usec"),
+            memory_bytes: held.saturating_sub(keyed(&stat, "inactive_file")),
+            memory_peak_bytes: self.number("memory", "memory.peak").max(held),
+            memory_limit_bytes: self.number("memory", "memory.max"),
+            pids: self.number("pids", "pids.current"),
+            io_read_bytes: moved("rbytes="),
+            io_write_bytes: moved("wbytes="),
+            oom_kills: keyed(&self.read("memory", "memory.events").unwrap_or_default(), "oom_kill"),
+        }
+    }
+}
+
+/// The number in a line `key number`; 0 if there is none.
+fn keyed(text: &str, key: &str) -> u64 {
+    let mut rows = text.lines().filter_map(|line| line.split_once(' '));
+    rows.find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Removes a group and the groups below it. Their files cannot be removed and need not be.
+fn remove_below(directory: &Path) -> io::Result<()> {
+    match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(entries) => {
+            for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+                remove_below(&entry.path())?;
+            }
+        }
+    }
+    match std::fs::remove_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HYBRID: &str = "\
+30 29 0:26 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct
+31 29 0:27 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+32 29 0:28 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids
+33 29 0:29 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer
+34 29 0:30 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd
+35 29 0:31 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw";
+
+    #[test]
+    fn controllers_decide_which_version_counts() {
+        let found = Hierarchies::read(HYBRID).unwrap();
+        assert_eq!(found.version(), 1);
+        assert_eq!(found.mount_of("cpuacct"), Some(Path::new("/sys/fs/cgroup/cpu")));
+        assert_eq!(found.tracking.len(), 2);
+        let found = Hierarchies::read("30 29 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate").unwrap();
+        assert_eq!((found.version(), found.mount_of("memory")), (2, Some(Path::new("/sys/fs/cgroup"))));
+        let half = HYBRID.lines().filter(|line| !line.contains("freezer")).collect::<Vec<_>>().join("\n");
+        assert!(Hierarchies::read(&half).unwrap_err().contains("freezer"));
+        assert!(Hierarchies::read("").is_err());
+    }
+
+    #[test]
+    fn numbers_are_found_by_their_whole_key() {
+        let text = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
+        assert_eq!(keyed(text, "oom_kill"), 3);
+        assert_eq!(keyed(text, "oom"), 0);
+    }
+}

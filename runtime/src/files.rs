@@ -1,0 +1,143 @@
+//! The files of one container's directory, which its supervisor writes and the runner reads.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::image::open_directory;
+use crate::model::{Outcome, Sample};
+
+/// One container's directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Files(PathBuf);
+
+impl Files {
+    pub fn new(directory: PathBuf) -> Files {
+        Files(directory)
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where streams are kept.
+    pub fn streams(&self) -> PathBuf {
+        self.0.join("streams")
+    }
+
+    /// The image of the writable layer.
+    pub fn scratch(&self) -> PathBuf {
+        self.0.join("scratch.img")
+    }
+
+    /// What a supervisor has to complain about.
+    pub fn complaints(&self) -> PathBuf {
+        self.0.join("supervisor.log")
+    }
+
+    /// The file whose lock shows that a supervisor lives. The lock is one of `fcntl`: it goes with the process that took
+    /// it, and the processes that it makes do not have it.
+    pub fn lock(&self) -> io::Result<File> {
+        let path = self.0.join("lock");
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    }
+
+    /// Takes the lock if nobody has it.
+    pub fn try_lock(&self) -> io::Result<Option<File>> {
+        let file = self.lock()?;
+        match rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(Errno::AGAIN | Errno::ACCESS) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until nobody has the lock, and takes it.
+    pub fn wait_for_lock(&self) -> io::Result<File> {
+        let file = self.lock()?;
+        loop {
+            match rustix::fs::fcntl_lock(&file, FlockOperation::LockExclusive) {
+                Err(Errno::INTR) => {}
+                locked => {
+                    locked?;
+                    return Ok(file);
+                }
+            }
+        }
+    }
+
+    /// The socket of the supervisor. Its path goes through an open directory: a socket's path is short, and this one
+    /// may be long.
+    fn socket(directory: &OwnedFd) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/control", directory.as_raw_fd()))
+    }
+
+    pub fn listen(&self) -> io::Result<UnixListener> {
+        UnixListener::bind(Files::socket(&open_directory(&self.0)?))
+    }
+
+    pub fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(Files::socket(&open_directory(&self.0)?))
+    }
+
+    /// The outcome, if there is one.
+    pub fn outcome(&self) -> io::Result<Option<Outcome>> {
+        match std::fs::read(self.0.join("exit.json")) {
+            Ok(content) => Ok(Some(serde_json::from_slice(&content)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the outcome. It is on the disk when this returns, and there whole or not at all.
+    pub fn put_outcome(&self, outcome: &Outcome) -> io::Result<()> {
+        let unfinished = self.0.join("exit.json.new");
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        file.write_all(&serde_json::to_vec(outcome)?)?;
+        file.sync_all()?;
+        std::fs::rename(&unfinished, self.0.join("exit.json"))?;
+        Ok(rustix::fs::fsync(open_directory(&self.0)?)?)
+    }
+
+    /// Notes when the command was executed, for whoever has to say how a container ended whose supervisor cannot.
+    pub fn put_start(&self, at_micros: i64) -> io::Result<()> {
+        std::fs::write(self.0.join("started"), at_micros.to_string())
+    }
+
+    /// When the command was executed, if that was noted.
+    pub fn start(&self) -> Option<i64> {
+        std::fs::read_to_string(self.0.join("started")).ok()?.parse().ok()
+    }
+
+    /// Where samples are added.
+    pub fn samples_writer(&self) -> io::Result<File> {
+        OpenOptions::new().append(true).create(true).mode(0o600).open(self.0.join("samples"))
+    }
+
+    /// Samples from a number on. One that is being written is not there yet.
+    pub fn samples(&self, from: usize) -> io::Result<Vec<Sample>> {
+        let file = match File::open(self.0.join("samples")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            opened => opened?,
+        };
+        let lines = io::BufReader::new(file).lines().skip(from);
+        lines.map_while(|line| serde_json::from_str(&line.ok()?).ok()).map(Ok).collect()
+    }
+
+    /// Removes what only a running container needs.
+    pub fn remove_working_files(&self) -> io::Result<()> {
+        for path in [self.scratch(), self.0.join("control")] {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! Images: taken in from OCI layouts and docker-archives, checked against their digests, their layers unpacked once.
+//!
+//! What is kept of an image is what a container needs: the unpacked layers, one directory each under `layers/`, named
+//! by the digest of the uncompressed archive and shared by all images that have it; and a record. The archives
+//! themselves are not kept. A layer is unpacked under `staging/` and gets its name once every digest was found right,
+//! so a name says that what lies there is whole; `staging/` is emptied at every start.
+
+mod layer;
+mod manifest;
+mod source;
+mod store;
+mod tar;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+
+pub(crate) use layer::{IDS, open_directory};
+pub(crate) use store::{Images, make_private_directory, remove_tree};
+
+/// What an image may be. What exceeds it is refused.
+#[derive(Clone, Debug)]
+pub struct ImageLimits {
+    /// Bytes of one layer, unpacked.
+    pub layer_bytes: u64,
+    /// Bytes of all layers of an image, unpacked.
+    pub image_bytes: u64,
+    /// Files and directories of one layer.
+    pub entries: u64,
+    /// Directories within each other.
+    pub depth: usize,
+    /// Layers of an image. Overlayfs takes 500; image tools stop at 127.
+    pub layers: usize,
+    /// Free space that an import leaves on the disk, in bytes.
+    pub disk_reserve_bytes: u64,
+}
+
+impl Default for ImageLimits {
+    fn default() -> ImageLimits {
+        ImageLimits {
+            layer_bytes: 16 << 30,
+            image_bytes: 32 << 30,
+            entries: 1_000_000,
+            depth: 128,
+            layers: 127,
+            disk_reserve_bytes: 512 << 20,
+        }
+    }
+}
+
+/// An import came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ImageError {
+    /// The image is at fault.
+    #[error("{0}")]
+    Bad(String),
+    /// This machine is.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The records are.
+    #[error("the runner's records: {0}")]
+    Records(String),
+}
+
+impl From<rustix::io::Errno> for ImageError {
+    fn from(error: rustix::io::Errno) -> Self {
+        ImageError::Io(error.into())
+    }
+}
+
+/// An image as it is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ImageRecord {
+    pub digest: Digest,
+    pub imported_at_micros: i64,
+    /// Digests of the uncompressed layers, lowest first, each once.
+    pub layers: Vec<Digest>,
+    pub size_bytes: u64,
+    pub config: ImageConfig,
+}
+
+/// What an image says about its containers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ImageConfig {
+    pub entrypoint: Vec<String>,
+    pub command: Vec<String>,
+    pub env: Vec<String>,
+    /// `user`, `user:group`, by name or number; empty: root.
+    pub user: String,
+    /// Empty: `/`.
+    pub directory: String,
+    /// Number of the signal that asks it to stop.
+    pub stop_signal: Option<i32>,
+}

@@ -1,0 +1,329 @@
+//! The protocol between a client and the runner, and between the runner and a supervisor.
+//!
+//! A unix stream socket. Either side sends frames: four bytes, the length in big-endian order, then so many bytes of
+//! JSON. The client sends a [`Call`], the runner answers with one [`Answer`], any number of times on one connection. An
+//! import carries one open file descriptor (`SCM_RIGHTS`) with the first byte of its frame. A call whose `protocol` is
+//! not [`VERSION`] is answered with [`Refusal::OtherProtocol`] and nothing is done.
+//!
+//! A frame that is too long, is not JSON or is not a call ends the connection. Fields and variants are only ever added;
+//! whatever else changes raises [`VERSION`].
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::description::{ContainerDescription, ContainerId, InvalidDescription};
+use crate::digest::Digest;
+use crate::model::{ContainerState, ContainerStatus, ImageInfo, LogPage, Sample, Stream};
+
+/// The version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// The longest call: a description with all its arguments, escaped as JSON.
+pub(crate) const CALL_BYTES_MAX: usize = 4 << 20;
+/// The longest answer: a page of lines, escaped as JSON.
+pub(crate) const ANSWER_BYTES_MAX: usize = 32 << 20;
+
+/// A request with the version of the protocol it is written in.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Call {
+    /// [`VERSION`] of the client.
+    pub protocol: u32,
+    /// What is asked for.
+    pub request: Request,
+}
+
+/// What a client may ask the runner for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Who is there. Answer: [`Reply::Hello`].
+    Hello,
+    /// Starts a container; answers once its command was executed. Answer: [`Reply::Status`].
+    Start {
+        /// Its name, which must be new.
+        id: ContainerId,
+        /// What it is to be.
+        description: Box<ContainerDescription>,
+    },
+    /// All containers that were not removed. Answer: [`Reply::List`].
+    List,
+    /// One container. Answer: [`Reply::Status`].
+    Status {
+        /// Its name.
+        id: ContainerId,
+    },
+    /// One container, once it has ended or the time is over. Answer: [`Reply::Status`].
+    Wait {
+        /// Its name.
+        id: ContainerId,
+        /// How long to wait, at most a minute.
+        at_most_millis: u64,
+    },
+    /// Which containers have ended since. Answer: [`Reply::Ended`].
+    Ended {
+        /// The cursor of the answer before; 0 at first, which answers at once.
+        after: u64,
+        /// How long to wait for one to end, at most a minute.
+        at_most_millis: u64,
+    },
+    /// Does something to a running container. Answer: [`Reply::Done`].
+    Control {
+        /// Its name.
+        id: ContainerId,
+        /// What.
+        action: Action,
+    },
+    /// A part of a stream. Answer: [`Reply::Log`].
+    Log {
+        /// The container's name.
+        id: ContainerId,
+        /// Which stream.
+        stream: Stream,
+        /// The number of the first line wanted.
+        from_line: u64,
+        /// How many lines at most; 1 to 10,000. A page ends earlier at 4 MiB.
+        lines_max: u32,
+    },
+    /// What a container used. Answer: [`Reply::Samples`].
+    Samples {
+        /// The container's name.
+        id: ContainerId,
+        /// How many samples to pass over.
+        from: u32,
+    },
+    /// Forgets a container that has ended, with its logs. Answer: [`Reply::Done`].
+    Remove {
+        /// Its name.
+        id: ContainerId,
+    },
+    /// Takes an image in: the descriptor that comes along is a tar (OCI layout or docker-archive) or a directory (OCI
+    /// layout). Answer: [`Reply::Image`].
+    Import {
+        /// The name it gets, such as `docker.io/library/busybox:1`; another image loses it.
+        name: String,
+        /// Which of several images in the file, by the name the file gives it.
+        select: Option<String>,
+    },
+    /// An image by name or digest. Answer: [`Reply::Image`].
+    Image {
+        /// Its name, or `sha256:…`.
+        reference: String,
+    },
+    /// All images. Answer: [`Reply::Images`].
+    Images,
+    /// Takes a name away from an image, or by digest all of them; an image without names goes, with the layers that no
+    /// other image has. Answer: [`Reply::Done`].
+    RemoveImage {
+        /// Its name, or `sha256:…`.
+        reference: String,
+    },
+    /// Which of these layer blobs an import would need: a pull leaves the others out of its directory. Answer:
+    /// [`Reply::Digests`].
+    MissingLayers {
+        /// Digests of compressed layers, as a manifest lists them; at most 1,000.
+        blobs: Vec<Digest>,
+    },
+}
+
+/// What can be done to a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Freezes it; answers once the kernel reports all of it frozen.
+    Pause,
+    /// Lets it go on.
+    Resume,
+    /// SIGTERM to its command; SIGKILL to all of it once `grace_seconds` are over. Answers at once.
+    Stop,
+    /// SIGKILL to all of it, frozen or not. Answers at once.
+    Kill,
+    /// Sends a signal to its command: 1 (HUP), 2 (INT), 3 (QUIT), 10 (USR1), 12 (USR2), 15 (TERM) or 28 (WINCH).
+    Signal(i32),
+}
+
+/// An answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It was done.
+    Ok(Reply),
+    /// It was not, and nothing has changed.
+    Refused(Refusal),
+}
+
+/// What a request is answered with.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// Who the runner is.
+    Hello(Hello),
+    /// It was done.
+    Done,
+    /// A container.
+    Status(Box<ContainerStatus>),
+    /// Containers, sorted by name.
+    List(Vec<ContainerStatus>),
+    /// Containers that ended.
+    Ended(EndedSince),
+    /// Lines.
+    Log(LogPage),
+    /// Samples, oldest first.
+    Samples(Vec<Sample>),
+    /// An image.
+    Image(ImageInfo),
+    /// Images, sorted by digest.
+    Images(Vec<ImageInfo>),
+    /// Digests.
+    Digests(Vec<Digest>),
+}
+
+/// Who the runner is and what this machine offers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its [`VERSION`].
+    pub protocol: u32,
+    /// The product's version.
+    pub version: String,
+    /// Names this life of this runner's directory: another value than before means that containers known from then may
+    /// be gone for good.
+    pub instance: String,
+    /// What the machine offers.
+    pub features: Features,
+}
+
+/// What was found out about the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Features {
+    /// 1 (also on hybrid hosts, where the controllers sit there) or 2.
+    pub cgroup_version: u8,
+    /// Image layers are shared between ranges of ids by idmapped mounts; otherwise their files are given other owners
+    /// and all containers share one range of ids.
+    pub idmapped_layers: bool,
+    /// How the writable layer is bounded.
+    pub scratch: ScratchKind,
+}
+
+/// How the writable layer of a container is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScratchKind {
+    /// A sparse ext4 image on a loop device.
+    Loop,
+    /// Memory of the container: no loop device or no mkfs.ext4 works here.
+    Tmpfs,
+}
+
+/// Which containers have ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedSince {
+    /// Ask after this next time.
+    pub cursor: u64,
+    /// Their names, in the order of their ends. After a restart of the runner: all that have ended.
+    pub ids: Vec<ContainerId>,
+}
+
+/// Why the runner does not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// The client speaks another version.
+    #[error("the runner speaks protocol {runner}; restart it and its client with the same version of quintet")]
+    OtherProtocol {
+        /// The runner's version.
+        runner: u32,
+    },
+    /// The description asks for what is not given.
+    #[error("{0}")]
+    Invalid(InvalidDescription),
+    /// There is no such container.
+    #[error("there is no such container")]
+    NoSuchContainer,
+    /// The name was used.
+    #[error("there is a container of this name already")]
+    NameTaken,
+    /// The container is in a state in which this cannot be done.
+    #[error("the container is {state:?}")]
+    WrongState {
+        /// The state.
+        state: ContainerState,
+    },
+    /// There is no such image.
+    #[error("there is no such image")]
+    NoSuchImage,
+    /// Containers that have not ended use the image.
+    #[error("containers use the image")]
+    ImageInUse,
+    /// The image is not one, or lies, or would do harm. Nothing of it is left.
+    #[error("the image is refused: {0}")]
+    BadImage(String),
+    /// The container's command did not run; the container has ended with this reason.
+    #[error("the container did not start: {0}")]
+    StartFailed(String),
+    /// The machine or the runner failed. What was asked for may have been done.
+    #[error("the runner failed: {0}")]
+    Failed(String),
+}
+
+/// Sends a frame, and a descriptor along with it.
+pub(crate) fn send(socket: &UnixStream, message: &impl Serialize, passed: Option<&OwnedFd>) -> io::Result<()> {
+    let body = serde_json::to_vec(message)?;
+    let length = u32::try_from(body.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut frame = length.to_be_bytes().to_vec();
+    frame.extend_from_slice(&body);
+    let mut frame = frame.as_slice();
+    if let Some(passed) = passed {
+        let descriptors = [std::os::fd::AsFd::as_fd(passed)];
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        let sent = rustix::net::sendmsg(socket, &[io::IoSlice::new(frame)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        frame = frame.get(sent..).unwrap_or_default();
+    }
+    let mut socket = socket;
+    socket.write_all(frame)
+}
+
+/// Receives a frame, and the descriptor that came along. None if the other side has closed the connection.
+pub(crate) fn receive<M: DeserializeOwned>(
+    socket: &UnixStream,
+    bytes_max: usize,
+) -> io::Result<Option<(M, Option<OwnedFd>)>> {
+    let mut header = [0; 4];
+    let mut passed = None;
+    let mut filled = 0;
+    while filled < header.len() {
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let rest = header.get_mut(filled..).unwrap_or_default();
+        let mut slices = [io::IoSliceMut::new(rest)];
+        let received = rustix::net::recvmsg(socket, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                passed = descriptors.last().or(passed);
+            }
+        }
+        if received.bytes == 0 {
+            return if filled == 0 { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        }
+        filled += received.bytes;
+    }
+    let length = u32::from_be_bytes(header) as usize;
+    if length > bytes_max {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame longer than any"));
+    }
+    // Memory follows what arrives, not what a header announces.
+    let mut body = Vec::new();
+    let mut socket = socket;
+    (&mut socket).take(length as u64).read_to_end(&mut body)?;
+    if body.len() < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some((serde_json::from_slice(&body)?, passed)))
+}

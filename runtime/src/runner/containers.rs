@@ -1,0 +1,437 @@
+//! The containers of a runner: starting, finding again, ending, forgetting.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{IDS_FIRST, SLOTS, Shared, probe};
+use crate::description::{ContainerDescription, ContainerId};
+use crate::files::Files;
+use crate::image::{IDS, ImageRecord, make_private_directory, remove_tree};
+use crate::model::{ContainerState, ContainerStatus, EndReason, Outcome};
+use crate::protocol::{self, Action, Answer, EndedSince, Refusal, ScratchKind};
+use crate::records::ContainerRecord;
+use crate::supervisor::{self, Ask, Order, RootOrder, RunOrder, STARTED, Standing, make_template};
+
+/// How long a supervisor may take to answer: freezing waits for the kernel.
+const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
+
+/// All containers that were not removed, in memory as in the records.
+pub(super) struct Containers {
+    all: Mutex<Table>,
+    /// Told whenever one ends.
+    ended: Condvar,
+    /// Held while a file system for writable layers is made.
+    templates: Mutex<()>,
+}
+
+struct Table {
+    rows: BTreeMap<ContainerId, Row>,
+    /// The order of the last end. The first one is 2: whoever has the cursor 1 has heard that none has ended, and
+    /// waits.
+    ends: u64,
+}
+
+struct Row {
+    record: ContainerRecord,
+    /// Its command was executed, or it has ended.
+    started: bool,
+}
+
+impl Containers {
+    pub fn new() -> Containers {
+        let table = Table { rows: BTreeMap::new(), ends: 1 };
+        Containers { all: Mutex::new(table), ended: Condvar::new(), templates: Mutex::default() }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Refusal {
+    Refusal::Failed(error.to_string())
+}
+
+impl Shared {
+    fn files(&self, id: &ContainerId) -> Files {
+        Files::new(self.containers_directory().join(id.as_str()))
+    }
+
+    /// Starts one; answers once its command was executed.
+    pub(super) fn start(
+        self: &Arc<Shared>,
+        id: &ContainerId,
+        description: ContainerDescription,
+    ) -> Result<ContainerStatus, Refusal> {
+        description.validate().map_err(Refusal::Invalid)?;
+        let image = self.images.find(description.image.as_str()).map_err(failed)?.ok_or(Refusal::NoSuchImage)?;
+        let slot = self.admit(id, &image)?;
+        let launched = self.launch(id, description, &image, slot);
+        let child = match launched {
+            Ok(child) => child,
+            Err(error) => {
+                // Nothing has been executed: that is known, and is what is recorded.
+                self.settle(id, Some(supervisor::start_failed(error.to_string(), self.clock.as_ref())));
+                return Err(Refusal::StartFailed(error.to_string()));
+            }
+        };
+        if let Some(row) = self.containers.table().rows.get_mut(id) {
+            row.started = true;
+        }
+        let ended = child.1;
+        let (shared, watched) = (Arc::clone(self), id.clone());
+        let mut child = child.0;
+        let mut watch = move || {
+            shared.watch(&watched);
+            let _ = child.wait();
+            shared.tidy();
+        };
+        if ended {
+            watch();
+        } else {
+            spawn_watcher(watch).map_err(failed)?;
+        }
+        let status = self.status(id)?;
+        match &status.outcome {
+            Some(Outcome { reason: EndReason::StartFailed(reason), .. }) => Err(Refusal::StartFailed(reason.clone())),
+            _ => Ok(status),
+        }
+    }
+
+    /// Gives the name to this container for good, and a range of ids. The record is durable when this returns.
+    fn admit(&self, id: &ContainerId, image: &ImageRecord) -> Result<u32, Refusal> {
+        let mut table = self.containers.table();
+        if table.rows.contains_key(id) {
+            return Err(Refusal::NameTaken);
+        }
+        let used: BTreeSet<u32> =
+            table.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot).collect();
+        let most = self.options.containers_max.clamp(1, SLOTS);
+        let slot = (0..most).find(|slot| !used.contains(slot));
+        let slot = slot.ok_or_else(|| failed(format!("{most} containers run already")))?;
+        let record = ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None };
+        if !self.records.add_container(id, &record).map_err(failed)? {
+            return Err(Refusal::NameTaken);
+        }
+        table.rows.insert(id.clone(), Row { record, started: false });
+        Ok(slot)
+    }
+
+    /// Starts a supervisor and waits until the command was executed or the supervisor has ended, which it says.
+    fn launch(
+        &self,
+        id: &ContainerId,
+        description: ContainerDescription,
+        image: &ImageRecord,
+        slot: u32,
+    ) -> io::Result<(Child, bool)> {
+        let files = self.files(id);
+        make_private_directory(files.directory())?;
+        let idmapped = self.features.idmapped_layers;
+        let root = RootOrder {
+            layers: image.layers.iter().rev().map(|layer| self.images.layer_path(layer)).collect(),
+            first_id: if idmapped { IDS_FIRST + slot * IDS } else { IDS_FIRST },
+            idmapped,
+            scratch: self.features.scratch,
+            scratch_bytes: description.limits.scratch_bytes,
+            template: self.template(description.limits.scratch_bytes)?,
+        };
+        let order = Order::Run(Box::new(RunOrder {
+            id: id.clone(),
+            directory: files.directory().to_owned(),
+            description,
+            config: image.config.clone(),
+            root,
+            group: self.group(),
+        }));
+        let complaints = OpenOptions::new().append(true).create(true).mode(0o600).open(files.complaints())?;
+        let mut child =
+            probe::supervisor(&self.options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints).spawn()?;
+        let told = child.stdin.take().map(|mut stdin| stdin.write_all(&serde_json::to_vec(&order)?));
+        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
+        let mut said = vec![0; STARTED.len()];
+        let started = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut said));
+        let running = matches!(started, Some(Ok(()))) && said == STARTED;
+        Ok((child, !running))
+    }
+
+    /// The empty file system of this size.
+    fn template(&self, bytes: u64) -> io::Result<Option<std::path::PathBuf>> {
+        if self.features.scratch != ScratchKind::Loop {
+            return Ok(None);
+        }
+        let path = self.templates_directory().join(format!("{bytes}.img"));
+        let _held = self.containers.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        if !path.exists() {
+            make_template(&path, bytes)?;
+        }
+        Ok(Some(path))
+    }
+
+    /// Waits until the supervisor is gone, then records how the container ended.
+    fn watch(&self, id: &ContainerId) {
+        let files = self.files(id);
+        // Held until all is written: a supervisor that comes late finds it taken, and an outcome.
+        let lock = files.wait_for_lock();
+        match files.outcome() {
+            Ok(Some(outcome)) => self.settle(id, Some(outcome)),
+            Ok(None) => self.settle(id, None),
+            Err(error) => {
+                tracing::error!(%id, %error, "an outcome cannot be read");
+                self.settle(id, None);
+            }
+        }
+        drop(lock);
+    }
+
+    /// Clears up after a container whose supervisor is gone, and records its outcome; none: it is lost.
+    fn settle(&self, id: &ContainerId, outcome: Option<Outcome>) {
+        let files = self.files(id);
+        let group = self.hierarchies.group(&format!("{}/{id}", self.group()));
+        if let Err(error) = group.kill() {
+            tracing::error!(%id, %error, "a container cannot be killed");
+        }
+        let usage = group.usage();
+        let outcome = outcome.unwrap_or_else(|| {
+            let mut lost = supervisor::without_start(EndReason::Lost, self.clock.as_ref());
+            lost.started_at_micros = files.start();
+            lost.oom_killed = usage.oom_kills > 0;
+            lost.cpu_micros = usage.cpu_micros;
+            lost.peak_memory_bytes = usage.memory_peak_bytes;
+            lost
+        });
+        if !matches!(files.outcome(), Ok(Some(_)))
+            && files.directory().is_dir()
+            && let Err(error) = files.put_outcome(&outcome)
+        {
+            tracing::error!(%id, %error, "an outcome cannot be written");
+        }
+        if let Err(error) = group.remove() {
+            tracing::error!(%id, %error, "a control group cannot be removed");
+        }
+        if let Err(error) = files.remove_working_files() {
+            tracing::error!(%id, %error, "a container's files cannot be removed");
+        }
+        let mut table = self.containers.table();
+        table.ends += 1;
+        let ends = table.ends;
+        if let Some(row) = table.rows.get_mut(id) {
+            row.record.outcome = Some(outcome);
+            row.record.ended = ends;
+            row.started = true;
+            if let Err(error) = self.records.put_container(id, &row.record) {
+                tracing::error!(%id, %error, "an end cannot be recorded; it is found again at the next start");
+            }
+        }
+        self.containers.ended.notify_all();
+    }
+
+    /// Takes the control groups above the containers' away while there is none. Nobody starts one meanwhile: that needs
+    /// the same table.
+    fn tidy(&self) {
+        let table = self.containers.table();
+        if table.rows.values().all(|row| row.record.outcome.is_some()) {
+            self.hierarchies.remove_if_idle(&self.group());
+        }
+    }
+
+    /// How one stands.
+    pub(super) fn status(&self, id: &ContainerId) -> Result<ContainerStatus, Refusal> {
+        let (record, started) = {
+            let table = self.containers.table();
+            let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
+            (row.record.clone(), row.started)
+        };
+        let mut status = ContainerStatus {
+            id: id.clone(),
+            state: ContainerState::Starting,
+            image: record.image,
+            started_at_micros: None,
+            paused_micros: 0,
+            outcome: None,
+        };
+        if let Some(outcome) = record.outcome {
+            status.state = ContainerState::Ended;
+            status.started_at_micros = outcome.started_at_micros;
+            status.paused_micros = outcome.paused_micros;
+            status.outcome = Some(outcome);
+        } else if started && let Ok(standing) = self.ask::<Standing>(id, &Ask::Standing) {
+            status.state = standing.state;
+            status.started_at_micros = Some(standing.started_at_micros);
+            status.paused_micros = standing.paused_micros;
+        } else if started {
+            // Its supervisor does not answer: it is about to end, and whoever watches it will say how.
+            status.state = ContainerState::Running;
+        }
+        Ok(status)
+    }
+
+    fn ask<T: serde::de::DeserializeOwned>(&self, id: &ContainerId, ask: &Ask) -> io::Result<T> {
+        let socket = self.files(id).connect()?;
+        socket.set_read_timeout(Some(SUPERVISOR_PATIENCE))?;
+        protocol::send(&socket, ask, None)?;
+        let answer = protocol::receive(&socket, protocol::ANSWER_BYTES_MAX)?;
+        answer.map(|(answer, _)| answer).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// All of them.
+    pub(super) fn list(&self) -> Vec<ContainerStatus> {
+        let ids: Vec<ContainerId> = self.containers.table().rows.keys().cloned().collect();
+        // One may be removed meanwhile.
+        ids.iter().filter_map(|id| self.status(id).ok()).collect()
+    }
+
+    /// Waits until one has ended, or the time is over.
+    pub(super) fn wait(&self, id: &ContainerId, at_most: Duration) -> Result<ContainerStatus, Refusal> {
+        let until = Instant::now() + at_most;
+        let mut table = self.containers.table();
+        loop {
+            let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
+            let left = until.saturating_duration_since(Instant::now());
+            if row.record.outcome.is_some() || left.is_zero() {
+                break;
+            }
+            (table, _) = self.containers.ended.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(table);
+        self.status(id)
+    }
+
+    /// Waits until any has ended since, or the time is over.
+    pub(super) fn ended(&self, after: u64, at_most: Duration) -> EndedSince {
+        let until = Instant::now() + at_most;
+        let mut table = self.containers.table();
+        loop {
+            // A cursor of an earlier life may lie ahead: then everything is told again.
+            let after = if after > table.ends { 0 } else { after };
+            let mut found: Vec<(u64, ContainerId)> = table
+                .rows
+                .iter()
+                .filter(|(_, row)| row.record.outcome.is_some() && row.record.ended > after)
+                .map(|(id, row)| (row.record.ended, id.clone()))
+                .collect();
+            found.sort();
+            let left = until.saturating_duration_since(Instant::now());
+            if !found.is_empty() || left.is_zero() || after == 0 {
+                return EndedSince { cursor: table.ends, ids: found.into_iter().map(|(_, id)| id).collect() };
+            }
+            (table, _) = self.containers.ended.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Does something to one.
+    pub(super) fn control(&self, id: &ContainerId, action: Action) -> Result<(), Refusal> {
+        if let Action::Signal(signal) = action
+            && ![1, 2, 3, 10, 12, 15, 28].contains(&signal)
+        {
+            return Err(Refusal::Invalid(crate::InvalidDescription {
+                field: "signal".into(),
+                reason: "1, 2, 3, 10, 12, 15 or 28".into(),
+            }));
+        }
+        let status = self.status(id)?;
+        if matches!(status.state, ContainerState::Ended | ContainerState::Starting) {
+            return Err(Refusal::WrongState { state: status.state });
+        }
+        match self.ask::<Answer>(id, &Ask::Act(action)) {
+            Ok(Answer::Ok(_)) => Ok(()),
+            Ok(Answer::Refused(refusal)) => Err(refusal),
+            // It ended between the two questions.
+            Err(_) => {
+                let status = self.wait(id, Duration::from_secs(5))?;
+                Err(Refusal::WrongState { state: status.state })
+            }
+        }
+    }
+
+    /// Forgets one that has ended.
+    pub(super) fn remove(&self, id: &ContainerId) -> Result<(), Refusal> {
+        let mut table = self.containers.table();
+        let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
+        if row.record.outcome.is_none() {
+            drop(table);
+            return Err(Refusal::WrongState { state: self.status(id)?.state });
+        }
+        // The record goes last: what is left of a directory is removed at the next attempt.
+        remove_tree(self.files(id).directory()).map_err(failed)?;
+        self.records.remove_container(id).map_err(failed)?;
+        table.rows.remove(id);
+        Ok(())
+    }
+
+    /// The streams and samples of one: where they are, and whether nothing will be added any more.
+    pub(super) fn recorded(&self, id: &ContainerId) -> Result<(Files, bool), Refusal> {
+        let table = self.containers.table();
+        let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
+        Ok((self.files(id), row.record.outcome.is_some()))
+    }
+
+    /// Images of containers that have not ended.
+    pub(super) fn image_in_use(&self, image: &crate::Digest) -> bool {
+        self.containers.table().rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image)
+    }
+}
+
+fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name("watcher".into()).stack_size(256 << 10).spawn(watch).map(|_| ())
+}
+
+/// At a start: takes up the containers that still run, settles those that do not, and removes what is nobody's.
+pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
+    let recorded = shared.records.containers().map_err(io::Error::other)?;
+    let known: BTreeSet<String> = recorded.iter().map(|(id, _)| id.as_str().to_owned()).collect();
+    // Directories without a record: of containers that were being removed.
+    for entry in std::fs::read_dir(shared.containers_directory())? {
+        let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(|name| known.contains(name)) {
+            remove_tree(&entry.path())?;
+        }
+    }
+    let mut living = BTreeSet::from(["supervisors".to_owned()]);
+    let mut unsettled = Vec::new();
+    {
+        let mut table = shared.containers.table();
+        for (id, record) in recorded {
+            table.ends = table.ends.max(record.ended);
+            if record.outcome.is_none() {
+                living.insert(id.as_str().to_owned());
+                unsettled.push(id.clone());
+            }
+            table.rows.insert(id, Row { record, started: true });
+        }
+    }
+    for child in shared.hierarchies.children(&shared.group()) {
+        if !living.contains(&child) {
+            let path = format!("{}/{child}", shared.group());
+            let group = shared.hierarchies.group(&path);
+            group.kill()?;
+            group.remove()?;
+            shared.hierarchies.remove_if_idle(&path);
+        }
+    }
+    for id in unsettled {
+        let files = shared.files(&id);
+        make_private_directory(files.directory())?;
+        match files.try_lock()? {
+            None => {
+                let shared = Arc::clone(shared);
+                spawn_watcher(move || {
+                    shared.watch(&id);
+                    shared.tidy();
+                })?;
+            }
+            Some(lock) => {
+                let outcome = files.outcome().unwrap_or(None);
+                shared.settle(&id, outcome);
+                drop(lock);
+            }
+        }
+    }
+    shared.tidy();
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Finds out what the machine offers, by trying it: a supervisor makes a root file system and takes it down again.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::{IDS_FIRST, RunnerOptions, RunnerStartError, failing};
+use crate::cgroup::Hierarchies;
+use crate::image::{make_private_directory, remove_tree};
+use crate::protocol::{Features, ScratchKind};
+use crate::supervisor::{Order, ProbeOrder, Probed, RootOrder, make_template};
+
+/// The writable layer of a probe.
+const PROBE_BYTES: u64 = 16 << 20;
+
+pub(super) fn probe(options: &RunnerOptions, hierarchies: &Hierarchies) -> Result<Features, RunnerStartError> {
+    let directory = options.directory.join("probe");
+    remove_tree(&directory).map_err(failing("a probe"))?;
+    make_private_directory(&directory.join("layer")).map_err(failing("a probe"))?;
+    let template = directory.join("template.img");
+    let loops = match make_template(&template, PROBE_BYTES) {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(%error, "no file systems can be made for writable layers");
+            false
+        }
+    };
+    let mut candidates = Vec::new();
+    for idmapped in [true, false] {
+        for scratch in [ScratchKind::Loop, ScratchKind::Tmpfs] {
+            if (idmapped && options.shared_ids) || (scratch == ScratchKind::Loop && !loops) {
+                continue;
+            }
+            candidates.push((idmapped, scratch));
+        }
+    }
+    let mut reason = String::from("nothing could be tried");
+    let mut found = None;
+    for (idmapped, scratch) in candidates {
+        let root = RootOrder {
+            layers: vec![directory.join("layer")],
+            first_id: IDS_FIRST,
+            idmapped,
+            scratch,
+            scratch_bytes: PROBE_BYTES,
+            template: Some(template.clone()),
+        };
+        let order = Order::Probe(ProbeOrder { directory: directory.clone(), root });
+        match try_one(options, &order)? {
+            None => {
+                let cgroup_version = hierarchies.version();
+                found = Some(Features { cgroup_version, idmapped_layers: idmapped, scratch });
+                break;
+            }
+            Some(error) => {
+                tracing::info!(idmapped, ?scratch, error, "a kind of root file system does not work here");
+                reason = error;
+            }
+        }
+    }
+    remove_tree(&directory).map_err(failing("a probe"))?;
+    found.ok_or(RunnerStartError::Machine(reason))
+}
+
+fn try_one(options: &RunnerOptions, order: &Order) -> Result<Probed, RunnerStartError> {
+    let mut child = supervisor(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .map_err(failing("starting a supervisor"))?;
+    let order = serde_json::to_vec(order).map_err(failing("a supervisor's order"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(&order).map_err(failing("a supervisor's order"))?;
+    }
+    let output = child.wait_with_output().map_err(failing("a supervisor"))?;
+    serde_json::from_slice(&output.stdout).map_err(failing("a supervisor's answer"))
+}
+
+/// The command that makes a supervisor. It gets nothing of the runner's environment.
+pub(super) fn supervisor(options: &RunnerOptions) -> Command {
+    let mut words = options.supervisor.iter();
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words).env_clear().current_dir("/");
+    command
+}

@@ -1,0 +1,169 @@
+//! The runner's socket: who may speak, and what is answered.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::Shared;
+use crate::digest::Digest;
+use crate::image::ImageError;
+use crate::kernel;
+use crate::logs;
+use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
+
+/// Connections at once. More are not answered until one of them ends.
+const CONNECTIONS_MAX: usize = 1024;
+/// The longest that a call waits for something to happen.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// A runner that answers calls until the process ends.
+pub struct Serving {
+    shared: Arc<Shared>,
+    listener: UnixListener,
+}
+
+pub(super) fn serve(shared: Arc<Shared>) -> io::Result<Serving> {
+    let path = &shared.options.socket;
+    // Nobody else answers there: the directory's lock is ours.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    let group = shared.options.client_group;
+    std::os::unix::fs::chown(path, Some(0), group)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(if group.is_some() { 0o660 } else { 0o600 }))?;
+    Ok(Serving { shared, listener })
+}
+
+impl Serving {
+    /// What the machine offers.
+    #[must_use]
+    pub fn features(&self) -> &crate::protocol::Features {
+        &self.shared.features
+    }
+
+    /// Answers calls. Returns only when it cannot go on.
+    pub fn run(&self) -> io::Result<()> {
+        let open = Arc::new(AtomicUsize::new(0));
+        loop {
+            let (socket, _) = match self.listener.accept() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                accepted => accepted?,
+            };
+            while open.load(Ordering::Acquire) >= CONNECTIONS_MAX {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            open.fetch_add(1, Ordering::AcqRel);
+            let (shared, counted) = (Arc::clone(&self.shared), Arc::clone(&open));
+            let talk = move || {
+                if let Err(error) = talk(&shared, &socket) {
+                    tracing::debug!(%error, "a connection ended");
+                }
+                counted.fetch_sub(1, Ordering::AcqRel);
+            };
+            std::thread::Builder::new().name("call".into()).spawn(talk)?;
+        }
+    }
+}
+
+/// Root, and members of the group.
+fn may_speak(shared: &Shared, socket: &UnixStream) -> io::Result<bool> {
+    let peer = rustix::net::sockopt::socket_peercred(socket)?;
+    if peer.uid.is_root() {
+        return Ok(true);
+    }
+    let Some(group) = shared.options.client_group else { return Ok(false) };
+    Ok(peer.gid.as_raw() == group || kernel::peer_groups(socket.as_fd())?.contains(&group))
+}
+
+fn talk(shared: &Arc<Shared>, socket: &UnixStream) -> io::Result<()> {
+    if !may_speak(shared, socket)? {
+        tracing::warn!("somebody who may not has connected to the runner");
+        return Ok(());
+    }
+    // A client that stops in the middle of a call or an answer is not waited for.
+    socket.set_write_timeout(Some(WAIT_MAX))?;
+    socket.set_read_timeout(Some(WAIT_MAX))?;
+    while let Some((call, passed)) = protocol::receive::<Call>(socket, protocol::CALL_BYTES_MAX)? {
+        let answer = match call.protocol {
+            VERSION => answer(shared, call.request, passed),
+            _ => Err(Refusal::OtherProtocol { runner: VERSION }),
+        };
+        let answer = answer.map_or_else(Answer::Refused, Answer::Ok);
+        protocol::send(socket, &answer, None)?;
+    }
+    Ok(())
+}
+
+fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Result<Reply, Refusal> {
+    let wait = |millis: u64| Duration::from_millis(millis).min(WAIT_MAX);
+    let failed = |error: io::Error| Refusal::Failed(error.to_string());
+    match request {
+        Request::Hello => Ok(Reply::Hello(Hello {
+            protocol: VERSION,
+            version: shared.options.version.clone(),
+            instance: shared.instance.clone(),
+            features: shared.features.clone(),
+        })),
+        Request::Start { id, description } => shared.start(&id, *description).map(Box::new).map(Reply::Status),
+        Request::List => Ok(Reply::List(shared.list())),
+        Request::Status { id } => shared.status(&id).map(Box::new).map(Reply::Status),
+        Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
+        Request::Ended { after, at_most_millis } => Ok(Reply::Ended(shared.ended(after, wait(at_most_millis)))),
+        Request::Control { id, action } => shared.control(&id, action).map(|()| Reply::Done),
+        Request::Log { id, stream, from_line, lines_max } => {
+            let (files, ended) = shared.recorded(&id)?;
+            let most = lines_max.clamp(1, 10_000) as usize;
+            match logs::read_page(&files.streams(), stream, from_line, most, ended) {
+                // It never got so far as to have streams.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Ok(Reply::Log(crate::LogPage { lines: Vec::new(), next_line: from_line, complete: ended }))
+                }
+                page => page.map(Reply::Log).map_err(failed),
+            }
+        }
+        Request::Samples { id, from } => {
+            let (files, _) = shared.recorded(&id)?;
+            files.samples(from as usize).map(Reply::Samples).map_err(failed)
+        }
+        Request::Remove { id } => shared.remove(&id).map(|()| Reply::Done),
+        Request::Import { name, select } => {
+            let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
+            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros());
+            imported.map(Reply::Image).map_err(image_refusal)
+        }
+        Request::Image { reference } => {
+            let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
+            shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
+        }
+        Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
+        Request::RemoveImage { reference } => {
+            let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
+            let names = shared.images.info(&found).map_err(image_refusal)?.names;
+            let last = Digest::parse(&reference).is_ok() || names.len() <= 1;
+            if last && shared.image_in_use(&found.digest) {
+                return Err(Refusal::ImageInUse);
+            }
+            match shared.images.remove(&reference).map_err(image_refusal)? {
+                true => Ok(Reply::Done),
+                false => Err(Refusal::NoSuchImage),
+            }
+        }
+        Request::MissingLayers { blobs } => {
+            let asked: Vec<Digest> = blobs.into_iter().take(1000).collect();
+            shared.images.missing(&asked).map(Reply::Digests).map_err(image_refusal)
+        }
+    }
+}
+
+fn image_refusal(error: ImageError) -> Refusal {
+    match error {
+        ImageError::Bad(reason) => Refusal::BadImage(reason),
+        other => Refusal::Failed(other.to_string()),
+    }
+}

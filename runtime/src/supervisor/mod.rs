@@ -1,0 +1,243 @@
+//! The supervisor of one container: a process of its own with a single thread, which makes the container, reads its
+//! output, takes samples, keeps its time, does what the runner asks, and writes how it ended.
+//!
+//! It never trusts that anybody is there: the runner may go and come back.
+
+mod init;
+mod order;
+mod rootfs;
+mod spec;
+mod watch;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use libcontainer::container::builder::ContainerBuilder;
+use libcontainer::syscall::syscall::SyscallType;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, WaitOptions};
+
+pub(crate) use order::{Order, ProbeOrder, Probed, RootOrder, RunOrder};
+pub(crate) use rootfs::make_template;
+pub(crate) use watch::{Ask, Standing};
+
+use crate::WallClock;
+use crate::cgroup::Hierarchies;
+use crate::files::Files;
+use crate::kernel;
+use crate::model::{EndReason, Outcome};
+use init::{Init, Report};
+use rootfs::Workplace;
+
+/// What the supervisor writes to its standard output once the command was executed.
+pub(crate) const STARTED: &[u8] = b"started\n";
+/// How long process 1 may take from its start to the command's.
+const START_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A supervisor's whole life: reads its order from standard input, carries it out, and returns. The process must have a
+/// single thread, and does nothing else.
+///
+/// # Errors
+///
+/// When nothing could be done and nothing was written down; the runner sees that no outcome is there.
+pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
+    let mut order = Vec::new();
+    io::stdin().lock().read_to_end(&mut order)?;
+    match serde_json::from_slice(&order)? {
+        Order::Probe(order) => probe(&order),
+        Order::Run(order) => run(&order, clock),
+    }
+}
+
+/// Tries to make a root file system, and says how it went.
+fn probe(order: &ProbeOrder) -> io::Result<()> {
+    let image = order.directory.join("probe.img");
+    let _ = std::fs::remove_file(&image);
+    let tried = Workplace::make(&order.directory).and_then(|workplace| {
+        let tried = workplace.mount(&order.root, &image).and_then(|()| {
+            // What an idmapped layer is for: its root belongs to root inside.
+            std::fs::write(workplace.root().join("written"), "")?;
+            workplace.make_directory("a/b", order.root.first_id)
+        });
+        workplace.unmount();
+        tried
+    });
+    let _ = std::fs::remove_file(&image);
+    let probed: Probed = tried.err().map(|error| error.to_string());
+    io::stdout().lock().write_all(&serde_json::to_vec(&probed)?)
+}
+
+fn run(order: &RunOrder, clock: &dyn WallClock) -> io::Result<()> {
+    let files = Files::new(order.directory.clone());
+    // Its own session: what is sent to the runner's is not meant for it.
+    let _ = rustix::process::setsid();
+    let Some(_lock) = files.try_lock()? else { return Err(io::Error::other("it has a supervisor")) };
+    if files.outcome()?.is_some() {
+        return Err(io::Error::other("it has ended"));
+    }
+    let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
+    hierarchies.leave_unit(&format!("{}/supervisors", order.group))?;
+    let group = hierarchies.group(&format!("{}/{}", order.group, order.id));
+    let outcome = match make(order, &files, &hierarchies) {
+        Ok(made) => watch::watch(made, order, &files, &group, clock)?,
+        Err(error) => start_failed(error.to_string(), clock),
+    };
+    group.kill()?;
+    files.put_outcome(&outcome)?;
+    group.remove()?;
+    Ok(())
+}
+
+/// The outcome of a container whose command never ran.
+pub(crate) fn start_failed(reason: String, clock: &dyn WallClock) -> Outcome {
+    without_start(EndReason::StartFailed(reason), clock)
+}
+
+/// The outcome of a container of which nothing else is known.
+pub(crate) fn without_start(reason: EndReason, clock: &dyn WallClock) -> Outcome {
+    Outcome {
+        reason,
+        exit_code: None,
+        signal: None,
+        oom_killed: false,
+        started_at_micros: None,
+        finished_at_micros: clock.now_micros(),
+        paused_micros: 0,
+        peak_memory_bytes: 0,
+        cpu_micros: 0,
+        stdout: crate::model::StreamTotals::default(),
+        stderr: crate::model::StreamTotals::default(),
+    }
+}
+
+/// A container whose command was executed.
+struct Made {
+    init: Pid,
+    report: OwnedFd,
+    stdout: File,
+    stderr: File,
+    control: std::os::unix::net::UnixListener,
+}
+
+fn make(order: &RunOrder, files: &Files, hierarchies: &Hierarchies) -> io::Result<Made> {
+    std::fs::create_dir(files.streams())?;
+    let control = files.listen()?;
+    control.set_nonblocking(true)?;
+    let workplace = Workplace::make(&order.directory)?;
+    workplace.mount(&order.root, &files.scratch())?;
+
+    let (passwd, group) = (text_of(&workplace, "etc/passwd"), text_of(&workplace, "etc/group"));
+    let user = spec::user(&order.config.user, &passwd, &group)?;
+    if !order.config.directory.is_empty() {
+        let own = ["proc", "sys", "dev"];
+        let first = order.config.directory.split('/').find(|part| !part.is_empty() && *part != ".");
+        if !order.config.directory.starts_with('/') || first.is_some_and(|part| part == ".." || own.contains(&part)) {
+            return Err(io::Error::other("the image's working directory is not one of its own"));
+        }
+        workplace.make_directory(&order.config.directory, order.root.first_id)?;
+    }
+    let configuration = spec::configuration(order, &workplace.root(), &user, hierarchies)?;
+    std::fs::write(workplace.bundle().join("config.json"), serde_json::to_vec(&configuration)?)?;
+
+    let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let ((stdout, out), (stderr, err), (report, reporting)) = (pipe()?, pipe()?, pipe()?);
+    for end in [&out, &err] {
+        // So that the command may open /dev/stdout again.
+        let (owner, group) = (order.root.first_id + user.uid, order.root.first_id + user.gid);
+        rustix::fs::fchown(end, Some(rustix::fs::Uid::from_raw(owner)), Some(rustix::fs::Gid::from_raw(group)))?;
+    }
+    let mut environment = spec::environment(order);
+    if !environment.iter().any(|variable| variable.starts_with("HOME=")) {
+        environment.push(format!("HOME={}", home_of(&passwd, user.uid)));
+    }
+    let init = Init {
+        report: reporting.as_raw_fd(),
+        command: init::c_strings(&spec::command(order)?)?,
+        environment: init::c_strings(&environment)?,
+    };
+    let container = ContainerBuilder::new(order.id.to_string(), SyscallType::default())
+        .with_root_path(workplace.state())
+        .map_err(io::Error::other)?
+        .with_executor(init)
+        .with_stdin(OwnedFd::from(File::open("/dev/null")?))
+        .with_stdout(out)
+        .with_stderr(err)
+        .as_init(workplace.bundle())
+        .with_systemd(false)
+        .with_detach(true)
+        .build();
+    let mut container = container.map_err(|error| io::Error::other(whole_story(&error)))?;
+    drop(reporting);
+    let init = container.pid().map(|pid| pid.as_raw()).and_then(Pid::from_raw);
+    let init = init.ok_or_else(|| io::Error::other("it has no process"))?;
+    let theirs = File::open(format!("/proc/{}/ns/net", init.as_raw_nonzero()))?;
+    let ours = File::open("/proc/self/ns/net")?;
+    kernel::loopback_up(theirs.as_fd(), ours.as_fd())?;
+    container.start().map_err(|error| io::Error::other(whole_story(&error)))?;
+
+    match first_report(&report)? {
+        Some(Report::Started) => {}
+        Some(Report::NotStarted(errno)) => {
+            let _ = rustix::process::waitpid(Some(init), WaitOptions::empty());
+            let error = io::Error::from_raw_os_error(errno);
+            let name = spec::command(order)?.first().cloned().unwrap_or_default();
+            return Err(io::Error::other(format!("{}: {error}", name.escape_debug())));
+        }
+        _ => return Err(io::Error::other("it ended before its command ran: too little memory, most likely")),
+    }
+    // Nobody may be there to read it.
+    let _ = io::stdout().lock().write_all(STARTED).and_then(|()| io::stdout().lock().flush());
+    Ok(Made { init, report, stdout: stdout.into(), stderr: stderr.into(), control })
+}
+
+/// An error with all its causes: what libcontainer says at the top is seldom what happened.
+fn whole_story(error: &dyn std::error::Error) -> String {
+    let mut story = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !story.contains(&text) {
+            story = format!("{story}: {text}");
+        }
+        cause = error.source();
+    }
+    story
+}
+
+fn text_of(workplace: &Workplace, path: &str) -> String {
+    workplace.read(path, 1 << 20).map(|content| String::from_utf8_lossy(&content).into_owned()).unwrap_or_default()
+}
+
+fn home_of(passwd: &str, uid: u32) -> String {
+    let mut rows = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let row = rows.find(|row| row.get(2).is_some_and(|number| number.parse() == Ok(uid)));
+    row.and_then(|row| row.get(5).copied()).filter(|home| home.starts_with('/')).unwrap_or("/").to_owned()
+}
+
+/// Waits for what process 1 says of the command's start. None: it is gone.
+fn first_report(report: &OwnedFd) -> io::Result<Option<Report>> {
+    let until = Instant::now() + START_PATIENCE;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout =
+            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(0), tv_nsec: left.subsec_nanos().into() };
+        let mut waited = [PollFd::new(report, PollFlags::IN)];
+        match rustix::event::poll(&mut waited, Some(&timeout)) {
+            Ok(0) => return Err(io::Error::other("its command did not start in time")),
+            Ok(_) => return read_report(report),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn read_report(report: &OwnedFd) -> io::Result<Option<Report>> {
+    let mut bytes = [0; Report::LENGTH];
+    // Five bytes are written at once, and a pipe does not tear so few.
+    match rustix::io::read(report, &mut bytes)? {
+        0 => Ok(None),
+        _ => Report::from_bytes(bytes).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into()),
+    }
+}

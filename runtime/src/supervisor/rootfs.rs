@@ -1,0 +1,278 @@
+//! Root file systems: an overlay of an image's layers with a writable layer of bounded size.
+//!
+//! Everything is mounted in a mount namespace of the supervisor's own, on a tmpfs over a directory that nothing here
+//! needs. When the supervisor and the container are gone, by whatever way, so are the mounts, and with the last mount
+//! the loop device.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use std::ffi::CString;
+
+use rustix::fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+use rustix::process::{Signal, WaitOptions};
+
+use super::order::RootOrder;
+use crate::kernel::{self, Forked};
+use crate::protocol::ScratchKind;
+
+/// Directories that exist everywhere and that no part of making a container needs.
+const PLACES: [&str; 4] = ["/mnt", "/srv", "/media", "/opt"];
+
+/// Where the parts of a container lie in the supervisor's mount namespace.
+pub(super) struct Workplace {
+    directory: PathBuf,
+}
+
+fn said(what: &str) -> impl FnOnce(io::Error) -> io::Error {
+    let what = what.to_owned();
+    move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+impl Workplace {
+    /// Leaves the host's mount namespace and makes an empty place. `needed` is a path that must not be hidden by it.
+    pub fn make(needed: &Path) -> io::Result<Workplace> {
+        let place = PLACES.iter().map(Path::new).find(|place| place.is_dir() && !needed.starts_with(place));
+        let place = place.ok_or_else(|| io::Error::other("none of /mnt, /srv, /media and /opt can be used"))?;
+        kernel::own_mounts().map_err(said("a mount namespace"))?;
+        rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        // Root of the container walks through here to its own root, and sees nothing on the way.
+        let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
+        rustix::mount::mount("tmpfs", place, "tmpfs", flags, c"mode=0711,size=16m")?;
+        let workplace = Workplace { directory: place.to_owned() };
+        for name in ["l", "u", "root", "bundle", "state"] {
+            std::fs::create_dir(workplace.directory.join(name))?;
+        }
+        Ok(workplace)
+    }
+
+    /// The container's root.
+    pub fn root(&self) -> PathBuf {
+        self.directory.join("root")
+    }
+
+    /// Where libcontainer reads the description from.
+    pub fn bundle(&self) -> PathBuf {
+        self.directory.join("bundle")
+    }
+
+    /// Where libcontainer keeps its state.
+    pub fn state(&self) -> PathBuf {
+        self.directory.join("state")
+    }
+
+    /// Mounts the root file system.
+    pub fn mount(&self, order: &RootOrder, scratch_image: &Path) -> io::Result<()> {
+        let users = if order.idmapped { Some(mapping_namespace(order.first_id)?) } else { None };
+        let mut lower = Vec::new();
+        for (number, layer) in order.layers.iter().enumerate() {
+            let point = self.directory.join("l").join(number.to_string());
+            std::fs::create_dir(&point)?;
+            mount_layer(layer, &point, users.as_ref()).map_err(said("a layer"))?;
+            lower.push(point.display().to_string());
+        }
+        let upper = self.directory.join("u");
+        self.mount_scratch(order, scratch_image, &upper).map_err(said("the writable layer"))?;
+        let options = format!(
+            "lowerdir={},upperdir={upper}/upper,workdir={upper}/work,index=off,metacopy=off,xino=off,volatile",
+            lower.join(":"),
+            upper = upper.display()
+        );
+        let options = CString::new(options).map_err(io::Error::other)?;
+        rustix::mount::mount("overlay", self.root(), "overlay", MountFlags::NODEV, options.as_c_str())
+            .map_err(io::Error::from)
+            .map_err(said("the overlay"))
+    }
+
+    fn mount_scratch(&self, order: &RootOrder, image: &Path, upper: &Path) -> io::Result<()> {
+        let flags = MountFlags::NODEV | MountFlags::NOATIME;
+        match order.scratch {
+            ScratchKind::Loop => {
+                let template = order.template.as_ref().ok_or_else(|| io::Error::other("no template"))?;
+                let file = copy_sparse(template, image)?;
+                let device = loop_device(&file)?;
+                // Nothing on it outlives the container: what it takes to survive a power cut is not paid for.
+                rustix::mount::mount(device.as_path(), upper, "ext4", flags, c"nobarrier,errors=continue")?;
+            }
+            ScratchKind::Tmpfs => {
+                let options = CString::new(format!("size={},mode=0700", order.scratch_bytes))?;
+                rustix::mount::mount("tmpfs", upper, "tmpfs", flags, options.as_c_str())?;
+            }
+        }
+        for name in ["upper", "work"] {
+            let directory = upper.join(name);
+            std::fs::create_dir(&directory)?;
+            let (owner, group) = (Uid::from_raw(order.first_id), Gid::from_raw(order.first_id));
+            rustix::fs::chown(&directory, Some(owner), Some(group))?;
+            rustix::fs::chmod(&directory, Mode::from_raw_mode(0o755))?;
+        }
+        Ok(())
+    }
+
+    /// Reads a small file of the container's root, following its links as the container would.
+    pub fn read(&self, path: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let root = crate::image::open_directory(&self.root())?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let file = rustix::fs::openat2(&root, path, flags, Mode::empty(), resolve)?;
+        if !File::from(file.try_clone()?).metadata()?.is_file() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut content = Vec::new();
+        File::from(file).take(bytes_max).read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    /// Makes a directory in the container's root, with what is missing above it, following its links as the container
+    /// would.
+    pub fn make_directory(&self, path: &str, first_id: u32) -> io::Result<()> {
+        let root = crate::image::open_directory(&self.root())?;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let open = |path: &str| {
+            let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+            rustix::fs::openat2(&root, path, flags, Mode::empty(), resolve)
+        };
+        let mut above = String::from(".");
+        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            let here = format!("{above}/{part}");
+            match open(&here) {
+                Ok(_) => {}
+                Err(Errno::NOENT) if part != ".." => {
+                    let parent = open(&above)?;
+                    rustix::fs::mkdirat(&parent, part, Mode::from_raw_mode(0o755))?;
+                    let (owner, group) = (Uid::from_raw(first_id), Gid::from_raw(first_id));
+                    rustix::fs::fchown(open(&here)?, Some(owner), Some(group))?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            above = here;
+        }
+        Ok(())
+    }
+
+    /// Takes everything down, for a supervisor that goes on.
+    pub fn unmount(&self) {
+        let _ = rustix::mount::unmount(&self.directory, UnmountFlags::DETACH);
+    }
+}
+
+/// A layer at a short path, read-only; its owners mapped into the container's range where that is possible.
+fn mount_layer(layer: &Path, point: &Path, users: Option<&OwnedFd>) -> io::Result<()> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let tree = rustix::mount::open_tree(CWD, layer, flags)?;
+    if let Some(users) = users {
+        kernel::map_owners(tree.as_fd(), users.as_fd()).map_err(said("an idmapped mount"))?;
+    }
+    rustix::mount::move_mount(&tree, "", CWD, point, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    Ok(())
+}
+
+/// A user namespace that maps the ids of a container into its range. A child enters it and holds it until it is open
+/// here.
+fn mapping_namespace(first_id: u32) -> io::Result<OwnedFd> {
+    let (ready, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let child = match kernel::fork_single_threaded()? {
+        Forked::Child => {
+            let told = kernel::own_users().is_ok() && rustix::io::write(&tell, b"1").is_ok();
+            if told {
+                rustix::event::pause();
+            }
+            kernel::exit_now(1)
+        }
+        Forked::Parent(child) => child,
+    };
+    drop(tell);
+    let opened = (|| {
+        let mut byte = [0];
+        if rustix::io::read(&ready, &mut byte)? == 0 {
+            return Err(io::Error::other("no user namespace can be made"));
+        }
+        let process = PathBuf::from(format!("/proc/{}", child.as_raw_nonzero()));
+        let mapping = format!("0 {first_id} {}", crate::image::IDS);
+        std::fs::write(process.join("uid_map"), &mapping)?;
+        std::fs::write(process.join("gid_map"), &mapping)?;
+        Ok(File::open(process.join("ns/user"))?.into())
+    })();
+    let _ = rustix::process::kill_process(child, Signal::KILL);
+    let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
+    opened
+}
+
+/// Copies a file without its holes. Only this user reads it.
+fn copy_sparse(from: &Path, to: &Path) -> io::Result<File> {
+    let mut source = File::open(from)?;
+    let length = source.metadata()?.len();
+    let copy = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(to)?;
+    copy.set_len(length)?;
+    let mut buffer = vec![0; 1 << 16];
+    let mut offset = 0;
+    loop {
+        let from = match rustix::fs::seek(&source, rustix::fs::SeekFrom::Data(offset)) {
+            Ok(from) => from,
+            Err(Errno::NXIO) => return Ok(copy),
+            Err(error) => return Err(error.into()),
+        };
+        offset = rustix::fs::seek(&source, rustix::fs::SeekFrom::Hole(from))?;
+        source.seek(SeekFrom::Start(from))?;
+        let mut at = from;
+        while at < offset {
+            let most = usize::try_from(offset - at).unwrap_or(usize::MAX).min(buffer.len());
+            let part = buffer.get_mut(..most).unwrap_or_default();
+            source.read_exact(part)?;
+            copy.write_all_at(part, at)?;
+            at += most as u64;
+        }
+    }
+}
+
+/// Puts a file behind a loop device that goes with the last mount of it.
+fn loop_device(file: &File) -> io::Result<PathBuf> {
+    let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
+    // Whoever else starts a container asks for the same free device at the same time.
+    for attempt in 0..2000_u32 {
+        let path = PathBuf::from(format!("/dev/loop{}", kernel::free_loop_device(&control)?));
+        let device = match OpenOptions::new().read(true).write(true).open(&path) {
+            // Its node is made by the kernel a moment after the device.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                continue;
+            }
+            opened => opened?,
+        };
+        match kernel::attach_loop_device(&device, file) {
+            Ok(()) => {
+                // Kept open until the mount holds the device: the descriptor is closed with this process.
+                std::mem::forget(device);
+                return Ok(path);
+            }
+            Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
+                std::thread::sleep(std::time::Duration::from_micros(u64::from(attempt % 16) * 100));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("no loop device is free"))
+}
+
+/// Makes the empty file system that writable layers begin as, once for each size.
+pub(crate) fn make_template(path: &Path, bytes: u64) -> io::Result<()> {
+    let unfinished = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+    file.flush()?;
+    file.set_len(bytes)?;
+    drop(file);
+    let tool = ["/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"].iter().find(|tool| Path::new(tool).exists());
+    let tool = tool.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "mkfs.ext4 (e2fsprogs) is missing"))?;
+    let arguments = ["-q", "-F", "-m", "0", "-O", "^has_journal,^resize_inode", "-E", "lazy_itable_init=1,nodiscard"];
+    let mut command = std::process::Command::new(tool);
+    let output = command.args(arguments).arg(&unfinished).env_clear().stdin(std::process::Stdio::null()).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(format!("mkfs.ext4: {}", String::from_utf8_lossy(&output.stderr).trim())));
+    }
+    std::fs::rename(&unfinished, path)
+}

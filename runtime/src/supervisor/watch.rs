@@ -1,0 +1,376 @@
+//! A running container: one loop over all that can happen to it, until nothing of it is left.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::WaitOptions;
+use serde::{Deserialize, Serialize};
+
+use super::init::Report;
+use super::order::RunOrder;
+use super::{Made, read_report};
+use crate::WallClock;
+use crate::cgroup::{Group, Usage};
+use crate::files::Files;
+use crate::kernel;
+use crate::logs::StreamWriter;
+use crate::model::{ContainerState, EndReason, Outcome, Sample, Stream};
+use crate::protocol::{self, Action, Answer, Refusal, Reply};
+
+/// A sample each second for ten minutes, then every five; 3,600 in all (5-runs.md).
+const FINE_SAMPLES: u32 = 600;
+const SAMPLES_MAX: u32 = 3600;
+const FINE: Duration = Duration::from_secs(1);
+const COARSE: Duration = Duration::from_secs(5);
+/// How long whoever connects may take to say what they want.
+const CALLER_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the runner asks a supervisor.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Ask {
+    /// How it stands: [`Standing`].
+    Standing,
+    /// To do something.
+    Act(Action),
+}
+
+/// How a container stands.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    pub state: ContainerState,
+    pub started_at_micros: i64,
+    pub paused_micros: u64,
+}
+
+struct Watch<'a> {
+    made: Made,
+    order: &'a RunOrder,
+    group: &'a Group,
+    clock: &'a dyn WallClock,
+    started_at_micros: i64,
+    started: Instant,
+    /// Since when it is paused.
+    paused: Option<Instant>,
+    /// The pauses before.
+    paused_before: Duration,
+    /// When a stop loses its patience.
+    grace_until: Option<Instant>,
+    /// Why everything was killed.
+    killed_for: Option<EndReason>,
+    /// What process 1 said last.
+    ended: Option<Report>,
+    samples: File,
+    sample_count: u32,
+    next_sample: Instant,
+    last_usage: (Instant, Usage),
+}
+
+/// Watches it until it has ended, and says how it did.
+pub(super) fn watch(
+    made: Made,
+    order: &RunOrder,
+    files: &Files,
+    group: &Group,
+    clock: &dyn WallClock,
+) -> io::Result<Outcome> {
+    let now = Instant::now();
+    let mut stdout = StreamWriter::new(&files.streams(), Stream::Stdout);
+    let mut stderr = StreamWriter::new(&files.streams(), Stream::Stderr);
+    let mut watch = Watch {
+        made,
+        order,
+        group,
+        clock,
+        started_at_micros: clock.now_micros(),
+        started: now,
+        paused: None,
+        paused_before: Duration::ZERO,
+        grace_until: None,
+        killed_for: None,
+        ended: None,
+        samples: files.samples_writer()?,
+        sample_count: 0,
+        next_sample: now + FINE,
+        last_usage: (now, group.usage()),
+    };
+    files.put_start(watch.started_at_micros)?;
+    let (mut open_out, mut open_err) = (true, true);
+    loop {
+        let ready = watch.wait(open_out, open_err)?;
+        if ready.stdout {
+            open_out = watch.drain(Stream::Stdout, &mut stdout)?;
+        }
+        if ready.stderr {
+            open_err = watch.drain(Stream::Stderr, &mut stderr)?;
+        }
+        if ready.control {
+            watch.answer();
+        }
+        if ready.report && !watch.hear()? {
+            break;
+        }
+        watch.keep_time()?;
+    }
+    // Process 1 is gone, and with it everything in its namespace. What it has written lies in the pipes.
+    while open_out && watch.drain(Stream::Stdout, &mut stdout)? {}
+    while open_err && watch.drain(Stream::Stderr, &mut stderr)? {}
+    watch.outcome(&mut stdout, &mut stderr)
+}
+
+/// What can be read.
+#[derive(Default)]
+struct Ready {
+    stdout: bool,
+    stderr: bool,
+    control: bool,
+    report: bool,
+}
+
+impl Watch<'_> {
+    fn wait(&self, open_out: bool, open_err: bool) -> io::Result<Ready> {
+        let mut waited =
+            vec![PollFd::new(&self.made.report, PollFlags::IN), PollFd::new(&self.made.control, PollFlags::IN)];
+        if open_out {
+            waited.push(PollFd::new(&self.made.stdout, PollFlags::IN));
+        }
+        if open_err {
+            waited.push(PollFd::new(&self.made.stderr, PollFlags::IN));
+        }
+        let left = self.next_deadline().saturating_duration_since(Instant::now());
+        // Rounded up: a deadline that is a little early would be waited for in a circle.
+        let left = left + Duration::from_millis(1);
+        let timeout =
+            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(1), tv_nsec: left.subsec_nanos().into() };
+        match rustix::event::poll(&mut waited, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut signs = waited.iter().map(|waited| !waited.revents().is_empty());
+        let mut next = || signs.next().unwrap_or(false);
+        let (report, control) = (next(), next());
+        Ok(Ready { report, control, stdout: open_out && next(), stderr: open_err && next() })
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let timeout = self.timeout_at().filter(|_| self.killed_for.is_none());
+        let grace = self.grace_until.filter(|_| self.killed_for.is_none());
+        [timeout, grace].into_iter().flatten().fold(self.next_sample, Instant::min)
+    }
+
+    /// Its time runs only while it does.
+    fn timeout_at(&self) -> Option<Instant> {
+        let allowed = Duration::from_secs(self.order.description.limits.timeout_seconds);
+        if self.paused.is_some() { None } else { self.started.checked_add(allowed + self.paused_before) }
+    }
+
+    fn keep_time(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        if self.killed_for.is_none() && self.ended.is_none() {
+            if self.grace_until.is_some_and(|until| now >= until) {
+                self.kill(EndReason::GraceExpired)?;
+            } else if self.timeout_at().is_some_and(|until| now >= until) {
+                self.kill(EndReason::TimedOut)?;
+            }
+        }
+        if now >= self.next_sample {
+            self.sample(now)?;
+            let step = if self.sample_count < FINE_SAMPLES { FINE } else { COARSE };
+            self.next_sample = if self.sample_count < SAMPLES_MAX {
+                // From where it should have been, unless that is long past.
+                (self.next_sample + step).max(now)
+            } else {
+                now + Duration::from_secs(86_400)
+            };
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, now: Instant) -> io::Result<()> {
+        let usage = self.group.usage();
+        let (before, last) = self.last_usage;
+        let passed = now.saturating_duration_since(before).as_micros().max(1);
+        let used = usage.cpu_micros.saturating_sub(last.cpu_micros);
+        #[expect(clippy::cast_precision_loss, reason = "microseconds between two samples: far below 2^53")]
+        let cpu_percent = (used as f64 * 10_000.0 / passed as f64).round() / 100.0;
+        let sample = Sample {
+            at_micros: self.clock.now_micros(),
+            paused: self.paused.is_some(),
+            cpu_percent,
+            memory_bytes: usage.memory_bytes,
+            memory_limit_bytes: usage.memory_limit_bytes,
+            pids: usage.pids,
+            io_read_bytes: usage.io_read_bytes,
+            io_write_bytes: usage.io_write_bytes,
+        };
+        let mut line = serde_json::to_vec(&sample)?;
+        line.push(b'\n');
+        self.samples.write_all(&line)?;
+        self.sample_count += 1;
+        self.last_usage = (now, usage);
+        Ok(())
+    }
+
+    /// Takes in what is there; false once the stream has ended.
+    fn drain(&mut self, stream: Stream, writer: &mut StreamWriter) -> io::Result<bool> {
+        let source = if stream == Stream::Stdout { &mut self.made.stdout } else { &mut self.made.stderr };
+        let mut buffer = [0; 1 << 16];
+        match source.read(&mut buffer) {
+            Ok(0) => Ok(false),
+            Ok(count) => {
+                let now = self.clock.now_micros();
+                let taken = writer.take(buffer.get(..count).unwrap_or_default(), now);
+                // A full disk costs lines. It must not stop what is written from being drained.
+                if let Err(error) = taken {
+                    tracing::warn!(%error, "output is lost");
+                }
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Hears process 1; false once it is gone.
+    fn hear(&mut self) -> io::Result<bool> {
+        match read_report(&self.made.report)? {
+            None => Ok(false),
+            Some(report) => {
+                self.ended = Some(report);
+                Ok(true)
+            }
+        }
+    }
+
+    fn kill(&mut self, reason: EndReason) -> io::Result<()> {
+        if self.killed_for.is_none() {
+            self.killed_for = Some(reason);
+        }
+        self.resume_clock();
+        self.group.kill()
+    }
+
+    fn resume_clock(&mut self) {
+        if let Some(since) = self.paused.take() {
+            self.paused_before += since.elapsed();
+        }
+    }
+
+    fn paused_for(&self) -> Duration {
+        self.paused_before + self.paused.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn state(&self) -> ContainerState {
+        if self.paused.is_some() { ContainerState::Paused } else { ContainerState::Running }
+    }
+
+    /// Hears everybody who has connected. Whoever does not say what they want in time is not waited for.
+    fn answer(&mut self) {
+        while let Ok((caller, _)) = self.made.control.accept() {
+            if let Err(error) = self.answer_one(&caller) {
+                tracing::warn!(%error, "a call was not answered");
+            }
+        }
+    }
+
+    fn answer_one(&mut self, caller: &UnixStream) -> io::Result<()> {
+        caller.set_nonblocking(false)?;
+        caller.set_read_timeout(Some(CALLER_PATIENCE))?;
+        caller.set_write_timeout(Some(CALLER_PATIENCE))?;
+        let Some((ask, _)) = protocol::receive(caller, protocol::CALL_BYTES_MAX)? else { return Ok(()) };
+        match ask {
+            Ask::Standing => {
+                let standing = Standing {
+                    state: self.state(),
+                    started_at_micros: self.started_at_micros,
+                    paused_micros: micros(self.paused_for()),
+                };
+                protocol::send(caller, &standing, None)
+            }
+            Ask::Act(action) => {
+                let answer = match self.act(action) {
+                    Ok(()) => Answer::Ok(Reply::Done),
+                    Err(refusal) => Answer::Refused(refusal),
+                };
+                protocol::send(caller, &answer, None)
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Result<(), Refusal> {
+        let failed = |error: io::Error| Refusal::Failed(error.to_string());
+        let state = self.state();
+        let allowed = match action {
+            Action::Pause | Action::Stop | Action::Signal(_) => state == ContainerState::Running,
+            Action::Resume => state == ContainerState::Paused,
+            Action::Kill => true,
+        };
+        if !allowed || self.ended.is_some() {
+            let state = if self.ended.is_some() { ContainerState::Ended } else { state };
+            return Err(Refusal::WrongState { state });
+        }
+        match action {
+            Action::Pause => {
+                self.group.freeze().map_err(failed)?;
+                self.paused = Some(Instant::now());
+                Ok(())
+            }
+            Action::Resume => {
+                self.group.thaw().map_err(failed)?;
+                self.resume_clock();
+                Ok(())
+            }
+            Action::Stop => {
+                if self.grace_until.is_none() {
+                    let grace = Duration::from_secs(self.order.description.limits.grace_seconds);
+                    self.grace_until = Some(Instant::now() + grace);
+                }
+                kernel::send_signal(self.made.init, libc::SIGTERM).map_err(failed)
+            }
+            Action::Kill => self.kill(EndReason::Killed).map_err(failed),
+            Action::Signal(signal) => kernel::send_signal(self.made.init, signal).map_err(failed),
+        }
+    }
+
+    fn outcome(mut self, stdout: &mut StreamWriter, stderr: &mut StreamWriter) -> io::Result<Outcome> {
+        let status = rustix::process::waitpid(Some(self.made.init), WaitOptions::empty())?.map(|(_, status)| status);
+        self.resume_clock();
+        let now = self.clock.now_micros();
+        if self.sample_count == 0 {
+            self.sample(Instant::now())?;
+        }
+        let usage = self.group.usage();
+        let (exit_code, signal) = match self.ended {
+            Some(Report::Exited(code)) => (Some(code), None),
+            Some(Report::Signaled(signal)) => (None, Some(signal)),
+            // Process 1 itself was killed, and the command with it.
+            _ => (None, status.and_then(|status| status.terminating_signal()).or(Some(libc::SIGKILL))),
+        };
+        // What was told to die and had ended by itself before has ended by itself.
+        let by_itself = matches!(self.ended, Some(Report::Exited(_)))
+            || matches!(self.ended, Some(Report::Signaled(signal)) if signal != libc::SIGKILL);
+        let reason = match self.killed_for.take() {
+            Some(reason) if !by_itself => reason,
+            _ => EndReason::Exited,
+        };
+        Ok(Outcome {
+            reason,
+            exit_code,
+            signal,
+            oom_killed: usage.oom_kills > 0,
+            started_at_micros: Some(self.started_at_micros),
+            finished_at_micros: now.max(self.started_at_micros),
+            paused_micros: micros(self.paused_before),
+            peak_memory_bytes: usage.memory_peak_bytes,
+            cpu_micros: usage.cpu_micros,
+            stdout: stdout.finish(now)?,
+            stderr: stderr.finish(now)?,
+        })
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
