@@ -28,6 +28,7 @@ pub mod svg;
 pub mod tables;
 pub mod text;
 pub mod values;
+pub mod warnings;
 pub mod work;
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub const DEFAULT_DOTS_PER_INCH: f64 = 96.0;
 /// Pixels that cost one step of work.
 const PIXELS_PER_STEP: f64 = 4.0;
 
+/// Pixels along a line that cost one step of work.
+const STROKED_PIXELS_PER_STEP: f64 = 1.5;
+
 /// How far above and below the baseline sub- and superscripts stand, in parts of the font's size.
 const SHIFT: f64 = 0.3;
 
@@ -142,7 +145,7 @@ impl Painter<'_> {
         let area = f64::from(bounds.width()) * f64::from(bounds.height()) * self.scale * self.scale;
         let points = path.len() as u64;
         let length = f64::from(bounds.width() + bounds.height()) * self.scale;
-        self.work.spend(16 * points + (length.min(canvas) / PIXELS_PER_STEP) as u64)?;
+        self.work.spend(16 * points + (length.min(canvas) / STROKED_PIXELS_PER_STEP) as u64)?;
         if let Some(shader) = shader(fill) {
             self.work.spend((area.min(canvas) / PIXELS_PER_STEP) as u64)?;
             let paint = Paint { shader, anti_alias: true, ..Paint::default() };

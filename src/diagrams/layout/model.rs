@@ -402,6 +402,4 @@ pub struct Output {
     pub label: Option<Point>,
     /// The rank of each node, from 0.
     pub ranks: Vec<u32>,
-    /// What the user should know, in Graphviz's words.
-    pub warnings: Vec<String>,
 }

@@ -9,7 +9,7 @@ mod widths;
 
 pub use entities::decode_entities;
 pub(crate) use entities::{decode_one as decode_entity, is_entity_start};
-pub use escape::{Names, expand, substitute};
+pub use escape::{Names, expand, substitute, substituted_bytes};
 
 use std::sync::Arc;
 
@@ -40,6 +40,14 @@ pub struct Font {
     pub size: f64,
     /// What HTML-like labels add.
     pub style: FontStyle,
+}
+
+/// The longest name that a font has, in bytes.
+const LONGEST_FONT_NAME: usize = 512;
+
+/// The name of a font, or of several; one that is too long for that is none.
+pub fn font_name(text: &str) -> Arc<str> {
+    if text.len() > LONGEST_FONT_NAME { DEFAULT_FONT.into() } else { text.into() }
 }
 
 /// What HTML-like labels add to a font.
