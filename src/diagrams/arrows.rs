@@ -141,6 +141,17 @@ fn parse(name: &str, warnings: &mut Warnings) -> Vec<Link> {
     links
 }
 
+/// Whether `dir` points to the tail and to the head.
+pub fn ends(attributes: &dyn Attributes, is_directed: bool) -> (bool, bool) {
+    match attributes.text("dir") {
+        Some("both") => (true, true),
+        Some("back") => (true, false),
+        Some("none") => (false, false),
+        Some("forward") => (false, true),
+        _ => (false, is_directed),
+    }
+}
+
 impl Arrow {
     /// The arrow of this name; `None` if nothing is drawn.
     pub fn new(name: &str, size: f64, pen_width: f64, warnings: &mut Warnings) -> Option<Arrow> {
@@ -156,13 +167,7 @@ impl Arrow {
         pen_width: f64,
         warnings: &mut Warnings,
     ) -> [Option<Arrow>; 2] {
-        let (tail, head) = match attributes.text("dir") {
-            Some("both") => (true, true),
-            Some("back") => (true, false),
-            Some("none") => (false, false),
-            Some("forward") => (false, true),
-            _ => (false, is_directed),
-        };
+        let (tail, head) = ends(attributes, is_directed);
         let size = attributes.number("arrowsize", 1.0, 0.0);
         let mut arrow = |attribute: &str, wanted: bool| match wanted {
             true => Arrow::new(attributes.text(attribute).unwrap_or("normal"), size, pen_width, warnings),

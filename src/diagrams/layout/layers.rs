@@ -12,6 +12,9 @@ use crate::work::{Care, Exhausted, Work};
 /// Bends at most; edges that would make more run straight, the longest first.
 const BENDS_MAX: u64 = 80_000;
 
+/// The space between an edge and its label, in points.
+pub const LABEL_GAP: f64 = 2.0;
+
 /// What stands on a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
@@ -20,7 +23,8 @@ pub enum Kind {
     Real,
     /// A place where an edge passes.
     Bend,
-    /// A place where an edge passes with its label on its right.
+    /// A place where an edge passes with its label on its right; on its left, which will be above it, where ranks run
+    /// sideways.
     Label,
     /// The label of a flat edge, a rank above it.
     FlatLabel,
@@ -296,8 +300,10 @@ impl Layers {
                 && rank == label_rank
             {
                 place.kind = Kind::Label;
-                place.left = input.node_separation;
-                place.right = size.width;
+                (place.left, place.right) = (input.node_separation, size.width + LABEL_GAP);
+                if input.is_sideways() {
+                    std::mem::swap(&mut place.left, &mut place.right);
+                }
                 place.half_height = size.height / 2.0;
                 chain.label = self.places.len() as u32;
             }

@@ -98,10 +98,15 @@ impl Router<'_> {
         let is_unplaced = self.routes.get(first as usize).is_some_and(|route| route.label.is_none());
         if is_unplaced || has_label && matches!(style, Splines::Line | Splines::Curved) {
             // The label stands beside its own line.
-            let middle = curve::middle(&curves);
             let size = self.edge(first).and_then(|edge| edge.label);
-            if let (Some(route), Some(middle), Some(size)) = (self.routes.get_mut(first as usize), middle, size) {
-                route.label = Some(middle + Point::new(size.width / 2.0, 0.0));
+            let middle = curve::middle(&curves).map(|middle| match curves.as_slice() {
+                [line] => *line,
+                // Whatever the way it takes, it comes down there.
+                _ => curve::line(middle + Point::new(0.0, 1.0), middle - Point::new(0.0, 1.0)),
+            });
+            let label = middle.zip(size).map(|(line, size)| self.beside(&line, size));
+            if let (Some(_), Some(route)) = (label, self.routes.get_mut(first as usize)) {
+                route.label = label;
             }
         }
         Ok(())
@@ -132,8 +137,12 @@ impl Router<'_> {
                 }
                 Kind::Label => {
                     // Close by its label, not on it.
-                    left = left.max(x - (item.left / 2.0).max(4.0)).min(x - 4.0);
-                    right = x - 2.0;
+                    let near = |room: f64| (room / 2.0).max(4.0);
+                    if self.label_side() > 0.0 {
+                        (left, right) = (left.max(x - near(item.left)).min(x - 4.0), x);
+                    } else {
+                        (left, right) = (x, right.min(x + near(item.right)).max(x + 4.0));
+                    }
                 }
                 _ => {
                     left = left.min(x - 2.0);
@@ -167,6 +176,26 @@ impl Router<'_> {
         Leaving { from: beside, tangent: Some(Point::new(0.0, -1.0)), detour }
     }
 
+    /// Away from where the way goes, at `at`, and around the node on the side that is nearer to where it goes.
+    fn leave_behind(&self, node: u32, at: Point, sides: Sides, toward: Point, is_upper: bool) -> Leaving {
+        let center = self.center(node);
+        let sign = if is_upper { -1.0 } else { 1.0 };
+        let half = self.size(node).width / 2.0;
+        let to_right = if sides.left || sides.right { sides.right } else { toward.x >= center.x };
+        let rank = self.layers.places[node].rank;
+        let limit = self.limit(node, NONE, to_right);
+        let side = if to_right {
+            (center.x + half + 9.0).min(limit.max(center.x + half + 1.0))
+        } else {
+            (center.x - half - 9.0).max(limit.min(center.x - half - 1.0))
+        };
+        let reach = self.positions.above[rank].max(self.size(node).height / 2.0);
+        let corner = Point::new(side, center.y);
+        let height = (reach - (at.y - center.y).abs()).max(0.0) + 18.0;
+        let detour = vec![[at, at - Point::new(0.0, sign * height), Point::new(side, at.y - sign * height), corner]];
+        Leaving { from: corner, tangent: Some(Point::new(0.0, -1.0)), detour }
+    }
+
     /// How an edge leaves `node` downwards (`is_upper`) or upwards.
     fn leave(&self, node: u32, end: &End, toward: Point, is_upper: bool) -> Leaving {
         let center = self.center(node);
@@ -187,6 +216,11 @@ impl Router<'_> {
                 let from = Point::new(at.x, center.y + sign * half);
                 return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
             }
+            if behind && !left && !right {
+                // A field that reaches the other side alone is left there, and the way leads around the node.
+                let far = if is_upper { field.high.y } else { field.low.y };
+                return self.leave_behind(node, Point::new(at.x, center.y + far), port.sides, toward, is_upper);
+            }
             return self.leave_field(node, center + field.low, center + field.high, port.sides, toward, is_upper);
         }
         if ahead && !left && !right {
@@ -199,22 +233,7 @@ impl Router<'_> {
             return Leaving { tangent: Some(tangent), ..plain };
         }
         if behind && !ahead {
-            // Around the node, on the side that is nearer to where it goes.
-            let half = self.size(node).width / 2.0;
-            let to_right = if left || right { right } else { toward.x >= center.x };
-            let rank = self.layers.places[node].rank;
-            let limit = self.limit(node, NONE, to_right);
-            let side = if to_right {
-                (center.x + half + 9.0).min(limit.max(center.x + half + 1.0))
-            } else {
-                (center.x - half - 9.0).max(limit.min(center.x - half - 1.0))
-            };
-            let reach = self.positions.above[rank].max(self.size(node).height / 2.0);
-            let corner = Point::new(side, center.y);
-            let height = (reach - (at.y - center.y).abs()).max(0.0) + 18.0;
-            let detour =
-                vec![[at, at - Point::new(0.0, sign * height), Point::new(side, at.y - sign * height), corner]];
-            return Leaving { from: corner, tangent: Some(Point::new(0.0, -1.0)), detour };
+            return self.leave_behind(node, at, port.sides, toward, is_upper);
         }
         plain
     }
