@@ -13,7 +13,7 @@ use crate::render::{Format, Options, RenderError, render};
 use crate::work::Care;
 
 /// Counted up whenever the same source may give another picture, so that nobody gets the old one.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
 
 /// A finished picture.
 #[derive(Clone, Debug, PartialEq, Eq)]

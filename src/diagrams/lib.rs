@@ -35,6 +35,9 @@ pub mod work;
 mod fuzz;
 
 #[cfg(test)]
+mod gallery;
+
+#[cfg(test)]
 mod oracle;
 
 use std::sync::Arc;

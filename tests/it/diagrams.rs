@@ -192,6 +192,13 @@ fn limits_are_named() {
         let error = refused(&answer, 422);
         assert!(error.contains(named), "{error}");
         assert!(answer.json().get("line").is_none());
+        // Whether a source is valid is asked of its text; how large its picture would be is not.
+        let verdict = post(&client, "/validate", &json!({ "dotfile": source })).expect(200);
+        let expected = match named {
+            "40 megapixels" => json!({ "valid": true }),
+            _ => json!({ "valid": false, "error": error }),
+        };
+        assert_eq!(verdict, expected);
     }
     let most = 1 << 20;
     let padded = |length: usize| format!("{SOURCE}{}", " ".repeat(length - SOURCE.len()));

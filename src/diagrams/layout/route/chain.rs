@@ -10,6 +10,9 @@ use super::fit;
 use crate::geometry::Point;
 use crate::work::{Care, Exhausted, Work};
 
+/// How far from its label an edge may pass, in points.
+const LABEL_REACH: f64 = 12.0;
+
 /// Which way an edge leaves a node on its way down, and what it does before.
 struct Leaving {
     /// Where the way down begins.
@@ -137,11 +140,10 @@ impl Router<'_> {
                 }
                 Kind::Label => {
                     // Close by its label, not on it.
-                    let near = |room: f64| (room / 2.0).max(4.0);
                     if self.label_side() > 0.0 {
-                        (left, right) = (left.max(x - near(item.left)).min(x - 4.0), x);
+                        (left, right) = (left.max(x - LABEL_REACH).min(x - 4.0), x);
                     } else {
-                        (left, right) = (x, right.min(x + near(item.right)).max(x + 4.0));
+                        (left, right) = (x, right.min(x + LABEL_REACH).max(x + 4.0));
                     }
                 }
                 _ => {
@@ -176,12 +178,18 @@ impl Router<'_> {
         Leaving { from: beside, tangent: Some(Point::new(0.0, -1.0)), detour }
     }
 
-    /// Away from where the way goes, at `at`, and around the node on the side that is nearer to where it goes.
+    /// Away from where the way goes, at `at`, and around the node.
     fn leave_behind(&self, node: u32, at: Point, sides: Sides, toward: Point, is_upper: bool) -> Leaving {
         let center = self.center(node);
         let sign = if is_upper { -1.0 } else { 1.0 };
         let half = self.size(node).width / 2.0;
-        let to_right = if sides.left || sides.right { sides.right } else { toward.x >= center.x };
+        // The shorter way around; from the middle, toward where it goes.
+        let aside = at.x - center.x;
+        let to_right = match () {
+            () if sides.left || sides.right => sides.right,
+            () if aside.abs() > 1.0 => aside > 0.0,
+            () => toward.x >= center.x,
+        };
         let rank = self.layers.places[node].rank;
         let limit = self.limit(node, NONE, to_right);
         let side = if to_right {
