@@ -158,7 +158,8 @@ impl Router<'_> {
         corridor
     }
 
-    /// Out of a field in the midst of its node: to the side that is nearer to where it goes, and down beside the node.
+    /// Out of a field at the left or right of its node, on the side that is nearer to where it goes, and down beside the
+    /// node.
     fn leave_field(&self, node: u32, low: Point, high: Point, sides: Sides, toward: Point, is_upper: bool) -> Leaving {
         let (center, size) = (self.center(node), self.size(node));
         let y = f64::midpoint(low.y, high.y);
@@ -229,7 +230,11 @@ impl Router<'_> {
                 let far = if is_upper { field.high.y } else { field.low.y };
                 return self.leave_behind(node, Point::new(at.x, center.y + far), port.sides, toward, is_upper);
             }
-            return self.leave_field(node, center + field.low, center + field.high, port.sides, toward, is_upper);
+            if left || right {
+                return self.leave_field(node, center + field.low, center + field.high, port.sides, toward, is_upper);
+            }
+            // In the midst of others, and straight over them: any other way would be longer.
+            return plain;
         }
         if ahead && !left && !right {
             return Leaving { tangent: Some(Point::new(0.0, -1.0)), ..plain };
