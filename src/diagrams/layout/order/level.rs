@@ -717,22 +717,22 @@ impl Run<'_> {
                     *end = (self.position[tie.other] * PORTS + tie.other_port, tie.count);
                 }
                 own.sort_unstable();
-                steps += own.len() as u64 + 1;
+                steps += own.len() as u64;
             }
         }
-        work.spend(steps)
+        work.spend(steps / 2)
     }
 
     /// Crossings among the lines of two neighbours, as they stand and exchanged, and what it cost to count them.
     fn pair_crossings(&self, left: u32, right: u32) -> (i64, i64, u64) {
-        let (mut now, mut then, mut steps) = (0, 0, 2);
+        let (mut now, mut then, mut steps) = (0, 0, 1);
         for (starts, ends) in [(&self.up_starts, &self.up_ends), (&self.down_starts, &self.down_ends)] {
             let of = |place: u32| ends.part(starts[place] as usize..starts[place as usize + 1] as usize);
             let (left, right) = (of(left), of(right));
             if left.is_empty() || right.is_empty() {
                 continue;
             }
-            steps += (left.len() + right.len()) as u64;
+            steps += (left.len() + right.len()) as u64 / 2;
             let all: u32 = right.iter().map(|end| end.1).sum();
             // Of the right one's lines, those that end before the left one's, and those that do not end behind it.
             let (mut before, mut until) = (right.iter().peekable(), right.iter().peekable());
