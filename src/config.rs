@@ -178,6 +178,8 @@ pub struct Config {
     pub ai_model: String,
     /// Whether diagrams take a key.
     pub diagrams_require_key: bool,
+    /// Where fonts of the operator's own lie, that pictures are painted with before the embedded ones.
+    pub diagrams_fonts_dir: Option<PathBuf>,
     /// How many MiB of finished diagrams are kept.
     pub diagrams_cache_mb: u32,
     /// Certificates (PEM) of authorities that are trusted besides the system's, on connections to other systems.
@@ -228,9 +230,6 @@ impl Config {
             let refusal = match entry.dotted().as_str() {
                 "tls.cert" | "tls.key" if !text.is_empty() => {
                     "this version speaks plain HTTP only; leave it empty and put a proxy in front"
-                }
-                "diagrams.fonts_dir" if !text.is_empty() => {
-                    "this version draws with the fonts it brings only; leave it empty"
                 }
                 _ => continue,
             };
@@ -463,6 +462,7 @@ impl Collected {
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),
+            diagrams_fonts_dir: self.text("diagrams.fonts_dir").filter(|path| !path.is_empty()).map(PathBuf::from),
             diagrams_cache_mb: small("diagrams.cache_mb"),
             tls_extra_ca: self.text("tls.extra_ca").filter(|path| !path.is_empty()).map(PathBuf::from),
             effective: self.values.into_values().collect(),
