@@ -109,6 +109,10 @@ impl Shared {
         if table.rows.contains_key(id) {
             return Err(Refusal::NameTaken);
         }
+        // Once more, where nobody can take it away any longer.
+        if self.images.find(image.digest.as_str()).map_err(failed)?.is_none() {
+            return Err(Refusal::NoSuchImage);
+        }
         let used: BTreeSet<u32> =
             table.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot).collect();
         let most = self.options.containers_max.clamp(1, SLOTS);
@@ -371,9 +375,12 @@ impl Shared {
         Ok((self.files(id), row.record.outcome.is_some()))
     }
 
-    /// Images of containers that have not ended.
-    pub(super) fn image_in_use(&self, image: &crate::Digest) -> bool {
-        self.containers.table().rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image)
+    /// Keeps containers of an image from being started as long as what it gives is held; none if there is one that has
+    /// not ended.
+    pub(super) fn unless_in_use<'a>(&'a self, image: &crate::Digest) -> Option<impl Sized + use<'a>> {
+        let table = self.containers.table();
+        let in_use = table.rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image);
+        (!in_use).then_some(table)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Shared;
 use crate::digest::Digest;
-use crate::image::ImageError;
+use crate::image::{ImageError, Removed};
 use crate::kernel;
 use crate::logs;
 use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
@@ -143,16 +143,14 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
         }
         Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
         Request::RemoveImage { reference } => {
-            let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
-            let names = shared.images.info(&found).map_err(image_refusal)?.names;
-            let last = Digest::parse(&reference).is_ok() || names.len() <= 1;
-            if last && shared.image_in_use(&found.digest) {
-                return Err(Refusal::ImageInUse);
+            match shared.images.remove(&reference, |image| shared.unless_in_use(image)).map_err(image_refusal)? {
+                Removed::Done => Ok(Reply::Done),
+                Removed::Absent => Err(Refusal::NoSuchImage),
+                Removed::InUse => Err(Refusal::ImageInUse),
             }
-            match shared.images.remove(&reference).map_err(image_refusal)? {
-                true => Ok(Reply::Done),
-                false => Err(Refusal::NoSuchImage),
-            }
+        }
+        Request::PruneImages => {
+            shared.images.prune(|image| shared.unless_in_use(image)).map(Reply::Pruned).map_err(image_refusal)
         }
         Request::MissingLayers { blobs } => {
             let asked: Vec<Digest> = blobs.into_iter().take(1000).collect();
