@@ -6,10 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quintet_platform::Foundation;
 use quintet_platform::egress::Egress;
-use quintet_runtime::Runner;
+use quintet_platform::ids::{parse_ulid, ulid};
+use quintet_runtime::{ContainerId, Runner};
 use tokio::sync::{Notify, watch};
 
-use crate::model::Ceilings;
+use crate::model::{Ceilings, RunId};
+
+/// See [`Parts::controls`].
+const CONTROLS: usize = 64;
+/// How many requests for logs are served at a time; each may hold 16 MiB.
+const READERS: usize = 4;
+/// How many requests follow a run at a time.
+const FOLLOWERS: usize = 256;
 
 /// What the operator says of runs.
 #[derive(Clone)]
@@ -56,6 +64,12 @@ pub struct Parts {
     pub(crate) tag: String,
     /// Whether the runner answered the last time.
     pub(crate) engine_up: AtomicBool,
+    /// One control at a time for a run; runs share a few of these.
+    pub(crate) controls: [tokio::sync::Mutex<()>; CONTROLS],
+    /// Who reads many lines at the moment.
+    pub(crate) readers: tokio::sync::Semaphore,
+    /// Who follows a run at the moment.
+    pub(crate) followers: Arc<tokio::sync::Semaphore>,
     /// Wakes the engine.
     pub(crate) wake: Notify,
     /// Changes with every change of a run, for those who wait for one; `true` once the appliance stops.
@@ -92,6 +106,9 @@ impl Context {
             runner,
             tag,
             engine_up: AtomicBool::new(false),
+            controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
+            readers: tokio::sync::Semaphore::new(READERS),
+            followers: Arc::new(tokio::sync::Semaphore::new(FOLLOWERS)),
             wake: Notify::new(),
             changes,
         }))
@@ -115,17 +132,30 @@ impl Context {
         self.wake.notify_one();
     }
 
+    /// The name of a run's container.
+    pub(crate) fn container_id(&self, run_id: RunId, number: u32) -> Option<ContainerId> {
+        ContainerId::parse(&format!("{}-{number}-{}", ulid(run_id.0), self.tag)).ok()
+    }
+
+    /// Whose container this is, if it is one of this appliance.
+    pub(crate) fn run_of(&self, id: &ContainerId) -> Option<(RunId, u32)> {
+        let mut parts = id.as_str().split('-');
+        let (run_id, number, tag) = (parts.next()?, parts.next()?, parts.next()?);
+        if tag != self.tag || parts.next().is_some() {
+            return None;
+        }
+        Some((RunId(parse_ulid(run_id)?), number.parse().ok()?))
+    }
+
+    /// Lets only one control of a run through at a time.
+    pub(crate) async fn control_of(&self, run_id: RunId) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        let place = run_id.0.as_bytes().iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31) ^ usize::from(*byte));
+        Some(self.controls.get(place % CONTROLS)?.lock().await)
+    }
+
     /// Whether the runner answers.
     #[must_use]
     pub fn is_engine_up(&self) -> bool {
         self.engine_up.load(Ordering::SeqCst)
-    }
-}
-
-impl Context {
-    /// Starts what is due and sees to what ends, until [`Context::stop`].
-    pub async fn run_containers(self) {
-        let mut changes = self.changes.subscribe();
-        let _ = changes.wait_for(|is_stopping| *is_stopping).await;
     }
 }

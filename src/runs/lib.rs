@@ -12,10 +12,12 @@
 //!
 //! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `context` · `http`.
 
+mod archive;
 mod changes;
 mod context;
 mod dispatch;
 mod due;
+mod engine;
 mod http;
 mod life;
 mod model;

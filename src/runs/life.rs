@@ -5,12 +5,12 @@
 
 use quintet_runtime::{EndReason, Outcome};
 use quintet_storage::seal::{self, Erased, KeyOwner};
-use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain, encode_plain};
+use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain, encode_plain, large};
 
 use crate::changes::{Place, change, find};
 use crate::model::{Reason, RunState};
 use crate::refusal::Refusal;
-use crate::tables::{DESCRIPTIONS, DescriptionRow, LastWords, RESULTS, RUNS, ResultRow, RunRow, Secrets};
+use crate::tables::{ARCHIVES, ArchiveRow, CONTAINERS, ContainerRow, DESCRIPTIONS, DescriptionRow, LastWords, RESULTS, RUNS, ResultRow, RunRow, Secrets};
 
 /// Begins to see to a run that has its slot: its container gets a number that no other has had. None if it is not
 /// queued any more.
@@ -18,6 +18,7 @@ pub(crate) fn pulling(tx: &mut WriteTx<'_>, now: Timestamp, place: Place) -> Res
     let Some(before) = find(tx, place)?.filter(|row| row.state == RunState::Queued) else { return Ok(None) };
     let row =
         RunRow { state: RunState::Pulling, pulling_at: Some(now), starts: before.starts + 1, ..before.clone() };
+    tx.put(&CONTAINERS, &place.1, &ContainerRow { tenant_id: place.0, number: row.starts })?;
     change(tx, now, place, Some(&before), row, "run.pulling").map(Some)
 }
 
@@ -234,6 +235,45 @@ pub(crate) fn ended(
     let event = format!("run.{}", row.state.name());
     change(tx, now, place, Some(&before), row, &event)?;
     Ok(true)
+}
+
+/// What is kept of an ended run's container; the container itself can go then. None: there never was one.
+pub(crate) fn archived(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    place: Place,
+    archive: Option<&Archive>,
+) -> Result<(), Failure> {
+    tx.delete(&CONTAINERS, &place.1);
+    // A run that was deleted meanwhile leaves nothing; a large value that nobody adopts is collected.
+    let is_wanted = find(tx, place)?.is_some_and(|row| row.state.is_terminal()) && !tx.contains(&ARCHIVES, &place)?;
+    let Some(archive) = archive.filter(|_| is_wanted) else { return Ok(()) };
+    let row = match archive {
+        Archive::Lost => ArchiveRow::Lost,
+        Archive::Large(value) => match large::adopt(tx, now, value) {
+            Ok(()) => ArchiveRow::Large(value.clone()),
+            Err(Abort::Refused(_)) => ArchiveRow::Lost,
+            Err(Abort::Failed(failure)) => return Err(failure),
+        },
+        Archive::Small(bytes) => {
+            match sealed(seal::seal(tx, KeyOwner::Tenant(place.0.0), &ARCHIVES, &place, bytes))? {
+                Some(text) => ArchiveRow::Here(text),
+                None => ArchiveRow::Lost,
+            }
+        }
+    };
+    tx.put(&ARCHIVES, &place, &row)
+}
+
+/// What is kept of a container's logs and samples, compressed.
+#[derive(Clone, Debug)]
+pub(crate) enum Archive {
+    /// A small one.
+    Small(Vec<u8>),
+    /// A large one, which the row adopts.
+    Large(large::LargeValue),
+    /// There is none: what had it is gone.
+    Lost,
 }
 
 /// What cannot be sealed, or opened, for a tenant whose key was destroyed, is nothing.

@@ -7,12 +7,15 @@
 //! | 0x0403 | run results | tenant, run | how it ended |
 //! | 0x0404 | run archives | tenant, run | its logs and samples, sealed |
 //! | 0x0405 | run events | tenant, run, number | every change of state, for webhooks and histories |
+//! | 0x0406 | containers | run | the container that may exist for a run, until its logs are archived |
 //! | 0x0408 | waiting runs | tenant, class, eligible start, run | the queue of each tenant |
 //! | 0x0409 | busy runs | run | runs that hold a slot, of all tenants |
 //! | 0x040A | due runs | instant, kind, run | what falls due by the clock: eligible, too late, old |
 //! | 0x040B | loads (hot) | tenant | how many runs wait, hold a slot, have one reserved |
 //! | 0x040C | days | tenant, UTC day | how many runs were submitted |
 //! | 0x040D | quotas | tenant | what an operator or tenant has set |
+//!
+//! Everything begins with the tenant but what the engine and the clock look through for all of them.
 //!
 //! A run waits in one of two classes: *ordinary*, or *deferred*, if its explicit start lay in the future when it was
 //! submitted: then a slot is reserved for it. A row of `waiting runs` exists exactly while the run is scheduled, one of
@@ -36,6 +39,8 @@ pub const RESULTS: Table<(TenantId, RunId), ResultRow> = Table::new(0x0403, Fami
 pub const ARCHIVES: Table<(TenantId, RunId), ArchiveRow> = Table::new(0x0404, Family::Runs, "runs_archives");
 /// What happened to runs.
 pub const EVENTS: Table<(TenantId, RunId, u32), EventRow> = Table::new(0x0405, Family::Runs, "runs_events");
+/// Containers that may exist.
+pub const CONTAINERS: Table<RunId, ContainerRow> = Table::new(0x0406, Family::Runs, "runs_containers");
 /// The queues.
 pub const WAITING: Table<(TenantId, u8, Timestamp, RunId), Mark> = Table::new(0x0408, Family::Runs, "runs_waiting");
 /// Who holds a slot.
@@ -56,6 +61,7 @@ pub const TABLES: &[TableSpec] = &[
     RESULTS.spec(),
     ARCHIVES.spec(),
     EVENTS.spec(),
+    CONTAINERS.spec(),
     WAITING.spec(),
     BUSY.spec(),
     DUE.spec(),
@@ -216,7 +222,7 @@ pub struct ResultRow {
 impl Row for ResultRow {}
 
 /// The end of a run's standard output.
-#[derive(Clone, Default, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct LastWords {
     /// The last KiB.
     pub summary: String,
@@ -259,6 +265,16 @@ pub struct BusyRow {
     pub tenant_id: TenantId,
 }
 impl Row for BusyRow {}
+
+/// A container that may exist: written before it is started, gone once it was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ContainerRow {
+    /// Whose it is.
+    pub tenant_id: TenantId,
+    /// Its number: how many were named for the run before it, and 1.
+    pub number: u32,
+}
+impl Row for ContainerRow {}
 
 /// Whose run falls due.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
