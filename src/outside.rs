@@ -7,7 +7,9 @@ use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;
 
-use crate::config::Config;
+use quintet_runs::RegistrySettings;
+
+use crate::config::{Config, Registry};
 use crate::start_error::StartError;
 
 /// Longer than any credential, in bytes.
@@ -50,6 +52,23 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
     let made = Generator::new(egress(config)?, &config.ai_url, &config.ai_model, own);
     let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
     made.map(Some).map_err(unusable)
+}
+
+/// The registries of images, with their passwords.
+///
+/// # Errors
+/// A password cannot be read.
+pub fn registries(config: &Config) -> Result<Vec<RegistrySettings>, StartError> {
+    let with_password = |registry: &Registry| {
+        let key = config.effective.iter().find(|entry| {
+            entry.path.iter().map(String::as_str).eq(["runs", "registries", registry.host.as_str(), "password"])
+        });
+        let written = key.map(|entry| config.secret(&entry.dotted())).unwrap_or_default();
+        let password = read_secret("runs.registries.*.password", &written, &config.data_dir)?;
+        let Registry { host, plain_http, username } = registry.clone();
+        Ok(RegistrySettings { host, plain_http, username, password })
+    };
+    config.runs_registries.iter().map(with_password).collect()
 }
 
 /// A secret of the configuration: `file:PATH` (a relative one is looked up in the data directory), `credential:NAME`

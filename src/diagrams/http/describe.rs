@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::HeaderValue;
-use http::header::CONTENT_TYPE;
+use quintet_platform::http::describe::{self, Interface, heading};
 use serde_json::{Map, Value, json};
 
 use super::answer::{json_answer, nosniff, refuse};
@@ -36,11 +34,7 @@ pub(super) async fn get_openapi(request: Request) -> Response {
 }
 
 pub(super) async fn get_llms(request: Request) -> Response {
-    plain(&request, || {
-        let mut response = Response::new(Body::from(LLMS.as_str()));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-        nosniff(response)
-    })
+    plain(&request, || nosniff(describe::plain_text(LLMS.as_str())))
 }
 
 /// An answer to a request that has no parameters.
@@ -150,28 +144,23 @@ fn openapi() -> Value {
     for route in ROUTES {
         paths.entry(route.path).or_default().insert(route.method.to_ascii_lowercase(), operation(route));
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": TITLE,
-            "version": VERSION,
-            "description": "Draws DOT source as SVG or PNG. /api/docs tells the same in short, /llms.txt for agents.",
+    let error = json!({
+        "type": "object", "required": ["error"], "additionalProperties": false,
+        "properties": {
+            "error": {"type": "string"},
+            "line": {"type": "integer", "minimum": 1},
+            "column": {"type": "integer", "minimum": 1},
         },
-        "paths": paths,
-        "components": {
-            "schemas": {
-                "Error": {
-                    "type": "object", "required": ["error"], "additionalProperties": false,
-                    "properties": {
-                        "error": {"type": "string"},
-                        "line": {"type": "integer", "minimum": 1},
-                        "column": {"type": "integer", "minimum": 1},
-                    },
-                },
-            },
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "rak_..."}},
-        },
-    })
+    });
+    let interface = Interface {
+        title: TITLE,
+        version: VERSION,
+        description: "Draws DOT source as SVG or PNG. /api/docs tells the same in short, /llms.txt for agents.",
+        paths,
+        schemas: Map::from_iter([("Error".to_owned(), error)]),
+        error_codes: Vec::new(),
+    };
+    interface.document()
 }
 
 fn operation(route: &Route) -> Value {
@@ -184,10 +173,8 @@ fn operation(route: &Route) -> Value {
     let parameters: Vec<Value> = others
         .into_iter()
         .map(|parameter| {
-            json!({
-                "name": parameter.name, "in": place(parameter.place), "required": parameter.is_required,
-                "schema": schema(parameter), "description": parameter.about,
-            })
+            let place = place(parameter.place);
+            describe::parameter(place, parameter.name, parameter.is_required, schema(parameter), parameter.about)
         })
         .collect();
     let mut responses = Map::new();
@@ -207,27 +194,24 @@ fn operation(route: &Route) -> Value {
         }
         responses.insert(status.to_string(), response);
     }
-    let mut operation = json!({"summary": route.summary, "parameters": parameters, "responses": responses});
-    if let Some(members) = operation.as_object_mut() {
-        if !route.permission.is_empty() {
-            // The empty requirement: no key is needed unless diagrams.require_key is on.
-            members.insert("security".to_owned(), json!([{}, {"key": []}]));
-            members.insert("x-permission".to_owned(), json!(route.permission));
-        }
-        if !fields.is_empty() {
-            let properties: Map<String, Value> =
-                fields.iter().map(|field| (field.name.to_owned(), schema(field))).collect();
-            let required: Vec<&str> = fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
-            let media_type =
-                if route.media_type == "text/html" { "application/x-www-form-urlencoded" } else { "application/json" };
-            let body = json!({
-                "type": "object", "required": required, "additionalProperties": false, "properties": properties,
-            });
-            members
-                .insert("requestBody".to_owned(), json!({"required": true, "content": {media_type: {"schema": body}}}));
-        }
+    let mut operation = describe::operation(route.summary, route.permission, parameters, responses);
+    if !route.permission.is_empty() {
+        // The empty requirement: no key is needed unless diagrams.require_key is on.
+        operation.insert("security".to_owned(), json!([{}, {"key": []}]));
     }
-    operation
+    if !fields.is_empty() {
+        let properties: Map<String, Value> =
+            fields.iter().map(|field| (field.name.to_owned(), schema(field))).collect();
+        let required: Vec<&str> = fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
+        let media_type =
+            if route.media_type == "text/html" { "application/x-www-form-urlencoded" } else { "application/json" };
+        let body = json!({
+            "type": "object", "required": required, "additionalProperties": false, "properties": properties,
+        });
+        operation
+            .insert("requestBody".to_owned(), json!({"required": true, "content": {media_type: {"schema": body}}}));
+    }
+    Value::Object(operation)
 }
 
 /// The guide for agents.
@@ -235,8 +219,7 @@ fn llms() -> String {
     let mut text = GUIDE.to_owned();
     text.push_str("\n## Routes\n\n");
     for route in ROUTES {
-        let permission = if route.permission.is_empty() { "no key" } else { route.permission };
-        let _ = writeln!(text, "### {} {} ({permission})\n\n{}.", route.method, route.path, route.summary);
+        text.push_str(&heading(route.method, route.path, route.permission, route.summary));
         for parameter in route.parameters {
             let need = if parameter.is_required { "required" } else { "optional" };
             let _ = writeln!(text, "- {} `{}` ({need}): {}", place(parameter.place), parameter.name, parameter.about);

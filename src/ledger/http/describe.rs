@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use axum::body::Body;
 use axum::response::Response;
-use http::HeaderValue;
-use http::header::CONTENT_TYPE;
+use quintet_platform::http::describe::{self, Interface, Parameter, heading, json_content};
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
@@ -28,9 +26,7 @@ pub(super) async fn get_openapi() -> Response {
 }
 
 pub(super) async fn get_llms() -> Response {
-    let mut response = Response::new(Body::from(LLMS.as_str()));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
+    describe::plain_text(LLMS.as_str())
 }
 
 /// The description in OpenAPI 3.1.
@@ -67,85 +63,61 @@ pub(super) fn openapi() -> Value {
             })
         })
         .collect();
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Ledger",
-            "version": env!("CARGO_PKG_VERSION"),
-            "description": "A multi-tenant double-entry ledger. Money is a decimal string, never a JSON number. \
-                Branch on error.code; x-error-codes explains every code. /llms.txt is a guide for agents.",
-        },
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "rak_..."}},
-        },
-        "x-error-codes": explained,
-    })
+    let interface = Interface {
+        title: "Ledger",
+        version: env!("CARGO_PKG_VERSION"),
+        description: "A multi-tenant double-entry ledger. Money is a decimal string, never a JSON number. Branch on \
+            error.code; x-error-codes explains every code. /llms.txt is a guide for agents.",
+        paths,
+        schemas,
+        error_codes: explained,
+    };
+    interface.document()
 }
 
 fn operation(route: &Route) -> Value {
-    let mut parameters: Vec<Value> = Vec::new();
-    for name in ["id", "key_id"] {
-        if route.path.contains(&format!("{{{name}}}")) {
-            parameters.push(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
-        }
-    }
-    for parameter in route.parameters {
-        let schema: Value = serde_json::from_str(parameter.schema).unwrap_or_default();
-        parameters.push(json!({
-            "name": parameter.name, "in": "query", "required": parameter.is_required, "schema": schema,
-            "description": parameter.about,
-        }));
-    }
+    let mut parameters: Vec<Value> = describe::path_parameters(route.path).collect();
+    parameters.extend(route.parameters.iter().map(Parameter::openapi));
     if route.is_mutating() {
-        parameters.push(json!({
-            "name": "Idempotency-Key", "in": "header", "required": true,
-            "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-            "description": "Repeating the request with the same key does it once and answers alike, for 30 days.",
-        }));
+        parameters.push(describe::parameter(
+            "header",
+            "Idempotency-Key",
+            true,
+            json!({"type": "string", "minLength": 1, "maxLength": 255}),
+            "Repeating the request with the same key does it once and answers alike, for 30 days.",
+        ));
     }
-    let mut operation = json!({"summary": route.summary, "parameters": parameters, "responses": responses(route)});
-    if let Some(members) = operation.as_object_mut() {
-        if !route.permission.is_empty() {
-            members.insert("security".to_owned(), json!([{"key": []}]));
-            members.insert("x-permission".to_owned(), json!(route.permission));
-        }
-        if !route.request.is_empty() {
-            let is_required = route.request != "Nothing";
-            members
-                .insert("requestBody".to_owned(), json!({"required": is_required, "content": content(route.request)}));
-        }
+    let mut operation = describe::operation(route.summary, route.permission, parameters, responses(route));
+    if !route.request.is_empty() {
+        let is_required = route.request != "Nothing";
+        let body = json!({"required": is_required, "content": json_content(route.request)});
+        operation.insert("requestBody".to_owned(), body);
     }
-    operation
+    Value::Object(operation)
 }
 
-fn content(schema: &str) -> Value {
-    json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}})
-}
-
-fn responses(route: &Route) -> Value {
+fn responses(route: &Route) -> Map<String, Value> {
     let mut responses = Map::new();
     let success = match (route.answer, route.path) {
         ("", "/llms.txt") => {
             json!({"description": "Success", "content": {"text/plain": {"schema": {"type": "string"}}}})
         }
         ("", _) => json!({"description": "Success", "content": {"application/json": {"schema": {"type": "object"}}}}),
-        (schema, _) => json!({"description": "Success", "content": content(schema)}),
+        (schema, _) => json!({"description": "Success", "content": json_content(schema)}),
     };
     responses.insert(route.status.to_string(), success);
     if route.path == "/healthz" {
-        responses.insert("503".to_owned(), json!({"description": "Not healthy", "content": content("Health")}));
+        responses.insert("503".to_owned(), json!({"description": "Not healthy", "content": json_content("Health")}));
     }
     for (status, codes) in codes_by_status(route) {
         let names: Vec<&str> = codes.iter().map(|known| known.code).collect();
-        let mut response = json!({"description": names.join(", "), "content": content("Error"), "x-codes": names});
+        let mut response = json!({"description": names.join(", "), "content": json_content("Error"), "x-codes": names});
         if let (true, Some(members)) = (codes.iter().any(|known| known.is_transient), response.as_object_mut()) {
             members.insert("headers".to_owned(), json!({"Retry-After": {"schema": {"type": "integer"}}}));
         }
         responses.insert(status.to_string(), response);
     }
-    Value::Object(responses)
+    responses
 }
 
 fn codes_by_status(route: &Route) -> BTreeMap<u16, Vec<&'static Explanation>> {
@@ -161,12 +133,8 @@ fn llms() -> String {
     let mut text = GUIDE.to_owned();
     text.push_str("\n## Routes\n\n");
     for route in ROUTES {
-        let permission = if route.permission.is_empty() { "no key" } else { route.permission };
-        let _ = writeln!(text, "### {} {} ({permission})\n\n{}.", route.method, route.path, route.summary);
-        for parameter in route.parameters {
-            let need = if parameter.is_required { "required" } else { "optional" };
-            let _ = writeln!(text, "- query `{}` ({need}): {} `{}`", parameter.name, parameter.about, parameter.schema);
-        }
+        text.push_str(&heading(route.method, route.path, route.permission, route.summary));
+        text.extend(route.parameters.iter().map(Parameter::line));
         if !route.request.is_empty() {
             let _ = writeln!(text, "- body: {}", route.request);
         }
@@ -178,11 +146,7 @@ fn llms() -> String {
         }
         text.push('\n');
     }
-    text.push_str("## Shapes (JSON Schema)\n\n");
-    let schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).unwrap_or_default();
-    for (name, schema) in &schemas {
-        let _ = writeln!(text, "- {name}: `{schema}`");
-    }
+    text.push_str(&describe::shapes(&serde_json::from_str(SCHEMAS).unwrap_or_default()));
     text.push_str("\n## Error codes\n\n");
     for known in EXPLANATIONS {
         let kind = match (known.is_transient, known.arises) {
@@ -201,32 +165,9 @@ mod tests {
 
     use super::*;
 
-    /// Every `$ref` of a document.
-    fn references(value: &Value, found: &mut BTreeSet<String>) {
-        match value {
-            Value::Object(members) => {
-                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
-                members.values().for_each(|member| references(member, found));
-            }
-            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
-            _ => {}
-        }
-    }
-
     #[test]
-    fn everything_that_is_referred_to_is_there() {
-        let document = openapi();
-        let mut found = BTreeSet::new();
-        references(&document, &mut found);
-        assert!(found.len() > 30, "{found:?}");
-        for reference in &found {
-            let pointer = reference.strip_prefix('#').unwrap();
-            assert!(document.pointer(pointer).is_some(), "{reference}");
-        }
-        // And nothing is described that nobody refers to.
-        for name in document["components"]["schemas"].as_object().unwrap().keys() {
-            assert!(found.contains(&format!("#/components/schemas/{name}")), "{name}");
-        }
+    fn everything_that_is_referred_to_is_there_and_nothing_else() {
+        assert_eq!(describe::loose_ends(&openapi()), Vec::<String>::new());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The route table: what is served, who may call it, and what it is described with. Everything that tells of routes
 //! (the router, the permissions, `/openapi.json`, `/llms.txt`) is made from it.
 
+use quintet_platform::http::describe::Parameter;
+
 /// A served route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -24,19 +26,6 @@ pub struct Route {
     pub own_codes: &'static [&'static str],
     /// Method and path in one: the scope of Idempotency-Keys.
     template: &'static str,
-}
-
-/// A parameter of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it must be given.
-    pub is_required: bool,
-    /// Its JSON schema.
-    pub schema: &'static str,
-    /// What it means.
-    pub about: &'static str,
 }
 
 /// Codes of every route that asks for a key.

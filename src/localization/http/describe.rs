@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use axum::response::Response;
+use quintet_platform::http::describe::{self, Interface, Parameter, heading, json_content};
 use quintet_platform::http::etag::ETag;
 use quintet_platform::secrets::digest;
 use serde_json::{Map, Value, json};
@@ -29,7 +30,7 @@ pub(super) async fn get_openapi() -> Response {
 }
 
 pub(super) async fn get_llms() -> Response {
-    Answer::other("text/plain; charset=utf-8", LLMS.as_str()).into_response()
+    describe::plain_text(LLMS.as_str())
 }
 
 /// The description in OpenAPI 3.1.
@@ -50,21 +51,16 @@ pub(super) fn openapi() -> Value {
         .iter()
         .map(|kind| json!({"status": kind.status, "code": kind.code, "type": kind.type_uri, "title": kind.title}))
         .collect();
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Localization",
-            "version": "0.1.0-p1",
-            "description": "String files that come back byte for byte, and their translations. Branch on the code of \
-                a problem; x-error-codes lists every one. /llms.txt is a guide for agents.",
-        },
-        "paths": paths,
-        "components": {
-            "schemas": schemas(),
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "rak_..."}},
-        },
-        "x-error-codes": codes,
-    })
+    let interface = Interface {
+        title: "Localization",
+        version: "0.1.0-p1",
+        description: "String files that come back byte for byte, and their translations. Branch on the code of a \
+            problem; x-error-codes lists every one. /llms.txt is a guide for agents.",
+        paths,
+        schemas: schemas(),
+        error_codes: codes,
+    };
+    interface.document()
 }
 
 fn schemas() -> Map<String, Value> {
@@ -87,21 +83,10 @@ fn schemas() -> Map<String, Value> {
 }
 
 fn operation(route: &Route) -> Value {
-    let mut parameters: Vec<Value> = Vec::new();
-    for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
-        parameters.push(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
-    }
-    for parameter in route.parameters {
-        let schema: Value = serde_json::from_str(parameter.schema).unwrap_or_default();
-        parameters.push(json!({
-            "name": parameter.name, "in": "query", "required": parameter.is_required, "schema": schema,
-            "description": parameter.about,
-        }));
-    }
+    let mut parameters: Vec<Value> = describe::path_parameters(route.path).collect();
+    parameters.extend(route.parameters.iter().map(Parameter::openapi));
     let mut header = |name: &str, is_required: bool, schema: Value, about: &str| {
-        parameters.push(
-            json!({"name": name, "in": "header", "required": is_required, "schema": schema, "description": about}),
-        );
+        parameters.push(describe::parameter("header", name, is_required, schema, about));
     };
     if !route.permission.is_empty() {
         header("L10n-Tenant", true, json!({"type": "string", "format": "uuid"}), "The tenant of the key.");
@@ -117,20 +102,15 @@ fn operation(route: &Route) -> Value {
     if route.own_codes.contains(&"precondition_required") {
         header("If-Match", true, json!({"type": "string"}), "The entity tag last read.");
     }
-    let mut operation = json!({"summary": route.summary, "parameters": parameters, "responses": responses(route)});
-    if let Some(members) = operation.as_object_mut() {
-        if !route.permission.is_empty() {
-            members.insert("security".to_owned(), json!([{"key": []}]));
-            members.insert("x-permission".to_owned(), json!(route.permission));
-        }
-        if route.is_core {
-            members.insert("x-core".to_owned(), json!(true));
-        }
-        if !route.request.is_empty() {
-            members.insert("requestBody".to_owned(), json!({"required": true, "content": content(route.request)}));
-        }
+    let mut operation = describe::operation(route.summary, route.permission, parameters, responses(route));
+    if route.is_core {
+        operation.insert("x-core".to_owned(), json!(true));
     }
-    operation
+    if !route.request.is_empty() {
+        let body = json!({"required": true, "content": content(route.request)});
+        operation.insert("requestBody".to_owned(), body);
+    }
+    Value::Object(operation)
 }
 
 fn content(schema: &str) -> Value {
@@ -139,11 +119,11 @@ fn content(schema: &str) -> Value {
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
             "application/json": {"schema": {"type": "object"}},
         }),
-        _ => json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}}),
+        _ => json_content(schema),
     }
 }
 
-fn responses(route: &Route) -> Value {
+fn responses(route: &Route) -> Map<String, Value> {
     let mut responses = Map::new();
     let text = |kind: &str| json!({"description": "Success", "content": {kind: {"schema": {"type": "string"}}}});
     let success = match (route.answer, route.path) {
@@ -166,7 +146,7 @@ fn responses(route: &Route) -> Value {
         responses
             .insert(status.to_string(), json!({"description": names.join(", "), "content": content, "x-codes": names}));
     }
-    Value::Object(responses)
+    responses
 }
 
 /// A file, or what is told of its keys.
@@ -196,12 +176,8 @@ fn llms() -> String {
     let mut text = GUIDE.to_owned();
     text.push_str("\n## Routes\n\n");
     for route in ROUTES {
-        let permission = if route.permission.is_empty() { "no key" } else { route.permission };
-        let _ = writeln!(text, "### {} {} ({permission})\n\n{}.", route.method, route.path, route.summary);
-        for parameter in route.parameters {
-            let need = if parameter.is_required { "required" } else { "optional" };
-            let _ = writeln!(text, "- query `{}` ({need}): {} `{}`", parameter.name, parameter.about, parameter.schema);
-        }
+        text.push_str(&heading(route.method, route.path, route.permission, route.summary));
+        text.extend(route.parameters.iter().map(Parameter::line));
         match route.key {
             KeyRule::Ignored => {}
             KeyRule::Optional => text.push_str("- Idempotency-Key: optional\n"),
@@ -218,10 +194,7 @@ fn llms() -> String {
         }
         text.push('\n');
     }
-    text.push_str("## Shapes (JSON Schema)\n\n");
-    for (name, schema) in &schemas() {
-        let _ = writeln!(text, "- {name}: `{schema}`");
-    }
+    text.push_str(&describe::shapes(&schemas()));
     text.push_str("\n## Templates of grants\n\n");
     for template in TEMPLATES {
         let mut confers: Vec<&str> = template.org.to_vec();
@@ -244,30 +217,9 @@ mod tests {
 
     use super::*;
 
-    /// Every `$ref` of a document.
-    fn references(value: &Value, found: &mut BTreeSet<String>) {
-        match value {
-            Value::Object(members) => {
-                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
-                members.values().for_each(|member| references(member, found));
-            }
-            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
-            _ => {}
-        }
-    }
-
     #[test]
     fn everything_that_is_referred_to_is_there_and_nothing_else() {
-        let document = openapi();
-        let mut found = BTreeSet::new();
-        references(&document, &mut found);
-        for reference in &found {
-            let pointer = reference.strip_prefix('#').unwrap();
-            assert!(document.pointer(pointer).is_some(), "{reference}");
-        }
-        for name in document["components"]["schemas"].as_object().unwrap().keys() {
-            assert!(found.contains(&format!("#/components/schemas/{name}")), "{name}");
-        }
+        assert_eq!(describe::loose_ends(&openapi()), Vec::<String>::new());
     }
 
     #[test]

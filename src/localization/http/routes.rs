@@ -1,6 +1,8 @@
 //! The route table: what is served, who may call it, and what it is described with. Everything that tells of routes
 //! (the router, `/openapi.json`, `/llms.txt`, the README) is made from it or held against it.
 
+use quintet_platform::http::describe::Parameter;
+
 use crate::refusal::TAG_CODES;
 
 /// A served route.
@@ -45,19 +47,6 @@ pub enum KeyRule {
     Optional,
     /// It must.
     Required,
-}
-
-/// A parameter of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it must be given.
-    pub is_required: bool,
-    /// Its JSON schema.
-    pub schema: &'static str,
-    /// What it means.
-    pub about: &'static str,
 }
 
 /// Codes of every route that asks for a credential.
