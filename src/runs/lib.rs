@@ -10,7 +10,8 @@
 //!   the last number of a run may run: nothing is started twice;
 //! - a run that has ended stays as it ended.
 //!
-//! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `context` · `http`.
+//! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `context` · `http` ·
+//! `registry` (where images come from).
 
 mod archive;
 mod changes;
@@ -23,6 +24,7 @@ mod life;
 mod model;
 mod quotas;
 mod refusal;
+pub mod registry;
 mod submission;
 mod tables;
 

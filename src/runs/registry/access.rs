@@ -8,41 +8,31 @@ use http::{HeaderMap, HeaderValue};
 use quintet_platform::secrets::Secret;
 
 use super::reference::{NotAReference, normal_host};
-
-/// One registry, as `[runs.registries.HOST]` describes it.
-#[derive(Clone, Debug, Default)]
-pub struct RegistryAccess {
-    /// It is spoken to in plain HTTP. Its address must be in a network of `egress.allow_private` besides.
-    pub plain_http: bool,
-    /// The user's name; empty: nobody in particular asks.
-    pub username: String,
-    /// The user's password or token.
-    pub password: Secret,
-}
+use crate::context::RegistrySettings;
 
 /// What is known of registries, by host and port.
 #[derive(Clone, Debug, Default)]
-pub struct Registries(BTreeMap<String, RegistryAccess>);
+pub struct Registries(BTreeMap<String, RegistrySettings>);
 
 impl Registries {
     /// Takes what is known.
     ///
     /// # Errors
     /// A name is not that of a registry.
-    pub fn new(known: impl IntoIterator<Item = (String, RegistryAccess)>) -> Result<Registries, NotAReference> {
-        let named = known.into_iter().map(|(host, access)| Ok((normal_host(&host)?, access)));
+    pub fn new(known: &[RegistrySettings]) -> Result<Registries, NotAReference> {
+        let named = known.iter().map(|settings| Ok((normal_host(&settings.host)?, settings.clone())));
         named.collect::<Result<_, _>>().map(Registries)
     }
 
     /// Plain HTTP is spoken with this host and port.
     pub(super) fn is_plain(&self, host: &str) -> bool {
-        normal_host(host).is_ok_and(|host| self.0.get(&host).is_some_and(|access| access.plain_http))
+        normal_host(host).is_ok_and(|host| self.0.get(&host).is_some_and(|known| known.plain_http))
     }
 
     /// Name and password for a registry, in the form of basic authentication.
     pub(super) fn basic(&self, host: &str) -> Option<HeaderValue> {
-        let access = self.0.get(host).filter(|access| !access.username.is_empty())?;
-        let pair = Secret::new(format!("{}:{}", access.username, access.password.expose()));
+        let known = self.0.get(host).filter(|known| !known.username.is_empty())?;
+        let pair = Secret::new(format!("{}:{}", known.username, known.password.expose()));
         let encoded = Secret::new(format!("Basic {}", BASE64.encode(pair.expose().as_bytes())));
         let mut value = HeaderValue::from_str(encoded.expose()).ok()?;
         value.set_sensitive(true);
@@ -166,14 +156,19 @@ mod tests {
 
     #[test]
     fn credentials_are_of_one_registry_and_print_nothing() {
-        let access = RegistryAccess { plain_http: true, username: "me".into(), password: "s3cret".to_owned().into() };
-        let registries = Registries::new([("Docker.io".to_owned(), access.clone()), ("h:5000".to_owned(), access)]).unwrap();
+        let of = |host: &str| RegistrySettings {
+            host: host.to_owned(),
+            plain_http: true,
+            username: "me".into(),
+            password: "s3cret".to_owned().into(),
+        };
+        let registries = Registries::new(&[of("Docker.io"), of("h:5000")]).unwrap();
         assert_eq!(registries.basic("docker.io").unwrap(), "Basic bWU6czNjcmV0");
         assert!(registries.basic("h").is_none() && registries.is_plain("h:5000") && !registries.is_plain("h:5001"));
         assert!(registries.is_plain("registry-1.docker.io"), "one registry by another name");
         let shown = format!("{registries:?} {:?}", registries.basic("h:5000"));
         assert!(!shown.contains("s3cret") && !shown.contains("bWU6"), "{shown}");
-        assert!(Registries::new([("a/b".to_owned(), RegistryAccess::default())]).is_err());
+        assert!(Registries::new(&[of("a/b")]).is_err());
     }
 
     #[test]

@@ -28,7 +28,7 @@ use std::time::Duration;
 use quintet_platform::egress::Egress;
 use quintet_runtime::{Digest, ImageInfo, Refusal, Runner, RunnerError};
 
-pub use access::{Registries, RegistryAccess};
+pub use access::Registries;
 pub use reference::{NotAReference, Reference};
 
 use documents::{ACCEPTED, Descriptor, Document, Manifest};
