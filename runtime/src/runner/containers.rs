@@ -20,6 +20,9 @@ use crate::supervisor::{self, Ask, Order, RootOrder, RunOrder, STARTED, Standing
 /// How long a supervisor may take to answer: freezing waits for the kernel.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 
+/// File systems for writable layers that are kept, one for each size.
+const TEMPLATES_MAX: usize = 16;
+
 /// All containers that were not removed, in memory as in the records.
 pub(super) struct Containers {
     all: Mutex<Table>,
@@ -172,9 +175,24 @@ impl Shared {
         let path = self.templates_directory().join(format!("{bytes}.img"));
         let _held = self.containers.templates.lock().unwrap_or_else(PoisonError::into_inner);
         if !path.exists() {
+            self.make_room_for_template()?;
             make_template(&path, bytes)?;
         }
         Ok(Some(path))
+    }
+
+    /// Keeps the newest few: sizes are the client's to choose, and each takes room.
+    fn make_room_for_template(&self) -> io::Result<()> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(self.templates_directory())? {
+            let entry = entry?;
+            found.push((entry.metadata()?.modified()?, entry.path()));
+        }
+        found.sort();
+        for (_, path) in found.iter().rev().skip(TEMPLATES_MAX - 1) {
+            std::fs::remove_file(path)?;
+        }
+        Ok(())
     }
 
     /// Waits until the supervisor is gone, then records how the container ended.
@@ -416,8 +434,10 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
         if !living.contains(&child) {
             let path = format!("{}/{child}", shared.group());
             let group = shared.hierarchies.group(&path);
-            group.kill()?;
-            group.remove()?;
+            // What cannot be killed (it waits for a disk) must not keep the runner from its work.
+            if let Err(error) = group.kill().and_then(|()| group.remove()) {
+                tracing::error!(%child, %error, "what is left of a container stays");
+            }
             shared.hierarchies.remove_if_idle(&path);
         }
     }

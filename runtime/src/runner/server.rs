@@ -51,9 +51,15 @@ impl Serving {
     pub fn run(&self) -> io::Result<()> {
         let open = Arc::new(AtomicUsize::new(0));
         loop {
-            let (socket, _) = match self.listener.accept() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                accepted => accepted?,
+            let socket = match self.listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if is_lasting(&error) => return Err(error),
+                Err(error) => {
+                    // A caller that hung up, or too many files open at once: whoever runs goes on.
+                    tracing::warn!(%error, "a caller is not answered");
+                    std::thread::sleep(Duration::from_millis(10));
+                    continue;
+                }
             };
             while open.load(Ordering::Acquire) >= CONNECTIONS_MAX {
                 std::thread::sleep(Duration::from_millis(10));
@@ -66,9 +72,19 @@ impl Serving {
                 }
                 counted.fetch_sub(1, Ordering::AcqRel);
             };
-            std::thread::Builder::new().name("call".into()).spawn(talk)?;
+            if let Err(error) = std::thread::Builder::new().name("call".into()).spawn(talk) {
+                tracing::warn!(%error, "a caller is not answered");
+                open.fetch_sub(1, Ordering::AcqRel);
+            }
         }
     }
+}
+
+/// The listener itself is of no use any more.
+fn is_lasting(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let lasting = [Errno::BADF, Errno::INVAL, Errno::NOTSOCK, Errno::OPNOTSUPP, Errno::FAULT];
+    Errno::from_io_error(error).is_some_and(|errno| lasting.contains(&errno))
 }
 
 /// Root, and members of the group.
