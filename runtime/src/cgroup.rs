@@ -16,6 +16,13 @@ const NEEDED: [&str; 5] = ["cpu", "cpuacct", "memory", "pids", "freezer"];
 /// take as long as its disk.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How often a group is made again that was removed before it could be entered.
+const ENTER_ATTEMPTS: u32 = 100;
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::NODEV.raw_os_error())
+}
+
 /// The hierarchies of this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Hierarchies {
@@ -104,8 +111,16 @@ impl Hierarchies {
     pub fn leave_unit(&self, path: &str) -> io::Result<()> {
         for root in &self.tracking {
             let directory = root.join(path.trim_start_matches('/'));
-            std::fs::create_dir_all(&directory)?;
-            std::fs::write(directory.join("cgroup.procs"), "0")?;
+            let mut attempts = 0;
+            loop {
+                std::fs::create_dir_all(&directory)?;
+                match std::fs::write(directory.join("cgroup.procs"), "0") {
+                    Ok(()) => break,
+                    // Empty as it was, somebody tidied it away.
+                    Err(error) if is_gone(&error) && attempts < ENTER_ATTEMPTS => attempts += 1,
+                    Err(error) => return Err(error),
+                }
+            }
         }
         Ok(())
     }
