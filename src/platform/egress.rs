@@ -107,6 +107,12 @@ impl Egress {
         Egress { allows: Arc::new(allows), authorities: Arc::default() }
     }
 
+    /// Whether this address may be connected to, with TLS or without.
+    #[must_use]
+    pub fn allows_address(&self, address: IpAddr, is_tls: bool) -> bool {
+        (self.allows)(address.to_canonical()) || (is_tls && is_public(address))
+    }
+
     /// Also trusts the authorities whose certificates are in this text (PEM).
     ///
     /// # Errors

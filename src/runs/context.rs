@@ -64,6 +64,8 @@ pub struct Parts {
     pub(crate) tag: String,
     /// Whether the runner answered the last time.
     pub(crate) engine_up: AtomicBool,
+    /// Something may have been done or not: the engine asks the runner.
+    pub(crate) is_in_doubt: AtomicBool,
     /// One control at a time for a run; runs share a few of these.
     pub(crate) controls: [tokio::sync::Mutex<()>; CONTROLS],
     /// Who reads many lines at the moment.
@@ -106,6 +108,7 @@ impl Context {
             runner,
             tag,
             engine_up: AtomicBool::new(false),
+            is_in_doubt: AtomicBool::new(true),
             controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
             readers: tokio::sync::Semaphore::new(READERS),
             followers: Arc::new(tokio::sync::Semaphore::new(FOLLOWERS)),
@@ -124,6 +127,11 @@ impl Context {
     /// Whether the appliance stops.
     pub(crate) fn is_stopping(&self) -> bool {
         *self.changes.borrow()
+    }
+
+    /// Has the engine ask the runner how things stand.
+    pub(crate) fn doubt(&self) {
+        self.is_in_doubt.store(true, Ordering::SeqCst);
     }
 
     /// Says that a run has changed.

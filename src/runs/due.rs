@@ -48,13 +48,8 @@ fn fail_late(
         (Reason::QueueTimeout, "it waited longer than max_queue_seconds for a slot")
     };
     let end = End::failed(reason, message, now);
-    let row = RunRow {
-        state: end.state,
-        reason: end.reason,
-        message: end.message,
-        finished_at: Some(now),
-        ..before.clone()
-    };
+    let row =
+        RunRow { state: end.state, reason: end.reason, message: end.message, finished_at: Some(now), ..before.clone() };
     tx.put(&RESULTS, &place, &end.result)?;
     change(tx, now, place, Some(before), row, "run.failed")?;
     Ok(())

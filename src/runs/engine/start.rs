@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use quintet_platform::TimeSource as _;
 use quintet_runtime::{ContainerDescription, ContainerStatus, ImageInfo, Limits, Refusal, RunnerError};
 use quintet_storage::Timestamp;
 
