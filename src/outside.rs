@@ -8,6 +8,7 @@ use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;
 
 use quintet_runs::RegistrySettings;
+use quintet_runs::registry::Registries;
 
 use crate::config::{Config, Registry};
 use crate::start_error::StartError;
@@ -57,7 +58,7 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
 /// The registries of images, with their passwords.
 ///
 /// # Errors
-/// A password cannot be read.
+/// A password cannot be read, or a name is not that of a registry.
 pub fn registries(config: &Config) -> Result<Vec<RegistrySettings>, StartError> {
     let with_password = |registry: &Registry| {
         let key = config.effective.iter().find(|entry| {
@@ -68,7 +69,11 @@ pub fn registries(config: &Config) -> Result<Vec<RegistrySettings>, StartError> 
         let Registry { host, plain_http, username } = registry.clone();
         Ok(RegistrySettings { host, plain_http, username, password })
     };
-    config.runs_registries.iter().map(with_password).collect()
+    let settings: Vec<RegistrySettings> = config.runs_registries.iter().map(with_password).collect::<Result<_, _>>()?;
+    let unusable =
+        |error| StartError::Io { doing: "reading runs.registries".to_owned(), error: std::io::Error::other(error) };
+    Registries::new(&settings).map_err(unusable)?;
+    Ok(settings)
 }
 
 /// A secret of the configuration: `file:PATH` (a relative one is looked up in the data directory), `credential:NAME`

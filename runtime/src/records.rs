@@ -145,8 +145,18 @@ impl Records {
         Ok(self.all(IMAGES)?.into_iter().map(|(_, record)| record).collect())
     }
 
-    pub fn put_image(&self, record: &ImageRecord) -> Result<()> {
-        self.put(IMAGES, record.digest.as_str(), record)
+    /// Records an image and gives it a name, which another one loses.
+    pub fn put_image(&self, name: &str, record: &ImageRecord) -> Result<()> {
+        let value = serde_json::to_vec(record).map_err(failed)?;
+        let digest = serde_json::to_vec(&record.digest).map_err(failed)?;
+        let write = self.0.begin_write().map_err(failed)?;
+        {
+            let mut images = write.open_table(IMAGES).map_err(failed)?;
+            images.insert(record.digest.as_str(), value.as_slice()).map_err(failed)?;
+            let mut names = write.open_table(NAMES).map_err(failed)?;
+            names.insert(name, digest.as_slice()).map_err(failed)?;
+        }
+        write.commit().map_err(failed)
     }
 
     /// Forgets an image and its names.
@@ -156,8 +166,11 @@ impl Records {
         self.remove(IMAGES, &[digest.as_str()])
     }
 
-    pub fn name_image(&self, name: &str, record: &ImageRecord) -> Result<()> {
-        self.put(NAMES, name, &record.digest)
+    /// The images that have no name.
+    pub fn nameless_images(&self) -> Result<Vec<Digest>> {
+        let named: Vec<Digest> = self.all(NAMES)?.into_iter().map(|(_, digest)| digest).collect();
+        let images = self.images()?.into_iter().map(|record| record.digest);
+        Ok(images.filter(|digest| !named.contains(digest)).collect())
     }
 
     pub fn named_image(&self, name: &str) -> Result<Option<Digest>> {

@@ -36,6 +36,8 @@ const DOWN_PAUSE: Duration = Duration::from_millis(200);
 const DISPATCH_SLICE: usize = 64;
 /// Containers being started at a time.
 const STARTS: usize = 8;
+/// Images being pulled at a time.
+const PULLS: usize = 4;
 /// Containers being cleared up at a time.
 const FINISHES: usize = 8;
 /// How long a transaction of the engine may wait for the writer.
@@ -58,6 +60,18 @@ enum Trouble {
     Runner(RunnerError),
     /// The store did not take it.
     Store(Failure),
+    /// The appliance stops.
+    Stopping,
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Runner(error) => error.fmt(f),
+            Trouble::Store(failure) => failure.fmt(f),
+            Trouble::Stopping => f.write_str("the appliance stops"),
+        }
+    }
 }
 
 impl From<RunnerError> for Trouble {
@@ -79,6 +93,7 @@ struct Engine {
     /// Runs that a task of this process sees to at the moment.
     in_hand: Mutex<HashSet<RunId>>,
     starts: Semaphore,
+    pulls: Semaphore,
     finishes: Semaphore,
 }
 
@@ -112,6 +127,7 @@ impl Context {
             runner,
             in_hand: Mutex::default(),
             starts: Semaphore::new(STARTS),
+            pulls: Semaphore::new(PULLS),
             finishes: Semaphore::new(FINISHES),
         });
         engine.run(&mut heard).await;
@@ -192,7 +208,7 @@ impl Engine {
 
     /// What is not known is asked of the runner, at the next look.
     fn doubt(&self, trouble: &Trouble) {
-        tracing::warn!(?trouble, "it is not known how a run stands; asking the runner");
+        tracing::warn!(%trouble, "it is not known how a run stands; asking the runner");
         self.context.is_in_doubt.store(true, Ordering::SeqCst);
     }
 
@@ -215,9 +231,6 @@ impl Engine {
             self.context.changed();
             for place in &given {
                 tokio::spawn(Arc::clone(self).start(*place));
-            }
-            if given.is_empty() {
-                return Ok(());
             }
         }
     }

@@ -12,7 +12,7 @@
 //!
 //! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `changes` (the one way a
 //! state changes) · the verbs `submission`, `dispatch`, `life`, `due` · `quotas`, `queries` · `context` · `engine` (what
-//! starts and ends containers) · `archive`, `logs` (what a run wrote) · `http`.
+//! starts and ends containers) · `registry` (where images come from) · `archive`, `logs` (what a run wrote) · `http`.
 
 mod archive;
 mod changes;
@@ -27,6 +27,7 @@ mod model;
 mod queries;
 mod quotas;
 mod refusal;
+pub mod registry;
 mod submission;
 mod tables;
 

@@ -18,7 +18,9 @@ use crate::tables::CONTAINERS;
 pub(crate) const LINES_MAX: usize = 50_000;
 const BYTES_MAX: usize = 8 << 20;
 /// Lines asked of the runner at a time.
-const PAGE_LINES: u32 = 2_000;
+const PAGE_LINES: u32 = 10_000;
+/// Text of a stream that is read for one answer, in bytes: a container that writes faster than it is read has no end.
+const READ_BYTES_MAX: usize = 24 << 20;
 
 /// Where lines come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,9 +96,11 @@ fn live(runner: &Runner, id: &ContainerId, wanted: &Wanted) -> Result<Found, Run
     let mut windows = Vec::new();
     for stream in &wanted.streams {
         let mut window = Window::new(*stream, wanted);
+        let mut read_bytes = 0;
         loop {
             let page = runner.log(id, *stream, window.next, PAGE_LINES)?;
-            let is_end = page.complete || page.next_line == window.next;
+            read_bytes += page.lines.iter().map(|line| line.text.len() + 1).sum::<usize>();
+            let is_end = page.complete || page.next_line == window.next || read_bytes > READ_BYTES_MAX;
             for line in page.lines {
                 window.push(line);
             }

@@ -106,21 +106,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason.
-    pub const ALL: [Reason; 11] = [
-        Reason::Expired,
-        Reason::QueueTimeout,
-        Reason::ImagePullFailed,
-        Reason::ImageNotFound,
-        Reason::StartFailed,
-        Reason::OomKilled,
-        Reason::NonzeroExit,
-        Reason::Timeout,
-        Reason::Killed,
-        Reason::StopGraceExpired,
-        Reason::WorkerLost,
-    ];
-
     /// Its name in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {

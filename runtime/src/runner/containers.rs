@@ -20,6 +20,9 @@ use crate::supervisor::{self, Ask, Order, RootOrder, RunOrder, STARTED, Standing
 /// How long a supervisor may take to answer: freezing waits for the kernel.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 
+/// File systems for writable layers that are kept, one for each size.
+const TEMPLATES_MAX: usize = 16;
+
 /// All containers that were not removed, in memory as in the records.
 pub(super) struct Containers {
     all: Mutex<Table>,
@@ -109,6 +112,10 @@ impl Shared {
         if table.rows.contains_key(id) {
             return Err(Refusal::NameTaken);
         }
+        // Once more, where nobody can take it away any longer.
+        if self.images.find(image.digest.as_str()).map_err(failed)?.is_none() {
+            return Err(Refusal::NoSuchImage);
+        }
         let used: BTreeSet<u32> =
             table.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot).collect();
         let most = self.options.containers_max.clamp(1, SLOTS);
@@ -168,9 +175,24 @@ impl Shared {
         let path = self.templates_directory().join(format!("{bytes}.img"));
         let _held = self.containers.templates.lock().unwrap_or_else(PoisonError::into_inner);
         if !path.exists() {
+            self.make_room_for_template()?;
             make_template(&path, bytes)?;
         }
         Ok(Some(path))
+    }
+
+    /// Keeps the newest few: sizes are the client's to choose, and each takes room.
+    fn make_room_for_template(&self) -> io::Result<()> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(self.templates_directory())? {
+            let entry = entry?;
+            found.push((entry.metadata()?.modified()?, entry.path()));
+        }
+        found.sort();
+        for (_, path) in found.iter().rev().skip(TEMPLATES_MAX - 1) {
+            std::fs::remove_file(path)?;
+        }
+        Ok(())
     }
 
     /// Waits until the supervisor is gone, then records how the container ended.
@@ -371,9 +393,12 @@ impl Shared {
         Ok((self.files(id), row.record.outcome.is_some()))
     }
 
-    /// Images of containers that have not ended.
-    pub(super) fn image_in_use(&self, image: &crate::Digest) -> bool {
-        self.containers.table().rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image)
+    /// Keeps containers of an image from being started as long as what it gives is held; none if there is one that has
+    /// not ended.
+    pub(super) fn unless_in_use<'a>(&'a self, image: &crate::Digest) -> Option<impl Sized + use<'a>> {
+        let table = self.containers.table();
+        let in_use = table.rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image);
+        (!in_use).then_some(table)
     }
 }
 
@@ -409,8 +434,10 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
         if !living.contains(&child) {
             let path = format!("{}/{child}", shared.group());
             let group = shared.hierarchies.group(&path);
-            group.kill()?;
-            group.remove()?;
+            // What cannot be killed (it waits for a disk) must not keep the runner from its work.
+            if let Err(error) = group.kill().and_then(|()| group.remove()) {
+                tracing::error!(%child, %error, "what is left of a container stays");
+            }
             shared.hierarchies.remove_if_idle(&path);
         }
     }

@@ -35,6 +35,8 @@ use rootfs::Workplace;
 pub(crate) const STARTED: &[u8] = b"started\n";
 /// How long process 1 may take from its start to the command's.
 const START_PATIENCE: Duration = Duration::from_secs(30);
+/// For how long an outcome is tried to be written.
+const OUTCOME_PATIENCE: Duration = Duration::from_secs(600);
 
 /// A supervisor's whole life: reads its order from standard input, carries it out, and returns. The process must have a
 /// single thread, and does nothing else.
@@ -77,6 +79,7 @@ fn run(order: &RunOrder, clock: &dyn WallClock) -> io::Result<()> {
     if files.outcome()?.is_some() {
         return Err(io::Error::other("it has ended"));
     }
+    files.reserve_outcome();
     let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
     hierarchies.leave_unit(&format!("{}/supervisors", order.group))?;
     let group = hierarchies.group(&format!("{}/{}", order.group, order.id));
@@ -85,9 +88,26 @@ fn run(order: &RunOrder, clock: &dyn WallClock) -> io::Result<()> {
         Err(error) => start_failed(error.to_string(), clock),
     };
     group.kill()?;
-    files.put_outcome(&outcome)?;
+    put_outcome(&files, &outcome)?;
     group.remove()?;
     Ok(())
+}
+
+/// Writes the outcome. A disk that is full gives room when the writable layer goes, or when somebody makes some.
+fn put_outcome(files: &Files, outcome: &Outcome) -> io::Result<()> {
+    let until = Instant::now() + OUTCOME_PATIENCE;
+    loop {
+        let error = match files.put_outcome(outcome) {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        tracing::error!(%error, "an outcome cannot be written");
+        if Instant::now() > until {
+            return Err(error);
+        }
+        let _ = files.remove_working_files();
+        std::thread::sleep(Duration::from_millis(500));
+    }
 }
 
 /// The outcome of a container whose command never ran.
@@ -143,6 +163,11 @@ fn make(order: &RunOrder, files: &Files, hierarchies: &Hierarchies) -> io::Resul
 
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let ((stdout, out), (stderr, err), (report, reporting)) = (pipe()?, pipe()?, pipe()?);
+    // The container may open its own end for reading and be faster: what was there when it was looked for may be gone
+    // when it is read.
+    for end in [&stdout, &stderr, &report] {
+        rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK)?;
+    }
     for end in [&out, &err] {
         // So that the command may open /dev/stdout again.
         let (owner, group) = (order.root.first_id + user.uid, order.root.first_id + user.gid);

@@ -23,7 +23,7 @@ const SUMMARY_BYTES: usize = 1024;
 /// The longest output, in bytes.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// Lines asked for at a time.
-const PAGE_LINES: u32 = 2000;
+const PAGE_LINES: u32 = 10_000;
 /// The largest archive that lies in its row, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
 /// How long an upload may take until it is adopted, in seconds.

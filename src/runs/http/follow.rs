@@ -22,7 +22,7 @@ use crate::logs::{self, Entry, Found, Wanted};
 use crate::tables::CONTAINERS;
 
 /// Lines of one stream in one piece.
-const PAGE_LINES: u32 = 500;
+const PAGE_LINES: u32 = 2_000;
 /// Between two looks at a container that writes nothing.
 const LOOK_TIME: Duration = Duration::from_millis(200);
 /// A comment this often keeps the connection alive.

@@ -10,7 +10,7 @@ use axum::extract::Request;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Uri};
 use quintet_platform::NotAdmitted;
-use quintet_platform::access::{AuthRefusal, Caller, Service};
+use quintet_platform::access::{AuthRefusal, Service};
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::json::{self, Json, JsonError, Limits};
@@ -36,14 +36,10 @@ const JSON_DEPTH: Limits = Limits { max_depth: 16 };
 
 /// A request that was let in.
 pub(super) struct Asked {
-    /// Who asks.
-    pub(super) caller: Caller,
     /// In which tenant.
     pub(super) tenant_id: TenantId,
     /// What the query says, as far as nobody has taken it.
     pub(super) query: Query,
-    /// The query as one text for all its spellings.
-    pub(super) canonical_query: String,
     headers: HeaderMap,
     body: Body,
     track_id: Option<String>,
@@ -59,8 +55,6 @@ pub(super) async fn ask(context: &Context, request: Request, route: &'static Rou
     check_names(query.clone(), route)?;
     Ok(Asked {
         tenant_id: TenantId(caller.tenant_id),
-        caller,
-        canonical_query: query.canonical(),
         query,
         headers: parts.headers,
         body,

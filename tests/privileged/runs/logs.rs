@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{House, Tenant, script, shared, wait_until};
 
 fn source(tenant: &Tenant, id: &str) -> String {
-    tenant.client.get(&format!("/api/v1/runs/{id}/logs")).header("x-log-source").to_owned()
+    tenant.client.get(&format!("/api/v1/runs/{id}/logs?tail=1")).header("x-log-source").to_owned()
 }
 
 #[test]
