@@ -107,7 +107,8 @@ impl App {
             cache_mb: config.diagrams_cache_mb,
         };
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
-        let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config)?);
+        let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config)?)
+            .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let Foundation { uses, meter, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams);
         let root_keys = Arc::new(root_keys);

@@ -440,7 +440,6 @@ impl Collected {
         let counted = named.filter_map(|(name, value)| match value {
             Value::Integer(number) => Some((name, u64::try_from(*number).ok()?)),
             // At most 4096 cores.
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range of its kind")]
             Value::Number(number) => Some((name, (number * 1000.0).round() as u64)),
             _ => None,
         });
@@ -454,7 +453,8 @@ impl Collected {
             if runs != "runs" || registries != "registries" {
                 continue;
             }
-            let registry = found.entry(host.clone()).or_insert_with(|| Registry { host: host.clone(), ..Registry::default() });
+            let registry =
+                found.entry(host.clone()).or_insert_with(|| Registry { host: host.clone(), ..Registry::default() });
             match (key.as_str(), &entry.value) {
                 ("plain_http", Value::Boolean(truth)) => registry.plain_http = *truth,
                 ("username", Value::Text(text)) => registry.username.clone_from(text),

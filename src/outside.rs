@@ -70,10 +70,8 @@ pub fn registries(config: &Config) -> Result<Vec<RegistrySettings>, StartError> 
         Ok(RegistrySettings { host, plain_http, username, password })
     };
     let settings: Vec<RegistrySettings> = config.runs_registries.iter().map(with_password).collect::<Result<_, _>>()?;
-    let unusable = |error| StartError::Io {
-        doing: "reading runs.registries".to_owned(),
-        error: std::io::Error::other(error),
-    };
+    let unusable =
+        |error| StartError::Io { doing: "reading runs.registries".to_owned(), error: std::io::Error::other(error) };
     Registries::new(&settings).map_err(unusable)?;
     Ok(settings)
 }

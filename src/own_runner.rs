@@ -34,8 +34,7 @@ pub fn place(config: &Config) -> Option<Place> {
     if config.runs_runner_socket == Path::new(OFF) {
         return None;
     }
-    let configured =
-        Place { directory: config.runs_runner_dir.clone(), socket: config.runs_runner_socket.clone() };
+    let configured = Place { directory: config.runs_runner_dir.clone(), socket: config.runs_runner_socket.clone() };
     if config.runs_runner_is_placed {
         return Some(configured);
     }

@@ -106,7 +106,17 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     let core_task = tokio::spawn(app.localization.clone().watch_core());
     own_runner::start(&app.config);
     let engine_task = tokio::spawn(app.runs.clone().run_containers());
-    let running = Running { app, listening, admin, clock_task, core_task, engine_task, watchdog: start_watchdog(), stop, signals };
+    let running = Running {
+        app,
+        listening,
+        admin,
+        clock_task,
+        core_task,
+        engine_task,
+        watchdog: start_watchdog(),
+        stop,
+        signals,
+    };
     for (name, address) in running.addresses() {
         tracing::info!(service = name, %address, "listening");
     }

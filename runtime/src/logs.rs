@@ -413,7 +413,10 @@ mod tests {
         let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
         let whole = std::mem::replace(&mut writer.segment.as_mut().unwrap().file, full());
         assert!(writer.take(b"lost\nlost, too\n", 2).is_err());
-        assert_eq!(whole.metadata().unwrap().len(), segment_path(directory.path(), Stream::Stdout, 0).metadata().unwrap().len());
+        assert_eq!(
+            whole.metadata().unwrap().len(),
+            segment_path(directory.path(), Stream::Stdout, 0).metadata().unwrap().len()
+        );
         writer.take(b"there again\n", 3).unwrap();
         // Once more, in a segment that is not the first.
         writer.segment.as_mut().unwrap().file = full();

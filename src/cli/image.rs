@@ -271,7 +271,9 @@ fn not_pulled(error: PullError, reference: &Reference) -> CliError {
             "look at the network; a registry on a private network needs it in egress.allow_private, one without TLS \
              plain_http in runs.registries",
         ),
-        PullError::TooLong => CliError::failed(reason).hint("try again: layers that are unpacked are not fetched twice"),
+        PullError::TooLong => {
+            CliError::failed(reason).hint("try again: layers that are unpacked are not fetched twice")
+        }
         PullError::Local(_) => CliError::failed(reason).hint("free some room, or name another place with TMPDIR"),
         PullError::Lies(_) | PullError::BadImage(_) | PullError::Cancelled => CliError::failed(reason),
     }

@@ -109,6 +109,12 @@ impl Egress {
         Egress { allows: Arc::new(allows), authorities: Arc::default() }
     }
 
+    /// Whether this address may be connected to, with TLS or without.
+    #[must_use]
+    pub fn allows_address(&self, address: IpAddr, is_tls: bool) -> bool {
+        (self.allows)(address.to_canonical()) || (is_tls && is_public(address))
+    }
+
     /// Also trusts the authorities whose certificates are in this text (PEM).
     ///
     /// # Errors
@@ -507,7 +513,8 @@ mod tests {
         };
         let whole = all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello").await;
         assert_eq!(whole, (b"hello".to_vec(), None));
-        let chunked = all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n").await;
+        let chunked =
+            all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n").await;
         assert_eq!(chunked, (b"hello".to_vec(), None));
         let cut = all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe").await;
         assert_eq!(cut, (b"he".to_vec(), Some(EgressError::Broken)), "what had come is not lost");

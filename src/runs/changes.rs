@@ -31,8 +31,7 @@ pub(crate) fn change(
         unindex(tx, place, before)?;
     }
     let event_id = *tx.new_id().as_bytes();
-    let event =
-        EventRow { event_id, event: event.to_owned(), occurred_at: now, state: row.state, reason: row.reason };
+    let event = EventRow { event_id, event: event.to_owned(), occurred_at: now, state: row.state, reason: row.reason };
     tx.put(&EVENTS, &(place.0, place.1, row.events), &event)?;
     row.events += 1;
     index(tx, now, place, &row)?;
@@ -94,12 +93,7 @@ fn old_at(row: &RunRow) -> Timestamp {
 }
 
 /// The row of a tenant that has nothing going is not kept: the dispatcher looks at all of them.
-fn count(
-    tx: &mut WriteTx<'_>,
-    tenant_id: TenantId,
-    row: &RunRow,
-    step: impl FnOnce(&mut u64),
-) -> Result<(), Failure> {
+fn count(tx: &mut WriteTx<'_>, tenant_id: TenantId, row: &RunRow, step: impl FnOnce(&mut u64)) -> Result<(), Failure> {
     if row.state.is_terminal() {
         return Ok(());
     }

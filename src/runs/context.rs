@@ -1,5 +1,6 @@
 //! What runs need to serve and to run: made once, shared by the listener and the engine.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +12,7 @@ use quintet_runtime::{ContainerId, Runner};
 use tokio::sync::{Notify, watch};
 
 use crate::model::{Ceilings, RunId};
+use crate::registry::{PullLimits, Puller, Registries};
 
 /// See [`Parts::controls`].
 const CONTROLS: usize = 64;
@@ -60,10 +62,16 @@ pub struct Parts {
     pub(crate) settings: Settings,
     /// The runner, if there is to be one.
     pub(crate) runner: Option<Runner>,
+    /// Where images come from that are not here.
+    pub(crate) puller: Puller,
+    /// The appliance stops: pulls are called off.
+    pub(crate) is_pulling_over: AtomicBool,
     /// Ends the names of this appliance's containers, so that two appliances can share a runner.
     pub(crate) tag: String,
     /// Whether the runner answered the last time.
     pub(crate) engine_up: AtomicBool,
+    /// Something may have been done or not: the engine asks the runner.
+    pub(crate) is_in_doubt: AtomicBool,
     /// One control at a time for a run; runs share a few of these.
     pub(crate) controls: [tokio::sync::Mutex<()>; CONTROLS],
     /// Who reads many lines at the moment.
@@ -94,36 +102,50 @@ impl std::ops::Deref for Context {
 
 impl Context {
     /// Made once, when the appliance starts.
-    #[must_use]
-    pub fn new(foundation: Foundation, settings: Settings) -> Context {
+    ///
+    /// # Errors
+    /// The names of registries are not what they must be, or the directory for what arrives cannot be made.
+    pub fn new(foundation: Foundation, settings: Settings) -> io::Result<Context> {
+        let registries = Registries::new(&settings.registries).map_err(io::Error::other)?;
+        let arriving = foundation.store.directory().join("pulls");
+        let puller = Puller::new(settings.egress.clone(), registries, &arriving, PullLimits::default())?;
         let directory_id = foundation.store.format().directory_id.simple().to_string();
         let tag = directory_id.chars().skip(20).collect();
         let runner = settings.runner_socket.clone().map(Runner::new);
         let (changes, _) = watch::channel(false);
-        Context(Arc::new(Parts {
+        Ok(Context(Arc::new(Parts {
             foundation,
+            puller,
+            is_pulling_over: AtomicBool::new(false),
             settings,
             runner,
             tag,
             engine_up: AtomicBool::new(false),
+            is_in_doubt: AtomicBool::new(true),
             controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
             readers: tokio::sync::Semaphore::new(READERS),
             followers: Arc::new(tokio::sync::Semaphore::new(FOLLOWERS)),
             wake: Notify::new(),
             changes,
-        }))
+        })))
     }
 
     /// Ends what would not end by itself: those who wait for a run, and those who follow one. Called when the appliance
     /// stops, before open requests are waited for.
     pub fn stop(&self) {
         self.changes.send_replace(true);
+        self.is_pulling_over.store(true, Ordering::SeqCst);
         self.wake.notify_one();
     }
 
     /// Whether the appliance stops.
     pub(crate) fn is_stopping(&self) -> bool {
         *self.changes.borrow()
+    }
+
+    /// Has the engine ask the runner how things stand.
+    pub(crate) fn doubt(&self) {
+        self.is_in_doubt.store(true, Ordering::SeqCst);
     }
 
     /// Says that a run has changed.

@@ -5,7 +5,8 @@
 
 use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
-use crate::changes::{Place, change, find};
+use crate::changes::{Place, change, find, too_late_at};
+use crate::due::fail_late;
 use crate::model::{Ceilings, RunState};
 use crate::quotas;
 use crate::tables::{DEFERRED, LOADS, ORDINARY, RunRow, WAITING};
@@ -81,7 +82,7 @@ impl Room {
     }
 }
 
-/// Gives slots to the runs whose turn it is.
+/// Gives slots to the runs whose turn it is. One that comes too late fails instead.
 pub(crate) fn dispatch(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -90,14 +91,20 @@ pub(crate) fn dispatch(
     most: usize,
 ) -> Result<Vec<Place>, Failure> {
     let chosen = choose(tx, now, workers, ceilings, most)?;
+    let mut given = Vec::with_capacity(chosen.len());
     for place in &chosen {
         let Some(before) = find(tx, *place)? else {
             return Err(Failure::Damaged("a waiting run has no row".to_owned()));
         };
+        if too_late_at(&before) <= now {
+            fail_late(tx, now, *place, &before)?;
+            continue;
+        }
         let row = RunRow { state: RunState::Queued, queued_at: Some(now), ..before.clone() };
         change(tx, now, *place, Some(&before), row, "run.queued")?;
+        given.push(*place);
     }
-    Ok(chosen)
+    Ok(given)
 }
 
 /// Takes the slot of a run back whose container was never started: it waits again. Nothing happens to others.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use quintet_platform::clock::{BoxFuture, DueWork};
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
-use crate::changes::{change, find, remove};
+use crate::changes::{Place, change, find, remove};
 use crate::context::Context;
 use crate::life::End;
 use crate::model::{Reason, RunState};
@@ -35,12 +35,8 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
     Ok(due.len())
 }
 
-fn fail_late(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    place: crate::changes::Place,
-    before: &RunRow,
-) -> Result<(), Failure> {
+/// Ends a waiting run whose time is over.
+pub(crate) fn fail_late(tx: &mut WriteTx<'_>, now: Timestamp, place: Place, before: &RunRow) -> Result<(), Failure> {
     let is_expired = before.expires_at.is_some_and(|expiry| expiry <= before.queue_deadline);
     let (reason, message) = if is_expired {
         (Reason::Expired, "it had not started when expires_at came")
@@ -48,13 +44,8 @@ fn fail_late(
         (Reason::QueueTimeout, "it waited longer than max_queue_seconds for a slot")
     };
     let end = End::failed(reason, message, now);
-    let row = RunRow {
-        state: end.state,
-        reason: end.reason,
-        message: end.message,
-        finished_at: Some(now),
-        ..before.clone()
-    };
+    let row =
+        RunRow { state: end.state, reason: end.reason, message: end.message, finished_at: Some(now), ..before.clone() };
     tx.put(&RESULTS, &place, &end.result)?;
     change(tx, now, place, Some(before), row, "run.failed")?;
     Ok(())

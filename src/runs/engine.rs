@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ const DOWN_PAUSE: Duration = Duration::from_millis(200);
 const DISPATCH_SLICE: usize = 64;
 /// Containers being started at a time.
 const STARTS: usize = 8;
+/// Images being pulled at a time.
+const PULLS: usize = 4;
 /// Containers being cleared up at a time.
 const FINISHES: usize = 8;
 /// How long a transaction of the engine may wait for the writer.
@@ -58,6 +60,18 @@ enum Trouble {
     Runner(RunnerError),
     /// The store did not take it.
     Store(Failure),
+    /// The appliance stops.
+    Stopping,
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Runner(error) => error.fmt(f),
+            Trouble::Store(failure) => failure.fmt(f),
+            Trouble::Stopping => f.write_str("the appliance stops"),
+        }
+    }
 }
 
 impl From<RunnerError> for Trouble {
@@ -78,9 +92,8 @@ struct Engine {
     runner: Runner,
     /// Runs that a task of this process sees to at the moment.
     in_hand: Mutex<HashSet<RunId>>,
-    /// Something may have been done or not.
-    is_in_doubt: AtomicBool,
     starts: Semaphore,
+    pulls: Semaphore,
     finishes: Semaphore,
 }
 
@@ -101,7 +114,10 @@ impl Context {
     pub async fn run_containers(self) {
         let Some(runner) = self.runner.clone() else { return };
         let (sender, mut heard) = mpsc::channel(64);
-        let listening = { let (context, runner) = (self.clone(), runner.clone()); move || listen(&context, &runner, &sender) };
+        let listening = {
+            let (context, runner) = (self.clone(), runner.clone());
+            move || listen(&context, &runner, &sender)
+        };
         if let Err(error) = std::thread::Builder::new().name("runs".into()).spawn(listening) {
             tracing::error!(%error, "nobody listens to the runner");
             return;
@@ -110,8 +126,8 @@ impl Context {
             context: self,
             runner,
             in_hand: Mutex::default(),
-            is_in_doubt: AtomicBool::new(true),
             starts: Semaphore::new(STARTS),
+            pulls: Semaphore::new(PULLS),
             finishes: Semaphore::new(FINISHES),
         });
         engine.run(&mut heard).await;
@@ -162,7 +178,7 @@ impl Engine {
             match told {
                 Some(Heard::Up) => {
                     answers = true;
-                    self.is_in_doubt.store(true, Ordering::SeqCst);
+                    self.context.is_in_doubt.store(true, Ordering::SeqCst);
                 }
                 Some(Heard::Down) => answers = false,
                 Some(Heard::Ended(ids)) => {
@@ -178,7 +194,7 @@ impl Engine {
 
     /// Clears doubts, then gives slots. Says whether the runner answers.
     async fn step(self: &Arc<Self>) -> bool {
-        if self.is_in_doubt.swap(false, Ordering::SeqCst)
+        if self.context.is_in_doubt.swap(false, Ordering::SeqCst)
             && let Err(trouble) = self.reattach().await
         {
             self.doubt(&trouble);
@@ -192,8 +208,8 @@ impl Engine {
 
     /// What is not known is asked of the runner, at the next look.
     fn doubt(&self, trouble: &Trouble) {
-        tracing::warn!(?trouble, "it is not known how a run stands; asking the runner");
-        self.is_in_doubt.store(true, Ordering::SeqCst);
+        tracing::warn!(%trouble, "it is not known how a run stands; asking the runner");
+        self.context.is_in_doubt.store(true, Ordering::SeqCst);
     }
 
     fn take(self: &Arc<Self>, run_id: RunId) -> Option<Hand> {
@@ -210,13 +226,11 @@ impl Engine {
                 return Ok(());
             }
             let ceilings = ceilings.clone();
-            let given = self.write(move |tx, now| dispatch::dispatch(tx, now, workers, &ceilings, DISPATCH_SLICE)).await?;
+            let given =
+                self.write(move |tx, now| dispatch::dispatch(tx, now, workers, &ceilings, DISPATCH_SLICE)).await?;
             self.context.changed();
             for place in &given {
                 tokio::spawn(Arc::clone(self).start(*place));
-            }
-            if given.is_empty() {
-                return Ok(());
             }
         }
     }
@@ -227,8 +241,7 @@ impl Engine {
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let verb = move |tx: &mut WriteTx<'_>, now| Ok(verb(tx, now)?);
-        let outcome: Result<T, Abort<Infallible>> =
-            self.context.store.write(Instant::now() + WRITER_TIME, verb).await;
+        let outcome: Result<T, Abort<Infallible>> = self.context.store.write(Instant::now() + WRITER_TIME, verb).await;
         outcome.map_err(|abort| match abort {
             Abort::Refused(never) => match never {},
             Abort::Failed(failure) => failure,
@@ -267,7 +280,10 @@ impl Engine {
         for (run_id, row) in self.context.store.read().scan(&CONTAINERS, Scan::all())? {
             let place = (row.tenant_id, run_id);
             let is_over = find(&self.context.store.read(), place)?.is_none_or(|run| run.state.is_terminal());
-            if is_over && !containers.contains_key(&(run_id, row.number)) && let Some(_hand) = self.take(run_id) {
+            if is_over
+                && !containers.contains_key(&(run_id, row.number))
+                && let Some(_hand) = self.take(run_id)
+            {
                 self.write(move |tx, now| life::archived(tx, now, place, Some(&Archive::Lost))).await?;
             }
         }
@@ -299,7 +315,7 @@ impl Engine {
                 }
             }
             // Whoever starts it answers within moments: look again then.
-            (_, Some(ContainerState::Starting)) => self.is_in_doubt.store(true, Ordering::SeqCst),
+            (_, Some(ContainerState::Starting)) => self.context.is_in_doubt.store(true, Ordering::SeqCst),
             (state, Some(found)) => self.go_on(place, number, state, found, status).await?,
         }
         self.context.changed();

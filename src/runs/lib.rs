@@ -10,8 +10,9 @@
 //!   the last number of a run may run: nothing is started twice;
 //! - a run that has ended stays as it ended.
 //!
-//! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `context` · `http` ·
-//! `registry` (where images come from).
+//! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `changes` (the one way a
+//! state changes) · the verbs `submission`, `dispatch`, `life`, `due` · `quotas`, `queries` · `context` · `engine` (what
+//! starts and ends containers) · `registry` (where images come from) · `archive`, `logs` (what a run wrote) · `http`.
 
 mod archive;
 mod changes;
@@ -21,7 +22,9 @@ mod due;
 mod engine;
 mod http;
 mod life;
+mod logs;
 mod model;
+mod queries;
 mod quotas;
 mod refusal;
 pub mod registry;

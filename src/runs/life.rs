@@ -10,14 +10,16 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain, en
 use crate::changes::{Place, change, find};
 use crate::model::{Reason, RunState};
 use crate::refusal::Refusal;
-use crate::tables::{ARCHIVES, ArchiveRow, CONTAINERS, ContainerRow, DESCRIPTIONS, DescriptionRow, LastWords, RESULTS, RUNS, ResultRow, RunRow, Secrets};
+use crate::tables::{
+    ARCHIVES, ArchiveRow, CONTAINERS, ContainerRow, DESCRIPTIONS, DescriptionRow, LastWords, RESULTS, RUNS, ResultRow,
+    RunRow, Secrets,
+};
 
 /// Begins to see to a run that has its slot: its container gets a number that no other has had. None if it is not
 /// queued any more.
 pub(crate) fn pulling(tx: &mut WriteTx<'_>, now: Timestamp, place: Place) -> Result<Option<RunRow>, Failure> {
     let Some(before) = find(tx, place)?.filter(|row| row.state == RunState::Queued) else { return Ok(None) };
-    let row =
-        RunRow { state: RunState::Pulling, pulling_at: Some(now), starts: before.starts + 1, ..before.clone() };
+    let row = RunRow { state: RunState::Pulling, pulling_at: Some(now), starts: before.starts + 1, ..before.clone() };
     tx.put(&CONTAINERS, &place.1, &ContainerRow { tenant_id: place.0, number: row.starts })?;
     change(tx, now, place, Some(&before), row, "run.pulling").map(Some)
 }
@@ -255,12 +257,10 @@ pub(crate) fn archived(
             Err(Abort::Refused(_)) => ArchiveRow::Lost,
             Err(Abort::Failed(failure)) => return Err(failure),
         },
-        Archive::Small(bytes) => {
-            match sealed(seal::seal(tx, KeyOwner::Tenant(place.0.0), &ARCHIVES, &place, bytes))? {
-                Some(text) => ArchiveRow::Here(text),
-                None => ArchiveRow::Lost,
-            }
-        }
+        Archive::Small(bytes) => match sealed(seal::seal(tx, KeyOwner::Tenant(place.0.0), &ARCHIVES, &place, bytes))? {
+            Some(text) => ArchiveRow::Here(text),
+            None => ArchiveRow::Lost,
+        },
     };
     tx.put(&ARCHIVES, &place, &row)
 }

@@ -106,21 +106,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason.
-    pub const ALL: [Reason; 11] = [
-        Reason::Expired,
-        Reason::QueueTimeout,
-        Reason::ImagePullFailed,
-        Reason::ImageNotFound,
-        Reason::StartFailed,
-        Reason::OomKilled,
-        Reason::NonzeroExit,
-        Reason::Timeout,
-        Reason::Killed,
-        Reason::StopGraceExpired,
-        Reason::WorkerLost,
-    ];
-
     /// Its name in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -272,14 +257,23 @@ pub fn seconds_to_midnight(at: Timestamp) -> u64 {
 #[must_use]
 pub fn is_event_pattern(pattern: &str) -> bool {
     const RUN: &[&str] = &[
-        "scheduled", "queued", "pulling", "running", "paused", "resumed", "stopping", "exited", "failed", "timeout",
-        "killed", "terminal", "*",
+        "scheduled",
+        "queued",
+        "pulling",
+        "running",
+        "paused",
+        "resumed",
+        "stopping",
+        "exited",
+        "failed",
+        "timeout",
+        "killed",
+        "terminal",
+        "*",
     ];
-    const WORKFLOW: &[&str] =
-        &["running", "paused", "resumed", "succeeded", "failed", "cancelled", "terminal", "*"];
-    const NODE: &[&str] = &[
-        "running", "retrying", "waiting_approval", "succeeded", "failed", "skipped", "cancelled", "*",
-    ];
+    const WORKFLOW: &[&str] = &["running", "paused", "resumed", "succeeded", "failed", "cancelled", "terminal", "*"];
+    const NODE: &[&str] =
+        &["running", "retrying", "waiting_approval", "succeeded", "failed", "skipped", "cancelled", "*"];
     match pattern.split_once('.') {
         Some(("run", event)) => RUN.contains(&event),
         Some(("workflow", event)) => WORKFLOW.contains(&event),

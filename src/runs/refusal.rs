@@ -15,7 +15,7 @@ pub enum Refusal {
     /// The body is no JSON; says where.
     MalformedJson(String),
     /// A query parameter that the route does not know; which, and those it knows.
-    UnknownQueryParameter(String, &'static [&'static str]),
+    UnknownQueryParameter(String, Vec<&'static str>),
     /// No credential, or a malformed, unknown, expired or revoked one.
     Unauthorized,
     /// The caller may not; says why where that is not about permissions.
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_problem_names_its_request_and_what_is_supported() {
-        let refusal = Refusal::UnknownQueryParameter("statee".into(), &["state", "tag"]);
+        let refusal = Refusal::UnknownQueryParameter("statee".into(), vec!["state", "tag"]);
         let body = refusal.problem("r1").body();
         assert!(body.contains(r#""field":"statee","supported":["state","tag"],"request_id":"r1""#), "{body}");
         assert!(body.contains("urn:runs:problem:unknown_query_parameter"), "{body}");

@@ -7,9 +7,7 @@ use crate::changes::{Place, change};
 use crate::model::{Ceilings, RunId, RunLimits, RunState, TenantId, seconds_to_midnight, utc_day};
 use crate::quotas;
 use crate::refusal::Refusal;
-use crate::tables::{
-    DAYS, DEFERRED, DESCRIPTIONS, DayRow, DescriptionRow, ORDINARY, RunRow, Secrets, WebhookRow,
-};
+use crate::tables::{DAYS, DEFERRED, DESCRIPTIONS, DayRow, DescriptionRow, ORDINARY, RunRow, Secrets, WebhookRow};
 
 /// How many days the number of submissions is kept.
 const DAYS_KEPT: i64 = 7;

@@ -19,6 +19,7 @@ mod load;
 mod loop_disk;
 mod power_cuts;
 mod pulls;
+mod runs;
 #[path = "../../runtime/src/image/tests/tarball.rs"]
 #[allow(dead_code, reason = "shared with the runtime's own tests")]
 mod tarball;

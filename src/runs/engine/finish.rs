@@ -23,7 +23,7 @@ const SUMMARY_BYTES: usize = 1024;
 /// The longest output, in bytes.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// Lines asked for at a time.
-const PAGE_LINES: u32 = 2000;
+const PAGE_LINES: u32 = 10_000;
 /// The largest archive that lies in its row, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
 /// How long an upload may take until it is adopted, in seconds.
@@ -52,7 +52,10 @@ impl Engine {
     }
 
     async fn try_finish(&self, id: &ContainerId, run_id: RunId, number: u32) -> Result<(), Trouble> {
-        let status = { let id = id.clone(); self.call(move |runner| runner.status(&id)).await };
+        let status = {
+            let id = id.clone();
+            self.call(move |runner| runner.status(&id)).await
+        };
         let outcome = match status {
             Ok(status) => status.outcome,
             Err(RunnerError::Refused(Refusal::NoSuchContainer)) => return Ok(()),
@@ -79,7 +82,12 @@ impl Engine {
         if !row.state.holds_slot() || row.state == RunState::Queued {
             return Ok(());
         }
-        let words = { let (id, lines) = (id.clone(), outcome.stdout.lines); self.call(move |runner| last_words(runner, &id, lines)).await? };
+        let words = {
+            let (id, lines) = (id.clone(), outcome.stdout.lines);
+            self.call(move |runner| last_words(runner, &id, lines)).await?
+        };
+        // A stop that is under way is noted first.
+        let _turn = self.context.control_of(place.1).await;
         self.write(move |tx, now| {
             // Whether it was told to stop counts as it stands now.
             let is_stopping = find(tx, place)?.is_some_and(|row| row.is_stopping);
@@ -92,13 +100,19 @@ impl Engine {
 
     /// Everything it wrote and used, compressed and sealed.
     async fn archive(&self, id: &ContainerId, place: Place) -> Result<Archive, Trouble> {
-        let samples = { let id = id.clone(); self.call(move |runner| runner.samples(&id, 0)).await? };
+        let samples = {
+            let id = id.clone();
+            self.call(move |runner| runner.samples(&id, 0)).await?
+        };
         let mut writer = Writer::new(&samples).map_err(broken)?;
         let mut upload: Option<Upload> = None;
         for stream in [Stream::Stdout, Stream::Stderr] {
             let mut from = 0;
             loop {
-                let page = { let id = id.clone(); self.call(move |runner| runner.log(&id, stream, from, PAGE_LINES)).await? };
+                let page = {
+                    let id = id.clone();
+                    self.call(move |runner| runner.log(&id, stream, from, PAGE_LINES)).await?
+                };
                 for line in &page.lines {
                     writer.line(stream, line).map_err(broken)?;
                 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use quintet_platform::TimeSource as _;
 use quintet_runtime::{ContainerDescription, ContainerStatus, ImageInfo, Limits, Refusal, RunnerError};
 use quintet_storage::Timestamp;
 
@@ -10,6 +9,7 @@ use super::{Engine, Trouble};
 use crate::changes::Place;
 use crate::life::{self, End};
 use crate::model::Reason;
+use crate::registry::{PullError, Puller, Reference};
 use crate::tables::RunRow;
 
 /// Processes and threads of a container.
@@ -19,7 +19,6 @@ impl Engine {
     /// Starts the container of a run that has been given a slot.
     pub(super) async fn start(self: Arc<Self>, place: Place) {
         let Some(_hand) = self.take(place.1) else { return };
-        let Ok(_turn) = self.starts.acquire().await else { return };
         if self.context.is_stopping() {
             return;
         }
@@ -43,6 +42,7 @@ impl Engine {
             return self.end_without_container(place, number, end).await;
         }
         let Some(id) = self.context.container_id(place.1, number) else { return Ok(()) };
+        let Ok(_turn) = self.starts.acquire().await else { return Ok(()) };
         let description = self.describe(place, &row, &image)?;
         let started = {
             let id = id.clone();
@@ -85,15 +85,28 @@ impl Engine {
         Ok(())
     }
 
-    /// The image of a run, or how the run ends without it.
-    async fn image(&self, reference: &str) -> Result<Result<ImageInfo, End>, Trouble> {
-        for name in names(reference) {
-            if let Some(image) = self.call(move |runner| runner.image(&name)).await? {
-                return Ok(Ok(image));
-            }
+    /// The image of a run, pulled if it is not here; or how the run ends without it.
+    async fn image(&self, name: &str) -> Result<Result<ImageInfo, End>, Trouble> {
+        let asked = name.to_owned();
+        if let Some(image) = self.call(move |runner| Puller::present(runner, &asked)).await? {
+            return Ok(Ok(image));
         }
-        let message = "there is no such image here";
-        Ok(Err(End::failed(Reason::ImageNotFound, message, self.context.clock.now())))
+        let failed = |reason, message| End::failed(reason, message, self.context.clock.now());
+        let Ok(reference) = Reference::parse(name) else {
+            return Ok(Err(failed(Reason::ImageNotFound, "that is no reference of an image".to_owned())));
+        };
+        let Ok(_turn) = self.pulls.acquire().await else { return Err(Trouble::Stopping) };
+        let (context, runner) = (self.context.clone(), self.runner.clone());
+        let pull = move || context.puller.pull(&runner, &reference, &context.is_pulling_over, &|_| {});
+        match tokio::task::spawn_blocking(pull).await {
+            Ok(Ok(image)) => Ok(Ok(image)),
+            Ok(Err(PullError::Cancelled)) | Err(_) => Err(Trouble::Stopping),
+            Ok(Err(PullError::Runner(error @ (RunnerError::Unavailable { .. } | RunnerError::Confused)))) => {
+                Err(error.into())
+            }
+            Ok(Err(PullError::NotFound)) => Ok(Err(failed(Reason::ImageNotFound, PullError::NotFound.to_string()))),
+            Ok(Err(error)) => Ok(Err(failed(Reason::ImagePullFailed, error.to_string()))),
+        }
     }
 
     fn describe(&self, place: Place, row: &RunRow, image: &ImageInfo) -> Result<ContainerDescription, Trouble> {
@@ -114,14 +127,4 @@ impl Engine {
             },
         })
     }
-}
-
-/// The names under which an image may be known: as it is written, and with the tag that goes without saying.
-fn names(reference: &str) -> Vec<String> {
-    let mut names = vec![reference.to_owned()];
-    let last = reference.rsplit('/').next().unwrap_or(reference);
-    if !last.contains([':', '@']) {
-        names.push(format!("{reference}:latest"));
-    }
-    names
 }

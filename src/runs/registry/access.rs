@@ -129,12 +129,17 @@ mod tests {
 
     #[test]
     fn challenges_are_read_however_they_are_written() {
-        let bearer =
-            |realm: &str, service: Option<&str>| Challenge::Bearer { realm: realm.into(), service: service.map(Into::into) };
+        let bearer = |realm: &str, service: Option<&str>| Challenge::Bearer {
+            realm: realm.into(),
+            service: service.map(Into::into),
+        };
         for (lines, expected) in [
             (vec!["Basic realm=\"x\""], Some(Challenge::Basic)),
             (vec!["basic"], Some(Challenge::Basic)),
-            (vec!["Bearer realm=\"https://a/t\",service=\"s,x\",scope=\"a:b:pull,push\""], Some(bearer("https://a/t", Some("s,x")))),
+            (
+                vec!["Bearer realm=\"https://a/t\",service=\"s,x\",scope=\"a:b:pull,push\""],
+                Some(bearer("https://a/t", Some("s,x"))),
+            ),
             (vec!["BEARER service = s , Realm = https://a/t"], Some(bearer("https://a/t", Some("s")))),
             (vec!["Basic realm=x, Bearer realm=\"https://a/t\""], Some(bearer("https://a/t", None))),
             (vec!["Basic realm=x", "Bearer realm=\"q\\\"\\\\\""], Some(bearer("q\"\\", None))),

@@ -161,7 +161,9 @@ mod tests {
             document
         };
         let reads = |document: &Value, said: &str| read(&serde_json::to_vec(document).unwrap(), said).is_ok();
-        for said in ["", MANIFEST, DOCKER_MANIFEST, "application/json", "application/vnd.oci.image.manifest.v1+json; a=b"] {
+        for said in
+            ["", MANIFEST, DOCKER_MANIFEST, "application/json", "application/vnd.oci.image.manifest.v1+json; a=b"]
+        {
             assert!(reads(&manifest, said), "{said}");
         }
         assert!(reads(&with("mediaType", json!(DOCKER_MANIFEST)), DOCKER_MANIFEST));

@@ -17,7 +17,6 @@ mod layout;
 mod reference;
 mod session;
 
-
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};

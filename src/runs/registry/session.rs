@@ -186,7 +186,8 @@ impl<'a> Session<'a> {
                     _ => Ok(response),
                 };
             }
-            let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).ok_or_else(unusable)?;
+            let location =
+                response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).ok_or_else(unusable)?;
             address = next_address(&uri, location).ok_or_else(unusable)?;
         }
         Err(Trouble::unreachable("it redirects in a circle"))

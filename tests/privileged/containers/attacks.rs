@@ -120,7 +120,8 @@ fn a_working_directory_is_not_a_way_to_what_was_left_open() {
             let there = format!("proc/self/fd/{descriptor}");
             layer.directory(&there).symbolic_link("way", &format!("/proc/self/fd/{descriptor}"))
         });
-        let mut description = runner.script("pwd; ls -a; ls -a ../../../..; cat ../../../../etc/shadow", Limits::default());
+        let mut description =
+            runner.script("pwd; ls -a; ls -a ../../../..; cat ../../../../etc/shadow", Limits::default());
         description.image = digest;
         let id = runner.new_id();
         match runner.runner.start(&id, &description) {

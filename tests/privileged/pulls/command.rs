@@ -23,7 +23,8 @@ fn images_are_pulled_listed_removed_and_pruned() {
     let Some(place) = place() else { return };
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("quintet.toml");
-    let front = place.front(|asked| if asked.path.contains("denied") { super::answer("403 x", &[], b"") } else { Act::Pass });
+    let front =
+        place.front(|asked| if asked.path.contains("denied") { super::answer("403 x", &[], b"") } else { Act::Pass });
     let host = front.host();
     let text = format!(
         "data_dir = {:?}\n[runs]\nrunner_socket = {:?}\n[runs.registries.{host:?}]\nplain_http = true\n\

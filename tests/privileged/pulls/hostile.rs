@@ -49,7 +49,8 @@ fn what_is_not_what_it_should_be_is_refused() {
     let error = place.pull_in_vain(&format!("{}/{repository}@{}", front.host(), pushed.digest), &layers);
     assert!(matches!(error, PullError::Lies(_)), "{error:?}");
     let (said, content) = (format!("docker-content-digest: {}", Digest::of(b"another")), pushed.manifest.clone());
-    let front = place.front(move |asked| if asked.is_manifest() { answer("200 OK", &[&said], &content) } else { Act::Pass });
+    let front =
+        place.front(move |asked| if asked.is_manifest() { answer("200 OK", &[&said], &content) } else { Act::Pass });
     let error = place.pull_in_vain(&format!("{}/{repository}:1", front.host()), &layers);
     assert!(matches!(error, PullError::Lies(_)), "{error:?}");
     // The configuration.
@@ -139,7 +140,8 @@ fn an_image_whose_parts_do_not_belong_together_is_refused() {
     let config = config.to_string().into_bytes();
     let digest = place.registry.push_blob(&repository, &config);
     let mut lying = manifest.clone();
-    lying["config"] = json!({ "mediaType": manifest["config"]["mediaType"], "digest": digest.as_str(), "size": config.len() });
+    lying["config"] =
+        json!({ "mediaType": manifest["config"]["mediaType"], "digest": digest.as_str(), "size": config.len() });
     place.registry.push_manifest(&repository, "lying", MANIFEST, lying.to_string().as_bytes());
     let error = place.pull_in_vain(&format!("{}/{repository}:lying", place.registry.host), &layers);
     assert!(matches!(error, PullError::BadImage(_)), "{error:?}");

@@ -92,7 +92,11 @@ impl Place {
         let pulled = puller.pull(&self.runner.runner, &reference, &AtomicBool::new(false), &|_| {});
         assert_empty(&directory);
         if pulled.is_err() {
-            assert_eq!(self.runner.runner.image(&reference.to_string()).unwrap(), None, "the name stands for something");
+            assert_eq!(
+                self.runner.runner.image(&reference.to_string()).unwrap(),
+                None,
+                "the name stands for something"
+            );
         }
         pulled
     }
