@@ -17,6 +17,7 @@ use quintet_storage::{Failure, Snapshot, Store, StoreOptions, TableSpec, read_fo
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::outside;
+use crate::own_runner;
 use crate::root_key::{RootKeySources, RootKeys};
 use crate::start_error::StartError;
 
@@ -27,6 +28,7 @@ pub const TABLES: &[&[TableSpec]] = &[
     quintet_platform::TABLES,
     quintet_ledger::TABLES,
     quintet_localization::TABLES,
+    quintet_runs::TABLES,
     quintet_diagrams::TABLES,
 ];
 
@@ -51,6 +53,7 @@ fn verify_ledger(read: &Snapshot) -> Result<Vec<String>, Failure> {
 pub const PERMISSIONS: &[(Service, &[&str], &[&str])] = &[
     (Service::Ledger, &["ledger_admin", "ledger_poster", "ledger_reader"], &["ledger_partner"]),
     (Service::Localization, quintet_localization::KEY_PERMISSIONS, &[]),
+    (Service::Runs, quintet_runs::PERMISSIONS, quintet_runs::SPECIAL_PERMISSIONS),
     (Service::Diagrams, &[quintet_diagrams::PERMISSION], &[]),
 ];
 
@@ -75,6 +78,8 @@ pub struct App {
     pub ledger: quintet_ledger::Context,
     /// Localization's context.
     pub localization: quintet_localization::Context,
+    /// The context of runs.
+    pub runs: quintet_runs::Context,
     /// The diagrams' context.
     pub diagrams: quintet_diagrams::Context,
 }
@@ -103,11 +108,13 @@ impl App {
             cache_mb: config.diagrams_cache_mb,
         };
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
+        let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config)?)
+            .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let Foundation { uses, meter, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
-        let app = App { config, store, clock, metrics, uses, root_keys, meter, ledger, localization, diagrams };
+        let app = App { config, store, clock, metrics, uses, root_keys, meter, ledger, localization, runs, diagrams };
         app.register_due_work();
         Ok(app)
     }
@@ -119,11 +126,27 @@ impl App {
         self.clock.register(Arc::clone(&self.uses) as Arc<dyn DueWork>);
         self.clock.register(Arc::clone(&self.root_keys) as Arc<dyn DueWork>);
         self.clock.register(Arc::clone(&self.meter) as Arc<dyn DueWork>);
-        let rooms = [quintet_ledger::due_work(&self.ledger), quintet_diagrams::due_work(&self.diagrams)];
+        let rooms = [
+            quintet_ledger::due_work(&self.ledger),
+            quintet_runs::due_work(&self.runs),
+            quintet_diagrams::due_work(&self.diagrams),
+        ];
         for work in rooms.into_iter().flatten() {
             self.clock.register(work);
         }
     }
+}
+
+/// What the operator says of runs.
+fn runs_settings(config: &Config) -> Result<quintet_runs::Settings, StartError> {
+    Ok(quintet_runs::Settings {
+        workers: if config.runs_workers == 0 { own_runner::workers_of_machine() } else { config.runs_workers },
+        scratch_mb: u64::from(config.runs_scratch_mb),
+        runner_socket: own_runner::place(config).map(|place| place.socket),
+        ceilings: quintet_runs::Ceilings(config.runs_ceilings.clone()),
+        egress: outside::egress(config)?,
+        registries: outside::registries(config)?,
+    })
 }
 
 /// Opens the store under the clock it is to live with, and looks after the root key.
@@ -211,7 +234,8 @@ mod tests {
             PERMISSIONS.iter().flat_map(|(_, own, special)| own.iter().chain(*special)).copied().collect();
         let ledger = quintet_ledger::ROUTES.iter().map(|route| (route.permission, route.path));
         let diagrams = quintet_diagrams::ROUTES.iter().map(|route| (route.permission, route.path));
-        for (permission, path) in ledger.chain(diagrams).filter(|(permission, _)| !permission.is_empty()) {
+        let runs = quintet_runs::ROUTES.iter().map(|route| (route.permission, route.path));
+        for (permission, path) in ledger.chain(runs).chain(diagrams).filter(|(permission, _)| !permission.is_empty()) {
             assert!(given.contains(&permission), "{permission} of {path}");
         }
     }

@@ -141,6 +141,17 @@ impl Listen {
     }
 }
 
+/// A registry of images.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registry {
+    /// Its host and port.
+    pub host: String,
+    /// Whether it is spoken to without TLS.
+    pub plain_http: bool,
+    /// Who is asking; empty: nobody in particular.
+    pub username: String,
+}
+
 /// The configuration in force: the keys that this version acts on, typed, and all of them for printing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -182,6 +193,20 @@ pub struct Config {
     pub diagrams_fonts_dir: Option<PathBuf>,
     /// How many MiB of finished diagrams are kept.
     pub diagrams_cache_mb: u32,
+    /// Containers at once; 0: from the machine's cores and memory.
+    pub runs_workers: u32,
+    /// The writable layer of a container, in MiB.
+    pub runs_scratch_mb: u32,
+    /// The runner's directory.
+    pub runs_runner_dir: PathBuf,
+    /// The runner's socket, or `off`.
+    pub runs_runner_socket: PathBuf,
+    /// Whether the operator says where the runner is.
+    pub runs_runner_is_placed: bool,
+    /// What no tenant may exceed, by the names of the quotas; processor time in thousandths of a core.
+    pub runs_ceilings: Vec<(String, u64)>,
+    /// Where images come from.
+    pub runs_registries: Vec<Registry>,
     /// Certificates (PEM) of authorities that are trusted besides the system's, on connections to other systems.
     pub tls_extra_ca: Option<PathBuf>,
     /// Every key with its value and origin, in the order of the schema.
@@ -406,6 +431,38 @@ impl Collected {
         }
     }
 
+    fn ceilings(&self) -> Vec<(String, u64)> {
+        let named = self.values.values().filter_map(|entry| match (entry.path.as_slice(), &entry.value) {
+            ([runs, ceilings, name], value) if runs == "runs" && ceilings == "ceilings" => Some((name.clone(), value)),
+            _ => None,
+        });
+        let counted = named.filter_map(|(name, value)| match value {
+            Value::Integer(number) => Some((name, u64::try_from(*number).ok()?)),
+            // At most 4096 cores.
+            Value::Number(number) => Some((name, (number * 1000.0).round() as u64)),
+            _ => None,
+        });
+        counted.collect()
+    }
+
+    fn registries(&self) -> Vec<Registry> {
+        let mut found: BTreeMap<String, Registry> = BTreeMap::new();
+        for entry in self.values.values() {
+            let [runs, registries, host, key] = entry.path.as_slice() else { continue };
+            if runs != "runs" || registries != "registries" {
+                continue;
+            }
+            let registry =
+                found.entry(host.clone()).or_insert_with(|| Registry { host: host.clone(), ..Registry::default() });
+            match (key.as_str(), &entry.value) {
+                ("plain_http", Value::Boolean(truth)) => registry.plain_http = *truth,
+                ("username", Value::Text(text)) => registry.username.clone_from(text),
+                _ => {}
+            }
+        }
+        found.into_values().collect()
+    }
+
     fn listeners(&self) -> Listen {
         let named = self.values.values().filter_map(|entry| match (entry.path.as_slice(), &entry.value) {
             ([section, name], Value::Text(text)) if section == "listen" => Some((name.clone(), text.parse().ok())),
@@ -464,6 +521,15 @@ impl Collected {
             diagrams_require_key: self.boolean("diagrams.require_key"),
             diagrams_fonts_dir: self.text("diagrams.fonts_dir").filter(|path| !path.is_empty()).map(PathBuf::from),
             diagrams_cache_mb: small("diagrams.cache_mb"),
+            runs_workers: small("runs.workers"),
+            runs_scratch_mb: small("runs.scratch_mb"),
+            runs_runner_dir: self.text("runs.runner_dir").unwrap_or_default().into(),
+            runs_runner_socket: self.text("runs.runner_socket").unwrap_or_default().into(),
+            runs_runner_is_placed: ["runs.runner_dir", "runs.runner_socket"]
+                .iter()
+                .any(|key| self.get(key).is_some_and(|entry| entry.origin != Origin::Default)),
+            runs_ceilings: self.ceilings(),
+            runs_registries: self.registries(),
             tls_extra_ca: self.text("tls.extra_ca").filter(|path| !path.is_empty()).map(PathBuf::from),
             effective: self.values.into_values().collect(),
         })

@@ -11,7 +11,7 @@
 //! Reading order: [`config`] (what the operator says) · [`outside`] (ties to other systems) · [`app`] (everything that is
 //! open) · [`router`] (which
 //! routes hang on which listener) · [`listener`], [`open_files`], [`operations`], [`metrics`] · [`admin`] (the unix socket) ·
-//! [`serve`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
+//! [`serve`], [`own_runner`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
 
 pub mod admin;
 pub mod app;
@@ -23,6 +23,7 @@ pub mod metrics;
 pub mod open_files;
 pub mod operations;
 pub mod outside;
+pub mod own_runner;
 pub mod root_key;
 pub mod router;
 pub mod serve;

@@ -8,7 +8,10 @@ use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;
 
-use crate::config::Config;
+use quintet_runs::RegistrySettings;
+use quintet_runs::registry::Registries;
+
+use crate::config::{Config, Registry};
 use crate::start_error::StartError;
 
 /// Longer than any credential, in bytes.
@@ -61,6 +64,27 @@ pub fn fonts(config: &Config) -> Result<Collection, StartError> {
     let Some(directory) = &config.diagrams_fonts_dir else { return Ok(Collection::default()) };
     let unusable = |error| StartError::io("reading diagrams.fonts_dir from", directory, error);
     Collection::read(directory).map_err(unusable)
+}
+
+/// The registries of images, with their passwords.
+///
+/// # Errors
+/// A password cannot be read, or a name is not that of a registry.
+pub fn registries(config: &Config) -> Result<Vec<RegistrySettings>, StartError> {
+    let with_password = |registry: &Registry| {
+        let key = config.effective.iter().find(|entry| {
+            entry.path.iter().map(String::as_str).eq(["runs", "registries", registry.host.as_str(), "password"])
+        });
+        let written = key.map(|entry| config.secret(&entry.dotted())).unwrap_or_default();
+        let password = read_secret("runs.registries.*.password", &written, &config.data_dir)?;
+        let Registry { host, plain_http, username } = registry.clone();
+        Ok(RegistrySettings { host, plain_http, username, password })
+    };
+    let settings: Vec<RegistrySettings> = config.runs_registries.iter().map(with_password).collect::<Result<_, _>>()?;
+    let unusable =
+        |error| StartError::Io { doing: "reading runs.registries".to_owned(), error: std::io::Error::other(error) };
+    Registries::new(&settings).map_err(unusable)?;
+    Ok(settings)
 }
 
 /// A secret of the configuration: `file:PATH` (a relative one is looked up in the data directory), `credential:NAME`

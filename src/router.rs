@@ -11,7 +11,7 @@ use crate::metrics;
 use crate::operations;
 
 /// The names of all sites, for those who ask before there is an appliance.
-pub const SERVICES: &[&str] = &["localization", "ledger", "diagrams", "operations"];
+pub const SERVICES: &[&str] = &["localization", "runs", "ledger", "diagrams", "operations"];
 
 /// Every site of the appliance: one line a service.
 #[must_use]
@@ -23,6 +23,7 @@ pub fn sites(app: &App) -> Vec<Site> {
             quintet_localization::routes(app.localization.clone()),
             quintet_localization::panic_answer,
         ),
+        site(app, "runs", quintet_runs::routes(app.runs.clone()), quintet_runs::panic_answer),
         site(app, "ledger", quintet_ledger::routes(app.ledger.clone()), quintet_ledger::panic_answer),
         site(app, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), quintet_diagrams::panic_answer),
         site(app, "operations", operations::routes(app), operations::panic_answer),

@@ -16,6 +16,7 @@ use crate::app::{self, App};
 use crate::config::Config;
 use crate::listener::{Connections, Listening};
 use crate::open_files;
+use crate::own_runner;
 use crate::root_key::RootKeySources;
 use crate::router;
 use crate::signals::Signals;
@@ -65,6 +66,7 @@ pub struct Running {
     admin: admin::server::Serving,
     clock_task: JoinHandle<()>,
     core_task: JoinHandle<()>,
+    engine_task: JoinHandle<()>,
     watchdog: Option<JoinHandle<()>>,
     stop: watch::Sender<bool>,
     signals: Signals,
@@ -102,7 +104,19 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     };
     let clock_task = tokio::spawn(run_clock(app.clone(), stopping));
     let core_task = tokio::spawn(app.localization.clone().watch_core());
-    let running = Running { app, listening, admin, clock_task, core_task, watchdog: start_watchdog(), stop, signals };
+    own_runner::start(&app.config);
+    let engine_task = tokio::spawn(app.runs.clone().run_containers());
+    let running = Running {
+        app,
+        listening,
+        admin,
+        clock_task,
+        core_task,
+        engine_task,
+        watchdog: start_watchdog(),
+        stop,
+        signals,
+    };
     for (name, address) in running.addresses() {
         tracing::info!(service = name, %address, "listening");
     }
@@ -213,6 +227,7 @@ impl Running {
         notify(&[NotifyState::Stopping]);
         tracing::info!("stopping");
         self.stop.send_replace(true);
+        self.app.runs.stop();
         let drained = async {
             for listening in &self.listening {
                 listening.drained().await;
@@ -228,6 +243,7 @@ impl Running {
             watchdog.abort();
         }
         self.core_task.abort();
+        let _ = tokio::time::timeout(DRAIN_DEADLINE, self.engine_task).await;
         let _ = tokio::time::timeout(DRAIN_DEADLINE, self.clock_task).await;
         admin::socket::remove(self.app.store.directory());
         let _ = std::fs::remove_file(self.app.store.directory().join(ADDRESSES_FILE));

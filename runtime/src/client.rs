@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
-use crate::model::{ContainerStatus, ImageInfo, LogPage, Sample, Stream};
+use crate::model::{ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
 use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, Refusal, Reply, Request};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be
@@ -154,6 +154,11 @@ impl Runner {
     /// needs it.
     pub fn remove_image(&self, reference: &str) -> Result<(), RunnerError> {
         self.done(Request::RemoveImage { reference: reference.to_owned() })
+    }
+
+    /// Takes away the images without a name that no container needs, and the layers that nobody has any more.
+    pub fn prune_images(&self) -> Result<Pruned, RunnerError> {
+        expect!(self.call(Request::PruneImages, None)?, Reply::Pruned)
     }
 
     /// Which of these layer blobs are not there yet.

@@ -121,9 +121,9 @@ impl InvalidDescription {
 }
 
 /// What command and environment may take together, below the kernel's own limit for an `execve` (2 MiB on x86-64).
-const ARGUMENTS_BYTES_MAX: usize = 512 << 10;
+pub(crate) const ARGUMENTS_BYTES_MAX: usize = 512 << 10;
 const ARGUMENT_BYTES_MAX: usize = 128 << 10;
-const ARGUMENTS_MAX: usize = 4096;
+pub(crate) const ARGUMENTS_MAX: usize = 4096;
 
 impl ContainerDescription {
     /// Checks everything that can be checked without the image, in the order of the fields.

@@ -13,6 +13,9 @@ use rustix::io::Errno;
 use crate::image::open_directory;
 use crate::model::{Outcome, Sample};
 
+/// What is reserved for an outcome: one block.
+const OUTCOME_BYTES: u64 = 4096;
+
 /// One container's directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Files(PathBuf);
@@ -36,9 +39,9 @@ impl Files {
         self.0.join("scratch.img")
     }
 
-    /// What a supervisor has to complain about.
-    pub fn complaints(&self) -> PathBuf {
-        self.0.join("supervisor.log")
+    /// Where a supervisor writes what it has to complain about.
+    pub fn complaints_writer(&self) -> io::Result<File> {
+        OpenOptions::new().append(true).create(true).mode(0o600).open(self.0.join("supervisor.log"))
     }
 
     /// The file whose lock shows that a supervisor lives. The lock is one of `fcntl`: it goes with the process that took
@@ -95,11 +98,26 @@ impl Files {
         }
     }
 
+    /// Takes the room that an outcome needs, so that it can be written to a disk that is full by then. Where that does
+    /// not work, it is written as well as it can be.
+    pub fn reserve_outcome(&self) {
+        let unfinished = self.0.join("exit.json.new");
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(unfinished);
+        let flags = rustix::fs::FallocateFlags::empty();
+        let reserved = file.and_then(|file| Ok(rustix::fs::fallocate(&file, flags, 0, OUTCOME_BYTES)?));
+        if let Err(error) = reserved {
+            tracing::debug!(%error, "no room is reserved for an outcome");
+        }
+    }
+
     /// Writes the outcome. It is on the disk when this returns, and there whole or not at all.
     pub fn put_outcome(&self, outcome: &Outcome) -> io::Result<()> {
         let unfinished = self.0.join("exit.json.new");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        file.write_all(&serde_json::to_vec(outcome)?)?;
+        // Not emptied first: the room it has is kept for this.
+        let mut file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&unfinished)?;
+        let content = serde_json::to_vec(outcome)?;
+        file.write_all(&content)?;
+        file.set_len(content.len() as u64)?;
         file.sync_all()?;
         std::fs::rename(&unfinished, self.0.join("exit.json"))?;
         Ok(rustix::fs::fsync(open_directory(&self.0)?)?)

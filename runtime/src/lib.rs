@@ -41,7 +41,8 @@ pub use description::{ContainerDescription, ContainerId, InvalidDescription, Lim
 pub use digest::{Digest, NotADigest};
 pub use image::ImageLimits;
 pub use model::{
-    ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Sample, Stream, StreamTotals,
+    ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Pruned, Sample, Stream,
+    StreamTotals,
 };
 pub use protocol::{Action, Refusal};
 pub use runner::{RunnerOptions, RunnerStartError, Serving, start_runner};

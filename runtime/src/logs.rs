@@ -55,6 +55,10 @@ struct Segment {
     bytes: u64,
     last_micros: i64,
     buffer: Vec<u8>,
+    /// Lines in the buffer.
+    buffered: u64,
+    /// What the file holds of whole lines.
+    written: u64,
 }
 
 impl StreamWriter {
@@ -120,6 +124,7 @@ impl StreamWriter {
         let Some(segment) = &mut self.segment else { return Ok(()) };
         let delta = u64::try_from(now_micros - segment.last_micros).unwrap_or(0);
         segment.last_micros = segment.last_micros.max(now_micros);
+        segment.buffered += 1;
         put_number(&mut segment.buffer, delta);
         put_number(&mut segment.buffer, (line.len() as u64) << 1 | u64::from(continues));
         segment.buffer.extend_from_slice(&line);
@@ -142,7 +147,8 @@ impl StreamWriter {
         let path = segment_path(&self.directory, self.stream, first_line);
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
         let buffer = now_micros.to_be_bytes().to_vec();
-        self.segment = Some(Segment { file, first_line, bytes: 0, last_micros: now_micros, buffer });
+        self.segment =
+            Some(Segment { file, first_line, bytes: 0, last_micros: now_micros, buffer, buffered: 0, written: 0 });
         if first_line != 0 {
             self.tail.push_back((first_line, 0));
         }
@@ -155,12 +161,30 @@ impl StreamWriter {
         Ok(())
     }
 
+    /// Puts the lines that wait for it on disk. Where that fails they are lost: the segment ends with the last whole
+    /// line before them, and what comes after begins another one.
     fn flush(&mut self) -> io::Result<()> {
-        if let Some(segment) = &mut self.segment {
-            segment.file.write_all(&segment.buffer)?;
-            segment.buffer.clear();
+        let Some(segment) = &mut self.segment else { return Ok(()) };
+        if let Err(error) = segment.file.write_all(&segment.buffer) {
+            let _ = segment.file.set_len(segment.written);
+            self.totals.dropped_lines += segment.buffered;
+            if segment.first_line != 0
+                && let Some((_, lines)) = self.tail.back_mut()
+            {
+                *lines = lines.saturating_sub(segment.buffered);
+            }
+            self.segment = None;
+            return Err(error);
         }
+        segment.written += segment.buffer.len() as u64;
+        segment.buffer.clear();
+        segment.buffered = 0;
         Ok(())
+    }
+
+    /// What has gone through so far.
+    pub fn totals(&self) -> StreamTotals {
+        self.totals
     }
 }
 
@@ -379,6 +403,31 @@ mod tests {
         let kept: u64 =
             std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum();
         assert!(kept < 12 << 20, "{kept}");
+    }
+
+    #[test]
+    fn a_disk_that_is_full_costs_lines_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = StreamWriter::new(directory.path(), Stream::Stdout);
+        writer.take(b"first\n", 1).unwrap();
+        let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let whole = std::mem::replace(&mut writer.segment.as_mut().unwrap().file, full());
+        assert!(writer.take(b"lost\nlost, too\n", 2).is_err());
+        assert_eq!(
+            whole.metadata().unwrap().len(),
+            segment_path(directory.path(), Stream::Stdout, 0).metadata().unwrap().len()
+        );
+        writer.take(b"there again\n", 3).unwrap();
+        // Once more, in a segment that is not the first.
+        writer.segment.as_mut().unwrap().file = full();
+        assert!(writer.take(&b"x\n".repeat(100_000), 4).is_err());
+        writer.take(b"last\n", 5).unwrap();
+        let totals = writer.finish(6).unwrap();
+        let (lines, _) = all(directory.path());
+        let kept: Vec<_> = lines.iter().map(|line| (line.number, line.text.as_str())).collect();
+        assert_eq!(kept[..2], [(0, "first"), (3, "there again")]);
+        assert_eq!(kept.last().unwrap(), &(totals.lines - 1, "last"));
+        assert_eq!(totals.dropped_lines + kept.len() as u64, totals.lines);
     }
 
     #[test]

@@ -148,6 +148,17 @@ pub struct Sample {
     pub io_write_bytes: u64,
 }
 
+/// What a pruning took away.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pruned {
+    /// The images, by digest.
+    pub images: Vec<Digest>,
+    /// How many layers went with them.
+    pub layers: u32,
+    /// Bytes of the files of those layers.
+    pub bytes: u64,
+}
+
 /// An image in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageInfo {

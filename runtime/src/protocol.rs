@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::description::{ContainerDescription, ContainerId, InvalidDescription};
 use crate::digest::Digest;
-use crate::model::{ContainerState, ContainerStatus, ImageInfo, LogPage, Sample, Stream};
+use crate::model::{ContainerState, ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -124,6 +124,9 @@ pub enum Request {
         /// Its name, or `sha256:…`.
         reference: String,
     },
+    /// Takes away the images that have no name and that no container which has not ended uses, and the layers that no
+    /// image has any more. Answer: [`Reply::Pruned`].
+    PruneImages,
     /// Which of these layer blobs an import would need: a pull leaves the others out of its directory. Answer:
     /// [`Reply::Digests`].
     MissingLayers {
@@ -182,6 +185,8 @@ pub enum Reply {
     Images(Vec<ImageInfo>),
     /// Digests.
     Digests(Vec<Digest>),
+    /// What went.
+    Pruned(Pruned),
 }
 
 /// Who the runner is and what this machine offers it.

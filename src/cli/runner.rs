@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Give all containers one range of ids, even where the kernel can map the owners of shared layers
     #[arg(long)]
     shared_ids: bool,
+    /// End when standard input does: a server that starts its own runner holds the other end
+    #[arg(long, hide = true)]
+    with_parent: bool,
     /// What to log: error, warn, info, debug, trace [default: RUST_LOG, else info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
@@ -52,6 +55,8 @@ impl WallClock for SystemClock {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     start_logging(arguments.log_level.as_deref(), "info")?;
+    // What is unpacked and shared must be readable by others, whatever the caller thinks of files of its own.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let client_group = arguments.group.as_deref().map(group_number).transpose()?;
     if let Some(parent) = arguments.socket.parent() {
         std::fs::create_dir_all(parent).map_err(CliError::failed)?;
@@ -79,7 +84,20 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         scratch = ?features.scratch,
         "the runner answers"
     );
+    if arguments.with_parent {
+        end_with_parent().map_err(CliError::failed)?;
+    }
     serving.run().map_err(CliError::failed)
+}
+
+/// Ends this process once nobody holds the other end of its standard input. A runner can be ended at any moment: its
+/// containers go on.
+fn end_with_parent() -> std::io::Result<()> {
+    let wait = || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM);
+    };
+    std::thread::Builder::new().name("parent".into()).spawn(wait).map(|_| ())
 }
 
 /// A group's number.

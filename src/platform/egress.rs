@@ -11,13 +11,15 @@
 use std::fmt;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST};
 use http::{HeaderValue, Request, Response, Uri};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -107,6 +109,12 @@ impl Egress {
         Egress { allows: Arc::new(allows), authorities: Arc::default() }
     }
 
+    /// Whether this address may be connected to, with TLS or without.
+    #[must_use]
+    pub fn allows_address(&self, address: IpAddr, is_tls: bool) -> bool {
+        (self.allows)(address.to_canonical()) || (is_tls && is_public(address))
+    }
+
     /// Also trusts the authorities whose certificates are in this text (PEM).
     ///
     /// # Errors
@@ -126,10 +134,19 @@ impl Egress {
     /// # Errors
     /// See [`EgressError`].
     pub async fn send(&self, request: Request<Bytes>, time: Duration) -> Result<Response<Bytes>, EgressError> {
-        within(time, self.exchange(request)).await
+        let exchange = async {
+            let (parts, mut body) = self.open(request).await?.into_parts();
+            Ok(Response::from_parts(parts, body.whole(ANSWER_BYTES_MAX).await?))
+        };
+        within(time, exchange).await
     }
 
-    async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, EgressError> {
+    /// Sends a request and hands its answer on as soon as its head is there. How large the body may be and how long it
+    /// may take is the caller's to bound; whoever drops it closes the connection.
+    ///
+    /// # Errors
+    /// See [`EgressError`].
+    pub async fn open(&self, request: Request<Bytes>) -> Result<Response<EgressBody>, EgressError> {
         let (mut parts, body) = request.into_parts();
         let Target { host, port, is_tls } = target(&parts.uri)?;
         let stream = self.connect(&host, port, is_tls).await?;
@@ -181,25 +198,90 @@ impl Egress {
     }
 }
 
-/// One request and its answer.
+/// The body of an answer, as it arrives.
+pub struct EgressBody {
+    body: Incoming,
+    /// Moves the bytes; it lives exactly as long as the body, so that whoever gives up waiting closes it. None once it
+    /// has nothing left to do.
+    connection: Option<Connection>,
+}
+
+type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+
+impl fmt::Debug for EgressBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EgressBody")
+    }
+}
+
+impl EgressBody {
+    /// The next bytes; none at the end.
+    ///
+    /// # Errors
+    /// [`EgressError::Broken`] if the connection ends before the body does.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, EgressError> {
+        loop {
+            let mut frame = std::pin::pin!(self.body.frame());
+            let frame = match self.connection.as_mut() {
+                None => frame.await,
+                Some(connection) => tokio::select! {
+                    biased;
+                    frame = &mut frame => frame,
+                    _ = connection => {
+                        self.connection = None;
+                        frame.await
+                    }
+                },
+            };
+            match frame {
+                None => return Ok(None),
+                // Trailers say nothing that is asked for.
+                Some(frame) => match frame.map_err(|_| EgressError::Broken)?.into_data() {
+                    Ok(data) => return Ok(Some(data)),
+                    Err(_) => continue,
+                },
+            }
+        }
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// [`EgressError::Broken`] also if there are more bytes than that.
+    pub async fn whole(&mut self, bytes_max: usize) -> Result<Bytes, EgressError> {
+        let mut whole = Vec::new();
+        while let Some(bytes) = self.next().await? {
+            if whole.len() + bytes.len() > bytes_max {
+                return Err(EgressError::Broken);
+            }
+            whole.extend_from_slice(&bytes);
+        }
+        Ok(whole.into())
+    }
+}
+
+/// One request and the head of its answer.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     request: Request<Full<Bytes>>,
-) -> Result<Response<Bytes>, EgressError> {
+) -> Result<Response<EgressBody>, EgressError> {
     let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(|_| EgressError::Broken)?;
-    let exchange = async {
-        let response = sender.send_request(request).await.map_err(|_| EgressError::Broken)?;
-        let (parts, body) = response.into_parts();
-        let whole = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(|_| EgressError::Broken)?;
-        Ok(Response::from_parts(parts, whole.to_bytes()))
+    let mut connection: Option<Connection> = Some(Box::pin(connection));
+    let mut sent = std::pin::pin!(sender.send_request(request));
+    let answer = match connection.as_mut() {
+        None => sent.await,
+        Some(running) => tokio::select! {
+            biased;
+            answer = &mut sent => answer,
+            _ = running => {
+                connection = None;
+                sent.await
+            }
+        },
     };
-    // The connection lives exactly as long as the exchange: whoever gives up waiting closes it.
-    let mut exchange = std::pin::pin!(exchange);
-    tokio::select! {
-        answer = &mut exchange => answer,
-        _ = connection => exchange.await,
-    }
+    let (parts, body) = answer.map_err(|_| EgressError::Broken)?.into_parts();
+    Ok(Response::from_parts(parts, EgressBody { body, connection }))
 }
 
 async fn within<T>(time: Duration, work: impl Future<Output = Result<T, EgressError>>) -> Result<T, EgressError> {
@@ -412,6 +494,30 @@ mod tests {
         let request = served.await.unwrap();
         assert!(request.starts_with("GET /a?b=c HTTP/1.1\r\n"), "{request}");
         assert!(request.contains(&format!("host: {address}\r\n")) && !request.contains("pass"), "{request}");
+    }
+
+    #[tokio::test]
+    async fn a_body_arrives_in_parts_and_its_end_is_told_from_a_cut() {
+        let egress = Egress::new(|address| address.is_loopback());
+        let all = |answer: &'static [u8]| async {
+            let (address, _served) = answering(answer.to_vec()).await;
+            let mut body = egress.open(get(&format!("http://{address}/"))).await.unwrap().into_body();
+            let mut seen = Vec::new();
+            loop {
+                match body.next().await {
+                    Ok(Some(bytes)) => seen.extend_from_slice(&bytes),
+                    Ok(None) => return (seen, None),
+                    Err(error) => return (seen, Some(error)),
+                }
+            }
+        };
+        let whole = all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello").await;
+        assert_eq!(whole, (b"hello".to_vec(), None));
+        let chunked =
+            all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n").await;
+        assert_eq!(chunked, (b"hello".to_vec(), None));
+        let cut = all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe").await;
+        assert_eq!(cut, (b"he".to_vec(), Some(EgressError::Broken)), "what had come is not lost");
     }
 
     #[tokio::test]

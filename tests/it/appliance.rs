@@ -44,6 +44,8 @@ pub fn quintet() -> Command {
     }
     // Rooms limit the requests of one source address; all tests share one.
     command.env("QUINTET_LEDGER__EDGE_RATE_PER_SECOND", "0");
+    // Root would start a runner for each; tests with containers name theirs.
+    command.env("QUINTET_RUNS__RUNNER_SOCKET", "off");
     for name in LISTENERS {
         command.env(format!("QUINTET_LISTEN__{}", name.to_uppercase()), "127.0.0.1:0");
     }

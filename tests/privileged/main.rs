@@ -18,6 +18,8 @@ mod disk_full;
 mod load;
 mod loop_disk;
 mod power_cuts;
+mod pulls;
+mod runs;
 #[path = "../../runtime/src/image/tests/tarball.rs"]
 #[allow(dead_code, reason = "shared with the runtime's own tests")]
 mod tarball;

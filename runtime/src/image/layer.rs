@@ -52,6 +52,24 @@ fn shown(name: &[u8]) -> String {
     text.escape_debug().collect()
 }
 
+/// Entries, and bytes, between two looks at the disk: other imports write, too, and a file takes more than its bytes.
+const LOOK_ENTRIES: u64 = 64;
+const LOOK_BYTES: u64 = 16 << 20;
+/// Files that an import leaves room for.
+const SPARE_FILES: u64 = 1024;
+
+/// What may be written to the disk of this file.
+///
+/// # Errors
+/// [`io::ErrorKind::StorageFull`] if that is nothing.
+pub(super) fn free_bytes(file: impl AsFd, reserve_bytes: u64) -> io::Result<u64> {
+    let disk = rustix::fs::fstatvfs(file)?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(reserve_bytes);
+    // A file system that makes room for files as they come says that there are none.
+    let files_run_out = disk.f_files > 0 && disk.f_favail < SPARE_FILES.min(disk.f_files / 20);
+    if free == 0 || files_run_out { Err(io::ErrorKind::StorageFull.into()) } else { Ok(free) }
+}
+
 struct Unpacking<'a> {
     root: &'a OwnedFd,
     shift: u32,
@@ -99,6 +117,9 @@ impl Unpacking<'_> {
         self.entries += 1;
         if self.entries > self.limits.entries {
             return refuse("more files in a layer than allowed");
+        }
+        if self.entries.is_multiple_of(LOOK_ENTRIES) {
+            free_bytes(self.root, self.limits.disk_reserve_bytes)?;
         }
         let mut path = components(&entry.path, self.limits)?;
         let Some(name) = path.pop() else {
@@ -194,7 +215,9 @@ impl Unpacking<'_> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(parent, name, flags, Mode::RUSR | Mode::WUSR)?;
         let mut file = std::fs::File::from(file);
-        io::copy(content, &mut file)?;
+        while io::copy(&mut content.take(LOOK_BYTES), &mut file)? == LOOK_BYTES {
+            free_bytes(self.root, self.limits.disk_reserve_bytes)?;
+        }
         self.finish(&file.into(), entry)
     }
 

@@ -6,10 +6,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{ImageConfig, ImageError};
+use crate::description::{ARGUMENTS_BYTES_MAX, ARGUMENTS_MAX};
 use crate::digest::Digest;
 
 /// The longest document that is read.
 pub(super) const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
+/// The longest user or directory.
+const TEXT_BYTES_MAX: usize = 4096;
 const INDEXES: [&str; 2] =
     ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"];
 const MANIFESTS: [&str; 2] =
@@ -119,6 +122,14 @@ impl Config {
         let texts = config.entrypoint.iter().chain(&config.command).chain(&config.env);
         if texts.chain([&config.user, &config.directory]).any(|text| text.contains('\0')) {
             return Err(ImageError::Bad("its configuration has a NUL".into()));
+        }
+        // What no program could be started with; and nothing later has to be ready for more.
+        let words = [&config.entrypoint, &config.command, &config.env];
+        let count: usize = words.iter().map(|list| list.len()).sum();
+        let bytes: usize = words.iter().flat_map(|list| list.iter()).map(|text| text.len() + 9).sum();
+        let is_long = [&config.user, &config.directory].iter().any(|text| text.len() > TEXT_BYTES_MAX);
+        if count > ARGUMENTS_MAX || bytes > ARGUMENTS_BYTES_MAX || is_long {
+            return Err(ImageError::Bad("its configuration has more to say than any program takes".into()));
         }
         Ok(config)
     }

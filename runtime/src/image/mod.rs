@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 
 pub(crate) use layer::{IDS, open_directory};
-pub(crate) use store::{Images, make_private_directory, remove_tree};
+pub(crate) use store::{Images, Removed, make_private_directory, remove_tree};
 
 /// What an image may be. What exceeds it is refused.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, OFlags};
 
-use super::layer::open_file_below;
+use super::layer::{free_bytes, open_file_below};
 use super::tar::{Archive, Kind};
 use super::{ImageError, ImageLimits};
 
@@ -30,6 +30,10 @@ impl Source {
         limits: &ImageLimits,
         spool: impl FnOnce() -> io::Result<File>,
     ) -> Result<Source, ImageError> {
+        // Of what a client may open but not read, a descriptor says no more than where it is.
+        if rustix::fs::fcntl_getfl(&opened)?.contains(OFlags::PATH) {
+            return Err(ImageError::Bad("it was not opened for reading".into()));
+        }
         let found = rustix::fs::fstat(&opened)?;
         match FileType::from_raw_mode(found.st_mode) {
             FileType::Directory => Ok(Source::Directory(opened)),
@@ -41,10 +45,14 @@ impl Source {
                     let mut spooled = spool()?;
                     let whole = Part { file: &file, offset: 0, end: u64::MAX };
                     let plain = flate2::read::MultiGzDecoder::new(io::BufReader::new(whole));
-                    let written =
-                        io::copy(&mut plain.take(limits.image_bytes + 1), &mut spooled).map_err(gzip_error)?;
+                    let room = free_bytes(&spooled, limits.disk_reserve_bytes)?;
+                    let most = limits.image_bytes.min(room);
+                    let written = io::copy(&mut plain.take(most + 1), &mut spooled).map_err(gzip_error)?;
                     if written > limits.image_bytes {
                         return Err(ImageError::Bad("it unpacks to more than allowed".into()));
+                    }
+                    if written > most {
+                        return Err(io::Error::from(io::ErrorKind::StorageFull).into());
                     }
                     file = spooled;
                 }
@@ -141,7 +149,7 @@ impl Read for Part<'_> {
 
 /// An empty file that has no name and is gone when it is closed.
 pub(super) fn nameless(directory: &OwnedFd) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
+    use rustix::fs::Mode;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?.into())
 }

@@ -12,7 +12,7 @@ use super::manifest::{Config, DOCUMENT_BYTES_MAX, Descriptor, DockerEntry, Index
 use super::source::{GZIP, Source, gzip_error, nameless};
 use super::{ImageError, ImageLimits, ImageRecord, layer, open_directory};
 use crate::digest::{Digest, HashingReader};
-use crate::model::ImageInfo;
+use crate::model::{ImageInfo, Pruned};
 use crate::records::{LayerRecord, Records};
 
 /// Images and their layers, below one directory.
@@ -97,8 +97,7 @@ impl Images {
         let directory = open_directory(&staging.0)?;
         let source = Source::open(opened, &self.limits, || nameless(&directory))?;
         let documents = documents_of(&source, select)?;
-        let record = self.unpack_missing(&source, documents, &staging.0, now_micros)?;
-        self.records.name_image(name, &record)?;
+        let record = self.unpack_missing(&source, documents, &staging.0, name, now_micros)?;
         self.info(&record)
     }
 
@@ -107,6 +106,7 @@ impl Images {
         source: &Source,
         documents: Documents,
         staging: &Path,
+        name: &str,
         now_micros: i64,
     ) -> Result<ImageRecord, ImageError> {
         let Documents { digest, config, layers: listed } = documents;
@@ -149,12 +149,17 @@ impl Images {
         layers.reverse();
         let record =
             ImageRecord { digest, imported_at_micros: now_micros, layers, size_bytes, config: config.into_config()? };
-        self.commit(&record, unpacked)?;
+        self.commit(name, &record, unpacked)?;
         Ok(record)
     }
 
     /// Everything is on the disk before a layer gets its name, and every layer has its name before the record is made.
-    fn commit(&self, record: &ImageRecord, unpacked: Vec<(Digest, PathBuf, LayerRecord)>) -> Result<(), ImageError> {
+    fn commit(
+        &self,
+        name: &str,
+        record: &ImageRecord,
+        unpacked: Vec<(Digest, PathBuf, LayerRecord)>,
+    ) -> Result<(), ImageError> {
         let layers = open_directory(&self.layers)?;
         if !unpacked.is_empty() {
             rustix::fs::syncfs(&layers)?;
@@ -172,7 +177,7 @@ impl Images {
         if !record.layers.iter().all(|layer| self.layer_path(layer).is_dir()) {
             return Err(io::Error::other("a layer was removed meanwhile; try again").into());
         }
-        self.records.put_image(record)?;
+        self.records.put_image(name, record)?;
         Ok(())
     }
 
@@ -187,15 +192,11 @@ impl Images {
         let Some(file) = source.file(&listed.file)? else {
             return bad(format!("its layer {} is missing", listed.file.escape_debug()));
         };
-        let disk = rustix::fs::statvfs(&self.staging)?;
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(self.limits.disk_reserve_bytes);
-        if free == 0 {
-            return Err(io::Error::from(io::ErrorKind::StorageFull).into());
-        }
-        let mut limits = self.limits.clone();
-        limits.layer_bytes = limits.layer_bytes.min(left_bytes).min(free);
         make_private_directory(path)?;
         let directory = open_directory(path)?;
+        let mut limits = self.limits.clone();
+        limits.layer_bytes =
+            limits.layer_bytes.min(left_bytes).min(layer::free_bytes(&directory, limits.disk_reserve_bytes)?);
         rustix::fs::fchmod(&directory, rustix::fs::Mode::from_raw_mode(0o755))?;
         if self.shift != 0 {
             let (owner, group) = (rustix::fs::Uid::from_raw(self.shift), rustix::fs::Gid::from_raw(self.shift));
@@ -263,19 +264,36 @@ impl Images {
         self.records.images()?.iter().map(|record| self.info(record)).collect()
     }
 
-    /// Takes a name or, by digest, an image away. False if there is none of that name.
-    pub fn remove(&self, reference: &str) -> Result<bool, ImageError> {
+    /// Takes a name or, by digest, an image away. `hold` gives nothing if a container needs the image; what else it
+    /// gives keeps containers of it from being started, and is held until the image is forgotten.
+    pub fn remove<H>(&self, reference: &str, hold: impl Fn(&Digest) -> Option<H>) -> Result<Removed, ImageError> {
         let _held = self.commit.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(record) = self.find(reference)? else { return Ok(false) };
+        let Some(record) = self.find(reference)? else { return Ok(Removed::Absent) };
+        let names = self.records.names_of(&record.digest)?;
         let by_digest = Digest::parse(reference).is_ok();
-        if !by_digest {
+        if !by_digest && names.iter().any(|name| name != reference) {
             self.records.remove_name(reference)?;
+            return Ok(Removed::Done);
         }
-        if by_digest || self.records.names_of(&record.digest)?.is_empty() {
-            self.records.remove_image(&record.digest)?;
-            self.remove_unused_layers()?;
+        let Some(held) = hold(&record.digest) else { return Ok(Removed::InUse) };
+        self.records.remove_image(&record.digest)?;
+        drop(held);
+        self.remove_unused_layers()?;
+        Ok(Removed::Done)
+    }
+
+    /// Takes all images away that have no name and that no container needs; `hold` is that of [`Images::remove`].
+    pub fn prune<H>(&self, hold: impl Fn(&Digest) -> Option<H>) -> Result<Pruned, ImageError> {
+        let _held = self.commit.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pruned = Pruned::default();
+        for digest in self.records.nameless_images()? {
+            let Some(held) = hold(&digest) else { continue };
+            self.records.remove_image(&digest)?;
+            drop(held);
+            pruned.images.push(digest);
         }
-        Ok(true)
+        (pruned.layers, pruned.bytes) = self.remove_unused_layers()?;
+        Ok(pruned)
     }
 
     /// Which of these blobs an import would have to bring.
@@ -284,12 +302,15 @@ impl Images {
         Ok(blobs.iter().filter(|blob| !known.contains(blob)).cloned().collect())
     }
 
-    /// The record goes first: a layer without a record is removed at the next start.
-    fn remove_unused_layers(&self) -> Result<(), ImageError> {
+    /// Returns how many layers went, and the bytes of their files. The record goes first: a layer without a record is
+    /// removed at the next start.
+    fn remove_unused_layers(&self) -> Result<(u32, u64), ImageError> {
         let used: BTreeSet<Digest> = self.records.images()?.into_iter().flat_map(|record| record.layers).collect();
-        for (layer, _) in self.records.layers()? {
+        let mut removed = (0_u32, 0_u64);
+        for (layer, record) in self.records.layers()? {
             if !used.contains(&layer) {
                 self.records.remove_layer(&layer)?;
+                removed = (removed.0.saturating_add(1), removed.1.saturating_add(record.bytes));
             }
         }
         let used: BTreeSet<&str> = used.iter().map(Digest::hex).collect();
@@ -299,8 +320,19 @@ impl Images {
                 remove_tree(&entry.path())?;
             }
         }
-        Ok(())
+        Ok(removed)
     }
+}
+
+/// How a removal went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Removed {
+    /// It is gone.
+    Done,
+    /// There was none of that name.
+    Absent,
+    /// A container that has not ended needs it.
+    InUse,
 }
 
 /// A directory that goes with whoever works in it, however that ends.

@@ -1,9 +1,7 @@
 //! The containers of a runner: starting, finding again, ending, forgetting.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,10 +13,13 @@ use crate::image::{IDS, ImageRecord, make_private_directory, remove_tree};
 use crate::model::{ContainerState, ContainerStatus, EndReason, Outcome};
 use crate::protocol::{self, Action, Answer, EndedSince, Refusal, ScratchKind};
 use crate::records::ContainerRecord;
-use crate::supervisor::{self, Ask, Order, RootOrder, RunOrder, STARTED, Standing, make_template};
+use crate::supervisor::{self, Ask, Order, Preparation, RootOrder, RunOrder, STARTED, Standing, make_template};
 
 /// How long a supervisor may take to answer: freezing waits for the kernel.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
+
+/// File systems for writable layers that are kept, one for each size.
+const TEMPLATES_MAX: usize = 16;
 
 /// All containers that were not removed, in memory as in the records.
 pub(super) struct Containers {
@@ -27,6 +28,8 @@ pub(super) struct Containers {
     ended: Condvar,
     /// Held while a file system for writable layers is made.
     templates: Mutex<()>,
+    /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
+    spare: Mutex<Option<Child>>,
 }
 
 struct Table {
@@ -45,7 +48,12 @@ struct Row {
 impl Containers {
     pub fn new() -> Containers {
         let table = Table { rows: BTreeMap::new(), ends: 1 };
-        Containers { all: Mutex::new(table), ended: Condvar::new(), templates: Mutex::default() }
+        Containers {
+            all: Mutex::new(table),
+            ended: Condvar::new(),
+            templates: Mutex::default(),
+            spare: Mutex::default(),
+        }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -87,6 +95,7 @@ impl Shared {
         let (shared, watched) = (Arc::clone(self), id.clone());
         let mut child = child.0;
         let mut watch = move || {
+            shared.make_spare();
             shared.watch(&watched);
             let _ = child.wait();
             shared.tidy();
@@ -108,6 +117,10 @@ impl Shared {
         let mut table = self.containers.table();
         if table.rows.contains_key(id) {
             return Err(Refusal::NameTaken);
+        }
+        // Once more, where nobody can take it away any longer.
+        if self.images.find(image.digest.as_str()).map_err(failed)?.is_none() {
+            return Err(Refusal::NoSuchImage);
         }
         let used: BTreeSet<u32> =
             table.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot).collect();
@@ -149,15 +162,42 @@ impl Shared {
             root,
             group: self.group(),
         }));
-        let complaints = OpenOptions::new().append(true).create(true).mode(0o600).open(files.complaints())?;
-        let mut child =
-            probe::supervisor(&self.options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints).spawn()?;
-        let told = child.stdin.take().map(|mut stdin| stdin.write_all(&serde_json::to_vec(&order)?));
+        let order = serde_json::to_vec(&order)?;
+        let spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let spare = spare.and_then(|mut spare| matches!(spare.try_wait(), Ok(None)).then_some(spare));
+        let mut child = spare.map_or_else(|| self.supervisor(), Ok)?;
+        let told = child.stdin.take().map(|mut stdin| stdin.write_all(&order));
         told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
         let mut said = vec![0; STARTED.len()];
         let started = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut said));
         let running = matches!(started, Some(Ok(()))) && said == STARTED;
         Ok((child, !running))
+    }
+
+    /// A supervisor that waits for its order.
+    fn supervisor(&self) -> io::Result<Child> {
+        let mut command = probe::supervisor(&self.options);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+        let preparation = Preparation { directory: self.options.directory.clone(), group: self.group() };
+        let mut line = serde_json::to_vec(&preparation)?;
+        line.push(b'\n');
+        let told = child.stdin.as_mut().map(|stdin| stdin.write_all(&line));
+        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
+        Ok(child)
+    }
+
+    /// Sees to it that there is one for the next container.
+    fn make_spare(&self) {
+        let mut spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(child) = spare.as_mut()
+            && matches!(child.try_wait(), Ok(None))
+        {
+            return;
+        }
+        match self.supervisor() {
+            Ok(child) => *spare = Some(child),
+            Err(error) => tracing::warn!(%error, "no supervisor is kept ready"),
+        }
     }
 
     /// The empty file system of this size.
@@ -168,9 +208,24 @@ impl Shared {
         let path = self.templates_directory().join(format!("{bytes}.img"));
         let _held = self.containers.templates.lock().unwrap_or_else(PoisonError::into_inner);
         if !path.exists() {
+            self.make_room_for_template()?;
             make_template(&path, bytes)?;
         }
         Ok(Some(path))
+    }
+
+    /// Keeps the newest few: sizes are the client's to choose, and each takes room.
+    fn make_room_for_template(&self) -> io::Result<()> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(self.templates_directory())? {
+            let entry = entry?;
+            found.push((entry.metadata()?.modified()?, entry.path()));
+        }
+        found.sort();
+        for (_, path) in found.iter().rev().skip(TEMPLATES_MAX - 1) {
+            std::fs::remove_file(path)?;
+        }
+        Ok(())
     }
 
     /// Waits until the supervisor is gone, then records how the container ended.
@@ -371,9 +426,12 @@ impl Shared {
         Ok((self.files(id), row.record.outcome.is_some()))
     }
 
-    /// Images of containers that have not ended.
-    pub(super) fn image_in_use(&self, image: &crate::Digest) -> bool {
-        self.containers.table().rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image)
+    /// Keeps containers of an image from being started as long as what it gives is held; none if there is one that has
+    /// not ended.
+    pub(super) fn unless_in_use<'a>(&'a self, image: &crate::Digest) -> Option<impl Sized + use<'a>> {
+        let table = self.containers.table();
+        let in_use = table.rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image);
+        (!in_use).then_some(table)
     }
 }
 
@@ -409,8 +467,10 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
         if !living.contains(&child) {
             let path = format!("{}/{child}", shared.group());
             let group = shared.hierarchies.group(&path);
-            group.kill()?;
-            group.remove()?;
+            // What cannot be killed (it waits for a disk) must not keep the runner from its work.
+            if let Err(error) = group.kill().and_then(|()| group.remove()) {
+                tracing::error!(%child, %error, "what is left of a container stays");
+            }
             shared.hierarchies.remove_if_idle(&path);
         }
     }
@@ -433,5 +493,6 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
         }
     }
     shared.tidy();
+    shared.make_spare();
     Ok(())
 }

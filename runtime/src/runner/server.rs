@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::Shared;
 use crate::digest::Digest;
-use crate::image::ImageError;
+use crate::image::{ImageError, Removed};
 use crate::kernel;
 use crate::logs;
 use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
@@ -51,9 +51,15 @@ impl Serving {
     pub fn run(&self) -> io::Result<()> {
         let open = Arc::new(AtomicUsize::new(0));
         loop {
-            let (socket, _) = match self.listener.accept() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                accepted => accepted?,
+            let socket = match self.listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) if is_lasting(&error) => return Err(error),
+                Err(error) => {
+                    // A caller that hung up, or too many files open at once: whoever runs goes on.
+                    tracing::warn!(%error, "a caller is not answered");
+                    std::thread::sleep(Duration::from_millis(10));
+                    continue;
+                }
             };
             while open.load(Ordering::Acquire) >= CONNECTIONS_MAX {
                 std::thread::sleep(Duration::from_millis(10));
@@ -66,9 +72,19 @@ impl Serving {
                 }
                 counted.fetch_sub(1, Ordering::AcqRel);
             };
-            std::thread::Builder::new().name("call".into()).spawn(talk)?;
+            if let Err(error) = std::thread::Builder::new().name("call".into()).spawn(talk) {
+                tracing::warn!(%error, "a caller is not answered");
+                open.fetch_sub(1, Ordering::AcqRel);
+            }
         }
     }
+}
+
+/// The listener itself is of no use any more.
+fn is_lasting(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let lasting = [Errno::BADF, Errno::INVAL, Errno::NOTSOCK, Errno::OPNOTSUPP, Errno::FAULT];
+    Errno::from_io_error(error).is_some_and(|errno| lasting.contains(&errno))
 }
 
 /// Root, and members of the group.
@@ -143,16 +159,14 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
         }
         Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
         Request::RemoveImage { reference } => {
-            let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
-            let names = shared.images.info(&found).map_err(image_refusal)?.names;
-            let last = Digest::parse(&reference).is_ok() || names.len() <= 1;
-            if last && shared.image_in_use(&found.digest) {
-                return Err(Refusal::ImageInUse);
+            match shared.images.remove(&reference, |image| shared.unless_in_use(image)).map_err(image_refusal)? {
+                Removed::Done => Ok(Reply::Done),
+                Removed::Absent => Err(Refusal::NoSuchImage),
+                Removed::InUse => Err(Refusal::ImageInUse),
             }
-            match shared.images.remove(&reference).map_err(image_refusal)? {
-                true => Ok(Reply::Done),
-                false => Err(Refusal::NoSuchImage),
-            }
+        }
+        Request::PruneImages => {
+            shared.images.prune(|image| shared.unless_in_use(image)).map(Reply::Pruned).map_err(image_refusal)
         }
         Request::MissingLayers { blobs } => {
             let asked: Vec<Digest> = blobs.into_iter().take(1000).collect();

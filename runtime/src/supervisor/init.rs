@@ -96,6 +96,9 @@ impl Init {
         // Whatever happens to the supervisor, nothing of the container is left without one.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         rustix::thread::set_name(c"init")?;
+        // What runs as the same user inside must not look into it: not into its memory, a copy of the supervisor's,
+        // nor its descriptors, by which it reports.
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
         // A blocked signal waits for process 1 instead of being lost on it.
         kernel::block_signals(true)?;
         for filter in crate::seccomp::filters() {

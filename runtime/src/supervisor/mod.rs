@@ -10,7 +10,7 @@ mod spec;
 mod watch;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use libcontainer::syscall::syscall::SyscallType;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitOptions};
 
-pub(crate) use order::{Order, ProbeOrder, Probed, RootOrder, RunOrder};
+pub(crate) use order::{Order, Preparation, ProbeOrder, Probed, RootOrder, RunOrder};
 pub(crate) use rootfs::make_template;
 pub(crate) use watch::{Ask, Standing};
 
@@ -35,6 +35,8 @@ use rootfs::Workplace;
 pub(crate) const STARTED: &[u8] = b"started\n";
 /// How long process 1 may take from its start to the command's.
 const START_PATIENCE: Duration = Duration::from_secs(30);
+/// For how long an outcome is tried to be written.
+const OUTCOME_PATIENCE: Duration = Duration::from_secs(600);
 
 /// A supervisor's whole life: reads its order from standard input, carries it out, and returns. The process must have a
 /// single thread, and does nothing else.
@@ -43,11 +45,45 @@ const START_PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// When nothing could be done and nothing was written down; the runner sees that no outcome is there.
 pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
+    let mut input = io::stdin().lock();
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    let prepared = serde_json::from_str::<Option<Preparation>>(&line)?.map(Prepared::make).transpose()?;
     let mut order = Vec::new();
-    io::stdin().lock().read_to_end(&mut order)?;
-    match serde_json::from_slice(&order)? {
-        Order::Probe(order) => probe(&order),
-        Order::Run(order) => run(&order, clock),
+    input.read_to_end(&mut order)?;
+    match prepared {
+        // The runner is gone, or needs nobody any more.
+        Some(prepared) if order.is_empty() => prepared.leave(),
+        prepared => match (serde_json::from_slice(&order)?, prepared) {
+            (Order::Probe(order), _) => probe(&order),
+            (Order::Run(order), Some(prepared)) => run(&order, prepared, clock),
+            (Order::Run(_), None) => Err(io::Error::other("it was not prepared")),
+        },
+    }
+}
+
+/// What is there before there is an order.
+struct Prepared {
+    preparation: Preparation,
+    hierarchies: Hierarchies,
+    workplace: Workplace,
+}
+
+impl Prepared {
+    fn make(preparation: Preparation) -> io::Result<Prepared> {
+        // Its own session: what is sent to the runner's is not meant for it.
+        let _ = rustix::process::setsid();
+        let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
+        hierarchies.leave_unit(&format!("{}/supervisors", preparation.group))?;
+        let workplace = Workplace::make(&preparation.directory)?;
+        Ok(Prepared { preparation, hierarchies, workplace })
+    }
+
+    /// Takes the control groups along that nobody else is in.
+    fn leave(self) -> io::Result<()> {
+        self.hierarchies.leave_unit("")?;
+        self.hierarchies.remove_if_idle(&self.preparation.group);
+        Ok(())
     }
 }
 
@@ -69,25 +105,41 @@ fn probe(order: &ProbeOrder) -> io::Result<()> {
     io::stdout().lock().write_all(&serde_json::to_vec(&probed)?)
 }
 
-fn run(order: &RunOrder, clock: &dyn WallClock) -> io::Result<()> {
+fn run(order: &RunOrder, prepared: Prepared, clock: &dyn WallClock) -> io::Result<()> {
+    let Prepared { hierarchies, workplace, .. } = prepared;
     let files = Files::new(order.directory.clone());
-    // Its own session: what is sent to the runner's is not meant for it.
-    let _ = rustix::process::setsid();
+    rustix::stdio::dup2_stderr(files.complaints_writer()?)?;
     let Some(_lock) = files.try_lock()? else { return Err(io::Error::other("it has a supervisor")) };
     if files.outcome()?.is_some() {
         return Err(io::Error::other("it has ended"));
     }
-    let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
-    hierarchies.leave_unit(&format!("{}/supervisors", order.group))?;
+    files.reserve_outcome();
     let group = hierarchies.group(&format!("{}/{}", order.group, order.id));
-    let outcome = match make(order, &files, &hierarchies) {
+    let outcome = match make(order, &files, &workplace, &hierarchies) {
         Ok(made) => watch::watch(made, order, &files, &group, clock)?,
         Err(error) => start_failed(error.to_string(), clock),
     };
     group.kill()?;
-    files.put_outcome(&outcome)?;
+    put_outcome(&files, &outcome)?;
     group.remove()?;
     Ok(())
+}
+
+/// Writes the outcome. A disk that is full gives room when the writable layer goes, or when somebody makes some.
+fn put_outcome(files: &Files, outcome: &Outcome) -> io::Result<()> {
+    let until = Instant::now() + OUTCOME_PATIENCE;
+    loop {
+        let error = match files.put_outcome(outcome) {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        tracing::error!(%error, "an outcome cannot be written");
+        if Instant::now() > until {
+            return Err(error);
+        }
+        let _ = files.remove_working_files();
+        std::thread::sleep(Duration::from_millis(500));
+    }
 }
 
 /// The outcome of a container whose command never ran.
@@ -121,14 +173,13 @@ struct Made {
     control: std::os::unix::net::UnixListener,
 }
 
-fn make(order: &RunOrder, files: &Files, hierarchies: &Hierarchies) -> io::Result<Made> {
+fn make(order: &RunOrder, files: &Files, workplace: &Workplace, hierarchies: &Hierarchies) -> io::Result<Made> {
     std::fs::create_dir(files.streams())?;
     let control = files.listen()?;
     control.set_nonblocking(true)?;
-    let workplace = Workplace::make(&order.directory)?;
     workplace.mount(&order.root, &files.scratch())?;
 
-    let (passwd, group) = (text_of(&workplace, "etc/passwd"), text_of(&workplace, "etc/group"));
+    let (passwd, group) = (text_of(workplace, "etc/passwd"), text_of(workplace, "etc/group"));
     let user = spec::user(&order.config.user, &passwd, &group)?;
     if !order.config.directory.is_empty() {
         let own = ["proc", "sys", "dev"];
@@ -143,6 +194,11 @@ fn make(order: &RunOrder, files: &Files, hierarchies: &Hierarchies) -> io::Resul
 
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let ((stdout, out), (stderr, err), (report, reporting)) = (pipe()?, pipe()?, pipe()?);
+    // The container may open its own end for reading and be faster: what was there when it was looked for may be gone
+    // when it is read.
+    for end in [&stdout, &stderr, &report] {
+        rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK)?;
+    }
     for end in [&out, &err] {
         // So that the command may open /dev/stdout again.
         let (owner, group) = (order.root.first_id + user.uid, order.root.first_id + user.gid);

@@ -25,7 +25,7 @@ const CAPABILITIES: [&str; 10] = [
 ];
 
 /// Files of /proc and /sys that tell of the host, or let it be changed.
-const MASKED: [&str; 14] = [
+const MASKED: [&str; 15] = [
     "/proc/acpi",
     "/proc/asound",
     "/proc/config.gz",
@@ -38,6 +38,7 @@ const MASKED: [&str; 14] = [
     "/proc/sched_debug",
     "/proc/scsi",
     "/proc/timer_list",
+    "/sys/devices/virtual/powercap",
     "/sys/firmware",
     "/sys/fs",
 ];

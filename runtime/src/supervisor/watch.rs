@@ -96,7 +96,9 @@ pub(super) fn watch(
         next_sample: now + FINE,
         last_usage: (now, group.usage()),
     };
-    files.put_start(watch.started_at_micros)?;
+    if let Err(error) = files.put_start(watch.started_at_micros) {
+        tracing::warn!(%error, "the start is not noted");
+    }
     let (mut open_out, mut open_err) = (true, true);
     loop {
         let ready = watch.wait(open_out, open_err)?;
@@ -115,8 +117,8 @@ pub(super) fn watch(
         watch.keep_time()?;
     }
     // Process 1 is gone, and with it everything in its namespace. What it has written lies in the pipes.
-    while open_out && watch.drain(Stream::Stdout, &mut stdout)? {}
-    while open_err && watch.drain(Stream::Stderr, &mut stderr)? {}
+    watch.drain_to_end(Stream::Stdout, &mut stdout, open_out)?;
+    watch.drain_to_end(Stream::Stderr, &mut stderr, open_err)?;
     watch.outcome(&mut stdout, &mut stderr)
 }
 
@@ -207,7 +209,14 @@ impl Watch<'_> {
         };
         let mut line = serde_json::to_vec(&sample)?;
         line.push(b'\n');
-        self.samples.write_all(&line)?;
+        // A full disk costs samples, not the container. Half a line would make the ones after it unreadable.
+        let before = self.samples.metadata().map(|metadata| metadata.len());
+        if let Err(error) = self.samples.write_all(&line) {
+            tracing::warn!(%error, "a sample is lost");
+            if let Ok(before) = before {
+                let _ = self.samples.set_len(before);
+            }
+        }
         self.sample_count += 1;
         self.last_usage = (now, usage);
         Ok(())
@@ -228,19 +237,34 @@ impl Watch<'_> {
                 }
                 Ok(true)
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => Ok(true),
             Err(error) => Err(error),
         }
     }
 
+    /// Takes in all that is left.
+    fn drain_to_end(&mut self, stream: Stream, writer: &mut StreamWriter, mut is_open: bool) -> io::Result<()> {
+        while is_open {
+            let source = if stream == Stream::Stdout { &self.made.stdout } else { &self.made.stderr };
+            match rustix::event::poll(&mut [PollFd::new(source, PollFlags::IN)], None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => is_open = self.drain(stream, writer)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
     /// Hears process 1; false once it is gone.
     fn hear(&mut self) -> io::Result<bool> {
-        match read_report(&self.made.report)? {
-            None => Ok(false),
-            Some(report) => {
+        match read_report(&self.made.report) {
+            Ok(None) => Ok(false),
+            Ok(Some(report)) => {
                 self.ended = Some(report);
                 Ok(true)
             }
+            // It was woken for nothing.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+            Err(error) => Err(error),
         }
     }
 
@@ -355,6 +379,12 @@ impl Watch<'_> {
             Some(reason) if !by_itself => reason,
             _ => EndReason::Exited,
         };
+        let totals = |writer: &mut StreamWriter| {
+            writer.finish(now).unwrap_or_else(|error| {
+                tracing::warn!(%error, "output is lost");
+                writer.totals()
+            })
+        };
         Ok(Outcome {
             reason,
             exit_code,
@@ -365,8 +395,8 @@ impl Watch<'_> {
             paused_micros: micros(self.paused_before),
             peak_memory_bytes: usage.memory_peak_bytes,
             cpu_micros: usage.cpu_micros,
-            stdout: stdout.finish(now)?,
-            stderr: stderr.finish(now)?,
+            stdout: totals(stdout),
+            stderr: totals(stderr),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Real containers: a runner of the real binary, busybox in an image made here, and what becomes of them.
 
+mod attacks;
 mod control;
 mod isolation;
 mod limits;
@@ -43,10 +44,22 @@ pub fn shared() -> Option<&'static TestRunner> {
 impl TestRunner {
     /// Starts one; if that is not possible here, says why and gives none.
     pub fn make(arguments: &[&str]) -> Option<TestRunner> {
-        TestRunner::try_make(arguments).map_err(|reason| say_skipped(&reason)).ok()
+        TestRunner::try_make(arguments, false).map_err(|reason| say_skipped(&reason)).ok()
     }
 
-    fn try_make(arguments: &[&str]) -> Result<TestRunner, String> {
+    /// Starts one whose directory is a disk of its own, in memory.
+    pub fn make_on_own_disk() -> Option<TestRunner> {
+        TestRunner::try_make(&[], true).map_err(|reason| say_skipped(&reason)).ok()
+    }
+
+    /// Makes that disk larger or smaller; false if that is smaller than what is on it.
+    pub fn resize_disk(&self, size: &str) -> bool {
+        let mut mount = Command::new("mount");
+        mount.args(["-o", &format!("remount,size={size}")]).arg(self.state()).stderr(Stdio::null());
+        mount.status().unwrap().success()
+    }
+
+    fn try_make(arguments: &[&str], on_own_disk: bool) -> Result<TestRunner, String> {
         if !rustix::process::geteuid().is_root() {
             return Err("only root may run containers".into());
         }
@@ -61,6 +74,12 @@ impl TestRunner {
             guard: guard(&directory),
             directory,
         };
+        if on_own_disk {
+            std::fs::create_dir(made.state()).unwrap();
+            let mut mount = Command::new("mount");
+            mount.args(["-t", "tmpfs", "-o", "size=1g,mode=0700", "tmpfs"]).arg(made.state());
+            assert!(mount.status().unwrap().success());
+        }
         made.start_runner()?;
         let tar = made.directory.join("busybox.tar");
         let config = json!({ "Cmd": ["/bin/true"], "Env": ["FROM_IMAGE=1"], "WorkingDir": "/work/here" });
@@ -266,6 +285,7 @@ fn guard(directory: &Path) -> Child {
             rmdir /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" 2>/dev/null
             ls -d /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" >/dev/null 2>&1 || break
         done
+        umount -l "$1/state" 2>/dev/null
         rm -rf "$1"
     "#;
     let mut shell = Command::new("/bin/sh");
@@ -275,6 +295,12 @@ fn guard(directory: &Path) -> Child {
 
 /// Busybox with a name for each of its programs that tests use, and two users.
 pub fn busybox_image(busybox: &[u8], config: &serde_json::Value) -> Vec<u8> {
+    let digest_of = |bytes: &[u8]| Digest::of(bytes).to_string();
+    pack(&docker_archive(&[busybox_layer(busybox)], config, "busybox:test", digest_of))
+}
+
+/// Its one layer.
+pub fn busybox_layer(busybox: &[u8]) -> Vec<u8> {
     const PROGRAMS: &str = "sh true false sleep cat echo ls id mount umount ps yes head tail dd seq kill ifconfig wget \
         mknod mkfifo mkdir rm chmod chown df hostname env unshare dmesg stat readlink date trap wc grep chroot nice tr \
         reboot swapoff insmod losetup pivot_root setsid nc touch ln cp test uname nsenter ";
@@ -283,7 +309,5 @@ pub fn busybox_image(busybox: &[u8], config: &serde_json::Value) -> Vec<u8> {
         layer = layer.hard_link(&format!("bin/{program}"), "bin/busybox");
     }
     let users = b"root:x:0:0:root:/root:/bin/sh\nweb:x:33:33:web:/srv:/bin/sh\n";
-    let layer = layer.file("etc/passwd", users).file("etc/group", b"root:x:0:\nweb:x:33:\n").finish();
-    let digest_of = |bytes: &[u8]| Digest::of(bytes).to_string();
-    pack(&docker_archive(&[layer], config, "busybox:test", digest_of))
+    layer.file("etc/passwd", users).file("etc/group", b"root:x:0:\nweb:x:33:\n").finish()
 }

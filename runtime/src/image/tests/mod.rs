@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tarball::{Tarball, docker_archive, layout, pack, spread};
 
-use super::{ImageError, ImageLimits, Images};
+use super::{ImageError, ImageLimits, Images, Removed};
 use crate::digest::Digest;
 use crate::model::ImageInfo;
 use crate::records::Records;
@@ -24,6 +24,11 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
+}
+
+/// Takes one away that no container needs.
+fn remove(images: &Images, reference: &str) -> Removed {
+    images.remove(reference, |_| Some(())).unwrap()
 }
 
 /// The files of an image.
@@ -160,10 +165,10 @@ fn all_forms_of_an_image_are_the_same_image() {
     assert!(store.images.missing(&[Digest::of(&gzip(&plain))]).unwrap().is_empty());
     // The name went to the last one; the layer stays as long as one of them does.
     assert_eq!(store.images.find("test:1").unwrap().unwrap().digest, docker.digest);
-    assert!(store.images.remove("test:1").unwrap());
+    assert_eq!(remove(&store.images, "test:1"), Removed::Done);
     assert!(store.layer(&plain).is_dir());
-    assert!(store.images.remove(tar.digest.as_str()).unwrap());
-    assert!(!store.images.remove(tar.digest.as_str()).unwrap());
+    assert_eq!(remove(&store.images, tar.digest.as_str()), Removed::Done);
+    assert_eq!(remove(&store.images, tar.digest.as_str()), Removed::Absent);
     store.assert_empty();
 }
 
@@ -179,9 +184,111 @@ fn a_layer_that_is_there_need_not_come_again() {
     files.retain(|(_, content)| *content != layers[0].0);
     assert_eq!(store.import(&store.file(&pack(&files))).unwrap().layers, 2);
     files.retain(|(_, content)| *content != layers[1].0);
-    store.images.remove("test:1").unwrap();
+    remove(&store.images, "test:1");
     let found = reason(store.import(&store.file(&pack(&files))));
     assert!(found.contains("missing"), "{found}");
+}
+
+#[test]
+fn an_image_goes_with_its_last_name_and_not_while_it_is_needed() {
+    let Some(store) = Store::make() else { return };
+    let (one, two) = (Tarball::new().file("a", b"1").finish(), Tarball::new().file("b", b"22").finish());
+    let first = store.import_layers(&[one.clone(), two.clone()]).unwrap().digest;
+    let second = store.import_layers(std::slice::from_ref(&one)).unwrap().digest;
+    let needed = |needed: &Digest| {
+        let needed = needed.clone();
+        move |image: &Digest| (*image != needed).then_some(())
+    };
+    // The first has lost its name to the second.
+    assert_eq!(store.images.prune(needed(&first)).unwrap(), crate::Pruned::default());
+    assert_eq!(store.images.remove(first.as_str(), needed(&first)).unwrap(), Removed::InUse);
+    let pruned = store.images.prune(needed(&second)).unwrap();
+    assert_eq!((pruned.images.as_slice(), pruned.layers, pruned.bytes), ([first].as_slice(), 1, 2));
+    assert!(store.layer(&one).is_dir() && !store.layer(&two).exists());
+    assert_eq!(store.images.remove("test:1", needed(&second)).unwrap(), Removed::InUse);
+    assert_eq!(store.images.find("test:1").unwrap().unwrap().digest, second, "it keeps its name");
+    // Of two names one may go.
+    let bytes = pack(&layout(&[(gzip(&one), one.clone())], &json!({}), digest_of));
+    store.images.import(File::open(store.file(&bytes)).unwrap().into(), "test:2", None, 7).unwrap();
+    assert_eq!(store.images.remove("test:1", needed(&second)).unwrap(), Removed::Done);
+    assert_eq!(remove(&store.images, "test:2"), Removed::Done);
+    store.assert_empty();
+}
+
+#[test]
+fn a_directory_that_was_not_opened_for_reading_is_not_read() {
+    let Some(store) = Store::make() else { return };
+    let plain = Tarball::new().file("a", b"1").finish();
+    let directory = tempfile::tempdir().unwrap();
+    spread(&layout(&[(gzip(&plain), plain.clone())], &json!({}), digest_of), directory.path());
+    let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY;
+    let opened = rustix::fs::open(directory.path(), flags, rustix::fs::Mode::empty()).unwrap();
+    let found = reason(store.images.import(opened, "test:1", None, 7));
+    assert!(found.contains("not opened for reading"), "{found}");
+    store.assert_empty();
+}
+
+#[test]
+fn a_configuration_beyond_all_measure_is_refused() {
+    let Some(store) = Store::make() else { return };
+    let plain = Tarball::new().file("a", b"1").finish();
+    let many: Vec<String> = (0..5000).map(|number| format!("V{number}=1")).collect();
+    for execution in [
+        json!({ "Env": many }),
+        json!({ "Cmd": many }),
+        json!({ "Entrypoint": ["/a"], "Cmd": ["x".repeat(600 << 10)] }),
+        json!({ "WorkingDir": format!("/{}", "d".repeat(5000)) }),
+    ] {
+        let files = layout(&[(gzip(&plain), plain.clone())], &execution, digest_of);
+        let found = reason(store.import(&store.file(&pack(&files))));
+        assert!(found.contains("configuration"), "{found}");
+    }
+    store.assert_empty();
+}
+
+/// A small disk, for as long as this is held.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn make(size: &std::ffi::CStr) -> SmallDisk {
+        let disk = SmallDisk(tempfile::tempdir().unwrap());
+        let flags = rustix::mount::MountFlags::empty();
+        rustix::mount::mount("tmpfs", disk.0.path(), "tmpfs", flags, size).unwrap();
+        disk
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH).unwrap();
+    }
+}
+
+#[test]
+fn an_import_leaves_room_on_the_disk() {
+    if Store::make().is_none() {
+        return;
+    }
+    let limits = ImageLimits { disk_reserve_bytes: 5 << 19, ..Store::small() };
+    let small = (0..190).fold(Tarball::new(), |tarball, number| tarball.file(&format!("f{number}"), b"x")).finish();
+    let large = Tarball::new().file("large", &[7; 3 << 20]).finish();
+    let parts = |layer: &[u8]| pack(&layout(&[(layer.to_vec(), layer.to_vec())], &json!({}), digest_of));
+    // 3 MiB and 2.5 MiB to be left: blocks of many small files, one large file, and what a compressed tar becomes.
+    for bytes in [parts(&small), gzip(&parts(&large))] {
+        let disk = SmallDisk::make(c"size=3m");
+        let records = Arc::new(Records::open(&disk.0.path().join("records.redb")).unwrap());
+        let images = Images::open(disk.0.path(), records, limits.clone(), 0).unwrap();
+        let mut input = tempfile::tempfile().unwrap();
+        input.write_all(&bytes).unwrap();
+        let outcome = images.import(input.into(), "test:1", None, 7);
+        match outcome {
+            Err(ImageError::Io(error)) => assert_eq!(error.kind(), std::io::ErrorKind::StorageFull),
+            Err(ImageError::Bad(reason)) => assert!(reason.contains("more than allowed"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(std::fs::read_dir(disk.0.path().join("staging")).unwrap().count(), 0);
+        drop(images);
+    }
 }
 
 #[test]

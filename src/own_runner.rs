@@ -1,0 +1,120 @@
+//! The runner that belongs to this appliance: where it is, and one of its own where nobody has started any.
+//!
+//! An installed appliance finds its runner at the configured socket, started by the system, and needs no privilege.
+//! Started by root without one (`make run`, a trial), `serve` starts a runner as its child, in a directory of root's
+//! beside the data directory. The child ends with its parent, whatever ends it; containers do not: their supervisors go
+//! on, and the next runner finds them again.
+
+use std::ffi::OsString;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::config::Config;
+
+/// The socket's name that says: no containers here.
+const OFF: &str = "off";
+/// Between the end of a runner of one's own and the next.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
+
+/// Where a runner is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its socket.
+    pub socket: PathBuf,
+}
+
+/// Where the runner of this configuration is; none if there is to be none.
+#[must_use]
+pub fn place(config: &Config) -> Option<Place> {
+    if config.runs_runner_socket == Path::new(OFF) {
+        return None;
+    }
+    let configured = Place { directory: config.runs_runner_dir.clone(), socket: config.runs_runner_socket.clone() };
+    if config.runs_runner_is_placed {
+        return Some(configured);
+    }
+    let beside = beside(&config.data_dir);
+    let is_beside = answers(&beside.socket)
+        || beside.directory.exists()
+        || (!answers(&configured.socket) && rustix::process::geteuid().is_root());
+    Some(if is_beside { beside } else { configured })
+}
+
+/// The place of a runner of one's own: `quintet-data-runner` for `quintet-data`.
+fn beside(data_dir: &Path) -> Place {
+    let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
+    let mut name = OsString::from(data_dir.file_name().unwrap_or_default());
+    name.push("-runner");
+    let directory = data_dir.with_file_name(name);
+    Place { socket: directory.join("runner.sock"), directory }
+}
+
+fn answers(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
+}
+
+/// How many containers this machine runs at once: four a core, as long as each may have 256 MiB.
+#[must_use]
+pub fn workers_of_machine() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let memory_bytes = rustix::system::sysinfo();
+    let memory_mb = (u128::from(memory_bytes.totalram) * u128::from(memory_bytes.mem_unit)) >> 20;
+    let by_memory = u32::try_from(memory_mb / 256).unwrap_or(u32::MAX);
+    u32::try_from(cores * 4).unwrap_or(u32::MAX).min(by_memory).clamp(1, 512)
+}
+
+/// Starts a runner where one is to be and none answers, if this is root, and again whenever it ends.
+pub fn start(config: &Config) {
+    let Some(place) = place(config) else { return };
+    if answers(&place.socket) || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let look_after = move || {
+        loop {
+            match spawn(&place) {
+                Ok(mut child) => {
+                    // Waiting would close the pipe.
+                    let _pipe = child.stdin.take();
+                    let ended = child.wait();
+                    tracing::warn!(?ended, "the runner has ended; starting another");
+                }
+                Err(error) => tracing::error!(%error, "a runner could not be started"),
+            }
+            std::thread::sleep(RESTART_PAUSE);
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("runner".into()).spawn(look_after) {
+        tracing::error!(%error, "a runner could not be started");
+    }
+}
+
+/// The child holds the reading end of a pipe whose other end goes with this process. A group of its own: an interrupt
+/// from the terminal is for the server.
+fn spawn(place: &Place) -> std::io::Result<Child> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["runner", "--with-parent", "--dir"]).arg(&place.directory).arg("--socket").arg(&place.socket);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
+    command.spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runner_of_ones_own_lies_beside_the_data() {
+        let place = beside(Path::new("/srv/quintet-data/"));
+        assert_eq!(place.directory, Path::new("/srv/quintet-data-runner"));
+        assert_eq!(place.socket, Path::new("/srv/quintet-data-runner/runner.sock"));
+    }
+
+    #[test]
+    fn every_machine_runs_something() {
+        assert!((1..=512).contains(&workers_of_machine()));
+    }
+}

@@ -1,0 +1,147 @@
+//! What answers say: the shapes of the contract.
+
+use quintet_platform::clock::rfc3339;
+use quintet_platform::ids::ulid;
+use quintet_storage::{Timestamp, Uuid};
+use serde_json::{Map, Value, json};
+
+use crate::model::{Quotas, RunId};
+use crate::queries::BlockedBy;
+use crate::tables::{DayRow, DescriptionRow, LastWords, LoadRow, ResultRow, RunRow};
+
+/// An instant, or null.
+fn at(instant: Option<Timestamp>) -> Value {
+    instant.map_or(Value::Null, |instant| rfc3339(instant).into())
+}
+
+/// Microseconds as seconds.
+fn seconds(micros: u64) -> Value {
+    // Milliseconds are what anybody can make use of; a float holds them exactly enough.
+    json!((micros / 1000) as f64 / 1000.0)
+}
+
+fn cores(millicores: u64) -> Value {
+    json!(millicores as f64 / 1000.0)
+}
+
+/// The answer to a submission.
+pub(super) fn submitted(run_id: RunId, row: &RunRow) -> Value {
+    json!({
+        "track_id": ulid(run_id.0), "status": row.state.name(), "eligible_start": rfc3339(row.eligible_start),
+        "clamped": row.clamped,
+    })
+}
+
+/// What a run waits for.
+pub(super) struct Scheduling {
+    pub(super) position: Option<usize>,
+    pub(super) blocked_by: Option<BlockedBy>,
+}
+
+/// A run.
+pub(super) fn run(
+    now: Timestamp,
+    run_id: RunId,
+    row: &RunRow,
+    description: Option<&DescriptionRow>,
+    scheduling: &Scheduling,
+) -> Value {
+    let env: Map<String, Value> = description
+        .map(|description| description.env_names.iter().map(|name| (name.clone(), json!("***"))).collect())
+        .unwrap_or_default();
+    let pause = row.paused_at.map_or(0, |since| now.as_micros().saturating_sub(since.as_micros()));
+    let paused_micros = row.paused_micros.saturating_add(u64::try_from(pause).unwrap_or(0));
+    let estimated_start = match (row.queued_at, scheduling.blocked_by) {
+        (Some(queued_at), _) => Some(queued_at),
+        (None, Some(BlockedBy::StartTime)) => Some(row.eligible_start),
+        (None, _) => None,
+    };
+    json!({
+        "track_id": ulid(run_id.0), "name": row.name, "tags": row.tags, "image": row.image,
+        "image_digest": row.image_digest, "command": description.map(|description| &description.command),
+        "env": env, "state": row.state.name(), "reason": row.reason.map(crate::model::Reason::name),
+        "message": row.message, "exit_code": row.exit_code,
+        "cpu_limit": cores(u64::from(row.limits.cpu_millicores)), "memory_limit_mb": row.limits.memory_mb,
+        "timeout_seconds": row.limits.timeout_seconds, "clamped": row.clamped,
+        "scheduled_start": at(row.scheduled_start), "expires_at": at(row.expires_at),
+        "submitted_at": rfc3339(row.submitted_at), "queued_at": at(row.queued_at), "pulling_at": at(row.pulling_at),
+        "started_at": at(row.started_at), "paused_at": at(row.paused_at), "finished_at": at(row.finished_at),
+        "paused_seconds": seconds(paused_micros),
+        "workflow_id": row.workflow_id.map(|id| ulid(Uuid::from_bytes(id))), "node_ref": row.node_ref,
+        "attempt": row.attempt,
+        "scheduling_info": {
+            "eligible_start": rfc3339(row.eligible_start), "working_hours_applied": row.working_hours_applied,
+            "queue_position": scheduling.position, "estimated_start": at(estimated_start),
+            "blocked_by": scheduling.blocked_by.map(BlockedBy::name),
+        },
+    })
+}
+
+/// How a run ended.
+pub(super) fn result(run_id: RunId, row: &RunRow, result: &ResultRow, words: &LastWords) -> Value {
+    let output: Option<Value> = words.output.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    json!({
+        "track_id": ulid(run_id.0), "state": row.state.name(), "reason": row.reason.map(crate::model::Reason::name),
+        "message": row.message, "exit_code": row.exit_code, "signal": result.signal, "oom_killed": result.oom_killed,
+        "started_at": at(row.started_at), "finished_at": at(row.finished_at),
+        "duration_seconds": seconds(result.duration_micros), "paused_seconds": seconds(result.paused_micros),
+        "stdout_bytes": result.stdout_bytes, "stderr_bytes": result.stderr_bytes,
+        "stdout_truncated": result.stdout_truncated, "stderr_truncated": result.stderr_truncated,
+        "result_summary": words.summary, "output": output,
+        "peak_memory_mb": result.peak_memory_bytes.div_ceil(1 << 20), "cpu_seconds": seconds(result.cpu_micros),
+    })
+}
+
+/// What a container used.
+pub(super) fn utilization(run_id: RunId, samples: &[quintet_runtime::Sample]) -> Value {
+    let sample = |sample: &quintet_runtime::Sample| {
+        json!({
+            "ts": rfc3339(Timestamp::from_micros(sample.at_micros)),
+            "state": if sample.paused { "paused" } else { "running" },
+            "cpu_percent": (sample.cpu_percent * 10.0).round() / 10.0,
+            "memory_mb": sample.memory_bytes.div_ceil(1 << 20), "memory_limit_mb": sample.memory_limit_bytes >> 20,
+            "pids": sample.pids, "io_read_bytes": sample.io_read_bytes, "io_write_bytes": sample.io_write_bytes,
+        })
+    };
+    json!({"track_id": ulid(run_id.0), "samples": samples.iter().map(sample).collect::<Vec<_>>()})
+}
+
+/// The quotas in force.
+pub(super) fn quotas(quotas: &Quotas, working_hours_tjp: Option<&str>) -> Value {
+    json!({
+        "max_concurrent_runs": quotas.max_concurrent_runs, "max_daily_runs": quotas.max_daily_runs,
+        "max_timeout_seconds": quotas.max_timeout_seconds, "max_queue_seconds": quotas.max_queue_seconds,
+        "working_hours_tjp": working_hours_tjp, "working_hours_effective": null,
+        "max_nodes_per_workflow": quotas.max_nodes_per_workflow,
+        "max_concurrent_workflows": quotas.max_concurrent_workflows,
+        "max_webhook_payload_bytes": quotas.max_webhook_payload_bytes, "max_cpu": cores(quotas.max_cpu_millicores),
+        "max_memory_mb": quotas.max_memory_mb, "default_timeout_seconds": quotas.default_timeout_seconds,
+        "default_cpu": cores(quotas.default_cpu_millicores), "default_memory_mb": quotas.default_memory_mb,
+        "retention_days": quotas.retention_days, "stop_grace_seconds": quotas.stop_grace_seconds,
+        "max_webhook_endpoints": quotas.max_webhook_endpoints,
+    })
+}
+
+/// What has been used.
+pub(super) fn usage(quotas: &Quotas, load: LoadRow, day: DayRow, midnight: Timestamp) -> Value {
+    let policy = |name: &str, used: u64, limit: u64, resets_at: Option<Timestamp>| {
+        json!({
+            "policy": name, "used": used, "limit": limit, "remaining": limit.saturating_sub(used),
+            "resets_at": at(resets_at),
+        })
+    };
+    json!({
+        "tier": null, "metered": false,
+        "limits": {
+            "memory_limit_mb": quotas.max_memory_mb, "cpu_cores": cores(quotas.max_cpu_millicores),
+            "timeout_seconds": quotas.max_timeout_seconds, "concurrent_runs": quotas.max_concurrent_runs,
+            "daily_runs": quotas.max_daily_runs, "workflow_nodes": quotas.max_nodes_per_workflow,
+            "retention_days": quotas.retention_days,
+        },
+        "allowed_images": null, "expires_at": null,
+        "usage": [
+            policy("daily_runs", day.submitted, quotas.max_daily_runs, Some(midnight)),
+            policy("concurrent_runs", load.busy, quotas.max_concurrent_runs, None),
+        ],
+    })
+}

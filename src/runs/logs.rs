@@ -1,0 +1,246 @@
+//! What a run has written: from its container while that is there, from its archive afterwards. Blocking.
+//!
+//! Both keep the first 1 MiB and the last 9 MiB of a stream; where lines are missing between, a marker stands for them.
+
+use std::collections::VecDeque;
+
+use quintet_runtime::{ContainerId, LogLine, Refusal as RunnerRefusal, Runner, RunnerError, Stream};
+use quintet_storage::{Failure, Read as _, Timestamp};
+
+use crate::archive::Reader;
+use crate::changes::Place;
+use crate::context::Context;
+use crate::engine::refusal_of;
+use crate::refusal::Refusal;
+use crate::tables::CONTAINERS;
+
+/// The most lines, and the most bytes of text, that one answer holds of a stream.
+pub(crate) const LINES_MAX: usize = 50_000;
+const BYTES_MAX: usize = 8 << 20;
+/// Lines asked of the runner at a time.
+const PAGE_LINES: u32 = 10_000;
+/// Text of a stream that is read for one answer, in bytes: a container that writes faster than it is read has no end.
+const READ_BYTES_MAX: usize = 24 << 20;
+
+/// Where lines come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Live,
+    Archive,
+    None,
+}
+
+impl Source {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Source::Live => "live",
+            Source::Archive => "archive",
+            Source::None => "none",
+        }
+    }
+}
+
+/// A line of a stream, or what stands for lines that are missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) at: Timestamp,
+    pub(crate) stream: Stream,
+    pub(crate) text: String,
+}
+
+/// Which lines are wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) tail: Option<usize>,
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) source: Source,
+    pub(crate) entries: Vec<Entry>,
+    /// Lines are missing, for whatever reason.
+    pub(crate) truncated: bool,
+    /// Of each stream wanted, the number of the line that comes next.
+    pub(crate) next: Vec<(Stream, u64)>,
+}
+
+/// The container of a run, if there may be one.
+pub(crate) fn container(context: &Context, place: Place) -> Result<Option<ContainerId>, Failure> {
+    let row = context.store.read().get(&CONTAINERS, &place.1)?;
+    Ok(row.and_then(|row| context.container_id(place.1, row.number)))
+}
+
+/// Reads what is wanted.
+pub(crate) fn read(context: &Context, place: Place, wanted: &Wanted) -> Result<Found, Refusal> {
+    let failed = |failure: Failure| Refusal::of_failure(&failure);
+    // The archive is there before the container goes: whoever misses it once finds it the second time.
+    for _ in 0..2 {
+        if let Some(reader) = Reader::open(&context.store.read(), place).map_err(failed)? {
+            return archived(reader, wanted).map_err(failed);
+        }
+        let (Some(runner), Some(id)) = (&context.runner, container(context, place).map_err(failed)?) else { break };
+        match live(runner, &id, wanted) {
+            Ok(found) => return Ok(found),
+            Err(RunnerError::Refused(RunnerRefusal::NoSuchContainer)) => {}
+            Err(error) => return Err(refusal_of(&error)),
+        }
+    }
+    let next = wanted.streams.iter().map(|stream| (*stream, 0)).collect();
+    Ok(Found { source: Source::None, entries: Vec::new(), truncated: false, next })
+}
+
+fn live(runner: &Runner, id: &ContainerId, wanted: &Wanted) -> Result<Found, RunnerError> {
+    let mut windows = Vec::new();
+    for stream in &wanted.streams {
+        let mut window = Window::new(*stream, wanted);
+        let mut read_bytes = 0;
+        loop {
+            let page = runner.log(id, *stream, window.next, PAGE_LINES)?;
+            read_bytes += page.lines.iter().map(|line| line.text.len() + 1).sum::<usize>();
+            let is_end = page.complete || page.next_line == window.next || read_bytes > READ_BYTES_MAX;
+            for line in page.lines {
+                window.push(line);
+            }
+            window.next = window.next.max(page.next_line);
+            if is_end {
+                break;
+            }
+        }
+        windows.push(window);
+    }
+    Ok(merged(Source::Live, windows, wanted))
+}
+
+fn archived(mut reader: Reader, wanted: &Wanted) -> Result<Found, Failure> {
+    let mut windows: Vec<Window> = wanted.streams.iter().map(|stream| Window::new(*stream, wanted)).collect();
+    while let Some((stream, line)) = reader.next()? {
+        if let Some(window) = windows.iter_mut().find(|window| window.stream == stream) {
+            window.push(line);
+        }
+    }
+    Ok(merged(Source::Archive, windows, wanted))
+}
+
+/// The newest lines of a stream.
+struct Window {
+    stream: Stream,
+    since: Option<Timestamp>,
+    lines_max: usize,
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    /// The number of the next line.
+    next: u64,
+    truncated: bool,
+}
+
+impl Window {
+    fn new(stream: Stream, wanted: &Wanted) -> Window {
+        let lines_max = wanted.tail.unwrap_or(LINES_MAX).min(LINES_MAX);
+        Window { stream, since: wanted.since, lines_max, entries: VecDeque::new(), bytes: 0, next: 0, truncated: false }
+    }
+
+    fn push(&mut self, line: LogLine) {
+        let missing = line.number.saturating_sub(self.next);
+        let at = Timestamp::from_micros(line.at_micros);
+        self.next = line.number + 1;
+        if self.since.is_some_and(|since| at < since) {
+            return;
+        }
+        if missing > 0 {
+            self.truncated = true;
+            self.keep(Entry { at, stream: self.stream, text: marker(missing) });
+        }
+        self.keep(Entry { at, stream: self.stream, text: line.text });
+    }
+
+    fn keep(&mut self, entry: Entry) {
+        self.bytes += entry.text.len();
+        self.entries.push_back(entry);
+        while self.entries.len() > self.lines_max || (self.bytes > BYTES_MAX && self.entries.len() > 1) {
+            if let Some(dropped) = self.entries.pop_front() {
+                self.bytes -= dropped.text.len();
+                self.truncated = true;
+            }
+        }
+    }
+}
+
+/// What stands for lines that were not kept.
+pub(crate) fn marker(missing: u64) -> String {
+    format!("[... {missing} lines were not kept ...]")
+}
+
+/// Both streams in the order in which they were written, as far as that is known.
+fn merged(source: Source, windows: Vec<Window>, wanted: &Wanted) -> Found {
+    let next = windows.iter().map(|window| (window.stream, window.next)).collect();
+    let mut truncated = windows.iter().any(|window| window.truncated);
+    let mut entries: Vec<Entry> = windows.into_iter().flat_map(|window| window.entries).collect();
+    // Stable: lines of one stream stay in their order.
+    entries.sort_by_key(|entry| entry.at);
+    if let Some(tail) = wanted.tail
+        && entries.len() > tail
+    {
+        entries.drain(..entries.len() - tail);
+        truncated = true;
+    }
+    Found { source, entries, truncated, next }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(number: u64, at_micros: i64, text: &str) -> LogLine {
+        LogLine { number, at_micros, text: text.into(), continues: false }
+    }
+
+    fn texts(found: &Found) -> Vec<&str> {
+        found.entries.iter().map(|entry| entry.text.as_str()).collect()
+    }
+
+    #[test]
+    fn two_streams_come_in_the_order_of_time_and_gaps_are_marked() {
+        let wanted = Wanted { streams: vec![Stream::Stdout, Stream::Stderr], tail: None, since: None };
+        let mut out = Window::new(Stream::Stdout, &wanted);
+        let mut err = Window::new(Stream::Stderr, &wanted);
+        for (number, at) in [(0, 1), (1, 5), (7, 9)] {
+            out.push(line(number, at, &format!("out {number}")));
+        }
+        err.push(line(0, 5, "err 0"));
+        let found = merged(Source::Live, vec![out, err], &wanted);
+        assert_eq!(texts(&found), ["out 0", "out 1", "err 0", "[... 5 lines were not kept ...]", "out 7"]);
+        assert!(found.truncated);
+        assert_eq!(found.next, [(Stream::Stdout, 8), (Stream::Stderr, 1)]);
+    }
+
+    #[test]
+    fn a_tail_and_an_instant_bound_what_is_kept() {
+        let since = Some(Timestamp::from_micros(3));
+        let wanted = Wanted { streams: vec![Stream::Stdout], tail: Some(2), since };
+        let mut window = Window::new(Stream::Stdout, &wanted);
+        for number in 0..6 {
+            window.push(line(number, i64::try_from(number).unwrap(), &number.to_string()));
+        }
+        assert_eq!(texts(&merged(Source::Archive, vec![window], &wanted)), ["4", "5"]);
+        let wanted = Wanted { tail: None, ..wanted };
+        let mut window = Window::new(Stream::Stdout, &wanted);
+        for number in 0..5 {
+            window.push(line(number, i64::try_from(number).unwrap(), &number.to_string()));
+        }
+        let found = merged(Source::Archive, vec![window], &wanted);
+        assert_eq!((texts(&found), found.truncated), (vec!["3", "4"], false));
+    }
+
+    #[test]
+    fn an_answer_is_bounded_in_bytes() {
+        let wanted = Wanted { streams: vec![Stream::Stdout], tail: None, since: None };
+        let mut window = Window::new(Stream::Stdout, &wanted);
+        for number in 0..200 {
+            window.push(line(number, 0, &"x".repeat(64 << 10)));
+        }
+        assert!(window.bytes <= BYTES_MAX && window.truncated);
+    }
+}
