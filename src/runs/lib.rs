@@ -31,6 +31,11 @@ pub mod registry;
 mod submission;
 mod tables;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
