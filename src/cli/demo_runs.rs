@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use super::CliError;
 use super::demo_content::{Line, Service};
 use crate::app::App;
-use crate::own_runner;
 
 /// The image's name.
 const IMAGE: &str = "quintet-demo";
@@ -38,7 +37,7 @@ impl RunsContent {
         if !self.track_id.is_empty() || !is_ready(app).await {
             return Ok(false);
         }
-        let Some(place) = own_runner::place(&app.config) else { return Ok(false) };
+        let Some(place) = app.runner.clone() else { return Ok(false) };
         let import = move || import(&Runner::new(place.socket));
         tokio::task::spawn_blocking(import).await.map_err(CliError::failed)??;
         let service = Service { name: "runs", address, key, tenant_id: "", key_prefix: "demo-run" };
