@@ -40,6 +40,7 @@ pub const VERIFICATIONS: &[(&str, Check)] = &[
     ("platform", quintet_platform::verify),
     ("ledger", verify_ledger),
     ("localization", quintet_localization::verify),
+    ("runs", quintet_runs::verify),
     ("diagrams", quintet_diagrams::verify),
 ];
 

@@ -324,6 +324,7 @@ struct Known {
 /// Holds every index and count against the rows.
 fn audit(bench: &Bench, known: &BTreeMap<Place, Known>, limits: &Ceilings) {
     let read = bench.store.read();
+    assert_eq!(crate::verify(&read).unwrap(), Vec::<String>::new());
     let rows: BTreeMap<Place, RunRow> = read.scan(&RUNS, Scan::all()).unwrap().into_iter().collect();
     let states: BTreeMap<Place, Known> =
         rows.iter().map(|(place, row)| (*place, Known { state: row.state, starts: row.starts })).collect();
@@ -480,6 +481,25 @@ fn a_long_life_agrees_with_the_model() {
     }
     audit(&bench, &known, &limits);
     assert!(known.len() > 20, "the life was too short to mean anything: {}", known.len());
+}
+
+#[test]
+fn rows_that_contradict_each_other_are_found() {
+    let bench = Bench::new();
+    let place = submitted(&bench, tenant(1), &Ceilings::default(), plain()).unwrap();
+    assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
+    bench
+        .run(move |tx, _| {
+            let row = find(tx, place)?.unwrap();
+            tx.put(&RUNS, &place, &RunRow { state: RunState::Running, ..row })?;
+            tx.delete(&DESCRIPTIONS, &place);
+            Ok(())
+        })
+        .unwrap();
+    let findings = crate::verify(&bench.store.read()).unwrap().join("\n");
+    for part in ["index row", "what it is to run", "last event", "the counts", "listed as waiting", "listed as busy"] {
+        assert!(findings.contains(part), "{part}: {findings}");
+    }
 }
 
 #[test]
