@@ -33,6 +33,9 @@ use tarball::{Tarball, docker_archive, pack};
 const ROUNDS: usize = 5;
 const GOAL: f64 = 1.5;
 
+/// Runs one container and says how long it took.
+type Once<'a> = Box<dyn FnMut() -> Duration + 'a>;
+
 fn main() {
     let containers = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(40);
     if !rustix::process::geteuid().is_root() {
@@ -40,7 +43,7 @@ fn main() {
         return;
     }
     let ours = Ours::start();
-    let mut candidates: Vec<(&str, Box<dyn FnMut() -> Duration + '_>)> = vec![("quintet", Box::new(|| ours.run()))];
+    let mut candidates: Vec<(&str, Once<'_>)> = vec![("quintet", Box::new(|| ours.run()))];
     let root = ours.root();
     for (name, user_namespace) in [("crun", false), ("crun, user namespace", true)] {
         match Other::crun(&ours.directory, &root, user_namespace) {
@@ -94,7 +97,8 @@ impl Ours {
         let busybox = std::fs::read("/bin/busybox").unwrap();
         let layer = Tarball::new().directory("bin").file("bin/busybox", &busybox).hard_link("bin/true", "bin/busybox");
         let layer = ["proc", "sys", "dev"].iter().fold(layer, |layer, name| layer.directory(name)).finish();
-        let archive = docker_archive(&[layer.clone()], &json!({}), "true:1", |bytes| Digest::of(bytes).to_string());
+        let archive =
+            docker_archive(std::slice::from_ref(&layer), &json!({}), "true:1", |bytes| Digest::of(bytes).to_string());
         let path = directory.join("image.tar");
         std::fs::write(&path, pack(&archive)).unwrap();
         let image = runner.import(std::fs::File::open(path).unwrap().into(), "true:1", None).unwrap().digest;

@@ -115,14 +115,17 @@ impl Filter {
     }
 }
 
-/// A page of a tenant's runs, newest first, and where the next one begins.
+/// Runs, and behind which of them the next page begins.
+pub(crate) type Page = (Vec<(RunId, RunRow)>, Option<RunId>);
+
+/// A page of a tenant's runs, newest first.
 pub(crate) fn list(
     read: &impl Read,
     tenant_id: TenantId,
     filter: &Filter,
     after: Option<RunId>,
     limit: usize,
-) -> Result<(Vec<(RunId, RunRow)>, Option<RunId>), Failure> {
+) -> Result<Page, Failure> {
     let (mut found, mut after, mut looked_at) = (Vec::new(), after, 0);
     loop {
         let mut scan = Scan::prefix(&(tenant_id,)).newest_first().limit(limit.max(64) + 1);
