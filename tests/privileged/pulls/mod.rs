@@ -4,7 +4,7 @@
 mod command;
 mod front;
 mod hostile;
-mod registry;
+pub mod registry;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
