@@ -20,7 +20,7 @@ fn an_image_that_is_not_here_is_pulled_once_and_run() {
     let layer = Tarball::new().directory("bin").file("bin/echo", &busybox).finish();
     let execution = json!({"Entrypoint": ["/bin/echo"], "Cmd": ["nothing", "said"]});
     registry.push("tools/echo", "1", &[(layer.clone(), layer)], &execution);
-    let host = &registry.host;
+    let host = registry.host.clone();
     let configuration =
         format!("[egress]\nallow_private = [\"127.0.0.0/8\"]\n[runs.registries.\"{host}\"]\nplain_http = true\n");
     let Some(house) = House::start_with(&[], Some(configuration)) else { return };
