@@ -330,7 +330,7 @@ fn a_redirect_is_followed_without_the_credential() {
     let name = format!("{}/{repository}:1", front.host());
     let own = with_password(&front.host(), USER.1);
     // Where it leads must be allowed, too.
-    let refused = place.pull_with(&[own.clone()], short(), &name);
+    let refused = place.pull_with(std::slice::from_ref(&own), short(), &name);
     assert!(matches!(refused, Err(PullError::Unreachable(_))), "{refused:?}");
     assert_eq!(elsewhere.asked().len(), 0);
     let image = place.pull_with(&[own, plain(&elsewhere.host())], short(), &name).unwrap();
