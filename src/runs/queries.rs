@@ -115,10 +115,10 @@ impl Filter {
     }
 }
 
-/// Runs, and behind which of them the next page begins.
+/// Runs, and behind which of them the next page begins, if there is one.
 pub(crate) type Page = (Vec<(RunId, RunRow)>, Option<RunId>);
 
-/// A page of a tenant's runs, newest first.
+/// A page of a tenant's runs, newest first, and where the next one begins.
 pub(crate) fn list(
     read: &impl Read,
     tenant_id: TenantId,

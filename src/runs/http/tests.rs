@@ -36,7 +36,7 @@ impl Room {
         let store = Store::open(options, &groups).unwrap();
         store.unlock(KeyRing::new(RootKey::new(zeroize::Zeroizing::new([7; 32])), None)).unwrap();
         let secret = PreparedSecret::draw();
-        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<_, Abort<AccessRefusal>> {
             let services = Services::from(Service::Runs);
             let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
             let permissions = crate::PERMISSIONS.iter().map(|text| (*text).to_owned()).collect();
