@@ -7,7 +7,7 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{
-    Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
+    AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
 use quintet_platform::clock::Clock;
 use quintet_platform::egress::Egress;
