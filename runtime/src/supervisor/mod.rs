@@ -62,6 +62,11 @@ pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
     }
 }
 
+/// How often a supervisor that is not needed looks whether others have left the control groups, and how long it waits
+/// in between: two seconds in all.
+const LEAVING_ATTEMPTS: usize = 100;
+const LEAVING_PAUSE: Duration = Duration::from_millis(20);
+
 /// What is there before there is an order.
 struct Prepared {
     preparation: Preparation,
@@ -79,10 +84,17 @@ impl Prepared {
         Ok(Prepared { preparation, hierarchies, workplace })
     }
 
-    /// Takes the control groups along that nobody else is in.
+    /// Takes the control groups along that nobody else is in. Supervisors whose containers have just ended are given the
+    /// time to go first; those whose containers live on keep theirs.
     fn leave(self) -> io::Result<()> {
         self.hierarchies.leave_unit("")?;
-        self.hierarchies.remove_if_idle(&self.preparation.group);
+        for _ in 0..LEAVING_ATTEMPTS {
+            self.hierarchies.remove_if_idle(&self.preparation.group);
+            if self.hierarchies.children(&self.preparation.group).is_empty() {
+                break;
+            }
+            std::thread::sleep(LEAVING_PAUSE);
+        }
         Ok(())
     }
 }
