@@ -72,8 +72,20 @@ impl LoopDisk {
 
     /// Unmounts it and mounts it again, as a boot does: the journal is replayed. Nothing may have files open on it.
     pub fn remount(&self) {
-        run(Command::new("umount").arg(self.path())).unwrap();
+        self.unmount();
         self.try_mount().unwrap();
+    }
+
+    /// Unmounts it. Nothing may have files open on it.
+    pub fn unmount(&self) {
+        run(Command::new("umount").arg(self.path())).unwrap();
+    }
+
+    /// Whether the kernel still has it, mounted anywhere.
+    pub fn is_attached(&self) -> bool {
+        let output = Command::new("losetup").arg("--associated").arg(self.image()).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        !output.stdout.is_empty()
     }
 
     /// Free space for everybody, in bytes.

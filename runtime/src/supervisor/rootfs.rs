@@ -7,6 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -35,13 +36,14 @@ fn said(what: &str) -> impl FnOnce(io::Error) -> io::Error {
 }
 
 impl Workplace {
-    /// Leaves the host's mount namespace and makes an empty place. `needed` is a path that must not be hidden by it.
+    /// Leaves the host's mount namespace and makes an empty place. `needed` is the directory that everything else is in.
     pub fn make(needed: &Path) -> io::Result<Workplace> {
         let place = PLACES.iter().map(Path::new).find(|place| place.is_dir() && !needed.starts_with(place));
         let place = place.ok_or_else(|| io::Error::other("none of /mnt, /srv, /media and /opt can be used"))?;
         kernel::own_mounts().map_err(said("a mount namespace"))?;
         // What the host takes down is not held up by this namespace; what is mounted here stays here.
         rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+        let_go_of_mounts(needed)?;
         // Root of the container walks through here to its own root, and sees nothing on the way.
         let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
         rustix::mount::mount("tmpfs", place, "tmpfs", flags, c"mode=0711,size=16m")?;
@@ -231,6 +233,47 @@ fn copy_sparse(from: &Path, to: &Path) -> io::Result<File> {
     }
 }
 
+/// Takes every file system of the host out of this namespace that is not needed here. Where the host does not share its
+/// mounts (without systemd), what it unmounts would otherwise be held for as long as this namespace lives: a disk that is
+/// being exchanged, say.
+fn let_go_of_mounts(needed: &Path) -> io::Result<()> {
+    const NEEDED: [&str; 3] = ["/proc", "/sys", "/dev"];
+    let needed = needed.canonicalize()?;
+    let mounts = std::fs::read("/proc/self/mountinfo")?;
+    // The last one is the innermost.
+    for line in mounts.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        // proc(5): the fifth field, with blanks, tabs, line breaks and backslashes as octal numbers.
+        let point = line.split(|byte| *byte == b' ').nth(4).map(unescaped).unwrap_or_default();
+        let point = PathBuf::from(std::ffi::OsString::from_vec(point));
+        let is_needed = needed.starts_with(&point)
+            || point.starts_with(&needed)
+            || NEEDED.iter().any(|directory| point.starts_with(directory));
+        if !is_needed && let Err(error) = rustix::mount::unmount(&point, UnmountFlags::DETACH) {
+            tracing::debug!(point = %point.display(), %error, "a mount of the host stays in a supervisor's namespace");
+        }
+    }
+    Ok(())
+}
+
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, behind)) = rest.split_first() {
+        let octal = behind.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = behind.get(3..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    bytes
+}
+
 /// Puts a file behind a loop device that goes with the last mount of it.
 fn loop_device(file: &File) -> io::Result<PathBuf> {
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
@@ -276,4 +319,16 @@ pub(crate) fn make_template(path: &Path, bytes: u64) -> io::Result<()> {
         return Err(io::Error::other(format!("mkfs.ext4: {}", String::from_utf8_lossy(&output.stderr).trim())));
     }
     std::fs::rename(&unfinished, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unescaped;
+
+    #[test]
+    fn mount_points_are_read_as_the_kernel_writes_them() {
+        assert_eq!(unescaped(br"/mnt/a\040b\134c"), br"/mnt/a b\c");
+        assert_eq!(unescaped(br"/mnt/a\04"), br"/mnt/a\04");
+        assert_eq!(unescaped(b"/"), b"/");
+    }
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use quintet_runtime::{Action, Limits};
 
 use super::{TestRunner, shared};
+use crate::loop_disk::LoopDisk;
 
 /// Attempts that must fail: a name, and shell code that succeeds if the wall has a hole. `$HOST_FILE` is a file of the
 /// host, `$HOST_PID` a process of the host's root, `$HOST_PORT` where it listens on its loopback.
@@ -198,4 +199,17 @@ fn only_root_and_the_group_may_speak_to_the_runner() {
     let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(runner.runner.socket(), everybody).unwrap();
     assert_eq!(ask(&runner, 12345, 12345), "hung up");
+}
+
+#[test]
+fn file_systems_of_the_host_are_not_held() {
+    let Some(disk) = LoopDisk::make(16) else { return };
+    let Some(runner) = TestRunner::make(&[]) else { return };
+    let id = runner.start("sleep 1000", Limits::default());
+    assert!(disk.is_attached());
+    disk.unmount();
+    // Neither by the supervisor that has a container nor by the one that is kept ready.
+    runner.wait_until(|| !disk.is_attached());
+    runner.runner.control(&id, Action::Kill).unwrap();
+    runner.outcome(&id);
 }
