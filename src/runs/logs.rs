@@ -67,10 +67,26 @@ pub(crate) struct Found {
     pub(crate) next: Vec<(Stream, u64)>,
 }
 
-/// The container of a run, if there may be one.
-pub(crate) fn container(context: &Context, place: Place) -> Result<Option<ContainerId>, Failure> {
-    let row = context.store.read().get(&CONTAINERS, &place.1)?;
-    Ok(row.and_then(|row| context.container_id(place.1, row.number)))
+/// Where a run's lines and samples are.
+pub(crate) enum Kept {
+    /// In the store.
+    Archive(Reader),
+    /// With its container.
+    Container(ContainerId),
+    /// Nowhere.
+    Nowhere,
+}
+
+/// Where a run's lines and samples are, at one moment: the archive comes and the container goes in one transaction, so
+/// that whoever looked for them one after the other might find neither.
+pub(crate) fn kept(context: &Context, place: Place) -> Result<Kept, Failure> {
+    let read = context.store.read();
+    if let Some(reader) = Reader::open(&read, place)? {
+        return Ok(Kept::Archive(reader));
+    }
+    let row = read.get(&CONTAINERS, &place.1)?;
+    let id = row.and_then(|row| context.container_id(place.1, row.number));
+    Ok(id.map_or(Kept::Nowhere, Kept::Container))
 }
 
 /// Reads what is wanted.
@@ -78,10 +94,12 @@ pub(crate) fn read(context: &Context, place: Place, wanted: &Wanted) -> Result<F
     let failed = |failure: Failure| Refusal::of_failure(&failure);
     // The archive is there before the container goes: whoever misses it once finds it the second time.
     for _ in 0..2 {
-        if let Some(reader) = Reader::open(&context.store.read(), place).map_err(failed)? {
-            return archived(reader, wanted).map_err(failed);
-        }
-        let (Some(runner), Some(id)) = (&context.runner, container(context, place).map_err(failed)?) else { break };
+        let id = match kept(context, place).map_err(failed)? {
+            Kept::Archive(reader) => return archived(reader, wanted).map_err(failed),
+            Kept::Container(id) => id,
+            Kept::Nowhere => break,
+        };
+        let Some(runner) = &context.runner else { break };
         match live(runner, &id, wanted) {
             Ok(found) => return Ok(found),
             Err(RunnerError::Refused(RunnerRefusal::NoSuchContainer)) => {}

@@ -11,12 +11,11 @@ use super::answer::{Answer, answered};
 use super::request::{ask, failed};
 use super::routes::{RUN_LOGS, RUN_RESULT, RUN_UTILIZATION};
 use super::{follow, output, run_of};
-use crate::archive::Reader;
 use crate::changes::Place;
 use crate::context::Context;
 use crate::engine::{on_runner, refusal_of};
 use crate::life;
-use crate::logs::{self, Found, Wanted};
+use crate::logs::{self, Found, Kept, Wanted};
 use crate::refusal::Refusal;
 
 /// Says where lines come from.
@@ -100,13 +99,14 @@ async fn try_get_utilization(context: &Context, request: Request) -> Result<Answ
     let failed = |failure| failed(&failure);
     // As with logs: the archive is there before the container goes.
     for _ in 0..2 {
-        let read = context.store.read();
-        let archive = tokio::task::spawn_blocking(move || Reader::open(&read, place)).await;
-        if let Some(reader) = archive.map_err(|_| Refusal::InternalError)?.map_err(failed)? {
-            return Ok(Answer::json(200, &output::utilization(place.1, &reader.samples())));
-        }
-        let container = logs::container(context, place).map_err(failed)?;
-        let (Some(runner), Some(id)) = (&context.runner, container) else { break };
+        let looking = context.clone();
+        let kept = tokio::task::spawn_blocking(move || logs::kept(&looking, place)).await;
+        let id = match kept.map_err(|_| Refusal::InternalError)?.map_err(failed)? {
+            Kept::Archive(reader) => return Ok(Answer::json(200, &output::utilization(place.1, &reader.samples()))),
+            Kept::Container(id) => id,
+            Kept::Nowhere => break,
+        };
+        let Some(runner) = &context.runner else { break };
         match on_runner(runner, move |runner| runner.samples(&id, 0)).await {
             Ok(samples) => return Ok(Answer::json(200, &output::utilization(place.1, &samples))),
             Err(RunnerError::Refused(quintet_runtime::Refusal::NoSuchContainer)) => {}
