@@ -15,6 +15,7 @@
 //! starts and ends containers) · `registry` (where images come from) · `archive`, `logs` (what a run wrote) · `http`.
 
 mod archive;
+pub mod calendar;
 mod changes;
 mod context;
 mod dispatch;
