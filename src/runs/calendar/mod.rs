@@ -35,7 +35,8 @@
 //! - `vacation`, and `leaves` of any type, close a stretch: `date` (until the same time of the next day), `date - date`
 //!   (without the second one), `date + duration` (`min`, `h`, `d` of 24 hours, `w`, `m` of 30.4167 days, `y` of 365). A
 //!   date is `2026-12-24`, `2026-12-24-13:00` or `2026-12-24-13:00-+0100`, or `%{date + duration}`, from 1970 to 2035, on
-//!   a multiple of five minutes. Without an offset it is local time of the shift. \[`TjTime.rb`, `intervalOrDate`\]
+//!   a multiple of five minutes. Without an offset it is local time of the shift, and the second one where the clocks show it
+//!   twice. \[`TjTime.rb`, `intervalOrDate`\]
 //! - `replace` and `plan:` are taken, and without effect.
 //! - Comments: `#` and `//` to the end of the line; `/* … */`, up to the last `*/` of the first line that has one.
 //!

@@ -59,12 +59,30 @@ const WINDOWS: &[Window] = &[
         ],
     },
     Window { zone: "America/New_York", start: "2026-03-02", days: 14, slot_minutes: 60, more: &[] },
-    Window { zone: "America/New_York", start: "2026-10-26", days: 14, slot_minutes: 30, more: &[] },
+    Window {
+        zone: "America/New_York",
+        start: "2026-10-26",
+        days: 14,
+        slot_minutes: 30,
+        more: &["workinghours sun - sat 0:00 - 24:00 vacation 2026-11-01-01:30 - 2026-11-01-03:00, 2026-10-31-01:00"],
+    },
     // Half an hour of summer time.
-    Window { zone: "Australia/Lord_Howe", start: "2026-03-30", days: 14, slot_minutes: 30, more: &[] },
+    Window {
+        zone: "Australia/Lord_Howe",
+        start: "2026-03-30",
+        days: 14,
+        slot_minutes: 30,
+        more: &["workinghours sun - sat 0:00 - 24:00 vacation 2026-04-05-01:30 - 2026-04-05-02:00, 2026-04-04-01:30"],
+    },
     Window { zone: "Australia/Lord_Howe", start: "2026-09-28", days: 14, slot_minutes: 30, more: &[] },
     // The clocks change at midnight.
-    Window { zone: "America/Santiago", start: "2026-08-31", days: 14, slot_minutes: 30, more: &[] },
+    Window {
+        zone: "America/Santiago",
+        start: "2026-08-31",
+        days: 14,
+        slot_minutes: 30,
+        more: &["workinghours sun - sat 0:00 - 24:00 vacation 2026-09-05, 2026-09-06-00:30 - 2026-09-06-05:00"],
+    },
     Window { zone: "Asia/Kathmandu", start: "2026-06-01", days: 8, slot_minutes: 15, more: &[] },
     Window { zone: "Europe/Berlin", start: "2026-03-27", days: 5, slot_minutes: 5, more: &[] },
 ];
@@ -208,7 +226,7 @@ fn compare(window: &Window, text: &str, booked: &BTreeSet<i64>, on_the_grid: boo
         for (inside, micros) in [(false, 0), (true, slot * 30_000_000 + 1)] {
             let at = at_minute(minute).plus_micros(micros);
             let expected = match booked.range(minute..).next() {
-                Some(open) if *open == minute => at,
+                Some(&open) if open == minute => at,
                 Some(open) => at_minute(*open),
                 None => {
                     assert!(calendar.next_open(at) >= at_minute(end), "next_open, {said}");

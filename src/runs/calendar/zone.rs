@@ -43,10 +43,10 @@ impl Zone {
         (change > instant).then_some(change)
     }
 
-    /// The instant of a local time: the first one where clocks are set back over it, and where they are set forward over
-    /// it as long after the change as it lies after the beginning of what is left out.
+    /// The instant of a local time, as TaskJuggler finds it: the second one where clocks are set back over it, and where
+    /// they are set forward over it as long after the change as it lies after the beginning of what is left out.
     pub fn instant(&self, local: DateTime) -> Option<i64> {
-        Some(self.0.to_ambiguous_timestamp(local).compatible().ok()?.as_second())
+        Some(self.0.to_ambiguous_timestamp(local).later().ok()?.as_second())
     }
 
     /// The same local time a day later.
