@@ -40,6 +40,7 @@ pub const VERIFICATIONS: &[(&str, Check)] = &[
     ("platform", quintet_platform::verify),
     ("ledger", verify_ledger),
     ("localization", quintet_localization::verify),
+    ("runs", quintet_runs::verify),
     ("diagrams", quintet_diagrams::verify),
 ];
 
@@ -80,6 +81,8 @@ pub struct App {
     pub localization: quintet_localization::Context,
     /// The context of runs.
     pub runs: quintet_runs::Context,
+    /// Where the runner is, if there is to be one.
+    pub runner: Option<own_runner::Place>,
     /// The diagrams' context.
     pub diagrams: quintet_diagrams::Context,
 }
@@ -107,13 +110,15 @@ impl App {
             cache_mb: config.diagrams_cache_mb,
         };
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
-        let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config)?)
+        let runner = own_runner::place(&config);
+        let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config, runner.as_ref())?)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let Foundation { uses, meter, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
-        let app = App { config, store, clock, metrics, uses, root_keys, meter, ledger, localization, runs, diagrams };
+        let app =
+            App { config, store, clock, metrics, uses, root_keys, meter, ledger, localization, runs, runner, diagrams };
         app.register_due_work();
         Ok(app)
     }
@@ -137,11 +142,11 @@ impl App {
 }
 
 /// What the operator says of runs.
-fn runs_settings(config: &Config) -> Result<quintet_runs::Settings, StartError> {
+fn runs_settings(config: &Config, runner: Option<&own_runner::Place>) -> Result<quintet_runs::Settings, StartError> {
     Ok(quintet_runs::Settings {
         workers: if config.runs_workers == 0 { own_runner::workers_of_machine() } else { config.runs_workers },
         scratch_mb: u64::from(config.runs_scratch_mb),
-        runner_socket: own_runner::place(config).map(|place| place.socket),
+        runner_socket: runner.map(|place| place.socket.clone()),
         ceilings: quintet_runs::Ceilings(config.runs_ceilings.clone()),
         egress: outside::egress(config)?,
         registries: outside::registries(config)?,

@@ -69,8 +69,7 @@ pub fn workers_of_machine() -> u32 {
 }
 
 /// Starts a runner where one is to be and none answers, if this is root, and again whenever it ends.
-pub fn start(config: &Config) {
-    let Some(place) = place(config) else { return };
+pub fn start(place: Place) {
     if answers(&place.socket) || !rustix::process::geteuid().is_root() {
         return;
     }

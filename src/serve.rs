@@ -104,7 +104,9 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     };
     let clock_task = tokio::spawn(run_clock(app.clone(), stopping));
     let core_task = tokio::spawn(app.localization.clone().watch_core());
-    own_runner::start(&app.config);
+    if let Some(place) = app.runner.clone() {
+        own_runner::start(place);
+    }
     let engine_task = tokio::spawn(app.runs.clone().run_containers());
     let running = Running {
         app,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::demo_content::{self, LedgerContent};
 use super::demo_localization::LocalizationContent;
+use super::demo_runs::RunsContent;
 use super::output::{self, OutputArguments};
 use super::{CliError, serve::start_logging};
 use crate::admin::protocol::{KeyWish, TenantWish};
@@ -61,6 +62,9 @@ pub struct State {
     /// Localization's content.
     #[serde(default)]
     pub localization: LocalizationContent,
+    /// What was run.
+    #[serde(default)]
+    pub runs: RunsContent,
 }
 
 impl State {
@@ -84,6 +88,7 @@ impl State {
             keys: BTreeMap::new(),
             ledger: LedgerContent::draw(),
             localization: LocalizationContent::default(),
+            runs: RunsContent::default(),
         })
     }
 }
@@ -132,6 +137,9 @@ async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<
     if let Some(address) = address_of(running, "localization") {
         state = prepare_localization(&path, state, address).await?;
     }
+    if let Some(address) = address_of(running, "runs") {
+        state = prepare_runs(running, &path, state, address).await?;
+    }
     let diagram = prepare_diagram(running, &state).await?;
     let trials = trials(running, &state, diagram.as_deref());
     if output.json {
@@ -159,7 +167,7 @@ async fn prepare_tenant(running: &Running, path: &Path) -> Result<State, CliErro
         }
         Err(error) => return Err(task_error(error)),
     }
-    if !state.keys.contains_key("ledger") || !state.keys.contains_key("localization") {
+    if ["ledger", "localization", "runs"].iter().any(|service| !state.keys.contains_key(*service)) {
         output::progress("issuing keys ...");
         issue_key(running, path, &mut state).await?;
     }
@@ -178,6 +186,7 @@ async fn issue_key(running: &Running, path: &Path, state: &mut State) -> Result<
     let key = tasks::issue_key(running.app(), wish).await.map_err(task_error)?;
     // One key for all: it may do everything with the tenant's own data.
     state.keys.insert("localization".into(), key.api_key.clone());
+    state.keys.insert("runs".into(), key.api_key.clone());
     state.keys.insert("ledger".into(), key.api_key);
     write_state(path, state)
 }
@@ -213,6 +222,24 @@ async fn prepare_localization(path: &Path, mut state: State, address: SocketAddr
     }
     if state.localization.make(address, &key, &state.tenant_id).await? {
         write_state(path, &state)?;
+    }
+    Ok(state)
+}
+
+async fn prepare_runs(
+    running: &Running,
+    path: &Path,
+    mut state: State,
+    address: SocketAddr,
+) -> Result<State, CliError> {
+    let key = state.keys.get("runs").cloned().unwrap_or_default();
+    if state.runs.track_id.is_empty() {
+        output::progress("running a container ...");
+    }
+    if state.runs.make(running.app(), address, &key).await? {
+        write_state(path, &state)?;
+    } else if state.runs.track_id.is_empty() {
+        output::progress("containers need root, or a runner: see `quintet runner --help`");
     }
     Ok(state)
 }
@@ -287,6 +314,7 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
                 diagram.map_or_else(Vec::new, |url| demo_content::diagram_lines(address, key.as_deref(), url))
             }
             ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
+            ("runs", Some(key)) => state.runs.curl_lines(address, key),
             ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),
             ("operations", _) => {
                 vec![demo_content::Line::new("see the metrics", format!("curl -s http://{address}/metrics"))]

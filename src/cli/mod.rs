@@ -14,6 +14,7 @@ mod core;
 mod demo;
 mod demo_content;
 mod demo_localization;
+mod demo_runs;
 mod doctor;
 mod error;
 mod hold;

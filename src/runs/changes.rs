@@ -87,7 +87,7 @@ fn unindex(tx: &mut WriteTx<'_>, (tenant_id, run_id): Place, row: &RunRow) -> Re
 }
 
 /// When an ended run has been kept long enough.
-fn old_at(row: &RunRow) -> Timestamp {
+pub(crate) fn old_at(row: &RunRow) -> Timestamp {
     let days = i64::try_from(row.retention_days).unwrap_or(i64::MAX);
     row.finished_at.unwrap_or(row.submitted_at).plus_seconds(days.saturating_mul(SECONDS_OF_A_DAY))
 }

@@ -175,6 +175,12 @@ impl Context {
         Some(self.controls.get(place % CONTROLS)?.lock().await)
     }
 
+    /// Whether there is to be a runner at all.
+    #[must_use]
+    pub fn has_runner(&self) -> bool {
+        self.runner.is_some()
+    }
+
     /// Whether the runner answers.
     #[must_use]
     pub fn is_engine_up(&self) -> bool {

@@ -12,7 +12,7 @@
 //!
 //! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `changes` (the one way a
 //! state changes) · the verbs `submission`, `dispatch`, `life`, `due` · `quotas`, `queries` · `context` · `engine` (what
-//! starts and ends containers) · `registry` (where images come from) · `archive`, `logs` (what a run wrote) · `http`.
+//! starts and ends containers) · `registry` (where images come from) · `archive`, `logs` (what a run wrote) · `http` · `verify`.
 
 mod archive;
 pub mod calendar;
@@ -31,6 +31,12 @@ mod refusal;
 pub mod registry;
 mod submission;
 mod tables;
+mod verify;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -41,6 +47,7 @@ pub use crate::http::{ROUTES, Route, panic_answer, routes};
 pub use crate::model::Ceilings;
 pub use crate::refusal::{KINDS, Kind};
 pub use crate::tables::TABLES;
+pub use crate::verify::verify;
 
 /// What a key may be given. A key gets these when none are asked for.
 pub const PERMISSIONS: &[&str] = &["svc_run_submit", "svc_run_read", "svc_run_control", "svc_run_delete"];

@@ -210,7 +210,8 @@ pub(crate) fn ended(
     end: &End,
 ) -> Result<bool, Failure> {
     let Some(mut before) = find(tx, place)? else { return Ok(false) };
-    if !before.state.holds_slot() || before.starts != container {
+    let has_container = matches!(before.state, RunState::Pulling | RunState::Running | RunState::Paused);
+    if !has_container || before.starts != container {
         return Ok(false);
     }
     if let (RunState::Pulling, Some(at)) = (before.state, end.started_at) {

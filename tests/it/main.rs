@@ -40,5 +40,7 @@ mod render;
 mod root_key;
 mod root_key_rotation;
 mod running;
+mod runs;
+mod runs_contract;
 mod tidy;
 mod verify;

@@ -78,11 +78,13 @@ fn dependencies_are_accounted_for() {
 fn documented_routes_are_the_served_ones() {
     let ledger = quintet_ledger::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
     let localization = quintet_localization::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
+    let runs = quintet_runs::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
     let diagrams = quintet_diagrams::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
     let readme = tree().into_iter().find(|file| file.path == "README.md").expect("README.md exists");
     for (heading, served) in [
         ("Ledger routes", ledger.collect::<Vec<_>>()),
         ("Localization routes", localization.collect()),
+        ("Runs", runs.collect()),
         ("Diagrams routes", diagrams.collect()),
     ] {
         let served: Vec<_> = served.into_iter().map(|route| route.map(str::to_owned)).collect();

@@ -12,6 +12,9 @@ mod reading;
 mod request;
 mod routes;
 
+#[cfg(test)]
+mod tests;
+
 use std::time::{Duration, Instant};
 
 use axum::Router;

@@ -4,6 +4,7 @@
 mod control;
 mod ends;
 mod logs;
+mod own_runner;
 mod restarts;
 mod slots;
 

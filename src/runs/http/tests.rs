@@ -1,0 +1,168 @@
+//! What black-box tests cannot bring about: a store that has stopped or is damaged, bodies that break off.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use futures_util::stream;
+use http_body_util::BodyExt as _;
+use quintet_platform::Foundation;
+use quintet_platform::access::{
+    AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
+};
+use quintet_platform::clock::Clock;
+use quintet_platform::egress::Egress;
+use quintet_storage::seal::{KeyRing, RootKey};
+use quintet_storage::{Failure, Store, StoreOptions, TimeSource};
+use tower::ServiceExt as _;
+
+use super::*;
+use crate::context::Settings;
+use crate::model::Ceilings;
+
+struct Room {
+    context: Context,
+    tenant_id: TenantId,
+    api_key: String,
+    _directory: tempfile::TempDir,
+}
+
+impl Room {
+    fn open() -> Room {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Clock::system();
+        let options = StoreOptions::new(directory.path(), Arc::new(clock.clone()) as Arc<dyn TimeSource>);
+        let groups =
+            [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, crate::TABLES];
+        let store = Store::open(options, &groups).unwrap();
+        store.unlock(KeyRing::new(RootKey::new(zeroize::Zeroizing::new([7; 32])), None)).unwrap();
+        let secret = PreparedSecret::draw();
+        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+            let services = Services::from(Service::Runs);
+            let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
+            let permissions = crate::PERMISSIONS.iter().map(|text| (*text).to_owned()).collect();
+            let key = IssueKey {
+                tenant_id: tenant.tenant_id,
+                principal_id: None,
+                label: String::new(),
+                permissions,
+                ttl_days: None,
+                secret,
+            };
+            Ok::<_, Abort<AccessRefusal>>(issue_key(tx, now, key)?)
+        };
+        let issued = store.write_blocking(Instant::now() + Duration::from_secs(30), verb).ok().unwrap();
+        let settings = Settings {
+            workers: 1,
+            scratch_mb: 1,
+            runner_socket: None,
+            ceilings: Ceilings::default(),
+            egress: Egress::new(|_| false),
+            registries: Vec::new(),
+        };
+        let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings).unwrap();
+        let api_key = issued.api_key.expose().clone();
+        Room { context, tenant_id: TenantId(issued.tenant_id), api_key, _directory: directory }
+    }
+
+    async fn send(&self, method: &str, path: &str, body: Body) -> (u16, Value) {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {}", self.api_key))
+            .header("content-type", "application/json")
+            .header("x-request-id", "the-request")
+            .body(body)
+            .unwrap();
+        let mut response = routes(self.context.clone()).oneshot(request).await.unwrap();
+        let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
+        (response.status().as_u16(), serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    async fn submit(&self) -> (u16, Value) {
+        self.send("POST", "/api/v1/runs", Body::from(r#"{"image":"a"}"#)).await
+    }
+}
+
+#[tokio::test]
+async fn every_route_is_served_and_asks_for_a_key() {
+    let room = Room::open();
+    for route in ROUTES {
+        let path = route.path.replace("{track_id}", "x");
+        let request = http::Request::builder().method(route.method).uri(path).body(Body::empty()).unwrap();
+        let response = routes(room.context.clone()).oneshot(request).await.unwrap();
+        let expected = if route.permission.is_empty() { 200 } else { 401 };
+        assert_eq!(response.status().as_u16(), expected, "{} {}", route.method, route.path);
+    }
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn a_store_that_has_stopped_takes_nothing_and_still_reads() {
+    let room = Room::open();
+    let (status, submitted) = room.submit().await;
+    assert_eq!(status, 202);
+    room.context.store.shutdown();
+    let (status, problem) = room.submit().await;
+    assert_eq!(
+        (status, &problem["code"], &problem["request_id"]),
+        (503, &json!("writing_stopped"), &json!("the-request"))
+    );
+    let path = format!("/api/v1/runs/{}", submitted["track_id"].as_str().unwrap());
+    assert_eq!(room.send("GET", &path, Body::empty()).await.0, 200);
+}
+
+#[tokio::test]
+async fn damaged_data_is_an_internal_error_without_detail() {
+    let room = Room::open();
+    let tenant_id = room.tenant_id;
+    let (_, submitted) = room.submit().await;
+    let run_id = RunId(parse_ulid(submitted["track_id"].as_str().unwrap()).unwrap());
+    // A row that says it has lines which nobody can open: sealed for another row.
+    let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
+        let owner = quintet_storage::seal::KeyOwner::Tenant(tenant_id.0);
+        let elsewhere = (tenant_id, RunId(Uuid::nil()));
+        let sealed = quintet_storage::seal::seal(tx, owner, &crate::tables::ARCHIVES, &elsewhere, b"x").ok().unwrap();
+        tx.put(&crate::tables::ARCHIVES, &(tenant_id, run_id), &crate::tables::ArchiveRow::Here(sealed))?;
+        Ok::<_, Abort<Refusal>>(())
+    };
+    write(&room.context, verb).await.unwrap();
+    let path = format!("/api/v1/runs/{}/logs", submitted["track_id"].as_str().unwrap());
+    let (status, problem) = room.send("GET", &path, Body::empty()).await;
+    assert_eq!((status, &problem["code"]), (500, &json!("internal_error")));
+    assert!(problem.get("detail").is_none(), "{problem}");
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_a_timeout() {
+    let room = Room::open();
+    let broken = Body::from_stream(stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]));
+    let (status, problem) = room.send("POST", "/api/v1/runs", broken).await;
+    assert_eq!((status, &problem["code"]), (408, &json!("request_timeout")));
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn followers_have_a_bound() {
+    let room = Room::open();
+    let (_, submitted) = room.submit().await;
+    let all = room.context.followers.available_permits();
+    let _taken = room.context.followers.acquire_many(u32::try_from(all).unwrap()).await.unwrap();
+    let path = format!("/api/v1/runs/{}/logs?follow=true", submitted["track_id"].as_str().unwrap());
+    let (status, problem) = room.send("GET", &path, Body::empty()).await;
+    assert_eq!((status, &problem["code"]), (503, &json!("busy")));
+    room.context.store.shutdown();
+}
+
+#[test]
+fn failures_of_the_store_have_codes_of_their_own() {
+    for (failure, code) in [
+        (Failure::Busy, "busy"),
+        (Failure::OutcomeUnknown, "outcome_unknown"),
+        (Failure::StorageFull, "storage_full"),
+        (Failure::Panicked, "internal_error"),
+    ] {
+        assert_eq!(Refusal::of_failure(&failure).problem("").code(), code);
+    }
+    assert_eq!(panic_answer().status(), 500);
+}

@@ -1,0 +1,62 @@
+//! A server that root starts without a runner starts its own; the demo shows a container.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{TERMINAL, wait_until};
+use crate::appliance::{Setup, say_skipped};
+
+#[test]
+fn root_needs_no_runner_for_the_demo_and_containers_outlive_the_server() {
+    if !rustix::process::geteuid().is_root() {
+        return say_skipped("only root may run containers");
+    }
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("data");
+    let (place, socket) = (parent.path().join("own"), parent.path().join("own.sock"));
+    let setup = || {
+        Setup::new()
+            .on(&data)
+            .demo()
+            .env("QUINTET_RUNS__RUNNER_DIR", place.to_str().unwrap())
+            .env("QUINTET_RUNS__RUNNER_SOCKET", socket.to_str().unwrap())
+    };
+    let state =
+        || -> Option<Value> { serde_json::from_str(&std::fs::read_to_string(data.join("demo.json")).ok()?).ok() };
+    let mut appliance = setup().start();
+    if appliance.log().contains("cannot run containers") {
+        return say_skipped("this machine runs no containers");
+    }
+    wait_until("the demo has run a container", || {
+        state().is_some_and(|state| state["runs"]["track_id"].as_str().is_some_and(|id| !id.is_empty()))
+    });
+    let told = state().unwrap();
+    let (id, key) = (told["runs"]["track_id"].as_str().unwrap(), told["keys"]["runs"].as_str().unwrap());
+    let client = appliance.client("runs", key);
+    let run = client.get(&format!("/api/v1/runs/{id}")).expect(200);
+    assert_eq!(run["state"], "exited", "{run}");
+    let logs = client.get(&format!("/api/v1/runs/{id}/logs")).expect(200);
+    assert!(logs["lines"][0].as_str().unwrap().starts_with("quintet "), "{logs}");
+    wait_until("the table is shown", || appliance.log().contains("# run a container"));
+
+    // A container goes on while server and runner are gone, and is found again.
+    let body = serde_json::json!({"image": "quintet-demo", "command": ["runner", "--help"], "memory_limit_mb": 128});
+    let again = client.post("/api/v1/runs", &body).expect(202)["track_id"].as_str().unwrap().to_owned();
+    appliance.signal("KILL");
+    appliance.wait();
+    wait_until("the runner goes with its server", || std::os::unix::net::UnixStream::connect(&socket).is_err());
+    drop(appliance);
+    let appliance = setup().start();
+    let client = appliance.client("runs", key);
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let run = client.get(&format!("/api/v1/runs/{again}?wait=10")).expect(200);
+        if TERMINAL.contains(&run["state"].as_str().unwrap()) {
+            assert_eq!(run["state"], "exited", "{run}");
+            break;
+        }
+        assert!(Instant::now() < until, "{run}");
+    }
+    assert_eq!(appliance.stop(), Some(0));
+}
