@@ -181,6 +181,7 @@ fn booked(window: &Window, shifts: &[String]) -> Vec<BTreeSet<i64>> {
         .args(["--silent", "project.tjp"])
         .current_dir(directory.path())
         .env_remove("TZ")
+        .env("LC_ALL", "C.UTF-8")
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -297,6 +298,7 @@ fn judged(texts: &[&str]) -> Vec<bool> {
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("calendar/oracle.rb"))
         .args(&files)
         .env_remove("TZ")
+        .env("LC_ALL", "C.UTF-8")
         .stdin(Stdio::null())
         .output()
         .unwrap();

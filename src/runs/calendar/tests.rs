@@ -245,6 +245,20 @@ fn the_first_shift_is_the_calendar() {
 }
 
 #[test]
+fn the_documented_examples_are_taken() {
+    let readme = include_str!("../../../README.md");
+    for (document, prefix) in [(readme, ""), (include_str!("mod.rs"), "//! ")] {
+        let lines = document.lines().map(|line| line.strip_prefix(prefix).unwrap_or(line));
+        let example =
+            lines.skip_while(|line| !line.starts_with("shift office")).take_while(|line| !line.starts_with("```"));
+        let example = example.collect::<Vec<_>>().join("\n");
+        let office = Calendar::parse(&example).unwrap_or_else(|error| panic!("{error}: {example}"));
+        assert_eq!(office.id(), Some("office"));
+        assert_eq!(text(office.next_open(at("2026-12-23T17:00:00Z"))), "2027-01-04T08:00:00Z");
+    }
+}
+
+#[test]
 fn starts_move_to_the_next_opening() {
     let cases = [
         // Nine to five, from Monday to Friday, in UTC.
