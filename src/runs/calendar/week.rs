@@ -16,11 +16,11 @@ pub struct Hours {
 }
 
 impl Hours {
-    fn from_seconds(self) -> i64 {
+    fn first_second(self) -> i64 {
         i64::from(self.from_minute).saturating_mul(60)
     }
 
-    fn until_seconds(self) -> i64 {
+    fn end_second(self) -> i64 {
         i64::from(self.until_minute).saturating_mul(60)
     }
 }
@@ -82,9 +82,9 @@ impl Week {
             let weekday = usize::try_from(day.saturating_add(4).rem_euclid(7)).unwrap_or_default();
             let hours = self.of(weekday);
             let from = if ahead == 0 { now } else { 0 };
-            let first = hours.partition_point(|hours| hours.until_seconds() <= from);
+            let first = hours.partition_point(|hours| hours.end_second() <= from);
             if let Some(hours) = hours.get(first) {
-                let second = hours.from_seconds().max(from);
+                let second = hours.first_second().max(from);
                 return Some(day.saturating_mul(DAY_SECONDS).saturating_add(second));
             }
         }
