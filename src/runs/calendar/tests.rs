@@ -213,7 +213,7 @@ fn size_and_depth_are_bounded() {
     let fill = |length: usize| format!("shift s \"A\" {{ }} #{}", "é".repeat(length));
     assert!(Calendar::parse(&fill((TEXT_BYTES_MAX - 17) / 2)).is_ok());
     let error = Calendar::parse(&fill(TEXT_BYTES_MAX)).unwrap_err();
-    assert_eq!((error.line, error.found.as_str()), (1, "131089 bytes"));
+    assert_eq!((error.line, error.found.as_str()), (1, "32785 bytes"));
     let nested = |depth: usize| format!("{}{}", "shift \"A\" {".repeat(depth), "}".repeat(depth));
     assert!(Calendar::parse(&nested(DEPTH_MAX)).is_ok());
     let error = Calendar::parse(&nested(DEPTH_MAX + 1)).unwrap_err();
@@ -543,7 +543,7 @@ fn the_longest_texts_take_no_time() {
     };
     let body = "shift s \"A\" { ";
     let mut dates = String::new();
-    for number in 0..4_000 {
+    for number in 0..1_400 {
         let piece = format!(
             "{}20{:02}-{:02}-{:02}",
             if number == 0 { "" } else { "," },
