@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run test prerequisites browser rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz
+	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -107,6 +107,10 @@ diagrams-oracle: diagrams-prerequisites ## compare all drawings with Graphviz's,
 
 diagrams-fuzz: ## hostile DOT sources through the whole drawing (CASES=N)
 	@$(in) QUINTET_DIAGRAMS_CASES=$(CASES) cargo test --locked --release -p quintet-diagrams --lib hostile_sources -- --nocapture
+
+gallery: rocksdb ## draw the pictures of assets/gallery anew
+	@$(in) cargo build --locked
+	@$(in) for source in assets/gallery/*.dot; do $(call binary,debug) render "$$source" -o "$${source%.dot}.svg"; done
 
 planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catch each
 	@$(in) QUINTET_PLANTED=all cargo test --locked --test planted -- --nocapture

@@ -1,7 +1,7 @@
-// Makes src/diagrams/text/widths.rs: the widths of the fonts that Graphviz knows by heart, measured on labels it laid
+// Makes src/diagrams/text/widths.txt: the widths of the fonts that Graphviz knows by heart, measured on labels it laid
 // out. Needs what packaging/diagrams-oracle.sh installs:
 //
-//   node packaging/diagrams-font-widths.mjs ~/.cache/quintet/diagrams > src/diagrams/text/widths.rs
+//   node packaging/diagrams-font-widths.mjs ~/.cache/quintet/diagrams > src/diagrams/text/widths.txt
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,19 +17,19 @@ const library = join(top, installed, "node_modules/@viz-js/viz/dist/viz.js");
 const { instance } = await import(pathToFileURL(library).href);
 const viz = await instance();
 
-// Nunito is drawn on a grid of 1000 units, all others on one of 2048.
+// Nunito is drawn on a grid of 1000 units, all others on one of 2048. After the name to measure with, all names.
 const FONTS = [
-  ["Times", 2048],
-  ["Arial", 2048],
-  ["Courier", 2048],
-  ["DejaVuSans", 2048, "DEJAVU_SANS"],
-  ["Consolas", 2048],
-  ["Trebuchet", 2048],
-  ["Verdana", 2048],
-  ["OpenSans", 2048, "OPEN_SANS"],
-  ["Georgia", 2048],
-  ["Calibri", 2048],
-  ["Nunito", 1000],
+  ["Times", 2048, "times timesnewroman timesroman tinos liberationserif nimbusroman freeserif texgyretermes"],
+  ["Arial", 2048, "arial arialmt helvetica liberationsans nimbussans freesans arimo texgyreheros"],
+  ["Courier", 2048, "courier couriernew cousine liberationmono nimbusmono freemono texgyrecursor"],
+  ["DejaVuSans", 2048, "dejavusans"],
+  ["Consolas", 2048, "consolas"],
+  ["Trebuchet", 2048, "trebuchet trebuchetms"],
+  ["Verdana", 2048, "verdana"],
+  ["OpenSans", 2048, "opensans"],
+  ["Georgia", 2048, "georgia"],
+  ["Calibri", 2048, "calibri"],
+  ["Nunito", 1000, "nunito"],
 ];
 const STYLES = ["%", "<b>%</b>", "<i>%</i>", "<b><i>%</i></b>"];
 const SIZE = 2048;
@@ -47,34 +47,16 @@ function measure(font, style) {
 }
 
 const lines = [
-  "//! Widths of the 95 printable ASCII characters in the fonts Graphviz 16.1 knows by heart, in units of the em.",
-  "//!",
-  "//! Made by `packaging/diagrams-font-widths.mjs`, which measures labels that Graphviz laid out; not written by hand.",
-  "",
-  "/// Widths of one font in its four styles (regular, bold, italic, bold italic), from U+0020 to U+007E.",
-  "pub(super) struct Widths {",
-  "    /// Units of the em, the size of the font.",
-  "    pub units_per_em: u16,",
-  "    /// By style, then by character.",
-  "    pub styles: [[u16; 95]; 4],",
-  "}",
+  "# Widths of the 95 printable ASCII characters in the fonts Graphviz 16.1 knows by heart, in units of the em.",
+  "# Made by packaging/diagrams-font-widths.mjs, which measures labels that Graphviz laid out; not written by hand.",
+  "#",
+  "# For each font the units of its em and the letters of the names it goes by, then a line for each of its styles",
+  "# (regular, bold, italic, bold italic): the widths from U+0020 to U+007E. The first font stands in for all unknown ones.",
 ];
-for (const [font, units, name] of FONTS) {
-  lines.push("", `/// ${font}.`, `pub(super) const ${name ?? font.toUpperCase()}: Widths = Widths {`);
-  lines.push(`    units_per_em: ${units},`, "    styles: [");
+for (const [font, units, names] of FONTS) {
+  lines.push(`${units} ${names}`);
   for (const style of STYLES) {
-    lines.push("        [");
-    let line = "           ";
-    for (const width of measure(font, style)) {
-      const text = ` ${Math.round((width / SIZE) * units)},`;
-      if (line.length + text.length > 120) {
-        lines.push(line);
-        line = "           ";
-      }
-      line += text;
-    }
-    lines.push(line, "        ],");
+    lines.push(measure(font, style).map((width) => Math.round((width / SIZE) * units)).join(" "));
   }
-  lines.push("    ],", "};");
 }
 console.log(lines.join("\n"));

@@ -6,8 +6,11 @@ set -euo pipefail
 # from its header), ccache (compiled C and C++ kept between profiles and clones), strace (faults injected by tests),
 # e2fsprogs (disks that tests cut the power of), rsync (copies of running directories that tests make), hledger (reads
 # what the ledger exports), python3-venv (the parsers that judge exported string files, tests/corpora/), busybox-static
-# (what the containers of tests run), tj3 and tzdata (what working hours are compared with).
-packages=(g++ make libclang-dev ccache strace e2fsprogs rsync hledger python3-venv busybox-static tj3 tzdata)
+# (what the containers of tests run), docker-registry (what tests pull images from), tj3 and tzdata (what working hours
+# are compared with).
+packages=(
+    g++ make libclang-dev ccache strace e2fsprogs rsync hledger python3-venv busybox-static docker-registry tj3 tzdata
+)
 
 say() { printf 'prerequisites: %s\n' "$*"; }
 fail() { printf 'prerequisites: %s\n' "$*" >&2; exit 1; }
@@ -48,5 +51,9 @@ if ! install_missing; then
     say "that failed; fetching fresh package lists and trying once more"
     "${as_root[@]}" apt-get update --quiet || fail "apt-get update failed; is the network there?"
     install_missing || fail "could not install ${missing[*]}"
+fi
+# The package brings a service that listens at once; tests start a registry of their own, on the loopback.
+if [[ " ${missing[*]} " == *" docker-registry "* ]] && [ -d /run/systemd/system ]; then
+    "${as_root[@]}" systemctl disable --quiet --now docker-registry
 fi
 say "installed ${missing[*]}"

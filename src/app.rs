@@ -95,6 +95,7 @@ impl App {
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
         let authority = outside::authority(&config)?;
         let generator = outside::generator(&config)?;
+        let fonts = outside::fonts(&config)?;
         let pool = Pool::start(PoolLimits::of_machine())
             .map_err(|error| StartError::Io { doing: "starting the threads that draw".into(), error })?;
         let (store, clock, root_keys) = open_store(&config, root_key, rehearsal)?;
@@ -103,7 +104,7 @@ impl App {
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
         let localization = quintet_localization::Context::new(foundation.clone());
         let diagrams = quintet_diagrams::Settings {
-            engine: quintet_diagrams::engine::engine(),
+            engine: quintet_diagrams::engine::engine(fonts),
             generator,
             pool,
             requires_key: config.diagrams_require_key,

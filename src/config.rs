@@ -189,6 +189,8 @@ pub struct Config {
     pub ai_model: String,
     /// Whether diagrams take a key.
     pub diagrams_require_key: bool,
+    /// Where fonts of the operator's own lie, that pictures are painted with before the embedded ones.
+    pub diagrams_fonts_dir: Option<PathBuf>,
     /// How many MiB of finished diagrams are kept.
     pub diagrams_cache_mb: u32,
     /// Containers at once; 0: from the machine's cores and memory.
@@ -253,9 +255,6 @@ impl Config {
             let refusal = match entry.dotted().as_str() {
                 "tls.cert" | "tls.key" if !text.is_empty() => {
                     "this version speaks plain HTTP only; leave it empty and put a proxy in front"
-                }
-                "diagrams.fonts_dir" if !text.is_empty() => {
-                    "this version draws with the fonts it brings only; leave it empty"
                 }
                 _ => continue,
             };
@@ -520,6 +519,7 @@ impl Collected {
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),
+            diagrams_fonts_dir: self.text("diagrams.fonts_dir").filter(|path| !path.is_empty()).map(PathBuf::from),
             diagrams_cache_mb: small("diagrams.cache_mb"),
             runs_workers: small("runs.workers"),
             runs_scratch_mb: small("runs.scratch_mb"),

@@ -14,7 +14,9 @@ pub fn start(flag: Option<&str>, default: &str) -> Result<(), ParseError> {
     let wish = flag.map(str::to_string).or(from_environment).unwrap_or_else(|| default.to_string());
     let filter = EnvFilter::try_new(wish)?;
     let is_terminal = std::io::stderr().is_terminal();
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Where standard error cannot be written to (a full disk, a pipe nobody reads), saying so there would panic.
+    let builder = tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter);
+    let builder = builder.with_writer(std::io::stderr);
     // A second start in one process (tests) keeps the first subscriber.
     let _ = if is_terminal { builder.with_target(false).try_init() } else { builder.json().try_init() };
     log_panics();

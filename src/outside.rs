@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use quintet_diagrams::fonts::Collection;
 use quintet_diagrams::generate::Generator;
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::egress::Egress;
@@ -53,6 +54,16 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
     let made = Generator::new(egress(config)?, &config.ai_url, &config.ai_model, own);
     let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
     made.map(Some).map_err(unusable)
+}
+
+/// The fonts that pictures are painted with before the embedded ones, if `diagrams.fonts_dir` names a directory.
+///
+/// # Errors
+/// It cannot be read, holds too much, or holds what is no font.
+pub fn fonts(config: &Config) -> Result<Collection, StartError> {
+    let Some(directory) = &config.diagrams_fonts_dir else { return Ok(Collection::default()) };
+    let unusable = |error| StartError::io("reading diagrams.fonts_dir from", directory, error);
+    Collection::read(directory).map_err(unusable)
 }
 
 /// The registries of images, with their passwords.

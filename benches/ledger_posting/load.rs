@@ -17,15 +17,21 @@ pub struct Round {
     pub rate: f64,
     /// The server's CPU for each.
     pub cpu_micros: f64,
-    /// Of each request, sorted.
+    /// Of each request, sorted; where there is a rate, from when it was due.
     pub latencies_micros: Vec<u64>,
+    /// Of each request from when it was sent, sorted: what the server took, without what its connection was behind.
+    pub answers_micros: Vec<u64>,
 }
 
 impl Round {
     /// A percentile of the latencies.
     pub fn millis(&self, percentile: f64) -> f64 {
-        let last = self.latencies_micros.len() - 1;
-        self.latencies_micros[(last as f64 * percentile / 100.0) as usize] as f64 / 1000.0
+        millis(&self.latencies_micros, percentile)
+    }
+
+    /// A percentile of the answers.
+    pub fn answer_millis(&self, percentile: f64) -> f64 {
+        millis(&self.answers_micros, percentile)
     }
 
     /// The better of two rounds.
@@ -35,6 +41,11 @@ impl Round {
             _ => self,
         }
     }
+}
+
+fn millis(sorted_micros: &[u64], percentile: f64) -> f64 {
+    let last = sorted_micros.len() - 1;
+    sorted_micros[(last as f64 * percentile / 100.0) as usize] as f64 / 1000.0
 }
 
 /// How requests are made: a number, counted up over all connections, as path and body.
@@ -70,22 +81,26 @@ pub async fn run(
                     tokio::time::sleep_until(due.into()).await;
                     due += pause;
                 }
-                let sent = pause.map_or_else(Instant::now, |pause| due - pause);
+                let sent = Instant::now();
+                let due_at = pause.map_or(sent, |pause| due - pause);
                 let n = NEXT.fetch_add(1, Ordering::Relaxed);
                 connection.send(path, &format!("bench-{n}"), &make(n)).await;
                 let (status, answer) = connection.receive().await;
                 assert!(status < 300, "{answer}");
-                latencies.push(u64::try_from(sent.elapsed().as_micros()).unwrap());
+                let micros = |since: Instant| u64::try_from(since.elapsed().as_micros()).unwrap();
+                latencies.push((micros(due_at), micros(sent)));
             }
             latencies
         });
     }
-    let mut latencies_micros: Vec<u64> = callers.join_all().await.into_iter().flatten().collect();
+    let (mut latencies_micros, mut answers_micros): (Vec<u64>, Vec<u64>) =
+        callers.join_all().await.into_iter().flatten().unzip();
     let took = began.elapsed().as_secs_f64();
     let cpu = server.cpu_seconds() - cpu_before;
     latencies_micros.sort_unstable();
+    answers_micros.sort_unstable();
     let done = (latencies_micros.len() * each) as f64;
-    Round { rate: done / took, cpu_micros: cpu * 1e6 / done, latencies_micros }
+    Round { rate: done / took, cpu_micros: cpu * 1e6 / done, latencies_micros, answers_micros }
 }
 
 /// The appliance under test.

@@ -16,6 +16,13 @@ const NEEDED: [&str; 5] = ["cpu", "cpuacct", "memory", "pids", "freezer"];
 /// take as long as its disk.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How often a group is made again that was removed before it could be entered.
+const ENTER_ATTEMPTS: u32 = 100;
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::NODEV.raw_os_error())
+}
+
 /// The hierarchies of this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Hierarchies {
@@ -104,8 +111,16 @@ impl Hierarchies {
     pub fn leave_unit(&self, path: &str) -> io::Result<()> {
         for root in &self.tracking {
             let directory = root.join(path.trim_start_matches('/'));
-            std::fs::create_dir_all(&directory)?;
-            std::fs::write(directory.join("cgroup.procs"), "0")?;
+            let mut attempts = 0;
+            loop {
+                std::fs::create_dir_all(&directory)?;
+                match std::fs::write(directory.join("cgroup.procs"), "0") {
+                    Ok(()) => break,
+                    // Empty as it was, somebody tidied it away.
+                    Err(error) if is_gone(&error) && attempts < ENTER_ATTEMPTS => attempts += 1,
+                    Err(error) => return Err(error),
+                }
+            }
         }
         Ok(())
     }
@@ -354,6 +369,72 @@ mod tests {
         let half = HYBRID.lines().filter(|line| !line.contains("freezer")).collect::<Vec<_>>().join("\n");
         assert!(Hierarchies::read(&half).unwrap_err().contains("freezer"));
         assert!(Hierarchies::read("").is_err());
+    }
+
+    /// A directory that looks like a group of version 2: what is read from files alone.
+    #[test]
+    fn usage_of_version_2_is_read_from_its_files() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("q/t");
+        std::fs::create_dir_all(&directory).unwrap();
+        for (file, content) in [
+            ("cpu.stat", "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n"),
+            ("memory.current", "8192\n"),
+            ("memory.peak", "16384\n"),
+            ("memory.max", "1048576\n"),
+            ("memory.stat", "anon 1\ninactive_file 4096\nslab 1\n"),
+            ("memory.events", "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n"),
+            ("pids.current", "3\n"),
+            ("io.stat", "8:0 rbytes=100 wbytes=20 rios=1\n7:0 rbytes=11 wbytes=2 rios=1\n"),
+        ] {
+            std::fs::write(directory.join(file), content).unwrap();
+        }
+        let line = format!("30 29 0:26 / {} rw - cgroup2 cgroup2 rw", root.path().display());
+        let usage = Hierarchies::read(&line).unwrap().group("/q/t").usage();
+        assert_eq!((usage.cpu_micros, usage.memory_bytes, usage.memory_peak_bytes), (1500, 4096, 16384));
+        assert_eq!((usage.memory_limit_bytes, usage.pids, usage.oom_kills), (1 << 20, 3, 1));
+        assert_eq!((usage.io_read_bytes, usage.io_write_bytes), (111, 22));
+    }
+
+    /// What of version 2 needs no controller, on a real group: hybrid hosts have the hierarchy, too.
+    #[test]
+    fn groups_of_version_2_freeze_kill_and_go() {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let second: Vec<&str> = mounts.lines().filter(|line| line.contains(" - cgroup2 ")).collect();
+        if !rustix::process::geteuid().is_root() || second.is_empty() {
+            eprintln!("skipped: it needs root and a mounted hierarchy of version 2");
+            return;
+        }
+        let hierarchies = Hierarchies::read(&second.join("\n")).unwrap();
+        assert_eq!(hierarchies.version(), 2);
+        let above = format!("quintet-test-{}", std::process::id());
+        let group = hierarchies.group(&format!("{above}/one"));
+        let Ok(directory) = group.directory("freezer") else { panic!("there is no such hierarchy") };
+        if let Err(error) = std::fs::create_dir_all(&directory) {
+            eprintln!("skipped: no group can be made there: {error}");
+            return;
+        }
+        let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        std::fs::write(directory.join("cgroup.procs"), sleeper.id().to_string()).unwrap();
+        assert_eq!(hierarchies.children(&above), ["one"]);
+        assert!(!group.is_frozen().unwrap());
+        group.freeze().unwrap();
+        assert!(group.is_frozen().unwrap());
+        group.thaw().unwrap();
+        assert!(!group.is_frozen().unwrap());
+        assert!(group.usage().cpu_micros < 10_000_000);
+        // What is in use stays; frozen or not, what is killed goes.
+        hierarchies.remove_if_idle(&above);
+        assert!(directory.exists());
+        group.freeze().unwrap();
+        group.kill().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&sleeper.wait().unwrap()), Some(9));
+        group.kill().unwrap();
+        group.remove().unwrap();
+        assert!(!directory.exists());
+        group.remove().unwrap();
+        hierarchies.remove_if_idle(&above);
+        assert_eq!(hierarchies.children(&above), Vec::<String>::new());
     }
 
     #[test]

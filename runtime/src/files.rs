@@ -39,9 +39,9 @@ impl Files {
         self.0.join("scratch.img")
     }
 
-    /// What a supervisor has to complain about.
-    pub fn complaints(&self) -> PathBuf {
-        self.0.join("supervisor.log")
+    /// Where a supervisor writes what it has to complain about.
+    pub fn complaints_writer(&self) -> io::Result<File> {
+        OpenOptions::new().append(true).create(true).mode(0o600).open(self.0.join("supervisor.log"))
     }
 
     /// The file whose lock shows that a supervisor lives. The lock is one of `fcntl`: it goes with the process that took

@@ -3,7 +3,8 @@
 //!
 //! A record is JSON under a text key, so that an older file is read by a newer runner as long as fields are only added.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::de::DeserializeOwned;
@@ -42,21 +43,34 @@ pub(crate) struct LayerRecord {
 }
 
 /// The open records.
-pub(crate) struct Records(Database);
+pub(crate) struct Records {
+    path: PathBuf,
+    /// None while they could not be opened again.
+    database: RwLock<Option<Database>>,
+}
 
 /// The records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct RecordsError(String);
+#[error("{reason}")]
+pub(crate) struct RecordsError {
+    reason: String,
+    /// The disk failed before, and nothing is done any more until the file is opened again.
+    is_closed: bool,
+}
 
 impl From<RecordsError> for ImageError {
     fn from(error: RecordsError) -> Self {
-        ImageError::Records(error.0)
+        ImageError::Records(error.reason)
     }
 }
 
-fn failed(error: impl std::fmt::Display) -> RecordsError {
-    RecordsError(error.to_string())
+fn failed(error: impl Into<redb::Error>) -> RecordsError {
+    let error = error.into();
+    RecordsError { reason: error.to_string(), is_closed: matches!(error, redb::Error::PreviousIo) }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> RecordsError {
+    RecordsError { reason: error.to_string(), is_closed: false }
 }
 
 type Result<T> = std::result::Result<T, RecordsError>;
@@ -64,64 +78,96 @@ type Result<T> = std::result::Result<T, RecordsError>;
 impl Records {
     /// Opens them, or makes them.
     pub fn open(path: &Path) -> Result<Records> {
-        let records = Records(Database::create(path).map_err(failed)?);
-        let write = records.0.begin_write().map_err(failed)?;
+        let database = Database::create(path).map_err(failed)?;
+        let write = database.begin_write().map_err(failed)?;
         for table in [CONTAINERS, IMAGES, NAMES, LAYERS] {
             write.open_table(table).map_err(failed)?;
         }
         write.commit().map_err(failed)?;
-        Ok(records)
+        Ok(Records { path: path.to_owned(), database: RwLock::new(Some(database)) })
+    }
+
+    /// Does something with them. After a failure of the disk (it was full) they are closed, and opened once more here.
+    fn with<T>(&self, work: impl Fn(&Database) -> Result<T>) -> Result<T> {
+        if let Some(database) = self.database.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            match work(database) {
+                Err(error) if error.is_closed => {}
+                done => return done,
+            }
+        }
+        let mut held = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have been faster.
+        if let Some(database) = held.as_ref() {
+            match work(database) {
+                Err(error) if error.is_closed => {}
+                done => return done,
+            }
+        }
+        tracing::warn!("the records were closed by a failure of the disk; opening them again");
+        // Two at once cannot have it open.
+        drop(held.take());
+        work(held.insert(Database::create(&self.path).map_err(failed)?))
     }
 
     fn get<T: DeserializeOwned>(&self, table: Table, key: &str) -> Result<Option<T>> {
-        let read = self.0.begin_read().map_err(failed)?;
-        let table = read.open_table(table).map_err(failed)?;
-        let found = table.get(key).map_err(failed)?;
-        found.map(|value| serde_json::from_slice(value.value()).map_err(failed)).transpose()
+        self.with(|database| {
+            let read = database.begin_read().map_err(failed)?;
+            let table = read.open_table(table).map_err(failed)?;
+            let found = table.get(key).map_err(failed)?;
+            found.map(|value| serde_json::from_slice(value.value()).map_err(unreadable)).transpose()
+        })
     }
 
     fn all<T: DeserializeOwned>(&self, table: Table) -> Result<Vec<(String, T)>> {
-        let read = self.0.begin_read().map_err(failed)?;
-        let table = read.open_table(table).map_err(failed)?;
-        let mut found = Vec::new();
-        for row in table.iter().map_err(failed)? {
-            let (key, value) = row.map_err(failed)?;
-            found.push((key.value().to_owned(), serde_json::from_slice(value.value()).map_err(failed)?));
-        }
-        Ok(found)
+        self.with(|database| {
+            let read = database.begin_read().map_err(failed)?;
+            let table = read.open_table(table).map_err(failed)?;
+            let mut found = Vec::new();
+            for row in table.iter().map_err(failed)? {
+                let (key, value) = row.map_err(failed)?;
+                found.push((key.value().to_owned(), serde_json::from_slice(value.value()).map_err(unreadable)?));
+            }
+            Ok(found)
+        })
     }
 
     fn put(&self, table: Table, key: &str, value: &impl Serialize) -> Result<()> {
-        let value = serde_json::to_vec(value).map_err(failed)?;
-        let write = self.0.begin_write().map_err(failed)?;
-        write.open_table(table).map_err(failed)?.insert(key, value.as_slice()).map_err(failed)?;
-        write.commit().map_err(failed)
+        let value = serde_json::to_vec(value).map_err(unreadable)?;
+        self.with(|database| {
+            let write = database.begin_write().map_err(failed)?;
+            write.open_table(table).map_err(failed)?.insert(key, value.as_slice()).map_err(failed)?;
+            write.commit().map_err(failed)
+        })
     }
 
     fn remove(&self, table: Table, keys: &[&str]) -> Result<()> {
-        let write = self.0.begin_write().map_err(failed)?;
-        {
-            let mut table = write.open_table(table).map_err(failed)?;
-            for key in keys {
-                table.remove(key).map_err(failed)?;
+        self.with(|database| {
+            let write = database.begin_write().map_err(failed)?;
+            {
+                let mut table = write.open_table(table).map_err(failed)?;
+                for key in keys {
+                    table.remove(key).map_err(failed)?;
+                }
             }
-        }
-        write.commit().map_err(failed)
+            write.commit().map_err(failed)
+        })
     }
 
     /// Records a container under a name that must be new; false if it is not. Durable when it returns.
     pub fn add_container(&self, id: &ContainerId, record: &ContainerRecord) -> Result<bool> {
-        let value = serde_json::to_vec(record).map_err(failed)?;
-        let write = self.0.begin_write().map_err(failed)?;
-        {
-            let mut table = write.open_table(CONTAINERS).map_err(failed)?;
-            if table.get(id.as_str()).map_err(failed)?.is_some() {
-                return Ok(false);
+        let value = serde_json::to_vec(record).map_err(unreadable)?;
+        self.with(|database| {
+            let write = database.begin_write().map_err(failed)?;
+            {
+                let mut table = write.open_table(CONTAINERS).map_err(failed)?;
+                if table.get(id.as_str()).map_err(failed)?.is_some() {
+                    return Ok(false);
+                }
+                table.insert(id.as_str(), value.as_slice()).map_err(failed)?;
             }
-            table.insert(id.as_str(), value.as_slice()).map_err(failed)?;
-        }
-        write.commit().map_err(failed)?;
-        Ok(true)
+            write.commit().map_err(failed)?;
+            Ok(true)
+        })
     }
 
     pub fn put_container(&self, id: &ContainerId, record: &ContainerRecord) -> Result<()> {
@@ -130,7 +176,7 @@ impl Records {
 
     pub fn containers(&self) -> Result<Vec<(ContainerId, ContainerRecord)>> {
         let all = self.all(CONTAINERS)?;
-        all.into_iter().map(|(id, record)| Ok((ContainerId::parse(&id).map_err(failed)?, record))).collect()
+        all.into_iter().map(|(id, record)| Ok((ContainerId::parse(&id).map_err(unreadable)?, record))).collect()
     }
 
     pub fn remove_container(&self, id: &ContainerId) -> Result<()> {
@@ -147,16 +193,18 @@ impl Records {
 
     /// Records an image and gives it a name, which another one loses.
     pub fn put_image(&self, name: &str, record: &ImageRecord) -> Result<()> {
-        let value = serde_json::to_vec(record).map_err(failed)?;
-        let digest = serde_json::to_vec(&record.digest).map_err(failed)?;
-        let write = self.0.begin_write().map_err(failed)?;
-        {
-            let mut images = write.open_table(IMAGES).map_err(failed)?;
-            images.insert(record.digest.as_str(), value.as_slice()).map_err(failed)?;
-            let mut names = write.open_table(NAMES).map_err(failed)?;
-            names.insert(name, digest.as_slice()).map_err(failed)?;
-        }
-        write.commit().map_err(failed)
+        let value = serde_json::to_vec(record).map_err(unreadable)?;
+        let digest = serde_json::to_vec(&record.digest).map_err(unreadable)?;
+        self.with(|database| {
+            let write = database.begin_write().map_err(failed)?;
+            {
+                let mut images = write.open_table(IMAGES).map_err(failed)?;
+                images.insert(record.digest.as_str(), value.as_slice()).map_err(failed)?;
+                let mut names = write.open_table(NAMES).map_err(failed)?;
+                names.insert(name, digest.as_slice()).map_err(failed)?;
+            }
+            write.commit().map_err(failed)
+        })
     }
 
     /// Forgets an image and its names.
@@ -193,7 +241,7 @@ impl Records {
 
     pub fn layers(&self) -> Result<Vec<(Digest, LayerRecord)>> {
         let all = self.all(LAYERS)?;
-        all.into_iter().map(|(layer, record)| Ok((Digest::parse(&layer).map_err(failed)?, record))).collect()
+        all.into_iter().map(|(layer, record)| Ok((Digest::parse(&layer).map_err(unreadable)?, record))).collect()
     }
 
     pub fn put_layer(&self, layer: &Digest, record: &LayerRecord) -> Result<()> {

@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
+use quintet_diagrams::fonts::Collection;
 use quintet_diagrams::render::{Format, Options, RenderError, render};
 
 use super::CliError;
@@ -23,6 +25,9 @@ pub struct Arguments {
     /// Where the picture goes [default: standard output]
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    /// A directory of fonts (.ttf, .otf) that the text of a PNG is painted with, as `diagrams.fonts_dir` of the service
+    #[arg(long, value_name = "DIR")]
+    fonts: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -43,7 +48,7 @@ impl From<FormatArgument> for Format {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let format = format(arguments)?;
-    let options = Options::default();
+    let options = Options { fonts: Arc::new(fonts(arguments.fonts.as_deref())?), ..Options::default() };
     let source = read(&arguments.file, options.limits.source_bytes)?;
     let rendered = render(&source, format, &options).map_err(|error| failure(&arguments.file, &error))?;
     for warning in &rendered.warnings {
@@ -70,6 +75,14 @@ fn format(arguments: &Arguments) -> Result<Format, CliError> {
         CliError::failed(format!("{} does not say which format is meant", path.display()))
             .code(CliError::USAGE)
             .hint("end its name in .svg or .png, or say -T svg or -T png")
+    })
+}
+
+fn fonts(directory: Option<&Path>) -> Result<Collection, CliError> {
+    let Some(directory) = directory else { return Ok(Collection::default()) };
+    Collection::read(directory).map_err(|error| {
+        CliError::failed(format!("the fonts of {} cannot be used: {error}", directory.display()))
+            .hint("name a directory of .ttf and .otf files")
     })
 }
 

@@ -5,6 +5,7 @@
 
 use crate::geometry::Point;
 use crate::values::Attributes;
+use crate::warnings::Warnings;
 
 /// The length of a plain arrow of size 1, in points.
 const LENGTH: f64 = 10.0;
@@ -100,7 +101,7 @@ const PARTS: [(&str, Part); 12] = [
     ("icurve", Part::InvCurve),
 ];
 
-fn parse(name: &str, warnings: &mut Vec<String>) -> Vec<Link> {
+fn parse(name: &str, warnings: &mut Warnings) -> Vec<Link> {
     let mut links = Vec::new();
     let mut rest = match SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
         Some((_, other)) => other,
@@ -140,9 +141,20 @@ fn parse(name: &str, warnings: &mut Vec<String>) -> Vec<Link> {
     links
 }
 
+/// Whether `dir` points to the tail and to the head.
+pub fn ends(attributes: &dyn Attributes, is_directed: bool) -> (bool, bool) {
+    match attributes.text("dir") {
+        Some("both") => (true, true),
+        Some("back") => (true, false),
+        Some("none") => (false, false),
+        Some("forward") => (false, true),
+        _ => (false, is_directed),
+    }
+}
+
 impl Arrow {
     /// The arrow of this name; `None` if nothing is drawn.
-    pub fn new(name: &str, size: f64, pen_width: f64, warnings: &mut Vec<String>) -> Option<Arrow> {
+    pub fn new(name: &str, size: f64, pen_width: f64, warnings: &mut Warnings) -> Option<Arrow> {
         let links = parse(name, warnings);
         let size = size.clamp(0.0, LARGEST_SIZE);
         (!links.is_empty()).then_some(Arrow { links, size, pen_width })
@@ -153,15 +165,9 @@ impl Arrow {
         attributes: &dyn Attributes,
         is_directed: bool,
         pen_width: f64,
-        warnings: &mut Vec<String>,
+        warnings: &mut Warnings,
     ) -> [Option<Arrow>; 2] {
-        let (tail, head) = match attributes.text("dir") {
-            Some("both") => (true, true),
-            Some("back") => (true, false),
-            Some("none") => (false, false),
-            Some("forward") => (false, true),
-            _ => (false, is_directed),
-        };
+        let (tail, head) = ends(attributes, is_directed);
         let size = attributes.number("arrowsize", 1.0, 0.0);
         let mut arrow = |attribute: &str, wanted: bool| match wanted {
             true => Arrow::new(attributes.text(attribute).unwrap_or("normal"), size, pen_width, warnings),
@@ -374,7 +380,7 @@ mod tests {
     use super::*;
 
     fn arrow(name: &str, size: f64, pen_width: f64) -> Option<Arrow> {
-        Arrow::new(name, size, pen_width, &mut Vec::new())
+        Arrow::new(name, size, pen_width, &mut Warnings::default())
     }
 
     /// The points of all pieces of an arrow that points down at the origin.
@@ -424,11 +430,11 @@ mod tests {
 
     #[test]
     fn unknown_parts_end_an_arrow_with_a_warning() {
-        let mut warnings = Vec::new();
+        let mut warnings = Warnings::default();
         assert_eq!(Arrow::new("foo", 1.0, 1.0, &mut warnings), None);
         assert_eq!(Arrow::new("none", 1.0, 1.0, &mut warnings), None);
         assert!(Arrow::new("normalfoo", 1.0, 1.0, &mut warnings).is_some());
-        assert_eq!(warnings, ["Arrow type \"foo\" unknown - ignoring"; 2]);
+        assert_eq!((&*warnings, warnings.told()), (["Arrow type \"foo\" unknown - ignoring".to_owned()].as_slice(), 2));
         let five = Arrow::new("dotdotdotdotdot", 1.0, 1.0, &mut warnings).unwrap();
         assert_eq!(five.pieces(Point::default(), Point::new(1.0, 0.0)).len(), 4);
     }

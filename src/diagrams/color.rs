@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use crate::scene::Color;
 use crate::values::leading_number;
+use crate::warnings::Warnings;
 
 /// What the names mean; read off Graphviz 16.1.
 const NAMES: &str = include_str!("color_names.txt");
@@ -162,7 +163,7 @@ fn from_hsv(text: &str) -> Option<Color> {
 }
 
 /// [`parse`], with Graphviz's warning and black for what is no colour.
-pub fn parse_or_black(text: &str, scheme: &str, warnings: &mut Vec<String>) -> Color {
+pub fn parse_or_black(text: &str, scheme: &str, warnings: &mut Warnings) -> Color {
     parse(text, scheme).unwrap_or_else(|| {
         warnings.push(format!("{text} is not a known color."));
         UNKNOWN
@@ -182,7 +183,7 @@ pub struct Share {
 const MOST_COLORS: usize = 256;
 
 /// The colours of a list. A list of one is a single colour.
-pub fn parse_list(text: &str, scheme: &str, warnings: &mut Vec<String>) -> Vec<Share> {
+pub fn parse_list(text: &str, scheme: &str, warnings: &mut Warnings) -> Vec<Share> {
     let parts = text.split(':').take(MOST_COLORS);
     parts
         .map(|part| match part.split_once(';') {
@@ -232,9 +233,9 @@ mod tests {
 
     #[test]
     fn lists_have_shares() {
-        let mut warnings = Vec::new();
+        let mut warnings = Warnings::default();
         let list = parse_list("red;0.3:foo", "", &mut warnings);
         assert_eq!(list.iter().map(|part| part.share).collect::<Vec<_>>(), [Some(0.3), None]);
-        assert_eq!(warnings, ["foo is not a known color."]);
+        assert_eq!(*warnings, ["foo is not a known color."]);
     }
 }

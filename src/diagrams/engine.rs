@@ -3,13 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
+use quintet_platform::secrets;
+
 use crate::dot::ParseError;
+use crate::fonts::Collection;
 use crate::limits::TooMuch;
 use crate::render::{Format, Options, RenderError, render};
 use crate::work::Care;
 
 /// Counted up whenever the same source may give another picture, so that nobody gets the old one.
-const REVISION: u32 = 1;
+const REVISION: u32 = 3;
 
 /// A finished picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,14 +83,22 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// The engine of this version.
+/// The engine of this version, which paints with `fonts` before its own.
 #[must_use]
-pub fn engine() -> Engine {
-    Engine { identity: format!("{}/{REVISION}", env!("CARGO_PKG_VERSION")), draw: Arc::new(draw) }
+pub fn engine(fonts: Collection) -> Engine {
+    let mut identity = format!("{}/{REVISION}", env!("CARGO_PKG_VERSION"));
+    if !fonts.is_empty() {
+        // Other fonts, other pictures.
+        let contents: Vec<&[u8]> = fonts.contents().collect();
+        identity.push('/');
+        identity.push_str(&HEXLOWER.encode(&secrets::digest_parts(&contents)));
+    }
+    let options = Options { fonts: Arc::new(fonts), ..Options::default() };
+    Engine { identity, draw: Arc::new(move |source, format| draw(source, format, &options)) }
 }
 
-fn draw(source: &[u8], format: Format) -> Result<Drawing, DrawingError> {
-    let rendered = render(source, format, &Options::default())?;
+fn draw(source: &[u8], format: Format, options: &Options) -> Result<Drawing, DrawingError> {
+    let rendered = render(source, format, options)?;
     let is_degraded = rendered.care != Care::Full;
     Ok(Drawing { bytes: rendered.bytes, warnings: rendered.warnings, is_degraded })
 }

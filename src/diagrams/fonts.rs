@@ -1,10 +1,15 @@
-//! The embedded fonts: Liberation in three families and four styles, DejaVu Sans for what they lack.
+//! The embedded fonts: Liberation in three families and four styles, DejaVu Sans for what they lack; and before them
+//! those of one directory, where the operator names one ([`Collection`]).
 //!
-//! No font of the machine is ever used, so that a picture is the same everywhere.
+//! No other font of the machine is ever used, so that a picture is the same everywhere.
+
+mod collection;
 
 use std::collections::HashMap;
 
 use ttf_parser::{Face, GlyphId};
+
+pub use collection::{ALL_BYTES_MAX, Collection, FILE_BYTES_MAX, FILES_MAX};
 
 use crate::text::Font;
 
@@ -17,8 +22,19 @@ enum Family {
     Fallback,
 }
 
-/// A font file: family, bold, italic.
-type Key = (Family, bool, bool);
+/// An embedded font file: family, bold, italic.
+type Embedded = (Family, bool, bool);
+
+/// A font file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Embedded(Embedded),
+    /// One of the operator's own, by its index.
+    Own(usize),
+}
+
+/// What stands in for letters that the others lack.
+const FALLBACK: Key = Key::Embedded((Family::Fallback, false, false));
 
 macro_rules! file {
     ($name:literal) => {
@@ -26,7 +42,7 @@ macro_rules! file {
     };
 }
 
-fn data((family, bold, italic): Key) -> &'static [u8] {
+fn data((family, bold, italic): Embedded) -> &'static [u8] {
     match (family, bold, italic) {
         (Family::Serif, false, false) => file!("LiberationSerif-Regular"),
         (Family::Serif, true, false) => file!("LiberationSerif-Bold"),
@@ -90,12 +106,29 @@ const SANS: [&str; 22] = [
     "system",
 ];
 
+/// A name by its letters and digits alone, the small ones.
+fn letters(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn has(words: &[&str], text: &str) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Whether a font is bold, by its style or its name.
+fn is_bold(font: &Font) -> bool {
+    font.style.bold || has(&["bold", "demi", "black", "heavy"], &font.name.to_ascii_lowercase())
+}
+
+/// Whether a font is italic, by its style or its name.
+fn is_italic(font: &Font) -> bool {
+    font.style.italic || has(&["italic", "oblique"], &font.name.to_ascii_lowercase())
+}
+
 /// Which embedded font stands for a font: by the first family of its name that says anything.
-fn key(font: &Font) -> Key {
-    let name = font.name.to_ascii_lowercase();
-    let has = |words: &[&str], text: &str| words.iter().any(|word| text.contains(word));
-    let family = name.split(',').find_map(|family| {
-        let letters: String = family.chars().filter(char::is_ascii_alphanumeric).collect();
+fn embedded(font: &Font) -> Embedded {
+    let family = font.name.split(',').find_map(|family| {
+        let letters = letters(family);
         if has(&MONO, &letters) {
             Some(Family::Mono)
         } else if has(&SERIF, &letters) {
@@ -106,9 +139,7 @@ fn key(font: &Font) -> Key {
             None
         }
     });
-    let bold = font.style.bold || has(&["bold", "demi", "black", "heavy"], &name);
-    let italic = font.style.italic || has(&["italic", "oblique"], &name);
-    (family.unwrap_or(Family::Serif), bold, italic)
+    (family.unwrap_or(Family::Serif), is_bold(font), is_italic(font))
 }
 
 /// A glyph to be painted, with where it stands on the line.
@@ -123,32 +154,52 @@ pub struct Placed {
 }
 
 /// The fonts that one picture needed so far.
-#[derive(Default)]
-pub struct Fonts {
-    faces: HashMap<Key, Option<Face<'static>>>,
+pub struct Fonts<'a> {
+    own: &'a Collection,
+    faces: HashMap<Key, Option<Face<'a>>>,
 }
 
-impl Fonts {
-    fn face(&mut self, key: Key) -> Option<&Face<'static>> {
-        self.faces.entry(key).or_insert_with(|| Face::parse(data(key), 0).ok()).as_ref()
+impl<'a> Fonts<'a> {
+    /// None yet. The operator's `own` come before the embedded ones.
+    pub fn new(own: &'a Collection) -> Fonts<'a> {
+        Fonts { own, faces: HashMap::new() }
+    }
+
+    fn face(&mut self, key: Key) -> Option<&Face<'a>> {
+        let own = self.own;
+        let parse = || {
+            let bytes = match key {
+                Key::Embedded(embedded) => data(embedded),
+                Key::Own(index) => own.data(index)?,
+            };
+            Face::parse(bytes, 0).ok()
+        };
+        self.faces.entry(key).or_insert_with(parse).as_ref()
+    }
+
+    /// How many fonts are asked for a letter at most.
+    pub fn asked_at_most(&self) -> usize {
+        self.own.len() + 3
     }
 
     /// The glyphs of a line, and its width in points.
     pub fn line(&mut self, text: &str, font: &Font) -> (Vec<Placed>, f64) {
-        let own = key(font);
+        let embedded = Key::Embedded(embedded(font));
+        let first = self.own.find(font).map_or(embedded, Key::Own);
         let mut x = 0.0;
         let mut glyphs = Vec::new();
         for c in text.chars().filter(|c| !c.is_control()) {
-            let keys = [own, (Family::Fallback, false, false)];
-            let found = keys.into_iter().find_map(|key| {
+            // Those of the operator also have letters that the embedded ones lack.
+            let mut keys = [first, embedded, FALLBACK].into_iter().chain((0..self.own.len()).map(Key::Own));
+            let found = keys.find_map(|key| {
                 let face = self.face(key)?;
                 let glyph = face.glyph_index(c)?;
                 Some((key, glyph, face.glyph_hor_advance(glyph).unwrap_or_default(), face.units_per_em()))
             });
             let missing = || {
-                let face = self.face(own)?;
+                let face = self.face(embedded)?;
                 let advance = face.glyph_hor_advance(GlyphId(0)).unwrap_or_default();
-                Some((own, GlyphId(0), advance, face.units_per_em()))
+                Some((embedded, GlyphId(0), advance, face.units_per_em()))
             };
             let Some((key, glyph, advance, units)) = found.or_else(missing) else { continue };
             let scale = font.size / f64::from(units.max(1));
@@ -184,7 +235,7 @@ mod tests {
             ("DejaVu Sans Mono", (Family::Mono, false, false)),
             ("", (Family::Serif, false, false)),
         ] {
-            assert_eq!(key(&font(name)), expected, "{name}");
+            assert_eq!(embedded(&font(name)), expected, "{name}");
         }
     }
 
@@ -192,8 +243,9 @@ mod tests {
     fn all_files_open_and_know_letters() {
         for family in [Family::Serif, Family::Sans, Family::Mono, Family::Fallback] {
             for (bold, italic) in [(false, false), (true, false), (false, true), (true, true)] {
-                let mut fonts = Fonts::default();
-                let face = fonts.face((family, bold, italic)).unwrap();
+                let own = Collection::default();
+                let mut fonts = Fonts::new(&own);
+                let face = fonts.face(Key::Embedded((family, bold, italic))).unwrap();
                 assert!(face.glyph_index('a').is_some() && face.glyph_index('é').is_some());
             }
         }
@@ -201,7 +253,8 @@ mod tests {
 
     #[test]
     fn widths_of_liberation_are_those_of_the_layout() {
-        let mut fonts = Fonts::default();
+        let own = Collection::default();
+        let mut fonts = Fonts::new(&own);
         for name in ["Times", "Arial", "Courier"] {
             let font = font(name);
             let text = "The quick brown fox, 0123456789 (WAVE)";
@@ -212,7 +265,8 @@ mod tests {
 
     #[test]
     fn what_one_font_lacks_the_other_has() {
-        let mut fonts = Fonts::default();
+        let own = Collection::default();
+        let mut fonts = Fonts::new(&own);
         let (glyphs, width) = fonts.line("a→☃\u{10ffff}", &font("Times"));
         assert_eq!(glyphs.len(), 4);
         assert!(width > 20.0);

@@ -11,12 +11,13 @@ use fastrand::Rng;
 
 use crate::attributes::ATTRIBUTES;
 use crate::dot::{parse, validate};
+use crate::fonts::Collection;
 use crate::layout::layout;
 use crate::limits::Limits;
 use crate::paint::paint;
 use crate::plan::Plan;
-use crate::svg;
 use crate::work::{BUDGET_STEPS, Care, Work};
+use crate::{png, svg};
 
 /// Values that some reader of attributes may trip over.
 #[rustfmt::skip]
@@ -224,6 +225,10 @@ fn run(source: &[u8], budget: u64) -> &'static str {
                 // Neither NaN nor inf.
                 values.for_each(|value| assert!(!value.contains(['n', 'N']), "{name}{value}"));
             }
+            // Small pictures: what hurts a painter are lengths and numbers, not pixels.
+            let small = Limits { canvas_megapixels: 1, ..limits };
+            let painted = png::write(&scene, 1.0, &Collection::default(), &small, &mut Work::new(budget, None));
+            assert!(painted.is_err() || painted.is_ok_and(|png| png.starts_with(b"\x89PNG")), "no picture");
             if work.care() == Care::Full { "drawn" } else { "drawn with less care" }
         }
         Err(_) => "too large",

@@ -14,7 +14,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::attributes::{Attribute, Effect, attribute_named};
 use crate::limits::{Limits, TooMuch};
+use crate::text;
 use crate::values::{Attributes, Value};
 
 /// Text of the source, and whether it was an HTML-like string.
@@ -30,6 +32,15 @@ impl Text {
     /// Text that is no HTML.
     pub fn plain(text: &str) -> Text {
         Text { text: text.into(), html: false }
+    }
+
+    /// One text of the source can be that of thousands of objects, so that none may be long.
+    ///
+    /// # Errors
+    /// It is longer than a label may be.
+    pub fn check_length(&self, limits: &Limits) -> Result<(), TooMuch> {
+        let most = limits.label_bytes;
+        if self.text.len() > most { Err(TooMuch::LabelBytes(most)) } else { Ok(()) }
     }
 }
 
@@ -199,6 +210,28 @@ impl Graph {
         Element { kind, names: &self.names, values: values.map_or(&[], |values| values.as_slice()) }
     }
 
+    /// The name of a node; an index that does not exist has an empty one.
+    pub fn node_name(&self, node: usize) -> &str {
+        self.nodes.get(node).map_or("", |node| &node.name.text)
+    }
+
+    /// The name of an edge: `a->b`.
+    pub fn edge_name(&self, edge: &Edge) -> String {
+        let arrow = if self.directed { "->" } else { "--" };
+        format!("{}{arrow}{}", self.node_name(edge.tail), self.node_name(edge.head))
+    }
+
+    /// What stands for the escapes of names in the texts of an edge; `name` is that of the edge.
+    pub fn names_of_edge<'a>(&'a self, edge: &Edge, name: &'a str) -> text::Names<'a> {
+        text::Names {
+            graph: self.name().map(|name| &*name.text),
+            edge: Some(name),
+            tail: Some(self.node_name(edge.tail)),
+            head: Some(self.node_name(edge.head)),
+            ..text::Names::default()
+        }
+    }
+
     /// Whether a subgraph is drawn as a cluster: its name begins with `cluster`, in whatever case, or its attribute
     /// `cluster` says so.
     pub fn is_cluster(&self, index: usize) -> bool {
@@ -280,6 +313,7 @@ impl<'a> Builder<'a> {
         {
             return Ok(*known);
         }
+        name.as_ref().map_or(Ok(()), |name| name.check_length(self.limits))?;
         let index = self.graph.subgraphs.len();
         if index > self.limits.subgraphs {
             return Err(TooMuch::Subgraphs(self.limits.subgraphs));
@@ -306,6 +340,7 @@ impl<'a> Builder<'a> {
         let index = match self.nodes.get(&name) {
             Some(index) => *index,
             None => {
+                name.check_length(self.limits)?;
                 let index = self.graph.nodes.len();
                 if index >= self.limits.nodes {
                     return Err(TooMuch::Nodes(self.limits.nodes));
@@ -454,9 +489,11 @@ impl<'a> Builder<'a> {
     }
 
     fn declare(&mut self, kind: ElementKind, name: &str, text: &Text) -> Result<NameId, TooMuch> {
-        if name.ends_with("label") && text.text.len() > self.limits.label_bytes {
-            return Err(TooMuch::LabelBytes(self.limits.label_bytes));
-        }
+        // What nobody reads may be longer: positions, backgrounds.
+        text.check_length(self.limits).or_else(|too_long| match attribute_named(name) {
+            Some(Attribute { effect: Effect::Drawn, .. }) => Err(too_long),
+            _ => Ok(()),
+        })?;
         Ok(self.graph.names.declare(kind, name))
     }
 }

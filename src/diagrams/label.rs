@@ -4,8 +4,10 @@ use crate::geometry::Size;
 use crate::html;
 use crate::text::{
     DEFAULT_FONT, DEFAULT_FONT_SIZE, Font, FontStyle, LARGEST_FONT_SIZE, Names, SMALLEST_FONT_SIZE, TextBlock, expand,
+    font_name,
 };
 use crate::values::{Attributes, Value};
+use crate::warnings::Warnings;
 
 /// A label with what it takes up.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +20,7 @@ pub enum Label {
 
 impl Label {
     /// Measures `value`. Names in escapes are `names`; the warnings are Graphviz's.
-    pub fn new(value: Value<'_>, names: &Names<'_>, font: Font, warnings: &mut Vec<String>) -> Label {
+    pub fn new(value: Value<'_>, names: &Names<'_>, font: Font, warnings: &mut Warnings) -> Label {
         match value {
             Value::Text(text) => Label::Text(TextBlock::new(expand(text, names), font)),
             Value::Html(source) => match html::Html::new(source, names, font.clone(), warnings) {
@@ -59,7 +61,7 @@ impl Label {
 pub fn font(attributes: &dyn Attributes, prefix: &str) -> Font {
     let prefixed = |name: &str| format!("{prefix}{name}");
     let own = attributes.text(&prefixed("fontname"));
-    let name = own.or_else(|| attributes.text("fontname")).unwrap_or(DEFAULT_FONT).into();
+    let name = font_name(own.or_else(|| attributes.text("fontname")).unwrap_or(DEFAULT_FONT));
     let size = attributes.number("fontsize", DEFAULT_FONT_SIZE, SMALLEST_FONT_SIZE);
     let size = attributes.number(&prefixed("fontsize"), size, SMALLEST_FONT_SIZE).min(LARGEST_FONT_SIZE);
     Font { name, size, style: FontStyle::default() }

@@ -28,10 +28,14 @@ pub mod svg;
 pub mod tables;
 pub mod text;
 pub mod values;
+pub mod warnings;
 pub mod work;
 
 #[cfg(test)]
 mod fuzz;
+
+#[cfg(test)]
+mod gallery;
 
 #[cfg(test)]
 mod oracle;

@@ -17,7 +17,7 @@ pub struct Limits {
     pub cluster_depth: usize,
     /// Open braces in the source.
     pub brace_depth: usize,
-    /// Bytes of one label.
+    /// Bytes of one label, of any other value that is drawn, and of a name.
     pub label_bytes: usize,
     /// Bytes of all labels together, each counted for every object that has it.
     pub labels_bytes: usize,
@@ -63,7 +63,7 @@ pub enum TooMuch {
     ClusterDepth(usize),
     /// Braces are open more than this deep.
     BraceDepth(usize),
-    /// A label has more than this many bytes.
+    /// A label, a name or another value that is drawn has more than this many bytes.
     LabelBytes(usize),
     /// All labels together have more than this many bytes.
     LabelsBytes(usize),
@@ -84,7 +84,7 @@ impl fmt::Display for TooMuch {
             TooMuch::Subgraphs(limit) => write!(f, "the graph has more than {limit} subgraphs"),
             TooMuch::ClusterDepth(limit) => write!(f, "clusters are nested more than {limit} deep"),
             TooMuch::BraceDepth(limit) => write!(f, "braces are nested more than {limit} deep"),
-            TooMuch::LabelBytes(limit) => write!(f, "a label is longer than {limit} bytes"),
+            TooMuch::LabelBytes(limit) => write!(f, "a label, a name or another value is longer than {limit} bytes"),
             TooMuch::LabelsBytes(limit) => write!(f, "the labels have more than {limit} bytes together"),
             TooMuch::Reading => f.write_str("too many nodes, edges and attributes are repeated in subgraphs"),
             TooMuch::CanvasMegapixels(limit) => write!(f, "the picture is larger than {limit} megapixels"),

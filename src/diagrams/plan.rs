@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::arrows::Arrow;
 use crate::geometry::Size;
-use crate::graph::{Element, Graph, Text};
+use crate::graph::{Element, Graph};
 use crate::label::{self, Label};
 use crate::layout::{
     Across, Along, BoxLabel, Cluster, ClusterRank, Edge, End, Input, Node, Ordering, Port, RankDirection, RankKind,
@@ -13,8 +13,9 @@ use crate::layout::{
 use crate::limits::{Limits, TooMuch};
 use crate::shapes::NodeShape;
 use crate::style::Style;
-use crate::text::Names;
+use crate::text::{Names, substituted_bytes};
 use crate::values::{Attributes, Value, leading_number};
+use crate::warnings::Warnings;
 
 /// Points of an inch.
 const POINTS_PER_INCH: f64 = 72.0;
@@ -72,7 +73,7 @@ pub struct Plan {
     /// The graph's label.
     pub label: Option<Label>,
     /// What the user should know, in Graphviz's words.
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
 }
 
 impl Plan {
@@ -165,20 +166,11 @@ impl Plan {
             })
             .collect();
         let mut sames = Numbers::default();
-        let nameless = Text::plain("");
         for (index, edge) in graph.edges.iter().enumerate() {
             let element = graph.edge(index);
-            let name_of = |node: usize| &*graph.nodes.get(node).map_or(&nameless, |node| &node.name).text;
-            let (tail, head) = (name_of(edge.tail), name_of(edge.head));
-            let name = format!("{tail}{}{head}", if graph.directed { "->" } else { "--" });
-            let names = Names {
-                graph: graph.name().map(|name| &*name.text),
-                edge: Some(&name),
-                tail: Some(tail),
-                head: Some(head),
-                ..Names::default()
-            };
-            let pen_width = Style::new(&element, &mut Vec::new()).pen_width();
+            let name = graph.edge_name(edge);
+            let names = graph.names_of_edge(edge, &name);
+            let pen_width = Style::new(&element, &mut Warnings::default()).pen_width();
             let warnings = &mut self.warnings;
             let plan = EdgePlan {
                 arrows: Arrow::of_edge(&element, graph.directed, pen_width, warnings),
@@ -188,10 +180,9 @@ impl Plan {
                 head_label: label(&element, "headlabel", "label", &names, warnings),
             };
             let mut end = |side: &str, node: usize, label: &Option<Label>, arrow: &Option<Arrow>| End {
-                port: self
-                    .shapes
-                    .get(node)
-                    .and_then(|shape| port(shape, name_of(node), element.text(&format!("{side}port")), &mut *warnings)),
+                port: self.shapes.get(node).and_then(|shape| {
+                    port(shape, graph.node_name(node), element.text(&format!("{side}port")), &mut *warnings)
+                }),
                 arrow_length: arrow.as_ref().map_or(0.0, Arrow::length),
                 same: element.text(&format!("same{side}")).map(|same| sames.of(same)),
                 clip: says_yes(element, &format!("{side}clip")),
@@ -221,19 +212,33 @@ impl Plan {
     }
 }
 
-/// A default label is short in the source and long in memory, once for every object that has it.
+/// What a bar counts for among the bytes of labels: in a record it makes a field, which is more than a letter.
+const BYTES_PER_FIELD: usize = 8;
+
+/// A default label, or one of names, is short in the source and long in memory, once for every object that has it.
 fn check_labels(graph: &Graph, limits: &Limits) -> Result<(), TooMuch> {
-    let nodes = (0..graph.nodes.len()).map(|index| graph.node(index));
-    let edges = (0..graph.edges.len()).map(|index| graph.edge(index));
-    let subgraphs = (0..graph.subgraphs.len()).map(|index| graph.subgraph(index));
-    let mut bytes = 0;
-    for element in nodes.chain(edges).chain(subgraphs) {
+    let mut all = 0;
+    let mut check = |element: Element<'_>, names: &Names<'_>| {
         for name in ["label", "xlabel", "headlabel", "taillabel"] {
-            bytes += element.text(name).map_or(0, str::len);
+            let Some(text) = element.text(name) else { continue };
+            let bytes = substituted_bytes(text, names);
+            if bytes > limits.label_bytes {
+                return Err(TooMuch::LabelBytes(limits.label_bytes));
+            }
+            all += bytes + BYTES_PER_FIELD * text.matches('|').count();
         }
-        if bytes > limits.labels_bytes {
-            return Err(TooMuch::LabelsBytes(limits.labels_bytes));
-        }
+        if all > limits.labels_bytes { Err(TooMuch::LabelsBytes(limits.labels_bytes)) } else { Ok(()) }
+    };
+    let of_graph = Names { graph: graph.name().map(|name| &*name.text), ..Names::default() };
+    for (index, node) in graph.nodes.iter().enumerate() {
+        check(graph.node(index), &Names { node: Some(&node.name.text), ..of_graph })?;
+    }
+    for (index, edge) in graph.edges.iter().enumerate() {
+        let name = graph.edge_name(edge);
+        check(graph.edge(index), &graph.names_of_edge(edge, &name))?;
+    }
+    for (index, subgraph) in graph.subgraphs.iter().enumerate() {
+        check(graph.subgraph(index), &Names { graph: subgraph.name.as_ref().map(|name| &*name.text), ..of_graph })?;
     }
     Ok(())
 }
@@ -336,10 +341,10 @@ fn says_yes(element: Element<'_>, name: &str) -> bool {
 }
 
 /// Values that Graphviz complains of.
-fn complaints(root: Element<'_>) -> Vec<String> {
+fn complaints(root: Element<'_>) -> Warnings {
     const SPLINES: &[&str] =
         &["", "none", "line", "false", "no", "polyline", "ortho", "curved", "spline", "true", "yes", "compound"];
-    let mut complaints = Vec::new();
+    let mut complaints = Warnings::default();
     if let Some(text) = root.text("splines")
         && !SPLINES.contains(&&*text.to_ascii_lowercase())
         && !text.starts_with(|c: char| c.is_ascii_digit())
@@ -376,7 +381,7 @@ fn label(
     attribute: &str,
     prefix: &str,
     names: &Names<'_>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Warnings,
 ) -> Option<Label> {
     let value = element.value(attribute)?;
     if value.as_str().is_empty() && !matches!(value, Value::Html(_)) {
@@ -413,7 +418,7 @@ fn box_label(label: &Label, element: &Element<'_>, default: Along) -> BoxLabel {
 }
 
 /// A port as the parser keeps it: `name`, `name:compass`, or a compass point alone.
-fn port(shape: &NodeShape, node: &str, text: Option<&str>, warnings: &mut Vec<String>) -> Option<Port> {
+fn port(shape: &NodeShape, node: &str, text: Option<&str>, warnings: &mut Warnings) -> Option<Port> {
     let text = text?;
     match text.split_once(':') {
         Some((name, point)) => shape.port(node, Some(name), Some(point), warnings),

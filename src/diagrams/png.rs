@@ -5,7 +5,7 @@ use tiny_skia::{
     Shader, SpreadMode, Stroke as SkiaStroke, StrokeDash, Transform,
 };
 
-use crate::fonts::{Fonts, Placed};
+use crate::fonts::{Collection, Fonts, Placed};
 use crate::geometry::Point;
 use crate::limits::{Limits, TooMuch};
 use crate::scene::{Anchor, Color, Dash, Fill, Gradient, Item, Scene, Stroke, Text};
@@ -17,6 +17,9 @@ pub const DEFAULT_DOTS_PER_INCH: f64 = 96.0;
 
 /// Pixels that cost one step of work.
 const PIXELS_PER_STEP: f64 = 4.0;
+
+/// Pixels along a line that cost one step of work.
+const STROKED_PIXELS_PER_STEP: f64 = 1.5;
 
 /// How far above and below the baseline sub- and superscripts stand, in parts of the font's size.
 const SHIFT: f64 = 0.3;
@@ -42,11 +45,18 @@ impl From<Exhausted> for PngError {
     }
 }
 
-/// Paints a scene. `enlarge` multiplies the resolution: 2 for screens with two dots for one.
+/// Paints a scene. `enlarge` multiplies the resolution: 2 for screens with two dots for one. `own` are fonts that come
+/// before the embedded ones.
 ///
 /// # Errors
 /// When the picture would have too many pixels or bytes, or is too much work.
-pub fn write(scene: &Scene, enlarge: f64, limits: &Limits, work: &mut Work) -> Result<Vec<u8>, PngError> {
+pub fn write(
+    scene: &Scene,
+    enlarge: f64,
+    own: &Collection,
+    limits: &Limits,
+    work: &mut Work,
+) -> Result<Vec<u8>, PngError> {
     let dots_per_inch = scene.dots_per_inch.unwrap_or(DEFAULT_DOTS_PER_INCH) * enlarge;
     let (width, height, scale) = svg::canvas(scene, dots_per_inch);
     let (width, height) = (width.max(1.0), height.max(1.0));
@@ -71,8 +81,7 @@ pub fn write(scene: &Scene, enlarge: f64, limits: &Limits, work: &mut Work) -> R
             Transform::from_row(0.0, -scale, -scale, 0.0, y as f32 * scale, x as f32 * scale)
         }
     };
-    let mut painter =
-        Painter { pixmap: &mut pixmap, transform, scale: f64::from(scale), fonts: Fonts::default(), work };
+    let mut painter = Painter { pixmap: &mut pixmap, transform, scale: f64::from(scale), fonts: Fonts::new(own), work };
     painter.items(&scene.items)?;
     for group in scene.groups.iter().filter(|group| !group.is_hidden) {
         painter.items(&group.items)?;
@@ -89,7 +98,7 @@ struct Painter<'a> {
     transform: Transform,
     /// Pixels of a point.
     scale: f64,
-    fonts: Fonts,
+    fonts: Fonts<'a>,
     work: &'a mut Work,
 }
 
@@ -136,7 +145,7 @@ impl Painter<'_> {
         let area = f64::from(bounds.width()) * f64::from(bounds.height()) * self.scale * self.scale;
         let points = path.len() as u64;
         let length = f64::from(bounds.width() + bounds.height()) * self.scale;
-        self.work.spend(16 * points + (length.min(canvas) / PIXELS_PER_STEP) as u64)?;
+        self.work.spend(16 * points + (length.min(canvas) / STROKED_PIXELS_PER_STEP) as u64)?;
         if let Some(shader) = shader(fill) {
             self.work.spend((area.min(canvas) / PIXELS_PER_STEP) as u64)?;
             let paint = Paint { shader, anti_alias: true, ..Paint::default() };
@@ -171,6 +180,7 @@ impl Painter<'_> {
             at.y += if style.superscript { SHIFT } else { -SHIFT } * font.size;
             font.size *= 0.7;
         }
+        self.work.spend((text.text.len() * self.fonts.asked_at_most()) as u64)?;
         let (glyphs, natural) = self.fonts.line(&text.text, &font);
         // A font of the source that is not ours may be narrower: what was laid out is what there is room for.
         let is_known = text.text.is_ascii() && text.width > 0.0;

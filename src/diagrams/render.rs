@@ -1,8 +1,10 @@
 //! The whole way from a source to a picture.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::dot::{ParseError, parse};
+use crate::fonts::Collection;
 use crate::graph::Graph;
 use crate::layout::layout;
 use crate::limits::{Limits, TooMuch};
@@ -51,17 +53,19 @@ impl Format {
 }
 
 /// How a source is drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What it may ask for.
     pub limits: Limits,
     /// By how much a PNG's resolution is larger than it would be: 2 for screens with two dots for one.
     pub enlarge: f64,
+    /// Fonts that text of a PNG is painted with before the embedded ones.
+    pub fonts: Arc<Collection>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { limits: Limits::default(), enlarge: 1.0 }
+        Options { limits: Limits::default(), enlarge: 1.0, fonts: Arc::default() }
     }
 }
 
@@ -158,18 +162,17 @@ pub fn render(source: &[u8], format: Format, options: &Options) -> Result<Render
     let parsed = parse(source, limits)?;
     let mut warnings = parsed.warnings;
     warnings.extend(other_engine(&parsed.graph));
-    let mut plan = Plan::new(&parsed.graph, limits)?;
+    let plan = Plan::new(&parsed.graph, limits)?;
     let mut work = Work::default();
-    let mut output = layout(&plan.input, &mut work)?;
+    let output = layout(&plan.input, &mut work)?;
     let (scene, painting) = paint(&parsed.graph, &plan, &output, &mut work)?;
-    warnings.append(&mut plan.warnings);
-    warnings.append(&mut output.warnings);
-    warnings.extend(painting);
+    warnings.extend(plan.warnings.into_list());
+    warnings.extend(painting.into_list());
     let bytes = match format {
         Format::Svg => svg::write(&scene, limits.output_bytes)?.into_bytes(),
-        Format::Png => png::write(&scene, options.enlarge, limits, &mut work)?,
+        Format::Png => png::write(&scene, options.enlarge, &options.fonts, limits, &mut work)?,
     };
-    Ok(Rendered { bytes, warnings: each_once(warnings), care: work.care() })
+    Ok(Rendered { bytes, warnings: warnings.into_list(), care: work.care() })
 }
 
 /// The warning that another engine than `dot` was asked for.
@@ -178,12 +181,6 @@ fn other_engine(graph: &Graph) -> Option<String> {
     let engine = root.text("layout").filter(|engine| *engine != "dot")?;
     let shown: String = engine.chars().take(40).collect();
     Some(format!("layout={shown} is not available: drawn with dot"))
-}
-
-/// Without repetitions, in the order of the first ones.
-fn each_once(warnings: Vec<String>) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
-    warnings.into_iter().filter(|warning| seen.insert(warning.clone())).collect()
 }
 
 #[cfg(test)]
@@ -232,6 +229,39 @@ mod tests {
         for format in [Format::Svg, Format::Png] {
             let error = render(b"graph { a -- b }", format, &small).unwrap_err();
             assert_eq!(error, RenderError::TooMuch(TooMuch::OutputBytes(100)));
+        }
+    }
+
+    /// Each of these once took gigabytes, minutes, or both.
+    #[test]
+    fn short_sources_make_nothing_huge() {
+        let long = "x".repeat(16_000);
+        let nodes: String = (0..5_000).map(|number| format!("n{number} ")).collect();
+        let chain: String = (0..4_000).map(|number| format!("n{number} -> ")).collect::<String>() + "n";
+        let few: String = (0..60).map(|number| format!("n{number} ")).collect();
+        let too_much = |limit: TooMuch| Some(RenderError::TooMuch(limit));
+        let exhausted = Some(RenderError::Exhausted(Exhausted::Steps));
+        let limits = Limits::default();
+        for (source, expected) in [
+            (format!("graph {{ node [tooltip=\"{long}\"] {nodes} }}"), exhausted.clone()),
+            (format!("graph {{ node [id=\"{long}\"] {nodes} }}"), exhausted.clone()),
+            (format!("graph {{ \"{long}\" -- {{ {nodes} }} }}"), too_much(TooMuch::Nodes(limits.nodes))),
+            (format!("graph \"{long}\" {{ node [URL=\"{}\"] {nodes} }}", "\\G".repeat(8_000)), exhausted.clone()),
+            (format!("graph {{ \"{long}\" [label=\"\\N\\N\"] }}"), too_much(TooMuch::LabelBytes(limits.label_bytes))),
+            (
+                format!("graph {{ node [shape=record, label=\"{}\"] {few} }}", "|".repeat(16_000)),
+                too_much(TooMuch::LabelsBytes(limits.labels_bytes)),
+            ),
+            (format!("digraph {{ edge [minlen=1000] {chain} }}"), exhausted.clone()),
+            (format!("graph {{ node [shape=polygon, sides=999999, peripheries=999999] {few} }}"), None),
+            (format!("graph {{ node [color=\"{long}\", style=\"{}\"] {few} }}", "a,".repeat(8_000)), None),
+        ] {
+            let drawn = svg(&source);
+            if let Ok(drawn) = &drawn {
+                assert!(drawn.bytes.len() < 4 << 20, "{source:.60}: {} bytes", drawn.bytes.len());
+                assert!(drawn.warnings.len() < 10, "{source:.60}: {:?}", drawn.warnings.len());
+            }
+            assert_eq!(drawn.err(), expected, "{source:.60}");
         }
     }
 

@@ -4,6 +4,10 @@ use crate::color::{self, Share};
 use crate::geometry::Rect;
 use crate::scene::{Color, Dash, Fill, Gradient, Stroke};
 use crate::values::{Attributes, leading_number};
+use crate::warnings::Warnings;
+
+/// The most items of a style list; more are not read.
+const MOST_ITEMS: usize = 64;
 
 /// The widest pen, in points.
 const WIDEST_PEN: f64 = 10_000.0;
@@ -35,9 +39,9 @@ pub struct Style {
 
 impl Style {
     /// Reads `style` and `penwidth`.
-    pub fn new(attributes: &dyn Attributes, warnings: &mut Vec<String>) -> Style {
+    pub fn new(attributes: &dyn Attributes, warnings: &mut Warnings) -> Style {
         let mut style = Style::default();
-        for (name, argument) in items(attributes.text("style").unwrap_or_default()) {
+        for (name, argument) in items(attributes.text("style").unwrap_or_default()).take(MOST_ITEMS) {
             match name {
                 "filled" => style.filled = true,
                 "radial" => style.radial = true,
@@ -97,7 +101,7 @@ fn items(text: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The filling that a list of colours means for a shape in `bounds`: one colour, or a gradient of two.
-pub fn fill_of(colors: &[Share], is_radial: bool, angle: f64, bounds: Rect, warnings: &mut Vec<String>) -> Fill {
+pub fn fill_of(colors: &[Share], is_radial: bool, angle: f64, bounds: Rect, warnings: &mut Warnings) -> Fill {
     match colors {
         [] => Fill::None,
         [only] => solid(&only.color),
@@ -123,7 +127,7 @@ pub fn solid(color: &Color) -> Fill {
 }
 
 /// The colours of an attribute; an empty name in a list is black, as Graphviz has it.
-pub fn colors(text: &str, scheme: &str, warnings: &mut Vec<String>) -> Vec<Share> {
+pub fn colors(text: &str, scheme: &str, warnings: &mut Warnings) -> Vec<Share> {
     match text.split_once(':') {
         None => vec![Share { color: color::parse_or_black(text, scheme, warnings), share: None }],
         Some(("", _)) => {
@@ -146,10 +150,10 @@ mod tests {
 
     #[test]
     fn styles_are_read_item_by_item() {
-        let mut warnings = Vec::new();
+        let mut warnings = Warnings::default();
         let style = Style::new(&Written::new("style=filled, setlinewidth(2.5),dotted,foo(3,4)"), &mut warnings);
         assert!(style.filled && style.dash == Dash::Dotted && style.width == Some(2.5));
-        assert_eq!(warnings, ["gvrender_set_style: unsupported style foo - ignoring"]);
+        assert_eq!(*warnings, ["gvrender_set_style: unsupported style foo - ignoring"]);
         let bold = Style::new(&Written::new("style=bold ;; penwidth=3"), &mut warnings);
         assert_eq!(bold.pen_width(), 3.0);
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use quintet_platform::http::etag::ETag;
 use quintet_platform::http::json::Json;
 use quintet_platform::secrets::{Digest, digest};
-use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::catalogue::{self, KeyEntry, read_all};
@@ -93,14 +93,22 @@ pub struct Material {
     translations: HashMap<u64, TranslationRow>,
 }
 
-/// Rows read at a time.
-const PAGE_ROWS: usize = 5000;
+/// Rows read at a time: of the longest plurals they take 100 MB.
+const PAGE_ROWS: usize = 250;
+/// How many bytes of translations an export may hold, which all lie in memory: several times of the largest file.
+pub const TRANSLATIONS_BYTES_MAX: usize = 256 << 20;
 
 /// Reads what an export is made from.
 ///
 /// # Errors
-/// Only the store's.
-pub fn gather(read: &impl Read, tenant_id: TenantId, file: File, locale: Option<&Locale>) -> Result<Material, Failure> {
+/// [`Refusal::ValueTooLong`] if the translations have more than `bytes_max` bytes together.
+pub fn gather(
+    read: &impl Read,
+    tenant_id: TenantId,
+    file: File,
+    locale: Option<&Locale>,
+    bytes_max: usize,
+) -> Result<Material, Abort<Refusal>> {
     let version = read.get(&FILE_VERSIONS, &(tenant_id, file.file_id, file.row.version))?;
     let version = version.ok_or_else(|| Failure::Damaged(format!("file {} lacks its version", file.file_id.0)))?;
     let original = read_all(read, &version.original)?;
@@ -110,7 +118,7 @@ pub fn gather(read: &impl Read, tenant_id: TenantId, file: File, locale: Option<
     let catalogue = get_catalogue(read, tenant_id, file_id)?;
     let entries = catalogue::read_entries(read, &catalogue)?.into_iter().filter(|entry| !entry.is_obsolete);
     material.entries = entries.map(|entry| (entry.path.clone(), entry)).collect();
-    let mut after = 0;
+    let (mut after, mut bytes) = (0, 0);
     loop {
         let prefix = (tenant_id, file_id, locale.canonical().to_owned());
         let last = (tenant_id, file_id, locale.canonical().to_owned(), after);
@@ -118,6 +126,10 @@ pub fn gather(read: &impl Read, tenant_id: TenantId, file: File, locale: Option<
         let is_last = rows.len() < PAGE_ROWS;
         for ((.., number), row) in rows {
             after = number;
+            bytes += row.content.bytes();
+            if bytes > bytes_max {
+                return Err(Refusal::ValueTooLong.into());
+            }
             material.translations.insert(number, row);
         }
         if is_last {

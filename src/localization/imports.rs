@@ -24,7 +24,7 @@ use crate::tables::{
     Format, IMPORTS, ImportRow, KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow, PageRow, TRANSLATIONS,
 };
 
-/// The most changed keys whose translations are looked at in the last transaction itself.
+/// The most translations that are looked at in the last transaction itself, over all locales.
 const RECOUNTED_MAX: usize = 1000;
 
 impl Format {
@@ -252,8 +252,8 @@ fn count_by_key(
     Ok(count)
 }
 
-/// Rows read at a time.
-const PAGE_ROWS: usize = 2000;
+/// Rows read at a time: of the longest plurals they take 100 MB.
+const PAGE_ROWS: usize = 250;
 
 fn count_by_scan(
     read: &impl Read,
@@ -467,11 +467,13 @@ fn note_outdated(
     if command.outdated.is_empty() {
         return Ok(());
     }
+    let mut recountable = RECOUNTED_MAX;
     for ((.., locale), mut row) in tx.scan(&FILE_LOCALES, Scan::prefix(&(tenant_id, file_id)))? {
         let counted = command.outdated_counts.iter().find(|counted| counted.locale == locale);
         let count = match counted {
             Some(counted) if counted.changes_seen == row.changes => counted.count,
-            _ if command.outdated.len() <= RECOUNTED_MAX => {
+            _ if command.outdated.len() <= recountable => {
+                recountable -= command.outdated.len();
                 count_by_key(tx, tenant_id, file_id, &locale, &command.outdated)?
             }
             _ => return Err(PublishRefusal::CountAgain.into()),

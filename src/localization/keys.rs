@@ -97,8 +97,12 @@ pub type ListedKey = (FileId, KeyId, KeyEntry);
 /// About how many bytes of source texts a page of keys has: one who asks and never reads holds no more than that.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
-/// The active keys of a project behind `after`, in the order of their ids; and whether there are more. A page has at
-/// most `limit` keys, and ends early once their sources take about 1 MiB.
+/// How many files a page of keys looks at: those may have none.
+const PAGE_FILES_MAX: usize = 500;
+
+/// The active keys of a project behind `after`, in the order of their ids; and behind which id to go on, if there may be
+/// more. A page has at most `limit` keys, and ends early once their sources take about 1 MiB or it has looked at 500
+/// files.
 ///
 /// # Errors
 /// Only the store's.
@@ -108,20 +112,25 @@ pub fn list_keys(
     project_id: ProjectId,
     after: Option<KeyId>,
     limit: usize,
-) -> Result<(Vec<ListedKey>, bool), Failure> {
+) -> Result<(Vec<ListedKey>, Option<KeyId>), Failure> {
     let (from_prefix, mut after_number) = after.and_then(split_key_id).unwrap_or((0, 0));
     let scan = Scan::prefix(&(tenant_id, project_id)).from(&(tenant_id, project_id, from_prefix));
     let mut allowance = Allowance { keys: limit, bytes: PAGE_BYTES_MAX };
     let mut found = Vec::new();
-    for ((.., prefix), KeyFileRow { file_id, .. }) in read.scan(&KEY_FILES_BY_PROJECT, scan)? {
+    let files = read.scan(&KEY_FILES_BY_PROJECT, scan.limit(PAGE_FILES_MAX))?;
+    // Where the next page begins if none of these files has another key.
+    let behind = files.last().filter(|_| files.len() == PAGE_FILES_MAX);
+    let behind = behind.map(|((.., prefix), _)| catalogue::key_id(*prefix, u64::MAX));
+    for ((.., prefix), KeyFileRow { file_id, .. }) in files {
         let number = if prefix == from_prefix { std::mem::take(&mut after_number) } else { 0 };
         let catalogue = get_catalogue(read, tenant_id, file_id)?;
         let is_all = catalogue::active_after(read, &catalogue, number, &mut allowance, |entry| {
             found.push((file_id, catalogue::key_id(prefix, entry.number), entry));
         })?;
         if !is_all {
-            return Ok((found, true));
+            let last = found.last().map(|(_, key_id, _)| *key_id);
+            return Ok((found, last));
         }
     }
-    Ok((found, false))
+    Ok((found, behind))
 }

@@ -15,11 +15,35 @@ use crate::tables::{FILES, PROJECT_LOCALES, PROJECTS, ProjectLocalesRow};
 ///
 /// # Errors
 /// [`Refusal::Tag`]
-pub fn stored(tag: &str) -> Result<StoredLocale, Refusal> {
+fn stored(tag: &str) -> Result<StoredLocale, Refusal> {
+    source(tag).map(|given| given.stored)
+}
+
+/// A source locale as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenLocale {
+    /// As it is stored.
+    pub stored: StoredLocale,
+    /// As it was given, its canonical tag, its content form; each once.
+    pub roots: Vec<String>,
+}
+
+/// The source locale that a tag names.
+///
+/// # Errors
+/// [`Refusal::Tag`]
+pub fn source(tag: &str) -> Result<GivenLocale, Refusal> {
     let refused = |refusal: crate::core::LocaleRefusal| Refusal::Tag(refusal.code());
     let locale = Locale::parse(tag).map_err(refused)?;
     check_stored_length(&locale).map_err(refused)?;
-    Ok(StoredLocale { tag: locale.content_form().to_owned(), identity_key: locale.identity_key().to_owned() })
+    let mut roots: Vec<String> = Vec::with_capacity(1);
+    for root in [tag, locale.canonical(), locale.content_form()] {
+        if !roots.iter().any(|known| known == root) {
+            roots.push(root.to_owned());
+        }
+    }
+    let stored = StoredLocale { tag: locale.content_form().to_owned(), identity_key: locale.identity_key().to_owned() };
+    Ok(GivenLocale { stored, roots })
 }
 
 /// The set of some tags, in the order of their identity keys.
@@ -158,7 +182,7 @@ pub fn put_source_locale(
     actor: &Actor,
     project_id: ProjectId,
     expected: &Expected,
-    locale: StoredLocale,
+    locale: GivenLocale,
 ) -> Result<SourceLocale, Abort<Refusal>> {
     let tenant_id = actor.tenant_id;
     let mut project = get_project(tx, tenant_id, project_id)?;
@@ -167,7 +191,8 @@ pub fn put_source_locale(
         return Err(Refusal::Conflict("the project has a file, whose keys are in the source locale").into());
     }
     project.row.source_version += 1;
-    project.row.source_locale = locale;
+    project.row.source_locale = locale.stored;
+    project.row.source_roots = locale.roots;
     tx.put(&PROJECTS, &(tenant_id, project_id), &project.row)?;
     let event = Event::about("source_locale.set", "project", project_id.0).with([
         ("version", Json::from(project.row.source_version)),

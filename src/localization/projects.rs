@@ -4,7 +4,8 @@ use quintet_platform::http::json::Json;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};
-use crate::model::{ProjectId, StoredLocale, TenantId, WorkspaceId};
+use crate::locales::GivenLocale;
+use crate::model::{ProjectId, TenantId, WorkspaceId};
 use crate::permissions::{Granted, ProjectPlace, Wanted};
 use crate::refusal::Refusal;
 use crate::tables::{PROJECT_SLUGS, PROJECTS, ProjectRow, ProjectSlugRow, ShortIdRow, WORKSPACES};
@@ -20,7 +21,7 @@ pub struct CreateProject {
     /// Its name.
     pub name: String,
     /// Its source locale.
-    pub source_locale: StoredLocale,
+    pub source_locale: GivenLocale,
 }
 
 /// Changes a project; what is absent stays.
@@ -78,7 +79,8 @@ pub fn create_project(
         short_id,
         slug: by_slug.2,
         name: command.name,
-        source_locale: command.source_locale,
+        source_locale: command.source_locale.stored,
+        source_roots: command.source_locale.roots,
         source_version: 0,
         legal_prefixes: Vec::new(),
         created_at: now,

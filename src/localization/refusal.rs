@@ -174,7 +174,7 @@ pub const KINDS: &[Kind] = kinds! {
     422 "malformed" "The file breaks the grammar of its kind"
     422 "nesting_too_deep" "The file nests deeper than 64 levels"
     422 "parse_timeout" "The file took too long to read"
-    422 "too_many_units" "The file has more than 200,000 units"
+    422 "too_many_units" "The file has more than 200,000 units, or paths of more than 64 MiB together"
     422 "unsupported_construct" "The file uses what is not supported"
     422 "upload_too_large" "The file is larger than its kind allows"
     422 "value_too_long" "The translation is longer than 65,536 bytes"

@@ -19,7 +19,7 @@
 //! | 0x0324 | key files by project | tenant, project, prefix | an index, in the order of key ids |
 //! | 0x0325 | catalogues | tenant, file | the keys of the latest version (sealed), and where in it which lie |
 //! | 0x0326 | imports | tenant, file, number of the audit event | what an upload changed (sealed) |
-//! | 0x0327 | key contexts | tenant, file, path | what translators are told of a key |
+//! | 0x0327 | key contexts | tenant, file | what translators are told of its keys (sealed) |
 //! | 0x0330 | translations | tenant, file, locale, key | the translation of a key |
 //! | 0x0331 | file locales (hot) | tenant, file, locale | how often a file's translations were changed |
 //!
@@ -28,6 +28,8 @@
 //! also writes the version, the audit event and the answer. Nothing of an upload can be seen before, or half. A key's
 //! id is the prefix of its file and its number in it: the catalogue's pages are in the order of ids, and one key is read
 //! by reading one page. Ids stay, whatever comes and goes: a key that is gone stays in the catalogue as obsolete.
+//!
+//! **Key context is not rows, either**, for the same reasons: one request may set 12 MB of it at once.
 //!
 //! **Outdated is derived.** A key remembers in which version its source last changed, a translation from which version it
 //! was made: no upload rewrites a translation.
@@ -92,8 +94,8 @@ pub const CATALOGUES: Table<(TenantId, FileId), CatalogueRow> =
 /// What uploads changed.
 pub const IMPORTS: Table<(TenantId, FileId, u64), ImportRow> =
     Table::new(0x0326, Family::Localization, "localization_imports");
-/// What translators are told of keys.
-pub const KEY_CONTEXTS: Table<(TenantId, FileId, String), KeyContextRow> =
+/// What translators are told of the keys of files.
+pub const KEY_CONTEXTS: Table<(TenantId, FileId), KeyContextsRow> =
     Table::new(0x0327, Family::Localization, "localization_key_contexts");
 /// Translations.
 pub const TRANSLATIONS: Table<(TenantId, FileId, String, u64), TranslationRow> =
@@ -166,6 +168,9 @@ pub struct ProjectRow {
     pub name: String,
     /// Its source locale.
     pub source_locale: StoredLocale,
+    /// How that may be written as the root key of a rails file: as it was given, its canonical tag, its content form;
+    /// each once.
+    pub source_roots: Vec<String>,
     /// How often the source locale was set, the first time not counted.
     pub source_version: u64,
     /// Prefixes of key names whose translations no approval request batches.
@@ -426,9 +431,21 @@ pub enum KeyClass {
     Legal,
 }
 
-/// What translators are told of a key.
+/// What translators are told of a file's keys.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct KeyContextRow {
+pub struct KeyContextsRow {
+    /// How often it was set, from 1.
+    pub version: u64,
+    /// Every path and what is told of it, in the order of paths, sealed for the tenant.
+    pub value: LargeValue,
+}
+impl Row for KeyContextsRow {}
+
+/// A path of a file and what translators are told of the key there.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct KeyContext {
+    /// The path.
+    pub path: String,
     /// Which kind of text it holds.
     pub class: Option<KeyClass>,
     /// What it is about.
@@ -438,7 +455,6 @@ pub struct KeyContextRow {
     /// The most.
     pub max_length: Option<u32>,
 }
-impl Row for KeyContextRow {}
 
 /// The review state of a translation as it is stored; whether it is outdated is derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -476,6 +492,17 @@ pub enum Translated {
     },
     /// The forms of a plural, in CLDR's order.
     Forms(Vec<TranslatedForm>),
+}
+
+impl Translated {
+    /// How many bytes its texts have together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Translated::Text { text, .. } => text.len(),
+            Translated::Forms(forms) => forms.iter().map(|form| form.text.len()).sum(),
+        }
+    }
 }
 
 /// One form of a translated plural.

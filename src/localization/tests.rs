@@ -8,7 +8,7 @@ use crate::audit::{self, Actor, Event, PAYLOAD_BYTES_MAX};
 use crate::catalogue::{KeyEntry, Source};
 use crate::files::{self, Kind, Unit};
 use crate::imports::{Change, ChangeKind, Comparison, compare, manifest};
-use crate::model::{ProjectId, StoredLocale, TenantId, WorkspaceId};
+use crate::model::{ProjectId, TenantId, WorkspaceId};
 use crate::projects::{CreateProject, create_project};
 use crate::tables::{
     AUDIT_EVENTS, AUDIT_HEADS, ActorKind, AuditHeadRow, GRANTS_BY_PRINCIPAL, Mark, PROJECT_SLUGS, SHORT_IDS,
@@ -37,7 +37,7 @@ fn furnished() -> (Bench, WorkspaceId, ProjectId) {
         workspace_id: workspace.workspace_id,
         slug: "site".into(),
         name: "Site".into(),
-        source_locale: StoredLocale { tag: "en".into(), identity_key: "en-latn-us".into() },
+        source_locale: crate::locales::source("en").unwrap(),
     };
     let project = bench.run(move |tx, now| create_project(tx, now, &actor(TENANT), command)).unwrap();
     for number in 0..3_u32 {

@@ -2,7 +2,7 @@
 
 use quintet_platform::http::json::Json;
 use quintet_platform::secrets::digest;
-use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::catalogue::{KeyEntry, Source, category_at, place_of};
@@ -164,6 +164,10 @@ fn row_key(tenant_id: TenantId, file_id: FileId, locale: &Locale, number: u64) -
     (tenant_id, file_id, locale.canonical().to_owned(), number)
 }
 
+/// The most locales that a file may have translations into. The contract knows no such limit, but private use makes tags
+/// without number.
+pub const LOCALES_MAX: usize = 1000;
+
 /// Writes the translation of a key.
 #[derive(Clone, Debug)]
 pub struct PutTranslation {
@@ -181,7 +185,7 @@ pub struct PutTranslation {
 /// now; look at the key again.
 ///
 /// # Errors
-/// [`Refusal::NotFound`], [`Refusal::KeyObsolete`]
+/// [`Refusal::NotFound`], [`Refusal::KeyObsolete`], [`Refusal::Conflict`] for one locale too many.
 pub fn put_translation(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -212,7 +216,15 @@ pub fn put_translation(
     };
     tx.put(&TRANSLATIONS, &row_key, &row)?;
     let file_locale = (tenant_id, file_id, locale.canonical().to_owned());
-    let mut counts = tx.get(&FILE_LOCALES, &file_locale)?.unwrap_or_default();
+    let counts = tx.get(&FILE_LOCALES, &file_locale)?;
+    if counts.is_none() {
+        // An upload that outdates translations looks at each of the file's locales.
+        let others = tx.scan(&FILE_LOCALES, Scan::prefix(&(tenant_id, file_id)).limit(LOCALES_MAX))?;
+        if others.len() >= LOCALES_MAX {
+            return Err(Refusal::Conflict("the file has translations into 1,000 locales, which is the most").into());
+        }
+    }
+    let mut counts = counts.unwrap_or_default();
     counts.changes += 1;
     counts.translations += u64::from(before.is_none());
     tx.put(&FILE_LOCALES, &file_locale, &counts)?;

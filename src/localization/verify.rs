@@ -8,12 +8,12 @@ use crate::audit;
 use crate::model::{FileId, TenantId};
 use crate::tables::{
     CATALOGUES, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, FileLocaleRow, FileRow, GRANTS, GRANTS_BY_PRINCIPAL,
-    IMPORTS, KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow, Mark, PROJECT_SLUGS, PROJECTS, SHORT_IDS, ShortIdRow,
-    TRANSLATIONS, WORKSPACE_SLUGS, WORKSPACES,
+    IMPORTS, KEY_CONTEXTS, KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow, Mark, PROJECT_SLUGS, PROJECTS, SHORT_IDS,
+    ShortIdRow, TRANSLATIONS, WORKSPACE_SLUGS, WORKSPACES,
 };
 
 /// Rows read at a time.
-const PAGE_ROWS: usize = 1000;
+const PAGE_ROWS: usize = 250;
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -184,6 +184,9 @@ fn verify_file(
     match &catalogue {
         Some(catalogue) => check("its list of keys".to_owned(), &catalogue.value)?,
         None => missing.push(format!("{place}: it has no list of keys")),
+    }
+    if let Some(contexts) = read.get(&KEY_CONTEXTS, &(tenant_id, file_id))? {
+        check("the context of its keys".to_owned(), &contexts.value)?;
     }
     findings.append(&mut missing);
     if catalogue.is_some_and(|catalogue| catalogue.version != row.version) {

@@ -12,7 +12,7 @@ use crate::changes::Place;
 use crate::context::Context;
 use crate::engine::refusal_of;
 use crate::refusal::Refusal;
-use crate::tables::CONTAINERS;
+use crate::tables::{ARCHIVES, CONTAINERS};
 
 /// The most lines, and the most bytes of text, that one answer holds of a stream.
 pub(crate) const LINES_MAX: usize = 50_000;
@@ -129,8 +129,11 @@ struct Window {
     stream: Stream,
     since: Option<Timestamp>,
     lines_max: usize,
-    entries: VecDeque<Entry>,
+    /// With the number of the line; a marker has that of the line behind it.
+    entries: VecDeque<(u64, Entry)>,
     bytes: usize,
+    /// The number of the first line that is wanted.
+    first: Option<u64>,
     /// The number of the next line.
     next: u64,
     truncated: bool,
@@ -139,45 +142,60 @@ struct Window {
 impl Window {
     fn new(stream: Stream, wanted: &Wanted) -> Window {
         let lines_max = wanted.tail.unwrap_or(LINES_MAX).min(LINES_MAX);
-        Window { stream, since: wanted.since, lines_max, entries: VecDeque::new(), bytes: 0, next: 0, truncated: false }
+        let entries = VecDeque::new();
+        Window { stream, since: wanted.since, lines_max, entries, bytes: 0, first: None, next: 0, truncated: false }
     }
 
     fn push(&mut self, line: LogLine) {
-        let missing = line.number.saturating_sub(self.next);
+        let (number, missing) = (line.number, line.number.saturating_sub(self.next));
         let at = Timestamp::from_micros(line.at_micros);
-        self.next = line.number + 1;
+        self.next = number + 1;
         if self.since.is_some_and(|since| at < since) {
             return;
         }
+        self.first.get_or_insert(number);
         if missing > 0 {
             self.truncated = true;
-            self.keep(Entry { at, stream: self.stream, text: marker(missing) });
+            self.keep(number, Entry { at, stream: self.stream, text: marker(missing) });
         }
-        self.keep(Entry { at, stream: self.stream, text: line.text });
+        self.keep(number, Entry { at, stream: self.stream, text: line.text });
     }
 
-    fn keep(&mut self, entry: Entry) {
+    fn keep(&mut self, number: u64, entry: Entry) {
         self.bytes += entry.text.len();
-        self.entries.push_back(entry);
+        self.entries.push_back((number, entry));
         while self.entries.len() > self.lines_max || (self.bytes > BYTES_MAX && self.entries.len() > 1) {
-            if let Some(dropped) = self.entries.pop_front() {
+            if let Some((_, dropped)) = self.entries.pop_front() {
                 self.bytes -= dropped.text.len();
                 self.truncated = true;
             }
         }
     }
+
+    /// What is kept; `is_marked`: what stands for lines that had to go comes first.
+    fn into_entries(self, is_marked: bool) -> Vec<Entry> {
+        let before = match (self.entries.front(), self.first) {
+            (Some((number, _)), Some(first)) => number.saturating_sub(first),
+            _ => 0,
+        };
+        let at = self.entries.front().map(|(_, entry)| entry.at);
+        let mark = at.filter(|_| is_marked && before > 0);
+        let mark = mark.map(|at| Entry { at, stream: self.stream, text: marker(before) });
+        mark.into_iter().chain(self.entries.into_iter().map(|(_, entry)| entry)).collect()
+    }
 }
 
-/// What stands for lines that were not kept.
+/// What stands for lines that are not there.
 pub(crate) fn marker(missing: u64) -> String {
-    format!("[... {missing} lines were not kept ...]")
+    format!("[... {missing} lines left out ...]")
 }
 
 /// Both streams in the order in which they were written, as far as that is known.
 fn merged(source: Source, windows: Vec<Window>, wanted: &Wanted) -> Found {
     let next = windows.iter().map(|window| (window.stream, window.next)).collect();
     let mut truncated = windows.iter().any(|window| window.truncated);
-    let mut entries: Vec<Entry> = windows.into_iter().flat_map(|window| window.entries).collect();
+    let is_marked = wanted.tail.is_none();
+    let mut entries: Vec<Entry> = windows.into_iter().flat_map(|window| window.into_entries(is_marked)).collect();
     // Stable: lines of one stream stay in their order.
     entries.sort_by_key(|entry| entry.at);
     if let Some(tail) = wanted.tail
@@ -187,6 +205,17 @@ fn merged(source: Source, windows: Vec<Window>, wanted: &Wanted) -> Found {
         truncated = true;
     }
     Found { source, entries, truncated, next }
+}
+
+/// Nothing yet, for somebody who follows from the beginning a run whose lines still come from its container.
+pub(crate) fn nothing_yet(context: &Context, place: Place, wanted: &Wanted) -> Result<Option<Found>, Failure> {
+    let read = context.store.read();
+    if wanted.tail.is_some() || read.contains(&ARCHIVES, &place)? {
+        return Ok(None);
+    }
+    let source = if read.contains(&CONTAINERS, &place.1)? { Source::Live } else { Source::None };
+    let next = wanted.streams.iter().map(|stream| (*stream, 0)).collect();
+    Ok(Some(Found { source, entries: Vec::new(), truncated: false, next }))
 }
 
 #[cfg(test)]
@@ -211,7 +240,7 @@ mod tests {
         }
         err.push(line(0, 5, "err 0"));
         let found = merged(Source::Live, vec![out, err], &wanted);
-        assert_eq!(texts(&found), ["out 0", "out 1", "err 0", "[... 5 lines were not kept ...]", "out 7"]);
+        assert_eq!(texts(&found), ["out 0", "out 1", "err 0", "[... 5 lines left out ...]", "out 7"]);
         assert!(found.truncated);
         assert_eq!(found.next, [(Stream::Stdout, 8), (Stream::Stderr, 1)]);
     }
@@ -242,5 +271,8 @@ mod tests {
             window.push(line(number, 0, &"x".repeat(64 << 10)));
         }
         assert!(window.bytes <= BYTES_MAX && window.truncated);
+        let found = merged(Source::Live, vec![window], &wanted);
+        let left_out = 201 - found.entries.len();
+        assert_eq!(found.entries[0].text, marker(left_out as u64));
     }
 }

@@ -115,6 +115,9 @@ impl Filter {
     }
 }
 
+/// Runs, and behind which of them the next page begins, if there is one.
+pub(crate) type Page = (Vec<(RunId, RunRow)>, Option<RunId>);
+
 /// A page of a tenant's runs, newest first, and where the next one begins.
 pub(crate) fn list(
     read: &impl Read,
@@ -122,7 +125,7 @@ pub(crate) fn list(
     filter: &Filter,
     after: Option<RunId>,
     limit: usize,
-) -> Result<(Vec<(RunId, RunRow)>, Option<RunId>), Failure> {
+) -> Result<Page, Failure> {
     let (mut found, mut after, mut looked_at) = (Vec::new(), after, 0);
     loop {
         let mut scan = Scan::prefix(&(tenant_id,)).newest_first().limit(limit.max(64) + 1);

@@ -238,6 +238,7 @@ fn a_key_without_permissions_named_gets_the_ordinary_ones() {
     let issued = appliance.cli_json(&["key", "issue", "--tenant", &appliance.tenant()]);
     let mut expected: Vec<&str> = ["ledger_admin", "ledger_poster", "ledger_reader", "diagrams_render"].to_vec();
     expected.extend(quintet_localization::KEY_PERMISSIONS);
+    expected.extend(quintet_runs::PERMISSIONS);
     expected.sort_unstable();
     assert_eq!(issued["permissions"], serde_json::json!(expected));
     assert!(issued["expires_at"].is_null());

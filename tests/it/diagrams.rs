@@ -192,6 +192,13 @@ fn limits_are_named() {
         let error = refused(&answer, 422);
         assert!(error.contains(named), "{error}");
         assert!(answer.json().get("line").is_none());
+        // Whether a source is valid is asked of its text; how large its picture would be is not.
+        let verdict = post(&client, "/validate", &json!({ "dotfile": source })).expect(200);
+        let expected = match named {
+            "40 megapixels" => json!({ "valid": true }),
+            _ => json!({ "valid": false, "error": error }),
+        };
+        assert_eq!(verdict, expected);
     }
     let most = 1 << 20;
     let padded = |length: usize| format!("{SOURCE}{}", " ".repeat(length - SOURCE.len()));
@@ -593,14 +600,32 @@ fn a_full_disk_and_a_silent_authorization_system_are_503() {
 }
 
 #[test]
-fn fonts_of_ones_own_are_not_there_yet() {
+fn fonts_of_ones_own_paint_pictures_with_addresses_of_their_own() {
+    let fonts = tempfile::tempdir().unwrap();
+    let file = fonts.path().join("a.ttf");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/fonts/LiberationMono-Bold.ttf"), &file).unwrap();
+    let setup = || Setup::new().env("QUINTET_DIAGRAMS__FONTS_DIR", fonts.path().to_str().unwrap());
+    let appliance = setup().start();
+    let source = r#"graph { a [fontname="Liberation Mono"] }"#;
+    let picture = |appliance: &Appliance| {
+        let client = appliance.stranger("diagrams");
+        let url = draw(appliance, &client, "/graphs", source);
+        let base64 = client.get(&format!("{url}?base64=true")).text;
+        (url, base64)
+    };
+    let ((own, painted), (plain, embedded)) = (picture(&appliance), picture(shared()));
+    assert_ne!(own, plain, "other fonts, other pictures, other addresses");
+    assert_ne!(painted, embedded);
+
+    std::fs::write(&file, "no font").unwrap();
     let output = crate::appliance::quintet()
         .args(["serve", "--data", "/nonexistent/data"])
-        .env("QUINTET_DIAGRAMS__FONTS_DIR", "/usr/share/fonts")
+        .env("QUINTET_DIAGRAMS__FONTS_DIR", fonts.path())
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(crate::appliance::stderr(&output).contains("diagrams.fonts_dir"), "{output:?}");
+    let told = crate::appliance::stderr(&output);
+    assert!(told.contains("diagrams.fonts_dir") && told.contains("a.ttf is not a font"), "{told}");
 }
 
 #[test]

@@ -110,10 +110,12 @@ fn spread(places: &[Place]) -> Vec<&Place> {
     groups.values().flat_map(|group| group.iter().step_by(group.len().div_ceil(share)).copied()).collect()
 }
 
-/// The part of the directory that a file is in.
+/// The part of the directory that a file is in; files in the making are a part of their own, as most of their calls are
+/// one like the other.
 fn part(file: &Path) -> String {
+    let making = if file.extension().is_some_and(|extension| extension == "tmp") { ", in the making" } else { "" };
     match file.parent() {
-        Some(parent) if parent != Path::new("") => parent.display().to_string(),
+        Some(parent) if parent != Path::new("") => format!("{}{making}", parent.display()),
         _ => "top".into(),
     }
 }

@@ -135,7 +135,8 @@ pub fn faults(document: &Value, schema: &Value, value: &Value, place: &str) -> V
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    if !types.is_empty() && !types.contains(&kind) && !(kind == "integer" && types.contains(&"number")) {
+    let is_number = kind == "integer" && types.contains(&"number");
+    if !types.is_empty() && !types.contains(&kind) && !is_number {
         found.push(format!("{place}: {kind} is none of {types:?}"));
     }
     for (index, item) in value.as_array().into_iter().flatten().enumerate() {

@@ -154,7 +154,7 @@ fn versions_keep_the_ids_of_keys_and_say_what_changed() {
     let kinds: Vec<&str> = third.iter().map(|line| line[1].as_str()).collect();
     assert_eq!(kinds.iter().filter(|kind| **kind == "restored").count(), 1, "{third:?}");
     assert_eq!(kinds.iter().filter(|kind| **kind == "obsoleted").count(), 1, "{third:?}");
-    for seq in ["2", "0", "99", "x"] {
+    for seq in ["2", "0", "99", "x", "+3", "-3", "03", "3.0", "%2B3", "18446744073709551616"] {
         refused(&shelf.desk.get(&shelf.path(&format!("/files/{file_id}/imports/{seq}/manifest"))), 404, "not_found");
     }
     // The same bytes again are a version, too, with nothing changed.
@@ -417,10 +417,12 @@ fn exports_hold_the_translations_and_nothing_else_changes() {
         ("?locale=de&metadata=yes", "metadata"),
         ("?locale=de&revision=0", "revision"),
         ("?locale=", "locale"),
+        (&format!("?locale={}", "a".repeat(256)), "locale"),
     ] {
         assert_eq!(refused(&shelf.export(&file_id, query), 400, "invalid_parameter")["field"], field, "{query}");
     }
     refused(&shelf.export(&file_id, "?colour=red"), 400, "unknown_parameter");
+    refused(&shelf.export(&file_id, &format!("?locale={}", "a".repeat(255))), 422, "locale_ill_formed");
     refused(&shelf.export(&file_id, "?locale=zh"), 422, "locale_script_required");
     refused(&shelf.export("01890000-0000-7000-8000-000000000000", ""), 404, "not_found");
     let viewer = shelf.desk.template(shared(), "viewer", &json!({}));

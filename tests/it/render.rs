@@ -50,6 +50,26 @@ fn the_extension_of_the_output_says_the_format() {
 }
 
 #[test]
+fn fonts_of_a_directory_paint_the_text_of_png_and_move_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let fonts = directory.path().to_str().unwrap();
+    let mono = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/fonts/LiberationMono-Bold.ttf");
+    std::fs::copy(mono, directory.path().join("LiberationMono-Bold.ttf")).unwrap();
+    // Only the bold style of this family is there, so it stands for the regular one as well.
+    let source = br#"graph { a [fontname="Liberation Mono"] }"#;
+    let drawn = |flags: &[&str]| {
+        let output = render(&[flags, &["-"]].concat(), source);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+        output.stdout
+    };
+    assert_ne!(drawn(&["-T", "png"]), drawn(&["-T", "png", "--fonts", fonts]));
+    assert_eq!(drawn(&["-T", "svg"]), drawn(&["-T", "svg", "--fonts", fonts]));
+    let output = render(&["-", "--fonts", "/nonexistent/fonts"], source);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("the fonts of /nonexistent/fonts cannot be used"), "{output:?}");
+}
+
+#[test]
 fn mistakes_are_told_with_line_and_column() {
     let output = render(&["-"], b"digraph {\n a -> ; b\n}");
     assert_eq!(output.status.code(), Some(1));

@@ -118,7 +118,7 @@ impl Unpacking<'_> {
         if self.entries > self.limits.entries {
             return refuse("more files in a layer than allowed");
         }
-        if self.entries % LOOK_ENTRIES == 0 {
+        if self.entries.is_multiple_of(LOOK_ENTRIES) {
             free_bytes(self.root, self.limits.disk_reserve_bytes)?;
         }
         let mut path = components(&entry.path, self.limits)?;

@@ -1,9 +1,7 @@
 //! The containers of a runner: starting, finding again, ending, forgetting.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +13,7 @@ use crate::image::{IDS, ImageRecord, make_private_directory, remove_tree};
 use crate::model::{ContainerState, ContainerStatus, EndReason, Outcome};
 use crate::protocol::{self, Action, Answer, EndedSince, Refusal, ScratchKind};
 use crate::records::ContainerRecord;
-use crate::supervisor::{self, Ask, Order, RootOrder, RunOrder, STARTED, Standing, make_template};
+use crate::supervisor::{self, Ask, Order, Preparation, RootOrder, RunOrder, STARTED, Standing, make_template};
 
 /// How long a supervisor may take to answer: freezing waits for the kernel.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
@@ -30,6 +28,8 @@ pub(super) struct Containers {
     ended: Condvar,
     /// Held while a file system for writable layers is made.
     templates: Mutex<()>,
+    /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
+    spare: Mutex<Option<Child>>,
 }
 
 struct Table {
@@ -48,7 +48,12 @@ struct Row {
 impl Containers {
     pub fn new() -> Containers {
         let table = Table { rows: BTreeMap::new(), ends: 1 };
-        Containers { all: Mutex::new(table), ended: Condvar::new(), templates: Mutex::default() }
+        Containers {
+            all: Mutex::new(table),
+            ended: Condvar::new(),
+            templates: Mutex::default(),
+            spare: Mutex::default(),
+        }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -90,6 +95,7 @@ impl Shared {
         let (shared, watched) = (Arc::clone(self), id.clone());
         let mut child = child.0;
         let mut watch = move || {
+            shared.make_spare();
             shared.watch(&watched);
             let _ = child.wait();
             shared.tidy();
@@ -156,15 +162,42 @@ impl Shared {
             root,
             group: self.group(),
         }));
-        let complaints = OpenOptions::new().append(true).create(true).mode(0o600).open(files.complaints())?;
-        let mut child =
-            probe::supervisor(&self.options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints).spawn()?;
-        let told = child.stdin.take().map(|mut stdin| stdin.write_all(&serde_json::to_vec(&order)?));
+        let order = serde_json::to_vec(&order)?;
+        let spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let spare = spare.and_then(|mut spare| matches!(spare.try_wait(), Ok(None)).then_some(spare));
+        let mut child = spare.map_or_else(|| self.supervisor(), Ok)?;
+        let told = child.stdin.take().map(|mut stdin| stdin.write_all(&order));
         told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
         let mut said = vec![0; STARTED.len()];
         let started = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut said));
         let running = matches!(started, Some(Ok(()))) && said == STARTED;
         Ok((child, !running))
+    }
+
+    /// A supervisor that waits for its order.
+    fn supervisor(&self) -> io::Result<Child> {
+        let mut command = probe::supervisor(&self.options);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+        let preparation = Preparation { directory: self.options.directory.clone(), group: self.group() };
+        let mut line = serde_json::to_vec(&preparation)?;
+        line.push(b'\n');
+        let told = child.stdin.as_mut().map(|stdin| stdin.write_all(&line));
+        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
+        Ok(child)
+    }
+
+    /// Sees to it that there is one for the next container.
+    fn make_spare(&self) {
+        let mut spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(child) = spare.as_mut()
+            && matches!(child.try_wait(), Ok(None))
+        {
+            return;
+        }
+        match self.supervisor() {
+            Ok(child) => *spare = Some(child),
+            Err(error) => tracing::warn!(%error, "no supervisor is kept ready"),
+        }
     }
 
     /// The empty file system of this size.
@@ -460,5 +493,6 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
         }
     }
     shared.tidy();
+    shared.make_spare();
     Ok(())
 }

@@ -10,7 +10,7 @@ mod spec;
 mod watch;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use libcontainer::syscall::syscall::SyscallType;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitOptions};
 
-pub(crate) use order::{Order, ProbeOrder, Probed, RootOrder, RunOrder};
+pub(crate) use order::{Order, Preparation, ProbeOrder, Probed, RootOrder, RunOrder};
 pub(crate) use rootfs::make_template;
 pub(crate) use watch::{Ask, Standing};
 
@@ -45,11 +45,57 @@ const OUTCOME_PATIENCE: Duration = Duration::from_secs(600);
 ///
 /// When nothing could be done and nothing was written down; the runner sees that no outcome is there.
 pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
+    let mut input = io::stdin().lock();
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    let prepared = serde_json::from_str::<Option<Preparation>>(&line)?.map(Prepared::make).transpose()?;
     let mut order = Vec::new();
-    io::stdin().lock().read_to_end(&mut order)?;
-    match serde_json::from_slice(&order)? {
-        Order::Probe(order) => probe(&order),
-        Order::Run(order) => run(&order, clock),
+    input.read_to_end(&mut order)?;
+    match prepared {
+        // The runner is gone, or needs nobody any more.
+        Some(prepared) if order.is_empty() => prepared.leave(),
+        prepared => match (serde_json::from_slice(&order)?, prepared) {
+            (Order::Probe(order), _) => probe(&order),
+            (Order::Run(order), Some(prepared)) => run(&order, prepared, clock),
+            (Order::Run(_), None) => Err(io::Error::other("it was not prepared")),
+        },
+    }
+}
+
+/// How often a supervisor that is not needed looks whether others have left the control groups, and how long it waits
+/// in between: two seconds in all.
+const LEAVING_ATTEMPTS: usize = 100;
+const LEAVING_PAUSE: Duration = Duration::from_millis(20);
+
+/// What is there before there is an order.
+struct Prepared {
+    preparation: Preparation,
+    hierarchies: Hierarchies,
+    workplace: Workplace,
+}
+
+impl Prepared {
+    fn make(preparation: Preparation) -> io::Result<Prepared> {
+        // Its own session: what is sent to the runner's is not meant for it.
+        let _ = rustix::process::setsid();
+        let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
+        hierarchies.leave_unit(&format!("{}/supervisors", preparation.group))?;
+        let workplace = Workplace::make(&preparation.directory)?;
+        Ok(Prepared { preparation, hierarchies, workplace })
+    }
+
+    /// Takes the control groups along that nobody else is in. Supervisors whose containers have just ended are given the
+    /// time to go first; those whose containers live on keep theirs.
+    fn leave(self) -> io::Result<()> {
+        self.hierarchies.leave_unit("")?;
+        for _ in 0..LEAVING_ATTEMPTS {
+            self.hierarchies.remove_if_idle(&self.preparation.group);
+            if self.hierarchies.children(&self.preparation.group).is_empty() {
+                break;
+            }
+            std::thread::sleep(LEAVING_PAUSE);
+        }
+        Ok(())
     }
 }
 
@@ -71,19 +117,17 @@ fn probe(order: &ProbeOrder) -> io::Result<()> {
     io::stdout().lock().write_all(&serde_json::to_vec(&probed)?)
 }
 
-fn run(order: &RunOrder, clock: &dyn WallClock) -> io::Result<()> {
+fn run(order: &RunOrder, prepared: Prepared, clock: &dyn WallClock) -> io::Result<()> {
+    let Prepared { hierarchies, workplace, .. } = prepared;
     let files = Files::new(order.directory.clone());
-    // Its own session: what is sent to the runner's is not meant for it.
-    let _ = rustix::process::setsid();
+    rustix::stdio::dup2_stderr(files.complaints_writer()?)?;
     let Some(_lock) = files.try_lock()? else { return Err(io::Error::other("it has a supervisor")) };
     if files.outcome()?.is_some() {
         return Err(io::Error::other("it has ended"));
     }
     files.reserve_outcome();
-    let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
-    hierarchies.leave_unit(&format!("{}/supervisors", order.group))?;
     let group = hierarchies.group(&format!("{}/{}", order.group, order.id));
-    let outcome = match make(order, &files, &hierarchies) {
+    let outcome = match make(order, &files, &workplace, &hierarchies) {
         Ok(made) => watch::watch(made, order, &files, &group, clock)?,
         Err(error) => start_failed(error.to_string(), clock),
     };
@@ -141,14 +185,13 @@ struct Made {
     control: std::os::unix::net::UnixListener,
 }
 
-fn make(order: &RunOrder, files: &Files, hierarchies: &Hierarchies) -> io::Result<Made> {
+fn make(order: &RunOrder, files: &Files, workplace: &Workplace, hierarchies: &Hierarchies) -> io::Result<Made> {
     std::fs::create_dir(files.streams())?;
     let control = files.listen()?;
     control.set_nonblocking(true)?;
-    let workplace = Workplace::make(&order.directory)?;
     workplace.mount(&order.root, &files.scratch())?;
 
-    let (passwd, group) = (text_of(&workplace, "etc/passwd"), text_of(&workplace, "etc/group"));
+    let (passwd, group) = (text_of(workplace, "etc/passwd"), text_of(workplace, "etc/group"));
     let user = spec::user(&order.config.user, &passwd, &group)?;
     if !order.config.directory.is_empty() {
         let own = ["proc", "sys", "dev"];

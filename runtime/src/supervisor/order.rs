@@ -1,5 +1,5 @@
-//! What a runner tells a supervisor it has just started: on its standard input, so that no secret of a container's
-//! environment lies on a disk or in an argument.
+//! What a runner tells a supervisor: on its standard input, so that no secret of a container's environment lies on a
+//! disk or in an argument. First a line, a [`Preparation`] or `null`; then, once there is one, the [`Order`].
 
 use std::path::PathBuf;
 
@@ -16,6 +16,16 @@ pub(crate) enum Order {
     Probe(ProbeOrder),
     /// Makes a container and supervises it.
     Run(Box<RunOrder>),
+}
+
+/// What a supervisor does before it knows which container is to be its own: the runner keeps one ready, since a program
+/// that starts and moves to another control group takes longer than a container.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Preparation {
+    /// The runner's directory.
+    pub directory: PathBuf,
+    /// As in [`RunOrder`].
+    pub group: String,
 }
 
 /// A container to be made.

@@ -40,7 +40,8 @@ impl Workplace {
         let place = PLACES.iter().map(Path::new).find(|place| place.is_dir() && !needed.starts_with(place));
         let place = place.ok_or_else(|| io::Error::other("none of /mnt, /srv, /media and /opt can be used"))?;
         kernel::own_mounts().map_err(said("a mount namespace"))?;
-        rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        // What the host takes down is not held up by this namespace; what is mounted here stays here.
+        rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
         // Root of the container walks through here to its own root, and sees nothing on the way.
         let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
         rustix::mount::mount("tmpfs", place, "tmpfs", flags, c"mode=0711,size=16m")?;

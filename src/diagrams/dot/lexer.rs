@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 
 use super::error::SyntaxError;
+use crate::warnings::Warnings;
 
 /// Part of the source, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +77,7 @@ pub struct Lexer<'a> {
     at: usize,
     line: u32,
     file: String,
-    warnings: Vec<String>,
+    warnings: Warnings,
 }
 
 impl<'a> Lexer<'a> {
@@ -84,11 +85,11 @@ impl<'a> Lexer<'a> {
     pub fn new(source: &'a [u8]) -> Lexer<'a> {
         let end = source.iter().position(|byte| *byte == 0).unwrap_or(source.len());
         let source = source.get(..end).unwrap_or(source);
-        Lexer { source, at: 0, line: 1, file: String::new(), warnings: Vec::new() }
+        Lexer { source, at: 0, line: 1, file: String::new(), warnings: Warnings::default() }
     }
 
     /// The warnings since the last call.
-    pub fn take_warnings(&mut self) -> Vec<String> {
+    pub fn take_warnings(&mut self) -> Warnings {
         std::mem::take(&mut self.warnings)
     }
 

@@ -15,6 +15,7 @@ pub use error::{ParseError, SyntaxError};
 use crate::graph::Graph;
 use crate::limits::{Limits, TooMuch};
 use crate::values::Attributes;
+use crate::warnings::Warnings;
 
 /// A graph, and what Graphviz would warn of.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ pub struct Parsed {
     /// The first graph of the source.
     pub graph: Graph,
     /// Warnings in Graphviz's words, in the order of the source.
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
 }
 
 /// Reads the first graph of a source, and nothing behind it.

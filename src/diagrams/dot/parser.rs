@@ -9,6 +9,7 @@ use super::error::{ParseError, SyntaxError};
 use super::lexer::{Keyword, Kind, Lexer, Token};
 use crate::graph::{Builder, ElementKind, Graph, Text};
 use crate::limits::{Limits, TooMuch};
+use crate::warnings::Warnings;
 
 /// One side of an edge statement.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub struct Parser<'a> {
     lexer: Lexer<'a>,
     token: Token,
     limits: &'a Limits,
-    warnings: Vec<String>,
+    warnings: Warnings,
     directed: bool,
     frames: Vec<Frame>,
 }
@@ -53,12 +54,12 @@ impl<'a> Parser<'a> {
     pub fn new(source: &'a [u8], limits: &'a Limits) -> Result<Parser<'a>, ParseError> {
         let mut lexer = Lexer::new(source);
         let token = lexer.next()?;
-        Ok(Parser { lexer, token, limits, warnings: Vec::new(), directed: false, frames: Vec::new() })
+        Ok(Parser { lexer, token, limits, warnings: Warnings::default(), directed: false, frames: Vec::new() })
     }
 
     /// What Graphviz would warn of so far.
-    pub fn warnings(mut self) -> Vec<String> {
-        self.warnings.append(&mut self.lexer.take_warnings());
+    pub fn warnings(mut self) -> Warnings {
+        self.warnings.extend(self.lexer.take_warnings().into_list());
         self.warnings
     }
 
@@ -79,6 +80,7 @@ impl<'a> Parser<'a> {
         let name = self.accept_text()?;
         // The token after the last brace is read by the caller, if at all: it need not be one.
         self.expect_byte(b'{')?;
+        name.as_ref().map_or(Ok(()), |name| name.check_length(self.limits))?;
         let mut builder = Builder::new(name, self.directed, strict, self.limits);
         self.body(&mut builder)?;
         Ok(Some(builder.finish()))
@@ -224,7 +226,7 @@ impl<'a> Parser<'a> {
         self.advance()?;
         if self.accept_text()?.is_some() {
             self.expect_byte(b'=')?;
-            self.warnings.push("attribute macros not implemented".to_owned());
+            self.warnings.push("attribute macros not implemented");
         }
         if self.token.kind != Kind::Byte(b'[') {
             return Err(self.unexpected().into());

@@ -157,7 +157,7 @@ fn numbers_end_with_a_warning_where_letters_follow() {
     let warning = |text: &str| {
         format!("syntax ambiguity - badly delimited number '{text}' in line 1 of input splits into two tokens")
     };
-    assert_eq!(parsed.warnings, [warning("1a"), warning("1.2."), warning("0x")]);
+    assert_eq!(*parsed.warnings, [warning("1a"), warning("1.2."), warning("0x")]);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn subgraphs_take_over_values_at_their_first_opening() {
 #[test]
 fn macros_do_nothing_and_say_so() {
     let parsed = read("graph{node x = [a=b] q}").unwrap();
-    assert_eq!(parsed.warnings, ["attribute macros not implemented"]);
+    assert_eq!(*parsed.warnings, ["attribute macros not implemented"]);
     assert_eq!(parsed.graph.node(0).text("a"), Some("b"));
 }
 
@@ -279,7 +279,13 @@ fn bounds_are_kept() {
         ("graph{{{{}}}}".to_owned(), Some(TooMuch::BraceDepth(3))),
         ("graph{a[xlabel=12345]}".to_owned(), None),
         ("graph{a[xlabel=123456]}".to_owned(), Some(TooMuch::LabelBytes(5))),
-        ("graph{a[comment=123456]}".to_owned(), None),
+        ("graph{a[comment=123456]}".to_owned(), Some(TooMuch::LabelBytes(5))),
+        ("graph{a[pos=123456 nosuch=123456]}".to_owned(), None),
+        ("graph{node[label=123456]}".to_owned(), Some(TooMuch::LabelBytes(5))),
+        ("graph 12345{subgraph 12345{12345}}".to_owned(), None),
+        ("graph 123456{}".to_owned(), Some(TooMuch::LabelBytes(5))),
+        ("graph{subgraph 123456{}}".to_owned(), Some(TooMuch::LabelBytes(5))),
+        ("graph{123456}".to_owned(), Some(TooMuch::LabelBytes(5))),
         (format!("strict graph{{{}}}", "a--b ".repeat(60)), None),
         (format!("strict graph{{{}}}", "a--b ".repeat(61)), Some(TooMuch::Reading)),
     ] {

@@ -2,6 +2,7 @@
 
 use super::model::{Across, Along, Cell, Frame, FrameStyle, Table};
 use crate::values::leading_whole;
+use crate::warnings::Warnings;
 
 /// The largest border, padding and spacing.
 const LARGEST_SPACE: i64 = 255;
@@ -13,7 +14,7 @@ const LARGEST_SIZE: i64 = 65_535;
 const LARGEST_SPAN: i64 = 1_000;
 
 /// Reads a number of an attribute, within bounds.
-fn number(name: &str, value: &str, least: i64, most: i64, warnings: &mut Vec<String>) -> Option<i64> {
+fn number(name: &str, value: &str, least: i64, most: i64, warnings: &mut Warnings) -> Option<i64> {
     match leading_whole(value) {
         None => warnings.push(format!("Improper {name} value {value} - ignored")),
         Some(number) if number < least => {
@@ -27,7 +28,7 @@ fn number(name: &str, value: &str, least: i64, most: i64, warnings: &mut Vec<Str
     None
 }
 
-fn style(value: &str, warnings: &mut Vec<String>) -> FrameStyle {
+fn style(value: &str, warnings: &mut Warnings) -> FrameStyle {
     let mut style = FrameStyle::default();
     for word in value.split([',', ' ']).filter(|word| !word.is_empty()) {
         match word.to_ascii_lowercase().as_str() {
@@ -44,7 +45,7 @@ fn style(value: &str, warnings: &mut Vec<String>) -> FrameStyle {
 }
 
 /// What tables and cells have in common; false if it is none of that.
-fn common(frame: &mut Frame, key: &str, value: &str, warnings: &mut Vec<String>) -> bool {
+fn common(frame: &mut Frame, key: &str, value: &str, warnings: &mut Warnings) -> bool {
     let mut space = |name: &str, least: i64| number(name, value, least, LARGEST_SPACE, warnings).map(|n| n as f64);
     match key {
         "BORDER" => frame.border = space(key, 0).or(frame.border),
@@ -85,7 +86,7 @@ fn common(frame: &mut Frame, key: &str, value: &str, warnings: &mut Vec<String>)
     true
 }
 
-fn align(value: &str, element: &str, warnings: &mut Vec<String>) -> Option<Across> {
+fn align(value: &str, element: &str, warnings: &mut Warnings) -> Option<Across> {
     match value.to_ascii_uppercase().as_str() {
         "LEFT" => Some(Across::Left),
         "RIGHT" => Some(Across::Right),
@@ -97,12 +98,12 @@ fn align(value: &str, element: &str, warnings: &mut Vec<String>) -> Option<Acros
     }
 }
 
-fn illegal(key: &str, element: &str, warnings: &mut Vec<String>) {
+fn illegal(key: &str, element: &str, warnings: &mut Warnings) {
     warnings.push(format!("Illegal attribute {} in <{element}> - ignored", key.to_lowercase()));
 }
 
 /// Reads the attributes of `<TABLE>`.
-pub(super) fn table(table: &mut Table, attributes: Vec<(String, String)>, warnings: &mut Vec<String>) {
+pub(super) fn table(table: &mut Table, attributes: Vec<(String, String)>, warnings: &mut Warnings) {
     for (key, value) in attributes {
         match key.as_str() {
             "CELLBORDER" => {
@@ -122,7 +123,7 @@ pub(super) fn table(table: &mut Table, attributes: Vec<(String, String)>, warnin
 }
 
 /// Reads the attributes of `<TD>`.
-pub(super) fn cell(cell: &mut Cell, attributes: Vec<(String, String)>, warnings: &mut Vec<String>) {
+pub(super) fn cell(cell: &mut Cell, attributes: Vec<(String, String)>, warnings: &mut Warnings) {
     for (key, value) in attributes {
         match key.as_str() {
             "COLSPAN" | "ROWSPAN" => {

@@ -12,6 +12,7 @@ pub use paint::Look;
 
 use crate::geometry::{Point, Rect, Size};
 use crate::text::{Font, Names};
+use crate::warnings::Warnings;
 use model::{Content, Table};
 
 /// An HTML-like label, measured.
@@ -33,8 +34,8 @@ impl Html {
     ///
     /// # Errors
     /// When it is not well formed, or nested too deep.
-    pub fn new(source: &str, names: &Names<'_>, font: Font, warnings: &mut Vec<String>) -> Result<Html, HtmlError> {
-        let before = warnings.len();
+    pub fn new(source: &str, names: &Names<'_>, font: Font, warnings: &mut Warnings) -> Result<Html, HtmlError> {
+        let before = warnings.told();
         let read = parse::read(source, font.clone(), warnings);
         let mut content = match read {
             Ok(content) => content,
@@ -45,7 +46,7 @@ impl Html {
             }
         };
         let size = size::content_size(&mut content, warnings);
-        if warnings.len() > before {
+        if warnings.told() > before {
             warnings.push(place_of(names));
         }
         if let Content::Table(table) = &mut content {

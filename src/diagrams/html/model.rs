@@ -1,5 +1,7 @@
 //! What an HTML-like label is made of: tables, cells, lines of text.
 
+use std::sync::Arc;
+
 use crate::geometry::{Rect, Size};
 use crate::text::{Font, line_width};
 
@@ -27,12 +29,12 @@ pub(super) struct Span {
     pub text: String,
     pub font: Font,
     /// `<FONT COLOR>`.
-    pub color: Option<String>,
+    pub color: Option<Arc<str>>,
     pub width: f64,
 }
 
 impl Span {
-    pub fn new(text: String, font: Font, color: Option<String>) -> Span {
+    pub fn new(text: String, font: Font, color: Option<Arc<str>>) -> Span {
         let width = line_width(&text, &font);
         Span { text, font, color, width }
     }

@@ -9,6 +9,7 @@ use crate::paint::{fit_gradient, is_safe_link, rounded};
 use crate::scene::{Anchor, Color, Dash, Fill, Item, Link, Stroke, Text};
 use crate::style::{colors, fill_of};
 use crate::text::LINE_SPACING;
+use crate::warnings::Warnings;
 
 /// What the object gives its label.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +30,12 @@ struct Painter<'a, 'w> {
     center: Point,
     /// Elements with links so far.
     links: usize,
-    warnings: &'w mut Vec<String>,
+    warnings: &'w mut Warnings,
 }
 
 impl Html {
     /// Paints it about `center`.
-    pub fn paint(&self, center: Point, look: Look<'_>, warnings: &mut Vec<String>) -> Vec<Item> {
+    pub fn paint(&self, center: Point, look: Look<'_>, warnings: &mut Warnings) -> Vec<Item> {
         let mut painter = Painter { look, center, links: 0, warnings };
         let mut items = Vec::new();
         match &self.content {

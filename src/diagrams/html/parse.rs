@@ -1,8 +1,11 @@
 //! Reads HTML-like labels: tags, attributes, entities, and the grammar of tables and text.
 
+use std::sync::Arc;
+
 use super::model::{Across, Cell, Content, Line, Span, Table};
-use crate::text::{Font, decode_entity};
+use crate::text::{Font, decode_entity, font_name};
 use crate::values::leading_whole;
+use crate::warnings::Warnings;
 
 /// Elements inside one another.
 const DEEPEST: usize = 96;
@@ -147,7 +150,7 @@ enum Open {
     /// `<FONT>`, `<B>` and their like: the name, and the font before.
     Style {
         name: String,
-        before: (Font, Option<String>),
+        before: (Font, Option<Arc<str>>),
         had_content: bool,
     },
     Table(Table),
@@ -177,7 +180,7 @@ struct Inside {
 }
 
 impl Inside {
-    fn end_line(&mut self, across: Option<Across>, font: &Font, color: &Option<String>) {
+    fn end_line(&mut self, across: Option<Across>, font: &Font, color: &Option<Arc<str>>) {
         let mut spans = std::mem::take(&mut self.spans);
         if spans.is_empty() {
             spans.push(Span::new(String::new(), font.clone(), color.clone()));
@@ -185,7 +188,7 @@ impl Inside {
         self.lines.push(Line::new(spans, across));
     }
 
-    fn finish(mut self, font: &Font, color: &Option<String>) -> Content {
+    fn finish(mut self, font: &Font, color: &Option<Arc<str>>) -> Content {
         if let Some(table) = self.table {
             return Content::Table(Box::new(table));
         }
@@ -203,12 +206,12 @@ struct Reader<'a, 'w> {
     /// What the label and each open cell hold; the last is being filled.
     inside: Vec<Inside>,
     font: Font,
-    color: Option<String>,
-    warnings: &'w mut Vec<String>,
+    color: Option<Arc<str>>,
+    warnings: &'w mut Warnings,
 }
 
 /// Reads a label.
-pub(super) fn read(source: &str, font: Font, warnings: &mut Vec<String>) -> Result<Content, Problem> {
+pub(super) fn read(source: &str, font: Font, warnings: &mut Warnings) -> Result<Content, Problem> {
     let mut reader = Reader {
         lexer: Lexer { rest: source, line: 1 },
         open: Vec::new(),
@@ -390,8 +393,8 @@ impl Reader<'_, '_> {
             _ => {
                 for (key, value) in attributes {
                     match key.as_str() {
-                        "FACE" => self.font.name = value.into(),
-                        "COLOR" => self.color = Some(value),
+                        "FACE" => self.font.name = font_name(&value),
+                        "COLOR" => self.color = Some(value.into()),
                         "POINT-SIZE" => match leading_whole(&value) {
                             None => self.warnings.push(format!("Improper POINT-SIZE value {value} - ignored")),
                             Some(size) if size < 0 => {

@@ -4,6 +4,7 @@ use super::model::{Cell, Content, Line, Table};
 use super::parse::LARGEST_GRID;
 use crate::geometry::{Point, Rect, Size};
 use crate::text::LINE_SPACING;
+use crate::warnings::Warnings;
 
 /// The border and padding of a cell where nothing says it.
 const DEFAULT_BORDER: f64 = 1.0;
@@ -29,7 +30,7 @@ pub(super) fn text_size(lines: &[Line]) -> Size {
 }
 
 /// Sizes what is in a cell or a label.
-pub(super) fn content_size(content: &mut Content, warnings: &mut Vec<String>) -> Size {
+pub(super) fn content_size(content: &mut Content, warnings: &mut Warnings) -> Size {
     match content {
         Content::Empty => Size::default(),
         Content::Text(lines) => text_size(lines),
@@ -40,7 +41,7 @@ pub(super) fn content_size(content: &mut Content, warnings: &mut Vec<String>) ->
     }
 }
 
-fn cell_size(cell: &mut Cell, warnings: &mut Vec<String>) {
+fn cell_size(cell: &mut Cell, warnings: &mut Warnings) {
     let inside = content_size(&mut cell.content, warnings);
     let around = 2.0 * (cell.border + cell.padding);
     let needs = Size::new(inside.width + around, inside.height + around);
@@ -75,6 +76,8 @@ fn place_in_grid(table: &mut Table) -> (usize, usize) {
                 }
                 end += 1;
             }
+            // What stands outside of the largest grid stands on its edge.
+            column = column.min(LARGEST_GRID);
             (cell.row, cell.column) = (row, column);
             if free.len() < column + width {
                 free.resize(column + width, 0);
@@ -108,7 +111,7 @@ fn fit(lines: &mut [f64], parts: &[(usize, usize, f64)], spacing: f64) {
 }
 
 /// Sizes a table with all that is in it.
-fn table_size(table: &mut Table, warnings: &mut Vec<String>) {
+fn table_size(table: &mut Table, warnings: &mut Warnings) {
     let border = table.border();
     let cell_border = table.cell_border;
     let padding = table.frame.padding;

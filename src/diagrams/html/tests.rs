@@ -4,8 +4,8 @@ use super::*;
 
 fn html(source: &str) -> Result<Html, Vec<String>> {
     let names = Names { node: Some("a"), ..Names::default() };
-    let mut warnings = Vec::new();
-    Html::new(source, &names, Font::default(), &mut warnings).map_err(|_| warnings)
+    let mut warnings = Warnings::default();
+    Html::new(source, &names, Font::default(), &mut warnings).map_err(|_| warnings.into_list())
 }
 
 /// Each line: the label, tab, width, tab, height, in points.

@@ -43,6 +43,8 @@ pub use routes::{PERMISSION, ROUTES, Route};
 
 /// After how long of drawings waiting without a break the service calls itself degraded.
 const SATURATED_TIME: Duration = Duration::from_secs(10);
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
 /// Bodies of more than [`request::SMALL_BODY_BYTES`] that are held at once.
 const LARGE_BODIES_MAX: usize = 32;
 
@@ -60,6 +62,8 @@ pub struct Parts {
     requires_key: bool,
     large_bodies: Semaphore,
     saturated_time: Duration,
+    /// How long a body may take to arrive.
+    body_time: Duration,
 }
 
 impl std::ops::Deref for Parts {
@@ -107,6 +111,7 @@ impl Context {
             requires_key,
             large_bodies: Semaphore::new(LARGE_BODIES_MAX),
             saturated_time: SATURATED_TIME,
+            body_time: BODY_TIME,
         }))
     }
 

@@ -1,7 +1,5 @@
 //! What every request is asked first: who sends it, and whether it says exactly what its route wants to know.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::extract::Request;
 use bytes::Bytes;
@@ -20,8 +18,6 @@ use super::Context;
 use super::routes::PERMISSION;
 use crate::refusal::Refusal;
 
-/// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(30);
 /// A body up to this size is read without further ado; of larger ones, only so many are held at once.
 pub(super) const SMALL_BODY_BYTES: u64 = 64 << 10;
 /// How much larger than a text its JSON or its form may be, where each character is escaped.
@@ -110,7 +106,7 @@ pub(super) async fn read_body<'a>(
         _ => Some(context.large_bodies.try_acquire().map_err(|_| Refusal::Busy)?),
     };
     let most = bytes_max.saturating_mul(ESCAPED_FACTOR).saturating_add(AROUND_BYTES);
-    let bytes = body::read(headers, body, most, BODY_TIME).await.map_err(|error| match error {
+    let bytes = body::read(headers, body, most, context.body_time).await.map_err(|error| match error {
         BodyError::TooLarge => Refusal::TooLarge(format!("the body is larger than {most} bytes")),
         BodyError::TimedOut => Refusal::BodyTimedOut,
         BodyError::Broken => Refusal::Invalid(error.to_string()),

@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use axum::body::Body;
+use futures_util::StreamExt as _;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use quintet_platform::access::Authority;
@@ -45,6 +46,10 @@ fn engine(held: mpsc::Receiver<()>) -> Engine {
 
 impl Room {
     fn open(saturated_time: Duration) -> Room {
+        Room::with_times(saturated_time, BODY_TIME)
+    }
+
+    fn with_times(saturated_time: Duration, body_time: Duration) -> Room {
         let directory = tempfile::tempdir().unwrap();
         let clock = Clock::system();
         let options = StoreOptions::new(directory.path(), Arc::new(clock.clone()) as Arc<dyn TimeSource>);
@@ -62,7 +67,7 @@ impl Room {
         };
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings);
         let mut parts = Arc::into_inner(context.0).unwrap();
-        parts.saturated_time = saturated_time;
+        (parts.saturated_time, parts.body_time) = (saturated_time, body_time);
         Room { context: Context(Arc::new(parts)), release, _directory: directory }
     }
 
@@ -183,4 +188,20 @@ async fn only_so_many_large_bodies_are_held_at_once() {
     assert_eq!(room.draw("small").await.0, 422);
     drop(places);
     assert_eq!(room.call(Method::POST, "/graphs", &large).await.0, 422);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_does_not_arrive_in_time_is_408() {
+    let room = Room::with_times(SATURATED_TIME, Duration::from_millis(20));
+    for path in ["/graphs", "/validate"] {
+        // The beginning comes, and the rest never.
+        let beginning = futures_util::stream::iter([Ok::<_, std::io::Error>("{\"dotfile\": ")]);
+        let body = Body::from_stream(beginning.chain(futures_util::stream::pending()));
+        let request = Request::builder().method(Method::POST).uri(path).header("host", "diagrams.example");
+        let answer = routes(room.context.clone()).oneshot(request.body(body).unwrap()).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT, "{path}");
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        let body: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(body, json!({ "error": "the body did not arrive in time" }));
+    }
 }

@@ -12,6 +12,15 @@ use crate::work::{Care, Exhausted, Work};
 /// Bends at most; edges that would make more run straight, the longest first.
 const BENDS_MAX: u64 = 80_000;
 
+/// The space between an edge and its label, in points.
+pub const LABEL_GAP: f64 = 2.0;
+
+/// The room that an edge with a label has on its other side, in points.
+const LABEL_ROOM: f64 = 3.0;
+
+/// What a cluster costs on each rank it spans: thousands that span thousands of ranks are too much.
+const STEPS_PER_CLUSTER_PLACE: u64 = 64;
+
 /// What stands on a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
@@ -20,7 +29,8 @@ pub enum Kind {
     Real,
     /// A place where an edge passes.
     Bend,
-    /// A place where an edge passes with its label on its right.
+    /// A place where an edge passes with its label on its right; on its left, which will be above it, where ranks run
+    /// sideways.
     Label,
     /// The label of a flat edge, a rank above it.
     FlatLabel,
@@ -184,7 +194,7 @@ impl Layers {
         }
         layers.widen_for_parallels(input);
         layers.widen_for_loops(input);
-        layers.add_cluster_places(nest);
+        layers.add_cluster_places(nest, work)?;
         Ok(layers)
     }
 
@@ -296,8 +306,10 @@ impl Layers {
                 && rank == label_rank
             {
                 place.kind = Kind::Label;
-                place.left = input.node_separation;
-                place.right = size.width;
+                (place.left, place.right) = (LABEL_ROOM, size.width + LABEL_GAP);
+                if input.is_sideways() {
+                    std::mem::swap(&mut place.left, &mut place.right);
+                }
                 place.half_height = size.height / 2.0;
                 chain.label = self.places.len() as u32;
             }
@@ -369,7 +381,7 @@ impl Layers {
             for &edge in &self.loops[node] {
                 let Some(edge) = input.edges.get(edge as usize) else { continue };
                 let width = loop_width(edge, input.node_separation);
-                match loop_side(edge) {
+                match loop_side(edge, input.is_sideways()) {
                     LoopSide::Right => self.places[node].right += width,
                     LoopSide::Left => self.places[node].left += width,
                     LoopSide::Top | LoopSide::Bottom => {}
@@ -378,13 +390,14 @@ impl Layers {
         }
     }
 
-    fn add_cluster_places(&mut self, nest: &Nest) {
+    fn add_cluster_places(&mut self, nest: &Nest, work: &mut Work) -> Result<(), Exhausted> {
         self.cluster_places = Table::filled(Vec::new(), nest.count());
         for cluster in 1..nest.count() as u32 {
             let (first, last) = self.spans[cluster];
             if !nest.is_used[cluster] {
                 continue;
             }
+            work.spend(STEPS_PER_CLUSTER_PLACE * u64::from(last - first + 1))?;
             for rank in first..=last {
                 let place = self.places.add(Place {
                     kind: Kind::Cluster,
@@ -401,6 +414,7 @@ impl Layers {
             let (first, last) = self.spans[cluster];
             self.orders[cluster] = vec![Vec::new(); (last - first + 1) as usize];
         }
+        Ok(())
     }
 
     /// After the ordering: finds the flat edges whose ends are neighbours; their labels leave the rank above.
@@ -506,8 +520,9 @@ pub enum LoopSide {
     Bottom,
 }
 
-/// The side of a loop, by its ports.
-pub fn loop_side(edge: &Edge) -> LoopSide {
+/// The side of a loop, by its ports; without any it stands on the right, or above where ranks run sideways.
+pub fn loop_side(edge: &Edge, is_sideways: bool) -> LoopSide {
+    let either = if is_sideways { LoopSide::Left } else { LoopSide::Right };
     let sides = |end: &End| end.port.filter(|port| port.is_side).map_or(Sides::default(), |p| p.sides);
     let (a, b) = (sides(&edge.tail_end), sides(&edge.head_end));
     if a.bottom && b.bottom {
@@ -516,9 +531,10 @@ pub fn loop_side(edge: &Edge) -> LoopSide {
         LoopSide::Top
     } else if a.left || b.left {
         LoopSide::Left
-    } else if a.right || b.right || a.top && b.bottom || a.bottom && b.top || !a.top && !b.top && !a.bottom && !b.bottom
-    {
+    } else if a.right || b.right {
         LoopSide::Right
+    } else if a.top && b.bottom || a.bottom && b.top || !a.top && !b.top && !a.bottom && !b.bottom {
+        either
     } else if a.top || b.top {
         LoopSide::Top
     } else {

@@ -51,7 +51,7 @@ pub fn layout(input: &Input, work: &mut Work) -> Result<Output, Exhausted> {
     work.spend((inner.nodes.len() + inner.edges.len() + inner.clusters.len()) as u64)?;
     let nest = Nest::new(inner, inner.cluster_rank == ClusterRank::Local);
     let ranking = rank::ranks(inner, &nest, work)?;
-    let (layers, mut positions) = best_placed(inner, &nest, &ranking, turn, work)?;
+    let (layers, mut positions) = best_placed(inner, &nest, &ranking, work)?;
     aspect::stretch(inner, &layers, &mut positions);
     let mut output = Output {
         nodes: (0..inner.nodes.len() as u32).map(|node| positions.at(&layers, node)).collect(),
@@ -83,16 +83,15 @@ fn best_placed(
     input: &Input,
     nest: &Nest,
     ranking: &rank::Ranking,
-    turn: Turn,
     work: &mut Work,
 ) -> Result<(Layers, Positions), Exhausted> {
     let before = work.spent();
-    let outside = placed(input, nest, ranking, Bends::Outside, turn, work)?;
+    let outside = placed(input, nest, ranking, Bends::Outside, work)?;
     let cost = work.spent() - before;
     if nest.count() == 1 || cost > work.left() / 4 {
         return Ok(outside);
     }
-    let inside = placed(input, nest, ranking, Bends::Inside, turn, work)?;
+    let inside = placed(input, nest, ranking, Bends::Inside, work)?;
     Ok(if badness(&inside, work)? < 0.98 * badness(&outside, work)? { inside } else { outside })
 }
 
@@ -101,16 +100,15 @@ fn placed(
     nest: &Nest,
     ranking: &rank::Ranking,
     bends: Bends,
-    turn: Turn,
     work: &mut Work,
 ) -> Result<(Layers, Positions), Exhausted> {
     let mut layers = Layers::new(input, nest, ranking, bends, work)?;
-    order::order(input, nest, &mut layers, turn.is_sideways(), work)?;
+    order::order(input, nest, &mut layers, input.is_sideways(), work)?;
     layers.settle_flats();
     if input.concentrate {
         concentrate::concentrate(input, &mut layers, work)?;
     }
-    let positions = place::place(input, nest, &layers, ranking.doubled, turn.is_sideways(), work)?;
+    let positions = place::place(input, nest, &layers, ranking.doubled, input.is_sideways(), work)?;
     Ok((layers, positions))
 }
 

@@ -325,6 +325,13 @@ pub struct Input {
     pub rank_sets: Vec<RankSet>,
 }
 
+impl Input {
+    /// Whether ranks stand side by side in the finished drawing.
+    pub fn is_sideways(&self) -> bool {
+        matches!(self.rank_direction, RankDirection::LeftRight | RankDirection::RightLeft)
+    }
+}
+
 impl Default for Input {
     fn default() -> Input {
         Input {
@@ -402,6 +409,4 @@ pub struct Output {
     pub label: Option<Point>,
     /// The rank of each node, from 0.
     pub ranks: Vec<u32>,
-    /// What the user should know, in Graphviz's words.
-    pub warnings: Vec<String>,
 }

@@ -16,6 +16,9 @@ const LENGTH_MAX: u32 = 1_000;
 /// What an edge at a cluster pays for each rank it is too short, against one for each rank it is long.
 const SHORT_COST: i32 = 10;
 
+/// What a rank costs for itself, empty ones included: `minlen` makes many out of little.
+const STEPS_PER_RANK: u64 = 300;
+
 /// The ranks found.
 #[derive(Debug, Default)]
 pub struct Ranking {
@@ -36,6 +39,8 @@ struct Ranker<'a> {
     offsets: Table<i32>,
     /// Whether a node stands for more than nodes of its own rank.
     is_block: Table<bool>,
+    /// The edges that are ranked with each cluster: those between what stands in it side by side.
+    edges: Table<Vec<u32>>,
 }
 
 /// Finds the ranks.
@@ -52,8 +57,15 @@ pub fn ranks(input: &Input, nest: &Nest, work: &mut Work) -> Result<Ranking, Exh
         leaders: Union::new(count),
         offsets: Table::filled(0, count),
         is_block: Table::filled(false, count),
+        edges: Table::filled(Vec::new(), nest.count()),
     };
     let whole = input.new_rank || input.cluster_rank != ClusterRank::Local;
+    for (index, edge) in input.edges.iter().enumerate() {
+        if edge.constraint && edge.tail < count && edge.head < count {
+            let cluster = if whole { 0 } else { nest.common(nest.of_node[edge.tail], nest.of_node[edge.head]) };
+            ranker.edges[cluster].push(index as u32);
+        }
+    }
     if whole {
         ranker.same_sets(None);
         ranker.rank(0, true, work)?;
@@ -83,6 +95,7 @@ pub fn ranks(input: &Input, nest: &Nest, work: &mut Work) -> Result<Ranking, Exh
         }
     }
     let count = ranks.iter().copied().max().unwrap_or(0).max(0) as usize + 1;
+    work.spend(STEPS_PER_RANK * count as u64)?;
     Ok(Ranking { ranks, count, doubled })
 }
 
@@ -116,11 +129,6 @@ impl Ranker<'_> {
         cluster.is_none_or(|cluster| own == cluster)
     }
 
-    /// Whether a node takes part when `cluster` is ranked.
-    fn takes_part(&self, node: usize, cluster: u32, whole: bool) -> bool {
-        whole || self.nest.is_inside(self.nest.of_node[node], cluster)
-    }
-
     fn rank(&mut self, cluster: u32, whole: bool, work: &mut Work) -> Result<(), Exhausted> {
         let count = self.input.nodes.len();
         // Numbers for those that stand for others, in the order of the input.
@@ -136,7 +144,8 @@ impl Ranker<'_> {
             members.sort_unstable();
             members
         };
-        work.spend((members.len() + self.input.edges.len()) as u64)?;
+        let edges = std::mem::take(&mut self.edges[cluster]);
+        work.spend((members.len() + edges.len()) as u64)?;
         let (first, last) = self.extremes(cluster, whole);
         let mut numbers: Table<u32> = Table::filled(NONE, count);
         let mut leaders: Vec<u32> = Vec::new();
@@ -152,15 +161,7 @@ impl Ranker<'_> {
         let mut constraints: Vec<Constraint> = Vec::new();
         let mut arcs: Vec<Arc> = Vec::new();
         let mut nodes = leaders.len();
-        for edge in &self.input.edges {
-            if !edge.constraint
-                || edge.tail >= count
-                || edge.head >= count
-                || !self.takes_part(edge.tail, cluster, whole)
-                || !self.takes_part(edge.head, cluster, whole)
-            {
-                continue;
-            }
+        for edge in edges.iter().filter_map(|index| self.input.edges.get(*index as usize)) {
             let (tail, head) = (self.leaders.find(edge.tail as u32), self.leaders.find(edge.head as u32));
             if tail == head {
                 continue;

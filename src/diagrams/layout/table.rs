@@ -52,6 +52,11 @@ impl<T: Clone + Default> Table<T> {
         self.items.get(range).unwrap_or_default()
     }
 
+    /// The same, to be changed.
+    pub fn part_mut(&mut self, range: Range<usize>) -> &mut [T] {
+        self.items.get_mut(range).unwrap_or_default()
+    }
+
     /// Exchanges two elements.
     pub fn exchange(&mut self, a: usize, b: usize) {
         if a < self.items.len() && b < self.items.len() {

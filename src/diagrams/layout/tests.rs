@@ -174,7 +174,7 @@ fn a_label_makes_room_between_its_ranks() {
     // Half of ranksep on both sides of the label.
     assert!((output.nodes[0].y - output.nodes[1].y - 88.8).abs() < 1e-6, "{:?}", output.nodes);
     let label = output.edges[0].label.unwrap();
-    assert!((label.x - output.nodes[0].x - 8.0).abs() < 1.0, "{label:?}");
+    assert!((label.x - output.nodes[0].x - 10.0).abs() < 1.0, "{label:?}");
 }
 
 #[test]
@@ -264,6 +264,36 @@ fn loops_stand_on_the_side_their_ports_name() {
 }
 
 #[test]
+fn loops_between_corners_keep_clear_of_their_node() {
+    let sides = |top, bottom, left, right| Sides { top, bottom, left, right };
+    let corners = [
+        (Point::new(-27.0, 18.0), sides(true, false, true, false)),
+        (Point::new(27.0, 18.0), sides(true, false, false, true)),
+        (Point::new(-27.0, -18.0), sides(false, true, true, false)),
+        (Point::new(27.0, -18.0), sides(false, true, false, true)),
+        (Point::new(0.0, 18.0), sides(true, false, false, false)),
+        (Point::new(0.0, -18.0), sides(false, true, false, false)),
+        (Point::new(-27.0, 0.0), sides(false, false, true, false)),
+        (Point::new(27.0, 0.0), sides(false, false, false, true)),
+    ];
+    for (a, from) in corners.iter().enumerate() {
+        for (b, to) in corners.iter().enumerate() {
+            let mut input = graph(1, &[(0, 0)]);
+            let port = |(point, sides): (Point, Sides)| Port { point, sides, clip: false, is_side: true, field: None };
+            input.nodes[0].outline = Outline::Box;
+            (input.edges[0].tail_end.port, input.edges[0].head_end.port) = (Some(port(*from)), Some(port(*to)));
+            let output = lay(&input);
+            let inside = Rect::around(output.nodes[0], Size::new(50.0, 32.0));
+            let curves = super::route::cubics_of(&output.edges[0].beziers[0]);
+            let points = curves.iter().flat_map(|curve| (0..=20).map(|step| super::route::point_of(curve, step)));
+            for point in points {
+                assert!(!inside.holds(point, 0.0), "{a} to {b}: {point:?} in {inside:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn edges_with_lhead_end_at_the_cluster() {
     let mut input = graph(3, &[(0, 1), (1, 2)]);
     input.compound = true;
@@ -333,6 +363,71 @@ fn an_edge_leaves_a_field_in_the_midst_of_its_node_sideways() {
     let output = lay(&input);
     let start = output.edges[0].beziers[0][0];
     assert!((output.nodes[0].y - 45.0 - start.y).abs() < 0.1, "{start:?}");
+    // One that reaches the upper side alone is left there, and the way leads around the node.
+    let field = Rect::new(Point::new(-9.0, 15.0), Point::new(20.0, 45.0));
+    let sides = Sides { top: true, ..Sides::default() };
+    input.edges[0].tail_end.port = Some(Port { point: Point::new(5.5, 30.0), field: Some(field), sides, ..port });
+    let output = lay(&input);
+    let (start, points) = (output.edges[0].beziers[0][0], &output.edges[0].beziers[0]);
+    assert!((output.nodes[0].y + 45.0 - start.y).abs() < 0.1, "{start:?}");
+    assert!(points.iter().any(|point| point.x > output.nodes[0].x + 27.0), "{points:?}");
+    // And one in the midst of others straight over them.
+    let field = Rect::around(Point::default(), Size::new(18.0, 30.0));
+    let sides = Sides::default();
+    input.edges[0].tail_end.port = Some(Port { point: Point::default(), field: Some(field), sides, ..port });
+    let output = lay(&input);
+    let start = output.edges[0].beziers[0][0];
+    assert!(start.y < output.nodes[0].y && output.edges[0].beziers[0].len() == 4, "{start:?}");
+}
+
+#[test]
+fn labels_stand_above_their_edges_where_ranks_run_sideways() {
+    for rank_direction in [RankDirection::LeftRight, RankDirection::RightLeft] {
+        let mut input = Input { rank_direction, ..graph(2, &[(0, 1), (0, 0)]) };
+        input.edges[0].label = Some(Size::new(30.0, 14.0));
+        let output = lay(&input);
+        let label = output.edges[0].label.unwrap();
+        // Seven points of the label itself, and two of space.
+        assert!((label.y - output.nodes[0].y - 9.0).abs() < 1e-6, "{label:?}");
+        let straight = output.edges[0].beziers[0].iter().all(|point| (point.y - output.nodes[0].y).abs() < 1e-6);
+        assert!(straight, "{:?}", output.edges[0].beziers);
+        assert!(output.edges[1].beziers[0].iter().all(|point| point.y >= output.nodes[0].y), "the loop stands above");
+    }
+}
+
+#[test]
+fn straight_lines_do_not_run_through_their_labels() {
+    let mut input = Input { splines: Splines::Line, ..graph(4, &[(0, 1), (0, 2), (0, 3)]) };
+    for edge in &mut input.edges {
+        edge.label = Some(Size::new(40.0, 14.0));
+    }
+    let output = lay(&input);
+    for (route, edge) in output.edges.iter().zip(&input.edges) {
+        let label = Rect::around(route.label.unwrap(), edge.label.unwrap());
+        let curve = &route.beziers[0];
+        let (from, to) = (curve[0], curve[curve.len() - 1]);
+        let inside = (0..=200).any(|step| label.holds(from.toward(to, f64::from(step) / 200.0), -0.5));
+        assert!(!inside, "{label:?} {curve:?}");
+    }
+}
+
+#[test]
+fn a_chain_beside_a_cluster_goes_over_to_its_other_side() {
+    // Two clusters, one below the other; 3 stands to the left of 4. The long edge from 0 to 4 crosses that from 1 to 3
+    // unless it runs to the right of node 1.
+    let mut input = graph(5, &[(0, 1), (0, 2), (1, 3), (0, 4), (3, 4)]);
+    input.edges[0].label = Some(Size::new(30.0, 14.0));
+    input.edges[4].constraint = false;
+    let margin = 8.0;
+    input.clusters.push(Cluster { nodes: vec![0, 1, 2], label: None, margin, parent: None });
+    input.clusters.push(Cluster { nodes: vec![3, 4], label: None, margin, parent: None });
+    let output = lay(&input);
+    assert!(output.nodes[3].x < output.nodes[4].x);
+    let curves = super::route::cubics_of(&output.edges[3].beziers[0]);
+    let points = curves.iter().flat_map(|curve| (0..=20).map(|step| super::route::point_of(curve, step)));
+    let level = |point: &Point| (point.y - output.nodes[1].y).abs();
+    let beside = points.min_by(|a, b| level(a).total_cmp(&level(b))).unwrap();
+    assert!(beside.x > output.nodes[1].x, "{beside:?} {:?}", output.nodes);
 }
 
 #[test]

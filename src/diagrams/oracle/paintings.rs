@@ -154,7 +154,7 @@ fn compare(graphviz: &mut Graphviz, source: &[u8]) -> Option<(usize, usize, Vec<
     let layout = layout_of(&json, &parsed, &plan)?;
     let (scene, _) = paint(&parsed, &plan, &layout, &mut Work::default()).ok()?;
     if let Some(path) = std::env::var_os("PAINT_OUT") {
-        let png = crate::png::write(&scene, 1.0, &limits, &mut Work::default());
+        let png = crate::png::write(&scene, 1.0, &Default::default(), &limits, &mut Work::default());
         std::fs::write(path, png.unwrap()).unwrap();
     }
     let ours = svg::write(&scene, 64 << 20).ok()?;

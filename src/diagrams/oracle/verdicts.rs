@@ -7,6 +7,7 @@ use super::graphviz::Graphviz;
 use super::{everything, installed};
 use crate::dot::parse;
 use crate::limits::Limits;
+use crate::warnings::Warnings;
 
 /// How often the two agreed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,9 +74,9 @@ pub fn compare(graphviz: &mut Graphviz, cases: &[Case]) -> Agreement {
             Ok(parsed) => {
                 if theirs.accepted && !given_up {
                     agreement.verdicts += 1;
-                    let warnings = theirs.messages.iter().map(|(_, text)| text.as_str());
-                    let warnings: Vec<&str> = warnings.collect();
-                    if warnings != parsed.warnings {
+                    let mut warnings = Warnings::default();
+                    warnings.extend(theirs.messages.iter().map(|(_, text)| text.clone()));
+                    if *warnings != *parsed.warnings {
                         eprintln!("{}: warnings {:?} against {warnings:?}", case.name, parsed.warnings);
                     }
                 } else {

@@ -1,7 +1,7 @@
 //! Edges: curves in one colour or several, arrows, labels.
 
 use super::{LabelColors, Pen, Placed, link};
-use crate::arrows::Piece;
+use crate::arrows::{Piece, ends};
 use crate::color::Share;
 use crate::geometry::Point;
 use crate::label::Label;
@@ -36,7 +36,7 @@ pub(super) fn paint(
     };
     let fill = attributes.text("fillcolor").map(|_| pen.color(attributes, "fillcolor", "black"));
     if !style.invisible {
-        let curves = body(&style, &list, route);
+        let curves = body(&style, &list, route, ends(attributes, pen.graph.directed));
         items.extend(curves);
         items.extend(arrows(&style, &list, fill.as_ref(), plan, route));
     }
@@ -70,13 +70,13 @@ pub(super) fn paint(
 }
 
 /// The curves of an edge.
-fn body(style: &Style, list: &[Share], route: &Route) -> Vec<Item> {
+fn body(style: &Style, list: &[Share], route: &Route, ends: (bool, bool)) -> Vec<Item> {
     let first = list.first().map(|part| part.color.clone()).unwrap_or_else(Color::black);
     let path = |points: Vec<Point>, color: &Color| Item::Path { points, fill: Fill::None, stroke: style.stroke(color) };
     let mut items = Vec::new();
     for curve in &route.beziers {
         if style.tapered {
-            let points = taper(curve, style.pen_width(), route);
+            let points = taper(curve, style.pen_width(), ends);
             items.push(Item::Polygon {
                 points,
                 fill: solid(&first),
@@ -183,8 +183,8 @@ fn between(bezier: &[Point; 4], from: f64, to: f64) -> [Point; 4] {
     reversed(until(reversed(head), share))
 }
 
-/// The outline of an edge that is as wide as its pen at one end, and nothing at the other (or both, or none).
-fn taper(curve: &[Point], width: f64, route: &Route) -> Vec<Point> {
+/// The outline of an edge that is nothing at the ends `dir` points to, and as wide as its pen at the others.
+fn taper(curve: &[Point], width: f64, ends: (bool, bool)) -> Vec<Point> {
     let mut line = Vec::new();
     for bezier in beziers(curve) {
         let skip = usize::from(!line.is_empty());
@@ -196,7 +196,7 @@ fn taper(curve: &[Point], width: f64, route: &Route) -> Vec<Point> {
     let mut gone = 0.0;
     for (i, point) in line.iter().enumerate() {
         let share = if total > 0.0 { gone / total } else { 0.0 };
-        let thick = match (route.tail_arrow.is_some(), route.head_arrow.is_some()) {
+        let thick = match ends {
             (false, false) => 1.0,
             (false, true) => 1.0 - share,
             (true, false) => share,

@@ -6,6 +6,7 @@ use crate::label::Label;
 use crate::layout::Along;
 use crate::scene::{Anchor, Color, Item, Text};
 use crate::text::{Justify, TextBlock};
+use crate::warnings::Warnings;
 
 /// A font's lines stand this share of its size above where they would by their boxes alone.
 const LIFT: f64 = 0.1;
@@ -20,7 +21,7 @@ pub(super) fn label(
     room: Size,
     along: Option<Along>,
     look: Look<'_>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Warnings,
 ) -> Vec<Item> {
     match label {
         Label::Text(block) => lines(block, center, room, along, look.font_color),

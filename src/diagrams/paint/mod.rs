@@ -21,6 +21,7 @@ use crate::shapes::Ring;
 use crate::style::{Style, colors, fill_of};
 use crate::text::Names;
 use crate::values::{Attributes, leading_number};
+use crate::warnings::Warnings;
 use crate::work::{Exhausted, Work};
 
 /// Space around the drawing where `pad` says nothing, in points.
@@ -34,7 +35,7 @@ const LARGEST: f64 = 10_000.0;
 /// What all parts of the painter share.
 struct Pen<'a> {
     graph: &'a Graph,
-    warnings: Vec<String>,
+    warnings: Warnings,
 }
 
 impl Pen<'_> {
@@ -114,8 +115,8 @@ fn bounds_of(ring: &Ring, center: Point) -> Rect {
 ///
 /// # Errors
 /// When painting takes more work than is left.
-pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Result<(Scene, Vec<String>), Exhausted> {
-    let mut pen = Pen { graph, warnings: Vec::new() };
+pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Result<(Scene, Warnings), Exhausted> {
+    let mut pen = Pen { graph, warnings: Warnings::default() };
     let root = graph.root();
     let name = graph.name().map(|name| name.text.to_string());
     let graph_id = root.text("id").map(str::to_owned);
@@ -157,32 +158,47 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Re
             items.extend(Placed::at(label, at).paint(&mut pen, colors.look()));
         }
         let items = link::wrap(&attributes, &own, "", &id, link::label_text(&attributes, "label"), items);
-        work.spend(STEPS_PER_ITEM * (1 + items.len() as u64))?;
-        scene.groups.push(group(GroupKind::Cluster, id, title.clone(), &attributes, items));
+        let painted = group(GroupKind::Cluster, id, title.clone(), &attributes, items);
+        work.spend(group_steps(&painted))?;
+        scene.groups.push(painted);
     }
     for object in order(graph, root.text("outputorder")) {
         let painted = match object {
             Object::Node(index) => node_group(&mut pen, plan, layout, index, &prefix, &names),
             Object::Edge(index) => edge_group(&mut pen, plan, layout, index, &prefix, &names),
         };
-        let count = painted.as_ref().map_or(0, |group| group.items.iter().map(pieces).sum());
-        work.spend(STEPS_PER_ITEM * (1 + count))?;
+        work.spend(painted.as_ref().map_or(0, group_steps))?;
         scene.groups.extend(painted);
     }
-    let mut warnings = pen.warnings;
-    warnings.dedup();
-    Ok((scene, warnings))
+    Ok((scene, pen.warnings))
 }
 
-/// The steps that an item costs, from here to the finished file.
+/// The steps that an item, a point and a byte of text cost, from here to the finished file.
 const STEPS_PER_ITEM: u64 = 64;
+const STEPS_PER_POINT: u64 = 4;
+const STEPS_PER_BYTE: u64 = 2;
 
-/// The items in an item.
-fn pieces(item: &Item) -> u64 {
-    match item {
-        Item::Linked { items, .. } => items.iter().map(pieces).sum(),
-        _ => 1,
-    }
+/// What a group costs. A short source can give thousands of objects long texts: this is what bounds them together.
+fn group_steps(group: &Group) -> u64 {
+    let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let texts = group.id.len() + group.name.len() + group.title.len() + bytes(&group.class) + bytes(&group.comment);
+    STEPS_PER_ITEM + STEPS_PER_BYTE * texts as u64 + group.items.iter().map(item_steps).sum::<u64>()
+}
+
+fn item_steps(item: &Item) -> u64 {
+    let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    STEPS_PER_ITEM
+        + match item {
+            Item::Polygon { points, .. } | Item::Polyline { points, .. } | Item::Path { points, .. } => {
+                STEPS_PER_POINT * points.len() as u64
+            }
+            Item::Ellipse { .. } => 0,
+            Item::Text(text) => STEPS_PER_BYTE * text.text.len() as u64,
+            Item::Linked { id, link, items } => {
+                let texts = id.len() + bytes(&link.href) + bytes(&link.title) + bytes(&link.target);
+                STEPS_PER_BYTE * texts as u64 + items.iter().map(item_steps).sum::<u64>()
+            }
+        }
 }
 
 fn own_id(attributes: &dyn Attributes, names: &Names<'_>) -> Option<String> {
@@ -204,7 +220,7 @@ fn group(kind: GroupKind, id: String, title: String, attributes: &dyn Attributes
 }
 
 fn is_invisible(attributes: &dyn Attributes) -> bool {
-    Style::new(attributes, &mut Vec::new()).invisible
+    Style::new(attributes, &mut Warnings::default()).invisible
 }
 
 fn node_group(
@@ -249,11 +265,8 @@ fn edge_group(
     let edge = graph.edges.get(index)?;
     let (parts, route) = (plan.edges.get(index)?, layout.edges.get(index)?);
     let attributes = graph.edge(index);
-    let name_of = |node: usize| graph.nodes.get(node).map(|node| &*node.name.text);
-    let arrow = if graph.directed { "->" } else { "--" };
-    let (tail, head) = (name_of(edge.tail), name_of(edge.head));
-    let plain = format!("{}{arrow}{}", tail.unwrap_or_default(), head.unwrap_or_default());
-    let names = Names { edge: Some(&plain), tail, head, ..*names };
+    let plain = graph.edge_name(edge);
+    let names = Names { graph: names.graph, ..graph.names_of_edge(edge, &plain) };
     let id = own_id(&attributes, &names).unwrap_or_else(|| format!("{prefix}edge{}", index + 1));
     let items = edge::paint(pen, &attributes, &names, parts, route, &id);
     let mut group = group(GroupKind::Edge, id, edge_title(graph, index), &attributes, items);
@@ -267,7 +280,7 @@ fn edge_title(graph: &Graph, index: usize) -> String {
     let Some(edge) = graph.edges.get(index) else { return String::new() };
     let attributes = graph.edge(index);
     let end = |node: usize, port: &str| {
-        let name = graph.nodes.get(node).map_or("", |node| &node.name.text);
+        let name = graph.node_name(node);
         match attributes.text(port) {
             // Of a port with a compass point, the point.
             Some(port) => format!("{name}:{}", port.rsplit(':').next().unwrap_or_default()),

@@ -33,7 +33,7 @@ fn scene(items: Vec<Item>) -> Scene {
 }
 
 fn painted(scene: &Scene) -> Pixmap {
-    let bytes = write(scene, 1.0, &Limits::default(), &mut Work::default()).unwrap();
+    let bytes = write(scene, 1.0, &Collection::default(), &Limits::default(), &mut Work::default()).unwrap();
     Pixmap::decode_png(&bytes).unwrap()
 }
 
@@ -70,7 +70,7 @@ fn a_picture_can_lie_on_its_side() {
 fn resolution_is_96_dots_unless_something_says_otherwise() {
     let plain = Scene { dots_per_inch: None, ..scene(Vec::new()) };
     assert_eq!(painted(&plain).width(), 96);
-    let twice = write(&plain, 2.0, &Limits::default(), &mut Work::default()).unwrap();
+    let twice = write(&plain, 2.0, &Collection::default(), &Limits::default(), &mut Work::default()).unwrap();
     assert_eq!(Pixmap::decode_png(&twice).unwrap().width(), 192);
 }
 
@@ -122,24 +122,24 @@ fn text_is_painted_where_it_stands() {
 fn large_pictures_are_refused_before_they_are_made() {
     let huge = Scene { zoom: 1e9, ..scene(Vec::new()) };
     let limit = Limits::default().canvas_megapixels;
-    let error = write(&huge, 1.0, &Limits::default(), &mut Work::default());
+    let error = write(&huge, 1.0, &Collection::default(), &Limits::default(), &mut Work::default());
     assert_eq!(error, Err(PngError::TooMuch(TooMuch::CanvasMegapixels(limit))));
     for zoom in [f64::NAN, f64::INFINITY, 0.0] {
         let odd = Scene { zoom, ..scene(Vec::new()) };
-        assert!(write(&odd, 1.0, &Limits::default(), &mut Work::default()).is_err(), "{zoom}");
+        assert!(write(&odd, 1.0, &Collection::default(), &Limits::default(), &mut Work::default()).is_err(), "{zoom}");
     }
 }
 
 #[test]
 fn painting_counts_as_work() {
     let many = scene(vec![square(Fill::Solid(red())); 10_000]);
-    let error = write(&many, 1.0, &Limits::default(), &mut Work::new(50_000, None));
+    let error = write(&many, 1.0, &Collection::default(), &Limits::default(), &mut Work::new(50_000, None));
     assert!(matches!(error, Err(PngError::Exhausted(_))));
 }
 
 #[test]
 fn a_picture_with_too_many_bytes_is_refused() {
     let limits = Limits { output_bytes: 10, ..Limits::default() };
-    let error = write(&scene(Vec::new()), 1.0, &limits, &mut Work::default());
+    let error = write(&scene(Vec::new()), 1.0, &Collection::default(), &limits, &mut Work::default());
     assert_eq!(error, Err(PngError::TooMuch(TooMuch::OutputBytes(10))));
 }

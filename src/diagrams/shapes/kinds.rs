@@ -1,6 +1,7 @@
 //! The names of shapes, and what each is made of.
 
 use crate::values::Attributes;
+use crate::warnings::Warnings;
 
 /// How a shape is sized and painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +152,7 @@ const KINDS: [Kind; 62] = [
 ];
 
 /// The shape that `shape` names; an unknown one is a box, with a warning.
-pub fn kind_of(attributes: &dyn Attributes, warnings: &mut Vec<String>) -> Kind {
+pub fn kind_of(attributes: &dyn Attributes, warnings: &mut Warnings) -> Kind {
     let name = attributes.text("shape").unwrap_or("ellipse");
     match KINDS.iter().find(|kind| kind.name == name) {
         Some(kind) => *kind,

@@ -17,6 +17,7 @@ use crate::label::Label;
 use crate::layout::{Along, Outline};
 use crate::text::Names;
 use crate::values::Attributes;
+use crate::warnings::Warnings;
 
 /// A node's shape, sized to its label and attributes. Lengths in points, places from the node's centre.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,12 +54,7 @@ pub struct PlacedLabel {
 impl NodeShape {
     /// Sizes a node. `names` has the node's and the graph's name; `is_flipped` is true for `rankdir` LR and RL;
     /// warnings come in Graphviz's words.
-    pub fn new(
-        attributes: &dyn Attributes,
-        names: &Names<'_>,
-        is_flipped: bool,
-        warnings: &mut Vec<String>,
-    ) -> NodeShape {
+    pub fn new(attributes: &dyn Attributes, names: &Names<'_>, is_flipped: bool, warnings: &mut Warnings) -> NodeShape {
         let kind = kind_of(attributes, warnings);
         match kind.family {
             Family::Record => record::size(kind, attributes, names, is_flipped, warnings),

@@ -10,6 +10,7 @@ use crate::layout::Along;
 use crate::style::Style;
 use crate::text::Names;
 use crate::values::{Attributes, Value, leading_number};
+use crate::warnings::Warnings;
 
 /// Points in an inch.
 pub const POINTS_PER_INCH: f64 = 72.0;
@@ -41,10 +42,12 @@ const CYLINDER_STRETCH: f64 = 1.375;
 pub struct Limits;
 
 impl Limits {
-    /// The most corners of a polygon.
-    pub const SIDES: usize = 1_000;
+    /// The most corners of a polygon; with more it is a circle to the eye.
+    pub const SIDES: usize = 360;
     /// The most outlines of a node.
     pub const PERIPHERIES: usize = 64;
+    /// The most corners of all outlines of a node.
+    pub const CORNERS: usize = 1_000;
     /// The largest width, height or margin in inches.
     pub const INCHES: f64 = 10_000.0;
 }
@@ -88,7 +91,10 @@ impl Form {
             distortion,
             skew,
             regular: kind.regular || attributes.flag("regular", false),
-            peripheries: usize::try_from(peripheries).unwrap_or_default().min(Limits::PERIPHERIES),
+            peripheries: usize::try_from(peripheries)
+                .unwrap_or_default()
+                .min(Limits::PERIPHERIES)
+                .min(Limits::CORNERS / sides.max(1)),
         }
     }
 
@@ -128,11 +134,11 @@ pub(super) fn margin(attributes: &dyn Attributes) -> Option<Size> {
 
 /// `penwidth` in points, as far as the layout takes notice of it.
 pub(super) fn pen_width(attributes: &dyn Attributes) -> f64 {
-    Style::new(attributes, &mut Vec::new()).pen_width()
+    Style::new(attributes, &mut Warnings::default()).pen_width()
 }
 
 /// The label of a node: its own, or its name.
-pub(super) fn node_label(attributes: &dyn Attributes, names: &Names<'_>, warnings: &mut Vec<String>) -> Label {
+pub(super) fn node_label(attributes: &dyn Attributes, names: &Names<'_>, warnings: &mut Warnings) -> Label {
     let value = attributes.value("label").unwrap_or(Value::Text("\\N"));
     Label::new(value, names, label::font(attributes, ""), warnings)
 }
@@ -189,12 +195,7 @@ fn with_star_ratio(size: Size) -> Size {
 }
 
 /// Sizes a node of any family but records.
-pub(super) fn size(
-    kind: Kind,
-    attributes: &dyn Attributes,
-    names: &Names<'_>,
-    warnings: &mut Vec<String>,
-) -> NodeShape {
+pub(super) fn size(kind: Kind, attributes: &dyn Attributes, names: &Names<'_>, warnings: &mut Warnings) -> NodeShape {
     if kind.family == Family::Point {
         return point(kind, attributes);
     }

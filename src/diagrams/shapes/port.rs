@@ -3,6 +3,7 @@
 use super::{Family, NodeShape, Ring};
 use crate::geometry::{Point, Rect, Size};
 use crate::layout::{Port, Sides};
+use crate::warnings::Warnings;
 
 /// The sides a compass point names, and its direction; `None` if it is none.
 fn compass(name: &str) -> Option<(Point, Sides)> {
@@ -37,13 +38,7 @@ impl NodeShape {
     /// The place an edge names by `node:port:compass`; `None` if it names none, or one that does not exist.
     ///
     /// `node` is the node's name, for warnings.
-    pub fn port(
-        &self,
-        node: &str,
-        port: Option<&str>,
-        point: Option<&str>,
-        warnings: &mut Vec<String>,
-    ) -> Option<Port> {
+    pub fn port(&self, node: &str, port: Option<&str>, point: Option<&str>, warnings: &mut Warnings) -> Option<Port> {
         let name = port.or(point)?;
         if name.is_empty() {
             return None;

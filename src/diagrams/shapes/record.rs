@@ -7,6 +7,7 @@ use crate::geometry::{Point, Rect, Size};
 use crate::label::{self, Label};
 use crate::text::Names;
 use crate::values::{Attributes, Value};
+use crate::warnings::Warnings;
 
 /// A field of a record; the first of all is the record itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -187,7 +188,7 @@ pub(super) fn size(
     attributes: &dyn Attributes,
     names: &Names<'_>,
     is_flipped: bool,
-    warnings: &mut Vec<String>,
+    warnings: &mut Warnings,
 ) -> NodeShape {
     let margin = polygon::margin(attributes).unwrap_or(polygon::DEFAULT_MARGIN);
     let mut written = match attributes.value("label").unwrap_or(Value::Text("\\N")) {

@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::values::tests::Written;
+use crate::warnings::Warnings;
 
 fn shape(attributes: &str) -> NodeShape {
     let names = Names { graph: Some("%1"), node: Some("a"), ..Names::default() };
     let attributes = attributes.strip_prefix("LR ;; ").map_or((attributes, false), |rest| (rest, true));
-    NodeShape::new(&Written::new(attributes.0), &names, attributes.1, &mut Vec::new())
+    NodeShape::new(&Written::new(attributes.0), &names, attributes.1, &mut Warnings::default())
 }
 
 /// Each line: attributes, tab, width, tab, height, in points.
@@ -51,7 +52,7 @@ fn ports_lie_where_graphviz_puts_them() {
         (record, Some("zz"), Some("n"), None),
         (record, Some("e"), None, Some((34.11, 0.0, false))),
     ] {
-        let found = shape(attributes).port("a", port, point, &mut Vec::new());
+        let found = shape(attributes).port("a", port, point, &mut Warnings::default());
         match (found, expected) {
             (None, None) => {}
             (Some(port), Some((x, y, clip))) => {

@@ -33,11 +33,28 @@ impl<'a> Names<'a> {
     }
 }
 
+/// How long a text may become by the names that are put in, in bytes; what would stand behind is cut off.
+const LONGEST: usize = 1 << 16;
+
+/// How long a text becomes by the names that are put in.
+pub fn substituted_bytes(text: &str, names: &Names<'_>) -> usize {
+    let mut bytes = text.len();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\'
+            && let Some(name) = chars.next().and_then(|letter| names.get(letter))
+        {
+            bytes += name.len();
+        }
+    }
+    bytes
+}
+
 /// Puts names where `\N` and its like stand, and leaves every other escape as it is.
 pub fn substitute(text: &str, names: &Names<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
-    while let Some(c) = chars.next() {
+    while let Some(c) = chars.next().filter(|_| out.len() < LONGEST) {
         if c != '\\' {
             out.push(c);
             continue;

@@ -9,7 +9,7 @@ mod widths;
 
 pub use entities::decode_entities;
 pub(crate) use entities::{decode_one as decode_entity, is_entity_start};
-pub use escape::{Names, expand, substitute};
+pub use escape::{Names, expand, substitute, substituted_bytes};
 
 use std::sync::Arc;
 
@@ -42,6 +42,14 @@ pub struct Font {
     pub style: FontStyle,
 }
 
+/// The longest name that a font has, in bytes.
+const LONGEST_FONT_NAME: usize = 512;
+
+/// The name of a font, or of several; one that is too long for that is none.
+pub fn font_name(text: &str) -> Arc<str> {
+    if text.len() > LONGEST_FONT_NAME { DEFAULT_FONT.into() } else { text.into() }
+}
+
 /// What HTML-like labels add to a font.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FontStyle {
@@ -71,28 +79,10 @@ impl Default for Font {
 fn known_widths(name: &str) -> Option<&'static Widths> {
     // Most labels have no font of their own.
     if name == DEFAULT_FONT {
-        return Some(&widths::TIMES);
+        return Some(widths::default());
     }
     let letters: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
-    Some(match letters.as_str() {
-        "times" | "timesnewroman" | "timesroman" | "tinos" | "liberationserif" | "nimbusroman" | "freeserif"
-        | "texgyretermes" => &widths::TIMES,
-        "arial" | "arialmt" | "helvetica" | "liberationsans" | "nimbussans" | "freesans" | "arimo" | "texgyreheros" => {
-            &widths::ARIAL
-        }
-        "courier" | "couriernew" | "cousine" | "liberationmono" | "nimbusmono" | "freemono" | "texgyrecursor" => {
-            &widths::COURIER
-        }
-        "dejavusans" => &widths::DEJAVU_SANS,
-        "consolas" => &widths::CONSOLAS,
-        "trebuchet" | "trebuchetms" => &widths::TREBUCHET,
-        "verdana" => &widths::VERDANA,
-        "opensans" => &widths::OPEN_SANS,
-        "georgia" => &widths::GEORGIA,
-        "calibri" => &widths::CALIBRI,
-        "nunito" => &widths::NUNITO,
-        _ => return None,
-    })
+    widths::named(&letters)
 }
 
 /// Whether the widths of this font are known; if not, those of Times are taken, and Graphviz warns.
@@ -104,7 +94,7 @@ pub fn is_known_font(name: &str) -> bool {
 ///
 /// Every byte outside ASCII counts as a space, control characters count as nothing.
 pub fn line_width(text: &str, font: &Font) -> f64 {
-    let widths = known_widths(&font.name).unwrap_or(&widths::TIMES);
+    let widths = known_widths(&font.name).unwrap_or_else(widths::default);
     let [regular, bold, italic, bold_italic] = &widths.styles;
     let row = match (font.style.bold, font.style.italic) {
         (false, false) => regular,

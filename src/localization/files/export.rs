@@ -39,9 +39,7 @@ pub enum ExportRefusal {
     /// The deadline passed.
     #[error("writing the file took too long")]
     Timeout,
-    /// What was written does not read as what was meant. Never served; a fault of this module, but for two cases: a
-    /// file in ISO-8859-1 whose keys read as UTF-8 once its values are translated, and a plural whose new members
-    /// make the file larger than files may be.
+    /// What was written does not read as what was meant. Never served; a fault of this module.
     #[error("the written file does not read as what was meant")]
     Unfaithful,
 }
@@ -125,7 +123,7 @@ pub(super) struct Plan<'d, 'e> {
 }
 
 impl<'d, 'e> Plan<'d, 'e> {
-    /// `escape_all` escapes kept values of a properties file, too.
+    /// `escape_all` escapes keys and kept values of a properties file, too.
     fn new(document: &'d Document<'d>, root: Option<&str>, edits: &[Edit<'e>], escape_all: bool) -> Plan<'d, 'e> {
         let ascii = match document.family {
             // What a program reads that knows neither UTF-8 nor the file's history.
@@ -233,7 +231,11 @@ impl<'d, 'e> Plan<'d, 'e> {
     fn escape_kept(&mut self) {
         for (index, text) in leaf_texts(self.document).into_iter().enumerate() {
             let kept = matches!(self.fates.get(index), Some(Fate::Kept));
-            if let Some(leaf) = self.leaf(index).filter(|_| kept && !text.is_ascii()) {
+            let Some(leaf) = self.leaf(index) else { continue };
+            if !leaf.path.is_ascii() {
+                self.replace(leaf.key.clone(), properties::written_key(&leaf.path));
+            }
+            if kept && !text.is_ascii() {
                 self.replace(leaf.value.clone(), self.written(leaf, text));
             }
         }
@@ -276,7 +278,7 @@ impl<'d, 'e> Plan<'d, 'e> {
             },
         };
         let found =
-            super::scan(kind, &written, &mut Budget::until(deadline)).map_err(|offence| match offence.code {
+            super::scan(kind, &written, &mut Budget::for_written(deadline)).map_err(|offence| match offence.code {
                 Code::ParseTimeout => ExportRefusal::Timeout,
                 _ => ExportRefusal::Unfaithful,
             })?;

@@ -44,6 +44,9 @@ pub const UNITS_MAX: usize = 200_000;
 /// The most values of any kind in one file, those that are no strings included; more are refused as too many units.
 /// It bounds what reading a file of 50 MiB takes in memory.
 pub const VALUES_MAX: usize = 1_000_000;
+/// The most bytes that the paths of all string values may have together; more are refused as too many units. A path
+/// repeats the names of all that it lies in, so that a small file could have paths of a gigabyte.
+pub const PATHS_BYTES_MAX: usize = 64 << 20;
 /// The longest key path, in characters (Unicode scalar values).
 pub const PATH_CHARACTERS_MAX: usize = 1_024;
 /// How long reading may take: the deadline to pass to [`read`] is now and this.
@@ -66,9 +69,7 @@ pub fn read<'b>(kind: Kind<'_>, bytes: &'b [u8], deadline: Instant) -> Result<Do
 
 /// Finds the string values of a file, before they are units.
 fn scan(kind: Kind<'_>, bytes: &[u8], budget: &mut Budget) -> Result<model::Scan, Offence> {
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(Offence::new(Code::UploadTooLarge, 0));
-    }
+    budget.size(bytes.len())?;
     budget.step(0)?;
     let marked = bytes.starts_with(model::BYTE_ORDER_MARK);
     let start = if marked { model::BYTE_ORDER_MARK.len() } else { 0 };

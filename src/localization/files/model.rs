@@ -134,12 +134,12 @@ pub(super) enum Style {
     Json { member: Option<usize> },
     /// A value of a properties file.
     Property(Separator),
-    /// A YAML scalar in one line or more; `flow` inside brackets or braces.
+    /// A YAML scalar in one line or more; `flow`, here and below: inside brackets or braces.
     Plain { flow: bool },
     /// In single quotes.
-    Single,
+    Single { flow: bool },
     /// In double quotes.
-    Double,
+    Double { flow: bool },
     /// A block scalar, with the column of its content.
     Block { folded: bool, indent: usize },
 }

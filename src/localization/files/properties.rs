@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::UNITS_MAX;
 use super::budget::Budget;
 use super::model::{Leaf, Path, Scan, Separator, Style, expected_values, part};
 use super::refusal::{Code, Offence};
@@ -30,9 +29,7 @@ pub(super) fn scan(bytes: &[u8], start: usize, latin1: bool, budget: &mut Budget
         if !names.insert(leaf.path.clone()) {
             return Err(Offence::new(Code::DuplicateKey, leaf.key.start));
         }
-        if found.leaves.len() >= UNITS_MAX {
-            return Err(Offence::new(Code::TooManyUnits, leaf.key.start));
-        }
+        budget.unit(leaf.key.start, leaf.path.len())?;
         found.leaves.push(leaf);
     }
     Ok(found)
@@ -47,26 +44,47 @@ pub(super) fn write_value(out: &mut String, text: &str, separator: Separator, as
     let mut leading = true;
     for c in text.chars() {
         match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{c}' => out.push_str("\\f"),
             ' ' if leading => out.push_str("\\ "),
             '=' | ':' if leading && separator == Separator::Blank => {
                 out.push('\\');
                 out.push(c);
             }
-            c if c.is_control() || (ascii && !c.is_ascii()) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    // Writing into a string cannot fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-            c => out.push(c),
+            c => write_character(out, c, ascii),
         }
         // Only the first character needs care: behind it, blanks are part of the value.
         leading = false;
+    }
+}
+
+/// A key as Java's reader gives it back, in ASCII.
+pub(super) fn written_key(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        if matches!(c, ' ' | '=' | ':' | '#' | '!') {
+            out.push('\\');
+            out.push(c);
+        } else {
+            write_character(&mut out, c, true);
+        }
+    }
+    out
+}
+
+/// Writes a character that has no meaning where it stands, or as an escape.
+fn write_character(out: &mut String, c: char, ascii: bool) {
+    match c {
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{c}' => out.push_str("\\f"),
+        c if c.is_control() || (ascii && !c.is_ascii()) => {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing into a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+        c => out.push(c),
     }
 }
 

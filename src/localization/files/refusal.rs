@@ -19,7 +19,8 @@ pub enum Code {
     NestingTooDeep,
     /// The deadline passed.
     ParseTimeout,
-    /// More than [`super::UNITS_MAX`] string values.
+    /// More than [`super::UNITS_MAX`] string values, [`super::VALUES_MAX`] values of any kind, or
+    /// [`super::PATHS_BYTES_MAX`] bytes of paths.
     TooManyUnits,
     /// A key without a name, with U+0000 or half a surrogate pair in it, or a rails root that is not the locale.
     KeyInvalid,

@@ -41,6 +41,12 @@ impl Answer {
         self
     }
 
+    /// The same with another body: one that follows from the request is not remembered with the rest.
+    pub(super) fn with_body(mut self, body: Vec<u8>) -> Answer {
+        self.body = body.into();
+        self
+    }
+
     /// An answer given before, to the byte. `etag_letter` is what the entity tag of the route's answers begins with, in
     /// front of the `version` that the body tells; empty: they have none.
     pub(super) fn replayed(stored: StoredAnswer, etag_letter: &str) -> Answer {

@@ -23,7 +23,7 @@ use super::{Context, body, next_cursor, output, page, permitted};
 use crate::catalogue::{self, key_prefix, read_all};
 use crate::core::{Locale, LocaleRefusal, check_translation_route_length};
 use crate::exports::{self, Fallback, NoteExport, Wish, kind_of};
-use crate::files::{self, FILE_BYTES_MAX};
+use crate::files::{self, Document, FILE_BYTES_MAX, ReaderRefusal};
 use crate::imports::{
     self, Change, ChangeKind, Comparison, Latest, OutdatedCount, PublishImport, PublishRefusal, compare,
 };
@@ -78,19 +78,19 @@ async fn try_upload_file(context: &Context, request: Request) -> Result<Answer, 
     };
     let project = permitted(context, &asked, Action::FilesWrite).await?;
     let format = wish.format.ok_or(Refusal::FormatNotOffered)?;
-    let root_locale = match format {
-        Format::YamlRails => wish.root_locale.unwrap_or(project.row.source_locale.tag),
-        Format::Json | Format::YamlFlat | Format::Properties => String::new(),
+    let roots = match format {
+        Format::YamlRails => wish.root_locale.map_or(project.row.source_roots, |root| vec![root]),
+        Format::Json | Format::YamlFlat | Format::Properties => vec![String::new()],
     };
-    let subject = Subject { tenant_id: asked.tenant_id, project_id: project.project_id, format, root_locale };
-    let prepared = prepare(context, subject.clone(), wish.path.clone(), spooled.value.clone()).await?;
+    let subject = Subject { tenant_id: asked.tenant_id, project_id: project.project_id, format, roots };
+    let prepared = prepare(context, subject, wish.path.clone(), spooled.value.clone()).await?;
     let outdated = Arc::new(prepared.outdated);
     let [catalogue, changes] = store_parts(context, asked.tenant_id, prepared.parts).await?;
     let mut command = PublishImport {
         project_id: project.project_id,
         path: wish.path,
         format,
-        root_locale: subject.root_locale,
+        root_locale: prepared.root_locale,
         file_id: prepared.file_id,
         base_version: prepared.base_version,
         original: spooled.value,
@@ -258,17 +258,19 @@ async fn drain(mut body: Body) -> Drained {
 }
 
 /// What an upload is about.
-#[derive(Clone)]
 struct Subject {
     tenant_id: TenantId,
     project_id: ProjectId,
     format: Format,
-    root_locale: String,
+    /// What the root key of a rails file may be; else one empty text.
+    roots: Vec<String>,
 }
 
 /// An upload, read and compared.
 struct Prepared {
     file_id: FileId,
+    /// The root key that a rails file has; else empty.
+    root_locale: String,
     base_version: FileVersion,
     pages: Vec<PageRow>,
     next_number: u64,
@@ -295,8 +297,8 @@ async fn prepare(context: &Context, subject: Subject, path: String, original: La
         compare_with_latest(&subject, latest, &bytes, |latest| {
             catalogue::read_entries(&read, &latest.catalogue).map_err(|failure| failed(&failure))
         })
-        .and_then(|(base_version, comparison)| {
-            prepared(file_id, base_version, comparison).map_err(|failure| failed(&failure))
+        .and_then(|(root_locale, base_version, comparison)| {
+            prepared(file_id, root_locale, base_version, comparison, CATALOGUE_BYTES_MAX).map_err(refusal_of)
         })
     })
     .await
@@ -312,26 +314,65 @@ fn compare_with_latest(
     latest: Option<Latest>,
     bytes: &[u8],
     entries_of: impl FnOnce(&Latest) -> Result<Vec<catalogue::KeyEntry>, Refusal>,
-) -> Result<(FileVersion, Comparison), Refusal> {
-    let deadline = Instant::now() + Duration::from_secs(files::READING_SECONDS_MAX);
-    let document = files::read(kind_of(subject.format, &subject.root_locale), bytes, deadline).map_err(|refusal| {
-        Refusal::Reader { code: refusal.code.as_str(), line: refusal.line, column: refusal.column }
-    })?;
-    let Some(latest) = latest else { return Ok((0, compare(Vec::new(), 1, 1, document.units()))) };
-    imports::check_format(&latest, subject.format, &subject.root_locale)?;
+) -> Result<(String, FileVersion, Comparison), Refusal> {
+    let known_root = latest.as_ref().map(|latest| latest.row.root_locale.as_str());
+    let (root, document) = read_upload(subject, known_root, bytes)?;
+    let Some(latest) = latest else { return Ok((root, 0, compare(Vec::new(), 1, 1, document.units()))) };
+    imports::check_format(&latest, subject.format, &root)?;
     let base = latest.row.version;
     let next_number = latest.catalogue.next_number;
-    Ok((base, compare(entries_of(&latest)?, next_number, base + 1, document.units())))
+    Ok((root, base, compare(entries_of(&latest)?, next_number, base + 1, document.units())))
 }
 
-fn prepared(file_id: FileId, base_version: FileVersion, comparison: Comparison) -> Result<Prepared, Failure> {
+/// Reads an upload under the root key that it has, of those it may have; a file without one has that of the version
+/// before it, else the first.
+fn read_upload<'b>(
+    subject: &Subject,
+    known_root: Option<&str>,
+    bytes: &'b [u8],
+) -> Result<(String, Document<'b>), Refusal> {
+    let deadline = Instant::now() + Duration::from_secs(files::READING_SECONDS_MAX);
+    let mut roots: Vec<&str> = subject.roots.iter().map(String::as_str).collect();
+    roots.sort_by_key(|root| Some(*root) != known_root);
+    let mut furthest: Option<ReaderRefusal> = None;
+    for root in roots {
+        match files::read(kind_of(subject.format, root), bytes, deadline) {
+            Ok(document) => return Ok((root.to_owned(), document)),
+            // Under another root than its own a file is refused right there: what is refused further on is its own.
+            Err(refusal) => {
+                let place = |refusal: &ReaderRefusal| (refusal.line, refusal.column);
+                if furthest.as_ref().is_none_or(|known| place(known) < place(&refusal)) {
+                    furthest = Some(refusal);
+                }
+            }
+        }
+    }
+    let refusal = furthest.ok_or(Refusal::InternalError)?;
+    Err(Refusal::Reader { code: refusal.code.as_str(), line: refusal.line, column: refusal.column })
+}
+
+/// How large the list of a file's keys may become, in bytes, with all that were ever in it: whoever uploads or exports
+/// the file holds it in memory.
+const CATALOGUE_BYTES_MAX: usize = 256 << 20;
+
+fn prepared(
+    file_id: FileId,
+    root_locale: String,
+    base_version: FileVersion,
+    comparison: Comparison,
+    bytes_max: usize,
+) -> Result<Prepared, Abort<Refusal>> {
     let written = catalogue::write(&comparison.entries)?;
+    if written.bytes.len() > bytes_max {
+        return Err(Refusal::Reader { code: files::Code::TooManyUnits.as_str(), line: 0, column: 0 }.into());
+    }
     let kinds = [ChangeKind::Added, ChangeKind::Changed, ChangeKind::Obsoleted, ChangeKind::Restored];
     let counts = kinds.map(|kind| comparison.count(kind));
     let Comparison { changes, next_number, outdated, active, .. } = comparison;
     let manifest_sha256 = manifest_digest(file_id, &changes);
     Ok(Prepared {
         file_id,
+        root_locale,
         base_version,
         pages: written.pages,
         next_number,
@@ -358,7 +399,8 @@ async fn store_parts(
     Ok([catalogue?, changes?])
 }
 
-async fn store_part(context: &Context, tenant_id: TenantId, bytes: &[u8]) -> Result<LargeValue, Refusal> {
+/// Stores a part of what a small transaction will publish.
+pub(super) async fn store_part(context: &Context, tenant_id: TenantId, bytes: &[u8]) -> Result<LargeValue, Refusal> {
     let owner = KeyOwner::Tenant(tenant_id.0);
     let upload = Upload::begin_sealed(&context.store, owner, PARTS_LIFETIME_SECONDS, WRITER_TIME).await;
     let mut upload = upload.map_err(spool_refusal)?;
@@ -383,7 +425,7 @@ async fn count_outdated(
 }
 
 /// Runs what reads a whole file, on a thread of its own, when it is its turn: a file may take a few hundred megabytes.
-async fn in_turn<T: Send + 'static>(
+pub(super) async fn in_turn<T: Send + 'static>(
     context: &Context,
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -437,12 +479,17 @@ async fn try_get_manifest(context: &Context, request: Request) -> Result<Answer,
     let mut asked = ask(context, request, &MANIFEST).await?;
     asked.end_query()?;
     let (_, file) = permitted_file(context, &asked, Action::Read).await?;
-    let seq = asked.text(2).parse::<u64>().ok().filter(|seq| *seq > 0).ok_or(Refusal::NotFound)?;
+    let seq = event_number(asked.text(2)).ok_or(Refusal::NotFound)?;
     let (store, tenant_id) = (context.store.clone(), asked.tenant_id);
     let manifest = in_turn(context, move || {
         imports::get_manifest(&store.read(), tenant_id, file.file_id, file.row.key_prefix, seq).map_err(refusal_of)
     });
     Ok(Answer::other("text/tab-separated-values; charset=utf-8", manifest.await?))
+}
+
+/// The number of an audit event, as it is written.
+fn event_number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|seq: &u64| *seq > 0 && seq.to_string() == text)
 }
 
 /// What the query of an export says.
@@ -488,7 +535,8 @@ async fn try_export_file(context: &Context, request: Request) -> Result<Answer, 
         let locale = wanted.as_ref().map(|wish| &wish.locale);
         let revision = exports::revision(&read, tenant_id, &file, locale).map_err(|failure| failed(&failure))?;
         check_revision(wished_revision, revision)?;
-        let material = exports::gather(&read, tenant_id, file, locale).map_err(|failure| failed(&failure))?;
+        let material = exports::gather(&read, tenant_id, file, locale, exports::TRANSLATIONS_BYTES_MAX);
+        let material = material.map_err(refusal_of)?;
         drop(read);
         let answer = match wanted.as_ref().filter(|_| is_metadata) {
             Some(wish) => {
@@ -564,6 +612,26 @@ const fn content_type(format: Format) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_events_have_one_spelling() {
+        assert_eq!(event_number("30"), Some(30));
+        assert_eq!(event_number("18446744073709551615"), Some(u64::MAX));
+        for bad in ["", "0", "+3", "-3", "03", "3.0", " 3", "18446744073709551616"] {
+            assert_eq!(event_number(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_keys_does_not_grow_for_ever() {
+        let document = files::read(files::Kind::Json, b"{\"a\":\"x\"}", Instant::now() + TURN_TIME).unwrap();
+        let comparison = || compare(Vec::new(), 1, 1, document.units());
+        let prepared = |bytes_max| prepared(FileId(Uuid::nil()), String::new(), 0, comparison(), bytes_max);
+        let needed = prepared(1000).map_err(|_| ()).unwrap().parts[0].len();
+        assert!(prepared(needed).is_ok());
+        let Err(Abort::Refused(Refusal::Reader { code, .. })) = prepared(needed - 1) else { panic!() };
+        assert_eq!(code, "too_many_units");
+    }
 
     #[test]
     fn paths() {

@@ -3,14 +3,13 @@
 use quintet_platform::http::json::{FieldError, Fields, FromJson, Given, Json};
 use quintet_platform::ids::parse_uuid;
 
-use crate::contexts::KeyContext;
 use crate::model::{
     LEGAL_PREFIX_CHARS_MAX, LEGAL_PREFIXES_MAX, LOCALE_CHARS_MAX, LOCALES_MAX, NAME_CHARS_MAX, ProjectId, WorkspaceId,
     is_slug,
 };
 use crate::projects::PatchProject;
 use crate::refusal::Refusal;
-use crate::tables::{KeyClass, KeyContextRow};
+use crate::tables::{KeyClass, KeyContext};
 use crate::translations::Wished;
 use crate::workspaces::CreateWorkspace;
 
@@ -109,11 +108,9 @@ fn slug(form: &mut Form) -> Option<String> {
     slug
 }
 
+/// A name: the contract bounds its length from above and nothing else, so that it may be empty, too.
 fn name(form: &mut Form, name: Option<String>) -> Option<String> {
     form.demand_chars("name", name.as_deref(), 0, NAME_CHARS_MAX);
-    if name.as_deref().is_some_and(|name| name.chars().any(char::is_control)) {
-        form.wrong("name", "has no control characters");
-    }
     name
 }
 
@@ -197,7 +194,7 @@ pub(super) fn one_tag(member: &str, json: Json) -> Result<String, Refusal> {
 }
 
 /// The longest text of a translation that a body may have, in characters; what is stored is shorter.
-const TEXT_CHARS_MAX: usize = 262_144;
+pub(super) const TEXT_CHARS_MAX: usize = 262_144;
 /// The most forms of a plural.
 const FORMS_MAX: usize = 6;
 
@@ -227,10 +224,10 @@ pub(super) fn put_translation(json: Json) -> Result<Wished, Refusal> {
 }
 
 /// The most entries of one request about key context.
-const CONTEXTS_MAX: usize = 1000;
+pub(super) const CONTEXTS_MAX: usize = 1000;
 /// The longest path of a key, context, and number of a length.
-const KEY_PATH_CHARS_MAX: usize = 1024;
-const CONTEXT_CHARS_MAX: usize = 2000;
+pub(super) const KEY_PATH_CHARS_MAX: usize = 1024;
+pub(super) const CONTEXT_CHARS_MAX: usize = 2000;
 const LENGTH_MAX: u32 = 100_000;
 
 /// Key contexts as they were read, each with its place in the request.
@@ -275,31 +272,33 @@ pub(super) fn put_contexts(json: Json) -> Result<WishedContexts, Refusal> {
         }
         let place = form.path_of("path");
         form.finish()?;
-        let row = KeyContextRow { class: class.flatten(), context, min_length, max_length };
-        contexts.push((place, KeyContext { path: read(path)?, row }));
+        let path = read(path)?;
+        contexts.push((place, KeyContext { path, class: class.flatten(), context, min_length, max_length }));
     }
     Ok(WishedContexts(contexts))
 }
 
 impl WishedContexts {
-    /// The contexts, if they follow the rules that need the file: for each entry in turn, that its path is an active
-    /// key, the range of its lengths, the ends of its context.
-    pub(super) fn checked(&self, active: &std::collections::HashSet<&str>) -> Result<Vec<KeyContext>, Refusal> {
-        let mut contexts = Vec::with_capacity(self.0.len());
+    /// The contexts themselves, as they came.
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &KeyContext> {
+        self.0.iter().map(|(_, context)| context)
+    }
+
+    /// The rules that need the file: for each entry in turn, that its path is an active key, the range of its lengths,
+    /// the ends of its context.
+    pub(super) fn check(&self, active: &std::collections::HashSet<&str>) -> Result<(), Refusal> {
         for (place, context) in &self.0 {
-            let row = &context.row;
             let beside = |name: &str| place.replace("path", name);
             if !active.contains(context.path.as_str()) {
                 return Err(Refusal::KeyUnknown(place.clone()));
             }
-            if row.min_length.zip(row.max_length).is_some_and(|(min, max)| min > max) {
+            if context.min_length.zip(context.max_length).is_some_and(|(min, max)| min > max) {
                 return Err(Refusal::LengthRange(beside("min_length")));
             }
-            if row.context.as_deref().is_some_and(|text| text.trim() != text) {
+            if context.context.as_deref().is_some_and(|text| text.trim() != text) {
                 return Err(Refusal::ContextInvalid(beside("context")));
             }
-            contexts.push(context.clone());
         }
-        Ok(contexts)
+        Ok(())
     }
 }

@@ -269,8 +269,7 @@ async fn try_create_project(context: &Context, request: Request) -> Result<Answe
         Begun::Replay(answer) => return Ok(answer),
         Begun::Going(going) => going,
     };
-    context.demand_core()?;
-    let source_locale = locales::stored(&wanted.source_locale)?;
+    let source_locale = locales::source(&wanted.source_locale)?;
     let asked = &arrived.asked;
     let read = context.store.read();
     let workspace = workspaces::get_workspace(&read, asked.tenant_id, wanted.workspace_id).map_err(refusal_of)?;
@@ -388,7 +387,7 @@ async fn try_put_source_locale(context: &Context, request: Request) -> Result<An
         Begun::Going(going) => going,
     };
     context.demand_core()?;
-    let locale = locales::stored(&tag)?;
+    let locale = locales::source(&tag)?;
     let asked = &arrived.asked;
     let project_id = permitted(context, asked, Action::Manage).await?.project_id;
     let (actor, expected) = (asked.actor(), asked.expected());

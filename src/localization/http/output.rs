@@ -5,7 +5,6 @@ use quintet_storage::{Failure, Timestamp, Uuid};
 use serde::ser::{Serialize, Serializer};
 
 use crate::catalogue::{KeyEntry, Source, category_at};
-use crate::contexts::KeyContext;
 use crate::core::{CLDR_VERSION, CheckOutcome, Locale, LocaleProfile};
 use crate::exports::MetadataEntry;
 use crate::imports::Imported;
@@ -13,7 +12,7 @@ use crate::keys::{File, ListedKey};
 use crate::locales::{ProjectLocales, SourceLocale};
 use crate::model::{FileId, KeyId, ProjectId};
 use crate::projects::Project;
-use crate::tables::{FileRow, Translated};
+use crate::tables::{FileRow, KeyContext, Translated};
 use crate::translations::Translation;
 use crate::workspaces::Workspace;
 
@@ -361,12 +360,11 @@ struct ContextBody<'a> {
 }
 
 fn of_context(one: &KeyContext) -> ContextBody<'_> {
-    let row = &one.row;
     ContextBody {
         path: &one.path,
-        context: row.context.as_deref(),
-        min_length: row.min_length,
-        max_length: row.max_length,
+        context: one.context.as_deref(),
+        min_length: one.min_length,
+        max_length: one.max_length,
     }
 }
 
@@ -383,8 +381,8 @@ pub(super) fn contexts(all: &[KeyContext]) -> Result<Vec<u8>, Failure> {
 }
 
 /// What was told of some keys.
-pub(super) fn put_contexts(file_id: FileId, some: &[KeyContext]) -> Result<Vec<u8>, Failure> {
-    json(&ContextsBody { file: Some(Id(file_id.0)), keys: some.iter().map(of_context).collect() })
+pub(super) fn put_contexts<'c>(file_id: Uuid, some: impl Iterator<Item = &'c KeyContext>) -> Result<Vec<u8>, Failure> {
+    json(&ContextsBody { file: Some(Id(file_id)), keys: some.map(of_context).collect() })
 }
 
 #[derive(serde::Serialize)]

@@ -172,7 +172,7 @@ pub(super) const WORKSPACE_GET: Route =
 pub(super) const PROJECT_LIST: Route = route!("GET" "/v1/projects" "authenticated",
     "list the projects that the caller may read", "" => 200 "ProjectPage", parameters: PAGE);
 pub(super) const PROJECT_CREATE: Route = route!("POST" "/v1/projects" "ws_<w>_admin", "create a project",
-    "ProjectCreate" => 201 "Project", key: Optional, is_core: true, takes_tag: true,
+    "ProjectCreate" => 201 "Project", key: Optional, takes_tag: true,
     own_codes: &["conflict", "not_found"]);
 pub(super) const PROJECT_GET: Route =
     route!("GET" "/v1/projects/{project_id}" "p_<p>_read", "one project", "" => 200 "Project");
@@ -213,7 +213,7 @@ const UPLOAD_PARAMETERS: &[Parameter] = &[
     parameter(
         "locale",
         r#"{"type":"string","minLength":1,"maxLength":255}"#,
-        "The root key of a rails file; the project's source locale by default.",
+        "The root key of a rails file; by default the project's source locale, as it was given, canonical or in content form.",
     ),
     Parameter {
         is_required: true,
@@ -246,7 +246,7 @@ pub(super) const FILE_LIST: Route = route!("GET" "/v1/projects/{project_id}/file
 pub(super) const EXPORT: Route = route!("GET" "/v1/projects/{project_id}/files/{file_id}/export" "p_<p>_export",
     "the latest version, in a locale; the entity tag is \"r<revision>\"", "" => 200 "Exported",
     is_core: true, takes_tag: true, parameters: EXPORT_PARAMETERS,
-    own_codes: &["revision_superseded", "revision_not_found", "value_unrepresentable", "storage_full", "busy",
+    own_codes: &["revision_superseded", "revision_not_found", "value_too_long", "value_unrepresentable", "storage_full", "busy",
         "writing_stopped", "outcome_unknown"]);
 pub(super) const MANIFEST: Route = route!("GET" "/v1/projects/{project_id}/files/{file_id}/imports/{seq}/manifest" "p_<p>_read",
     "what an upload changed: key id, change, source hash before and after", "" => 200 "Manifest",

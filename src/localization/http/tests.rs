@@ -10,19 +10,24 @@ use quintet_platform::access::{
     AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
 use quintet_platform::clock::Clock;
+use quintet_storage::seal::{KeyRing, RootKey};
 use quintet_storage::{Abort, Store, StoreOptions, TimeSource, Timestamp, WriteTx};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::model::FileId;
 use crate::permissions::KEY_PERMISSIONS;
-use crate::tables::{WORKSPACE_SLUGS, WORKSPACES, WorkspaceSlugRow};
+use crate::tables::{
+    CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow, WORKSPACE_SLUGS,
+    WORKSPACES, WorkspaceSlugRow,
+};
 
 struct Room {
     context: Context,
     tenant_id: Uuid,
     api_key: String,
-    _directory: tempfile::TempDir,
+    _directory: Arc<tempfile::TempDir>,
 }
 
 impl Room {
@@ -33,8 +38,19 @@ impl Room {
         let groups =
             [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, crate::TABLES];
         let store = Store::open(options, &groups).unwrap();
+        store.unlock(KeyRing::new(RootKey::new([7; 32].into()), None)).unwrap();
+        let context = Context::new(Foundation::new(store, clock, Authority::Embedded));
+        Room::of_tenant(context, directory.into())
+    }
+
+    /// The same store as another, new tenant sees it.
+    fn stranger(&self) -> Room {
+        Room::of_tenant(self.context.clone(), Arc::clone(&self._directory))
+    }
+
+    fn of_tenant(context: Context, directory: Arc<tempfile::TempDir>) -> Room {
         let secret = PreparedSecret::draw();
-        let issued = write(&store, move |tx, now| {
+        let issued = write(&context.store, move |tx, now| {
             let services = Services::from(Service::Localization);
             let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
             let permissions = KEY_PERMISSIONS.iter().map(|text| (*text).to_owned()).collect();
@@ -48,28 +64,66 @@ impl Room {
             };
             issue_key(tx, now, key)
         });
-        let context = Context::new(Foundation::new(store, clock, Authority::Embedded));
         let api_key = issued.api_key.expose().clone();
         Room { context, tenant_id: issued.tenant_id, api_key, _directory: directory }
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> (u16, Value) {
-        let request = http::Request::builder()
+        self.send_under("k", method, path, body).await
+    }
+
+    async fn send_under(&self, key: &str, method: &str, path: &str, body: Body) -> (u16, Value) {
+        let (parts, bytes) = self.call(Some(key), method, path, body).await;
+        (parts.status.as_u16(), serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    async fn call(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Body,
+    ) -> (http::response::Parts, bytes::Bytes) {
+        let mut request = http::Request::builder()
             .method(method)
             .uri(path)
             .header("authorization", format!("Bearer {}", self.api_key))
             .header("l10n-tenant", self.tenant_id.to_string())
-            .header("idempotency-key", "k")
-            .header("content-type", "application/json")
-            .body(body)
-            .unwrap();
-        let mut response = routes(self.context.clone()).oneshot(request).await.unwrap();
-        let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
-        (response.status().as_u16(), serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+            .header("content-type", "application/json");
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
+        let response = routes(self.context.clone()).oneshot(request.body(body).unwrap()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        (parts, body.collect().await.unwrap().to_bytes())
+    }
+
+    /// The events of the tenant's chain behind that number: action and payload.
+    fn events_behind(&self, seq: u64) -> Vec<(String, Value)> {
+        let events = crate::audit::events_after(&self.context.store.read(), TenantId(self.tenant_id), seq, 100);
+        let payload = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
+        events.unwrap().into_iter().map(|(_, row)| (row.action, payload(&row.payload))).collect()
+    }
+
+    fn events(&self) -> u64 {
+        self.events_behind(0).len() as u64
     }
 
     async fn post(&self, slug: &str) -> (u16, Value) {
         self.send("POST", "/v1/workspaces", Body::from(json!({"slug": slug, "name": "n"}).to_string())).await
+    }
+}
+
+impl Room {
+    /// A project and a JSON file in it: their ids.
+    async fn file(&self, content: &Value) -> (String, String) {
+        let id = |value: &Value, name: &str| value[name].as_str().unwrap_or_else(|| panic!("{value}")).to_owned();
+        let (_, workspace) = self.post("first").await;
+        let wish = json!({"workspace_id": workspace["id"], "slug": "ab", "name": "n", "source_locale": "en"});
+        let project = id(&self.send("POST", "/v1/projects", Body::from(wish.to_string())).await.1, "id");
+        let path = format!("/v1/projects/{project}/files?kind=json&path=a.json");
+        let imported = self.send("POST", &path, Body::from(content.to_string())).await.1;
+        (project, id(&imported, "file_id"))
     }
 }
 
@@ -151,6 +205,73 @@ async fn a_body_that_breaks_off_is_a_timeout() {
     room.context.store.shutdown();
 }
 
+/// The largest request of the contract, in every respect; and a file's share of such requests.
+#[tokio::test]
+async fn context_of_any_size_is_set_whole() {
+    let room = Room::open();
+    let path_of = |number: usize| format!("{number:04}{}", "\u{10400}".repeat(1020));
+    let content = (0..1_000).map(|number| (path_of(number), json!("x"))).collect::<serde_json::Map<_, _>>();
+    let (project, file) = room.file(&Value::Object(content)).await;
+    let path = format!("/v1/projects/{project}/files/{file}/context");
+    let wish = |text: &str| {
+        let entry = |number| json!({"path": path_of(number), "context": text, "class": null, "min_length": 1, "max_length": 100_000});
+        json!({"keys": (0..1_000).map(entry).collect::<Vec<_>>()}).to_string()
+    };
+    let largest = "\u{1f600}".repeat(2_000);
+    // The characters outside ASCII as escapes, which is the longest way to write them.
+    let mut escaped = String::new();
+    for c in wish(&largest).chars() {
+        if c.is_ascii() {
+            escaped.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    assert!(escaped.len() > 36_000_000);
+    let (status, first) = room.send_under("1", "PUT", &path, Body::from(escaped.clone())).await;
+    assert_eq!(status, 200, "{first:.300}");
+    assert_eq!((&first["file"], first["keys"].as_array().unwrap().len()), (&json!(file), 1_000));
+    assert_eq!(first["keys"][999]["context"], json!(largest));
+    let (status, again) = room.send_under("1", "PUT", &path, Body::from(escaped)).await;
+    assert!(status == 200 && again == first, "a repeat is answered with the same");
+    assert_eq!(room.send_under("1", "PUT", &path, Body::from(wish("other"))).await.0, 422);
+    let (_, all) = room.send("GET", &path, Body::empty()).await;
+    assert!(all["keys"] == first["keys"], "all of it is stored");
+    // One entry replaces one.
+    let one = json!({"keys": [{"path": path_of(7), "context": "seven"}]}).to_string();
+    assert_eq!(room.send_under("2", "PUT", &path, Body::from(one)).await.0, 200);
+    let (_, all) = room.send("GET", &path, Body::empty()).await;
+    assert_eq!(all["keys"].as_array().unwrap().len(), 1_000);
+    let seven = json!({"path": path_of(7), "context": "seven", "min_length": null, "max_length": null});
+    assert!(all["keys"][7] == seven && all["keys"][8] == first["keys"][8]);
+    assert_eq!(crate::verify::verify(&room.context.store.read()).unwrap(), Vec::<String>::new());
+    room.context.store.shutdown();
+}
+
+/// Every translation the schema knows meets the rule about its length before the cap of bodies, however it is written.
+#[tokio::test]
+async fn long_translations_are_told_so() {
+    let room = Room::open();
+    room.file(&json!({"k_one": "x", "k_other": "x"})).await;
+    let (_, projects) = room.send("GET", "/v1/projects", Body::empty()).await;
+    let keys = format!("/v1/projects/{}/keys", projects["projects"][0]["id"].as_str().unwrap());
+    let key = room.send("GET", &keys, Body::empty()).await.1["keys"][0]["id"].as_str().unwrap().to_owned();
+    let put = async |name: &str, text: &str| {
+        let form = |name: &str| format!("\"{name}\":\"{text}\"");
+        let forms = ["zero", "one", "two", "few", "many", "other"].map(form).join(",");
+        let body = Body::from(format!("{{\"forms\":{{{forms}}}}}"));
+        room.send_under(name, "PUT", &format!("/v1/keys/{key}/translations/ar"), body).await
+    };
+    // The longest answer, too: control characters are escapes in it.
+    assert_eq!(put("1", &"\\u0001".repeat(65_536)).await.0, 201);
+    assert_eq!(put("2", &"\\u0061".repeat(65_536)).await.0, 200);
+    for (key, text) in [("3", "\\u0061".repeat(65_537)), ("4", "\\ud83d\\ude00".repeat(262_144))] {
+        let (status, problem) = put(key, &text).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("value_too_long")));
+    }
+    room.context.store.shutdown();
+}
+
 #[test]
 fn failures_of_the_store_have_codes_of_their_own() {
     for (failure, code) in [
@@ -171,4 +292,317 @@ fn a_file_that_takes_too_long_is_refused() {
     for code in crate::files::Code::ALL {
         assert!(crate::refusal::READER_CODES.contains(&code.as_str()), "{code}");
     }
+}
+
+/// Every change and every file handed out leaves one event; reading, refusals and repeats leave none.
+#[tokio::test]
+async fn what_is_noted_in_the_chain() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "A", "b": "B"})).await;
+    let import = room.events_behind(2).remove(0);
+    assert_eq!((room.events(), import.0.as_str()), (3, "import"));
+    let manifest_path = format!("/v1/projects/{project}/files/{file}/imports/3/manifest");
+    let (_, manifest) = room.call(None, "GET", &manifest_path, Body::empty()).await;
+    let hex = |bytes: &[u8]| json!(data_encoding::HEXLOWER.encode(&quintet_platform::secrets::digest(bytes)));
+    assert_eq!(import.1["manifest_sha256"], hex(&manifest));
+    assert_eq!(import.1["sha256"], hex(br#"{"a":"A","b":"B"}"#));
+    for (name, count) in [("version", 1), ("added", 2), ("changed", 0), ("obsoleted", 0), ("restored", 0)] {
+        assert_eq!(import.1[name], count, "{name}");
+    }
+    let export = format!("/v1/projects/{project}/files/{file}/export");
+    for query in ["", "?locale=de", "?locale=de&fallback=omit&state=approved", "?locale=de&metadata=true"] {
+        let path = format!("{export}{query}");
+        let before = room.events();
+        let (head, nothing) = room.call(None, "HEAD", &path, Body::empty()).await;
+        assert_eq!((head.status.as_u16(), nothing.len()), (200, 0));
+        assert_eq!(room.events(), before, "HEAD hands nothing out");
+        let (got, _) = room.call(None, "GET", &path, Body::empty()).await;
+        assert_eq!(head.headers["etag"], got.headers["etag"]);
+        let noted = room.events_behind(before);
+        assert_eq!((noted.len(), noted[0].0.as_str()), (1, "export"));
+        let is_in_locale = query.contains("locale");
+        assert_eq!(noted[0].1["locale"], if is_in_locale { json!("de") } else { Value::Null });
+        assert_eq!(noted[0].1["fallback"], if query.contains("omit") { "omit" } else { "source" });
+    }
+    let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    let translation = format!("/v1/keys/{}/translations/de", keys["keys"][0]["id"].as_str().unwrap());
+    let context = format!("/v1/projects/{project}/files/{file}/context");
+    for (method, path, good, bad, action) in [
+        ("PUT", &translation, json!({"text": "x"}), json!({"forms": {"other": "x"}}), "translation"),
+        ("PUT", &context, json!({"keys": [{"path": "a"}]}), json!({"keys": [{"path": "z"}]}), "key_context.set"),
+    ] {
+        let before = room.events();
+        assert_eq!(room.send_under("bad", method, path, Body::from(bad.to_string())).await.0, 422);
+        assert_eq!(room.events(), before, "a refusal has changed nothing");
+        for _ in 0..2 {
+            assert!(room.send_under("good", method, path, Body::from(good.to_string())).await.0 < 300);
+        }
+        let noted = room.events_behind(before);
+        assert_eq!((noted.len(), noted[0].0.as_str()), (1, action), "once, though it was sent twice");
+    }
+    let before = room.events();
+    for path in [&translation, &context, &manifest_path] {
+        assert_eq!(room.call(None, "GET", path, Body::empty()).await.0.status.as_u16(), 200);
+    }
+    assert_eq!(room.call(None, "GET", &format!("{export}?locale=zh"), Body::empty()).await.0.status.as_u16(), 422);
+    assert_eq!(room.events(), before, "reading leaves nothing");
+    room.context.store.shutdown();
+}
+
+/// What goes for every route there is, whatever it does.
+#[tokio::test]
+async fn what_goes_for_every_route() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "A"})).await;
+    let workspace = room.send("GET", "/v1/workspaces", Body::empty()).await.1["workspaces"][0]["id"].clone();
+    let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    let stranger = room.stranger();
+    let mut ids = 0;
+    for route in ROUTES.iter().filter(|route| !route.permission.is_empty()) {
+        let path = route
+            .path
+            .replace("{workspace_id}", workspace.as_str().unwrap())
+            .replace("{project_id}", &project)
+            .replace("{file_id}", &file)
+            .replace("{key_id}", keys["keys"][0]["id"].as_str().unwrap())
+            .replace("{seq}", "3")
+            .replace("{locale}", "de");
+        assert!(!path.contains('{'), "{path}");
+        let query = if route.request == "File" { "?kind=json&path=a.json" } else { "" };
+        let body = || match route.request {
+            "" => Body::empty(),
+            "File" => Body::from("{}"),
+            "KeyContextsPut" => Body::from(r#"{"keys":[{"path":"a"}]}"#),
+            "TranslationPut" => Body::from(r#"{"text":"x"}"#),
+            "ProjectLocalesPut" => Body::from(r#"{"locales":["de"]}"#),
+            "SourceLocalePut" => Body::from(r#"{"source_locale":"de"}"#),
+            "LocaleValidate" => Body::from(r#"{"tag":"de"}"#),
+            _ => Body::from("{}"),
+        };
+        let code = async |room: &Room, key: Option<&str>, path: String| {
+            let (parts, bytes) = room.call(key, route.method, &path, body()).await;
+            let problem: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+            (parts.status.as_u16(), problem["code"].as_str().unwrap_or_default().to_owned())
+        };
+        let joint = if query.is_empty() { "?" } else { "&" };
+        let unknown = code(&room, Some("k1"), format!("{path}{query}{joint}colour=red")).await;
+        assert_eq!(unknown, (400, "unknown_parameter".to_owned()), "{}", route.template);
+        if route.key == KeyRule::Required {
+            for key in [None, Some(""), Some("x".repeat(201).as_str())] {
+                let refused = code(&room, key, format!("{path}{query}")).await;
+                assert_eq!(refused, (400, "invalid_parameter".to_owned()), "{}", route.template);
+            }
+        }
+        if route.path.contains('{') {
+            ids += 1;
+            let refused = code(&stranger, Some("k2"), format!("{path}{query}")).await;
+            assert_eq!(refused, (404, "not_found".to_owned()), "{}: another tenant's", route.template);
+            let known = code(&room, Some("k3"), format!("{path}{query}")).await;
+            assert_ne!(known.0, 404, "{}: its own is there", route.template);
+        }
+        if route.parameters.iter().any(|parameter| parameter.name == "limit") {
+            for (limit, status) in [("1", 200), ("500", 200), ("0", 400), ("501", 400), ("-1", 400), ("x", 400)] {
+                assert_eq!(code(&room, None, format!("{path}?limit={limit}")).await.0, status, "{}", route.template);
+            }
+        }
+    }
+    assert!(ids >= 14, "{ids}");
+    let create = json!({"workspace_id": workspace, "slug": "cd", "name": "n", "source_locale": "en"});
+    let (status, problem) = stranger.send("POST", "/v1/projects", Body::from(create.to_string())).await;
+    assert_eq!((status, &problem["code"]), (404, &json!("not_found")), "a workspace in a body, too");
+    room.context.store.shutdown();
+}
+
+/// The root key of a rails file that nobody names is any spelling of the source locale.
+#[tokio::test]
+async fn a_rails_root_is_the_source_locale_in_any_spelling() {
+    let room = Room::open();
+    let (_, workspace) = room.post("first").await;
+    let project = async |slug: &str, locale: &str| {
+        let wish = json!({"workspace_id": workspace["id"], "slug": slug, "name": "n", "source_locale": locale});
+        let (status, project) = room.send_under(slug, "POST", "/v1/projects", Body::from(wish.to_string())).await;
+        assert_eq!(status, 201, "{project}");
+        project["id"].as_str().unwrap().to_owned()
+    };
+    let upload = async |project: &str, query: &str, content: String| {
+        let path = format!("/v1/projects/{project}/files?kind=yaml&profile=rails{query}");
+        let key = quintet_platform::secrets::digest(format!("{path}{content}").as_bytes());
+        room.send_under(&data_encoding::HEXLOWER.encode(&key), "POST", &path, Body::from(content)).await
+    };
+    let taipei = project("taipei", "zh-tw").await;
+    for root in ["zh-tw", "zh-TW", "zh-Hant-TW"] {
+        let path = format!("&path={root}.yml");
+        let (status, imported) = upload(&taipei, &path, format!("{root}:\n  a: x\n")).await;
+        assert_eq!((status, &imported["root_locale"]), (201, &json!(root)), "{imported}");
+        // Without a root key it is still the same file; another root is not.
+        assert_eq!(upload(&taipei, &path, "{}".to_owned()).await.1["root_locale"], json!(root));
+        let other = if root == "zh-TW" { "zh-tw" } else { "zh-TW" };
+        let (status, problem) = upload(&taipei, &path, format!("{other}:\n  a: x\n")).await;
+        assert_eq!((status, &problem["code"]), (409, &json!("format_mismatch")));
+    }
+    for root in ["zh", "zh-Hant", "ZH-TW"] {
+        let (status, problem) = upload(&taipei, "&path=other.yml", format!("{root}:\n  a: x\n")).await;
+        assert_eq!((status, &problem["code"], &problem["line"]), (422, &json!("key_invalid"), &json!(1)), "{root}");
+    }
+    // What is wrong further down is told, whichever root it is under.
+    let (_, problem) = upload(&taipei, "&path=other.yml", "zh-Hant-TW:\n  a: x\n  a: y\n".to_owned()).await;
+    assert_eq!((&problem["code"], &problem["line"]), (&json!("duplicate_key"), &json!(3)));
+    // A root that was named is that one alone.
+    let (status, _) = upload(&taipei, "&path=named.yml&locale=zh-TW", "zh-Hant-TW:\n  a: x\n".to_owned()).await;
+    assert_eq!(status, 422);
+    // The source locale that was set last counts.
+    let english = project("english", "en").await;
+    let path = format!("/v1/projects/{english}/source-locale");
+    let request = http::Request::put(&path)
+        .header("authorization", format!("Bearer {}", room.api_key))
+        .header("l10n-tenant", room.tenant_id.to_string())
+        .header("content-type", "application/json")
+        .header("if-match", "\"s0\"")
+        .body(Body::from(r#"{"source_locale":"zh-CN"}"#));
+    assert_eq!(routes(room.context.clone()).oneshot(request.unwrap()).await.unwrap().status().as_u16(), 200);
+    assert_eq!(upload(&english, "&path=a.yml", "en:\n  a: x\n".to_owned()).await.0, 422);
+    assert_eq!(upload(&english, "&path=a.yml", "zh-CN:\n  a: x\n".to_owned()).await.0, 201);
+    room.context.store.shutdown();
+}
+
+/// Nobody makes the appliance hold more than it can.
+#[tokio::test]
+async fn what_is_held_in_memory_is_bounded() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "A"})).await;
+    let file_id = FileId(file.parse().unwrap());
+    let tenant_id = TenantId(room.tenant_id);
+    let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    let path = |tag: &str| format!("/v1/keys/{}/translations/{tag}", keys["keys"][0]["id"].as_str().unwrap());
+    let put = async |tag: &str| room.send_under(tag, "PUT", &path(tag), Body::from(r#"{"text":"four"}"#)).await;
+    assert_eq!(put("de").await.0, 201);
+    let locale = Locale::parse("de").unwrap();
+    let read = room.context.store.read();
+    let found = || crate::keys::get_file(&read, tenant_id, ProjectId(project.parse().unwrap()), file_id).unwrap();
+    let gather = |bytes_max| crate::exports::gather(&read, tenant_id, found(), Some(&locale), bytes_max);
+    assert!(gather(4).is_ok());
+    assert!(matches!(gather(3), Err(Abort::Refused(Refusal::ValueTooLong))));
+    drop(read);
+    write(&room.context.store, move |tx, _| {
+        for number in 0..crate::translations::LOCALES_MAX - 1 {
+            tx.put(&FILE_LOCALES, &(tenant_id, file_id, format!("de-x-{number}")), &FileLocaleRow::default())?;
+        }
+        Ok(())
+    });
+    let (status, problem) = put("fr").await;
+    assert_eq!((status, &problem["code"]), (409, &json!("conflict")));
+    assert_eq!(room.send_under("again", "PUT", &path("de"), Body::from(r#"{"text":"x"}"#)).await.0, 200);
+    room.context.store.shutdown();
+}
+
+/// Pages of keys go on behind files that have none.
+#[tokio::test]
+async fn keys_are_found_behind_many_empty_files() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "A"})).await;
+    let (tenant_id, project_id) = (TenantId(room.tenant_id), ProjectId(project.parse().unwrap()));
+    let empty = FileId(Uuid::from_u128(1));
+    write(&room.context.store, move |tx, _| {
+        let row = tx.get(&CATALOGUES, &(tenant_id, FileId(file.parse().unwrap())))?.unwrap();
+        tx.put(&CATALOGUES, &(tenant_id, empty), &CatalogueRow { pages: Vec::new(), ..row })?;
+        for prefix in 0..1_200_u64 {
+            let place = (tenant_id, project_id, crate::catalogue::key_prefix(empty) & 0xF000 | (prefix << 16));
+            tx.put(&KEY_FILES_BY_PROJECT, &place, &KeyFileRow { project_id, file_id: empty })?;
+        }
+        Ok(())
+    });
+    let (mut found, mut pages, mut cursor) = (0, 0, String::new());
+    loop {
+        let path = format!("/v1/projects/{project}/keys?limit=5{cursor}");
+        let (status, page) = room.send("GET", &path, Body::empty()).await;
+        assert_eq!(status, 200, "{page}");
+        found += page["keys"].as_array().unwrap().len();
+        pages += 1;
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert!(found == 1 && (3..6).contains(&pages), "{found} keys in {pages} pages");
+    room.context.store.shutdown();
+}
+
+/// The contract's limits, at the last value that is allowed and the first that is not.
+#[tokio::test]
+async fn limits_are_where_the_contract_has_them() {
+    let room = Room::open();
+    let (project, _) = room.file(&json!({"a": "A"})).await;
+    let at = |rest: &str| format!("/v1/projects/{project}{rest}");
+    let long = |count: usize| "\u{1f600}".repeat(count);
+    for (number, (prefixes, status)) in [
+        (vec![long(200); 50], 200),
+        (vec![long(1); 51], 400),
+        (vec![long(201)], 400),
+        (vec![String::new()], 400),
+        (Vec::new(), 200),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = Body::from(json!({"legal_prefixes": prefixes}).to_string());
+        assert_eq!(room.send_under(&format!("p{number}"), "PATCH", &at(""), body).await.0, status, "{number}");
+    }
+    for (name, status) in [(long(200), 200), (long(201), 400)] {
+        let body = Body::from(json!({"name": name}).to_string());
+        assert_eq!(room.send_under(&format!("n{status}"), "PATCH", &at(""), body).await.0, status);
+    }
+    for (slug, status) in [("a".repeat(63), 201), ("a".repeat(64), 400), ("ab".into(), 201), ("a".into(), 400)] {
+        let body = Body::from(json!({"slug": slug, "name": ""}).to_string());
+        assert_eq!(room.send_under(&slug, "POST", "/v1/workspaces", body).await.0, status, "{slug}");
+    }
+    for (length, status) in [(512, 201), (513, 400)] {
+        let path = at(&format!("/files?kind=json&path={}", "%C3%A9".repeat(length)));
+        assert_eq!(room.send_under(&format!("f{length}"), "POST", &path, Body::from("{}")).await.0, status);
+    }
+    for (key, status) in [("k".repeat(200), 201), ("k".repeat(201), 400)] {
+        let path = at("/files?kind=json&path=b.json");
+        assert_eq!(room.send_under(&key, "POST", &path, Body::from("{}")).await.0, status);
+    }
+    // A hundred locales: regions of English, and one more.
+    let regions = (b'A'..=b'Z').flat_map(|a| (b'A'..=b'Z').map(move |b| format!("en-{}{}", a as char, b as char)));
+    let tags: Vec<String> = regions.filter(|tag| Locale::parse(tag).is_ok_and(|l| l.canonical() == tag)).collect();
+    for (count, status) in [(101, 400), (100, 200)] {
+        let request = http::Request::put(at("/locales"))
+            .header("authorization", format!("Bearer {}", room.api_key))
+            .header("l10n-tenant", room.tenant_id.to_string())
+            .header("content-type", "application/json")
+            .header("if-match", "\"v0\"")
+            .body(Body::from(json!({"locales": tags[..count]}).to_string()));
+        let response = routes(room.context.clone()).oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{count}");
+    }
+    room.context.store.shutdown();
+}
+
+/// The hash of the source a translation was made from, which stays when the source changes.
+#[tokio::test]
+async fn metadata_remembers_the_source_a_translation_was_made_from() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "old", "b": "B", "k_one": "one", "k_other": "old"})).await;
+    let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    for (key, body) in [(0, json!({"text": "x"})), (2, json!({"forms": {"one": "1", "other": "n"}}))] {
+        let path = format!("/v1/keys/{}/translations/de", keys["keys"][key]["id"].as_str().unwrap());
+        assert_eq!(room.send_under(&key.to_string(), "PUT", &path, Body::from(body.to_string())).await.0, 201);
+    }
+    let path = format!("/v1/projects/{project}/files?kind=json&path=a.json");
+    let changed = json!({"a": "new", "b": "B", "k_one": "one", "k_other": "new"});
+    assert_eq!(room.send_under("2", "POST", &path, Body::from(changed.to_string())).await.0, 201);
+    let hex = |text: &str| data_encoding::HEXLOWER.encode(&quintet_platform::secrets::digest(text.as_bytes()));
+    let export = format!("/v1/projects/{project}/files/{file}/export?metadata=true&locale=de");
+    for (query, targets) in [("", ["x", "B", "1", "n"]), ("&state=approved", ["new", "B", "one", "new"])] {
+        let (_, metadata) = room.send("GET", &format!("{export}{query}"), Body::empty()).await;
+        let found: Vec<_> = metadata["entries"].as_array().unwrap().iter().collect();
+        let expected = [("a", "old", "outdated"), ("b", "B", "untranslated"), ("k_one", "one", "outdated")];
+        let expected = expected.into_iter().chain([("k_other", "old", "outdated")]).zip(targets);
+        assert_eq!(found.len(), 4);
+        for (entry, ((key, source, status), target)) in found.into_iter().zip(expected) {
+            assert_eq!((&entry["key"], &entry["status"]), (&json!(key), &json!(status)));
+            assert_eq!(entry["sourceHash"], hex(source), "{key}{query}");
+            assert_eq!(entry["targetHash"], hex(target), "{key}{query}");
+        }
+    }
+    room.context.store.shutdown();
 }

@@ -1,16 +1,18 @@
 //! Keys, key context and translations over HTTP.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
 use quintet_storage::Uuid;
 
 use super::answer::{Answer, answered};
-use super::files::{parse_locale, permitted_file};
+use super::files::{in_turn, parse_locale, permitted_file, store_part};
+use super::input::{self, CONTEXT_CHARS_MAX, CONTEXTS_MAX, KEY_PATH_CHARS_MAX, TEXT_CHARS_MAX};
 use super::request::{Begun, arrive, ask, failed, refusal_of};
 use super::routes::{CONTEXT_GET, CONTEXT_PUT, KEY_LIST, TRANSLATION_GET, TRANSLATION_PUT};
-use super::{Context, body, input, next_cursor, output, page, permitted};
+use super::{Context, body, next_cursor, output, page, permitted};
 use crate::catalogue;
 use crate::contexts::{self, PutContexts};
 use crate::keys;
@@ -21,14 +23,18 @@ use crate::refusal::Refusal;
 use crate::tables::Wording;
 use crate::translations::{self, PutTranslation, shaped};
 
-/// The largest body of a translation, in bytes: six forms, each character escaped.
-const TRANSLATION_BYTES_MAX: usize = 4 << 20;
+/// How many bytes a character takes at most in JSON: an escaped surrogate pair.
+const ESCAPED_BYTES_MAX: usize = 12;
+/// The largest body of a translation, in bytes: six forms of as many characters as the schema lets a text have, so that
+/// what is too long is told so, however it is written.
+const TRANSLATION_BYTES_MAX: usize = 6 * TEXT_CHARS_MAX * ESCAPED_BYTES_MAX + 4096;
 /// The largest body of key contexts, in bytes.
-const CONTEXT_BYTES_MAX: usize = 16 << 20;
+const CONTEXT_BYTES_MAX: usize =
+    CONTEXTS_MAX * ((KEY_PATH_CHARS_MAX + CONTEXT_CHARS_MAX) * ESCAPED_BYTES_MAX + 1024) + 4096;
 /// How often a file may be uploaded between looking at a key and writing.
 const ATTEMPTS_MAX: usize = 8;
 /// What all these uploads end in.
-const OVERTAKEN: Refusal = Refusal::Conflict("the file was uploaded all the time; nothing was changed");
+const OVERTAKEN: Refusal = Refusal::Conflict("the file was changed all the time by others; nothing was done");
 
 pub(super) async fn list_keys(State(context): State<Context>, request: Request) -> Response {
     answered(try_list_keys(&context, request).await)
@@ -41,9 +47,8 @@ async fn try_list_keys(context: &Context, request: Request) -> Result<Answer, Re
     let project = permitted(context, &asked, Action::Read).await?;
     let after = after.map(|id| KeyId(Uuid::from_bytes(id)));
     let found = keys::list_keys(&context.store.read(), asked.tenant_id, project.project_id, after, limit);
-    let (found, more) = found.map_err(|failure| failed(&failure))?;
-    let last = found.last().filter(|_| more).map(|(_, key_id, _)| key_id.0.into_bytes());
-    body(200, output::keys(&found, next_cursor(&kind, last)?))
+    let (found, last) = found.map_err(|failure| failed(&failure))?;
+    body(200, output::keys(&found, next_cursor(&kind, last.map(|key_id| key_id.0.into_bytes()))?))
 }
 
 pub(super) async fn get_contexts(State(context): State<Context>, request: Request) -> Response {
@@ -54,8 +59,12 @@ async fn try_get_contexts(context: &Context, request: Request) -> Result<Answer,
     let mut asked = ask(context, request, &CONTEXT_GET).await?;
     asked.end_query()?;
     let (_, file) = permitted_file(context, &asked, Action::Read).await?;
-    let found = contexts::get_contexts(&context.store.read(), asked.tenant_id, file.file_id);
-    body(200, output::contexts(&found.map_err(|failure| failed(&failure))?))
+    let (store, tenant_id) = (context.store.clone(), asked.tenant_id);
+    in_turn(context, move || {
+        let found = contexts::get_contexts(&store.read(), tenant_id, file.file_id);
+        body(200, output::contexts(&found.map_err(|failure| failed(&failure))?.all))
+    })
+    .await
 }
 
 pub(super) async fn put_contexts(State(context): State<Context>, request: Request) -> Response {
@@ -64,30 +73,46 @@ pub(super) async fn put_contexts(State(context): State<Context>, request: Reques
 
 async fn try_put_contexts(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let arrived = arrive(context, request, &CONTEXT_PUT, CONTEXT_BYTES_MAX).await?;
-    let wished = input::put_contexts(arrived.json()?)?;
+    let wished = Arc::new(input::put_contexts(arrived.json()?)?);
+    let asked = &arrived.asked;
+    // What is answered follows from the request, and may be larger than what a transaction takes: it is made again for
+    // a repeat.
+    let told = |answer: Answer, file_id| {
+        let told = output::put_contexts(file_id, wished.all()).map_err(|failure| failed(&failure))?;
+        Ok(answer.with_body(told))
+    };
     let going = match arrived.begin(context)? {
-        Begun::Replay(answer) => return Ok(answer),
+        Begun::Replay(answer) => return told(answer, asked.id(1)?),
         Begun::Going(going) => going,
     };
-    let asked = &arrived.asked;
     let (project_id, found) = permitted_file(context, asked, Action::FilesWrite).await?;
+    let (tenant_id, file_id) = (asked.tenant_id, found.file_id);
     for _ in 0..ATTEMPTS_MAX {
-        let read = context.store.read();
-        let file = keys::get_file(&read, asked.tenant_id, project_id, found.file_id).map_err(refusal_of)?;
-        let catalogue = keys::get_catalogue(&read, asked.tenant_id, file.file_id);
-        let entries = catalogue.and_then(|row| catalogue::read_entries(&read, &row));
-        let entries = entries.map_err(|failure| failed(&failure))?;
-        let active: HashSet<&str> =
-            entries.iter().filter(|entry| !entry.is_obsolete).map(|entry| entry.path.as_str()).collect();
-        let contexts = wished.checked(&active)?;
-        let command = PutContexts { project_id, file_id: file.file_id, version: file.row.version, contexts };
-        let (actor, file_id) = (asked.actor(), file.file_id);
+        let (store, wished) = (context.store.clone(), Arc::clone(&wished));
+        let count = wished.all().len();
+        let prepared = in_turn(context, move || {
+            let read = store.read();
+            let file = keys::get_file(&read, tenant_id, project_id, file_id).map_err(refusal_of)?;
+            let catalogue = keys::get_catalogue(&read, tenant_id, file_id);
+            let entries = catalogue.and_then(|row| catalogue::read_entries(&read, &row));
+            let entries = entries.map_err(|failure| failed(&failure))?;
+            let active = entries.iter().filter(|entry| !entry.is_obsolete).map(|entry| entry.path.as_str());
+            wished.check(&active.collect::<HashSet<&str>>())?;
+            let old = contexts::get_contexts(&read, tenant_id, file_id).map_err(|failure| failed(&failure))?;
+            Ok((file.row.version, old.version, contexts::merged(old.all, wished.all()).map_err(refusal_of)?))
+        });
+        let (file_version, base_version, bytes) = prepared.await?;
+        let value = store_part(context, tenant_id, &bytes).await?;
+        let command = PutContexts { project_id, file_id, file_version, base_version, value, count };
+        let actor = asked.actor();
         let put = going.try_write(context, move |tx, now| {
             let put = contexts::put_contexts(tx, now, &actor, &command)?;
-            put.map(|()| Ok(Answer::json(200, output::put_contexts(file_id, &command.contexts)?))).transpose()
+            Ok(put.map(|()| Answer::json(200, Vec::new())))
         });
         if let Some(answer) = put.await? {
-            return Ok(answer);
+            // What there was before is for the collector.
+            context.clock.wake();
+            return told(answer, file_id.0);
         }
     }
     Err(OVERTAKEN)

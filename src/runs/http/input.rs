@@ -59,7 +59,7 @@ pub(super) fn submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
         None | Some(Json::Null) => None,
         Some(json) => Some(webhook(json, egress)?),
     };
-    fields.finish().map_err(|unknown| first(unknown, |error| field(error)))?;
+    fields.finish().map_err(|unknown| first(unknown, field))?;
     let (webhook, webhook_secret) = webhook.map_or((None, None), |(row, secret)| (Some(row), secret));
     Ok(Submit {
         image,

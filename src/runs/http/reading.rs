@@ -60,7 +60,14 @@ async fn try_get_logs(context: &Context, request: Request) -> Result<Answer, Ref
     } else {
         None
     };
-    let found = {
+    let from_the_start = if is_followed {
+        logs::nothing_yet(context, place, &wanted).map_err(|failure| failed(&failure))?
+    } else {
+        None
+    };
+    let found = if let Some(found) = from_the_start {
+        found
+    } else {
         let _turn = context.readers.acquire().await.map_err(|_| Refusal::Busy)?;
         let (context, wanted) = (context.clone(), wanted.clone());
         let read = tokio::task::spawn_blocking(move || logs::read(&context, place, &wanted)).await;

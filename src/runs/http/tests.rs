@@ -36,7 +36,7 @@ impl Room {
         let store = Store::open(options, &groups).unwrap();
         store.unlock(KeyRing::new(RootKey::new(zeroize::Zeroizing::new([7; 32])), None)).unwrap();
         let secret = PreparedSecret::draw();
-        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<_, Abort<AccessRefusal>> {
             let services = Services::from(Service::Runs);
             let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
             let permissions = crate::PERMISSIONS.iter().map(|text| (*text).to_owned()).collect();
@@ -48,7 +48,7 @@ impl Room {
                 ttl_days: None,
                 secret,
             };
-            Ok::<_, Abort<AccessRefusal>>(issue_key(tx, now, key)?)
+            issue_key(tx, now, key)
         };
         let issued = store.write_blocking(Instant::now() + Duration::from_secs(30), verb).ok().unwrap();
         let settings = Settings {

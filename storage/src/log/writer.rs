@@ -10,6 +10,8 @@ use crate::env::{Disk, DiskFile};
 
 /// How much is written at once when a new segment is filled with zeros.
 const ZERO_CHUNK_BYTES: usize = 1 << 20;
+/// How much of a spare segment is synced at once: whoever syncs a commit meanwhile waits behind no more than this.
+const SPARE_SYNC_BYTES: u64 = 4 << 20;
 
 /// What the next frame continues from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +61,7 @@ impl LogWriter {
         let segment = position.segment + 1;
         let mut next_lsn = position.last_lsn + 1;
         let mut checksum = position.checksum;
-        let file = fill(disk.as_ref(), MAKING_FILE, segment_bytes)?;
+        let file = fill(disk.as_ref(), MAKING_FILE, segment_bytes, segment_bytes)?;
         let header = SegmentHeader {
             number: segment,
             first_lsn: next_lsn,
@@ -136,8 +138,8 @@ impl LogWriter {
         let bytes = self.segment_bytes.max(needed + SEGMENT_HEADER_BYTES as u64);
         let file = match self.disk.rename(SPARE_FILE, MAKING_FILE) {
             Ok(()) if bytes == self.segment_bytes => self.disk.open(MAKING_FILE)?,
-            Ok(()) => fill(self.disk.as_ref(), MAKING_FILE, bytes)?,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => fill(self.disk.as_ref(), MAKING_FILE, bytes)?,
+            Ok(()) => fill(self.disk.as_ref(), MAKING_FILE, bytes, bytes)?,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => fill(self.disk.as_ref(), MAKING_FILE, bytes, bytes)?,
             Err(e) => return Err(e),
         };
         let header = SegmentHeader {
@@ -173,7 +175,7 @@ impl LogWriter {
 
 /// Lays a zero-filled file ready for the next segment. Runs beside the appender.
 pub(crate) fn prepare_spare(disk: &dyn Disk, bytes: u64) -> io::Result<()> {
-    match fill(disk, FILLING_FILE, bytes) {
+    match fill(disk, FILLING_FILE, bytes, SPARE_SYNC_BYTES) {
         Ok(_) => disk.rename(FILLING_FILE, SPARE_FILE),
         Err(error) => {
             // Half a file must not keep what is left of a full disk.
@@ -183,8 +185,9 @@ pub(crate) fn prepare_spare(disk: &dyn Disk, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// A file full of zeros, synced: overwriting it later changes no metadata, so a sync is one write.
-fn fill(disk: &dyn Disk, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+/// A file full of zeros, synced whenever `sync_bytes` are written and at its end: overwriting it later changes no
+/// metadata, so a sync is one write.
+fn fill(disk: &dyn Disk, name: &str, bytes: u64, sync_bytes: u64) -> io::Result<Box<dyn DiskFile>> {
     let file = disk.create(name)?;
     let zeros = vec![0; ZERO_CHUNK_BYTES.min(usize::try_from(bytes).unwrap_or(ZERO_CHUNK_BYTES))];
     let mut offset = 0;
@@ -192,8 +195,10 @@ fn fill(disk: &dyn Disk, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>
         let count = zeros.len().min(usize::try_from(bytes - offset).unwrap_or(zeros.len()));
         file.write_at(offset, zeros.get(..count).unwrap_or(&zeros))?;
         offset += count as u64;
+        if offset.is_multiple_of(sync_bytes) || offset == bytes {
+            file.sync_data()?;
+        }
     }
-    file.sync_data()?;
     Ok(file)
 }
 

@@ -10,7 +10,9 @@ use super::{layer, noise, place};
 use crate::appliance::{quintet, stderr, stdout};
 
 fn image(arguments: &[&str], config: &Path) -> Output {
-    quintet().arg("image").args(arguments).arg("--config").arg(config).output().unwrap()
+    let mut command = quintet();
+    command.arg("image").args(arguments).arg("--config").arg(config).env_remove("QUINTET_RUNS__RUNNER_SOCKET");
+    command.output().unwrap()
 }
 
 fn json_of(output: &Output) -> Value {

@@ -13,6 +13,7 @@ fn a_paused_run_stands_still_and_is_watched() {
     let Some(house) = shared() else { return };
     let tenant = house.tenant();
     let id = tenant.submit(&script(COUNTER));
+    tenant.until(&id, "running");
     wait_until("it counts", || tenant.lines(&id).len() > 5);
     assert_eq!(tenant.control(&id, "resume").expect(409)["code"], "invalid_state");
     assert_eq!(tenant.control(&id, "pause").status, 204);
@@ -46,6 +47,7 @@ fn a_stop_within_its_grace_is_an_exit() {
     let Some(house) = shared() else { return };
     let tenant = house.tenant();
     let id = tenant.submit(&script("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done"));
+    tenant.until(&id, "running");
     wait_until("it is ready", || tenant.lines(&id) == ["ready"]);
     assert_eq!(tenant.control(&id, "stop").status, 204);
     assert!(
@@ -62,6 +64,7 @@ fn a_run_that_does_not_stop_is_killed() {
     let Some(house) = super::House::start(&[("CEILINGS__STOP_GRACE_SECONDS", "1")]) else { return };
     let tenant = house.tenant();
     let id = tenant.submit(&script("trap '' TERM; echo ready; while :; do sleep 0.05; done"));
+    tenant.until(&id, "running");
     wait_until("it is ready", || tenant.lines(&id) == ["ready"]);
     assert_eq!(tenant.control(&id, "stop").status, 204);
     let run = tenant.wait(&id);

@@ -87,7 +87,10 @@ fn what_cannot_start_says_why() {
     let run = tenant.wait(&tenant.submit(&json!({"image": "busybox:test", "command": ["/no/such/program"]})));
     assert_eq!((&run["state"], &run["reason"]), (&json!("failed"), &json!("start_failed")), "{run}");
     assert!(!run["message"].as_str().unwrap().is_empty() && run["started_at"].is_null());
-    let id = tenant.submit(&json!({"image": "nobody:has-this", "command": ["true"]}));
+    // No registry is in reach of the tests, and this one least of all.
+    let run = tenant.wait(&tenant.submit(&json!({"image": "127.0.0.1:1/nobody/has:this", "command": ["true"]})));
+    assert_eq!((&run["state"], &run["reason"]), (&json!("failed"), &json!("image_pull_failed")), "{run}");
+    let id = tenant.submit(&json!({"image": "Not/A/Reference", "command": ["true"]}));
     let run = tenant.wait(&id);
     assert_eq!((&run["state"], &run["reason"]), (&json!("failed"), &json!("image_not_found")), "{run}");
     assert_eq!(tenant.logs(&id, "")["lines"], json!([]));

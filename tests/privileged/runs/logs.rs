@@ -64,7 +64,7 @@ fn hostile_output_is_told_as_it_is_and_bounded() {
     assert!(all.text.len() < 16 << 20, "{}", all.text.len());
     let followed = follow(&house_of(house), &tenant, &id, "", usize::MAX);
     let marker =
-        followed.iter().filter(|event| event["line"].as_str().is_some_and(|line| line.contains("were not kept")));
+        followed.iter().filter(|event| event["line"].as_str().is_some_and(|line| line.contains("lines left out")));
     assert_eq!(marker.count(), 1, "the gap is marked once");
     assert_eq!(followed.last().unwrap(), &json!({"state": "exited"}));
 }

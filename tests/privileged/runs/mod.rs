@@ -5,6 +5,7 @@ mod control;
 mod ends;
 mod logs;
 mod own_runner;
+mod pulled;
 mod restarts;
 mod slots;
 
@@ -24,6 +25,7 @@ const TERMINAL: [&str; 4] = ["exited", "failed", "timeout", "killed"];
 pub struct House {
     pub runner: TestRunner,
     environment: Vec<(String, String)>,
+    configuration: Option<String>,
     data: tempfile::TempDir,
     appliance: Option<Appliance>,
 }
@@ -37,11 +39,21 @@ fn shared() -> Option<&'static House> {
 impl House {
     /// Starts one with these variables `QUINTET_RUNS__…`; says why if that is not possible here.
     pub fn start(environment: &[(&str, &str)]) -> Option<House> {
+        House::start_with(environment, None)
+    }
+
+    /// The same with a configuration file of this text.
+    pub fn start_with(environment: &[(&str, &str)], configuration: Option<String>) -> Option<House> {
         let runner = TestRunner::make(&[])?;
         let environment =
             environment.iter().map(|(name, value)| (format!("QUINTET_RUNS__{name}"), (*value).to_owned()));
-        let mut house =
-            House { runner, environment: environment.collect(), data: tempfile::tempdir().unwrap(), appliance: None };
+        let mut house = House {
+            runner,
+            configuration,
+            environment: environment.collect(),
+            data: tempfile::tempdir().unwrap(),
+            appliance: None,
+        };
         house.serve();
         Some(house)
     }
@@ -52,6 +64,11 @@ impl House {
         let mut setup = Setup::new().on(&self.data.path().join("data")).env("QUINTET_RUNS__RUNNER_SOCKET", &socket);
         for (name, value) in &self.environment {
             setup = setup.env(name, value);
+        }
+        if let Some(text) = &self.configuration {
+            let path = self.data.path().join("quintet.toml");
+            std::fs::write(&path, text).unwrap();
+            setup = setup.arg("--config").arg(path.to_str().unwrap());
         }
         self.appliance = Some(setup.start());
         wait_until("the engine is up", || self.engine() == "up");

@@ -21,10 +21,13 @@ fn kill(pid: i32) {
 fn a_killed_server_finds_everything_as_it_is() {
     let Some(mut house) = House::start(&[("CEILINGS__MAX_CONCURRENT_RUNS", "4"), ("WORKERS", "5")]) else { return };
     let tenant = house.tenant();
-    let running = tenant.submit(&script("echo started; sleep 4; echo '\"through\"'"));
+    let running = tenant.submit(&script("echo started; sleep 15; echo '\"through\"'"));
     let paused = tenant.submit(&script("echo started; i=0; while :; do i=$((i+1)); echo $i; sleep 0.05; done"));
     let ending = tenant.submit(&script("echo started; sleep 0.7; exit 5"));
     let stopping = tenant.submit(&script("echo started; trap 'sleep 1; exit 0' TERM; while :; do sleep 0.05; done"));
+    for id in [&running, &paused, &stopping] {
+        tenant.until(id, "running");
+    }
     for id in [&running, &paused, &ending, &stopping] {
         wait_until("it has started", || starts(&tenant, id) == 1);
     }

@@ -84,7 +84,7 @@ fn two_hundred_at_once_and_a_full_machine_queues() {
     let tenants: Vec<Tenant> = (0..21).map(|_| house.tenant()).collect();
     // Twenty tenants fill the machine, ten runs each; the last one finds it full.
     let ids: Vec<(usize, String)> =
-        (0..200).map(|index| (index / 10, tenants[index / 10].submit(&script("echo up; sleep 60")))).collect();
+        (0..200).map(|index| (index / 10, tenants[index / 10].submit(&script("echo up; sleep 600")))).collect();
     for (tenant, id) in &ids {
         tenants[*tenant].until(id, "running");
     }

@@ -70,6 +70,9 @@ struct Run<'a> {
     up: Table<Tie>,
     down_starts: Table<u32>,
     down: Table<Tie>,
+    /// As `up` and `down`, sorted by where the ties end now, with how many edges each is: see [`Run::look_beside`].
+    up_ends: Table<(u32, u32)>,
+    down_ends: Table<(u32, u32)>,
     /// Lines below each rank.
     lines_below: Table<Vec<u32>>,
     crossings: Table<i64>,
@@ -222,8 +225,10 @@ impl Run<'_> {
         let mut run = Run {
             position: Table::filled(0, count),
             up_starts,
+            up_ends: Table::filled((0, 0), up.len()),
             up,
             down_starts,
+            down_ends: Table::filled((0, 0), down.len()),
             down,
             lines_below,
             crossings: Table::filled(0, ranks),
@@ -599,6 +604,7 @@ impl Run<'_> {
 
     fn transpose_rank(&mut self, rank: usize, ties: bool, work: &mut Work) -> Result<i64, Exhausted> {
         let (from, to) = self.level.movable[rank];
+        self.look_beside(rank, work)?;
         let mut saved = 0;
         let mut steps = 0;
         let mut moved = false;
@@ -608,15 +614,8 @@ impl Run<'_> {
             if self.must_stay(left, right) {
                 continue;
             }
-            let (up_left, up_right) = (self.ups(left), self.ups(right));
-            let (down_left, down_right) = (self.downs(left), self.downs(right));
-            steps += (up_left.len() * up_right.len() + down_left.len() * down_right.len())
-                .min(4 * (up_left.len() + up_right.len() + down_left.len() + down_right.len()))
-                as u64
-                + 2;
-            let (a, b) = self.pair_crossings(up_left, up_right);
-            let (c, d) = self.pair_crossings(down_left, down_right);
-            let (now, then) = (a + c, b + d);
+            let (now, then, cost) = self.pair_crossings(left, right);
+            steps += cost;
             if then < now || ties && then == now && now > 0 {
                 saved += now - then;
                 self.level.ranks[rank].swap(slot, slot + 1);
@@ -640,6 +639,7 @@ impl Run<'_> {
         let mut saved = 0;
         for rank in 0..self.level.ranks.len() {
             let (from, to) = (self.level.movable[rank].0 as usize, self.level.movable[rank].1 as usize);
+            self.look_beside(rank, work)?;
             let mut places: Vec<u32> = self.level.ranks[rank].get(from..to).unwrap_or_default().to_vec();
             places.retain(|place| {
                 self.up_starts[*place] != self.up_starts[*place as usize + 1]
@@ -672,19 +672,16 @@ impl Run<'_> {
                 if self.must_stay(left, right) {
                     break;
                 }
-                let (a, b) = self.pair_crossings(self.ups(left), self.ups(right));
-                let (c, d) = self.pair_crossings(self.downs(left), self.downs(right));
-                steps += (self.ups(left).len() * self.ups(right).len()).min(64)
-                    + (self.downs(left).len() * self.downs(right).len()).min(64)
-                    + 2;
-                change += b + d - a - c;
+                let (now, then, cost) = self.pair_crossings(left, right);
+                steps += cost;
+                change += then - now;
                 slot = next;
                 if change < best.0 {
                     best = (change, slot);
                 }
             }
         }
-        work.spend(steps as u64)?;
+        work.spend(steps)?;
         if best.1 == at {
             return Ok(0);
         }
@@ -706,53 +703,52 @@ impl Run<'_> {
         self.level.blocks[left] != NONE && self.level.blocks[right] != NONE
     }
 
-    /// Crossings among the lines of two neighbours: as they stand, and exchanged.
-    fn pair_crossings(&self, left: &[Tie], right: &[Tie]) -> (i64, i64) {
-        let (mut now, mut then) = (0, 0);
-        if left.is_empty() || right.is_empty() {
-            return (0, 0);
-        }
-        if left.len() * right.len() > 256 {
-            return self.pair_crossings_sorted(left, right);
-        }
-        for a in left {
-            let key_a = self.position[a.other] * PORTS + a.other_port;
-            for b in right {
-                let key_b = self.position[b.other] * PORTS + b.other_port;
-                let weight = i64::from(a.count) * i64::from(b.count);
-                if key_a > key_b {
-                    now += weight;
-                } else if key_a < key_b {
-                    then += weight;
+    /// Looks up where the lines of a rank's places end, for [`Run::pair_crossings`]: right as long as nothing moves on the
+    /// ranks beside it.
+    fn look_beside(&mut self, rank: usize, work: &mut Work) -> Result<(), Exhausted> {
+        let mut steps = 0;
+        for &place in &self.level.ranks[rank] {
+            for (starts, ties, ends) in
+                [(&self.up_starts, &self.up, &mut self.up_ends), (&self.down_starts, &self.down, &mut self.down_ends)]
+            {
+                let part = starts[place] as usize..starts[place as usize + 1] as usize;
+                let own = ends.part_mut(part.clone());
+                for (end, tie) in own.iter_mut().zip(ties.part(part)) {
+                    *end = (self.position[tie.other] * PORTS + tie.other_port, tie.count);
                 }
+                own.sort_unstable();
+                steps += own.len() as u64;
             }
         }
-        (now, then)
+        work.spend(steps / 2)
     }
 
-    fn pair_crossings_sorted(&self, left: &[Tie], right: &[Tie]) -> (i64, i64) {
-        let keys = |ties: &[Tie]| {
-            let mut keys: Vec<(u32, i64)> = ties
-                .iter()
-                .map(|tie| (self.position[tie.other] * PORTS + tie.other_port, i64::from(tie.count)))
-                .collect();
-            keys.sort_unstable();
-            keys
-        };
-        let (left, right) = (keys(left), keys(right));
-        let inversions = |first: &[(u32, i64)], second: &[(u32, i64)]| {
-            let mut total = 0;
-            let mut below = 0;
-            let mut others = second.iter().peekable();
-            for (key, count) in first {
-                while let Some((_, weight)) = others.next_if(|(other, _)| other < key) {
-                    below += weight;
-                }
-                total += below * count;
+    /// Crossings among the lines of two neighbours, as they stand and exchanged, and what it cost to count them.
+    fn pair_crossings(&self, left: u32, right: u32) -> (i64, i64, u64) {
+        let (mut now, mut then, mut steps) = (0, 0, 1);
+        for (starts, ends) in [(&self.up_starts, &self.up_ends), (&self.down_starts, &self.down_ends)] {
+            let of = |place: u32| ends.part(starts[place] as usize..starts[place as usize + 1] as usize);
+            let (left, right) = (of(left), of(right));
+            if left.is_empty() || right.is_empty() {
+                continue;
             }
-            total
-        };
-        (inversions(&left, &right), inversions(&right, &left))
+            steps += (left.len() + right.len()) as u64 / 2;
+            let all: u32 = right.iter().map(|end| end.1).sum();
+            // Of the right one's lines, those that end before the left one's, and those that do not end behind it.
+            let (mut before, mut until) = (right.iter().peekable(), right.iter().peekable());
+            let (mut less, mut not_more) = (0, 0);
+            for (key, count) in left {
+                while let Some((_, more)) = before.next_if(|end| end.0 < *key) {
+                    less += more;
+                }
+                while let Some((_, more)) = until.next_if(|end| end.0 <= *key) {
+                    not_more += more;
+                }
+                now += i64::from(*count) * i64::from(less);
+                then += i64::from(*count) * i64::from(all - not_more);
+            }
+        }
+        (now, then, steps)
     }
 
     /// All crossings, those of changed ranks counted anew.

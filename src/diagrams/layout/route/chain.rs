@@ -10,6 +10,9 @@ use super::fit;
 use crate::geometry::Point;
 use crate::work::{Care, Exhausted, Work};
 
+/// How far from its label an edge may pass, in points.
+const LABEL_REACH: f64 = 12.0;
+
 /// Which way an edge leaves a node on its way down, and what it does before.
 struct Leaving {
     /// Where the way down begins.
@@ -98,10 +101,15 @@ impl Router<'_> {
         let is_unplaced = self.routes.get(first as usize).is_some_and(|route| route.label.is_none());
         if is_unplaced || has_label && matches!(style, Splines::Line | Splines::Curved) {
             // The label stands beside its own line.
-            let middle = curve::middle(&curves);
             let size = self.edge(first).and_then(|edge| edge.label);
-            if let (Some(route), Some(middle), Some(size)) = (self.routes.get_mut(first as usize), middle, size) {
-                route.label = Some(middle + Point::new(size.width / 2.0, 0.0));
+            let middle = curve::middle(&curves).map(|middle| match curves.as_slice() {
+                [line] => *line,
+                // Whatever the way it takes, it comes down there.
+                _ => curve::line(middle + Point::new(0.0, 1.0), middle - Point::new(0.0, 1.0)),
+            });
+            let label = middle.zip(size).map(|(line, size)| self.beside(&line, size));
+            if let (Some(_), Some(route)) = (label, self.routes.get_mut(first as usize)) {
+                route.label = label;
             }
         }
         Ok(())
@@ -132,8 +140,11 @@ impl Router<'_> {
                 }
                 Kind::Label => {
                     // Close by its label, not on it.
-                    left = left.max(x - (item.left / 2.0).max(4.0)).min(x - 4.0);
-                    right = x - 2.0;
+                    if self.label_side() > 0.0 {
+                        (left, right) = (left.max(x - LABEL_REACH).min(x - 4.0), x);
+                    } else {
+                        (left, right) = (x, right.min(x + LABEL_REACH).max(x + 4.0));
+                    }
                 }
                 _ => {
                     left = left.min(x - 2.0);
@@ -147,7 +158,8 @@ impl Router<'_> {
         corridor
     }
 
-    /// Out of a field in the midst of its node: to the side that is nearer to where it goes, and down beside the node.
+    /// Out of a field at the left or right of its node, on the side that is nearer to where it goes, and down beside the
+    /// node.
     fn leave_field(&self, node: u32, low: Point, high: Point, sides: Sides, toward: Point, is_upper: bool) -> Leaving {
         let (center, size) = (self.center(node), self.size(node));
         let y = f64::midpoint(low.y, high.y);
@@ -165,6 +177,32 @@ impl Router<'_> {
         let turn = Point::new(side, y + (beside.y - y) * 0.4);
         let detour = vec![[Point::new(start, y), Point::new(side, y), turn, beside]];
         Leaving { from: beside, tangent: Some(Point::new(0.0, -1.0)), detour }
+    }
+
+    /// Away from where the way goes, at `at`, and around the node.
+    fn leave_behind(&self, node: u32, at: Point, sides: Sides, toward: Point, is_upper: bool) -> Leaving {
+        let center = self.center(node);
+        let sign = if is_upper { -1.0 } else { 1.0 };
+        let half = self.size(node).width / 2.0;
+        // The shorter way around; from the middle, toward where it goes.
+        let aside = at.x - center.x;
+        let to_right = match () {
+            () if sides.left || sides.right => sides.right,
+            () if aside.abs() > 1.0 => aside > 0.0,
+            () => toward.x >= center.x,
+        };
+        let rank = self.layers.places[node].rank;
+        let limit = self.limit(node, NONE, to_right);
+        let side = if to_right {
+            (center.x + half + 9.0).min(limit.max(center.x + half + 1.0))
+        } else {
+            (center.x - half - 9.0).max(limit.min(center.x - half - 1.0))
+        };
+        let reach = self.positions.above[rank].max(self.size(node).height / 2.0);
+        let corner = Point::new(side, center.y);
+        let height = (reach - (at.y - center.y).abs()).max(0.0) + 18.0;
+        let detour = vec![[at, at - Point::new(0.0, sign * height), Point::new(side, at.y - sign * height), corner]];
+        Leaving { from: corner, tangent: Some(Point::new(0.0, -1.0)), detour }
     }
 
     /// How an edge leaves `node` downwards (`is_upper`) or upwards.
@@ -187,7 +225,16 @@ impl Router<'_> {
                 let from = Point::new(at.x, center.y + sign * half);
                 return Leaving { from, tangent: Some(Point::new(0.0, -1.0)), ..plain };
             }
-            return self.leave_field(node, center + field.low, center + field.high, port.sides, toward, is_upper);
+            if behind && !left && !right {
+                // A field that reaches the other side alone is left there, and the way leads around the node.
+                let far = if is_upper { field.high.y } else { field.low.y };
+                return self.leave_behind(node, Point::new(at.x, center.y + far), port.sides, toward, is_upper);
+            }
+            if left || right {
+                return self.leave_field(node, center + field.low, center + field.high, port.sides, toward, is_upper);
+            }
+            // In the midst of others, and straight over them: any other way would be longer.
+            return plain;
         }
         if ahead && !left && !right {
             return Leaving { tangent: Some(Point::new(0.0, -1.0)), ..plain };
@@ -199,22 +246,7 @@ impl Router<'_> {
             return Leaving { tangent: Some(tangent), ..plain };
         }
         if behind && !ahead {
-            // Around the node, on the side that is nearer to where it goes.
-            let half = self.size(node).width / 2.0;
-            let to_right = if left || right { right } else { toward.x >= center.x };
-            let rank = self.layers.places[node].rank;
-            let limit = self.limit(node, NONE, to_right);
-            let side = if to_right {
-                (center.x + half + 9.0).min(limit.max(center.x + half + 1.0))
-            } else {
-                (center.x - half - 9.0).max(limit.min(center.x - half - 1.0))
-            };
-            let reach = self.positions.above[rank].max(self.size(node).height / 2.0);
-            let corner = Point::new(side, center.y);
-            let height = (reach - (at.y - center.y).abs()).max(0.0) + 18.0;
-            let detour =
-                vec![[at, at - Point::new(0.0, sign * height), Point::new(side, at.y - sign * height), corner]];
-            return Leaving { from: corner, tangent: Some(Point::new(0.0, -1.0)), detour };
+            return self.leave_behind(node, at, port.sides, toward, is_upper);
         }
         plain
     }

@@ -9,8 +9,10 @@ use crate::work::{Exhausted, Work};
 impl Router<'_> {
     pub(super) fn route_loops(&mut self, work: &mut Work) -> Result<(), Exhausted> {
         for node in 0..self.input.nodes.len() as u32 {
-            let mut sides: Vec<(LoopSide, u32)> =
-                self.layers.loops[node].iter().filter_map(|edge| Some((loop_side(self.edge(*edge)?), *edge))).collect();
+            let mut sides: Vec<(LoopSide, u32)> = self.layers.loops[node]
+                .iter()
+                .filter_map(|edge| Some((loop_side(self.edge(*edge)?, self.input.is_sideways()), *edge)))
+                .collect();
             work.spend(sides.len() as u64 * 64 + 1)?;
             sides.sort_unstable();
             let mut rest = sides.as_slice();
@@ -50,7 +52,7 @@ impl Router<'_> {
             LoopSide::Top => |p| Point::new(p.y, p.x),
             LoopSide::Bottom => |p| Point::new(p.y, -p.x),
         };
-        let curves = lobe(turn(from), turn(to), *reach + step, across, share);
+        let curves = lobe(turn(from), turn(to), *reach, step, across, share);
         let curves: Vec<Cubic> = curves.iter().map(|cubic| cubic.map(|p| back(p) + center)).collect();
         if let (Some(size), Some(route)) = (label, self.routes.get_mut(index as usize)) {
             let beyond = match side {
@@ -68,16 +70,25 @@ impl Router<'_> {
     }
 }
 
-/// A loop on the right of the origin, as far as `far`, of a node that is `across` high.
-fn lobe(from: Point, to: Point, far: f64, across: f64, share: f64) -> [Cubic; 2] {
+/// A loop on the right of the origin, `step` farther out than `reach`, of a node that is `across` high. Around corners,
+/// to ends on other sides, it goes at a distance.
+fn lobe(from: Point, to: Point, reach: f64, step: f64, across: f64, share: f64) -> [Cubic; 2] {
+    let far = reach + step;
     let rise = (across / 3.0 * share).max(2.0);
-    let (high, low) = if from.distance(to) < 1.0 {
+    let (mut high, mut low) = if from.distance(to) < 1.0 {
         (from.y + rise, from.y - rise)
     } else if from.y >= to.y {
         (from.y.max(rise), to.y.min(-rise))
     } else {
         (from.y.min(-rise), to.y.max(rise))
     };
+    let around = |end: Point, level: &mut f64| {
+        if end.x < reach - 1.0 && level.abs() > across / 2.0 - 1.0 {
+            *level += step.min(12.0) * level.signum();
+        }
+    };
+    around(from, &mut high);
+    around(to, &mut low);
     let third = |x: f64| x + (far - x) / 3.0;
     let middle = Point::new(far, f64::midpoint(high, low));
     [

@@ -10,7 +10,7 @@ mod labels;
 mod loops;
 mod ortho;
 
-use super::layers::{Kind, Layers};
+use super::layers::{Kind, LABEL_GAP, Layers};
 use super::model::{Edge, End, Input, Outline, Route, Splines};
 use super::nest::Nest;
 use super::place::Positions;
@@ -104,9 +104,9 @@ pub fn route(
         let ends = router.edge(edge).map(|edge| (edge.tail as u32, edge.tail_end, edge.head as u32, edge.head_end));
         if let Some((tail, tail_end, head, head_end)) = ends {
             let line = curve::line(router.aim(tail, &tail_end), router.aim(head, &head_end));
-            let label = router.edge(edge).and_then(|edge| edge.label);
+            let label = router.edge(edge).and_then(|edge| edge.label).map(|size| router.beside(&line, size));
             if let (Some(_), Some(route)) = (label, router.routes.get_mut(edge as usize)) {
-                route.label = Some(curve::at(&line, 0.5));
+                route.label = label;
             }
             router.finish(edge, vec![line]);
         }
@@ -175,10 +175,27 @@ impl Router<'_> {
             let at = self.positions.at(self.layers, chain.label);
             let Some(&edge) = chain.edges.first() else { continue };
             let Some(size) = self.edge(edge).and_then(|edge| edge.label) else { continue };
+            let side = self.label_side();
             if let Some(route) = self.routes.get_mut(edge as usize) {
-                route.label = Some(at + Point::new(size.width / 2.0, 0.0));
+                route.label = Some(at + Point::new(side * (size.width / 2.0 + LABEL_GAP), 0.0));
             }
         }
+    }
+
+    /// Where labels stand beside their edges: to the right (1) or to the left, which will be above (-1).
+    fn label_side(&self) -> f64 {
+        if self.input.is_sideways() { -1.0 } else { 1.0 }
+    }
+
+    /// The middle of a label that stands beside the middle of a straight line, clear of it.
+    fn beside(&self, line: &Cubic, size: Size) -> Point {
+        let [from, .., to] = *line;
+        let (along, middle) = (to - from, from.toward(to, 0.5));
+        // How far the line goes aside on the label's height, and up on its width.
+        let ratio = |a: f64, b: f64| if a == 0.0 { 0.0 } else { (a / b).abs() };
+        let aside = size.width / 2.0 + LABEL_GAP + size.height / 2.0 * ratio(along.x, along.y);
+        let up = size.height / 2.0 + LABEL_GAP + size.width / 2.0 * ratio(along.y, along.x);
+        if aside <= up { middle + Point::new(self.label_side() * aside, 0.0) } else { middle + Point::new(0.0, up) }
     }
 
     /// Where an edge aims at on a node: its port, or the centre.

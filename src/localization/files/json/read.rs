@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::time::Instant;
 
 use super::plurals;
+use crate::files::DEPTH_MAX;
 use crate::files::budget::Budget;
 use crate::files::model::{Leaf, Member, Path, Scan, Style, expected_values, part};
 use crate::files::refusal::{Code, Offence};
-use crate::files::{DEPTH_MAX, UNITS_MAX};
 
 /// Reads a file whose text begins at byte `start`.
 pub fn scan(text: &str, start: usize, budget: &mut Budget) -> Result<Scan, Offence> {
@@ -166,10 +166,8 @@ impl<'t, 'd> Scanner<'t, 'd> {
         if path.is_empty() {
             return Err(Offence::new(Code::KeyInvalid, key.start));
         }
-        if self.found.leaves.len() >= UNITS_MAX {
-            return Err(self.offence(Code::TooManyUnits));
-        }
         let start = self.at;
+        self.budget.unit(start, path.len())?;
         let text = self.string()?.into_owned();
         let value = start..self.at;
         self.found.leaves.push(Leaf { path, text, key, value, style: Style::Json { member } });

@@ -114,8 +114,36 @@ fn properties_values_are_replaced_in_place() {
         let written = try_export(Properties, file, None, &[(path, Edit::Text(text))]).unwrap();
         assert_eq!(written, *expected, "{:?}: {:?}", String::from_utf8_lossy(file), String::from_utf8_lossy(&written));
     }
-    let keys = try_export(Properties, b"\xc3\xa9=a\nb=\xe9", None, &[("b", Edit::Text("x"))]);
-    assert_eq!(keys, Err(ExportRefusal::Unfaithful));
+    // Keys that would read as UTF-8 are escaped like values.
+    let keys = b"\xc3\xa4\\ \\\n  #!\\\\:=\xe4\nb \\\n ok\n# \xc3\xa4\n";
+    let path = "\u{c3}\u{a4} #!\\";
+    let written = try_export(Properties, keys, None, &[(path, Edit::Text("plain"))]).unwrap();
+    let expected = b"\\u00c3\\u00a4\\ \\#\\!\\\\:plain\nb \\\n ok\n# \xc3\xa4\n";
+    assert_eq!(written, expected, "{}", String::from_utf8_lossy(&written));
+}
+
+/// A target may have more forms than the source and longer texts, and so more of everything than may be uploaded.
+#[test]
+fn exports_are_not_capped_as_uploads_are() {
+    let arabic = forms(&[(Zero, "z"), (One, "1"), (Two, "2"), (Few, "f"), (Many, "m"), (Other, "o")]);
+    let json: Vec<String> =
+        (0..40_000).map(|number| format!("\"k{number}_one\":\"1\",\"k{number}_other\":\"n\"")).collect();
+    let json = format!("{{{}}}", json.join(","));
+    let rails: Vec<String> = (0..75_000).map(|number| format!("  k{number}: {{other: x}}\n")).collect();
+    let rails = format!("en:\n{}", rails.concat());
+    for (kind, file) in [(Json, json), (EN, rails)] {
+        let document = document(kind, file.as_bytes());
+        let edits = vec![Edit::Forms(&arabic); document.units().len()];
+        let later = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let written = document.export(None, &edits, later).unwrap();
+        assert!(written.len() > file.len() * 2);
+    }
+    let texts: Vec<String> = (0..1_000).map(|number| format!("\"k{number}\":\"x\"")).collect();
+    let file = format!("{{{}}}", texts.join(","));
+    let document = document(Json, file.as_bytes());
+    let text = "x".repeat(65_536);
+    let written = document.export(None, &vec![Edit::Text(&text); 1_000], soon()).unwrap();
+    assert!(written.len() > crate::files::FILE_BYTES_MAX);
 }
 
 #[test]

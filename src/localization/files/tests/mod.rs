@@ -4,6 +4,7 @@ mod corpora;
 mod export;
 mod json;
 mod judge;
+mod plurals;
 mod properties;
 mod random;
 mod suites;
@@ -93,6 +94,18 @@ fn time_and_size_are_limited() {
     assert_eq!(refusal_of(Kind::Json, values.as_bytes()), Code::TooManyUnits);
     let values = format!("a: [{}1]", "1,".repeat(VALUES_MAX));
     assert_eq!(refusal_of(Kind::Flat, values.as_bytes()), Code::TooManyUnits);
+}
+
+/// A path repeats all that it lies in: together they may be far more than the file.
+#[test]
+fn paths_are_limited_together() {
+    let name = "x".repeat(700);
+    let count = super::PATHS_BYTES_MAX / 703;
+    let json = |count: usize| format!("{{\"{name}\": [{}\"x\"]}}", "\"x\",".repeat(count));
+    assert!(read(Kind::Json, json(count - 2_000).as_bytes(), soon()).is_ok());
+    assert_eq!(refusal_of(Kind::Json, json(count).as_bytes()), Code::TooManyUnits);
+    let yaml = format!("{name}: [{}x]", "x,".repeat(count));
+    assert_eq!(refusal_of(Kind::Flat, yaml.as_bytes()), Code::TooManyUnits);
 }
 
 fn refusal_of(kind: Kind<'_>, bytes: &[u8]) -> Code {

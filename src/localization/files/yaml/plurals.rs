@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::read::{keeps_breaks, line_end};
+use super::read::{break_length, keeps_breaks, line_end};
 use super::write::{write_beside, write_key};
 use crate::category::Category;
 use crate::files::export::Plan;
@@ -21,7 +21,7 @@ pub fn rewrite_plural<'e>(plan: &mut Plan<'_, 'e>, members: &[(Category, usize)]
     let Some(other) = kept.iter().find(|(category, _)| *category == Category::Other).map(|(_, leaf)| *leaf) else {
         return;
     };
-    let flow = is_flow(plan.document.bytes, &leaves);
+    let flow = is_flow(other);
     remove(plan, &leaves, forms, flow);
     let stem = other.path.strip_suffix(Category::Other.name()).unwrap_or_default();
     for (category, text) in forms {
@@ -35,18 +35,19 @@ pub fn rewrite_plural<'e>(plan: &mut Plan<'_, 'e>, members: &[(Category, usize)]
         member.push_str(": ");
         write_beside(&mut member, bytes, anchor, text, plan.ascii);
         let path = format!("{stem}{}", category.name());
-        let first = kept.iter().map(|(_, leaf)| *leaf).min_by_key(|leaf| leaf.key.start).unwrap_or(other);
+        let first = kept.iter().map(|(_, leaf)| entry_start(bytes, leaf)).min().unwrap_or(other.key.start);
         match (lower, flow) {
             (Some(_), true) => plan.insert(anchor.value.end, format!(", {member}"), path, text),
-            (None, true) => plan.insert(first.key.start, format!("{member}, "), path, text),
+            (None, true) => plan.insert(first, format!("{member}, "), path, text),
             (Some(_), false) => {
                 let at = line_end(bytes, anchor.value.end);
-                let written = format!("{}{}{member}", line_break(bytes), indentation(bytes, anchor));
+                let written =
+                    format!("{}{}{member}", line_break(bytes), indentation(bytes, entry_start(bytes, anchor)));
                 plan.insert(at, written, path, text);
             }
             (None, false) => {
                 let written = format!("{member}{}{}", line_break(bytes), indentation(bytes, first));
-                plan.insert(first.key.start, written, path, text);
+                plan.insert(first, written, path, text);
             }
         }
     }
@@ -60,22 +61,29 @@ fn remove(plan: &mut Plan<'_, '_>, leaves: &[(Category, usize, &Leaf)], forms: &
     // A block scalar needs the line break at its end; other values may end where the file does.
     let ends_block = leaves.get(last_kept).is_some_and(|(_, _, leaf)| matches!(leaf.style, Style::Block { .. }));
     let mut above: Option<&Leaf> = None;
+    // What has come to stand behind the dash, in place of entries that are gone.
+    let mut risen = None;
     for (at, (_, index, leaf)) in leaves.iter().enumerate() {
         if stays(at) {
             above = Some(leaf);
             continue;
         }
         plan.forget(*index);
-        let next = leaves.get(at + 1).map(|(_, _, next)| next.key.start);
+        let start = entry_start(bytes, leaf);
+        let next = leaves.get(at + 1).map(|(_, _, next)| entry_start(bytes, next));
         let previous = at.checked_sub(1).and_then(|at| leaves.get(at)).map(|(_, _, previous)| previous.value.end);
-        let begins_line = blank_before(bytes, leaf.key.start).is_some();
+        let begins_line = blank_before(bytes, start).is_some() && risen != Some(start);
         let tail = at > last_kept;
         let range = match (flow, next, previous) {
-            (true, Some(next), _) if !tail => leaf.key.start..next,
+            (true, Some(next), _) if !tail => start..next,
             (true, _, Some(previous)) => previous..leaf.value.end,
-            (true, _, None) => leaf.key.start..leaf.value.end,
+            (true, _, None) => start..leaf.value.end,
             // The first entry stands behind what its mapping belongs to, such as a dash.
-            (false, Some(next), _) if !begins_line => leaf.key.start..next,
+            (false, Some(_), _) if !begins_line => {
+                let end = text_behind(bytes, line_end(bytes, leaf.value.end));
+                risen = Some(end);
+                start..end
+            }
             (false, _, Some(previous)) if tail && !ends_block => {
                 line_end(bytes, previous)..line_end(bytes, leaf.value.end)
             }
@@ -85,27 +93,53 @@ fn remove(plan: &mut Plan<'_, '_>, leaves: &[(Category, usize, &Leaf)], forms: &
     }
 }
 
-/// The lines of a member that stands below `above`, and the blank lines behind them if they would otherwise become
-/// part of that one.
+/// The lines of a member that stands below `above`, and the blank lines and comments behind them that would otherwise
+/// become part of that one.
 fn lines_of(bytes: &[u8], leaf: &Leaf, above: Option<&Leaf>) -> Range<usize> {
-    let start = leaf.key.start - blank_before(bytes, leaf.key.start).unwrap_or(0);
-    let mut end = line_end(bytes, leaf.value.end);
-    end += break_length(bytes, end);
-    while above.is_some_and(|above| keeps_breaks(bytes, above)) {
-        let next = line_end(bytes, end);
-        let blank = part(bytes, end..next).iter().all(|byte| *byte == b' ');
-        if !blank || break_length(bytes, next) == 0 {
+    let start = entry_start(bytes, leaf);
+    let start = start - blank_before(bytes, start).unwrap_or(0);
+    let end = line_end(bytes, leaf.value.end);
+    let mut end = end + break_length(bytes, end);
+    let Some(above) = above else { return start..end };
+    let Style::Block { indent, .. } = above.style else { return start..end };
+    let keeps = keeps_breaks(bytes, above);
+    let mut at = end;
+    while at < bytes.len() {
+        let line = part(bytes, at..line_end(bytes, at));
+        let blanks = line.iter().take_while(|byte| **byte == b' ').count();
+        let is_blank = blanks == line.len();
+        let is_absorbed = blanks >= indent && line.get(blanks) == Some(&b'#');
+        if !is_blank && !is_absorbed {
             break;
         }
-        end = next + break_length(bytes, next);
+        at += line.len() + break_length(bytes, at + line.len());
+        if is_absorbed || keeps {
+            end = at;
+        }
     }
     start..end
 }
 
-/// Whether the members stand in braces: a comma then stands between them or a brace before them.
-fn is_flow(bytes: &[u8], leaves: &[(Category, usize, &Leaf)]) -> bool {
-    let Some((_, _, first)) = leaves.first() else { return false };
-    part(bytes, ..first.key.start).iter().rev().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+/// Whether a member stands in braces.
+fn is_flow(leaf: &Leaf) -> bool {
+    match leaf.style {
+        Style::Plain { flow } | Style::Single { flow } | Style::Double { flow } => flow,
+        _ => false,
+    }
+}
+
+/// Where a member begins: with its key or with the tag `!` before that.
+fn entry_start(bytes: &[u8], leaf: &Leaf) -> usize {
+    let before = part(bytes, ..leaf.key.start);
+    let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let tag_end = before.len() - blanks;
+    if blanks > 0 && part(before, ..tag_end).last() == Some(&b'!') { tag_end - 1 } else { leaf.key.start }
+}
+
+/// Where something else stands than blanks and line breaks, from `at` on.
+fn text_behind(bytes: &[u8], at: usize) -> usize {
+    let rest = part(bytes, at..);
+    at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }
 
 /// How many blanks stand before `at` in its line, if nothing else does.
@@ -115,11 +149,11 @@ fn blank_before(bytes: &[u8], at: usize) -> Option<usize> {
     matches!(part(before, ..at - blanks).last(), None | Some(b'\n' | b'\r')).then_some(blanks)
 }
 
-/// As many blanks as a member's column.
-fn indentation(bytes: &[u8], leaf: &Leaf) -> String {
-    let line = part(bytes, ..leaf.key.start);
-    let start = line.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
-    let line = String::from_utf8_lossy(part(line, start..));
+/// As many blanks as the column of the member that begins at `start`.
+fn indentation(bytes: &[u8], start: usize) -> String {
+    let line = part(bytes, ..start);
+    let begin = line.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    let line = String::from_utf8_lossy(part(line, begin..));
     let line = line.strip_prefix('\u{feff}').unwrap_or(&line);
     " ".repeat(line.chars().count())
 }
@@ -131,13 +165,5 @@ fn line_break(bytes: &[u8]) -> &'static str {
         [b'\r', b'\n', ..] => "\r\n",
         [b'\r', ..] => "\r",
         _ => "\n",
-    }
-}
-
-fn break_length(bytes: &[u8], at: usize) -> usize {
-    match part(bytes, at..) {
-        [b'\r', b'\n', ..] => 2,
-        [b'\r' | b'\n', ..] => 1,
-        _ => 0,
     }
 }

@@ -12,7 +12,7 @@ use crate::category::Category;
 use crate::files::budget::Budget;
 use crate::files::model::{Leaf, Path, Scan, Style, expected_values, part};
 use crate::files::refusal::{Code, Offence};
-use crate::files::{DEPTH_MAX, PATH_CHARACTERS_MAX, UNITS_MAX};
+use crate::files::{DEPTH_MAX, PATH_CHARACTERS_MAX};
 
 /// Reads a file whose text begins at byte `start`; with a root key (rails) or without (flat).
 pub fn scan(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Result<Scan, Offence> {
@@ -148,7 +148,7 @@ impl<'t> Reader<'t> {
                     return Err(Offence::new(Code::UnsupportedConstruct, range.start));
                 }
             }
-            Event::Scalar(text, style, _, tag) => self.scalar(text, style, range, &span, tag.is_some())?,
+            Event::Scalar(text, style, _, tag) => self.scalar(text, style, (range, &span), tag.is_some(), budget)?,
             Event::MappingStart(style, ..) => self.begin_mapping(style, &range)?,
             Event::SequenceStart(style, ..) => self.begin_sequence(style, &range)?,
             Event::MappingEnd => self.end_mapping(range.end),
@@ -179,9 +179,9 @@ impl<'t> Reader<'t> {
         &mut self,
         text: Cow<'t, str>,
         style: ScalarStyle,
-        range: Range<usize>,
-        span: &Span,
+        (range, span): (Range<usize>, &Span),
         tagged: bool,
+        budget: &mut Budget,
     ) -> Result<(), Offence> {
         let quoted = matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted);
         if quoted {
@@ -211,21 +211,27 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         let style = match style {
-            ScalarStyle::SingleQuoted => Style::Single,
-            ScalarStyle::DoubleQuoted => Style::Double,
+            ScalarStyle::SingleQuoted => Style::Single { flow },
+            ScalarStyle::DoubleQuoted => Style::Double { flow },
             ScalarStyle::Literal => Style::Block { folded: false, indent: span.start.col() },
             ScalarStyle::Folded => Style::Block { folded: true, indent: span.start.col() },
             _ => Style::Plain { flow },
+        };
+        let line_breaks = text.bytes().all(|byte| byte == b'\n').then_some(text.len());
+        let style = match (style, line_breaks) {
+            // Without content there is no column of it.
+            (Style::Block { folded, .. }, Some(_)) => Style::Block { folded, indent: 0 },
+            (style, _) => style,
         };
         let is_unit = match style {
             Style::Plain { .. } => is_string(&text) && (tagged || !is_symbol(&text)),
             _ => true,
         };
         let value = match style {
-            Style::Block { indent, .. } => self.block_scalar(&range, indent, text.bytes().all(|byte| byte == b'\n'))?,
+            Style::Block { indent, .. } => self.block_scalar(&range, indent, line_breaks)?,
             _ => range,
         };
-        let leaf = if is_unit { Some(self.leaf(text, value.clone(), style)?) } else { None };
+        let leaf = if is_unit { Some(self.leaf(text, value.clone(), style, budget)?) } else { None };
         self.behind = value.end;
         self.value_done(leaf);
         Ok(())
@@ -285,7 +291,13 @@ impl<'t> Reader<'t> {
         blanks > 0 && before.len().checked_sub(blanks + 1).and_then(|at| before.get(at)) == Some(&b'?')
     }
 
-    fn leaf(&mut self, text: Cow<'t, str>, value: Range<usize>, style: Style) -> Result<usize, Offence> {
+    fn leaf(
+        &mut self,
+        text: Cow<'t, str>,
+        value: Range<usize>,
+        style: Style,
+        budget: &mut Budget,
+    ) -> Result<usize, Offence> {
         let key = match self.frames.last_mut() {
             Some(Frame::Mapping { key: Some((key, _)), .. }) => key.clone(),
             Some(Frame::Sequence { base, index, .. }) => {
@@ -299,9 +311,7 @@ impl<'t> Reader<'t> {
         if path.is_empty() {
             return Err(Offence::new(Code::KeyInvalid, key.start));
         }
-        if self.found.leaves.len() >= UNITS_MAX {
-            return Err(Offence::new(Code::TooManyUnits, value.start));
-        }
+        budget.unit(value.start, path.len())?;
         if text.contains('\0') {
             return Err(Offence::new(Code::ValueUnrepresentable, value.start));
         }
@@ -384,13 +394,20 @@ impl<'t> Reader<'t> {
     }
 
     /// The bytes of a block scalar: from its `|` or `>` up to the last line break that is not its own. The parser's
-    /// range begins with the content and ends where the next line's does.
-    fn block_scalar(&self, content: &Range<usize>, indent: usize, blank: bool) -> Result<Range<usize>, Offence> {
+    /// range begins with the content and ends where the next line's does. `blank` is the number of line breaks of a
+    /// text that has nothing else.
+    fn block_scalar(
+        &self,
+        content: &Range<usize>,
+        indent: usize,
+        blank: Option<usize>,
+    ) -> Result<Range<usize>, Offence> {
         let header = self.block_header(content.start).ok_or(Offence::new(Code::Malformed, content.start))?;
         let header_end = line_end(self.bytes, header);
-        // Where nothing but line breaks is content, they may as well be anybody's.
-        if blank {
-            return Ok(header..header_end);
+        // Without content, further line breaks may as well be anybody's.
+        if let Some(count) = blank {
+            let next = |end| line_end(self.bytes, end + break_length(self.bytes, end));
+            return Ok(header..(0..count).fold(header_end, |end, _| next(end)));
         }
         let written = part(self.bytes, header..header_end);
         let keep = has_keep_indicator(written);
@@ -498,6 +515,15 @@ pub fn has_strip_indicator(header: &[u8]) -> bool {
 pub fn line_end(bytes: &[u8], at: usize) -> usize {
     let rest = part(bytes, at..);
     at + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
+}
+
+/// How many bytes the line break at `at` has; 0 if there is none.
+pub fn break_length(bytes: &[u8], at: usize) -> usize {
+    match part(bytes, at..) {
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        _ => 0,
+    }
 }
 
 /// `end` without the line break that stands before it, if one does.

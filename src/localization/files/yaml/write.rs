@@ -13,7 +13,7 @@ pub fn write_value(out: &mut String, bytes: &[u8], leaf: &Leaf, text: &str, asci
     let raw = (!ascii || text.is_ascii()) && text.chars().all(|c| is_printable(c) && !is_disputed_break(c));
     match leaf.style {
         Style::Plain { flow } if raw && fits_plain(text, flow) => out.push_str(text),
-        Style::Single if raw && fits_single(text) => write_single(out, text),
+        Style::Single { .. } if raw && fits_single(text) => write_single(out, text),
         Style::Block { folded, indent } if raw && write_block(out, bytes, leaf, text, folded, indent) => {}
         _ => write_double(out, text, ascii),
     }

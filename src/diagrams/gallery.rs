@@ -1,0 +1,34 @@
+//! The gallery of the README: its pictures are what the engine draws today.
+
+use std::path::Path;
+
+use crate::render::{Format, Options, render};
+use crate::work::Care;
+
+/// Pictures of the gallery.
+const PICTURES: usize = 12;
+
+#[test]
+fn the_gallery_is_what_is_drawn_today() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = std::fs::read_to_string(top.join("README.md")).unwrap();
+    let mut sources = 0;
+    let mut old = Vec::new();
+    for entry in std::fs::read_dir(top.join("assets/gallery")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "dot") {
+            continue;
+        }
+        sources += 1;
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let drawn = render(&std::fs::read(&path).unwrap(), Format::Svg, &Options::default()).unwrap();
+        assert_eq!((drawn.warnings, drawn.care), (Vec::new(), Care::Full), "{name}");
+        let shown = format!("assets/gallery/{name}.svg");
+        assert!(readme.contains(&shown), "the README does not show {name}");
+        if std::fs::read(top.join(shown)).ok() != Some(drawn.bytes) {
+            old.push(name);
+        }
+    }
+    assert_eq!(sources, PICTURES);
+    assert!(old.is_empty(), "not what is drawn today: {old:?}; make gallery draws them anew");
+}
