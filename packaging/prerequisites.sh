@@ -6,8 +6,11 @@ set -euo pipefail
 # from its header), ccache (compiled C and C++ kept between profiles and clones), strace (faults injected by tests),
 # e2fsprogs (disks that tests cut the power of), rsync (copies of running directories that tests make), hledger (reads
 # what the ledger exports), python3-venv (the parsers that judge exported string files, tests/corpora/), busybox-static
-# (what the containers of tests run), docker-registry (what tests pull images from).
-packages=(g++ make libclang-dev ccache strace e2fsprogs rsync hledger python3-venv busybox-static docker-registry)
+# (what the containers of tests run), docker-registry (what tests pull images from), tj3 and tzdata (what working hours
+# are compared with).
+packages=(
+    g++ make libclang-dev ccache strace e2fsprogs rsync hledger python3-venv busybox-static docker-registry tj3 tzdata
+)
 
 say() { printf 'prerequisites: %s\n' "$*"; }
 fail() { printf 'prerequisites: %s\n' "$*" >&2; exit 1; }

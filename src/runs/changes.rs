@@ -39,6 +39,22 @@ pub(crate) fn change(
     Ok(row)
 }
 
+/// Has a waiting run start at another time than it was to. It stays what it was, and waits for a slot as long as before.
+pub(crate) fn move_start(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    place: Place,
+    before: &RunRow,
+    (eligible_start, working_hours_applied): (Timestamp, bool),
+) -> Result<(), Failure> {
+    unindex(tx, place, before)?;
+    let patience = before.queue_deadline.as_micros().saturating_sub(before.eligible_start.as_micros());
+    let queue_deadline = eligible_start.plus_micros(patience);
+    let row = RunRow { eligible_start, working_hours_applied, queue_deadline, ..before.clone() };
+    index(tx, now, place, &row)?;
+    tx.put(&RUNS, &place, &row)
+}
+
 /// Takes a run away with everything that belongs to it.
 pub(crate) fn remove(tx: &mut WriteTx<'_>, now: Timestamp, place: Place, row: &RunRow) -> Result<(), Failure> {
     unindex(tx, place, row)?;

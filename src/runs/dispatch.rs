@@ -1,7 +1,7 @@
 //! The dispatcher: which waiting runs get a slot, and in which order.
 //!
 //! The order is that of `eligible_start`, then of submission, over all tenants. A tenant that may not run more is
-//! passed over. Slots that deferred runs have reserved are left to them.
+//! passed over, as is one whose calendar is closed. Slots that deferred runs have reserved are left to them.
 
 use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
@@ -29,8 +29,12 @@ pub(crate) fn choose(
     let mut rooms = Vec::new();
     let mut candidates = Vec::new();
     for (tenant_id, load) in loads.into_iter().filter(|(_, load)| load.waiting + load.deferred > 0) {
-        let most_at_once = quotas::effective(read, tenant_id, ceilings)?.max_concurrent_runs;
-        let room = Room { most: most_at_once, busy: load.busy, deferred: load.deferred };
+        let in_force = quotas::effective(read, tenant_id, ceilings)?;
+        // A run that missed its slot while the calendar was open waits until it opens again.
+        if !in_force.hours.is_open(now) {
+            continue;
+        }
+        let room = Room { most: in_force.quotas.max_concurrent_runs, busy: load.busy, deferred: load.deferred };
         for class in [DEFERRED, ORDINARY].into_iter().filter(|class| room.takes(*class)) {
             let due = Scan::prefix(&(tenant_id, class)).limit(free);
             for ((_, _, eligible_start, run_id), _) in read.scan(&WAITING, due)? {

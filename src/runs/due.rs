@@ -1,4 +1,9 @@
-//! What falls due by the clock: runs that become eligible, have waited too long, or have been kept long enough.
+//! What falls due by the clock: runs that become eligible, have waited too long, or have been kept long enough; and
+//! those whose start is decided anew.
+//!
+//! A start is decided when a run is submitted, and again, for all that wait, when the calendar changes. Between the two
+//! a calendar that closes holds back what is eligible already and moves it only once it would have waited too long: its
+//! place in the queue stays, and closing time costs nothing.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -6,11 +11,12 @@ use std::time::{Duration, Instant};
 use quintet_platform::clock::{BoxFuture, DueWork};
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
-use crate::changes::{Place, change, find, remove};
+use crate::changes::{Place, change, find, move_start, remove};
 use crate::context::Context;
 use crate::life::End;
-use crate::model::{Reason, RunState};
-use crate::tables::{DUE, DUE_OLD, DUE_TOO_LATE, RESULTS, RunRow};
+use crate::model::{Reason, RunId, RunState, TenantId};
+use crate::quotas;
+use crate::tables::{CHANGED_HOURS, ChangedHoursRow, DUE, DUE_HOURS, DUE_OLD, DUE_TOO_LATE, RESULTS, RunRow, WAITING};
 
 /// Rows looked at in one transaction.
 const SLICE: usize = 100;
@@ -24,6 +30,11 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
     for (key, row) in &due {
         let (_, kind, run_id) = *key;
         let place = (row.tenant_id, run_id);
+        if kind == DUE_HOURS {
+            // A slice of its own.
+            decide_anew(tx, now, row.tenant_id)?;
+            return Ok(SLICE);
+        }
         tx.delete(&DUE, key);
         let Some(run) = find(tx, place)? else { continue };
         match kind {
@@ -35,8 +46,52 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
     Ok(due.len())
 }
 
-/// Ends a waiting run whose time is over.
+/// Decides the starts of the next waiting runs of a tenant anew, by the calendar that it has now.
+fn decide_anew(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: TenantId) -> Result<(), Failure> {
+    let Some(begun) = tx.get(&CHANGED_HOURS, &tenant_id)? else {
+        return Err(Failure::Damaged("a calendar that has changed has no row".to_owned()));
+    };
+    let hours = quotas::hours(tx, tenant_id)?;
+    let mut scan = Scan::prefix(&(tenant_id,)).limit(SLICE);
+    if let Some((class, eligible_start, run_id)) = begun.after {
+        scan = scan.after(&(tenant_id, class, eligible_start, run_id));
+    }
+    let waiting = tx.scan(&WAITING, scan)?;
+    for ((_, _, eligible_start, run_id), _) in &waiting {
+        let place = (tenant_id, *run_id);
+        // What is eligible keeps its place: the dispatcher holds it back for as long as the calendar is closed.
+        if *eligible_start <= now {
+            continue;
+        }
+        let Some(before) = find(tx, place)? else {
+            return Err(Failure::Damaged("a waiting run has no row".to_owned()));
+        };
+        let start = hours.start(before.scheduled_start.map_or(now, |start| start.max(now)));
+        if start != (before.eligible_start, before.working_hours_applied) {
+            move_start(tx, now, place, &before, start)?;
+        }
+    }
+    match waiting.last() {
+        Some(((_, class, eligible_start, run_id), _)) if waiting.len() == SLICE => {
+            let after = Some((*class, *eligible_start, *run_id));
+            tx.put(&CHANGED_HOURS, &tenant_id, &ChangedHoursRow { after, ..begun })
+        }
+        _ => {
+            tx.delete(&CHANGED_HOURS, &tenant_id);
+            tx.delete(&DUE, &(begun.due_at, DUE_HOURS, RunId(tenant_id.0)));
+            Ok(())
+        }
+    }
+}
+
+/// Ends a waiting run whose time is over. One that the calendar has kept from starting waits on from its next opening.
 pub(crate) fn fail_late(tx: &mut WriteTx<'_>, now: Timestamp, place: Place, before: &RunRow) -> Result<(), Failure> {
+    if before.expires_at.is_none_or(|expiry| expiry > now) {
+        let start = quotas::hours(tx, place.0)?.start(now);
+        if start.0 > now {
+            return move_start(tx, now, place, before, start);
+        }
+    }
     let is_expired = before.expires_at.is_some_and(|expiry| expiry <= before.queue_deadline);
     let (reason, message) = if is_expired {
         (Reason::Expired, "it had not started when expires_at came")

@@ -10,11 +10,13 @@
 //!   the last number of a run may run: nothing is started twice;
 //! - a run that has ended stays as it ended.
 //!
-//! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `changes` (the one way a
-//! state changes) · the verbs `submission`, `dispatch`, `life`, `due` · `quotas`, `queries` · `context` · `engine` (what
-//! starts and ends containers) · `registry` (where images come from) · `archive`, `logs` (what a run wrote) · `http` · `verify`.
+//! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `changes` (the one way
+//! a state changes) · `calendar` (when runs may start) · the verbs `submission`, `dispatch`, `life`, `due` ·
+//! `quotas`, `queries` · `context` · `engine` (what starts and ends containers) · `registry` (where images come from)
+//! · `archive`, `logs` (what a run wrote) · `http` · `verify`.
 
 mod archive;
+pub mod calendar;
 mod changes;
 mod context;
 mod dispatch;

@@ -195,9 +195,64 @@ impl Default for Quotas {
     }
 }
 
+/// A quota that can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuotaKind {
+    /// Its name.
+    pub name: &'static str,
+    /// The least it can be set to; processor time in thousandths of a core.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+    /// Whether callers give it in cores.
+    pub is_cores: bool,
+}
+
+/// More than any quota of whole numbers needs to be.
+const QUOTA_MOST: u64 = 1_000_000_000;
+/// The least memory that a container runs in, in MiB.
+pub const MEMORY_MB_LEAST: u64 = 6;
+
+const fn whole(name: &'static str, least: u64) -> QuotaKind {
+    QuotaKind { name, least, most: QUOTA_MOST, is_cores: false }
+}
+
+const fn cores(name: &'static str) -> QuotaKind {
+    QuotaKind { name, least: 10, most: 4_096_000, is_cores: true }
+}
+
+/// Every quota that is a number, in the order of the documentation.
+pub const QUOTA_KINDS: &[QuotaKind] = &[
+    whole("max_concurrent_runs", 0),
+    whole("max_daily_runs", 0),
+    whole("max_timeout_seconds", 1),
+    whole("max_queue_seconds", 1),
+    whole("max_nodes_per_workflow", 1),
+    whole("max_concurrent_workflows", 0),
+    whole("max_webhook_payload_bytes", 1024),
+    cores("max_cpu"),
+    whole("max_memory_mb", MEMORY_MB_LEAST),
+    whole("default_timeout_seconds", 1),
+    cores("default_cpu"),
+    whole("default_memory_mb", MEMORY_MB_LEAST),
+    whole("retention_days", 1),
+    whole("stop_grace_seconds", 0),
+    whole("max_webhook_endpoints", 0),
+];
+
 /// What no tenant may exceed; the names are those of the quotas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ceilings(pub Vec<(String, u64)>);
+
+impl Ceilings {
+    /// The most that a quota may be, if the operator has said so. A default has the ceiling of its maximum.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Option<u64> {
+        let most = |name: &str| self.0.iter().find(|(known, _)| known == name).map(|(_, most)| *most);
+        let maximum = name.strip_prefix("default_").and_then(|rest| most(&format!("max_{rest}")));
+        most(name).into_iter().chain(maximum).min()
+    }
+}
 
 impl Quotas {
     /// Every quota by name, for setting and for ceilings. Processor time counts in thousandths of a core.

@@ -5,7 +5,7 @@ use quintet_storage::{Failure, Read, Scan, Timestamp};
 use crate::changes::Place;
 use crate::dispatch::Room;
 use crate::model::{Ceilings, RunId, RunState, TenantId};
-use crate::quotas;
+use crate::quotas::{self, Hours};
 use crate::tables::{DEFERRED, LOADS, ORDINARY, RUNS, RunRow, WAITING};
 
 /// The furthest place in a queue that is counted exactly.
@@ -53,6 +53,18 @@ pub(crate) fn queue_position(read: &impl Read, place: Place, row: &RunRow) -> Re
     Ok(Some(before + 1))
 }
 
+/// When a run may start, and whether a calendar has moved that. What missed its slot while the calendar was open may
+/// start when it opens again.
+pub(crate) fn start(hours: &Hours, now: Timestamp, row: &RunRow) -> (Timestamp, bool) {
+    if row.state == RunState::Scheduled && row.eligible_start <= now {
+        let (open, is_moved) = hours.start(now);
+        if is_moved {
+            return (open, true);
+        }
+    }
+    (row.eligible_start, row.working_hours_applied)
+}
+
 /// What holds a waiting run.
 pub(crate) fn blocked_by(
     read: &impl Read,
@@ -66,13 +78,13 @@ pub(crate) fn blocked_by(
     if row.state != RunState::Scheduled {
         return Ok(None);
     }
-    if row.eligible_start > now {
+    let in_force = quotas::effective(read, tenant_id, ceilings)?;
+    if start(&in_force.hours, now, row).0 > now {
         return Ok(Some(BlockedBy::StartTime));
     }
     let loads = read.scan(&LOADS, Scan::all())?;
     let load = loads.iter().find(|(tenant, _)| *tenant == tenant_id).map(|(_, load)| *load).unwrap_or_default();
-    let most = quotas::effective(read, tenant_id, ceilings)?.max_concurrent_runs;
-    let room = Room { most, busy: load.busy, deferred: load.deferred };
+    let room = Room { most: in_force.quotas.max_concurrent_runs, busy: load.busy, deferred: load.deferred };
     Ok(if !room.takes(DEFERRED) {
         Some(BlockedBy::Concurrency)
     } else if !room.takes(row.class) {

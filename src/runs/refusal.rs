@@ -6,6 +6,8 @@ use quintet_storage::Failure;
 
 use ::http::StatusCode;
 
+use crate::calendar::ShiftError;
+
 /// How long a caller is asked to wait for room on the disk, for the writer or for the runner, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -38,6 +40,10 @@ pub enum Refusal {
     UnsupportedMediaType,
     /// A member of the body or a parameter is wrong; which, and how.
     Validation(String, String),
+    /// A quota above what the operator allows; which, and how much is allowed.
+    AboveCeiling(&'static str, String),
+    /// The working hours are not a calendar; says where and why.
+    InvalidWorkingHours(ShiftError),
     /// A member that an inline webhook must not have.
     UnknownWebhookKey(String),
     /// The webhook's address is not one that may be called; says why.
@@ -97,6 +103,8 @@ pub const KINDS: &[Kind] = kinds! {
     409 "run_active" "The run must end before it can be deleted"
     413 "payload_too_large" "The body is larger than allowed"
     415 "unsupported_media_type" "The body must be application/json"
+    422 "above_ceiling" "A quota is above what the operator allows"
+    422 "invalid_working_hours" "The working hours are not a shift that opens; line and column say where, found and expected why"
     422 "unknown_webhook_key" "The inline webhook has a member that is not known here"
     422 "url_not_allowed" "The webhook's address is not one that may be called"
     422 "validation_failed" "A member of the body or a parameter is missing or has a value it cannot have"
@@ -146,6 +154,8 @@ impl Refusal {
             Refusal::PayloadTooLarge => (413, "payload_too_large"),
             Refusal::UnsupportedMediaType => (415, "unsupported_media_type"),
             Refusal::Validation(..) => (422, "validation_failed"),
+            Refusal::AboveCeiling(..) => (422, "above_ceiling"),
+            Refusal::InvalidWorkingHours(_) => (422, "invalid_working_hours"),
             Refusal::UnknownWebhookKey(_) => (422, "unknown_webhook_key"),
             Refusal::UrlNotAllowed(_) => (422, "url_not_allowed"),
             Refusal::DailyQuota(_) => (429, "daily_quota_exceeded"),
@@ -177,6 +187,14 @@ impl Refusal {
             }
             Refusal::Validation(name, detail) if name.is_empty() => problem.detail(detail.clone()),
             Refusal::Validation(name, detail) => problem.detail(detail.clone()).field(name.clone()),
+            Refusal::AboveCeiling(name, most) => problem.detail(format!("can be {most} at most")).field(*name),
+            Refusal::InvalidWorkingHours(error) => problem
+                .detail(error.to_string())
+                .field("working_hours_tjp")
+                .member("line", number(error.line))
+                .member("column", number(error.column))
+                .member("found", error.found.as_str())
+                .member("expected", error.expected.as_str()),
             Refusal::UnknownWebhookKey(name) => problem.detail("is not known here").field(name.clone()),
             Refusal::UrlNotAllowed(detail) => problem.detail(*detail).field("webhook.url"),
             Refusal::Forbidden("") => problem,
@@ -201,6 +219,10 @@ impl Refusal {
         };
         if request_id.is_empty() { problem } else { problem.member("request_id", request_id) }
     }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

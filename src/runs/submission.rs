@@ -36,7 +36,8 @@ pub(crate) fn submit(
     ceilings: &Ceilings,
     asked: Submit,
 ) -> Result<(RunId, RunRow), Abort<Refusal>> {
-    let quotas = quotas::effective(tx, tenant_id, ceilings)?;
+    let in_force = quotas::effective(tx, tenant_id, ceilings)?;
+    let quotas = &in_force.quotas;
     charge_day(tx, now, tenant_id, quotas.max_daily_runs)?;
     let (timeout_seconds, is_long) =
         clamp(asked.timeout_seconds, quotas.default_timeout_seconds, quotas.max_timeout_seconds);
@@ -48,7 +49,8 @@ pub(crate) fn submit(
         timeout_seconds,
         grace_seconds: quotas.stop_grace_seconds,
     };
-    let eligible_start = asked.scheduled_start.map_or(now, |start| start.max(now));
+    let (eligible_start, working_hours_applied) =
+        in_force.hours.start(asked.scheduled_start.map_or(now, |start| start.max(now)));
     let queue_seconds = i64::try_from(quotas.max_queue_seconds).unwrap_or(i64::MAX);
     let run_id = RunId(tx.new_id());
     let row = RunRow {
@@ -63,7 +65,7 @@ pub(crate) fn submit(
         clamped: is_long || is_fast || is_large,
         scheduled_start: asked.scheduled_start,
         eligible_start,
-        working_hours_applied: false,
+        working_hours_applied,
         class: if asked.scheduled_start.is_some_and(|start| start > now) { DEFERRED } else { ORDINARY },
         expires_at: asked.expires_at,
         queue_deadline: eligible_start.plus_seconds(queue_seconds),

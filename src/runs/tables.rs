@@ -8,9 +8,10 @@
 //! | 0x0404 | run archives | tenant, run | its logs and samples, sealed |
 //! | 0x0405 | run events | tenant, run, number | every change of state, for webhooks and histories |
 //! | 0x0406 | containers | run | the container that may exist for a run, until its logs are archived |
+//! | 0x0407 | calendars changed | tenant | how far its waiting runs have been looked at anew |
 //! | 0x0408 | waiting runs | tenant, class, eligible start, run | the queue of each tenant |
 //! | 0x0409 | busy runs | run | runs that hold a slot, of all tenants |
-//! | 0x040A | due runs | instant, kind, run | what falls due by the clock: eligible, too late, old |
+//! | 0x040A | due runs | instant, kind, run | what falls due by the clock: eligible, too late, old; a calendar changed |
 //! | 0x040B | loads (hot) | tenant | how many runs wait, hold a slot, have one reserved |
 //! | 0x040C | days | tenant, UTC day | how many runs were submitted |
 //! | 0x040D | quotas | tenant | what an operator or tenant has set |
@@ -41,6 +42,8 @@ pub const ARCHIVES: Table<(TenantId, RunId), ArchiveRow> = Table::new(0x0404, Fa
 pub const EVENTS: Table<(TenantId, RunId, u32), EventRow> = Table::new(0x0405, Family::Runs, "runs_events");
 /// Containers that may exist.
 pub const CONTAINERS: Table<RunId, ContainerRow> = Table::new(0x0406, Family::Runs, "runs_containers");
+/// Calendars that have changed.
+pub const CHANGED_HOURS: Table<TenantId, ChangedHoursRow> = Table::new(0x0407, Family::Runs, "runs_changed_hours");
 /// The queues.
 pub const WAITING: Table<(TenantId, u8, Timestamp, RunId), Mark> = Table::new(0x0408, Family::Runs, "runs_waiting");
 /// Who holds a slot.
@@ -62,6 +65,7 @@ pub const TABLES: &[TableSpec] = &[
     ARCHIVES.spec(),
     EVENTS.spec(),
     CONTAINERS.spec(),
+    CHANGED_HOURS.spec(),
     WAITING.spec(),
     BUSY.spec(),
     DUE.spec(),
@@ -81,6 +85,8 @@ pub const DUE_ELIGIBLE: u8 = 0;
 pub const DUE_TOO_LATE: u8 = 1;
 /// An ended run has been kept long enough.
 pub const DUE_OLD: u8 = 2;
+/// A tenant's calendar has changed: the starts of what waits are decided anew. The id is the tenant's.
+pub const DUE_HOURS: u8 = 3;
 
 /// The row of an index whose key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -283,6 +289,16 @@ pub struct DueRow {
     pub tenant_id: TenantId,
 }
 impl Row for DueRow {}
+
+/// A calendar that has changed, until all that waits has been looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ChangedHoursRow {
+    /// The instant of its row among what is due.
+    pub due_at: Timestamp,
+    /// The last waiting run that was looked at: class, eligible start, id.
+    pub after: Option<(u8, Timestamp, RunId)>,
+}
+impl Row for ChangedHoursRow {}
 
 /// What a tenant has going.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]

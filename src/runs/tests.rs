@@ -19,6 +19,8 @@ use crate::tables::{
 };
 use crate::testing::{Bench, plain, tenant};
 
+mod hours;
+
 fn ceilings(limits: &[(&str, u64)]) -> Ceilings {
     Ceilings(limits.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())
 }

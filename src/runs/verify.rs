@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use quintet_storage::{Failure, Read, Scan, Snapshot, large};
 
 use crate::changes::{Place, too_late_at};
-use crate::model::{RunState, TenantId};
+use crate::model::{RunId, RunState, TenantId};
+use crate::quotas;
 use crate::tables::{
-    ARCHIVES, ArchiveRow, BUSY, DESCRIPTIONS, DUE, DUE_OLD, DUE_TOO_LATE, EVENTS, LOADS, LoadRow, ORDINARY, RUNS,
-    RunRow, WAITING,
+    ARCHIVES, ArchiveRow, BUSY, CHANGED_HOURS, DESCRIPTIONS, DUE, DUE_HOURS, DUE_OLD, DUE_TOO_LATE, EVENTS, LOADS,
+    LoadRow, ORDINARY, QUOTAS, RUNS, RunRow, WAITING,
 };
 
 /// Rows read at a time.
@@ -59,6 +60,16 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     ] {
         if found != counted {
             findings.push(format!("{found} runs are listed as {name}, and {counted} are"));
+        }
+    }
+    for (tenant_id, _) in read.scan(&QUOTAS, Scan::all())? {
+        if let Err(Failure::Damaged(problem)) = quotas::hours(read, tenant_id) {
+            findings.push(format!("tenant {tenant_id}: {problem}"));
+        }
+    }
+    for (tenant_id, begun) in read.scan(&CHANGED_HOURS, Scan::all())? {
+        if !read.contains(&DUE, &(begun.due_at, DUE_HOURS, RunId(tenant_id.0)))? {
+            findings.push(format!("tenant {tenant_id}: its calendar has changed, and nobody looks at what waits"));
         }
     }
     Ok(findings)

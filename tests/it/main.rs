@@ -42,5 +42,6 @@ mod root_key_rotation;
 mod running;
 mod runs;
 mod runs_contract;
+mod runs_quotas;
 mod tidy;
 mod verify;

@@ -283,6 +283,7 @@ fn keys_open_what_they_may() {
         ("svc_run_read", "GET", format!("/api/v1/runs/{id}/logs")),
         ("svc_run_read", "GET", format!("/api/v1/runs/{id}/utilization")),
         ("svc_run_read", "GET", "/api/v1/tenant/quotas".to_owned()),
+        ("svc_tenant_admin", "PUT", "/api/v1/tenant/quotas".to_owned()),
         ("svc_run_read", "GET", "/api/v1/usage".to_owned()),
         ("svc_run_control", "POST", format!("/api/v1/runs/{id}/pause")),
         ("svc_run_control", "POST", format!("/api/v1/runs/{id}/resume")),

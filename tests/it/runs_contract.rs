@@ -23,6 +23,8 @@ const PROVOKED: &[(&str, &str)] = &[
     ("run_active", "privileged/runs/control::what_has_ended_takes_no_control_and_can_be_deleted"),
     ("payload_too_large", "it/runs::submissions_that_are_wrong"),
     ("unsupported_media_type", "it/runs::submissions_that_are_wrong"),
+    ("above_ceiling", "it/runs_quotas::nothing_goes_above_the_ceilings"),
+    ("invalid_working_hours", "it/runs_quotas::changes_that_are_wrong_change_nothing"),
     ("unknown_webhook_key", "it/runs::submissions_that_are_wrong"),
     ("url_not_allowed", "it/runs::submissions_that_are_wrong"),
     ("validation_failed", "it/runs::submissions_that_are_wrong"),
@@ -127,6 +129,7 @@ fn answers_have_the_documented_shapes() {
         ("GET", "/api/v1/runs/{track_id}/utilization", format!("/api/v1/runs/{late}/utilization"), ""),
         ("POST", "/api/v1/runs/{track_id}/kill", format!("/api/v1/runs/{id}/kill"), ""),
         ("GET", "/api/v1/tenant/quotas", "/api/v1/tenant/quotas".to_owned(), ""),
+        ("PUT", "/api/v1/tenant/quotas", "/api/v1/tenant/quotas".to_owned(), "{}"),
         ("GET", "/api/v1/usage", "/api/v1/usage".to_owned(), ""),
         ("DELETE", "/api/v1/runs/{track_id}", format!("/api/v1/runs/{late}"), ""),
     ] {

@@ -68,6 +68,8 @@ fn schemas() -> Map<String, Value> {
                 "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
                 "code": {"enum": codes}, "detail": {"type": "string"}, "field": {"type": "string"},
                 "supported": {"type": "array", "items": {"type": "string"}}, "request_id": {"type": "string"},
+                "line": {"type": "integer"}, "column": {"type": "integer"}, "found": {"type": "string"},
+                "expected": {"type": "string"},
             },
         }),
     );

@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use http::Uri;
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::egress::Egress;
-use quintet_platform::http::json::{FieldError, FieldProblem, Fields, Json, Number};
+use quintet_platform::http::json::{FieldError, FieldProblem, Fields, Given, Json, Number};
 use quintet_platform::http::shown_name;
 use quintet_storage::Timestamp;
 
-use crate::model::is_event_pattern;
+use crate::calendar::Calendar;
+use crate::model::{Ceilings, MEMORY_MB_LEAST, QUOTA_KINDS, QuotaKind, is_event_pattern};
+use crate::quotas::SetQuotas;
 use crate::refusal::Refusal;
 use crate::submission::Submit;
 use crate::tables::{Secrets, WebhookRow};
@@ -29,8 +31,6 @@ const WORDS_BYTES_MAX: usize = 512 << 10;
 /// The least of a core, and the most cores that can be asked for; more is clamped anyway.
 const CPU_LEAST: f64 = 0.01;
 const CPU_MOST: f64 = 1_000_000.0;
-/// The least memory that a container runs in, in MiB.
-const MEMORY_MB_LEAST: u64 = 6;
 /// The longest address of a webhook, in characters.
 const URL_CHARS_MAX: usize = 2048;
 /// The most events that a webhook asks for.
@@ -76,6 +76,53 @@ pub(super) fn submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
     })
 }
 
+/// Reads a change of quotas. A calendar is read here, before there is a transaction.
+pub(super) fn quotas(body: Json, ceilings: &Ceilings) -> Result<SetQuotas, Refusal> {
+    let mut fields = Fields::new(body).map_err(field)?;
+    let mut numbers = Vec::new();
+    for kind in QUOTA_KINDS {
+        let Some(json) = fields.take(kind.name) else { continue };
+        let value = quota(kind, json)?;
+        match ceilings.of(kind.name) {
+            Some(most) if value > most => return Err(Refusal::AboveCeiling(kind.name, shown(kind, most))),
+            _ => numbers.push((kind.name, value)),
+        }
+    }
+    let working_hours_tjp = match fields.nullable::<String>("working_hours_tjp").map_err(field)? {
+        Given::Absent => None,
+        Given::Null => Some(None),
+        Given::Value(text) => {
+            Calendar::parse(&text).map_err(Refusal::InvalidWorkingHours)?;
+            Some(Some(text))
+        }
+    };
+    fields.finish().map_err(|unknown| first(unknown, field))?;
+    Ok(SetQuotas { numbers, working_hours_tjp })
+}
+
+/// The value of a quota, processor time in thousandths of a core.
+fn quota(kind: &QuotaKind, json: Json) -> Result<u64, Refusal> {
+    let value = match json {
+        Json::Number(number) if kind.is_cores => {
+            let cores: f64 = number.as_str().parse().unwrap_or(-1.0);
+            // Below the least stays below it: a float becomes the nearest number there is.
+            Some((cores * 1000.0).round() as u64)
+        }
+        Json::Number(number) if number.is_integer() => number.as_u64(),
+        _ => None,
+    };
+    value.filter(|value| (kind.least..=kind.most).contains(value)).ok_or_else(|| {
+        let what = if kind.is_cores { "number of cores" } else { "whole number" };
+        let (least, most) = (shown(kind, kind.least), shown(kind, kind.most));
+        Refusal::field(kind.name, format!("must be a {what} from {least} to {most}"))
+    })
+}
+
+/// The value of a quota as callers write it.
+fn shown(kind: &QuotaKind, value: u64) -> String {
+    if kind.is_cores { (value as f64 / 1000.0).to_string() } else { value.to_string() }
+}
+
 fn field(error: FieldError) -> Refusal {
     Refusal::field(error.field, error.problem.to_string())
 }
@@ -87,7 +134,7 @@ fn first(errors: Vec<FieldError>, refusal: impl Fn(FieldError) -> Refusal) -> Re
 
 /// A member that may be absent or null.
 fn optional<T: quintet_platform::http::json::FromJson>(fields: &mut Fields, name: &str) -> Result<Option<T>, Refusal> {
-    fields.nullable(name).map(quintet_platform::http::json::Given::value).map_err(field)
+    fields.nullable(name).map(Given::value).map_err(field)
 }
 
 fn image(image: String) -> Result<String, Refusal> {

@@ -26,7 +26,7 @@ use quintet_platform::cursor;
 use quintet_platform::http::request_id;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_runtime::Action;
-use quintet_storage::{Abort, Read as _, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Read, Timestamp, Uuid, WriteTx};
 use serde_json::{Value, json};
 
 use crate::changes::{Place, find};
@@ -38,7 +38,7 @@ use crate::queries::{self, Filter};
 use crate::quotas;
 use crate::refusal::Refusal;
 use crate::submission;
-use crate::tables::{DESCRIPTIONS, QUOTAS, RUNS, RunRow};
+use crate::tables::{DESCRIPTIONS, RUNS, RunRow};
 use answer::{Answer, answered, refuse, tell};
 use output::Scheduling;
 use request::{Asked, ask, failed, refusal_of, write};
@@ -67,7 +67,7 @@ pub fn routes(context: Context) -> Router {
         .route(RUN_RESUME.path, post(resume_run))
         .route(RUN_STOP.path, post(stop_run))
         .route(RUN_KILL.path, post(kill_run))
-        .route(QUOTAS_GET.path, get(get_quotas))
+        .route(QUOTAS_GET.path, get(get_quotas).put(put_quotas))
         .route(USAGE_GET.path, get(get_usage))
         .fallback(async || refuse(&Refusal::NotFound))
         .method_not_allowed_fallback(async || refuse(&Refusal::MethodNotAllowed))
@@ -106,6 +106,8 @@ async fn try_submit_run(context: &Context, request: Request) -> Result<Answer, R
     let tenant_id = asked.tenant_id;
     let submit = input::submit(asked.json().await?, &context.settings.egress)?;
     let ceilings = context.settings.ceilings.clone();
+    // The calendar is read now, and only looked up within the transaction.
+    quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed(&failure))?;
     let verb = move |tx: &mut WriteTx<'_>, now| submission::submit(tx, now, tenant_id, &ceilings, submit);
     let (run_id, row) = write(context, verb).await?;
     context.clock.wake();
@@ -149,10 +151,11 @@ async fn try_list_runs(context: &Context, request: Request) -> Result<Answer, Re
     let (runs, next) =
         queries::list(&read, asked.tenant_id, &filter, after, limit).map_err(|failure| failed(&failure))?;
     let now = context.clock.now();
+    let hours = quotas::hours(&read, asked.tenant_id).map_err(|failure| failed(&failure))?;
     let mut items = Vec::with_capacity(runs.len());
     for (run_id, row) in runs {
         let description = read.get(&DESCRIPTIONS, &(asked.tenant_id, run_id)).map_err(|failure| failed(&failure))?;
-        let scheduling = Scheduling { position: None, blocked_by: None };
+        let scheduling = Scheduling { start: queries::start(&hours, now, &row), position: None, blocked_by: None };
         items.push(output::run(now, run_id, &row, description.as_ref(), &scheduling));
     }
     let next = next.map(|run_id| cursor::encode(&kind, run_id.0.as_bytes()));
@@ -168,7 +171,8 @@ fn view(context: &Context, place: Place, row: &RunRow) -> Result<Value, Refusal>
         let ceilings = &context.settings.ceilings;
         let is_up = context.is_engine_up();
         let blocked_by = queries::blocked_by(&read, now, place.0, row, ceilings, workers, is_up)?;
-        Ok((description, Scheduling { position, blocked_by }))
+        let start = queries::start(&quotas::hours(&read, place.0)?, now, row);
+        Ok((description, Scheduling { start, position, blocked_by }))
     });
     let (description, scheduling) = found.map_err(|failure| failed(&failure))?;
     Ok(output::run(now, place.1, row, description.as_ref(), &scheduling))
@@ -291,11 +295,29 @@ async fn get_quotas(State(context): State<Context>, request: Request) -> Respons
 
 async fn try_get_quotas(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let asked = ask(context, request, &QUOTAS_GET).await?;
-    let read = context.store.read();
-    let found = quotas::effective(&read, asked.tenant_id, &context.settings.ceilings)
-        .and_then(|quotas| Ok((quotas, read.get(&QUOTAS, &asked.tenant_id)?.unwrap_or_default())));
-    let (quotas, set) = found.map_err(|failure| failed(&failure))?;
-    Ok(Answer::json(200, &output::quotas(&quotas, set.working_hours_tjp.as_deref())))
+    let (read, now) = context.store.read_now(context.clock.now());
+    quotas_view(&read, now, asked.tenant_id, context)
+}
+
+fn quotas_view(read: &impl Read, now: Timestamp, tenant_id: TenantId, context: &Context) -> Result<Answer, Refusal> {
+    let found = quotas::effective(read, tenant_id, &context.settings.ceilings);
+    Ok(Answer::json(200, &output::quotas(now, &found.map_err(|failure| failed(&failure))?)))
+}
+
+async fn put_quotas(State(context): State<Context>, request: Request) -> Response {
+    answered(try_put_quotas(&context, request).await)
+}
+
+async fn try_put_quotas(context: &Context, request: Request) -> Result<Answer, Refusal> {
+    let asked = ask(context, request, &QUOTAS_PUT).await?;
+    let tenant_id = asked.tenant_id;
+    let set = input::quotas(asked.json().await?, &context.settings.ceilings)?;
+    let verb = move |tx: &mut WriteTx<'_>, now| Ok(quotas::set(tx, now, tenant_id, set)?);
+    write(context, verb).await?;
+    context.clock.wake();
+    context.changed();
+    let (read, now) = context.store.read_now(context.clock.now());
+    quotas_view(&read, now, tenant_id, context)
 }
 
 async fn get_usage(State(context): State<Context>, request: Request) -> Response {
@@ -306,7 +328,7 @@ async fn try_get_usage(context: &Context, request: Request) -> Result<Answer, Re
     let asked: Asked = ask(context, request, &USAGE_GET).await?;
     let (read, now) = context.store.read_now(context.clock.now());
     let found = quotas::effective(&read, asked.tenant_id, &context.settings.ceilings)
-        .and_then(|quotas| Ok((quotas, quotas::used(&read, asked.tenant_id, now)?)));
+        .and_then(|in_force| Ok((in_force.quotas, quotas::used(&read, asked.tenant_id, now)?)));
     let (quotas, (load, day)) = found.map_err(|failure| failed(&failure))?;
     let midnight = Timestamp::from_micros((crate::model::utc_day(now) + 1) * DAY_MICROS);
     Ok(Answer::json(200, &output::usage(&quotas, load, day, midnight)))

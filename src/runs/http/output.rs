@@ -5,8 +5,10 @@ use quintet_platform::ids::ulid;
 use quintet_storage::{Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
+use crate::calendar::{Calendar, Hours};
 use crate::model::{Quotas, RunId};
 use crate::queries::BlockedBy;
+use crate::quotas::InForce;
 use crate::tables::{DayRow, DescriptionRow, LastWords, LoadRow, ResultRow, RunRow};
 
 /// An instant, or null.
@@ -34,6 +36,8 @@ pub(super) fn submitted(run_id: RunId, row: &RunRow) -> Value {
 
 /// What a run waits for.
 pub(super) struct Scheduling {
+    /// When it may start, and whether a calendar has moved that.
+    pub(super) start: (Timestamp, bool),
     pub(super) position: Option<usize>,
     pub(super) blocked_by: Option<BlockedBy>,
 }
@@ -53,7 +57,7 @@ pub(super) fn run(
     let paused_micros = row.paused_micros.saturating_add(u64::try_from(pause).unwrap_or(0));
     let estimated_start = match (row.queued_at, scheduling.blocked_by) {
         (Some(queued_at), _) => Some(queued_at),
-        (None, Some(BlockedBy::StartTime)) => Some(row.eligible_start),
+        (None, Some(BlockedBy::StartTime)) => Some(scheduling.start.0),
         (None, _) => None,
     };
     json!({
@@ -70,7 +74,7 @@ pub(super) fn run(
         "workflow_id": row.workflow_id.map(|id| ulid(Uuid::from_bytes(id))), "node_ref": row.node_ref,
         "attempt": row.attempt,
         "scheduling_info": {
-            "eligible_start": rfc3339(row.eligible_start), "working_hours_applied": row.working_hours_applied,
+            "eligible_start": rfc3339(scheduling.start.0), "working_hours_applied": scheduling.start.1,
             "queue_position": scheduling.position, "estimated_start": at(estimated_start),
             "blocked_by": scheduling.blocked_by.map(BlockedBy::name),
         },
@@ -107,11 +111,13 @@ pub(super) fn utilization(run_id: RunId, samples: &[quintet_runtime::Sample]) ->
 }
 
 /// The quotas in force.
-pub(super) fn quotas(quotas: &Quotas, working_hours_tjp: Option<&str>) -> Value {
+pub(super) fn quotas(now: Timestamp, in_force: &InForce) -> Value {
+    let quotas = &in_force.quotas;
     json!({
         "max_concurrent_runs": quotas.max_concurrent_runs, "max_daily_runs": quotas.max_daily_runs,
         "max_timeout_seconds": quotas.max_timeout_seconds, "max_queue_seconds": quotas.max_queue_seconds,
-        "working_hours_tjp": working_hours_tjp, "working_hours_effective": null,
+        "working_hours_tjp": in_force.working_hours_tjp,
+        "working_hours_effective": in_force.hours.0.as_deref().map(|calendar| working_hours(now, calendar)),
         "max_nodes_per_workflow": quotas.max_nodes_per_workflow,
         "max_concurrent_workflows": quotas.max_concurrent_workflows,
         "max_webhook_payload_bytes": quotas.max_webhook_payload_bytes, "max_cpu": cores(quotas.max_cpu_millicores),
@@ -119,6 +125,19 @@ pub(super) fn quotas(quotas: &Quotas, working_hours_tjp: Option<&str>) -> Value 
         "default_cpu": cores(quotas.default_cpu_millicores), "default_memory_mb": quotas.default_memory_mb,
         "retention_days": quotas.retention_days, "stop_grace_seconds": quotas.stop_grace_seconds,
         "max_webhook_endpoints": quotas.max_webhook_endpoints,
+    })
+}
+
+/// A calendar as it holds.
+fn working_hours(now: Timestamp, calendar: &Calendar) -> Value {
+    let clock = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
+    let hours = |hours: &Hours| json!({"from": clock(hours.from_minute), "until": clock(hours.until_minute)});
+    let day = |(day, open): (&str, &[Hours])| (day.to_owned(), open.iter().map(hours).collect::<Value>());
+    let leave = |(from, until)| json!({"from": rfc3339(from), "until": rfc3339(until)});
+    json!({
+        "shift": calendar.id(), "name": calendar.name(), "timezone": calendar.time_zone(),
+        "week": calendar.week().map(day).collect::<Map<_, _>>(), "leaves": calendar.leaves().map(leave).collect::<Value>(),
+        "is_open": calendar.is_open(now), "next_open": rfc3339(calendar.next_open(now)),
     })
 }
 

@@ -120,6 +120,9 @@ pub(super) const RUN_DELETE: Route = route!("DELETE" "/api/v1/runs/{track_id}" "
     "" => 200 "RunDeleted", own_codes: &["run_active"]);
 pub(super) const QUOTAS_GET: Route = route!("GET" "/api/v1/tenant/quotas" "svc_run_read",
     "What the tenant may, with the operator's ceilings taken into account", "" => 200 "Quotas");
+pub(super) const QUOTAS_PUT: Route = route!("PUT" "/api/v1/tenant/quotas" "svc_tenant_admin",
+    "Change some quotas, up to the operator's ceilings; the others stay as they are", "QuotasChange" => 200 "Quotas",
+    own_codes: &["above_ceiling", "invalid_working_hours"]);
 pub(super) const USAGE_GET: Route = route!("GET" "/api/v1/usage" "svc_run_read",
     "What the key allows, and what has been used of it", "" => 200 "Usage");
 
@@ -140,6 +143,7 @@ pub const ROUTES: &[Route] = &[
     RUN_KILL,
     RUN_DELETE,
     QUOTAS_GET,
+    QUOTAS_PUT,
     USAGE_GET,
 ];
 
