@@ -106,7 +106,8 @@ fn answers_have_the_documented_shapes() {
     let appliance = shared();
     let document = appliance.stranger("runs").get("/openapi.json").expect(200);
     assert_eq!(document["openapi"], "3.1.0");
-    let desk = Desk::open(appliance);
+    let permissions = ["svc_run_submit", "svc_run_read", "svc_run_control", "svc_run_delete", "svc_tenant_admin"];
+    let desk = Desk { client: appliance.persona("runs", &appliance.tenant(), &permissions) };
     let id = desk.id(&json!({"image": "a", "env": {"A": "1"}, "tags": ["t"]}));
     let late = desk.id(&json!({"image": "a", "expires_at": "2000-01-01T00:00:00Z"}));
     for _ in 0..500 {
@@ -129,7 +130,13 @@ fn answers_have_the_documented_shapes() {
         ("GET", "/api/v1/runs/{track_id}/utilization", format!("/api/v1/runs/{late}/utilization"), ""),
         ("POST", "/api/v1/runs/{track_id}/kill", format!("/api/v1/runs/{id}/kill"), ""),
         ("GET", "/api/v1/tenant/quotas", "/api/v1/tenant/quotas".to_owned(), ""),
-        ("PUT", "/api/v1/tenant/quotas", "/api/v1/tenant/quotas".to_owned(), "{}"),
+        (
+            "PUT",
+            "/api/v1/tenant/quotas",
+            "/api/v1/tenant/quotas".to_owned(),
+            r#"{"working_hours_tjp":"shift s \"S\" { leaves holiday 2026-05-01 }"}"#,
+        ),
+        ("PUT", "/api/v1/tenant/quotas", "/api/v1/tenant/quotas".to_owned(), r#"{"working_hours_tjp":"shift"}"#),
         ("GET", "/api/v1/usage", "/api/v1/usage".to_owned(), ""),
         ("DELETE", "/api/v1/runs/{track_id}", format!("/api/v1/runs/{late}"), ""),
     ] {
