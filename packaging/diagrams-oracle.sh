@@ -16,8 +16,10 @@ fail() { printf 'diagrams oracle: %s\n' "$*" >&2; exit 1; }
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 
-# The programs themselves: node and npm run the reference, dot is measured against.
+# The programs themselves: node and npm run the reference, dot is measured against, xz and bzip2 unpack the corpus.
 missing=()
+command -v xz >/dev/null 2>&1 || missing+=(xz-utils)
+command -v bzip2 >/dev/null 2>&1 || missing+=(bzip2)
 command -v node >/dev/null 2>&1 || missing+=(nodejs)
 command -v npm >/dev/null 2>&1 || missing+=(npm)
 command -v dot >/dev/null 2>&1 || missing+=(graphviz)

@@ -267,5 +267,5 @@ fn hostile_sources_neither_panic_nor_take_long() {
     eprintln!("{outcomes:?}; the slowest took {} ms (seed {slowest})", longest.as_millis());
     assert!(bad.is_empty(), "run again with QUINTET_DIAGRAMS_SEED = one of {bad:?}");
     // The clock is a coarse check: what counts is that no budget is passed.
-    assert!(longest.as_secs() < 60, "QUINTET_DIAGRAMS_SEED={slowest} took {} ms", longest.as_millis());
+    assert!(longest.as_secs() < 20, "QUINTET_DIAGRAMS_SEED={slowest} took {} ms", longest.as_millis());
 }

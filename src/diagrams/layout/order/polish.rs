@@ -1,6 +1,6 @@
 //! The last touch to the order of a graph with clusters: exchanges of neighbours counted with all that clusters hold.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::layers::{Kind, Layers};
 use super::super::nest::Nest;
@@ -167,16 +167,21 @@ fn runs_beside(
             found = next.and_then(|next| list.get(next)).copied();
         }
         if let Some(beside) = found {
+            let mut steps = 16;
             let hangs_on = last.is_some_and(|last| {
                 let (above, below) = (layers.places[last], layers.places[beside]);
                 let is_same = above.kind == Kind::Cluster && below.kind == Kind::Cluster && above.owner == below.owner;
-                let upper = held(layers, last, above.rank);
-                is_same
-                    || held(layers, beside, below.rank)
-                        .iter()
-                        .any(|place| ups[*place].iter().any(|tie| upper.contains(&tie.0)))
+                if is_same {
+                    return true;
+                }
+                let (upper, lower) = (held(layers, last, above.rank), held(layers, beside, below.rank));
+                steps += upper.len() + lower.len();
+                lower.iter().flat_map(|place| &ups[*place]).any(|tie| {
+                    steps += upper.len();
+                    upper.contains(&tie.0)
+                })
             });
-            work.spend(16)?;
+            work.spend(steps as u64)?;
             if !hangs_on {
                 runs.push(Vec::new());
             }
@@ -186,6 +191,7 @@ fn runs_beside(
         }
         last = found;
     }
+    work.spend(runs.iter().map(Vec::len).sum::<usize>() as u64)?;
     // Single exchanges have been tried.
     runs.retain(|run| run.len() > 1 && keeps_out(layers, chain, run));
     Ok(runs)
@@ -197,15 +203,17 @@ fn keeps_out(layers: &Layers, chain: usize, run: &[Beside]) -> bool {
     let rank_of = |place: Option<&u32>| place.map_or(0, |place| layers.places[*place].rank);
     // The ranks that the chain bends on.
     let (first, last) = (rank_of(places.first()) + 1, rank_of(places.last()).saturating_sub(1));
-    run.iter().filter(|(_, beside, _)| layers.places[*beside].kind == Kind::Cluster).all(|(_, beside, _)| {
-        let cluster = layers.places[*beside].owner;
+    // A chain has one bend on each rank, so that a cluster is passed whole if there is a bend for each of its ranks.
+    let mut passed: BTreeMap<u32, usize> = BTreeMap::new();
+    for (_, beside, _) in run {
+        let beside = layers.places[*beside];
+        if beside.kind == Kind::Cluster {
+            *passed.entry(beside.owner).or_default() += 1;
+        }
+    }
+    passed.into_iter().all(|(cluster, ranks)| {
         let (from, to) = layers.spans[cluster];
-        (from.max(first)..=to.min(last)).all(|rank| {
-            run.iter().any(|(_, other, at)| {
-                let other = layers.places[*other];
-                *at == rank && other.kind == Kind::Cluster && other.owner == cluster
-            })
-        })
+        ranks >= (from.max(first)..=to.min(last)).count()
     })
 }
 
