@@ -235,6 +235,9 @@ fn run(source: &[u8], budget: u64) -> &'static str {
     }
 }
 
+/// Seeds that once took too long or had no finite drawing; every run has them.
+const FOUND: [u64; 4] = [1032, 1535, 1991, 2238];
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
@@ -250,7 +253,8 @@ fn hostile_sources_neither_panic_nor_take_long() {
     let mut outcomes = std::collections::BTreeMap::new();
     let mut bad = Vec::new();
     let (mut longest, mut slowest) = (Duration::ZERO, first);
-    for seed in first..first + count {
+    let found = FOUND.into_iter().filter(|seed| !alone && *seed >= first + count);
+    for seed in (first..first + count).chain(found) {
         let source = source(seed);
         if alone {
             eprintln!("{}", String::from_utf8_lossy(&source));

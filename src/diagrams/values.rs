@@ -62,7 +62,10 @@ impl Attributes for NoAttributes {
     }
 }
 
-/// The number `text` begins with, after blanks, and what follows it.
+/// The largest number an attribute can have: far beyond every picture, and small enough that sums stay finite.
+const LARGEST_NUMBER: f64 = 1e9;
+
+/// The number `text` begins with, after blanks, and what follows it; at most a thousand million either way.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
     let bytes = text.as_bytes();
@@ -94,7 +97,7 @@ pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     }
     let (number, rest) = text.split_at_checked(end)?;
     let number: f64 = number.parse().ok()?;
-    number.is_finite().then_some((number, rest))
+    number.is_finite().then_some((number.clamp(-LARGEST_NUMBER, LARGEST_NUMBER), rest))
 }
 
 /// The whole number `text` begins with, after blanks.
@@ -147,6 +150,8 @@ pub(crate) mod tests {
             (".", None),
             ("", None),
             ("1e999", None),
+            ("1e308", Some((1e9, ""))),
+            ("-1e10,2", Some((-1e9, ",2"))),
         ] {
             assert_eq!(leading_number(text), expected, "{text:?}");
         }
