@@ -19,7 +19,7 @@ use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
 use crate::tables::{BOOKS, EXTERNAL_IDS, HOLDS, LINES, Shelf, TRANSACTIONS, unsigned};
-use crate::testing::{Bench, create_bare_tenant};
+use crate::testing::{Bench, bench, create_bare_tenant};
 use crate::verify::verify;
 
 const TENANT: TenantId = TenantId(Uuid::from_u128(7));
@@ -109,7 +109,7 @@ fn the_books_agree_with_an_independent_auditor() {
 
 impl Auditor {
     fn open(seed: u64) -> Auditor {
-        let bench = Bench::new();
+        let bench = bench();
         let mut dice = Dice(seed);
         create_bare_tenant(&bench, TENANT);
         let assets = SCALES.map(|scale| {
@@ -150,8 +150,7 @@ impl Auditor {
     }
 
     fn now(&self) -> Timestamp {
-        use quintet_storage::TimeSource as _;
-        self.bench.clock.now()
+        self.bench.now()
     }
 
     fn step(&mut self) {

@@ -1,10 +1,6 @@
 //! A real store under a clock that tests set, and a few books in it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
-
-use quintet_storage::{Abort, Store, StoreOptions, TimeSource, Timestamp, Uuid, WriteTx};
+use quintet_storage::Uuid;
 
 use crate::accounts::{self, CreateAccount, FloorInput};
 use crate::asset_types::{self, CreateAssetType};
@@ -13,63 +9,13 @@ use crate::model::{AccountId, Kind, Side, TenantId, Tracking, TransactionId};
 use crate::money::Decimal;
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
-use crate::tables;
 
-/// A clock that tests set.
-pub(crate) struct HandClock(AtomicI64);
+/// A store under a clock that tests set.
+pub(crate) type Bench = quintet_support::Bench<Refusal>;
 
-impl HandClock {
-    pub(crate) fn advance(&self, seconds: i64) {
-        self.advance_micros(seconds * 1_000_000);
-    }
-
-    pub(crate) fn advance_micros(&self, micros: i64) {
-        self.0.fetch_add(micros, Ordering::SeqCst);
-    }
-}
-
-impl TimeSource for HandClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// A store in a directory of its own, under a clock that tests set.
-pub(crate) struct Bench {
-    pub(crate) store: OpenStore,
-    pub(crate) clock: Arc<HandClock>,
-    directory: tempfile::TempDir,
-}
-
-impl Bench {
-    pub(crate) fn new() -> Bench {
-        Bench::open(tempfile::tempdir().unwrap(), Arc::new(HandClock(AtomicI64::new(1_700_000_000_000_000))))
-    }
-
-    fn open(directory: tempfile::TempDir, clock: Arc<HandClock>) -> Bench {
-        let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
-        options.segment_bytes = 1 << 20;
-        let store = Store::open(options, &[quintet_platform::TABLES, tables::TABLES]).unwrap();
-        Bench { store: OpenStore(store), clock, directory }
-    }
-
-    /// Closed and opened again, at the same instant.
-    pub(crate) fn restarted(self) -> Bench {
-        let Bench { store, clock, directory } = self;
-        drop(store);
-        Bench::open(directory, clock)
-    }
-
-    pub(crate) fn run<T: Send + 'static>(
-        &self,
-        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        match self.store.write_blocking(Instant::now() + Duration::from_secs(30), verb) {
-            Ok(value) => Ok(value),
-            Err(Abort::Refused(refusal)) => Err(refusal),
-            Err(Abort::Failed(failure)) => panic!("the store failed: {failure}"),
-        }
-    }
+/// A new store.
+pub(crate) fn bench() -> Bench {
+    Bench::new(crate::TABLES, 1_700_000_000_000_000)
 }
 
 /// A tenant of the platform with this id, for what reads all tenants.
@@ -78,23 +24,6 @@ pub(crate) fn create_bare_tenant(bench: &Bench, tenant_id: TenantId) {
     let command = CreateTenant { id: Some(tenant_id.0), name: "tenant".into(), services: Services::ALL, parent: None };
     let created = bench.run(move |tx, now| Ok(create_tenant(tx, now, command).is_ok()));
     assert_eq!(created, Ok(true));
-}
-
-/// Shut down when it is dropped.
-pub(crate) struct OpenStore(Store);
-
-impl std::ops::Deref for OpenStore {
-    type Target = Store;
-
-    fn deref(&self) -> &Store {
-        &self.0
-    }
-}
-
-impl Drop for OpenStore {
-    fn drop(&mut self) {
-        self.0.shutdown();
-    }
 }
 
 /// Two accounts without floors, and postings of one unit between them, for tests of a single module.
@@ -108,7 +37,7 @@ pub(crate) struct Books {
 
 impl Books {
     pub(crate) fn open() -> Books {
-        let bench = Bench::new();
+        let bench = bench();
         let tenant_id = TenantId(Uuid::from_u128(9));
         create_bare_tenant(&bench, tenant_id);
         let asset = CreateAssetType { tenant_id, code: "EUR".into(), kind: Kind::Fiat, scale: 0 };
@@ -130,7 +59,7 @@ impl Books {
     }
 
     fn put(&self, hold_seconds: Option<i64>, effective_seconds: Option<i64>) -> TransactionId {
-        let now = self.bench.clock.now();
+        let now = self.bench.now();
         let amount = Decimal::parse_amount("1").unwrap();
         let command = PostTransaction {
             tenant_id: self.tenant_id,

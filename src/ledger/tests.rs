@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use quintet_storage::{Abort, Read, TimeSource, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Read, Timestamp, Uuid, WriteTx};
 
 use crate::accounts::{self, CreateAccount, FloorInput, PatchAccount};
 use crate::asset_types::{self, CreateAssetType};
@@ -31,7 +31,7 @@ use crate::money::{Decimal, format_minor};
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
-use crate::testing::Bench;
+use crate::testing::{Bench, bench};
 
 struct World {
     bench: Bench,
@@ -64,7 +64,7 @@ fn floor(text: &str) -> FloorInput {
 impl World {
     fn open() -> World {
         World {
-            bench: Bench::new(),
+            bench: bench(),
             tenant_id: TenantId(Uuid::from_u128(1)),
             assets: BTreeMap::new(),
             accounts: BTreeMap::new(),
@@ -75,7 +75,7 @@ impl World {
     /// Places so many holds from one account to another and voids them, in a few large transactions.
     fn hold_and_void(&self, from: &str, to: &str, holds: usize) {
         let (tenant_id, from, to) = (self.tenant_id, self.named(from), self.named(to));
-        let hold_until = Some(self.bench.clock.now().plus_seconds(600));
+        let hold_until = Some(self.bench.now().plus_seconds(600));
         let amount = Decimal::parse_amount("1.00").unwrap();
         let mut left = holds;
         while left > 0 {
@@ -182,7 +182,7 @@ impl World {
     }
 
     fn post(&mut self, words: &[&str], hold_seconds: Option<i64>) -> Result<String, Refusal> {
-        let now = self.bench.clock.now();
+        let now = self.bench.now();
         let entries = words.iter().filter(|word| word.contains(':')).map(|word| {
             let parts: Vec<&str> = word.split(':').collect();
             let direction = if parts[1] == "D" { Side::Debit } else { Side::Credit };
@@ -618,7 +618,7 @@ fn the_sweep_looks_on_where_it_ended() {
     world.answer("hold 61 a:D:1.00 b:C:1.00");
     world.bench.clock.advance(60);
     let sweep = |from| world.bench.run(move |tx, now| holds::expire_holds(tx, now, from)).unwrap();
-    let now = world.bench.clock.now();
+    let now = world.bench.now();
     let (mut from, mut released) = (FIRST_EXPIRY, Vec::new());
     loop {
         let Swept { holds, swept_to } = sweep(from);
@@ -710,7 +710,7 @@ fn a_hundred_entries_and_no_more() {
 
 #[test]
 fn another_tenants_records_are_absent() {
-    let bench = Bench::new();
+    let bench = bench();
     let (ours, theirs) = (TenantId(Uuid::from_u128(1)), TenantId(Uuid::from_u128(2)));
     let asset = bench
         .run(move |tx, now| {

@@ -48,6 +48,6 @@ mod tests;
 
 pub use crate::http::{Context, KeyRule, ROUTES, Route, panic_answer, routes};
 pub use crate::permissions::KEY_PERMISSIONS;
-pub use crate::refusal::{KINDS, Kind};
+pub use crate::refusal::KINDS;
 pub use crate::tables::TABLES;
 pub use crate::verify::verify;

@@ -2,10 +2,10 @@
 
 use quintet_platform::http::etag::ETag;
 use quintet_platform::http::json::Json;
-use quintet_platform::http::problem::Problem;
+use quintet_platform::http::problem::{Kind, Problem};
+use quintet_platform::problem_kinds;
 use quintet_storage::Failure;
 
-use ::http::StatusCode;
 use ::http::header::ETAG;
 
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
@@ -111,27 +111,8 @@ pub enum Refusal {
 
 impl quintet_storage::Refusal for Refusal {}
 
-/// A code as it is documented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
-    /// The status it comes with.
-    pub status: u16,
-    /// The stable code.
-    pub code: &'static str,
-    /// The URI of the problem's type.
-    pub type_uri: &'static str,
-    /// What it means, in a line; the problem's title.
-    pub title: &'static str,
-}
-
-macro_rules! kinds {
-    ($($status:literal $code:literal $title:literal)*) => {
-        &[$(Kind { status: $status, code: $code, type_uri: concat!("urn:l10n:problem:", $code), title: $title }),*]
-    };
-}
-
 /// Every code that is answered.
-pub const KINDS: &[Kind] = kinds! {
+pub const KINDS: &[Kind] = problem_kinds! { "urn:l10n:problem:";
     400 "invalid_body" "The body as a whole has the wrong shape"
     400 "invalid_field" "A member of the body is missing or has a value it cannot have"
     400 "invalid_parameter" "A parameter or header is missing or has a value it cannot have"
@@ -295,15 +276,10 @@ impl Refusal {
     #[must_use]
     pub fn problem(&self) -> Problem {
         let (status, code) = self.status_and_code();
-        let kind = KINDS.iter().find(|known| (known.status, known.code) == (status, code));
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut problem = Problem::new(status, code);
-        if let Some(kind) = kind {
-            problem = problem.type_uri(kind.type_uri).title(kind.title);
-        }
+        let problem = Problem::of(KINDS, status, code);
         match self {
             Refusal::InvalidParameter(name, detail) | Refusal::InvalidField(name, detail) => {
-                problem = problem.detail(detail.clone());
+                let problem = problem.detail(detail.clone());
                 if name.is_empty() { problem } else { problem.field(name.clone()) }
             }
             Refusal::UnknownParameter(names) | Refusal::UnknownField(names) => {

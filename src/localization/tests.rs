@@ -14,7 +14,7 @@ use crate::tables::{
     AUDIT_EVENTS, AUDIT_HEADS, ActorKind, AuditHeadRow, GRANTS_BY_PRINCIPAL, Mark, PROJECT_SLUGS, SHORT_IDS,
     WORKSPACE_SLUGS, WORKSPACES,
 };
-use crate::testing::Bench;
+use crate::testing::{Bench, bench};
 use crate::verify;
 use crate::workspaces::{CreateWorkspace, create_workspace};
 
@@ -28,7 +28,7 @@ fn actor(tenant_id: TenantId) -> Actor {
 
 /// Two tenants, the first with a workspace, a project in it and a few events more.
 fn furnished() -> (Bench, WorkspaceId, ProjectId) {
-    let bench = Bench::new();
+    let bench = bench();
     let command = |slug: &str| CreateWorkspace { slug: slug.to_owned(), name: "Name".to_owned() };
     let (first, second) = (command("first"), command("second"));
     let workspace = bench.run(move |tx, now| create_workspace(tx, now, &actor(TENANT), first)).unwrap();

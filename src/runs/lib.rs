@@ -46,7 +46,7 @@ use quintet_platform::clock::DueWork;
 pub use crate::context::{Context, RegistrySettings, Settings};
 pub use crate::http::{ROUTES, Route, panic_answer, routes};
 pub use crate::model::Ceilings;
-pub use crate::refusal::{KINDS, Kind};
+pub use crate::refusal::KINDS;
 pub use crate::tables::TABLES;
 pub use crate::verify::verify;
 

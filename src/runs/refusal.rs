@@ -1,10 +1,9 @@
 //! Every way runs say no, and the one place that turns it into a status and a stable code.
 
 use quintet_platform::http::json::Json;
-use quintet_platform::http::problem::Problem;
+use quintet_platform::http::problem::{Kind, Problem};
+use quintet_platform::problem_kinds;
 use quintet_storage::Failure;
-
-use ::http::StatusCode;
 
 use crate::calendar::ShiftError;
 
@@ -70,27 +69,8 @@ pub enum Refusal {
 
 impl quintet_storage::Refusal for Refusal {}
 
-/// A code as it is documented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
-    /// The status it comes with.
-    pub status: u16,
-    /// The stable code.
-    pub code: &'static str,
-    /// The URI of the problem's type.
-    pub type_uri: &'static str,
-    /// What it means, in a line; the problem's title.
-    pub title: &'static str,
-}
-
-macro_rules! kinds {
-    ($($status:literal $code:literal $title:literal)*) => {
-        &[$(Kind { status: $status, code: $code, type_uri: concat!("urn:runs:problem:", $code), title: $title }),*]
-    };
-}
-
 /// Every code that is answered.
-pub const KINDS: &[Kind] = kinds! {
+pub const KINDS: &[Kind] = problem_kinds! { "urn:runs:problem:";
     400 "malformed_json" "The body is not JSON"
     400 "unknown_query_parameter" "The query has a parameter that is not known here"
     401 "unauthorized" "A valid API key is required"
@@ -174,12 +154,8 @@ impl Refusal {
     #[must_use]
     pub fn problem(&self, request_id: &str) -> Problem {
         let (status, code) = self.status_and_code();
-        let kind = KINDS.iter().find(|known| known.code == code);
-        let mut problem = Problem::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code);
-        if let Some(kind) = kind {
-            problem = problem.type_uri(kind.type_uri).title(kind.title);
-        }
-        problem = match self {
+        let problem = Problem::of(KINDS, status, code);
+        let problem = match self {
             Refusal::MalformedJson(detail) => problem.detail(detail.clone()),
             Refusal::UnknownQueryParameter(names, supported) => {
                 let supported: Vec<Json> = supported.iter().map(|name| Json::from(*name)).collect();

@@ -17,7 +17,7 @@ use crate::tables::{
     ARCHIVES, BUSY, CONTAINERS, DEFERRED, DESCRIPTIONS, DUE, EVENTS, LOADS, LastWords, RESULTS, RUNS, RunRow, Secrets,
     WAITING,
 };
-use crate::testing::{Bench, plain, tenant};
+use crate::testing::{Bench, bench, plain, tenant};
 
 mod hours;
 
@@ -83,7 +83,7 @@ fn every_outcome_has_the_state_and_the_reason_of_the_contract() {
 
 #[test]
 fn submissions_are_clamped_and_counted_by_the_day() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = ceilings(&[("max_daily_runs", 3), ("max_timeout_seconds", 100), ("max_cpu", 500)]);
     let first = submitted(&bench, tenant(1), &limits, Submit { timeout_seconds: Some(101), ..plain() }).unwrap();
     let given = row(&bench, first);
@@ -94,16 +94,16 @@ fn submissions_are_clamped_and_counted_by_the_day() {
     // 12:30: the day has eleven and a half hours left.
     assert_eq!(submitted(&bench, tenant(1), &limits, plain()), Err(Refusal::DailyQuota(41_400)));
     submitted(&bench, tenant(2), &limits, plain()).unwrap();
-    bench.pass(41_399);
+    bench.clock.advance(41_399);
     assert_eq!(submitted(&bench, tenant(1), &limits, plain()), Err(Refusal::DailyQuota(1)));
-    bench.pass(1);
+    bench.clock.advance(1);
     submitted(&bench, tenant(1), &limits, plain()).unwrap();
     assert!(second.1 > first.1, "newer runs have greater ids");
 }
 
 #[test]
 fn environments_and_secrets_are_sealed_and_come_back() {
-    let bench = Bench::new();
+    let bench = bench();
     let secrets = Secrets { env: vec![("TOKEN".into(), "hunter2".into())], webhook_secret: Some("s".into()) };
     let asked = Submit { secrets: secrets.clone(), ..plain() };
     let place = submitted(&bench, tenant(1), &Ceilings::default(), asked).unwrap();
@@ -114,7 +114,7 @@ fn environments_and_secrets_are_sealed_and_come_back() {
 
 #[test]
 fn slots_go_by_eligible_start_within_quotas_and_the_machine() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = ceilings(&[("max_concurrent_runs", 2)]);
     let mine: Vec<Place> = (0..4).map(|_| submitted(&bench, tenant(1), &limits, plain()).unwrap()).collect();
     let other = submitted(&bench, tenant(2), &limits, plain()).unwrap();
@@ -143,7 +143,7 @@ fn slots_go_by_eligible_start_within_quotas_and_the_machine() {
 
 #[test]
 fn a_deferred_run_has_its_slot_kept() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = ceilings(&[("max_concurrent_runs", 2)]);
     let later = Submit { scheduled_start: Some(bench.now().plus_seconds(60)), ..plain() };
     let past = Submit { scheduled_start: Some(bench.now().plus_seconds(-60)), ..plain() };
@@ -155,21 +155,21 @@ fn a_deferred_run_has_its_slot_kept() {
     let blocked =
         queries::blocked_by(&bench.store.read(), bench.now(), tenant(1), &row(&bench, second), &limits, 9, true);
     assert_eq!(blocked.unwrap(), Some(queries::BlockedBy::Reservations));
-    bench.pass(60);
+    bench.clock.advance(60);
     assert_eq!(dispatched(&bench, 9, &limits), [deferred]);
     // More reservations than slots count as many as there are slots, and do not lock each other out.
     let many: Vec<Place> = (0..4).map(|_| submitted(&bench, tenant(2), &limits, later.clone()).unwrap()).collect();
     assert!(many.iter().all(|place| row(&bench, *place).class != DEFERRED), "that start has passed");
     let later = Submit { scheduled_start: Some(bench.now().plus_seconds(60)), ..plain() };
     let many: Vec<Place> = (0..4).map(|_| submitted(&bench, tenant(3), &limits, later.clone()).unwrap()).collect();
-    bench.pass(60);
+    bench.clock.advance(60);
     let given = dispatched(&bench, 99, &limits);
     assert_eq!(given.iter().filter(|place| many.contains(place)).count(), 2);
 }
 
 #[test]
 fn what_waits_too_long_fails_and_what_is_old_goes() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = ceilings(&[("max_queue_seconds", 100), ("retention_days", 2)]);
     let expires = |seconds| Submit { expires_at: Some(bench.now().plus_seconds(seconds)), ..plain() };
     let queue_timeout = submitted(&bench, tenant(1), &limits, expires(200)).unwrap();
@@ -179,16 +179,16 @@ fn what_waits_too_long_fails_and_what_is_old_goes() {
     assert_eq!(swept(&bench), 1);
     let told = |place: Place| (row(&bench, place).state, row(&bench, place).reason);
     assert_eq!(told(at_once), (RunState::Failed, Some(Reason::Expired)));
-    bench.pass(50);
+    bench.clock.advance(50);
     assert_eq!(swept(&bench), 1);
     assert_eq!(told(expired), (RunState::Failed, Some(Reason::Expired)));
-    bench.pass(49);
+    bench.clock.advance(49);
     assert_eq!(swept(&bench), 0);
-    bench.pass(1);
+    bench.clock.advance(1);
     // The dispatcher may come first: it gives no slot either.
     assert_eq!(dispatched(&bench, 9, &limits), []);
     assert_eq!(told(queue_timeout), (RunState::Failed, Some(Reason::QueueTimeout)));
-    bench.pass(2 * 86_400);
+    bench.clock.advance(2 * 86_400);
     assert_eq!(swept(&bench), 3);
     let read = bench.store.read();
     assert!(read.scan(&RUNS, Scan::all()).unwrap().is_empty());
@@ -198,7 +198,7 @@ fn what_waits_too_long_fails_and_what_is_old_goes() {
 
 #[test]
 fn what_is_told_of_an_earlier_container_or_after_the_end_changes_nothing() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = Ceilings::default();
     let place = submitted(&bench, tenant(1), &limits, plain()).unwrap();
     assert!(bench.run(move |tx, now| Ok(life::pulling(tx, now, place)?)).unwrap().is_none(), "it has no slot");
@@ -253,7 +253,7 @@ fn what_is_told_of_an_earlier_container_or_after_the_end_changes_nothing() {
 
 #[test]
 fn an_end_that_is_heard_of_before_the_start_has_both_events() {
-    let bench = Bench::new();
+    let bench = bench();
     let place = submitted(&bench, tenant(1), &Ceilings::default(), plain()).unwrap();
     dispatched(&bench, 1, &Ceilings::default());
     bench.run(move |tx, now| Ok(life::pulling(tx, now, place)?)).unwrap();
@@ -276,7 +276,7 @@ fn an_end_that_is_heard_of_before_the_start_has_both_events() {
 
 #[test]
 fn lists_are_filtered_and_paged_and_one_tenants_own() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = Ceilings::default();
     let mut mine = Vec::new();
     for number in 0..7 {
@@ -284,7 +284,7 @@ fn lists_are_filtered_and_paged_and_one_tenants_own() {
         let name = Some(format!("run {number}"));
         mine.push(submitted(&bench, tenant(1), &limits, Submit { tags, name, ..plain() }).unwrap());
         submitted(&bench, tenant(2), &limits, plain()).unwrap();
-        bench.pass(1);
+        bench.clock.advance(1);
     }
     let page = |filter: &Filter, after, limit| {
         let (found, next) = queries::list(&bench.store.read(), tenant(1), filter, after, limit).unwrap();
@@ -358,7 +358,7 @@ fn audit(bench: &Bench, known: &BTreeMap<Place, Known>, limits: &Ceilings) {
 fn a_long_life_agrees_with_the_model() {
     let seed = std::env::var("RUNS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     let mut random = fastrand::Rng::with_seed(seed);
-    let bench = Bench::new();
+    let bench = bench();
     let limits = ceilings(&[("max_concurrent_runs", 3), ("max_queue_seconds", 40), ("retention_days", 1)]);
     let mut known: BTreeMap<Place, Known> = BTreeMap::new();
     for step in 0..1_500 {
@@ -391,7 +391,7 @@ fn a_long_life_agrees_with_the_model() {
                 }
             }
             5 => {
-                bench.pass(random.i64(0..20));
+                bench.clock.advance(random.i64(0..20));
                 let now = bench.now();
                 while bench.run(|tx, now| Ok(sweep(tx, now)?)).unwrap() > 0 {}
                 for (place, known) in &mut known {
@@ -487,7 +487,7 @@ fn a_long_life_agrees_with_the_model() {
 
 #[test]
 fn rows_that_contradict_each_other_are_found() {
-    let bench = Bench::new();
+    let bench = bench();
     let place = submitted(&bench, tenant(1), &Ceilings::default(), plain()).unwrap();
     assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
     bench
@@ -506,11 +506,11 @@ fn rows_that_contradict_each_other_are_found() {
 
 #[test]
 fn instants_of_another_clock_stay_between_what_came_before_and_now() {
-    let bench = Bench::new();
+    let bench = bench();
     let place = submitted(&bench, tenant(1), &Ceilings::default(), plain()).unwrap();
     dispatched(&bench, 1, &Ceilings::default());
     bench.run(move |tx, now| Ok(life::pulling(tx, now, place)?)).unwrap();
-    bench.pass(10);
+    bench.clock.advance(10);
     let far = Timestamp::from_micros(i64::MAX);
     bench.run(move |tx, now| Ok(life::started(tx, now, place, 1, far, "d")?)).unwrap();
     assert_eq!(row(&bench, place).started_at, Some(bench.now()));

@@ -2,12 +2,11 @@
 //! is provoked by a test.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::appliance::{Answer, Setup, fresh_key, shared};
-use crate::ledger_contract::faults;
+use crate::contract::{self, faults};
 use crate::localization::{Desk, refused, text};
 use crate::localization_files::Shelf;
 
@@ -74,32 +73,12 @@ const PROVOKED: &[(&str, &str)] = &[
 #[test]
 fn every_code_has_a_test_that_provokes_it() {
     let known: BTreeSet<&str> = quintet_localization::KINDS.iter().map(|kind| kind.code).collect();
-    let provoked: BTreeSet<&str> = PROVOKED.iter().map(|(code, _)| *code).collect();
-    assert_eq!(provoked, known);
-    let top = std::env::var("CARGO_MANIFEST_DIR").expect("run by cargo");
-    for (code, test) in PROVOKED {
-        let (place, name) = test.split_once("::").unwrap();
-        let file = match place.split_once('/').unwrap() {
-            ("it", module) => format!("tests/it/{module}.rs"),
-            (room, module) => format!("src/{room}/{module}/tests.rs"),
-        };
-        let source = std::fs::read_to_string(Path::new(&top).join(&file)).unwrap();
-        let begin = source.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{file} has no test {name}"));
-        let body = &source[begin..];
-        let body = &body[..body.find("\n}\n").unwrap_or(body.len())];
-        assert!(body.contains(&format!("\"{code}\"")), "{test} does not provoke {code}");
-    }
+    contract::every_code_is_provoked(&known, PROVOKED);
 }
 
 #[test]
 fn without_its_authorization_system_nobody_is_let_in() {
-    // A port that nobody listens on: the socket that had it is closed.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let appliance = Setup::new()
-        .env("QUINTET_AUTHORIZATION__URL", &format!("http://127.0.0.1:{port}"))
-        .env("QUINTET_AUTHORIZATION__API_KEY", "own")
-        .env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8")
-        .start();
+    let appliance = contract::without_authorization();
     let desk = Desk { client: appliance.client("localization", "rak_key"), tenant_id: appliance.tenant() };
     let answer = desk.get("/v1/me");
     refused(&answer, 503, "authorization_unavailable");

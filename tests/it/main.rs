@@ -11,6 +11,7 @@ mod appliance;
 mod backup;
 mod cli;
 mod config;
+mod contract;
 mod copies;
 mod crash;
 mod diagrams;

@@ -1,12 +1,11 @@
 //! Runs against their own description: every answer has the documented shape, every code is provoked by a test.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::json;
 
 use crate::appliance::{Setup, shared};
-use crate::ledger_contract::faults;
+use crate::contract::{self, faults};
 use crate::runs::{Desk, refused};
 
 /// Every code, and the test that provokes it.
@@ -42,31 +41,12 @@ const PROVOKED: &[(&str, &str)] = &[
 #[test]
 fn every_code_has_a_test_that_provokes_it() {
     let known: BTreeSet<&str> = quintet_runs::KINDS.iter().map(|kind| kind.code).collect();
-    let provoked: BTreeSet<&str> = PROVOKED.iter().map(|(code, _)| *code).collect();
-    assert_eq!(provoked, known);
-    let top = std::env::var("CARGO_MANIFEST_DIR").expect("run by cargo");
-    for (code, test) in PROVOKED {
-        let (place, name) = test.split_once("::").unwrap();
-        let file = match place.split_once('/').unwrap() {
-            ("runs", module) => format!("src/runs/{module}/tests.rs"),
-            _ => format!("tests/{place}.rs"),
-        };
-        let source = std::fs::read_to_string(Path::new(&top).join(&file)).unwrap();
-        let begin = source.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{file} has no test {name}"));
-        let body = &source[begin..];
-        let body = &body[..body.find("\n}\n").unwrap_or(body.len())];
-        assert!(body.contains(&format!("\"{code}\"")), "{test} does not provoke {code}");
-    }
+    contract::every_code_is_provoked(&known, PROVOKED);
 }
 
 #[test]
 fn without_its_authorization_system_nobody_is_let_in() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let appliance = Setup::new()
-        .env("QUINTET_AUTHORIZATION__URL", &format!("http://127.0.0.1:{port}"))
-        .env("QUINTET_AUTHORIZATION__API_KEY", "own")
-        .env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8")
-        .start();
+    let appliance = contract::without_authorization();
     let answer = appliance.client("runs", "rak_key").get("/api/v1/runs");
     refused(&answer, 503, "authorization_unavailable");
     assert!(answer.header("retry-after").parse::<u64>().unwrap() > 0);

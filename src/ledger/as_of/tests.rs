@@ -9,7 +9,7 @@ use crate::late::late_until;
 use crate::model::{Kind, Side, Tracking};
 use crate::money::Decimal;
 use crate::posting::{NewEntry, PostTransaction, post_transaction};
-use crate::testing::Bench;
+use crate::testing::{Bench, bench};
 
 const TENANT: TenantId = TenantId(Uuid::from_u128(5));
 
@@ -21,7 +21,7 @@ struct Pair {
 
 impl Pair {
     fn open() -> Pair {
-        let bench = Bench::new();
+        let bench = bench();
         let (from, to) = bench
             .run(|tx, now| {
                 let asset = CreateAssetType { tenant_id: TENANT, code: "EUR".into(), kind: Kind::Fiat, scale: 0 };
@@ -45,8 +45,7 @@ impl Pair {
     }
 
     fn now(&self) -> Timestamp {
-        use quintet_storage::TimeSource as _;
-        self.bench.clock.now()
+        self.bench.now()
     }
 
     /// One posting of one unit for each of these effective times, in one transaction.

@@ -7,13 +7,12 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
-use quintet_platform::access::{
-    AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
-};
-use quintet_platform::clock::{Clock, parse_rfc3339};
+use quintet_platform::access::{Authority, Service};
+use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::http::body::BodyError;
 use quintet_platform::idempotency::{RequestDigest, Scope};
-use quintet_storage::{Store, StoreOptions, TimeSource, Timestamp, WriteTx};
+use quintet_storage::{Store, Timestamp, WriteTx};
+use quintet_support::tenant_and_key;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -33,28 +32,11 @@ struct Room {
 
 impl Room {
     fn open() -> Room {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Clock::system();
-        let options = StoreOptions::new(directory.path(), Arc::new(clock.clone()) as Arc<dyn TimeSource>);
-        let store = Store::open(options, &[quintet_platform::TABLES, crate::TABLES]).unwrap();
-        let secret = PreparedSecret::draw();
-        let issued = write(&store, move |tx, now| {
-            let services = Services::from(Service::Ledger);
-            let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
-            let permissions = ["ledger_admin", "ledger_poster", "ledger_reader"].map(str::to_owned).to_vec();
-            let key = IssueKey {
-                tenant_id: tenant.tenant_id,
-                principal_id: None,
-                label: String::new(),
-                permissions,
-                ttl_days: None,
-                secret,
-            };
-            issue_key(tx, now, key)
-        });
+        let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
+        let permissions = ["ledger_admin", "ledger_poster", "ledger_reader"];
+        let (tenant_id, api_key) = tenant_and_key(&store, Service::Ledger, &permissions);
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded), 0, 0);
-        let api_key = issued.api_key.expose().clone();
-        Room { context, tenant_id: TenantId(issued.tenant_id), api_key, directory }
+        Room { context, tenant_id: TenantId(tenant_id), api_key, directory }
     }
 
     async fn call(&self, method: Method, path: &str, key: &str, body: &Value) -> (StatusCode, Response, Value) {
@@ -74,14 +56,6 @@ impl Room {
         let value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         (response.status(), response, value)
     }
-}
-
-fn write<T: Send + 'static>(
-    store: &Store,
-    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<AccessRefusal>> + Send + 'static,
-) -> T {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    store.write_blocking(deadline, verb).unwrap_or_else(|_| panic!("the set-up was refused"))
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
 use super::routes::{KeyRule, ROUTES, Route};
-use crate::refusal::{KINDS, Kind};
+use crate::refusal::KINDS;
 use crate::templates::TEMPLATES;
 
 /// The shapes of bodies and answers.
@@ -47,10 +47,6 @@ pub(super) fn openapi() -> Value {
             );
         }
     }
-    let codes: Vec<Value> = KINDS
-        .iter()
-        .map(|kind| json!({"status": kind.status, "code": kind.code, "type": kind.type_uri, "title": kind.title}))
-        .collect();
     let interface = Interface {
         title: "Localization",
         version: "0.1.0-p1",
@@ -58,27 +54,15 @@ pub(super) fn openapi() -> Value {
             problem; x-error-codes lists every one. /llms.txt is a guide for agents.",
         paths,
         schemas: schemas(),
-        error_codes: codes,
+        error_codes: describe::error_codes(KINDS),
     };
     interface.document()
 }
 
 fn schemas() -> Map<String, Value> {
     let mut schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).unwrap_or_default();
-    let mut codes: Vec<&str> = KINDS.iter().map(|kind| kind.code).collect();
-    codes.sort_unstable();
-    codes.dedup();
-    schemas.insert(
-        "Problem".to_owned(),
-        json!({
-            "type": "object", "required": ["type", "title", "status", "code"],
-            "properties": {
-                "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
-                "code": {"enum": codes}, "detail": {"type": "string"}, "field": {"type": "string"},
-                "line": {"type": "integer"}, "column": {"type": "integer"},
-            },
-        }),
-    );
+    let own = json!({"line": {"type": "integer"}, "column": {"type": "integer"}});
+    schemas.insert("Problem".to_owned(), describe::problem_schema(KINDS, own));
     schemas
 }
 
@@ -140,12 +124,7 @@ fn responses(route: &Route) -> Map<String, Value> {
     if route.answer == "Translation" && route.method == "PUT" {
         responses.insert("201".to_owned(), json!({"description": "The first", "content": content("Translation")}));
     }
-    for (status, codes) in codes_by_status(route) {
-        let names: Vec<&str> = codes.iter().map(|known| known.code).collect();
-        let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
-        responses
-            .insert(status.to_string(), json!({"description": names.join(", "), "content": content, "x-codes": names}));
-    }
+    responses.extend(describe::problem_responses(KINDS, &route.codes()));
     responses
 }
 
@@ -158,17 +137,6 @@ fn exported() -> Value {
         ]}},
         "application/yaml": file, "text/x-java-properties": file,
     }})
-}
-
-/// The codes of a route by status. A code that comes with two statuses (`invalid_parameter`, `upload_too_large`) is
-/// told under each that the route can answer with.
-fn codes_by_status(route: &Route) -> BTreeMap<u16, Vec<&'static Kind>> {
-    let mut by_status: BTreeMap<u16, Vec<&'static Kind>> = BTreeMap::new();
-    let codes = route.codes();
-    for kind in KINDS.iter().filter(|kind| codes.contains(&kind.code)) {
-        by_status.entry(kind.status).or_default().push(kind);
-    }
-    by_status
 }
 
 /// The guide for agents.
@@ -204,17 +172,12 @@ fn llms() -> String {
         confers.extend(template.actions.iter().map(|action| action.name()));
         let _ = writeln!(text, "- {}: {}", template.name, confers.join(", "));
     }
-    text.push_str("\n## Error codes\n\n");
-    for kind in KINDS {
-        let _ = writeln!(text, "- {} {}: {}.", kind.status, kind.code, kind.title);
-    }
+    text.push_str(&describe::code_lines(KINDS));
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -224,17 +187,8 @@ mod tests {
 
     #[test]
     fn every_code_of_a_route_is_known_and_every_code_is_some_routes() {
-        let mut told = BTreeSet::new();
-        for route in ROUTES {
-            for code in route.codes() {
-                assert!(KINDS.iter().any(|kind| kind.code == code), "{}: {code}", route.template);
-                told.insert(code);
-            }
-        }
-        // No route has this: it is about paths that do not take a method.
-        told.insert("method_not_allowed");
-        let untold: Vec<&str> = KINDS.iter().map(|kind| kind.code).filter(|code| !told.contains(code)).collect();
-        assert_eq!(untold, Vec::<&str>::new());
+        let of_routes = ROUTES.iter().flat_map(Route::codes).collect();
+        assert_eq!(describe::loose_codes(KINDS, &of_routes), Vec::<String>::new());
     }
 
     #[test]

@@ -1,17 +1,15 @@
 //! What black-box tests cannot bring about: a store that has stopped or is damaged, bodies that break off.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Body;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
-use quintet_platform::access::{
-    AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
-};
-use quintet_platform::clock::Clock;
-use quintet_storage::seal::{KeyRing, RootKey};
-use quintet_storage::{Abort, Store, StoreOptions, TimeSource, Timestamp, WriteTx};
+use quintet_platform::access::AccessRefusal;
+use quintet_platform::access::{Authority, Service};
+use quintet_storage::Abort;
+use quintet_support::{tenant_and_key, write};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -32,13 +30,7 @@ struct Room {
 
 impl Room {
     fn open() -> Room {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Clock::system();
-        let options = StoreOptions::new(directory.path(), Arc::new(clock.clone()) as Arc<dyn TimeSource>);
-        let groups =
-            [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, crate::TABLES];
-        let store = Store::open(options, &groups).unwrap();
-        store.unlock(KeyRing::new(RootKey::new([7; 32].into()), None)).unwrap();
+        let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded));
         Room::of_tenant(context, directory.into())
     }
@@ -49,23 +41,8 @@ impl Room {
     }
 
     fn of_tenant(context: Context, directory: Arc<tempfile::TempDir>) -> Room {
-        let secret = PreparedSecret::draw();
-        let issued = write(&context.store, move |tx, now| {
-            let services = Services::from(Service::Localization);
-            let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
-            let permissions = KEY_PERMISSIONS.iter().map(|text| (*text).to_owned()).collect();
-            let key = IssueKey {
-                tenant_id: tenant.tenant_id,
-                principal_id: None,
-                label: String::new(),
-                permissions,
-                ttl_days: None,
-                secret,
-            };
-            issue_key(tx, now, key)
-        });
-        let api_key = issued.api_key.expose().clone();
-        Room { context, tenant_id: issued.tenant_id, api_key, _directory: directory }
+        let (tenant_id, api_key) = tenant_and_key(&context.store, Service::Localization, KEY_PERMISSIONS);
+        Room { context, tenant_id, api_key, _directory: directory }
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> (u16, Value) {
@@ -127,14 +104,6 @@ impl Room {
     }
 }
 
-fn write<T: Send + 'static>(
-    store: &Store,
-    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<AccessRefusal>> + Send + 'static,
-) -> T {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    store.write_blocking(deadline, verb).unwrap_or_else(|_| panic!("the set-up was refused"))
-}
-
 #[tokio::test]
 async fn every_route_is_served_and_asks_for_a_key() {
     let room = Room::open();
@@ -184,7 +153,7 @@ async fn damaged_data_is_an_internal_error_without_detail() {
     let wish = json!({"workspace_id": workspace["id"], "slug": "ab", "name": "n", "source_locale": "en"});
     let (status, project) = room.send("POST", "/v1/projects", Body::from(wish.to_string())).await;
     assert_eq!(status, 201, "{project}");
-    write(&room.context.store, move |tx, _| {
+    write::<_, AccessRefusal>(&room.context.store, move |tx, _| {
         tx.delete(&WORKSPACES, &(tenant_id, workspace_id));
         tx.put(&WORKSPACE_SLUGS, &(tenant_id, "x".into()), &WorkspaceSlugRow { workspace_id })?;
         Ok(())
@@ -483,7 +452,7 @@ async fn what_is_held_in_memory_is_bounded() {
     assert!(gather(4).is_ok());
     assert!(matches!(gather(3), Err(Abort::Refused(Refusal::ValueTooLong))));
     drop(read);
-    write(&room.context.store, move |tx, _| {
+    write::<_, AccessRefusal>(&room.context.store, move |tx, _| {
         for number in 0..crate::translations::LOCALES_MAX - 1 {
             tx.put(&FILE_LOCALES, &(tenant_id, file_id, format!("de-x-{number}")), &FileLocaleRow::default())?;
         }
@@ -502,7 +471,7 @@ async fn keys_are_found_behind_many_empty_files() {
     let (project, file) = room.file(&json!({"a": "A"})).await;
     let (tenant_id, project_id) = (TenantId(room.tenant_id), ProjectId(project.parse().unwrap()));
     let empty = FileId(Uuid::from_u128(1));
-    write(&room.context.store, move |tx, _| {
+    write::<_, AccessRefusal>(&room.context.store, move |tx, _| {
         let row = tx.get(&CATALOGUES, &(tenant_id, FileId(file.parse().unwrap())))?.unwrap();
         tx.put(&CATALOGUES, &(tenant_id, empty), &CatalogueRow { pages: Vec::new(), ..row })?;
         for prefix in 0..1_200_u64 {

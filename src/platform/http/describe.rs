@@ -10,6 +10,8 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
+use super::problem::Kind;
+
 /// A parameter of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
@@ -108,6 +110,61 @@ impl Interface<'_> {
             "x-error-codes": self.error_codes,
         })
     }
+}
+
+/// Every error code of a service, as the document lists them.
+#[must_use]
+pub fn error_codes(kinds: &[Kind]) -> Vec<Value> {
+    let told =
+        |kind: &Kind| json!({"status": kind.status, "code": kind.code, "type": kind.type_uri, "title": kind.title});
+    kinds.iter().map(told).collect()
+}
+
+/// Every error code of a service, as the guide lists them.
+#[must_use]
+pub fn code_lines(kinds: &[Kind]) -> String {
+    kinds.iter().fold("\n## Error codes\n\n".to_owned(), |mut text, kind| {
+        let _ = writeln!(text, "- {} {}: {}.", kind.status, kind.code, kind.title);
+        text
+    })
+}
+
+/// The schema of a problem: the members that all have, and those that only this service's have (an object of schemas).
+#[must_use]
+pub fn problem_schema(kinds: &[Kind], own_members: Value) -> Value {
+    let codes: BTreeSet<&str> = kinds.iter().map(|kind| kind.code).collect();
+    let mut members = json!({
+        "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
+        "code": {"enum": codes}, "detail": {"type": "string"}, "field": {"type": "string"},
+    });
+    if let (Some(members), Value::Object(own)) = (members.as_object_mut(), own_members) {
+        members.extend(own);
+    }
+    json!({"type": "object", "required": ["type", "title", "status", "code"], "properties": members})
+}
+
+/// The error answers of a route that can have these codes, by status. A code that comes with two statuses is told under
+/// both.
+pub fn problem_responses(kinds: &[Kind], codes: &[&str]) -> impl Iterator<Item = (String, Value)> {
+    let mut by_status: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
+    for kind in kinds.iter().filter(|kind| codes.contains(&kind.code)) {
+        by_status.entry(kind.status).or_default().push(kind.code);
+    }
+    by_status.into_iter().map(|(status, codes)| {
+        let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
+        (status.to_string(), json!({"description": codes.join(", "), "content": content, "x-codes": codes}))
+    })
+}
+
+/// What is wrong with the codes that routes are said to answer with: those that the table lacks, and those of the table
+/// that no route has. (`method_not_allowed` is of no route: it is about paths that do not take a method.) Each service's
+/// tests want it empty.
+#[must_use]
+pub fn loose_codes(kinds: &[Kind], of_routes: &BTreeSet<&str>) -> Vec<String> {
+    let known: BTreeSet<&str> = kinds.iter().map(|kind| kind.code).collect();
+    let missing = of_routes.difference(&known).map(|code| format!("missing: {code}"));
+    let unused = known.difference(of_routes).filter(|code| **code != "method_not_allowed");
+    missing.chain(unused.map(|code| format!("unused: {code}"))).collect()
 }
 
 /// What the guide says first of a route.

@@ -15,6 +15,32 @@ use super::json::{Json, to_compact};
 /// The media type of a problem.
 pub const CONTENT_TYPE_PROBLEM: &str = "application/problem+json";
 
+/// A kind of problem as a service documents it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The status it comes with.
+    pub status: u16,
+    /// The stable code.
+    pub code: &'static str,
+    /// The URI of the problem's type.
+    pub type_uri: &'static str,
+    /// What it means, in a line; the problem's title.
+    pub title: &'static str,
+}
+
+/// A service's table of problems: `problem_kinds! { "urn:runs:problem:"; 404 "not_found" "Not found" … }`.
+#[macro_export]
+macro_rules! problem_kinds {
+    ($prefix:literal; $($status:literal $code:literal $title:literal)*) => {
+        &[$($crate::http::problem::Kind {
+            status: $status,
+            code: $code,
+            type_uri: concat!($prefix, $code),
+            title: $title,
+        }),*]
+    };
+}
+
 /// An error answer. Cheap to build, complete in itself.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -41,6 +67,16 @@ impl Problem {
             field: None,
             members: Vec::new(),
             headers: HeaderMap::new(),
+        }
+    }
+
+    /// The problem with this status and code, with the type and title that the service's table gives it.
+    #[must_use]
+    pub fn of(kinds: &[Kind], status: u16, code: &'static str) -> Problem {
+        let problem = Problem::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code);
+        match kinds.iter().find(|kind| (kind.status, kind.code) == (status, code)) {
+            Some(kind) => problem.type_uri(kind.type_uri).title(kind.title),
+            None => problem,
         }
     }
 
@@ -162,6 +198,14 @@ mod tests {
                 r#""detail":"Q01 \"quoted\"","field":"text","checks":["Q01"]}"#
             )
         );
+    }
+
+    #[test]
+    fn a_table_gives_type_and_title() {
+        const KINDS: &[Kind] = crate::problem_kinds! { "urn:example:"; 404 "not_found" "Nothing is there" };
+        let body = Problem::of(KINDS, 404, "not_found").body();
+        assert!(body.contains(r#""type":"urn:example:not_found","title":"Nothing is there""#), "{body}");
+        assert!(Problem::of(KINDS, 409, "other").body().contains("about:blank"));
     }
 
     #[tokio::test]

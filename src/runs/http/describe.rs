@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
 use super::routes::{ROUTES, Route};
-use crate::refusal::{KINDS, Kind};
+use crate::refusal::KINDS;
 
 /// The version of the contract.
 const VERSION: &str = "2.0.0";
@@ -42,9 +42,6 @@ fn openapi() -> Value {
         }
         paths.entry(route.path).or_default().insert(route.method.to_ascii_lowercase(), Value::Object(told));
     }
-    let codes = KINDS
-        .iter()
-        .map(|kind| json!({"status": kind.status, "code": kind.code, "type": kind.type_uri, "title": kind.title}));
     let interface = Interface {
         title: "Container runs",
         version: VERSION,
@@ -52,27 +49,19 @@ fn openapi() -> Value {
             code of a problem; x-error-codes lists every one. /llms.txt is a guide for agents.",
         paths,
         schemas: schemas(),
-        error_codes: codes.collect(),
+        error_codes: describe::error_codes(KINDS),
     };
     interface.document()
 }
 
 fn schemas() -> Map<String, Value> {
     let mut schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).unwrap_or_default();
-    let codes: Vec<&str> = KINDS.iter().map(|kind| kind.code).collect();
-    schemas.insert(
-        "Problem".to_owned(),
-        json!({
-            "type": "object", "required": ["type", "title", "status", "code"],
-            "properties": {
-                "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
-                "code": {"enum": codes}, "detail": {"type": "string"}, "field": {"type": "string"},
-                "supported": {"type": "array", "items": {"type": "string"}}, "request_id": {"type": "string"},
-                "line": {"type": "integer"}, "column": {"type": "integer"}, "found": {"type": "string"},
-                "expected": {"type": "string"},
-            },
-        }),
-    );
+    let own = json!({
+        "supported": {"type": "array", "items": {"type": "string"}}, "request_id": {"type": "string"},
+        "line": {"type": "integer"}, "column": {"type": "integer"}, "found": {"type": "string"},
+        "expected": {"type": "string"},
+    });
+    schemas.insert("Problem".to_owned(), describe::problem_schema(KINDS, own));
     schemas
 }
 
@@ -94,17 +83,7 @@ fn responses(route: &Route) -> Map<String, Value> {
         (schema, _) => json!({"description": "Success", "content": json_content(schema)}),
     };
     responses.insert(route.status.to_string(), success);
-    let codes = route.codes();
-    let mut by_status: BTreeMap<u16, Vec<&Kind>> = BTreeMap::new();
-    for kind in KINDS.iter().filter(|kind| codes.contains(&kind.code)) {
-        by_status.entry(kind.status).or_default().push(kind);
-    }
-    for (status, kinds) in by_status {
-        let names: Vec<&str> = kinds.iter().map(|known| known.code).collect();
-        let content = json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
-        responses
-            .insert(status.to_string(), json!({"description": names.join(", "), "content": content, "x-codes": names}));
-    }
+    responses.extend(describe::problem_responses(KINDS, &route.codes()));
     responses
 }
 
@@ -131,10 +110,7 @@ fn llms() -> String {
         text.push('\n');
     }
     text.push_str(&shapes(&schemas()));
-    text.push_str("\n## Error codes\n\n");
-    for kind in KINDS {
-        let _ = writeln!(text, "- {} {}: {}.", kind.status, kind.code, kind.title);
-    }
+    text.push_str(&describe::code_lines(KINDS));
     text
 }
 
@@ -149,14 +125,8 @@ mod tests {
 
     #[test]
     fn every_code_of_a_route_is_known_and_every_code_is_some_routes() {
-        let mut told: Vec<&str> = ROUTES.iter().flat_map(Route::codes).collect();
-        for code in &told {
-            assert!(KINDS.iter().any(|kind| kind.code == *code), "{code}");
-        }
-        // No route has this: it is about paths that do not take a method.
-        told.push("method_not_allowed");
-        let untold: Vec<&str> = KINDS.iter().map(|kind| kind.code).filter(|code| !told.contains(code)).collect();
-        assert_eq!(untold, Vec::<&str>::new());
+        let of_routes = ROUTES.iter().flat_map(Route::codes).collect();
+        assert_eq!(describe::loose_codes(KINDS, &of_routes), Vec::<String>::new());
     }
 
     #[test]

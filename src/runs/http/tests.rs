@@ -1,18 +1,12 @@
 //! What black-box tests cannot bring about: a store that has stopped or is damaged, bodies that break off.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
-use quintet_platform::access::{
-    AccessRefusal, Authority, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
-};
-use quintet_platform::clock::Clock;
+use quintet_platform::access::{Authority, Service};
 use quintet_platform::egress::Egress;
-use quintet_storage::seal::{KeyRing, RootKey};
-use quintet_storage::{Failure, Store, StoreOptions, TimeSource};
+use quintet_storage::Failure;
 use tower::ServiceExt as _;
 
 use super::*;
@@ -28,29 +22,8 @@ struct Room {
 
 impl Room {
     fn open() -> Room {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Clock::system();
-        let options = StoreOptions::new(directory.path(), Arc::new(clock.clone()) as Arc<dyn TimeSource>);
-        let groups =
-            [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, crate::TABLES];
-        let store = Store::open(options, &groups).unwrap();
-        store.unlock(KeyRing::new(RootKey::new(zeroize::Zeroizing::new([7; 32])), None)).unwrap();
-        let secret = PreparedSecret::draw();
-        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<_, Abort<AccessRefusal>> {
-            let services = Services::from(Service::Runs);
-            let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
-            let permissions = crate::PERMISSIONS.iter().map(|text| (*text).to_owned()).collect();
-            let key = IssueKey {
-                tenant_id: tenant.tenant_id,
-                principal_id: None,
-                label: String::new(),
-                permissions,
-                ttl_days: None,
-                secret,
-            };
-            issue_key(tx, now, key)
-        };
-        let issued = store.write_blocking(Instant::now() + Duration::from_secs(30), verb).ok().unwrap();
+        let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
+        let (tenant_id, api_key) = quintet_support::tenant_and_key(&store, Service::Runs, crate::PERMISSIONS);
         let settings = Settings {
             workers: 1,
             scratch_mb: 1,
@@ -60,8 +33,7 @@ impl Room {
             registries: Vec::new(),
         };
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings).unwrap();
-        let api_key = issued.api_key.expose().clone();
-        Room { context, tenant_id: TenantId(issued.tenant_id), api_key, _directory: directory }
+        Room { context, tenant_id: TenantId(tenant_id), api_key, _directory: directory }
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> (u16, Value) {

@@ -28,13 +28,13 @@ fn shown_start(bench: &Bench, place: Place) -> (Timestamp, bool) {
 
 #[test]
 fn a_run_of_saturday_starts_on_monday_at_nine() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = Ceilings::default();
     set_hours(&bench, tenant(1), Some(OFFICE));
     let at_once = submitted(&bench, tenant(1), &limits, plain()).unwrap();
     assert!(!row(&bench, at_once).working_hours_applied, "Wednesday at half past twelve is open");
     assert_eq!(dispatched(&bench, 9, &limits), [at_once]);
-    bench.pass(TO_SATURDAY_TEN);
+    bench.clock.advance(TO_SATURDAY_TEN);
     let monday = bench.now().plus_seconds(TO_MONDAY_NINE);
     let run = submitted(&bench, tenant(1), &limits, plain()).unwrap();
     let sunday = Submit { scheduled_start: Some(bench.now().plus_seconds(24 * HOUR)), ..plain() };
@@ -52,41 +52,41 @@ fn a_run_of_saturday_starts_on_monday_at_nine() {
     assert_eq!(dispatched(&bench, 9, &limits), [other], "another tenant's calendar is not this one's");
     let blocked = queries::blocked_by(&bench.store.read(), bench.now(), run.0, &row(&bench, run), &limits, 9, true);
     assert_eq!(blocked.unwrap(), Some(queries::BlockedBy::StartTime));
-    bench.pass(TO_MONDAY_NINE - 1);
+    bench.clock.advance(TO_MONDAY_NINE - 1);
     swept(&bench);
     assert_eq!(dispatched(&bench, 9, &limits), []);
-    bench.pass(1);
+    bench.clock.advance(1);
     swept(&bench);
     assert_eq!(dispatched(&bench, 9, &limits), [run, deferred]);
 }
 
 #[test]
 fn what_misses_its_slot_before_closing_time_waits_for_the_next_opening() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = Ceilings::default();
     set_hours(&bench, tenant(1), Some(OFFICE));
     // Wednesday, ten to five.
-    bench.pass(4 * HOUR + 1200);
+    bench.clock.advance(4 * HOUR + 1200);
     let run = submitted(&bench, tenant(1), &limits, plain()).unwrap();
     let expires = Submit { expires_at: Some(bench.now().plus_seconds(1800)), ..plain() };
     let expires = submitted(&bench, tenant(1), &limits, expires).unwrap();
     let started = submitted(&bench, tenant(1), &limits, plain()).unwrap();
     assert_eq!(dispatched(&bench, 0, &limits), []);
-    bench.pass(599);
+    bench.clock.advance(599);
     assert_eq!(shown_start(&bench, run), (row(&bench, run).submitted_at, false));
-    bench.pass(1);
+    bench.clock.advance(1);
     let thursday = bench.now().plus_seconds(16 * HOUR);
     assert_eq!(dispatched(&bench, 9, &limits), [], "five o'clock is closed");
     assert_eq!(shown_start(&bench, run), (thursday, true));
-    bench.pass(1200);
+    bench.clock.advance(1200);
     swept(&bench);
     assert_eq!(row(&bench, expires).reason, Some(Reason::Expired), "an absolute deadline stays one");
-    bench.pass(1800);
+    bench.clock.advance(1800);
     swept(&bench);
     let told = row(&bench, run);
     assert_eq!((told.state, told.eligible_start, told.working_hours_applied), (RunState::Scheduled, thursday, true));
     assert_eq!(told.queue_deadline, thursday.plus_seconds(HOUR));
-    bench.pass(16 * HOUR - 3000);
+    bench.clock.advance(16 * HOUR - 3000);
     assert_eq!(dispatched(&bench, 1, &limits), [run], "in the order of submission");
     // What has its slot goes on, whatever the calendar says.
     set_hours(
@@ -97,16 +97,16 @@ fn what_misses_its_slot_before_closing_time_waits_for_the_next_opening() {
     swept(&bench);
     assert_eq!((row(&bench, run).state, row(&bench, started).state), (RunState::Queued, RunState::Scheduled));
     set_hours(&bench, tenant(1), Some(OFFICE));
-    bench.pass(HOUR);
+    bench.clock.advance(HOUR);
     swept(&bench);
     assert_eq!(row(&bench, started).reason, Some(Reason::QueueTimeout), "while it is open, waiting is waiting");
 }
 
 #[test]
 fn a_changed_calendar_decides_anew_about_all_that_waits() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = ceilings(&[("max_queue_seconds", 100)]);
-    bench.pass(TO_SATURDAY_TEN);
+    bench.clock.advance(TO_SATURDAY_TEN);
     let eligible = submitted(&bench, tenant(1), &limits, plain()).unwrap();
     set_hours(&bench, tenant(1), Some(OFFICE));
     swept(&bench);
@@ -144,7 +144,7 @@ fn a_changed_calendar_decides_anew_about_all_that_waits() {
 
 #[test]
 fn quotas_that_are_set_hold_and_defaults_are_not_kept() {
-    let bench = Bench::new();
+    let bench = bench();
     let limits = ceilings(&[("max_concurrent_runs", 5)]);
     let set = |numbers: &[(&'static str, u64)]| {
         let asked = SetQuotas { numbers: numbers.to_vec(), working_hours_tjp: None };
@@ -173,7 +173,7 @@ fn quotas_that_are_set_hold_and_defaults_are_not_kept() {
 
 #[test]
 fn working_hours_that_cannot_be_read_are_found() {
-    let bench = Bench::new();
+    let bench = bench();
     let row = QuotasRow { numbers: Vec::new(), working_hours_tjp: Some("shift".into()) };
     bench.run(move |tx, _| Ok(tx.put(&QUOTAS, &tenant(1), &row)?)).unwrap();
     let findings = crate::verify(&bench.store.read()).unwrap().join("\n");

@@ -34,7 +34,11 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("src/ledger", &["quintet-storage", "quintet-platform"]),
     ("src/messaging", &["quintet-storage", "quintet-platform"]),
     ("src/diagrams", &["quintet-storage", "quintet-platform"]),
+    ("tests/support", &["quintet-storage", "quintet-platform"]),
 ];
+
+/// What the tests of rooms share; no product code can import it, for it is a development dependency alone.
+const SUPPORT: &str = "quintet-support";
 
 /// What the ground floor does not know of.
 const UPSTAIRS: [&str; 5] = ["axum", "http", "hyper", "hyper-util", "tower"];
@@ -82,9 +86,12 @@ pub fn manifests_that_import_up(files: &[Source]) -> Vec<String> {
             complaints.push(format!("{}: {directory} has no floor; give it one in tests/it/tidy/checks.rs", file.path));
             continue;
         };
+        if parse(file).get("dependencies").is_some_and(|table| table.get(SUPPORT).is_some()) {
+            complaints.push(format!("{}: {SUPPORT} is for tests; make it a dev-dependency", file.path));
+        }
         let ground_floor = allowed.is_empty();
         for (name, _) in dependencies(file) {
-            let ours = name.starts_with("quintet") && !allowed.contains(&name.as_str());
+            let ours = name.starts_with("quintet") && name != SUPPORT && !allowed.contains(&name.as_str());
             if ours || (ground_floor && UPSTAIRS.contains(&name.as_str())) {
                 complaints.push(format!("{}: imports point down only, and {name} does not lie below", file.path));
             }
@@ -103,7 +110,7 @@ pub fn code_that_imports_up(files: &[Source]) -> Vec<String> {
         let code = file.code();
         for name in FLOORS.iter().map(|(other, _)| format!("quintet-{}", other.rsplit('/').next().unwrap_or(other))) {
             let word = format!("{}::", name.replace('-', "_"));
-            if name != own && !allowed.contains(&name.as_str()) {
+            if name != own && name != SUPPORT && !allowed.contains(&name.as_str()) {
                 complaints.extend(at_lines(file, &code, &word, "imports point down only"));
             }
         }

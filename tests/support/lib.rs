@@ -1,0 +1,161 @@
+//! What the tests of the rooms share: a real store under a clock that they set, and a tenant with a key in it.
+//!
+//! Everything here panics where it cannot go on: a test that cannot be set up has failed.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they mean by failing loudly")]
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use quintet_platform::access::{
+    AccessRefusal, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
+};
+use quintet_platform::clock::Clock;
+use quintet_storage::seal::{KeyRing, RootKey};
+use quintet_storage::{Abort, Refusal, Store, StoreOptions, TableSpec, TimeSource, Timestamp, Uuid, WriteTx};
+use tempfile::TempDir;
+use zeroize::Zeroizing;
+
+/// How long a test waits for the store.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A clock that tests set.
+#[derive(Debug)]
+pub struct HandClock(AtomicI64);
+
+impl HandClock {
+    /// Lets so many seconds pass.
+    pub fn advance(&self, seconds: i64) {
+        self.advance_micros(seconds * 1_000_000);
+    }
+
+    /// Lets so many microseconds pass.
+    pub fn advance_micros(&self, micros: i64) {
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+impl TimeSource for HandClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A store that is shut down when it is dropped.
+pub struct OpenStore(Store);
+
+impl std::ops::Deref for OpenStore {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.0
+    }
+}
+
+impl Drop for OpenStore {
+    fn drop(&mut self) {
+        self.0.shutdown();
+    }
+}
+
+/// A store with the platform's and a room's tables in a directory of its own, under a clock that tests set; `R` is how
+/// the room refuses.
+pub struct Bench<R> {
+    /// The store.
+    pub store: OpenStore,
+    /// Its clock.
+    pub clock: Arc<HandClock>,
+    directory: TempDir,
+    tables: &'static [TableSpec],
+    refusal: PhantomData<R>,
+}
+
+impl<R: Refusal + Send + 'static> Bench<R> {
+    /// A new one, whose clock stands at so many microseconds since 1970.
+    #[must_use]
+    pub fn new(tables: &'static [TableSpec], start_micros: i64) -> Bench<R> {
+        Bench::open(tempfile::tempdir().unwrap(), Arc::new(HandClock(AtomicI64::new(start_micros))), tables)
+    }
+
+    fn open(directory: TempDir, clock: Arc<HandClock>, tables: &'static [TableSpec]) -> Bench<R> {
+        let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
+        options.segment_bytes = 1 << 20;
+        let store = open_store(options, tables);
+        Bench { store: OpenStore(store), clock, directory, tables, refusal: PhantomData }
+    }
+
+    /// Closed and opened again, at the same instant.
+    #[must_use]
+    pub fn restarted(self) -> Bench<R> {
+        let Bench { store, clock, directory, tables, .. } = self;
+        drop(store);
+        Bench::open(directory, clock, tables)
+    }
+
+    /// The instant at which its clock stands.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Runs a transaction.
+    ///
+    /// # Errors
+    /// As it was refused; a failure of the store ends the test.
+    pub fn run<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
+    ) -> Result<T, R> {
+        match self.store.write_blocking(Instant::now() + PATIENCE, verb) {
+            Ok(value) => Ok(value),
+            Err(Abort::Refused(refusal)) => Err(refusal),
+            Err(Abort::Failed(failure)) => panic!("the store failed: {failure}"),
+        }
+    }
+}
+
+/// A store for a room's listener: in a directory of its own, under the system's clock.
+#[must_use]
+pub fn store_of_a_room(tables: &'static [TableSpec]) -> (TempDir, Store, Clock) {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Clock::system();
+    let store = open_store(StoreOptions::new(directory.path(), Arc::new(clock.clone())), tables);
+    (directory, store, clock)
+}
+
+fn open_store(options: StoreOptions, tables: &'static [TableSpec]) -> Store {
+    let groups = [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, tables];
+    let store = Store::open(options, &groups).unwrap();
+    store.unlock(KeyRing::new(RootKey::new(Zeroizing::new([7; 32])), None)).unwrap();
+    store
+}
+
+/// A transaction of the set-up, which must not be refused.
+pub fn write<T: Send + 'static, R: Refusal + Send + 'static>(
+    store: &Store,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
+) -> T {
+    store.write_blocking(Instant::now() + PATIENCE, verb).unwrap_or_else(|_| panic!("the set-up was refused"))
+}
+
+/// A new tenant of one service, and a key with these permissions.
+#[must_use]
+pub fn tenant_and_key(store: &Store, service: Service, permissions: &[&str]) -> (Uuid, String) {
+    let secret = PreparedSecret::draw();
+    let permissions = permissions.iter().map(|text| (*text).to_owned()).collect();
+    let issued = write(store, move |tx, now| -> Result<_, Abort<AccessRefusal>> {
+        let services = Services::from(service);
+        let tenant = create_tenant(tx, now, CreateTenant { id: None, name: "t".into(), services, parent: None })?;
+        let key = IssueKey {
+            tenant_id: tenant.tenant_id,
+            principal_id: None,
+            label: String::new(),
+            permissions,
+            ttl_days: None,
+            secret,
+        };
+        issue_key(tx, now, key)
+    });
+    (issued.tenant_id, issued.api_key.expose().clone())
+}
