@@ -3,18 +3,18 @@
 //! The image has one file: this very program, which needs nothing besides itself. What runs in it is a command of it
 //! that needs no data, such as `--version` or `render`.
 
+use std::io::Cursor;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use data_encoding::HEXLOWER;
-use quintet_platform::secrets::digest;
 use quintet_runtime::Runner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::CliError;
 use super::demo_content::{Line, Service};
+use super::rootfs;
 use crate::app::App;
 
 /// The image's name.
@@ -84,61 +84,11 @@ fn import(runner: &Runner) -> Result<(), CliError> {
         return Ok(());
     }
     let program = std::fs::read("/proc/self/exe").map_err(CliError::failed)?;
-    let layer = archive(&[("quintet", &program)]);
+    let mut layer = Vec::new();
+    rootfs::put(&mut layer, "quintet", program.len() as u64, &mut program.as_slice()).map_err(CliError::failed)?;
     drop(program);
-    let diff_id = format!("sha256:{}", HEXLOWER.encode(&digest(&layer)));
-    let config = json!({
-        "architecture": "amd64", "os": "linux", "config": {"Entrypoint": ["/quintet"], "Cmd": ["--version"]},
-        "rootfs": {"type": "layers", "diff_ids": [diff_id]},
-    });
-    let config = config.to_string().into_bytes();
-    let config_name = format!("{}.json", HEXLOWER.encode(&digest(&config)));
-    let manifest = json!([{"Config": config_name, "RepoTags": [IMAGE], "Layers": ["layer.tar"]}]).to_string();
-    let files: [(&str, &[u8]); 3] =
-        [(&config_name, &config), ("manifest.json", manifest.as_bytes()), ("layer.tar", &layer)];
-    let mut file = tempfile()?;
-    std::io::Write::write_all(&mut file, &archive(&files)).map_err(CliError::failed)?;
-    std::io::Seek::rewind(&mut file).map_err(CliError::failed)?;
+    let defaults = json!({"Entrypoint": ["/quintet"], "Cmd": ["--version"]});
+    let file = rootfs::image(&mut Cursor::new(layer), &defaults)?;
     runner.import(OwnedFd::from(file), &name, None).map_err(CliError::failed)?;
     Ok(())
-}
-
-/// A file that has no name.
-fn tempfile() -> Result<std::fs::File, CliError> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let made = rustix::fs::open(std::env::temp_dir(), flags, Mode::from_raw_mode(0o600));
-    made.map(std::fs::File::from).map_err(|error| CliError::failed(format!("a temporary file: {error}")))
-}
-
-/// A tar of files that everybody may execute.
-fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut tar = Vec::new();
-    for (name, content) in files {
-        let size = format!("{:011o}\0", content.len());
-        let fields: [(usize, &[u8]); 7] = [
-            (100, b"0000755\0"),
-            (108, b"0000000\0"),
-            (116, b"0000000\0"),
-            (124, size.as_bytes()),
-            (136, b"14000000000\0"),
-            (156, b"0"),
-            (257, b"ustar\x0000"),
-        ];
-        let mut header = vec![0_u8; 512];
-        let mut put = |at: usize, bytes: &[u8]| {
-            header.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
-        };
-        put(0, name.as_bytes());
-        put(148, b"        ");
-        fields.iter().for_each(|(at, bytes)| put(*at, bytes));
-        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-        let text = format!("{sum:06o}\0 ");
-        header.iter_mut().skip(148).zip(text.as_bytes()).for_each(|(to, from)| *to = *from);
-        tar.extend_from_slice(&header);
-        tar.extend_from_slice(content);
-        tar.resize(tar.len().next_multiple_of(512), 0);
-    }
-    tar.resize(tar.len() + 1024, 0);
-    tar
 }

@@ -21,6 +21,7 @@ use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
 use super::progress::Progress;
+use super::rootfs;
 use crate::signals::Signals;
 use crate::{outside, own_runner};
 
@@ -40,6 +41,10 @@ enum Command {
         /// The name it gets, such as docker.io/library/busybox:1
         #[arg(long, value_name = "REF")]
         name: String,
+        /// The file is a tar of a root file system, as `docker export` or `tar -C DIR -c .` make it: the image has it
+        /// as its one layer, and no command of its own
+        #[arg(long, conflicts_with = "select")]
+        rootfs: bool,
         /// Which of several images in the file, by the name the file gives it
         #[arg(long, value_name = "NAME")]
         select: Option<String>,
@@ -114,8 +119,9 @@ impl RunnerPlace {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
-        Command::Import { file, name, select, place, output } => {
-            import(file, name, select.as_deref(), &place.runner()?, *output)
+        Command::Import { file, name, rootfs, select, place, output } => {
+            let given = open(file, *rootfs)?;
+            import(given, file, name, select.as_deref(), &place.runner()?, *output)
         }
         Command::Pull { reference, place, output } => pull(reference, place, *output),
         Command::List { place, output } => list(&place.runner()?, *output),
@@ -124,17 +130,24 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
 }
 
+/// What is to be imported: the file itself, or the image that is made of it.
+fn open(file: &Path, is_rootfs: bool) -> Result<File, CliError> {
+    let failed = |error: &dyn std::fmt::Display| CliError::failed(format!("{}: {error}", file.display()));
+    let mut opened = File::open(file).map_err(|error| failed(&error))?;
+    if is_rootfs { rootfs::image(&mut opened, &serde_json::json!({})) } else { Ok(opened) }
+}
+
 fn import(
+    given: File,
     file: &Path,
     name: &str,
     select: Option<&str>,
     runner: &Runner,
     output: OutputArguments,
 ) -> Result<(), CliError> {
-    let opened = File::open(file).map_err(|error| CliError::failed(format!("{}: {error}", file.display())))?;
     let mut progress = Progress::new(output.json);
     progress.step(&format!("unpacking {}", output::plain(&file.display().to_string())));
-    let imported = runner.import(opened.into(), name, select);
+    let imported = runner.import(given.into(), name, select);
     progress.finish();
     said(&imported.map_err(told)?, output)
 }

@@ -30,6 +30,7 @@ mod quota;
 mod render;
 mod restore;
 mod root_key;
+mod rootfs;
 mod runner;
 mod serve;
 mod status;
