@@ -41,13 +41,14 @@ fn steps(chapter: &str) -> Vec<Step> {
     steps
 }
 
-/// A script that runs the steps one after another and leaves what each printed in a file. A step of the first terminal
+/// A script that runs the steps one after another and leaves what each printed in a file; a step that fails ends it and
+/// everything it started. A step of the first terminal
 /// runs beside the others until the server it starts is ready.
 fn script(steps: &[Step]) -> String {
     let mut script = String::from(
         "set -euo pipefail\n\
          /bin/busybox ip link set lo up\n\
-         trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n",
+         trap 'status=$?; [ $status = 0 ] || kill 0; exit $status' EXIT\n",
     );
     for (number, step) in steps.iter().enumerate() {
         let code = &step.code;
