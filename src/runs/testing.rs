@@ -89,5 +89,6 @@ pub(crate) fn plain() -> Submit {
         scheduled_start: None,
         expires_at: None,
         webhook: None,
+        key_id: None,
     }
 }
