@@ -28,20 +28,29 @@ impl TimeSource for HandClock {
 pub(crate) struct Bench {
     pub(crate) store: Store,
     clock: Arc<HandClock>,
-    _directory: tempfile::TempDir,
+    directory: Arc<tempfile::TempDir>,
 }
 
 impl Bench {
     pub(crate) fn new() -> Bench {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Arc::new(HandClock(AtomicI64::new(NOON)));
+        Bench::open(Arc::new(HandClock(AtomicI64::new(NOON))), Arc::new(tempfile::tempdir().unwrap()))
+    }
+
+    /// The same after a restart.
+    pub(crate) fn restarted(self) -> Bench {
+        let (clock, directory) = (Arc::clone(&self.clock), Arc::clone(&self.directory));
+        drop(self);
+        Bench::open(clock, directory)
+    }
+
+    fn open(clock: Arc<HandClock>, directory: Arc<tempfile::TempDir>) -> Bench {
         let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
         options.segment_bytes = 1 << 20;
         let groups =
             [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, crate::TABLES];
         let store = Store::open(options, &groups).unwrap();
         store.unlock(KeyRing::new(RootKey::new(zeroize::Zeroizing::new([7; 32])), None)).unwrap();
-        Bench { store, clock, _directory: directory }
+        Bench { store, clock, directory }
     }
 
     /// Lets so many seconds pass.
