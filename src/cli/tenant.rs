@@ -47,6 +47,8 @@ enum Command {
     /// Activate a suspended tenant
     Activate(OneTenant),
     /// Show or set what a tenant may use of a service; calls of its sub-tenants count
+    ///
+    /// Without values it shows what holds, and what was used of it.
     Quota(super::quota::Arguments),
 }
 

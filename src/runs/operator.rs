@@ -56,6 +56,11 @@ pub fn key_standing(read: &impl Read, key_id: &str) -> Result<Option<KeyStanding
     Ok(Some(KeyStanding { terms, remaining_seconds }))
 }
 
+/// The names of the quotas that are numbers, in the order of the documentation.
+pub fn quota_names() -> impl Iterator<Item = &'static str> {
+    QUOTA_KINDS.iter().map(|kind| kind.name)
+}
+
 /// The quotas of a tenant, as `GET /api/v1/tenant/quotas` tells them.
 ///
 /// # Errors
