@@ -70,7 +70,7 @@ pub fn quotas(context: &Context, tenant_id: Uuid) -> Result<Value, Failure> {
     Ok(show_quotas(now, &quotas::effective(&read, TenantId(tenant_id), &context.settings.ceilings)?))
 }
 
-/// What no tenant may exceed, by the names of the quotas; processor time in cores. Those that are not limited are absent.
+/// What no tenant may exceed, by the names of the quotas; processor time in cores. What is not limited is absent.
 #[must_use]
 pub fn ceilings(context: &Context) -> Value {
     let shown = |most: u64, is_cores: bool| if is_cores { json!(most as f64 / 1000.0) } else { json!(most) };

@@ -20,6 +20,7 @@ use crate::tables::{
 };
 use crate::testing::{Bench, plain, tenant};
 
+mod costs;
 mod estimates;
 mod hours;
 mod metering;
