@@ -51,8 +51,6 @@ enum Command {
         /// Expire after so many days [default: never]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
         ttl_days: Option<u32>,
-        #[command(flatten)]
-        runs: RunTerms,
         /// Print the key alone
         #[arg(long, conflicts_with = "json")]
         quiet: bool,
@@ -60,6 +58,9 @@ enum Command {
         place: PlaceArguments,
         #[command(flatten)]
         output: OutputArguments,
+        // Its heading holds for all that follows.
+        #[command(flatten)]
+        runs: RunTerms,
     },
     /// List keys, without their secrets
     List {

@@ -57,11 +57,12 @@ pub struct Arguments {
     #[arg(long, value_name = "R", requires = "service")]
     burst_per_second: Option<Allowance<u32>>,
     #[command(flatten)]
-    runs: RunQuotas,
-    #[command(flatten)]
     place: PlaceArguments,
     #[command(flatten)]
     output: OutputArguments,
+    // Its heading holds for all that follows.
+    #[command(flatten)]
+    runs: RunQuotas,
 }
 
 /// The quotas of runs, each up to the ceiling that the configuration sets for it.

@@ -192,7 +192,7 @@ fn the_operator_sets_quotas_up_to_the_ceilings() {
         (&["--max-daily-runs", "8", "--default-cpu", "0.6"], "runs.ceilings.max_cpu"),
         (&["--max-daily-runs", "8", "--max-memory-mb", "1"], "max_memory_mb must be a whole number from 6"),
         (&["--max-daily-runs", "8", "--max-cpu", "0"], "max_cpu must be a number of cores from 0.01"),
-        (&["--max-daily-runs", "-1"], "--max-daily-runs"),
+        (&["--max-daily-runs=-1"], "--max-daily-runs"),
         (&["--max-daily-runs", "many"], "--max-daily-runs"),
         (&["--max-daily-runs", "8", "--working-hours", file], "the working hours: line 1"),
         (&["--working-hours", file, "--no-working-hours"], "--no-working-hours"),
