@@ -27,10 +27,11 @@ enum Command {
     /// Permissions of localization: org_members-manage, org_audit-read, org_billing-read, ws_*_admin, and p_*_read,
     /// p_*_manage, p_*_files-write, p_*_export, p_*_glossary-write, p_*_release, p_*_anyloc_translate, p_*_anyloc_review,
     /// p_*_anyloc_approve, which hold in every project. Of diagrams:
-    /// diagrams_render. A template with a scope narrows them down.
+    /// diagrams_render. Of runs: svc_run_submit, svc_run_read, svc_run_control, svc_run_delete, svc_tenant_admin
+    /// (quotas). A template with a scope narrows them down.
     ///
     /// Without --permission and --template the key may do everything a tenant does with its own data: all of
-    /// these but ledger_partner.
+    /// these but ledger_partner and svc_tenant_admin.
     Issue {
         /// The tenant's id, or its name if no other tenant has it
         #[arg(long, value_name = "T", value_parser = NonEmptyStringValueParser::new())]
