@@ -1,29 +1,21 @@
-//! The ledger's part of the administration socket: proofs, balances, searches, exports, and quotas. Lists come in pages;
+//! The ledger's part of the administration socket: proofs, balances, searches, exports. Lists come in pages;
 //! the command line asks for one after the other, so that no answer is large and no snapshot is held for long.
 
-use std::time::{Duration, Instant};
-
 use axum::Router;
-use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
 use quintet_ledger::operator::{self, Page, Search};
-use quintet_platform::access::Service;
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::http::query::Query;
 use quintet_platform::ids::parse_uuid;
-use quintet_platform::metering::{MeteringRefusal, Quota, find_quota, set_quota};
-use quintet_storage::{Abort, Timestamp, Uuid};
+use quintet_storage::{Timestamp, Uuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::server::{Context, answer, read};
+use super::server::{Context, answer};
 use super::tasks::{TaskError, resolve_tenant};
 use crate::app::App;
-
-/// How long a change waits for the writer.
-const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// What was proven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -81,43 +73,6 @@ pub struct TrialRowView {
     pub credits_minor: String,
 }
 
-/// What a tenant may use of a service.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct QuotaWish {
-    /// The service.
-    pub service: String,
-    /// Calls in a calendar month; absent: as it is; null: unlimited.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub monthly_calls: Option<Option<u64>>,
-    /// Calls a second; absent: as it is; null: unlimited.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    pub burst_per_second: Option<Option<u32>>,
-}
-
-/// Tells null from absent.
-fn given<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::<T>::deserialize(deserializer).map(Some)
-}
-
-/// What a tenant may use of a service, and has used.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct QuotaView {
-    /// The tenant.
-    pub tenant_id: String,
-    /// The service.
-    pub service: String,
-    /// Calls in a calendar month; absent: unlimited.
-    pub monthly_calls: Option<u64>,
-    /// Calls a second; absent: unlimited.
-    pub burst_per_second: Option<u32>,
-    /// The present month, such as `2026-01`, UTC.
-    pub period: String,
-    /// Calls in it so far.
-    pub calls: u64,
-}
-
 /// Where these requests hang below `/ledger`.
 pub(super) fn routes() -> Router<Context> {
     Router::new()
@@ -125,7 +80,6 @@ pub(super) fn routes() -> Router<Context> {
         .route("/trial-balance", get(trial_balance))
         .route("/export", get(export))
         .route("/search", get(search))
-        .route("/quota/{tenant}", get(show_quota).post(change_quota))
 }
 
 async fn prove(State(context): State<Context>) -> Result<Response, TaskError> {
@@ -214,58 +168,4 @@ async fn search(State(context): State<Context>, RawQuery(raw): RawQuery) -> Resu
     };
     let records = operator::search(&context.app.store.read(), asked.tenant_id, &wanted, asked.from)?;
     answer(&page(records, |record: Value| record))
-}
-
-async fn show_quota(
-    State(context): State<Context>,
-    Path(tenant): Path<String>,
-    RawQuery(raw): RawQuery,
-) -> Result<Response, TaskError> {
-    let mut query = Query::parse(raw.as_deref()).map_err(|error| TaskError::Unusable(error.to_string()))?;
-    let service = query.required("service").map_err(|error| TaskError::Unusable(error.to_string()))?;
-    let tenant_id = resolve_tenant(&context.app.store.read(), &tenant)?.tenant_id;
-    answer(&quota_view(&context.app, tenant_id, service_named(&service)?)?)
-}
-
-async fn change_quota(
-    State(context): State<Context>,
-    Path(tenant): Path<String>,
-    body: Body,
-) -> Result<Response, TaskError> {
-    let wish: QuotaWish = read(body).await?;
-    let app = &context.app;
-    let service = service_named(&wish.service)?;
-    let tenant_id = resolve_tenant(&app.store.read(), &tenant)?.tenant_id;
-    let changed = app.store.write(Instant::now() + WRITE_DEADLINE, move |tx, now| {
-        let before = find_quota(tx, tenant_id, service)?;
-        let quota = Quota {
-            monthly_calls: wish.monthly_calls.unwrap_or(before.monthly_calls),
-            burst_per_second: wish.burst_per_second.unwrap_or(before.burst_per_second),
-        };
-        set_quota(tx, now, tenant_id, service, quota)
-    });
-    changed.await.map_err(|abort| match abort {
-        Abort::Failed(failure) => TaskError::Store(failure),
-        Abort::Refused(refusal @ MeteringRefusal::TenantNotFound) => TaskError::NotFound(refusal.to_string()),
-        Abort::Refused(refusal) => TaskError::Unusable(refusal.to_string()),
-    })?;
-    answer(&quota_view(app, tenant_id, service)?)
-}
-
-fn quota_view(app: &App, tenant_id: Uuid, service: Service) -> Result<QuotaView, TaskError> {
-    let read = app.store.read();
-    let quota = find_quota(&read, tenant_id, service)?;
-    let usage = app.meter.usage(&read, service, tenant_id, app.clock.now());
-    Ok(QuotaView {
-        tenant_id: tenant_id.to_string(),
-        service: service.name().to_owned(),
-        monthly_calls: quota.monthly_calls,
-        burst_per_second: quota.burst_per_second,
-        period: format!("{:04}-{:02}", usage.year, usage.month),
-        calls: usage.calls,
-    })
-}
-
-fn service_named(name: &str) -> Result<Service, TaskError> {
-    name.parse().map_err(|error| TaskError::Unusable(format!("{name:?} is {error}")))
 }

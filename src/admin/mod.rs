@@ -6,6 +6,7 @@ pub mod client;
 pub mod ledger;
 pub mod localization;
 pub mod protocol;
+pub mod quotas;
 pub mod server;
 pub mod socket;
 pub mod tasks;

@@ -56,6 +56,41 @@ pub struct KeyWish {
     /// After how many days it expires; never if absent.
     #[serde(default)]
     pub ttl_days: Option<u32>,
+    /// What it allows of runs; what its tenant may, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<RunTermsWish>,
+}
+
+/// What a key is to allow of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTermsWish {
+    /// What its terms are called; with the seconds.
+    #[serde(default)]
+    pub tier: Option<String>,
+    /// How many seconds its runs may run in all; not metered if absent.
+    #[serde(default)]
+    pub metered_seconds: Option<u64>,
+    /// The images that its runs may have; any if empty.
+    #[serde(default)]
+    pub allowed_images: Vec<String>,
+    /// How long its ended runs are kept at most.
+    #[serde(default)]
+    pub retention_days: Option<u64>,
+}
+
+/// What a key allows of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTermsView {
+    /// What its terms are called.
+    pub tier: Option<String>,
+    /// How many seconds its runs may run in all; null: not metered.
+    pub metered_seconds: Option<u64>,
+    /// How many of them are left.
+    pub remaining_seconds: Option<u64>,
+    /// The images that its runs may have; null: any.
+    pub allowed_images: Option<Vec<String>>,
+    /// How long its ended runs are kept at most; null: as long as the tenant's.
+    pub retention_days: Option<u64>,
 }
 
 /// A key just issued; the only time its secret is told.
@@ -73,6 +108,9 @@ pub struct IssuedKeyView {
     pub permissions: Vec<String>,
     /// When it expires; RFC 3339.
     pub expires_at: Option<String>,
+    /// What it allows of runs; absent: what its tenant may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<RunTermsView>,
 }
 
 /// A key without its secret.
@@ -94,6 +132,9 @@ pub struct KeyView {
     pub revoked_at: Option<String>,
     /// When it was last used, to the minute; RFC 3339.
     pub last_used_at: Option<String>,
+    /// What it allows of runs; absent: what its tenant may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<RunTermsView>,
 }
 
 /// How a check of the language core went.

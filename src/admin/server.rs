@@ -111,9 +111,11 @@ fn routes(context: Context) -> Router {
         .route("/tenants/{tenant}/suspend", post(suspend_tenant))
         .route("/tenants/{tenant}/activate", post(activate_tenant))
         .route("/keys", get(list_keys).post(issue_key))
+        .route("/keys/{key_id}", get(show_key))
         .route("/keys/{key_id}/revoke", post(revoke_key))
         .route("/root-key", get(show_root_key))
         .route("/root-key/rotate", post(rotate_root_key))
+        .merge(super::quotas::routes())
         .nest("/ledger", super::ledger::routes())
         .nest("/core", super::localization::routes())
         .route("/clock", get(show_clock))
@@ -161,6 +163,10 @@ async fn list_keys(State(context): State<Context>, RawQuery(query): RawQuery) ->
 async fn issue_key(State(context): State<Context>, body: Body) -> Result<Response, TaskError> {
     let wish: KeyWish = read(body).await?;
     answer(&tasks::issue_key(&context.app, wish).await?)
+}
+
+async fn show_key(State(context): State<Context>, Path(key_id): Path<String>) -> Result<Response, TaskError> {
+    answer(&tasks::show_key(&context.app, &key_id)?)
 }
 
 async fn revoke_key(State(context): State<Context>, Path(key_id): Path<String>) -> Result<Response, TaskError> {

@@ -9,12 +9,13 @@ use quintet_platform::access::{
 use quintet_platform::backups;
 use quintet_platform::clock::{ClockError, rfc3339};
 use quintet_platform::ids;
+use quintet_runs::operator::{self as runs, KeyStanding, KeyTerms};
 use quintet_storage::{Abort, Failure, Room, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::backups::backup_view;
 use super::protocol::{
     AdvanceView, ClockView, IssuedKeyView, Items, KeyView, KeyWish, LastBackupView, Problem, ProblemCode, RevokedView,
-    RootKeyView, ServiceView, StatusView, StorageView, TenantView, TenantWish,
+    RootKeyView, RunTermsView, RunTermsWish, ServiceView, StatusView, StorageView, TenantView, TenantWish,
 };
 use crate::app::{App, PERMISSIONS};
 use crate::metrics;
@@ -256,6 +257,9 @@ pub async fn issue_key(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskEr
         Some(_) if wish.permissions.is_empty() => Vec::new(),
         _ => permissions_of(&tenant, wish.permissions)?,
     };
+    let terms = run_terms(&tenant, wish.runs)?;
+    let runs =
+        terms.clone().map(|terms| run_terms_view(KeyStanding { remaining_seconds: terms.metered_seconds, terms }));
     let command = IssueKey {
         tenant_id: tenant.tenant_id,
         principal_id: None,
@@ -269,6 +273,9 @@ pub async fn issue_key(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskEr
             Abort::Refused(refusal) => Abort::Refused(Abort::<AccessRefusal>::Refused(refusal).into()),
             Abort::Failed(failure) => Abort::Failed(failure),
         })?;
+        if let Some(terms) = &terms {
+            runs::give_terms(tx, &key.key_id, terms)?;
+        }
         let mut permissions = key.permissions.clone();
         if let Some(grant) = grant {
             let granted = localization::grant(tx, now, key.tenant_id, key.principal_id, grant);
@@ -290,7 +297,37 @@ pub async fn issue_key(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskEr
         label: some_text(key.label),
         permissions,
         expires_at: key.expires_at.map(rfc3339),
+        runs,
     })
+}
+
+/// What a key is to allow of runs, if anything was said.
+fn run_terms(tenant: &Tenant, wish: Option<RunTermsWish>) -> Result<Option<KeyTerms>, TaskError> {
+    let Some(wish) = wish else { return Ok(None) };
+    let terms = KeyTerms {
+        tier: wish.tier,
+        metered_seconds: wish.metered_seconds,
+        allowed_images: Some(wish.allowed_images).filter(|images| !images.is_empty()),
+        retention_days: wish.retention_days,
+    };
+    if terms == KeyTerms::default() {
+        return Ok(None);
+    }
+    if !tenant.services.contains(Service::Runs) {
+        return Err(TaskError::Unusable("terms are of runs, which the tenant is not provisioned for".into()));
+    }
+    runs::check_terms(&terms).map_err(TaskError::Unusable)?;
+    Ok(Some(terms))
+}
+
+fn run_terms_view(standing: KeyStanding) -> RunTermsView {
+    RunTermsView {
+        tier: standing.terms.tier,
+        metered_seconds: standing.terms.metered_seconds,
+        remaining_seconds: standing.remaining_seconds,
+        allowed_images: standing.terms.allowed_images,
+        retention_days: standing.terms.retention_days,
+    }
 }
 
 /// The template a key is to have, if one was asked for.
@@ -327,13 +364,29 @@ pub fn list_keys(app: &App, tenant: Option<&str>) -> Result<Items<KeyView>, Task
             app.uses.fill_in(&mut page);
             let is_last = page.len() < PAGE_ROWS;
             after = page.last().map(|key| key.key_id.clone());
-            items.extend(page.into_iter().map(key_view));
+            for key in page {
+                items.push(key_view(&read, key)?);
+            }
             if is_last {
                 break;
             }
         }
     }
     Ok(Items { items })
+}
+
+/// One key, by its id.
+///
+/// # Errors
+/// There is no such key, or the store cannot be read.
+pub fn show_key(app: &App, key_id: &str) -> Result<KeyView, TaskError> {
+    let read = app.store.read();
+    let found = access::find_key(&read, key_id)?;
+    let key = found.ok_or_else(|| TaskError::NotFound(AccessRefusal::KeyNotFound.to_string()))?;
+    let mut page = vec![key];
+    app.uses.fill_in(&mut page);
+    let key = page.pop().ok_or_else(|| TaskError::Failed("a key was lost".into()))?;
+    Ok(key_view(&read, key)?)
 }
 
 /// Revokes a key.
@@ -444,8 +497,9 @@ fn tenant_view(tenant: Tenant) -> TenantView {
     }
 }
 
-fn key_view(key: KeyRecord) -> KeyView {
-    KeyView {
+fn key_view(read: &Snapshot, key: KeyRecord) -> Result<KeyView, Failure> {
+    Ok(KeyView {
+        runs: runs::key_standing(read, &key.key_id)?.map(run_terms_view),
         key_id: key.key_id,
         tenant_id: key.tenant_id.to_string(),
         label: some_text(key.label),
@@ -454,7 +508,7 @@ fn key_view(key: KeyRecord) -> KeyView {
         expires_at: key.expires_at.map(rfc3339),
         revoked_at: key.revoked_at.map(rfc3339),
         last_used_at: key.last_used_at.map(rfc3339),
-    }
+    })
 }
 
 fn root_key_view(standing: Standing) -> RootKeyView {

@@ -182,6 +182,7 @@ async fn issue_key(running: &Running, path: &Path, state: &mut State) -> Result<
         template: None,
         scope: None,
         ttl_days: None,
+        runs: None,
     };
     let key = tasks::issue_key(running.app(), wish).await.map_err(task_error)?;
     // One key for all: it may do everything with the tenant's own data.

@@ -7,9 +7,9 @@ use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
 use super::tenant::path_segment;
-use crate::admin::protocol::{IssuedKeyView, Items, KeyView, KeyWish, RevokedView};
+use crate::admin::protocol::{IssuedKeyView, Items, KeyView, KeyWish, RevokedView, RunTermsView, RunTermsWish};
 
-/// Issue, list and revoke API keys
+/// Issue, list, show and revoke API keys
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -27,10 +27,11 @@ enum Command {
     /// Permissions of localization: org_members-manage, org_audit-read, org_billing-read, ws_*_admin, and p_*_read,
     /// p_*_manage, p_*_files-write, p_*_export, p_*_glossary-write, p_*_release, p_*_anyloc_translate, p_*_anyloc_review,
     /// p_*_anyloc_approve, which hold in every project. Of diagrams:
-    /// diagrams_render. A template with a scope narrows them down.
+    /// diagrams_render. Of runs: svc_run_submit, svc_run_read, svc_run_control, svc_run_delete, svc_tenant_admin
+    /// (quotas). A template with a scope narrows them down.
     ///
     /// Without --permission and --template the key may do everything a tenant does with its own data: all of
-    /// these but ledger_partner.
+    /// these but ledger_partner and svc_tenant_admin.
     Issue {
         /// The tenant's id, or its name if no other tenant has it
         #[arg(long, value_name = "T", value_parser = NonEmptyStringValueParser::new())]
@@ -58,12 +59,25 @@ enum Command {
         place: PlaceArguments,
         #[command(flatten)]
         output: OutputArguments,
+        // Its heading holds for all that follows.
+        #[command(flatten)]
+        runs: RunTerms,
     },
     /// List keys, without their secrets
     List {
         /// Only those of this tenant (id or name)
         #[arg(long, value_name = "T", value_parser = NonEmptyStringValueParser::new())]
         tenant: Option<String>,
+        #[command(flatten)]
+        place: PlaceArguments,
+        #[command(flatten)]
+        output: OutputArguments,
+    },
+    /// Show one key, without its secret
+    Show {
+        /// The key's id (not the key itself)
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
+        key_id: String,
         #[command(flatten)]
         place: PlaceArguments,
         #[command(flatten)]
@@ -81,10 +95,40 @@ enum Command {
     },
 }
 
+/// What the key allows of runs.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What the key allows of runs; it stays as it is issued")]
+struct RunTerms {
+    /// The name of a metered key's terms
+    #[arg(long, value_name = "NAME", requires = "metered_seconds")]
+    tier: Option<String>,
+    /// How many seconds the key's runs may run in all: each is charged its timeout, and given back what it does not use
+    #[arg(long, value_name = "N", requires = "tier")]
+    metered_seconds: Option<u64>,
+    /// An image that runs may have; without a tag and a digest: all of its repository. May be given several times
+    #[arg(long = "allowed-image", value_name = "REF")]
+    allowed_images: Vec<String>,
+    /// How long ended runs are kept at most; the tenant's quota counts if it is shorter
+    #[arg(long, value_name = "N")]
+    retention_days: Option<u64>,
+}
+
+impl RunTerms {
+    fn wish(&self) -> Option<RunTermsWish> {
+        let wish = RunTermsWish {
+            tier: self.tier.clone(),
+            metered_seconds: self.metered_seconds,
+            allowed_images: self.allowed_images.clone(),
+            retention_days: self.retention_days,
+        };
+        (wish != RunTermsWish::default()).then_some(wish)
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
-        Command::Issue { tenant, label, permissions, template, scope, ttl_days, quiet, place, output } => {
+        Command::Issue { tenant, label, permissions, template, scope, ttl_days, runs, quiet, place, output } => {
             let wish = KeyWish {
                 tenant: tenant.clone(),
                 label: label.clone(),
@@ -92,6 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
                 template: template.clone(),
                 scope: scope.clone(),
                 ttl_days: *ttl_days,
+                runs: runs.wish(),
             };
             let issued: IssuedKeyView = place.client()?.post("/keys", &wish)?;
             tell_issued(&issued, *quiet, *output)
@@ -100,6 +145,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             let query = tenant.as_ref().map(|tenant| format!("?tenant={}", path_segment(tenant))).unwrap_or_default();
             let keys: Items<KeyView> = place.client()?.get(&format!("/keys{query}"))?;
             list(&keys, *output)
+        }
+        Command::Show { key_id, place, output } => {
+            let key: KeyView = place.client()?.get(&format!("/keys/{}", path_segment(key_id)))?;
+            show(&key, *output)
         }
         Command::Revoke { key_id, place, output } => {
             let path = format!("/keys/{}/revoke", path_segment(key_id));
@@ -129,12 +178,53 @@ fn tell_issued(issued: &IssuedKeyView, quiet: bool, output: OutputArguments) -> 
     }
     output::say(&format!("permissions {}", issued.permissions.join(", ")));
     output::say(&format!("expires     {}", issued.expires_at.as_deref().unwrap_or("never")));
+    if let Some(runs) = &issued.runs {
+        output::say(&format!("runs        {}", terms_shown(runs)));
+    }
     output::say("");
     output::say("Keep the key now: it cannot be shown again.");
     Ok(())
 }
 
-const HEADINGS: [&str; 6] = ["key id", "tenant", "label", "state", "last used", "permissions"];
+/// What a key allows of runs, in a line.
+fn terms_shown(runs: &RunTermsView) -> String {
+    let metered = runs.metered_seconds.map(|most| {
+        let tier = output::plain(runs.tier.as_deref().unwrap_or_default());
+        format!("{tier}: {} of {most} s left", runs.remaining_seconds.unwrap_or(0))
+    });
+    let images = runs.allowed_images.as_ref().map(|images| format!("images {}", images.join(", ")));
+    let retention = runs.retention_days.map(|days| format!("kept {days} days at most"));
+    metered.into_iter().chain(images).chain(retention).collect::<Vec<_>>().join("; ")
+}
+
+fn show(key: &KeyView, output: OutputArguments) -> Result<(), CliError> {
+    if output.json {
+        return output::say_json(key);
+    }
+    output::say(&format!("key id      {}", key.key_id));
+    output::say(&format!("tenant      {}", key.tenant_id));
+    if let Some(label) = &key.label {
+        output::say(&format!("label       {}", output::plain(label)));
+    }
+    output::say(&format!("permissions {}", key.permissions.join(", ")));
+    output::say(&format!("issued      {}", key.created_at));
+    output::say(&format!("state       {}", state_of(key)));
+    output::say(&format!("last used   {}", key.last_used_at.as_deref().unwrap_or("never")));
+    if let Some(runs) = &key.runs {
+        output::say(&format!("runs        {}", terms_shown(runs)));
+    }
+    Ok(())
+}
+
+fn state_of(key: &KeyView) -> String {
+    match (&key.revoked_at, &key.expires_at) {
+        (Some(at), _) => format!("revoked {at}"),
+        (None, Some(at)) => format!("expires {at}"),
+        (None, None) => "no expiry".to_string(),
+    }
+}
+
+const HEADINGS: [&str; 7] = ["key id", "tenant", "label", "state", "last used", "permissions", "runs"];
 
 fn list(keys: &Items<KeyView>, output: OutputArguments) -> Result<(), CliError> {
     if output.json {
@@ -145,14 +235,11 @@ fn list(keys: &Items<KeyView>, output: OutputArguments) -> Result<(), CliError> 
         return Ok(());
     }
     let rows = keys.items.iter().map(|key| {
-        let state = match (&key.revoked_at, &key.expires_at) {
-            (Some(at), _) => format!("revoked {at}"),
-            (None, Some(at)) => format!("expires {at}"),
-            (None, None) => "no expiry".to_string(),
-        };
         let label = output::plain(key.label.as_deref().unwrap_or("-"));
         let last_use = key.last_used_at.clone().unwrap_or_else(|| "never".to_string());
-        vec![key.key_id.clone(), key.tenant_id.clone(), label, state, last_use, key.permissions.join(",")]
+        let runs = key.runs.as_ref().map_or_else(String::new, terms_shown);
+        let (state, permissions) = (state_of(key), key.permissions.join(","));
+        vec![key.key_id.clone(), key.tenant_id.clone(), label, state, last_use, permissions, runs]
     });
     output::say_table(&HEADINGS, &rows.collect::<Vec<_>>());
     Ok(())

@@ -47,7 +47,9 @@ enum Command {
     /// Activate a suspended tenant
     Activate(OneTenant),
     /// Show or set what a tenant may use of a service; calls of its sub-tenants count
-    Quota(super::quota::Arguments),
+    ///
+    /// Without values it shows what holds, and what was used of it.
+    Quota(Box<super::quota::Arguments>),
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,24 +1,30 @@
 //! The one way a run's state changes: row, indexes, counts and event in one place.
 
-use quintet_storage::{Failure, Read, Timestamp, WriteTx, large};
+use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx, large};
 
 use crate::model::{RunId, RunState, TenantId};
 use crate::tables::{
-    ARCHIVES, ArchiveRow, BUSY, BusyRow, DESCRIPTIONS, DUE, DUE_ELIGIBLE, DUE_OLD, DUE_TOO_LATE, DueRow, EVENTS,
-    EventRow, LOADS, LoadRow, Mark, ORDINARY, RESULTS, RUNS, RunRow, WAITING,
+    ARCHIVES, ArchiveRow, BUSY, BusyRow, DESCRIPTIONS, DUE, DUE_ELIGIBLE, DUE_EVENTS, DUE_OLD, DUE_TOO_LATE, DueRow,
+    EVENTS, EventRow, LOADS, LoadRow, Mark, ORDINARY, PACES, PaceRow, RESULTS, RUNS, RunRow, WAITING,
 };
+use crate::terms;
 
 /// A run of a tenant: its key.
 pub(crate) type Place = (TenantId, RunId);
 
 const SECONDS_OF_A_DAY: i64 = 86_400;
+/// Events of a run that are removed in one transaction.
+pub(crate) const EVENTS_AT_ONCE: usize = 500;
+/// How much of the mean the latest run is: one part in so many.
+const PACE_PARTS: u64 = 8;
 
 /// When a waiting run has waited too long, or must not start any more.
 pub(crate) fn too_late_at(row: &RunRow) -> Timestamp {
     row.expires_at.map_or(row.queue_deadline, |expiry| expiry.min(row.queue_deadline))
 }
 
-/// Writes a run whose state has changed, or that is new. `before` is the row as it is stored.
+/// Writes a run whose state has changed, or that is new. `before` is the row as it is stored. How a run has ended is
+/// stored before this says so.
 pub(crate) fn change(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -35,8 +41,25 @@ pub(crate) fn change(
     tx.put(&EVENTS, &(place.0, place.1, row.events), &event)?;
     row.events += 1;
     index(tx, now, place, &row)?;
+    if row.state.is_terminal() {
+        terms::settle(tx, place)?;
+        if let Some(before) = before.filter(|before| before.state.holds_slot()) {
+            keep_pace(tx, now, place.0, before)?;
+        }
+    }
     tx.put(&RUNS, &place, &row)?;
     Ok(row)
+}
+
+/// Notes how long a run has held its slot.
+fn keep_pace(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: TenantId, before: &RunRow) -> Result<(), Failure> {
+    let held = before.queued_at.map_or(0, |since| now.as_micros().saturating_sub(since.as_micros()));
+    let held = u64::try_from(held).unwrap_or(0);
+    let slot_micros = match tx.get(&PACES, &tenant_id)? {
+        None => held,
+        Some(PaceRow { slot_micros: mean }) => mean - mean / PACE_PARTS + held / PACE_PARTS,
+    };
+    tx.put(&PACES, &tenant_id, &PaceRow { slot_micros })
 }
 
 /// Has a waiting run start at another time than it was to. It stays what it was, and waits for a slot as long as before.
@@ -55,20 +78,32 @@ pub(crate) fn move_start(
     tx.put(&RUNS, &place, &row)
 }
 
-/// Takes a run away with everything that belongs to it.
-pub(crate) fn remove(tx: &mut WriteTx<'_>, now: Timestamp, place: Place, row: &RunRow) -> Result<(), Failure> {
+/// Takes a run away with everything that belongs to it; how many events have gone. Those that are too many for one
+/// transaction follow by the sweep.
+pub(crate) fn remove(tx: &mut WriteTx<'_>, now: Timestamp, place: Place, row: &RunRow) -> Result<usize, Failure> {
     unindex(tx, place, row)?;
+    terms::settle(tx, place)?;
     if let Some(ArchiveRow::Large(value)) = tx.get(&ARCHIVES, &place)? {
         large::release(tx, now, &value)?;
-    }
-    for number in 0..row.events {
-        tx.delete(&EVENTS, &(place.0, place.1, number));
     }
     tx.delete(&ARCHIVES, &place);
     tx.delete(&RESULTS, &place);
     tx.delete(&DESCRIPTIONS, &place);
     tx.delete(&RUNS, &place);
-    Ok(())
+    let gone = remove_events(tx, place)?;
+    if gone == EVENTS_AT_ONCE {
+        tx.put(&DUE, &(now, DUE_EVENTS, place.1), &DueRow { tenant_id: place.0 })?;
+    }
+    Ok(gone)
+}
+
+/// Takes the first events of a run away, [`EVENTS_AT_ONCE`] if there are so many.
+pub(crate) fn remove_events(tx: &mut WriteTx<'_>, place: Place) -> Result<usize, Failure> {
+    let events = tx.scan(&EVENTS, Scan::prefix(&place).limit(EVENTS_AT_ONCE))?;
+    for (key, _) in &events {
+        tx.delete(&EVENTS, key);
+    }
+    Ok(events.len())
 }
 
 fn index(tx: &mut WriteTx<'_>, now: Timestamp, (tenant_id, run_id): Place, row: &RunRow) -> Result<(), Failure> {

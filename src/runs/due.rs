@@ -1,6 +1,9 @@
 //! What falls due by the clock: runs that become eligible, have waited too long, or have been kept long enough; and
 //! those whose start is decided anew.
 //!
+//! What has been kept long enough goes at once with everything that belongs to it: the run, what it was to run, its
+//! result, its logs and samples, its events. A transaction takes so much and no more, however much is due.
+//!
 //! A start is decided when a run is submitted, and again, for all that wait, when the calendar changes. Between the two
 //! a calendar that closes holds back what is eligible already and moves it only once it would have waited too long: its
 //! place in the queue stays, and closing time costs nothing.
@@ -11,15 +14,19 @@ use std::time::{Duration, Instant};
 use quintet_platform::clock::{BoxFuture, DueWork};
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
-use crate::changes::{Place, change, find, move_start, remove};
+use crate::changes::{EVENTS_AT_ONCE, Place, change, find, move_start, remove, remove_events};
 use crate::context::Context;
 use crate::life::End;
 use crate::model::{Reason, RunId, RunState, TenantId};
 use crate::quotas;
-use crate::tables::{CHANGED_HOURS, ChangedHoursRow, DUE, DUE_HOURS, DUE_OLD, DUE_TOO_LATE, RESULTS, RunRow, WAITING};
+use crate::tables::{
+    CHANGED_HOURS, ChangedHoursRow, DUE, DUE_EVENTS, DUE_HOURS, DUE_OLD, DUE_TOO_LATE, RESULTS, RunRow, WAITING,
+};
 
 /// Rows looked at in one transaction.
 const SLICE: usize = 100;
+/// Events removed in one transaction, after which the rest is left to the next one.
+const EVENTS_MAX: usize = 2_000;
 /// How long one slice may wait for the writer; the clock tries again.
 const WRITER_TIME: Duration = Duration::from_secs(10);
 
@@ -27,7 +34,11 @@ const WRITER_TIME: Duration = Duration::from_secs(10);
 pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failure> {
     let due = tx.scan(&DUE, Scan::all().limit(SLICE))?;
     let due: Vec<_> = due.into_iter().take_while(|((at, ..), _)| *at <= now).collect();
+    let mut events = 0;
     for (key, row) in &due {
+        if events >= EVENTS_MAX {
+            return Ok(SLICE);
+        }
         let (_, kind, run_id) = *key;
         let place = (row.tenant_id, run_id);
         if kind == DUE_HOURS {
@@ -35,15 +46,24 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
             decide_anew(tx, now, row.tenant_id)?;
             return Ok(SLICE);
         }
+        if kind == DUE_EVENTS {
+            let gone = remove_events(tx, place)?;
+            events += gone;
+            if gone < EVENTS_AT_ONCE {
+                tx.delete(&DUE, key);
+            }
+            continue;
+        }
         tx.delete(&DUE, key);
         let Some(run) = find(tx, place)? else { continue };
         match kind {
             DUE_TOO_LATE if run.state == RunState::Scheduled => fail_late(tx, now, place, &run)?,
-            DUE_OLD if run.state.is_terminal() => remove(tx, now, place, &run)?,
+            DUE_OLD if run.state.is_terminal() => events += remove(tx, now, place, &run)?,
             _ => {}
         }
     }
-    Ok(due.len())
+    // What was too much for this transaction is due at once.
+    Ok(if events >= EVENTS_AT_ONCE { SLICE } else { due.len() })
 }
 
 /// Decides the starts of the next waiting runs of a tenant anew, by the calendar that it has now.

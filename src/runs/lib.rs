@@ -8,11 +8,12 @@
 //! - a change of state, its event and the counts that go with it are one transaction;
 //! - a container has the name of its run and a number; the number is durable before the container is started, and only
 //!   the last number of a run may run: nothing is started twice;
-//! - a run that has ended stays as it ended.
+//! - a run that has ended stays as it ended;
+//! - a metered key has paid for what its runs have used, and for what those are charged that have not ended: no more.
 //!
 //! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `changes` (the one way
 //! a state changes) · `calendar` (when runs may start) · the verbs `submission`, `dispatch`, `life`, `due` ·
-//! `quotas`, `queries` · `context` · `engine` (what starts and ends containers) · `registry` (where images come from)
+//! `quotas`, `terms` (what keys allow), `queries` · `operator` · `context` · `engine` (what starts and ends containers) · `registry` (where images come from)
 //! · `archive`, `logs` (what a run wrote) · `http` · `verify`.
 
 mod archive;
@@ -26,12 +27,14 @@ mod http;
 mod life;
 mod logs;
 mod model;
+pub mod operator;
 mod queries;
 mod quotas;
 mod refusal;
 pub mod registry;
 mod submission;
 mod tables;
+mod terms;
 mod verify;
 
 #[cfg(test)]

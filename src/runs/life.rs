@@ -7,7 +7,7 @@ use quintet_runtime::{EndReason, Outcome};
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain, encode_plain, large};
 
-use crate::changes::{Place, change, find};
+use crate::changes::{Place, change, find, remove};
 use crate::model::{Reason, RunState};
 use crate::refusal::Refusal;
 use crate::tables::{
@@ -318,6 +318,6 @@ pub(crate) fn delete(tx: &mut WriteTx<'_>, now: Timestamp, place: Place) -> Resu
     if row.state.holds_slot() {
         return Err(Refusal::RunActive.into());
     }
-    crate::changes::remove(tx, now, place, &row)?;
+    remove(tx, now, place, &row)?;
     Ok(())
 }

@@ -245,12 +245,17 @@ pub const QUOTA_KINDS: &[QuotaKind] = &[
 pub struct Ceilings(pub Vec<(String, u64)>);
 
 impl Ceilings {
+    /// The ceiling that holds for a quota. A default has that of its maximum.
+    #[must_use]
+    pub fn name_for(quota: &str) -> String {
+        quota.strip_prefix("default_").map_or_else(|| quota.to_owned(), |rest| format!("max_{rest}"))
+    }
+
     /// The most that a quota may be, if the operator has said so. A default has the ceiling of its maximum.
     #[must_use]
     pub fn of(&self, name: &str) -> Option<u64> {
         let most = |name: &str| self.0.iter().find(|(known, _)| known == name).map(|(_, most)| *most);
-        let maximum = name.strip_prefix("default_").and_then(|rest| most(&format!("max_{rest}")));
-        most(name).into_iter().chain(maximum).min()
+        most(name).into_iter().chain(most(&Ceilings::name_for(name))).min()
     }
 }
 

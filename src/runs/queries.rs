@@ -6,7 +6,7 @@ use crate::changes::Place;
 use crate::dispatch::Room;
 use crate::model::{Ceilings, RunId, RunState, TenantId};
 use crate::quotas::{self, Hours};
-use crate::tables::{DEFERRED, LOADS, ORDINARY, RUNS, RunRow, WAITING};
+use crate::tables::{DEFERRED, LOADS, ORDINARY, PACES, RUNS, RunRow, WAITING};
 
 /// The furthest place in a queue that is counted exactly.
 pub(crate) const POSITION_MAX: usize = 10_000;
@@ -45,12 +45,17 @@ pub(crate) fn queue_position(read: &impl Read, place: Place, row: &RunRow) -> Re
     if row.state != RunState::Scheduled {
         return Ok(None);
     }
+    Ok(Some(ahead(read, place.0, place.1, row, POSITION_MAX)? + 1))
+}
+
+/// How many runs of a tenant come before a run, counted as far as `most` in each class.
+fn ahead(read: &impl Read, tenant_id: TenantId, run_id: RunId, row: &RunRow, most: usize) -> Result<usize, Failure> {
     let mut before = 0;
     for class in [ORDINARY, DEFERRED] {
-        let ahead = Scan::prefix(&(place.0, class)).until(&(place.0, class, row.eligible_start, place.1));
-        before += read.scan(&WAITING, ahead.limit(POSITION_MAX))?.len();
+        let ahead = Scan::prefix(&(tenant_id, class)).until(&(tenant_id, class, row.eligible_start, run_id));
+        before += read.scan(&WAITING, ahead.limit(most))?.len();
     }
-    Ok(Some(before + 1))
+    Ok(before)
 }
 
 /// When a run may start, and whether a calendar has moved that. What missed its slot while the calendar was open may
@@ -96,6 +101,83 @@ pub(crate) fn blocked_by(
     } else {
         None
     })
+}
+
+/// Where a run stands in its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// When it may start, and whether a calendar has moved that.
+    pub(crate) start: (Timestamp, bool),
+    /// Its place in the tenant's queue, from 1; none if it does not wait.
+    pub(crate) position: Option<usize>,
+    /// What holds it.
+    pub(crate) blocked_by: Option<BlockedBy>,
+    /// When it got its slot, or will get one, as far as that can be told.
+    pub(crate) estimated_start: Option<Timestamp>,
+}
+
+/// Where a run stands in its queue.
+pub(crate) fn standing(
+    read: &impl Read,
+    now: Timestamp,
+    place: Place,
+    row: &RunRow,
+    ceilings: &Ceilings,
+    workers: u64,
+    is_engine_up: bool,
+) -> Result<Standing, Failure> {
+    let in_force = quotas::effective(read, place.0, ceilings)?;
+    let start = start(&in_force.hours, now, row);
+    let position = queue_position(read, place, row)?;
+    let blocked_by = blocked_by(read, now, place.0, row, ceilings, workers, is_engine_up)?;
+    let most = in_force.quotas.max_concurrent_runs;
+    let (slots, others) = match blocked_by {
+        None => return Ok(Standing { start, position, blocked_by, estimated_start: row.queued_at.or(turn(row, now)) }),
+        Some(BlockedBy::StartTime) => {
+            return Ok(Standing { start, position, blocked_by, estimated_start: Some(start.0) });
+        }
+        Some(BlockedBy::Engine) => return Ok(Standing { start, position, blocked_by, estimated_start: None }),
+        Some(BlockedBy::Concurrency) => (most.min(workers), 0),
+        Some(BlockedBy::Reservations) => {
+            let load = read.get(&LOADS, &place.0)?.unwrap_or_default();
+            (most.saturating_sub(load.deferred).min(workers), 0)
+        }
+        Some(BlockedBy::Workers) => (workers, others_ahead(read, place, row)?),
+    };
+    // So many slots come free in the time that a run holds one: the tenant's mean, or, before any has ended, all the
+    // time that this one may take.
+    let pace = read.get(&PACES, &place.0)?.map(|pace| pace.slot_micros);
+    let pace = pace.unwrap_or_else(|| row.limits.timeout_seconds.saturating_mul(1_000_000));
+    let turns = u64::try_from(position.unwrap_or(1).saturating_add(others)).unwrap_or(u64::MAX);
+    let estimated_start = pace.saturating_mul(turns).checked_div(slots).map(|wait| {
+        let at = now.plus_micros(i64::try_from(wait).unwrap_or(i64::MAX));
+        in_force.hours.start(at).0
+    });
+    Ok(Standing { start, position, blocked_by, estimated_start })
+}
+
+/// What lists tell of where a run stands: nothing that is counted for each of them.
+pub(crate) fn listed(hours: &Hours, now: Timestamp, row: &RunRow) -> Standing {
+    Standing { start: start(hours, now, row), position: None, blocked_by: None, estimated_start: row.queued_at }
+}
+
+/// The next look of the dispatcher, for a run that waits for nothing else.
+fn turn(row: &RunRow, now: Timestamp) -> Option<Timestamp> {
+    (row.state == RunState::Scheduled).then_some(now)
+}
+
+/// How many runs of other tenants come before a run, counted as far as [`POSITION_MAX`].
+fn others_ahead(read: &impl Read, place: Place, row: &RunRow) -> Result<usize, Failure> {
+    let mut before = 0;
+    for (tenant_id, load) in read.scan(&LOADS, Scan::all())? {
+        if tenant_id != place.0 && load.waiting + load.deferred > 0 {
+            before += ahead(read, tenant_id, place.1, row, POSITION_MAX.saturating_sub(before))?;
+        }
+        if before >= POSITION_MAX {
+            break;
+        }
+    }
+    Ok(before)
 }
 
 /// How many runs of all tenants hold a slot.

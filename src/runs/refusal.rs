@@ -21,6 +21,8 @@ pub enum Refusal {
     Unauthorized,
     /// The caller may not; says why where that is not about permissions.
     Forbidden(&'static str),
+    /// The key does not allow this image.
+    ImageNotAllowed,
     /// No such path, or no such run of this tenant.
     NotFound,
     /// The path exists, the method does not; the answer carries `Allow`.
@@ -49,6 +51,8 @@ pub enum Refusal {
     UrlNotAllowed(&'static str),
     /// All runs of the day are used up; wait so many seconds.
     DailyQuota(u64),
+    /// A metered key has not that much time left: how many seconds it has, and how many were to be charged.
+    MeteredQuota(u64, u64),
     /// The tenant has no calls left; wait so many seconds.
     QuotaExceeded(u64),
     /// An external authorization system could not be asked.
@@ -75,6 +79,7 @@ pub const KINDS: &[Kind] = problem_kinds! { "urn:runs:problem:";
     400 "unknown_query_parameter" "The query has a parameter that is not known here"
     401 "unauthorized" "A valid API key is required"
     403 "forbidden" "The key may not do this"
+    403 "image_not_allowed" "The key does not allow this image; GET /api/v1/usage lists those it allows"
     404 "not_found" "Not found in this tenant"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
     408 "request_timeout" "The body did not arrive in time"
@@ -89,6 +94,7 @@ pub const KINDS: &[Kind] = problem_kinds! { "urn:runs:problem:";
     422 "url_not_allowed" "The webhook's address is not one that may be called"
     422 "validation_failed" "A member of the body or a parameter is missing or has a value it cannot have"
     429 "daily_quota_exceeded" "All runs of the day are used up; the next day begins at UTC midnight"
+    429 "metered_quota_exceeded" "The key has less time left than the run would be charged, its timeout_seconds"
     429 "quota_exceeded" "The tenant has no calls left"
     500 "internal_error" "The appliance made a mistake"
     503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
@@ -125,6 +131,7 @@ impl Refusal {
             Refusal::UnknownQueryParameter(..) => (400, "unknown_query_parameter"),
             Refusal::Unauthorized => (401, "unauthorized"),
             Refusal::Forbidden(_) => (403, "forbidden"),
+            Refusal::ImageNotAllowed => (403, "image_not_allowed"),
             Refusal::NotFound => (404, "not_found"),
             Refusal::MethodNotAllowed => (405, "method_not_allowed"),
             Refusal::RequestTimeout => (408, "request_timeout"),
@@ -139,6 +146,7 @@ impl Refusal {
             Refusal::UnknownWebhookKey(_) => (422, "unknown_webhook_key"),
             Refusal::UrlNotAllowed(_) => (422, "url_not_allowed"),
             Refusal::DailyQuota(_) => (429, "daily_quota_exceeded"),
+            Refusal::MeteredQuota(..) => (429, "metered_quota_exceeded"),
             Refusal::QuotaExceeded(_) => (429, "quota_exceeded"),
             Refusal::AuthorizationUnavailable => (503, "authorization_unavailable"),
             Refusal::EngineUnavailable => (503, "engine_unavailable"),
@@ -176,6 +184,10 @@ impl Refusal {
             Refusal::Forbidden("") => problem,
             Refusal::Forbidden(detail) => problem.detail(*detail),
             Refusal::InvalidState(state) => problem.detail(format!("the run is {state}")),
+            Refusal::ImageNotAllowed => problem.field("image"),
+            Refusal::MeteredQuota(left, wanted) => {
+                problem.detail(format!("the key has {left} seconds left, and the run would be charged {wanted}"))
+            }
             Refusal::DailyQuota(seconds) | Refusal::QuotaExceeded(seconds) => problem.retry_after(*seconds),
             Refusal::AuthorizationUnavailable
             | Refusal::EngineUnavailable

@@ -8,6 +8,7 @@ use crate::model::{Ceilings, RunId, RunLimits, RunState, TenantId, seconds_to_mi
 use crate::quotas;
 use crate::refusal::Refusal;
 use crate::tables::{DAYS, DEFERRED, DESCRIPTIONS, DayRow, DescriptionRow, ORDINARY, RunRow, Secrets, WebhookRow};
+use crate::terms;
 
 /// How many days the number of submissions is kept.
 const DAYS_KEPT: i64 = 7;
@@ -26,9 +27,11 @@ pub(crate) struct Submit {
     pub(crate) scheduled_start: Option<Timestamp>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) webhook: Option<WebhookRow>,
+    /// The key that asks.
+    pub(crate) key_id: Option<String>,
 }
 
-/// Accepts a run: never refused for want of a slot, only for the day's quota.
+/// Accepts a run: never refused for want of a slot, only for what its key allows and for the day's quota.
 pub(crate) fn submit(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -38,6 +41,11 @@ pub(crate) fn submit(
 ) -> Result<(RunId, RunRow), Abort<Refusal>> {
     let in_force = quotas::effective(tx, tenant_id, ceilings)?;
     let quotas = &in_force.quotas;
+    let key_id = asked.key_id.unwrap_or_default();
+    let terms = terms::of(tx, &key_id)?;
+    if !terms.allows_image(&asked.image) {
+        return Err(Refusal::ImageNotAllowed.into());
+    }
     charge_day(tx, now, tenant_id, quotas.max_daily_runs)?;
     let (timeout_seconds, is_long) =
         clamp(asked.timeout_seconds, quotas.default_timeout_seconds, quotas.max_timeout_seconds);
@@ -69,7 +77,7 @@ pub(crate) fn submit(
         class: if asked.scheduled_start.is_some_and(|start| start > now) { DEFERRED } else { ORDINARY },
         expires_at: asked.expires_at,
         queue_deadline: eligible_start.plus_seconds(queue_seconds),
-        retention_days: quotas.retention_days,
+        retention_days: terms.retention_days(quotas.retention_days),
         submitted_at: now,
         queued_at: None,
         pulling_at: None,
@@ -86,6 +94,7 @@ pub(crate) fn submit(
         events: 0,
     };
     let place = (tenant_id, run_id);
+    terms::charge(tx, place, &key_id, &terms, timeout_seconds)?;
     describe(tx, place, asked.command, asked.webhook, &asked.secrets)?;
     let row = change(tx, now, place, None, row, "run.scheduled")?;
     Ok((run_id, row))

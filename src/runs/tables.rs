@@ -15,8 +15,13 @@
 //! | 0x040B | loads (hot) | tenant | how many runs wait, hold a slot, have one reserved |
 //! | 0x040C | days | tenant, UTC day | how many runs were submitted |
 //! | 0x040D | quotas | tenant | what an operator or tenant has set |
+//! | 0x040E | key terms | key | what a key allows besides its permissions |
+//! | 0x040F | meters | key | seconds that runs of a metered key were charged and have used |
+//! | 0x0410 | charges | tenant, run | what a run that has not ended was charged |
+//! | 0x0411 | paces | tenant | how long its runs hold a slot, for estimates |
 //!
-//! Everything begins with the tenant but what the engine and the clock look through for all of them.
+//! Everything begins with the tenant but what the engine and the clock look through for all of them, and what is known
+//! by a key.
 //!
 //! A run waits in one of two classes: *ordinary*, or *deferred*, if its explicit start lay in the future when it was
 //! submitted: then a slot is reserved for it. A row of `waiting runs` exists exactly while the run is scheduled, one of
@@ -56,6 +61,14 @@ pub const LOADS: Table<TenantId, LoadRow> = Table::new(0x040B, Family::Runs, "ru
 pub const DAYS: Table<(TenantId, i64), DayRow> = Table::new(0x040C, Family::Runs, "runs_days");
 /// Quotas that were set.
 pub const QUOTAS: Table<TenantId, QuotasRow> = Table::new(0x040D, Family::Runs, "runs_quotas");
+/// What keys allow besides their permissions, by the id that callers see.
+pub const KEY_TERMS: Table<String, KeyTermsRow> = Table::new(0x040E, Family::Runs, "runs_key_terms");
+/// What metered keys have used.
+pub const METERS: Table<String, MeterRow> = Table::new(0x040F, Family::Runs, "runs_meters");
+/// Charges of runs that have not ended.
+pub const CHARGES: Table<(TenantId, RunId), ChargeRow> = Table::new(0x0410, Family::Runs, "runs_charges");
+/// How long slots are held.
+pub const PACES: Table<TenantId, PaceRow> = Table::new(0x0411, Family::Runs, "runs_paces");
 
 /// Every table of this package. Their tags lie in 0x0400 to 0x04FF.
 pub const TABLES: &[TableSpec] = &[
@@ -72,6 +85,10 @@ pub const TABLES: &[TableSpec] = &[
     LOADS.spec(),
     DAYS.spec(),
     QUOTAS.spec(),
+    KEY_TERMS.spec(),
+    METERS.spec(),
+    CHARGES.spec(),
+    PACES.spec(),
 ];
 
 /// The class of runs that start as soon as they can.
@@ -87,6 +104,9 @@ pub const DUE_TOO_LATE: u8 = 1;
 pub const DUE_OLD: u8 = 2;
 /// A tenant's calendar has changed: the starts of what waits are decided anew. The id is the tenant's.
 pub const DUE_HOURS: u8 = 3;
+
+/// Events of a removed run are left over. The run itself is gone.
+pub const DUE_EVENTS: u8 = 4;
 
 /// The row of an index whose key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -329,3 +349,45 @@ pub struct QuotasRow {
     pub working_hours_tjp: Option<String>,
 }
 impl Row for QuotasRow {}
+
+/// What a key allows besides its permissions. Written when it is issued, never changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct KeyTermsRow {
+    /// What the operator calls its terms.
+    pub tier: Option<String>,
+    /// How many seconds its runs may run in all; none: not metered.
+    pub metered_seconds: Option<u64>,
+    /// The images its runs may have, as the operator wrote them; none: any.
+    pub allowed_images: Option<Vec<String>>,
+    /// How long its ended runs are kept at most, in days.
+    pub retention_days: Option<u64>,
+}
+impl Row for KeyTermsRow {}
+
+/// What runs of a metered key were charged and have used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct MeterRow {
+    /// What runs that have not ended were charged: the sum of their charges.
+    pub open_seconds: u64,
+    /// What runs that have ended have used.
+    pub used_seconds: u64,
+}
+impl Row for MeterRow {}
+
+/// What a run that has not ended was charged.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ChargeRow {
+    /// The key.
+    pub key_id: String,
+    /// How much: its `timeout_seconds`.
+    pub seconds: u64,
+}
+impl Row for ChargeRow {}
+
+/// How long a tenant's runs hold a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct PaceRow {
+    /// The mean of those that have ended, the latest with the weight of an eighth, in microseconds.
+    pub slot_micros: u64,
+}
+impl Row for PaceRow {}

@@ -36,5 +36,6 @@ pub(crate) fn plain() -> Submit {
         scheduled_start: None,
         expires_at: None,
         webhook: None,
+        key_id: None,
     }
 }

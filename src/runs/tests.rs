@@ -11,6 +11,7 @@ use crate::due::sweep;
 use crate::life::{self, Archive, End};
 use crate::model::{Ceilings, Reason, RunState, TenantId};
 use crate::queries::{self, Filter};
+use crate::quotas;
 use crate::refusal::Refusal;
 use crate::submission::{Submit, submit};
 use crate::tables::{
@@ -19,7 +20,11 @@ use crate::tables::{
 };
 use crate::testing::{Bench, bench, plain, tenant};
 
+mod costs;
+mod estimates;
 mod hours;
+mod metering;
+mod retention;
 
 fn ceilings(limits: &[(&str, u64)]) -> Ceilings {
     Ceilings(limits.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())

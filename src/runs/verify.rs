@@ -11,6 +11,7 @@ use crate::tables::{
     ARCHIVES, ArchiveRow, BUSY, CHANGED_HOURS, DESCRIPTIONS, DUE, DUE_HOURS, DUE_OLD, DUE_TOO_LATE, EVENTS, LOADS,
     LoadRow, ORDINARY, QUOTAS, RUNS, RunRow, WAITING,
 };
+use crate::terms;
 
 /// Rows read at a time.
 const PAGE: usize = 500;
@@ -72,6 +73,7 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
             findings.push(format!("tenant {tenant_id}: its calendar has changed, and nobody looks at what waits"));
         }
     }
+    terms::verify(read, &mut findings)?;
     Ok(findings)
 }
 

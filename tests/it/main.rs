@@ -43,6 +43,7 @@ mod root_key_rotation;
 mod running;
 mod runs;
 mod runs_contract;
+mod runs_keys;
 mod runs_quotas;
 mod tidy;
 mod verify;

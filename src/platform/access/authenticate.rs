@@ -45,6 +45,8 @@ pub struct Caller {
     pub key_id: String,
     /// What the key may do; sorted.
     pub permissions: Vec<String>,
+    /// From when on the key is refused; `None`: until it is revoked.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Caller {
@@ -128,6 +130,7 @@ pub(crate) fn admit(
         principal_id: key.principal_id,
         key_id: key.key_id,
         permissions: key.permissions,
+        expires_at: key.expires_at,
     };
     if let Some(permission) = permission {
         caller.require(permission)?;

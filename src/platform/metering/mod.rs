@@ -74,6 +74,8 @@ pub struct Usage {
     pub month: u32,
     /// The calls in it so far.
     pub calls: u64,
+    /// When the next one begins.
+    pub ends_at: Timestamp,
 }
 
 /// Counts calls. Register it as [`DueWork`].
@@ -158,7 +160,8 @@ impl Meter {
         let known = self.counted().by_account.get(&account).copied().unwrap_or_default();
         let stored = known.stored.or_else(|| read.get(&USAGE, &account).ok().flatten().map(|usage| usage.calls));
         let (year, month) = year_and_month(now);
-        Usage { year, month, calls: stored.unwrap_or(0).saturating_add(known.unstored) }
+        let calls = stored.unwrap_or(0).saturating_add(known.unstored);
+        Usage { year, month, calls, ends_at: first_of_next_month(now) }
     }
 
     fn counted(&self) -> MutexGuard<'_, Counted> {

@@ -47,7 +47,7 @@ async fn the_monthly_allowance_is_exact_and_opens_with_the_month() {
     assert_eq!(count(&meter, Service::Ledger, now), Err(11), "until the month is over");
     assert_eq!(count(&meter, Service::Runs, now), Ok(false), "another service has its own");
     let used = meter.usage(&test.store.read(), Service::Ledger, root, at(now));
-    assert_eq!(used, Usage { year: 2026, month: 1, calls: 3 });
+    assert_eq!(used, Usage { year: 2026, month: 1, calls: 3, ends_at: at("2026-02-01T00:00:00Z") });
     assert_eq!(count(&meter, Service::Ledger, "2026-02-01T00:00:00Z"), Ok(false));
     meter.run_due().await;
 

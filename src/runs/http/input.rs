@@ -73,11 +73,12 @@ pub(super) fn submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
         scheduled_start,
         expires_at,
         webhook,
+        key_id: None,
     })
 }
 
 /// Reads a change of quotas. A calendar is read here, before there is a transaction.
-pub(super) fn quotas(body: Json, ceilings: &Ceilings) -> Result<SetQuotas, Refusal> {
+pub(crate) fn quotas(body: Json, ceilings: &Ceilings) -> Result<SetQuotas, Refusal> {
     let mut fields = Fields::new(body).map_err(field)?;
     let mut numbers = Vec::new();
     for kind in QUOTA_KINDS {

@@ -22,11 +22,13 @@ use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{get, post};
+use quintet_platform::access::{Caller, Service};
 use quintet_platform::cursor;
 use quintet_platform::http::request_id;
 use quintet_platform::ids::{parse_ulid, ulid};
+use quintet_platform::metering::find_quota;
 use quintet_runtime::Action;
-use quintet_storage::{Abort, Read, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Snapshot, Timestamp, Uuid, WriteTx};
 use serde_json::{Value, json};
 
 use crate::changes::{Place, find};
@@ -37,10 +39,13 @@ use crate::model::{RunId, RunState, TenantId};
 use crate::queries::{self, Filter};
 use crate::quotas;
 use crate::refusal::Refusal;
-use crate::submission;
+use crate::submission::{self, Submit};
 use crate::tables::{DESCRIPTIONS, RUNS, RunRow};
+use crate::terms;
 use answer::{Answer, answered, refuse, tell};
-use output::Scheduling;
+pub(crate) use input::quotas as read_quotas;
+use output::Used;
+pub(crate) use output::quotas as show_quotas;
 use request::{Asked, ask, failed, refusal_of, write};
 use routes::*;
 pub use routes::{ROUTES, Route};
@@ -104,7 +109,8 @@ async fn submit_run(State(context): State<Context>, request: Request) -> Respons
 async fn try_submit_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let asked = ask(context, request, &RUN_SUBMIT).await?;
     let tenant_id = asked.tenant_id;
-    let submit = input::submit(asked.json().await?, &context.settings.egress)?;
+    let key_id = Some(asked.caller.key_id.clone());
+    let submit = Submit { key_id, ..input::submit(asked.json().await?, &context.settings.egress)? };
     let ceilings = context.settings.ceilings.clone();
     // The calendar is read now, and only looked up within the transaction.
     quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed(&failure))?;
@@ -155,8 +161,8 @@ async fn try_list_runs(context: &Context, request: Request) -> Result<Answer, Re
     let mut items = Vec::with_capacity(runs.len());
     for (run_id, row) in runs {
         let description = read.get(&DESCRIPTIONS, &(asked.tenant_id, run_id)).map_err(|failure| failed(&failure))?;
-        let scheduling = Scheduling { start: queries::start(&hours, now, &row), position: None, blocked_by: None };
-        items.push(output::run(now, run_id, &row, description.as_ref(), &scheduling));
+        let standing = queries::listed(&hours, now, &row);
+        items.push(output::run(now, run_id, &row, description.as_ref(), &standing));
     }
     let next = next.map(|run_id| cursor::encode(&kind, run_id.0.as_bytes()));
     Ok(Answer::json(200, &json!({"items": items, "next_cursor": next})))
@@ -166,16 +172,12 @@ async fn try_list_runs(context: &Context, request: Request) -> Result<Answer, Re
 fn view(context: &Context, place: Place, row: &RunRow) -> Result<Value, Refusal> {
     let (read, now) = context.store.read_now(context.clock.now());
     let found = read.get(&DESCRIPTIONS, &place).and_then(|description| {
-        let position = queries::queue_position(&read, place, row)?;
         let workers = u64::from(context.settings.workers);
-        let ceilings = &context.settings.ceilings;
-        let is_up = context.is_engine_up();
-        let blocked_by = queries::blocked_by(&read, now, place.0, row, ceilings, workers, is_up)?;
-        let start = queries::start(&quotas::hours(&read, place.0)?, now, row);
-        Ok((description, Scheduling { start, position, blocked_by }))
+        let (ceilings, is_up) = (&context.settings.ceilings, context.is_engine_up());
+        Ok((description, queries::standing(&read, now, place, row, ceilings, workers, is_up)?))
     });
-    let (description, scheduling) = found.map_err(|failure| failed(&failure))?;
-    Ok(output::run(now, place.1, row, description.as_ref(), &scheduling))
+    let (description, standing) = found.map_err(|failure| failed(&failure))?;
+    Ok(output::run(now, place.1, row, description.as_ref(), &standing))
 }
 
 /// The run of a request's path.
@@ -212,6 +214,7 @@ async fn delete_run(State(context): State<Context>, request: Request) -> Respons
 async fn try_delete_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let place = ask(context, request, &RUN_DELETE).await?.place()?;
     write(context, move |tx, now| life::delete(tx, now, place)).await?;
+    context.clock.wake();
     context.changed();
     Ok(Answer::json(200, &json!({"track_id": ulid(place.1.0), "deleted": true})))
 }
@@ -327,9 +330,24 @@ async fn get_usage(State(context): State<Context>, request: Request) -> Response
 async fn try_get_usage(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let asked: Asked = ask(context, request, &USAGE_GET).await?;
     let (read, now) = context.store.read_now(context.clock.now());
-    let found = quotas::effective(&read, asked.tenant_id, &context.settings.ceilings)
-        .and_then(|in_force| Ok((in_force.quotas, quotas::used(&read, asked.tenant_id, now)?)));
-    let (quotas, (load, day)) = found.map_err(|failure| failed(&failure))?;
-    let midnight = Timestamp::from_micros((crate::model::utc_day(now) + 1) * DAY_MICROS);
-    Ok(Answer::json(200, &output::usage(&quotas, load, day, midnight)))
+    usage_view(context, &read, now, &asked.caller).map_err(|failure| failed(&failure))
+}
+
+fn usage_view(context: &Context, read: &Snapshot, now: Timestamp, caller: &Caller) -> Result<Answer, Failure> {
+    let tenant_id = TenantId(caller.tenant_id);
+    let (load, day) = quotas::used(read, tenant_id, now)?;
+    let calls = context.meter.usage(read, Service::Runs, caller.root_tenant_id, now);
+    let used = Used {
+        quotas: &quotas::effective(read, tenant_id, &context.settings.ceilings)?.quotas,
+        terms: &terms::of(read, &caller.key_id)?,
+        meter: terms::meter(read, &caller.key_id)?,
+        load,
+        day,
+        midnight: Timestamp::from_micros((crate::model::utc_day(now) + 1) * DAY_MICROS),
+        expires_at: caller.expires_at,
+        calls: find_quota(read, caller.root_tenant_id, Service::Runs)?,
+        calls_used: calls.calls,
+        next_month: calls.ends_at,
+    };
+    Ok(Answer::json(200, &output::usage(&used)))
 }

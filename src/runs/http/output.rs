@@ -2,14 +2,15 @@
 
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
+use quintet_platform::metering::Quota;
 use quintet_storage::{Timestamp, Uuid};
 use serde_json::{Map, Value, json};
 
 use crate::calendar::{Calendar, Hours};
 use crate::model::{Quotas, RunId};
-use crate::queries::BlockedBy;
+use crate::queries::{BlockedBy, Standing};
 use crate::quotas::InForce;
-use crate::tables::{DayRow, DescriptionRow, LastWords, LoadRow, ResultRow, RunRow};
+use crate::tables::{DayRow, DescriptionRow, KeyTermsRow, LastWords, LoadRow, MeterRow, ResultRow, RunRow};
 
 /// An instant, or null.
 fn at(instant: Option<Timestamp>) -> Value {
@@ -34,32 +35,19 @@ pub(super) fn submitted(run_id: RunId, row: &RunRow) -> Value {
     })
 }
 
-/// What a run waits for.
-pub(super) struct Scheduling {
-    /// When it may start, and whether a calendar has moved that.
-    pub(super) start: (Timestamp, bool),
-    pub(super) position: Option<usize>,
-    pub(super) blocked_by: Option<BlockedBy>,
-}
-
 /// A run.
 pub(super) fn run(
     now: Timestamp,
     run_id: RunId,
     row: &RunRow,
     description: Option<&DescriptionRow>,
-    scheduling: &Scheduling,
+    standing: &Standing,
 ) -> Value {
     let env: Map<String, Value> = description
         .map(|description| description.env_names.iter().map(|name| (name.clone(), json!("***"))).collect())
         .unwrap_or_default();
     let pause = row.paused_at.map_or(0, |since| now.as_micros().saturating_sub(since.as_micros()));
     let paused_micros = row.paused_micros.saturating_add(u64::try_from(pause).unwrap_or(0));
-    let estimated_start = match (row.queued_at, scheduling.blocked_by) {
-        (Some(queued_at), _) => Some(queued_at),
-        (None, Some(BlockedBy::StartTime)) => Some(scheduling.start.0),
-        (None, _) => None,
-    };
     json!({
         "track_id": ulid(run_id.0), "name": row.name, "tags": row.tags, "image": row.image,
         "image_digest": row.image_digest, "command": description.map(|description| &description.command),
@@ -74,9 +62,9 @@ pub(super) fn run(
         "workflow_id": row.workflow_id.map(|id| ulid(Uuid::from_bytes(id))), "node_ref": row.node_ref,
         "attempt": row.attempt,
         "scheduling_info": {
-            "eligible_start": rfc3339(scheduling.start.0), "working_hours_applied": scheduling.start.1,
-            "queue_position": scheduling.position, "estimated_start": at(estimated_start),
-            "blocked_by": scheduling.blocked_by.map(BlockedBy::name),
+            "eligible_start": rfc3339(standing.start.0), "working_hours_applied": standing.start.1,
+            "queue_position": standing.position, "estimated_start": at(standing.estimated_start),
+            "blocked_by": standing.blocked_by.map(BlockedBy::name),
         },
     })
 }
@@ -111,7 +99,7 @@ pub(super) fn utilization(run_id: RunId, samples: &[quintet_runtime::Sample]) ->
 }
 
 /// The quotas in force.
-pub(super) fn quotas(now: Timestamp, in_force: &InForce) -> Value {
+pub(crate) fn quotas(now: Timestamp, in_force: &InForce) -> Value {
     let quotas = &in_force.quotas;
     json!({
         "max_concurrent_runs": quotas.max_concurrent_runs, "max_daily_runs": quotas.max_daily_runs,
@@ -141,26 +129,52 @@ fn working_hours(now: Timestamp, calendar: &Calendar) -> Value {
     })
 }
 
-/// What has been used.
-pub(super) fn usage(quotas: &Quotas, load: LoadRow, day: DayRow, midnight: Timestamp) -> Value {
-    let policy = |name: &str, used: u64, limit: u64, resets_at: Option<Timestamp>| {
+/// What a key allows and what has been used, as far as the answer says it.
+pub(super) struct Used<'a> {
+    pub(super) quotas: &'a Quotas,
+    pub(super) terms: &'a KeyTermsRow,
+    pub(super) meter: MeterRow,
+    pub(super) load: LoadRow,
+    pub(super) day: DayRow,
+    /// The next UTC midnight.
+    pub(super) midnight: Timestamp,
+    /// When the key expires.
+    pub(super) expires_at: Option<Timestamp>,
+    /// What the operator has set for calls.
+    pub(super) calls: Quota,
+    /// Calls of this month.
+    pub(super) calls_used: u64,
+    /// The first of the next month.
+    pub(super) next_month: Timestamp,
+}
+
+/// What a key allows, and what has been used.
+pub(super) fn usage(used: &Used<'_>) -> Value {
+    let Used { quotas, terms, meter, load, day, .. } = used;
+    let policy = |name: &str, used: Option<u64>, limit: u64, resets_at: Option<Timestamp>| {
         json!({
-            "policy": name, "used": used, "limit": limit, "remaining": limit.saturating_sub(used),
+            "policy": name, "used": used, "limit": limit, "remaining": used.map(|used| limit.saturating_sub(used)),
             "resets_at": at(resets_at),
         })
     };
+    let mut policies = vec![
+        policy("daily_runs", Some(day.submitted), quotas.max_daily_runs, Some(used.midnight)),
+        policy("concurrent_runs", Some(load.busy), quotas.max_concurrent_runs, None),
+    ];
+    policies
+        .extend(terms.metered_seconds.map(|most| policy("metered_seconds", Some(meter.spent_seconds()), most, None)));
+    let calls = used.calls.monthly_calls;
+    policies.extend(calls.map(|most| policy("monthly_calls", Some(used.calls_used), most, Some(used.next_month))));
+    let rate = used.calls.burst_per_second.map(u64::from);
+    policies.extend(rate.map(|most| policy("calls_per_second", None, most, None)));
     json!({
-        "tier": null, "metered": false,
+        "tier": terms.tier, "metered": terms.metered_seconds.is_some(),
         "limits": {
             "memory_limit_mb": quotas.max_memory_mb, "cpu_cores": cores(quotas.max_cpu_millicores),
             "timeout_seconds": quotas.max_timeout_seconds, "concurrent_runs": quotas.max_concurrent_runs,
             "daily_runs": quotas.max_daily_runs, "workflow_nodes": quotas.max_nodes_per_workflow,
-            "retention_days": quotas.retention_days,
+            "retention_days": terms.retention_days(quotas.retention_days),
         },
-        "allowed_images": null, "expires_at": null,
-        "usage": [
-            policy("daily_runs", day.submitted, quotas.max_daily_runs, Some(midnight)),
-            policy("concurrent_runs", load.busy, quotas.max_concurrent_runs, None),
-        ],
+        "allowed_images": terms.allowed_images, "expires_at": at(used.expires_at), "usage": policies,
     })
 }

@@ -10,7 +10,7 @@ use axum::extract::Request;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Uri};
 use quintet_platform::NotAdmitted;
-use quintet_platform::access::{AuthRefusal, Service};
+use quintet_platform::access::{AuthRefusal, Caller, Service};
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::json::{self, Json, JsonError, Limits};
@@ -38,6 +38,8 @@ const JSON_DEPTH: Limits = Limits { max_depth: 16 };
 pub(super) struct Asked {
     /// In which tenant.
     pub(super) tenant_id: TenantId,
+    /// By whom.
+    pub(super) caller: Caller,
     /// What the query says, as far as nobody has taken it.
     pub(super) query: Query,
     headers: HeaderMap,
@@ -55,6 +57,7 @@ pub(super) async fn ask(context: &Context, request: Request, route: &'static Rou
     check_names(query.clone(), route)?;
     Ok(Asked {
         tenant_id: TenantId(caller.tenant_id),
+        caller,
         query,
         headers: parts.headers,
         body,

@@ -93,7 +93,8 @@ pub(super) const OPENAPI: Route = route!("GET" "/openapi.json" "", "The interfac
 pub(super) const LLMS: Route = route!("GET" "/llms.txt" "", "All that an agent needs to use it", "" => 200 "");
 pub(super) const RUN_SUBMIT: Route = route!("POST" "/api/v1/runs" "svc_run_submit",
     "Submit a run; it is never refused for want of a slot", "RunSubmit" => 202 "RunSubmitted",
-    own_codes: &["daily_quota_exceeded", "unknown_webhook_key", "url_not_allowed"]);
+    own_codes: &["daily_quota_exceeded", "image_not_allowed", "metered_quota_exceeded", "unknown_webhook_key",
+        "url_not_allowed"]);
 pub(super) const RUN_LIST: Route = route!("GET" "/api/v1/runs" "svc_run_read", "List runs, newest first",
     "" => 200 "RunPage", parameters: LIST_PARAMETERS);
 pub(super) const RUN_GET: Route = route!("GET" "/api/v1/runs/{track_id}" "svc_run_read",

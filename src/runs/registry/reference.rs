@@ -89,6 +89,12 @@ impl Reference {
         &self.path
     }
 
+    /// The tag; `latest` if the name says neither a tag nor a digest.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+
     /// The digest, if the name has one. The tag says nothing then.
     #[must_use]
     pub fn digest(&self) -> Option<&Digest> {

@@ -1,7 +1,7 @@
 //! Working hours at work: starts by the clock, over closing time, and after the calendar has changed.
 
 use super::*;
-use crate::quotas::{self, SetQuotas};
+use crate::quotas::SetQuotas;
 use crate::tables::{CHANGED_HOURS, QUOTAS, QuotasRow};
 
 /// Monday to Friday, nine to five, UTC.

@@ -4,6 +4,7 @@
 mod control;
 mod ends;
 mod logs;
+mod metered;
 mod own_runner;
 mod pulled;
 mod restarts;
