@@ -8,4 +8,5 @@ pub mod localization;
 pub mod protocol;
 pub mod server;
 pub mod socket;
+pub mod status;
 pub mod tasks;

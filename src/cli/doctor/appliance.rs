@@ -12,6 +12,7 @@ use crate::cli::copying::quoted;
 use crate::cli::output::duration;
 use crate::config::Problems;
 use crate::router::SERVICES;
+use crate::tls;
 
 /// A backup that is older is told.
 const BACKUP_AGE_SECONDS_MAX: u64 = 7 * 86_400;
@@ -19,8 +20,8 @@ const BACKUP_AGE_SECONDS_MAX: u64 = 7 * 86_400;
 /// Whether the configuration is valid.
 pub fn check_configuration(subject: &Subject) -> Vec<Finding> {
     let name = "configuration";
-    let unsupported = subject.config.as_ref().map(|config| config.unsupported());
-    let problems = match &unsupported {
+    let outside = subject.config.as_ref().map(tls::problems);
+    let problems = match &outside {
         Ok(Problems(problems)) => problems.as_slice(),
         Err(Problems(problems)) => problems.as_slice(),
     };
