@@ -152,7 +152,7 @@ fn name((tag, content): (u8, &[u8])) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use quintet_platform::clock::rfc3339;
+    use super::super::pair::instant;
 
     use super::*;
 
@@ -170,11 +170,11 @@ mod tests {
         let read = Certificate::read(&made(&["a.example", "*.b.example", "192.0.2.1", "2001:db8::1"], 2001, 2026));
         let read = read.unwrap();
         assert_eq!(read.names, ["a.example", "*.b.example", "192.0.2.1", "2001:db8::1"]);
-        assert_eq!(rfc3339(read.not_before), "2001-02-03T00:00:00Z");
-        assert_eq!(rfc3339(read.not_after), "2026-12-31T00:00:00Z");
+        assert_eq!(instant(read.not_before), "2001-02-03T00:00:00Z");
+        assert_eq!(instant(read.not_after), "2026-12-31T00:00:00Z");
         assert_eq!(read.issuer, read.subject);
         // Before 1950 and from 2050 on, times are written with four digits of the year.
-        assert_eq!(rfc3339(Certificate::read(&made(&["a"], 1999, 2075)).unwrap().not_after), "2075-12-31T00:00:00Z");
+        assert_eq!(instant(Certificate::read(&made(&["a"], 1999, 2075)).unwrap().not_after), "2075-12-31T00:00:00Z");
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Tls {
             Ok(Pair { certified, facts }) => {
                 *self.0.shown.0.write().unwrap_or_else(PoisonError::into_inner) = certified;
                 let complaint = facts.complaint(now);
-                let until = quintet_platform::clock::rfc3339(facts.not_after);
+                let until = pair::instant(facts.not_after);
                 *self.state() = Standing { facts, loaded_at: now, refused: None };
                 tracing::info!(until, "the certificate was replaced");
                 if let Some(complaint) = complaint {

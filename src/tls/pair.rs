@@ -59,11 +59,11 @@ impl Facts {
         let soon = now.plus_micros(EXPIRES_SOON_DAYS * 86_400 * 1_000_000);
         let Facts { not_before, not_after, broken_link, .. } = self;
         if *not_after <= now {
-            Some(format!("The certificate expired on {}: callers refuse it.", rfc3339(*not_after)))
+            Some(format!("The certificate expired on {}: callers refuse it.", instant(*not_after)))
         } else if now < *not_before {
-            Some(format!("The certificate is not valid before {}: callers refuse it.", rfc3339(*not_before)))
+            Some(format!("The certificate is not valid before {}: callers refuse it.", instant(*not_before)))
         } else if *not_after <= soon {
-            Some(format!("The certificate expires on {}.", rfc3339(*not_after)))
+            Some(format!("The certificate expires on {}.", instant(*not_after)))
         } else {
             broken_link.map(|at| {
                 format!(
@@ -72,6 +72,12 @@ impl Facts {
             })
         }
     }
+}
+
+/// An instant as people read it: certificates are valid by whole seconds.
+#[must_use]
+pub fn instant(at: Timestamp) -> String {
+    rfc3339(at).replace(".000000Z", "Z")
 }
 
 /// Why a pair of files cannot be used.
