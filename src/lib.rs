@@ -30,3 +30,6 @@ pub mod serve;
 pub mod signals;
 pub mod start_error;
 pub mod tls;
+
+#[cfg(test)]
+mod testing;

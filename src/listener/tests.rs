@@ -7,7 +7,7 @@ use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 
 use super::*;
-use crate::tls::testing::{Authority, tls_of};
+use crate::testing::{Authority, tls_of};
 
 async fn break_down() -> Response {
     panic!("a bug")

@@ -11,8 +11,6 @@ pub mod certificate;
 pub mod pair;
 
 #[cfg(test)]
-pub mod testing;
-#[cfg(test)]
 mod tests;
 
 use std::fmt;
@@ -117,7 +115,7 @@ impl Tls {
         Ok(Some(tls))
     }
 
-    fn read(files: Files) -> Result<Tls, PairError> {
+    pub(crate) fn read(files: Files) -> Result<Tls, PairError> {
         let first_seen = Watcher::look(&files);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let Pair { certified, facts } = Pair::read(&files, &provider)?;

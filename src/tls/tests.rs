@@ -1,7 +1,7 @@
 //! Certificates that are taken, refused and replaced.
 
-use super::testing::{Authority, Issued, tls_of};
 use super::*;
+use crate::testing::{Authority, Issued, tls_of};
 
 const FAR: i32 = 2099;
 

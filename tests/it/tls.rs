@@ -46,7 +46,10 @@ impl Desk {
         roots.add(own.der().clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let client = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let client = Arc::new(client.with_root_certificates(roots).with_no_client_auth());
+        let mut client = client.with_root_certificates(roots).with_no_client_auth();
+        // A session that is gone on with is not shown a certificate.
+        client.resumption = rustls::client::Resumption::disabled();
+        let client = Arc::new(client);
         let desk = Desk { directory, issuer: Issuer::new(parameters, key), client };
         desk.issue(2099);
         desk
@@ -175,7 +178,8 @@ fn versions_are_those_of_today() {
     }
     for old in ["-tls1", "-tls1_1"] {
         let (went_well, said) = client(&[old, "-cipher", "DEFAULT@SECLEVEL=0"]);
-        assert!(!went_well && said.contains("alert protocol version"), "{said}");
+        let is_refused = said.contains("alert protocol version") || said.contains("alert handshake failure");
+        assert!(!went_well && is_refused, "{said}");
     }
     let (went_well, said) = client(&["-alpn", "h2"]);
     assert!(!went_well && said.contains("no application protocol"), "{said}");
@@ -304,7 +308,7 @@ fn an_expired_certificate_is_served_and_told() {
     assert!(appliance.log().contains(complaint), "{}", appliance.log());
     assert!(appliance.cli_json(&["status"])["warnings"].to_string().contains(complaint));
     let refused = desk.send(&appliance, "ledger", &get("/healthz", "")).err().unwrap();
-    assert!(refused.to_string().contains("Expired"), "{refused}");
+    assert!(refused.to_string().contains("certificate expired"), "{refused}");
     let mut doctor = quintet();
     doctor.args(["doctor", "--data"]).arg(appliance.data());
     doctor.env("QUINTET_TLS__CERT", desk.path("cert.pem")).env("QUINTET_TLS__KEY", desk.path("key.pem"));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::CertificateDer;
 
-use super::Tls;
-use super::pair::{Files, PairError};
+use crate::tls::Tls;
+use crate::tls::pair::{Files, PairError};
 
 /// Who signs.
 pub struct Authority {
