@@ -17,6 +17,9 @@ pub const BACKUP_AGE_SECONDS_MAX: u64 = 7 * 86_400;
 /// A jump of the time of day that is told, in milliseconds. Keeping a clock in step takes steps as well, small ones.
 pub const CLOCK_JUMP_MILLIS_MAX: u64 = 2_000;
 
+/// How long a runner has, from the start on, before it is missed.
+const RUNNER_GRACE_SECONDS: u64 = 15;
+
 /// What runs.
 ///
 /// # Errors
@@ -131,7 +134,7 @@ fn warnings(status: &StatusView, failing_checks: &[String]) -> Vec<String> {
     if let Some(key) = status.root_key.as_ref().filter(|key| key.state == "stuck") {
         told.push(format!("The rotation of the root key is stuck: {}.", key.explanation));
     }
-    if workers.runner == "down" {
+    if workers.runner == "down" && status.uptime_seconds > RUNNER_GRACE_SECONDS {
         told.push("The runner does not answer: runs wait. `quintet doctor` says more.".into());
     }
     if !failing_checks.is_empty() {
@@ -176,7 +179,7 @@ mod tests {
     fn quiet() -> StatusView {
         let gib = |count: u64| count << 30;
         let text = serde_json::json!({
-            "version": "1", "commit": "c", "pid": 1, "uptime_seconds": 1, "data_dir": "/d", "clock": "system",
+            "version": "1", "commit": "c", "pid": 1, "uptime_seconds": 60, "data_dir": "/d", "clock": "system",
             "now": "", "services": [], "tenants": 0, "memory_bytes": 1,
             "workers": { "busy": 0, "total": 4, "runner": "up" },
             "storage": {
@@ -225,6 +228,11 @@ mod tests {
         assert_eq!(told(|_| ()), "");
         assert_eq!(told(|status| status.tls = certificate(None, None)), "");
         assert_eq!(told(|status| status.workers.runner = "off".into()), "");
+        let just_started = |status: &mut StatusView| {
+            status.workers.runner = "down".into();
+            status.uptime_seconds = 15;
+        };
+        assert_eq!(told(just_started), "");
         assert_eq!(told(|status| status.clock_jump_millis = -2_000), "");
         let backed_up = |status: &mut StatusView| {
             status.tenants = 1;
