@@ -312,7 +312,8 @@ mod tests {
                        (CAP_SYS_ADMIN, no filter of system calls); else see `dmesg`.";
         let absent = "warning: The kernel does not have it: the runs service needs it, nothing else does. => Run a \
                       kernel with CONFIG_OVERLAY_FS, as all distributions have it; `modprobe overlay` loads it.";
-        let cases: &[(Option<Result<(), Errno>>, &str, &[String], &str)] = &[
+        type Tried = Option<Result<(), Errno>>;
+        let cases: &[(Tried, &str, &[String], &str)] = &[
             (Some(Ok(())), known, &[], "ok: The kernel has it; a trial succeeded."),
             (Some(Err(Errno::PERM)), known, &[], refused),
             (Some(Err(Errno::NODEV)), unknown, &[], absent),
