@@ -20,6 +20,7 @@ use crate::outside;
 use crate::own_runner;
 use crate::root_key::{RootKeySources, RootKeys};
 use crate::start_error::StartError;
+use crate::tls::Tls;
 
 /// Every table of the appliance: one line a package.
 pub const TABLES: &[&[TableSpec]] = &[
@@ -63,6 +64,8 @@ pub const PERMISSIONS: &[(Service, &[&str], &[&str])] = &[
 pub struct App {
     /// The configuration in force.
     pub config: Arc<Config>,
+    /// TLS of the listeners, if they speak it.
+    pub tls: Option<Tls>,
     /// The memory.
     pub store: Store,
     /// The one clock.
@@ -93,6 +96,7 @@ impl App {
     /// # Errors
     /// See [`StartError`].
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
+        let tls = Tls::open(&config).map_err(StartError::Tls)?;
         let authority = outside::authority(&config)?;
         let generator = outside::generator(&config)?;
         let fonts = outside::fonts(&config)?;
@@ -118,8 +122,21 @@ impl App {
         let metrics = Metrics::new(&store, &clock, &diagrams);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
-        let app =
-            App { config, store, clock, metrics, uses, root_keys, meter, ledger, localization, runs, runner, diagrams };
+        let app = App {
+            config,
+            tls,
+            store,
+            clock,
+            metrics,
+            uses,
+            root_keys,
+            meter,
+            ledger,
+            localization,
+            runs,
+            runner,
+            diagrams,
+        };
         app.register_due_work();
         Ok(app)
     }

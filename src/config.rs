@@ -207,6 +207,8 @@ pub struct Config {
     pub runs_ceilings: Vec<(String, u64)>,
     /// Where images come from.
     pub runs_registries: Vec<Registry>,
+    /// The files of the listeners' certificate and of its key; absent: they speak plain HTTP.
+    pub tls_pair: Option<(PathBuf, PathBuf)>,
     /// Certificates (PEM) of authorities that are trusted besides the system's, on connections to other systems.
     pub tls_extra_ca: Option<PathBuf>,
     /// Every key with its value and origin, in the order of the schema.
@@ -244,24 +246,6 @@ impl Config {
             Some(Value::Text(text)) => Secret::new(text.clone()),
             _ => Secret::default(),
         }
-    }
-
-    /// What the configuration asks for and this version cannot do: valid as such, but nothing starts on it.
-    #[must_use]
-    pub fn unsupported(&self) -> Problems {
-        let mut problems = Vec::new();
-        for entry in &self.effective {
-            let Value::Text(text) = &entry.value else { continue };
-            let refusal = match entry.dotted().as_str() {
-                "tls.cert" | "tls.key" if !text.is_empty() => {
-                    "this version speaks plain HTTP only; leave it empty and put a proxy in front"
-                }
-                _ => continue,
-            };
-            let message = format!("{}: {refusal}", entry.dotted());
-            problems.push(Problem { place: entry.origin.to_string(), message });
-        }
-        Problems(problems)
     }
 
     /// The effective configuration as a TOML document, the origin of each value beside it.
@@ -485,12 +469,22 @@ impl Collected {
                 self.problem(place(self, key), format!("{key} needs {partner} as well"));
             }
         }
-        let mut taken: BTreeMap<SocketAddr, String> = BTreeMap::new();
-        for (name, address) in self.listeners().0 {
+        let smtp = self.text("messaging.smtp_listen").and_then(|text| text.parse().ok());
+        let mut listeners: Vec<(String, Option<SocketAddr>)> =
+            self.listeners().0.into_iter().map(|(name, address)| (format!("listen.{name}"), address)).collect();
+        listeners.push(("messaging.smtp_listen".to_string(), smtp));
+        let mut taken: Vec<(String, SocketAddr)> = Vec::new();
+        for (name, address) in listeners {
             let Some(address) = address.filter(|address| address.port() != 0) else { continue };
-            if let Some(other) = taken.insert(address, name.clone()) {
-                let message = format!("listen.{name} and listen.{other} are both {address}");
-                self.problem(place(self, &format!("listen.{name}")), message);
+            match taken.iter().find(|(_, other)| overlap(address, *other)) {
+                Some((other, same)) if *same == address => {
+                    self.problem(place(self, &name), format!("{name} and {other} are both {address}"));
+                }
+                Some((other, wider)) => {
+                    let message = format!("{name} ({address}) and {other} ({wider}) are the same port of one address");
+                    self.problem(place(self, &name), message);
+                }
+                None => taken.push((name, address)),
             }
         }
     }
@@ -500,6 +494,7 @@ impl Collected {
         if !self.problems.is_empty() {
             return Err(Problems(self.problems));
         }
+        let path = |key: &str| self.text(key).filter(|path| !path.is_empty()).map(PathBuf::from);
         let small = |key: &str| u32::try_from(self.integer(key)).unwrap_or(u32::MAX);
         Ok(Config {
             data_dir: self.text("data_dir").unwrap_or_default().into(),
@@ -519,7 +514,7 @@ impl Collected {
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),
-            diagrams_fonts_dir: self.text("diagrams.fonts_dir").filter(|path| !path.is_empty()).map(PathBuf::from),
+            diagrams_fonts_dir: path("diagrams.fonts_dir"),
             diagrams_cache_mb: small("diagrams.cache_mb"),
             runs_workers: small("runs.workers"),
             runs_scratch_mb: small("runs.scratch_mb"),
@@ -530,10 +525,18 @@ impl Collected {
                 .any(|key| self.get(key).is_some_and(|entry| entry.origin != Origin::Default)),
             runs_ceilings: self.ceilings(),
             runs_registries: self.registries(),
-            tls_extra_ca: self.text("tls.extra_ca").filter(|path| !path.is_empty()).map(PathBuf::from),
+            tls_pair: path("tls.cert").zip(path("tls.key")),
+            tls_extra_ca: path("tls.extra_ca"),
             effective: self.values.into_values().collect(),
         })
     }
+}
+
+/// Whether two listeners cannot both be had: one of them may listen on all addresses.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_one_family = one.is_ipv4() == other.is_ipv4();
+    let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() == other.port() && (one.ip() == other.ip() || is_one_family && is_any)
 }
 
 fn unknown_key(path: &[String]) -> String {

@@ -10,8 +10,8 @@
 //!
 //! Reading order: [`config`] (what the operator says) · [`outside`] (ties to other systems) · [`app`] (everything that is
 //! open) · [`router`] (which
-//! routes hang on which listener) · [`listener`], [`open_files`], [`operations`], [`metrics`] · [`admin`] (the unix socket) ·
-//! [`serve`], [`own_runner`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
+//! routes hang on which listener) · [`listener`], [`tls`], [`open_files`], [`operations`], [`metrics`] · [`admin`] (the
+//! unix socket) · [`serve`], [`own_runner`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
 
 pub mod admin;
 pub mod app;
@@ -29,3 +29,7 @@ pub mod router;
 pub mod serve;
 pub mod signals;
 pub mod start_error;
+pub mod tls;
+
+#[cfg(test)]
+mod testing;

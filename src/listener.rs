@@ -1,15 +1,19 @@
-//! One HTTP listener: accepts connections up to a limit, serves HTTP/1.1 with time-outs on the way in,
+//! One HTTP listener: accepts connections up to a limit, encrypted or not, serves HTTP/1.1 with time-outs on the way in,
 //! turns a panic into the service's own answer, and drains when told.
 
 mod activity;
 mod connections;
+mod handshakes;
+mod origin;
 mod sources;
 mod stall;
+#[cfg(test)]
+mod tests;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,20 +23,26 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::Response;
 use futures_util::FutureExt;
-use http::{HeaderMap, Request};
+use http::header::STRICT_TRANSPORT_SECURITY;
+use http::{HeaderValue, Request};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tower::ServiceExt;
 
+use quintet_platform::http::origin::ReachedByHttps;
+
 use crate::config::value::Network;
-use activity::Activity;
+use crate::tls::Tls;
+pub use activity::Activity;
 pub use connections::Connections;
+use handshakes::{Encrypted, Handshakes};
+use origin::{is_trusted, origin_of};
 use sources::Sources;
-use stall::Progressing;
+pub use stall::Progressing;
 
 /// The usual [`Site::head_timeout`].
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -45,6 +55,8 @@ const LINGER: Duration = Duration::from_secs(5);
 const LINGER_BYTES_MAX: usize = 64 << 20;
 /// What is read ahead of one connection, in bytes.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
+/// What an encrypted answer tells browsers (RFC 6797): this host speaks TLS, and will for a year to come.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// What a service answers when one of its handlers panicked.
 pub type PanicAnswer = fn() -> Response;
@@ -65,6 +77,15 @@ pub struct Site {
     pub head_timeout: Duration,
 }
 
+/// Who is at the other end of a connection over the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Whether the connection is encrypted.
+    pub is_encrypted: bool,
+}
+
 /// A running listener.
 #[derive(Debug)]
 pub struct Listening {
@@ -72,11 +93,13 @@ pub struct Listening {
     pub name: &'static str,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Whether it speaks TLS.
+    pub is_encrypted: bool,
     connections: Connections,
 }
 
 impl Listening {
-    /// Binds and starts to serve until `stop` turns true.
+    /// Binds and starts to serve until `stop` turns true; over TLS, if there is any.
     ///
     /// # Errors
     /// The address cannot be bound.
@@ -84,13 +107,14 @@ impl Listening {
         site: Site,
         address: SocketAddr,
         connections: Connections,
+        tls: Option<Tls>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<Listening> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let name = site.name;
-        tokio::spawn(accept(listener, site, connections.clone(), stop));
-        Ok(Listening { name, address, connections })
+        let (name, is_encrypted) = (site.name, tls.is_some());
+        tokio::spawn(accept(listener, site, connections.clone(), tls, stop));
+        Ok(Listening { name, address, is_encrypted, connections })
     }
 
     /// Waits until every connection has ended.
@@ -99,28 +123,57 @@ impl Listening {
     }
 }
 
-async fn accept(listener: TcpListener, site: Site, connections: Connections, mut stop: watch::Receiver<bool>) {
+async fn accept(
+    listener: TcpListener,
+    site: Site,
+    connections: Connections,
+    tls: Option<Tls>,
+    mut stop: watch::Receiver<bool>,
+) {
     let sources = Sources::new(connections.of_a_source_max());
+    let tls = tls.map(|tls| (tls, Handshakes::new(connections.handshakes_max())));
     loop {
-        let Some(permit) = connections.enter().await else { return };
+        // Where connections are to be encrypted, they take their place once they are.
+        let permit = match &tls {
+            None => connections.enter().await,
+            Some(_) => None,
+        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.wait_for(|stop| *stop) => return,
         };
         match accepted {
-            Ok((stream, peer)) => {
+            Ok((stream, address)) => {
                 // Answers are small and whole: waiting to fill a segment only adds latency.
                 let _ = stream.set_nodelay(true);
-                let place = sources.enter(peer.ip());
+                let place = sources.enter(address.ip());
                 // One address that has taken its share is not answered; the others still are.
-                if place.is_none() && !is_trusted(&site.trusted_proxies, peer.ip()) {
+                if place.is_none() && !is_trusted(&site.trusted_proxies, address.ip()) {
                     continue;
                 }
-                let served = serve_connection(stream, site.clone(), Some(peer), permit, stop.clone());
-                tokio::spawn(async move {
-                    served.await;
-                    drop(place);
-                });
+                let (site, stop) = (site.clone(), stop.clone());
+                match (permit, &tls) {
+                    (Some(permit), _) => {
+                        let served = serve_plain(stream, site, address, permit, stop);
+                        tokio::spawn(async move {
+                            served.await;
+                            drop(place);
+                        });
+                    }
+                    (None, Some((tls, handshakes))) => {
+                        let turn = handshakes.enter();
+                        let (tls, connections) = (tls.clone(), connections.clone());
+                        tokio::spawn(async move {
+                            let admitted = handshakes::admit(stream, &tls, turn, &connections, &site, stop.clone());
+                            if let Some(encrypted) = admitted.await {
+                                serve_encrypted(encrypted, site, address, stop).await;
+                            }
+                            drop(place);
+                        });
+                    }
+                    // Nobody closes the count of connections.
+                    (None, None) => return,
+                }
             }
             Err(error) => {
                 // Out of file descriptors, or a connection that was gone before it was accepted.
@@ -131,18 +184,38 @@ async fn accept(listener: TcpListener, site: Site, connections: Connections, mut
     }
 }
 
-/// Serves one connection to its end. `peer` is absent on the unix socket.
+async fn serve_plain(
+    stream: TcpStream,
+    site: Site,
+    address: SocketAddr,
+    permit: OwnedSemaphorePermit,
+    stop: watch::Receiver<bool>,
+) {
+    let activity = Activity::default();
+    let stream = Progressing::new(stream, site.head_timeout, activity.clone());
+    let peer = Peer { address, is_encrypted: false };
+    serve_connection(stream, activity, site, Some(peer), permit, stop).await;
+}
+
+async fn serve_encrypted(encrypted: Encrypted, site: Site, address: SocketAddr, stop: watch::Receiver<bool>) {
+    let Encrypted { stream, activity, permit } = encrypted;
+    let peer = Peer { address, is_encrypted: true };
+    serve_connection(stream, activity, site, Some(peer), permit, stop).await;
+}
+
+/// Serves one connection to its end; `activity` is that of its [`Progressing`] stream, and `peer` is absent on the unix
+/// socket.
 pub async fn serve_connection<S>(
     stream: S,
+    activity: Activity,
     site: Site,
-    peer: Option<SocketAddr>,
+    peer: Option<Peer>,
     permit: OwnedSemaphorePermit,
     mut stop: watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let head_timeout = site.head_timeout;
-    let activity = Activity::default();
     let watched = activity.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (request, watched) = (watched.begin(request), watched.clone());
@@ -156,7 +229,7 @@ pub async fn serve_connection<S>(
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(BUFFER_BYTES_MAX)
         .half_close(false)
-        .serve_connection(TokioIo::new(Progressing::new(stream, head_timeout, activity.clone())), service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut is_draining = false;
     loop {
         tokio::select! {
@@ -174,7 +247,7 @@ pub async fn serve_connection<S>(
             }
         }
     }
-    let mut stream = connection.into_parts().io.into_inner().into_inner();
+    let mut stream = connection.into_parts().io.into_inner();
     let farewell = close(&mut stream, activity.is_body_unread());
     let _ = tokio::time::timeout(LINGER, farewell).await;
     drop(permit);
@@ -198,114 +271,25 @@ async fn close<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, is_body_unread
     }
 }
 
-async fn answer(site: Site, peer: Option<SocketAddr>, mut request: Request<Body>) -> Result<Response, Infallible> {
+async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> Result<Response, Infallible> {
+    let is_encrypted = peer.is_some_and(|peer| peer.is_encrypted);
     if let Some(peer) = peer {
-        let source = SocketAddr::new(source_of(peer.ip(), request.headers(), &site.trusted_proxies), peer.port());
+        let origin = origin_of(peer, request.headers(), &site.trusted_proxies);
+        let source = SocketAddr::new(origin.source, peer.address.port());
         request.extensions_mut().insert(ConnectInfo(source));
+        if origin.is_https {
+            request.extensions_mut().insert(ReachedByHttps);
+        }
     }
-    match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
-        Ok(answered) => answered,
+    let mut answer = match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
+        Ok(Ok(answered)) => answered,
         Err(_) => {
             tracing::error!(service = site.name, "a handler panicked; the request was answered with a failure");
-            Ok((site.panic_answer)())
+            (site.panic_answer)()
         }
+    };
+    if is_encrypted {
+        answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, HSTS);
     }
-}
-
-/// The address a request came from: behind trusted proxies, the last address in `X-Forwarded-For` that is
-/// not one of theirs. Whatever stands further left was written by strangers.
-fn source_of(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
-    let mut source = peer;
-    if !is_trusted(trusted, source) {
-        return source;
-    }
-    let fields: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok()).collect();
-    for hop in fields.iter().rev().flat_map(|field| field.rsplit(',')) {
-        let Ok(address) = hop.trim().parse::<IpAddr>() else { return source };
-        source = address;
-        if !is_trusted(trusted, source) {
-            return source;
-        }
-    }
-    source
-}
-
-fn is_trusted(proxies: &[Network], address: IpAddr) -> bool {
-    proxies.iter().any(|network| network.contains(address))
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::response::IntoResponse;
-
-    use super::*;
-
-    async fn break_down() -> Response {
-        panic!("a bug")
-    }
-
-    /// Sends bytes to a site on one connection and reads what comes back until it is closed.
-    async fn exchange(request: &[u8]) -> String {
-        let router =
-            Router::new().route("/", axum::routing::get(async || "fine")).route("/bug", axum::routing::get(break_down));
-        let panic_answer: PanicAnswer = || (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
-        let head_timeout = Duration::from_millis(200);
-        let site = Site { name: "test", router, panic_answer, trusted_proxies: Arc::from([]), head_timeout };
-        let (mut client, server) = tokio::io::duplex(1 << 20);
-        let permit = Connections::new(1).enter().await.unwrap();
-        let (_stop, stopping) = watch::channel(false);
-        tokio::spawn(serve_connection(server, site, None, permit, stopping));
-        client.write_all(request).await.unwrap();
-        let mut answer = String::new();
-        client.read_to_string(&mut answer).await.unwrap();
-        answer
-    }
-
-    #[tokio::test]
-    async fn a_panic_answers_in_the_services_own_words_and_spares_the_connection() {
-        let requests =
-            ["GET /bug HTTP/1.1\r\nhost: x\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"];
-        let answer = exchange(requests.concat().as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
-        assert!(answer.contains("own words"), "{answer}");
-        assert!(answer.ends_with("fine"), "{answer}");
-    }
-
-    #[tokio::test]
-    async fn heads_have_bounds() {
-        let long = [b"GET / HTTP/1.1\r\nx: ".as_slice(), &vec![b'a'; HEAD_BYTES_MAX], b"\r\n\r\n"].concat();
-        let answer = exchange(&long).await;
-        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
-        // A hundred fields is the parser's own bound.
-        let many = [b"GET / HTTP/1.1\r\n".as_slice(), &b"x: y\r\n".repeat(101), b"\r\n"].concat();
-        assert!(exchange(&many).await.starts_with("HTTP/1.1 431"));
-        assert!(exchange(b"NONSENSE\r\n\r\n").await.starts_with("HTTP/1.1 400"));
-    }
-
-    #[tokio::test]
-    async fn a_silent_connection_is_closed() {
-        assert_eq!(exchange(b"GET / HT").await, "");
-        let answer = exchange(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
-        assert!(answer.ends_with("fine"), "closed when idle, after the answer: {answer}");
-    }
-
-    fn source(peer: &str, forwarded: &[&str]) -> String {
-        let trusted = [Network::parse("10.0.0.0/8").unwrap(), Network::parse("fd00::/8").unwrap()];
-        let mut headers = HeaderMap::new();
-        for field in forwarded {
-            headers.append("x-forwarded-for", field.parse().unwrap());
-        }
-        source_of(peer.parse().unwrap(), &headers, &trusted).to_string()
-    }
-
-    #[test]
-    fn only_trusted_proxies_are_believed() {
-        assert_eq!(source("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
-        assert_eq!(source("10.1.1.1", &["198.51.100.7"]), "198.51.100.7");
-        assert_eq!(source("10.1.1.1", &["203.0.113.9, 198.51.100.7, 10.2.2.2"]), "198.51.100.7");
-        assert_eq!(source("10.1.1.1", &["203.0.113.9", "198.51.100.7"]), "198.51.100.7");
-        assert_eq!(source("10.1.1.1", &["203.0.113.9, nonsense"]), "10.1.1.1");
-        assert_eq!(source("10.1.1.1", &[]), "10.1.1.1");
-        assert_eq!(source("fd00::1", &["2001:db8::1"]), "2001:db8::1");
-    }
+    Ok(answer)
 }

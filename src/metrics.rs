@@ -18,7 +18,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use quintet_platform::backups::list_backups;
 use quintet_platform::clock::Clock;
-use quintet_storage::{Room, Store};
+use quintet_storage::{Room, Store, Timestamp};
 
 use crate::admin::tasks::seconds_between;
 
@@ -48,6 +48,8 @@ pub struct Metrics {
     requests: Family<RequestLabels, Counter>,
     latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
     started: Instant,
+    /// The time of day then, also under a rehearsal clock.
+    started_at: Timestamp,
 }
 
 impl fmt::Debug for Metrics {
@@ -60,7 +62,7 @@ impl Metrics {
     /// Counters at zero, and the collectors that read the store and the process when asked.
     #[must_use]
     pub fn new(store: &Store, clock: &Clock, diagrams: &quintet_diagrams::Context) -> Metrics {
-        let started = Instant::now();
+        let (started, started_at) = (Instant::now(), Clock::system().now());
         let mut registry = Registry::with_prefix("quintet");
         let requests = Family::<RequestLabels, Counter>::default();
         let new_histogram: fn() -> Histogram = || Histogram::new(LATENCY_BOUNDS_SECONDS);
@@ -84,7 +86,7 @@ impl Metrics {
         registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
-        Metrics { registry: Arc::new(registry), requests, latency, started }
+        Metrics { registry: Arc::new(registry), requests, latency, started, started_at }
     }
 
     /// Everything, in Prometheus' text format.
@@ -101,6 +103,20 @@ impl Metrics {
     #[must_use]
     pub fn uptime_seconds(&self) -> u64 {
         self.started.elapsed().as_secs()
+    }
+
+    /// When the process was started, by the time of day.
+    #[must_use]
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
+    /// How far the time of day has gone ahead of the time that has passed since the start, in microseconds; negative if
+    /// it was set back. A suspended machine shows here as well.
+    #[must_use]
+    pub fn clock_jump_micros(&self) -> i64 {
+        let passed = i64::try_from(self.started.elapsed().as_micros()).unwrap_or(i64::MAX);
+        Clock::system().now().as_micros().saturating_sub(self.started_at.as_micros()).saturating_sub(passed)
     }
 
     /// A count of the requests of one service, to be laid around its routes.
@@ -318,6 +334,13 @@ pub fn memory_bytes() -> Option<u64> {
 pub fn disk_free_bytes(directory: &std::path::Path) -> Option<u64> {
     let found = rustix::fs::statvfs(directory).ok()?;
     found.f_bavail.checked_mul(found.f_frsize)
+}
+
+/// The size of the file system that holds a directory, in bytes.
+#[must_use]
+pub fn disk_bytes(directory: &std::path::Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(directory).ok()?;
+    found.f_blocks.checked_mul(found.f_frsize)
 }
 
 /// The size of everything in a directory, in bytes; what is gone while this looks, or cannot be seen, counts nothing.

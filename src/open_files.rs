@@ -32,12 +32,14 @@ pub fn highest_limit() -> u64 {
     getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
-/// How many connections each of so many listeners may hold.
+/// How many connections each of so many listeners may serve. Where they are encrypted, a quarter as many again may be on
+/// their way there (`Connections::handshakes_max`).
 #[must_use]
-pub fn connections_each(limit: u64, listeners: usize) -> u32 {
+pub fn connections_each(limit: u64, listeners: usize, is_encrypted: bool) -> u32 {
     let kept = KEPT.min(limit / 2);
     let shared = (limit - kept) / (listeners.max(1) as u64);
-    u32::try_from(shared).unwrap_or(u32::MAX)
+    let served = if is_encrypted { shared / 5 * 4 } else { shared };
+    u32::try_from(served).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -46,10 +48,13 @@ mod tests {
 
     #[test]
     fn storage_keeps_its_part() {
-        assert_eq!(connections_each(512, 2), 128);
-        assert_eq!(connections_each(2_048, 2), 512);
-        assert_eq!(connections_each(20_000, 6), 3_162);
-        assert_eq!(connections_each(u64::MAX, 1), u32::MAX);
-        assert_eq!(connections_each(4_096, 0), 3_072);
+        assert_eq!(connections_each(512, 2, false), 128);
+        assert_eq!(connections_each(2_048, 2, false), 512);
+        assert_eq!(connections_each(20_000, 6, false), 3_162);
+        assert_eq!(connections_each(u64::MAX, 1, false), u32::MAX);
+        assert_eq!(connections_each(4_096, 0, false), 3_072);
+        let served = connections_each(2_048, 2, true);
+        assert_eq!(served, 408);
+        assert!(served + crate::listener::Connections::new(served).handshakes_max() <= 512);
     }
 }

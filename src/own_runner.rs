@@ -28,10 +28,16 @@ pub struct Place {
     pub socket: PathBuf,
 }
 
+/// Whether there are to be no containers.
+#[must_use]
+pub fn is_off(config: &Config) -> bool {
+    config.runs_runner_socket == Path::new(OFF)
+}
+
 /// Where the runner of this configuration is; none if there is to be none.
 #[must_use]
 pub fn place(config: &Config) -> Option<Place> {
-    if config.runs_runner_socket == Path::new(OFF) {
+    if is_off(config) {
         return None;
     }
     let configured = Place { directory: config.runs_runner_dir.clone(), socket: config.runs_runner_socket.clone() };

@@ -1,5 +1,6 @@
 //! Which routes hang on which listener.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -12,6 +13,14 @@ use crate::operations;
 
 /// The names of all sites, for those who ask before there is an appliance.
 pub const SERVICES: &[&str] = &["localization", "runs", "ledger", "diagrams", "operations"];
+
+/// Whether a listener speaks TLS, where there is a certificate: every one but that of operations while it listens to this
+/// machine alone. A scraper beside the appliance calls it by an address of the loopback network, for which nobody issues
+/// certificates, and what it reads does not leave the machine.
+#[must_use]
+pub fn is_encrypted(name: &str, address: SocketAddr) -> bool {
+    name != "operations" || !address.ip().to_canonical().is_loopback()
+}
 
 /// Every site of the appliance: one line a service.
 #[must_use]
@@ -38,5 +47,21 @@ fn site(app: &App, name: &'static str, routes: Router, panic_answer: PanicAnswer
         panic_answer,
         trusted_proxies: Arc::from(app.config.trusted_proxies.as_slice()),
         head_timeout: HEAD_TIMEOUT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_plain_on_this_machine_alone() {
+        let encrypted = |name, address: &str| is_encrypted(name, address.parse().unwrap());
+        assert!(!encrypted("operations", "127.0.0.1:7400"));
+        assert!(!encrypted("operations", "[::1]:7400"));
+        assert!(encrypted("operations", "0.0.0.0:7400"));
+        assert!(encrypted("operations", "[::ffff:192.0.2.1]:7400"));
+        assert!(SERVICES.iter().all(|name| encrypted(name, "192.0.2.1:1")));
+        assert!(encrypted("ledger", "127.0.0.1:7430"));
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::admin;
+use crate::admin::protocol::ServiceView;
 use crate::app::{self, App};
 use crate::config::Config;
 use crate::listener::{Connections, Listening};
@@ -36,7 +37,6 @@ const LOCK_FILE: &str = "LOCK";
 /// # Errors
 /// The directory is not empty, or cannot be made.
 pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
-    check_supported(config)?;
     let root_key = RootKeySources::take(config);
     keep_private();
     match std::fs::read_dir(&config.data_dir) {
@@ -51,12 +51,6 @@ pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
     let (store, ..) = app::open_store(config, root_key, rehearsal)?;
     store.shutdown();
     Ok(())
-}
-
-/// Refuses what the configuration asks for and this version cannot do.
-fn check_supported(config: &Config) -> Result<(), StartError> {
-    let unsupported = config.unsupported();
-    if unsupported.0.is_empty() { Ok(()) } else { Err(StartError::Unsupported(unsupported)) }
 }
 
 /// A started appliance.
@@ -80,7 +74,6 @@ pub struct Running {
 pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Result<Running, StartError> {
     // First of all, so that a stop during a long start is one in good order, too.
     let signals = Signals::listen().map_err(|error| StartError::Io { doing: "waiting for signals".into(), error })?;
-    check_supported(&config)?;
     let root_key = RootKeySources::take(&config);
     keep_private();
     let file_limit = open_files::raise_limit()?;
@@ -102,6 +95,9 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
             return Err(error);
         }
     };
+    if let Some(tls) = app.tls.clone() {
+        tokio::spawn(tls.watch(stopping.clone()));
+    }
     let clock_task = tokio::spawn(run_clock(app.clone(), stopping));
     let core_task = tokio::spawn(app.localization.clone().watch_core());
     if let Some(place) = app.runner.clone() {
@@ -119,8 +115,8 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
         stop,
         signals,
     };
-    for (name, address) in running.addresses() {
-        tracing::info!(service = name, %address, "listening");
+    for Listening { name, address, is_encrypted, .. } in &running.listening {
+        tracing::info!(service = name, %address, tls = is_encrypted, "listening");
     }
     notify(&[NotifyState::Ready]);
     tracing::info!(version = env!("CARGO_PKG_VERSION"), data_dir = %running.app.store.directory().display(), rehearsal, "ready");
@@ -139,14 +135,20 @@ async fn listen(
     let mut listening = Vec::new();
     let sites = router::sites(app).into_iter().filter_map(|site| Some((app.config.listen.of(site.name)?, site)));
     let sites: Vec<_> = sites.collect();
-    let connections_max = open_files::connections_each(file_limit, sites.len());
+    let connections_max = open_files::connections_each(file_limit, sites.len(), app.tls.is_some());
     for (address, site) in sites {
         let name = site.name;
-        let started = Listening::start(site, address, Connections::new(connections_max), stopping.clone()).await;
+        let tls = app.tls.clone().filter(|_| router::is_encrypted(name, address));
+        let started = Listening::start(site, address, Connections::new(connections_max), tls, stopping.clone()).await;
         listening.push(started.map_err(|error| StartError::Bind { name, address: address.to_string(), error })?);
     }
     let addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
-    let admin = admin::server::start(app.clone(), addresses.clone(), stopping.clone())
+    let services = listening.iter().map(|l| ServiceView {
+        name: l.name.into(),
+        address: l.address.to_string(),
+        tls: l.is_encrypted,
+    });
+    let admin = admin::server::start(app.clone(), services.collect(), stopping.clone())
         .map_err(|error| StartError::io("binding the administration socket in", data_dir, error))?;
     write_addresses(&addresses_path, &addresses).map_err(|error| StartError::io("writing", &addresses_path, error))?;
     Ok((listening, admin))

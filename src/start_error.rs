@@ -54,8 +54,8 @@ pub enum StartError {
     NotEmpty(PathBuf),
     /// Other users may change what is in the data directory.
     Exposed(PathBuf),
-    /// The configuration asks for something this version cannot do.
-    Unsupported(Problems),
+    /// The listeners' certificate or its key cannot be used.
+    Tls(Problems),
     /// The clock's reading could not be read or kept.
     Clock(Failure),
     /// The process may not open as many files as it needs.
@@ -100,7 +100,7 @@ impl fmt::Display for StartError {
             StartError::Bind { name, address, error } => write!(f, "cannot listen on {address} for {name}: {error}"),
             StartError::NotEmpty(path) => write!(f, "{} is not empty", path.display()),
             StartError::Exposed(path) => write!(f, "other users may write to {}", path.display()),
-            StartError::Unsupported(problems) => write!(f, "{problems}"),
+            StartError::Tls(problems) => write!(f, "{problems}"),
             StartError::Clock(failure) => write!(f, "the clock cannot go on from where it stood: {failure}"),
             StartError::TooFewFiles { limit, needed } => {
                 write!(f, "this process may open {limit} files at once; it needs at least {needed}")

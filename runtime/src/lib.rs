@@ -44,8 +44,8 @@ pub use model::{
     ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Pruned, Sample, Stream,
     StreamTotals,
 };
-pub use protocol::{Action, Refusal};
-pub use runner::{RunnerOptions, RunnerStartError, Serving, start_runner};
+pub use protocol::{Action, Features, Hello, Refusal, ScratchKind};
+pub use runner::{CONTAINER_IDS, RunnerOptions, RunnerStartError, Serving, start_runner};
 pub use supervisor::supervise;
 
 /// Tells the time of day. Deadlines and intervals are measured by the monotonic clock instead.

@@ -35,7 +35,8 @@ async fn restore_check(State(context): State<Context>, Path(check): Path<String>
     answer(&checks(&context.app))
 }
 
-fn checks(app: &App) -> Items<CoreCheckView> {
+/// How the language core's checks went.
+pub(super) fn checks(app: &App) -> Items<CoreCheckView> {
     let outcomes = app.localization.core().outcomes();
     let view = |one: &quintet_localization::core::CheckOutcome| CoreCheckView {
         name: one.name.name().to_owned(),

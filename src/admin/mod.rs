@@ -9,4 +9,5 @@ pub mod protocol;
 pub mod quotas;
 pub mod server;
 pub mod socket;
+pub mod status;
 pub mod tasks;

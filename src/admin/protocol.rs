@@ -196,11 +196,49 @@ pub struct ServiceView {
     pub name: String,
     /// Its address.
     pub address: String,
+    /// Whether it speaks TLS.
+    #[serde(default)]
+    pub tls: bool,
+}
+
+/// The listeners' certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsView {
+    /// Its file.
+    pub cert: String,
+    /// The first names it is for.
+    pub names: Vec<String>,
+    /// From when it is valid; RFC 3339.
+    pub not_before: String,
+    /// Until when it is valid; RFC 3339.
+    pub not_after: String,
+    /// Since when it is in use; RFC 3339.
+    pub loaded_at: String,
+    /// What is wrong with it, as a sentence, if callers may or will refuse it.
+    pub complaint: Option<String>,
+    /// Why its files, as they are now, were not taken.
+    pub refused: Option<String>,
+    /// When that was tried; RFC 3339.
+    pub refused_at: Option<String>,
+}
+
+/// The workers of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkersView {
+    /// Containers that hold a slot.
+    pub busy: u64,
+    /// Slots.
+    pub total: u32,
+    /// The runner: `up`, `down` (it does not answer) or `off` (there is to be none).
+    pub runner: String,
 }
 
 /// What runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StatusView {
+    /// What needs somebody's attention, as sentences, the worst first.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// The binary's version.
     pub version: String,
     /// The commit it was built from.
@@ -209,6 +247,13 @@ pub struct StatusView {
     pub pid: u32,
     /// How long it has run.
     pub uptime_seconds: u64,
+    /// When it was started, by the time of day; RFC 3339.
+    #[serde(default)]
+    pub started_at: String,
+    /// How far the time of day has gone ahead of the time that passed since then, in milliseconds; negative if it was
+    /// set back.
+    #[serde(default)]
+    pub clock_jump_millis: i64,
     /// The data directory.
     pub data_dir: String,
     /// `system` or `rehearsal`.
@@ -217,8 +262,14 @@ pub struct StatusView {
     pub now: String,
     /// The listeners.
     pub services: Vec<ServiceView>,
+    /// The listeners' certificate; absent if they speak plain HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsView>,
     /// How many tenants there are.
     pub tenants: u64,
+    /// The workers of runs.
+    #[serde(default)]
+    pub workers: WorkersView,
     /// The server's resident memory in bytes.
     pub memory_bytes: u64,
     /// The store's state.
@@ -265,6 +316,12 @@ pub struct StorageView {
     /// Requests that wait for the writer.
     #[serde(default)]
     pub queue_depth: u64,
+    /// Transactions that wait for the disk, and for the tables: nobody sees them yet.
+    #[serde(default)]
+    pub unpublished_transactions: u64,
+    /// Transactions that the tables do not have on disk yet: a start reads them again from the log.
+    #[serde(default)]
+    pub unflushed_transactions: u64,
     /// The size of the log's files, in bytes.
     #[serde(default)]
     pub log_bytes: u64,
@@ -294,6 +351,9 @@ pub struct StorageView {
     pub kept_for_copies_bytes: u64,
     /// Free space on the data directory's file system, in bytes.
     pub disk_free_bytes: u64,
+    /// The size of that file system, in bytes.
+    #[serde(default)]
+    pub disk_bytes: u64,
     /// Free space below which writes are refused, in bytes.
     pub disk_reserve_bytes: u64,
 }

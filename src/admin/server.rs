@@ -1,8 +1,6 @@
 //! The appliance's side of the administration socket.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,9 +19,10 @@ use tokio::sync::watch;
 use super::backups::{self, Holds};
 use super::protocol::{AdvanceWish, BackupWish, KeyWish, ServiceView, TenantWish};
 use super::socket;
+use super::status;
 use super::tasks::{self, TaskError};
 use crate::app::App;
-use crate::listener::{self, Connections, HEAD_TIMEOUT, Site};
+use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site};
 
 /// The largest request body, in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -56,15 +55,10 @@ pub(super) struct Context {
 ///
 /// # Errors
 /// The socket cannot be bound.
-pub fn start(
-    app: App,
-    addresses: BTreeMap<&'static str, SocketAddr>,
-    stop: watch::Receiver<bool>,
-) -> io::Result<Serving> {
+pub fn start(app: App, mut services: Vec<ServiceView>, stop: watch::Receiver<bool>) -> io::Result<Serving> {
     let listener = UnixListener::from_std(socket::bind(app.store.directory())?)?;
-    let services =
-        addresses.iter().map(|(name, address)| ServiceView { name: (*name).into(), address: address.to_string() });
-    let context = Context { app, services: services.collect(), holds: Holds::default() };
+    services.sort_by(|a, b| a.name.cmp(&b.name));
+    let context = Context { app, services: services.into(), holds: Holds::default() };
     let site = Site {
         name: "admin",
         router: routes(context),
@@ -86,7 +80,9 @@ async fn accept(listener: UnixListener, site: Site, connections: Connections, mu
         };
         match accepted {
             Ok((stream, _)) if is_allowed(&stream) => {
-                tokio::spawn(listener::serve_connection(stream, site.clone(), None, permit, stop.clone()));
+                let activity = Activity::default();
+                let stream = Progressing::new(stream, site.head_timeout, activity.clone());
+                tokio::spawn(listener::serve_connection(stream, activity, site.clone(), None, permit, stop.clone()));
             }
             Ok(_) => tracing::warn!("a connection to the administration socket by another user was closed"),
             Err(error) => {
@@ -129,7 +125,7 @@ fn routes(context: Context) -> Router {
 }
 
 async fn show_status(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&tasks::show_status(&context.app, &context.services)?)
+    answer(&status::show_status(&context.app, &context.services)?)
 }
 
 async fn list_tenants(State(context): State<Context>) -> Result<Response, TaskError> {

@@ -10,15 +10,14 @@ use quintet_platform::backups;
 use quintet_platform::clock::{ClockError, rfc3339};
 use quintet_platform::ids;
 use quintet_runs::operator::{self as runs, KeyStanding, KeyTerms};
-use quintet_storage::{Abort, Failure, Room, Snapshot, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::backups::backup_view;
 use super::protocol::{
     AdvanceView, ClockView, IssuedKeyView, Items, KeyView, KeyWish, LastBackupView, Problem, ProblemCode, RevokedView,
-    RootKeyView, RunTermsView, RunTermsWish, ServiceView, StatusView, StorageView, TenantView, TenantWish,
+    RootKeyView, RunTermsView, RunTermsWish, TenantView, TenantWish,
 };
 use crate::app::{App, PERMISSIONS};
-use crate::metrics;
 use crate::root_key::{RotateError, Standing, State};
 
 /// How long a task waits for the writer.
@@ -105,57 +104,6 @@ where
     Ok(app.store.write_freeing(Instant::now() + WRITE_DEADLINE, verb).await?)
 }
 
-/// What runs.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn show_status(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
-    let reason = app.store.stop_reason();
-    let read = app.store.read();
-    let tenants = all_tenants(&read)?.len();
-    let data_dir = app.store.directory();
-    let stats = app.store.stats();
-    let window = app.store.copy_window();
-    let storage = StorageView {
-        state: match (&reason, app.store.room()) {
-            (Some(_), _) => "stopped",
-            (None, Room::Ample) => "writing",
-            (None, Room::Low | Room::Exhausted) => "full",
-        }
-        .into(),
-        reason,
-        lsn: stats.published_lsn,
-        queue_depth: stats.queue_depth,
-        log_bytes: metrics::size_of_files(&data_dir.join("wal")),
-        tables_bytes: metrics::size_of_files(&data_dir.join("live")),
-        last_transaction_at: (read.lsn() > 0).then(|| rfc3339(read.time())),
-        copy_window_seconds: window.in_force.as_secs(),
-        copy_window_wanted_seconds: window.wanted.as_secs(),
-        checkpoints: window.checkpoints as u64,
-        newest_checkpoint_lsn: window.newest_lsn,
-        newest_checkpoint_age_seconds: window.newest_since.map(|since| since.elapsed().as_secs()),
-        kept_for_copies_bytes: window.kept_bytes,
-        disk_free_bytes: metrics::disk_free_bytes(data_dir).unwrap_or(0),
-        disk_reserve_bytes: app.config.disk_reserve_mb << 20,
-    };
-    let ClockView { now, mode } = show_clock(app);
-    Ok(StatusView {
-        version: env!("CARGO_PKG_VERSION").into(),
-        commit: env!("BUILD_COMMIT").into(),
-        pid: std::process::id(),
-        uptime_seconds: app.metrics.uptime_seconds(),
-        data_dir: std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.into()).display().to_string(),
-        clock: mode,
-        now,
-        services: services.to_vec(),
-        tenants: tenants as u64,
-        memory_bytes: metrics::memory_bytes().unwrap_or(0),
-        storage,
-        root_key: Some(show_root_key(app)?),
-        last_backup: last_backup(app, &read)?,
-    })
-}
-
 /// What is to be said of the root key.
 ///
 /// # Errors
@@ -182,7 +130,7 @@ pub async fn rotate_root_key(app: &App) -> Result<RootKeyView, TaskError> {
     }
 }
 
-fn last_backup(app: &App, read: &Snapshot) -> Result<Option<LastBackupView>, Failure> {
+pub(super) fn last_backup(app: &App, read: &Snapshot) -> Result<Option<LastBackupView>, Failure> {
     let newest = backups::list_backups(read, 1)?.into_iter().next();
     Ok(newest.map(|backup| {
         let age_seconds = seconds_between(backup.finished_at, app.clock.now());
@@ -420,7 +368,7 @@ pub async fn advance_clock(app: &App, seconds: u64) -> Result<AdvanceView, TaskE
     Ok(AdvanceView { now: rfc3339(report.now), steps: report.steps })
 }
 
-fn all_tenants(read: &Snapshot) -> Result<Vec<Tenant>, Failure> {
+pub(super) fn all_tenants(read: &Snapshot) -> Result<Vec<Tenant>, Failure> {
     let mut tenants = Vec::new();
     let mut after = None;
     loop {

@@ -8,6 +8,7 @@ use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
 use crate::config::{Config, Problems, Sources};
+use crate::tls;
 
 /// Check and print the configuration
 ///
@@ -58,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn check(sources: &Sources, output: OutputArguments) -> Result<(), CliError> {
-    let outcome = Config::load(sources).and_then(|config| match config.unsupported() {
+    let outcome = Config::load(sources).and_then(|config| match tls::problems(&config) {
         Problems(problems) if problems.is_empty() => Ok(()),
         problems => Err(problems),
     });

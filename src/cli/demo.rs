@@ -102,6 +102,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     // /etc/quintet/quintet.toml speaks of another appliance; its ports and secrets are not the demo's.
     sources.reads_default_file = false;
     let config = Config::load(&sources)?;
+    if config.tls_pair.is_some() {
+        return Err(CliError::failed("the demo speaks plain HTTP").hint("leave tls.cert and tls.key empty for it"));
+    }
     let output = arguments.output;
     serve::block_on(live(config, output)).map_err(CliError::failed)?
 }

@@ -4,7 +4,11 @@ mod appliance;
 mod directory;
 mod examination;
 mod kernel;
+mod listeners;
 mod machine;
+mod runner;
+mod secrets;
+mod trial;
 
 use serde_json::json;
 
@@ -13,10 +17,12 @@ use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
 
-/// Look for what is wrong: machine, data directory, keys, configuration, backups
+/// Look for what is wrong: machine, data directory, keys, configuration, listeners, backups, runner
 ///
-/// Works whether or not the appliance runs, and takes some seconds at most. Nothing is changed; a small file is
-/// written to the data directory, synced and removed. Exit code 0: no problems (there may be warnings); 1: problems.
+/// Each finding is a line that begins with ok, warning or problem, and what is not ok has a cure: an exact command or line
+/// of the configuration. Works whether or not the appliance runs, and takes some seconds at most. As root it sees and
+/// tries more. Nothing is changed; two small files are written to the data directory, synced, renamed and removed. Exit
+/// code 0: no problems (there may be warnings); 1: problems.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -148,7 +148,10 @@ impl From<StartError> for CliError {
             StartError::Bind { name, address, error } => bind_error(name, &address, &error),
             StartError::NotEmpty(path) => CliError::failed(reason)
                 .hint(format!("name an empty or absent directory, or start `quintet serve --data {}`", path.display())),
-            StartError::Unsupported(_) | StartError::ToldToStop | StartError::Io { .. } => CliError::failed(reason),
+            StartError::Tls(_) => CliError::failed(reason).hint(
+                "name a certificate and its key in PEM form in tls.cert and tls.key; `quintet config check FILE` tries them",
+            ),
+            StartError::ToldToStop | StartError::Io { .. } => CliError::failed(reason),
         }
     }
 }

@@ -23,7 +23,7 @@ mod init;
 mod key;
 mod ledger;
 mod ledger_export;
-mod output;
+pub(crate) mod output;
 mod place;
 mod progress;
 mod quota;

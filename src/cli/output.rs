@@ -52,7 +52,9 @@ pub fn say_table(headings: &[&str], rows: &[Vec<String>]) {
     }
 }
 
-fn table(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
+/// The lines of a table.
+#[must_use]
+pub fn table(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
     let heading: Vec<String> = headings.iter().map(|text| text.to_uppercase()).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&heading).chain(rows).collect();
     let width_of = |column: usize| {
@@ -64,6 +66,27 @@ fn table(headings: &[&str], rows: &[Vec<String>]) -> Vec<String> {
         cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
     };
     all.iter().map(line).collect()
+}
+
+/// A text behind a word or a mark, in lines of at most `width` columns, the later ones indented. What holds no space is
+/// not broken.
+#[must_use]
+pub fn wrapped(mark: &str, text: &str, indent: usize, width: usize) -> Vec<String> {
+    let mut lines = vec![mark.to_string()];
+    let mut is_begun = false;
+    for word in text.split(' ') {
+        let Some(line) = lines.last_mut() else { break };
+        if is_begun && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(format!("{:indent$}{word}", ""));
+            continue;
+        }
+        if is_begun {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_begun = true;
+    }
+    lines
 }
 
 /// Text of a server for the terminal: control characters (a tenant's name may hold some) are escaped.
@@ -105,6 +128,13 @@ mod tests {
     fn columns_line_up() {
         let rows = vec![vec!["a".to_string(), "long cell".to_string()], vec!["bcd".to_string(), "x".to_string()]];
         assert_eq!(table(&["id", "name"], &rows), ["ID   NAME", "a    long cell", "bcd  x"]);
+    }
+
+    #[test]
+    fn long_texts_are_broken_between_words() {
+        assert_eq!(wrapped("! ", "one two three", 2, 9), ["! one two", "  three"]);
+        assert_eq!(wrapped("! ", "averylongword on", 2, 9), ["! averylongword", "  on"]);
+        assert_eq!(wrapped("a  ", "", 3, 9), ["a  "]);
     }
 
     #[test]

@@ -1,11 +1,17 @@
-//! `quintet status`: what runs.
+//! `quintet status`: what runs, at a glance: what needs attention first, then where and how it runs.
 
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
-use crate::admin::protocol::{StatusView, StorageView};
+use crate::admin::protocol::{ServiceView, StatusView, StorageView, TlsView, WorkersView};
 
-/// Show what runs: version, services, storage, free disk
+/// The width it is written for, in columns.
+const WIDTH: usize = 80;
+
+/// How far the values are indented.
+const INDENT: usize = 13;
+
+/// Show what runs: warnings, version, listeners, storage, backups
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -20,41 +26,107 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.output.json {
         return output::say_json(&status);
     }
-    let storage = &status.storage;
-    let free = format!(
-        "{} ({} are kept in reserve)",
-        output::size(storage.disk_free_bytes),
-        output::size(storage.disk_reserve_bytes)
-    );
-    let mut rows = vec![
-        ("version", format!("{} (commit {})", status.version, status.commit)),
-        ("process", format!("{}, up {}", status.pid, output::duration(status.uptime_seconds))),
-        ("data", status.data_dir.clone()),
-        ("clock", format!("{} ({})", status.now, status.clock)),
-        ("tenants", status.tenants.to_string()),
-        ("memory", output::size(status.memory_bytes)),
-        ("storage", format!("{}, last transaction {}", storage.state, storage.lsn)),
-        ("queue", format!("{} requests wait for the writer", storage.queue_depth)),
-        ("log", output::size(storage.log_bytes)),
-        ("tables", output::size(storage.tables_bytes)),
-        ("free disk", free),
-        ("copying", copying(storage)),
-        ("checkpoints", checkpoints(storage)),
-        ("last backup", last_backup(&status)),
-    ];
-    if let Some(root_key) = &status.root_key {
-        rows.push(("root key", format!("{} from {}; {}", root_key.key_id, root_key.source, root_key.explanation)));
-    }
-    if let Some(reason) = &storage.reason {
-        rows.push(("stopped", format!("{reason}; restart to clear it")));
-    }
-    for (name, value) in rows {
-        output::say(&format!("{name:11} {}", output::plain(&value)));
-    }
-    output::say("");
-    let services = status.services.iter().map(|service| vec![service.name.clone(), service.address.clone()]);
-    output::say_table(&["service", "address"], &services.collect::<Vec<_>>());
+    text(&status).iter().for_each(|line| output::say(line));
     Ok(())
+}
+
+/// What is shown to people, in lines of [`WIDTH`] at most; only what cannot be broken is longer.
+fn text(status: &StatusView) -> Vec<String> {
+    let mut lines = Vec::new();
+    for warning in &status.warnings {
+        lines.extend(output::wrapped("! ", &output::plain(warning), 2, WIDTH));
+    }
+    if !status.warnings.is_empty() {
+        lines.push(String::new());
+    }
+    let mut field = |name: &str, value: &str| {
+        lines.extend(output::wrapped(&format!("{name:INDENT$}"), &output::plain(value), INDENT, WIDTH));
+    };
+    let StatusView { storage, workers, .. } = status;
+    let commit: String = status.commit.chars().take(12).collect();
+    field("version", &format!("{} (commit {commit})", status.version));
+    field("running", &running(status));
+    field("data", &status.data_dir);
+    field("clock", &format!("{} ({})", status.now, clock(status)));
+    field("tenants", &status.tenants.to_string());
+    field("workers", &busy(workers));
+    field("memory", &output::size(status.memory_bytes));
+    field("storage", &writing(storage));
+    field("on disk", &on_disk(storage));
+    field("free disk", &free_disk(storage));
+    field("copies", &copying(storage));
+    field("checkpoints", &checkpoints(storage));
+    field("last backup", &last_backup(status));
+    if let Some(root_key) = &status.root_key {
+        field("root key", &format!("{} from {}; {}", root_key.key_id, root_key.source, root_key.explanation));
+    }
+    if let Some(tls) = &status.tls {
+        field("certificate", &certificate(tls));
+    }
+    lines.push(String::new());
+    let row = |service: &ServiceView| {
+        let scheme = if service.tls { "https" } else { "http" };
+        vec![service.name.clone(), service.address.clone(), scheme.to_string()]
+    };
+    let rows: Vec<Vec<String>> = status.services.iter().map(row).collect();
+    lines.extend(output::table(&["service", "address", "speaks"], &rows));
+    lines
+}
+
+fn running(status: &StatusView) -> String {
+    let since =
+        if status.started_at.is_empty() { String::new() } else { format!(" since {}", to_seconds(&status.started_at)) };
+    format!("process {}{since}, for {}", status.pid, output::duration(status.uptime_seconds))
+}
+
+/// An instant without fractions of its second.
+fn to_seconds(instant: &str) -> String {
+    match instant.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => instant.to_string(),
+    }
+}
+
+fn clock(status: &StatusView) -> &'static str {
+    if status.clock == "rehearsal" { "rehearsal: it moves only when told" } else { "the system's" }
+}
+
+fn busy(workers: &WorkersView) -> String {
+    let runner = match workers.runner.as_str() {
+        "off" => "; there is to be no runner (runs.runner_socket)",
+        "down" => "; the runner does not answer",
+        _ => "",
+    };
+    format!("{} of {} busy{runner}", workers.busy, workers.total)
+}
+
+fn writing(storage: &StorageView) -> String {
+    let last = storage.last_transaction_at.as_deref().map(|at| format!(" at {}", to_seconds(at))).unwrap_or_default();
+    let state = match storage.state.as_str() {
+        "writing" => "writes are taken",
+        "full" => "writes are refused until there is room",
+        _ => "writing has stopped until a restart",
+    };
+    let waiting = match (storage.queue_depth, storage.unpublished_transactions) {
+        (0, 0) => "nothing waits".to_string(),
+        (queued, unpublished) => format!("{queued} requests and {unpublished} transactions wait"),
+    };
+    format!("{state}; last transaction {}{last}; {waiting}", storage.lsn)
+}
+
+fn on_disk(storage: &StorageView) -> String {
+    format!(
+        "log {}, tables {}; a start reads {} transactions again",
+        output::size(storage.log_bytes),
+        output::size(storage.tables_bytes),
+        storage.unflushed_transactions
+    )
+}
+
+fn free_disk(storage: &StorageView) -> String {
+    let of = if storage.disk_bytes > 0 { format!(" of {}", output::size(storage.disk_bytes)) } else { String::new() };
+    let (free, reserve) = (output::size(storage.disk_free_bytes), output::size(storage.disk_reserve_bytes));
+    format!("{free}{of}; {reserve} are kept in reserve")
 }
 
 fn copying(storage: &StorageView) -> String {
@@ -82,5 +154,69 @@ fn last_backup(status: &StatusView) -> String {
     match &status.last_backup {
         None => "none yet; `quintet backup create DEST` makes one".to_string(),
         Some(last) => format!("{} ago, {}", output::duration(last.age_seconds), last.backup.destination),
+    }
+}
+
+fn certificate(tls: &TlsView) -> String {
+    let names = if tls.names.is_empty() { "no names".to_string() } else { tls.names.join(", ") };
+    let (until, since) = (to_seconds(&tls.not_after), to_seconds(&tls.loaded_at));
+    format!("for {names}; until {until}; in use since {since}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> StatusView {
+        let value = serde_json::json!({
+            "warnings": ["No backup was ever made: `quintet backup create DEST`.",
+                "Writes are refused: 1.0 MiB are free, 1.0 GiB are kept in reserve. Free disk space; writing resumes."],
+            "version": "0.1.0", "commit": "0123456789abcdef0123", "pid": 4711, "uptime_seconds": 7_500,
+            "started_at": "2026-11-21T09:00:00.123456Z", "data_dir": "/var/lib/quintet", "clock": "system",
+            "now": "2026-11-21T11:05:00.5Z", "tenants": 3, "memory_bytes": 300_u64 << 20,
+            "services": [{ "name": "ledger", "address": "192.0.2.1:7430", "tls": true },
+                { "name": "operations", "address": "127.0.0.1:7400", "tls": false }],
+            "tls": { "cert": "/c.pem", "names": ["a.example", "b.example"], "not_before": "2026-01-01T00:00:00Z",
+                "not_after": "2027-01-01T00:00:00Z", "loaded_at": "2026-11-21T09:00:00.2Z" },
+            "workers": { "busy": 2, "total": 8, "runner": "up" },
+            "storage": { "state": "full", "lsn": 12_345, "disk_free_bytes": 1 << 20, "disk_bytes": 100_u64 << 30,
+                "disk_reserve_bytes": 1 << 30, "copy_window_seconds": 60, "copy_window_wanted_seconds": 900,
+                "last_transaction_at": "2026-11-21T11:04:59.9Z", "unflushed_transactions": 17, "queue_depth": 4 },
+        });
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn it_is_read_at_a_glance() {
+        let text = text(&status());
+        let shown = text.join("\n");
+        assert!(text.iter().all(|line| line.chars().count() <= WIDTH), "{shown}");
+        let expected = "\
+! No backup was ever made: `quintet backup create DEST`.
+! Writes are refused: 1.0 MiB are free, 1.0 GiB are kept in reserve. Free disk
+  space; writing resumes.
+
+version      0.1.0 (commit 0123456789ab)
+running      process 4711 since 2026-11-21T09:00:00Z, for 2 h 5 min
+data         /var/lib/quintet
+clock        2026-11-21T11:05:00.5Z (the system's)
+tenants      3
+workers      2 of 8 busy
+memory       300.0 MiB
+storage      writes are refused until there is room; last transaction 12345 at
+             2026-11-21T11:04:59Z; 4 requests and 0 transactions wait
+on disk      log 0 B, tables 0 B; a start reads 17 transactions again
+free disk    1.0 MiB of 100.0 GiB; 1.0 GiB are kept in reserve
+copies       a plain copy may take 1 min (shortened from 15 min: see
+             storage.copy_keep_mb); 0 B are kept for copies
+checkpoints  none yet
+last backup  none yet; `quintet backup create DEST` makes one
+certificate  for a.example, b.example; until 2027-01-01T00:00:00Z; in use since
+             2026-11-21T09:00:00Z
+
+SERVICE     ADDRESS         SPEAKS
+ledger      192.0.2.1:7430  https
+operations  127.0.0.1:7400  http";
+        assert_eq!(shown, expected);
     }
 }

@@ -217,6 +217,34 @@ fn types_and_ranges_are_checked_in_their_place() {
             "[listen]\nledger = \"127.0.0.1:9\"\nruns = \"127.0.0.1:9\"",
             "q.toml:3: listen.runs and listen.ledger are both 127.0.0.1:9",
         ),
+        (
+            "[listen]\nledger = \"0.0.0.0:9\"\nruns = \"127.0.0.1:9\"",
+            "q.toml:3: listen.runs (127.0.0.1:9) and listen.ledger (0.0.0.0:9) are the same port of one address",
+        ),
+        (
+            "[messaging]\nsmtp_listen = \"127.0.0.1:7430\"",
+            "q.toml:2: messaging.smtp_listen and listen.ledger are both 127.0.0.1:7430",
+        ),
+        (
+            "[http]\ntrusted_proxies = [\"10.0.0.1/8\"]",
+            "q.toml:2: http.trusted_proxies holds \"10.0.0.1/8\", an address within a network; \
+             did you mean \"10.0.0.0/8\", or \"10.0.0.1\"?",
+        ),
+        (
+            "[http]\ntrusted_proxies = [\"fd00::1/0\"]",
+            "q.toml:2: http.trusted_proxies holds \"fd00::1/0\", an address within a network; \
+             did you mean \"::/0\", or \"fd00::1\"?",
+        ),
+        (
+            "[http]\ntrusted_proxies = [\"proxy.example.com\"]",
+            "q.toml:2: http.trusted_proxies holds \"proxy.example.com\", which is not a network such as \"10.0.0.0/8\"",
+        ),
+        (
+            "[http]\ntrusted_proxies = \"10.0.0.0/8\"",
+            "q.toml:2: http.trusted_proxies must be a list of networks such as [\"10.0.0.0/8\"]",
+        ),
+        ("[tls]\ncert = 1", "q.toml:2: tls.cert must be a text"),
+        ("[tls]\nkey = \"/k.pem\"", "q.toml:2: tls.key needs tls.cert as well"),
         ("data_dir = \"\"", "q.toml:1: data_dir must not be empty"),
         (
             "[ledger]\nedge_burst = 99999999999999999999",
@@ -232,6 +260,14 @@ fn types_and_ranges_are_checked_in_their_place() {
 fn all_mistakes_are_told_at_once() {
     let told = complaints("a = 1\nb = 2\n", &[("QUINTET_LEDGER__EDGE_BURST", "x")]);
     assert_eq!(told.lines().count(), 3, "{told}");
+}
+
+#[test]
+fn what_is_said_twice_is_told_with_its_line() {
+    let told = complaints("[ledger]\nedge_burst = 1\nedge_burst = 2\n", &[]);
+    assert!(told.starts_with("q.toml:3: not valid TOML: ") && told.contains("duplicate"), "{told}");
+    let told = complaints("[ledger]\n[tls]\n[ledger]\n", &[]);
+    assert!(told.starts_with("q.toml:3: not valid TOML: "), "{told}");
 }
 
 #[test]
@@ -281,16 +317,6 @@ fn passwords_in_addresses_are_never_shown() {
     assert_eq!(value_of(&config, "messaging.smtp_relay").0, "\"[redacted]@relay.example.com:25\"");
     assert!(!config.to_json().to_string().contains("hunter2"));
     assert_eq!(value_of(&load("[ai]\nurl = \"https://a/@\"", &[]).unwrap(), "ai.url").0, "\"https://a/@\"");
-}
-
-#[test]
-fn what_this_version_cannot_do_is_told_with_its_place() {
-    let text = "[tls]\ncert = \"/c.pem\"\nkey = \"/k.pem\"\n";
-    let config = load(text, &[("QUINTET_TLS__KEY", "/other.pem")]).unwrap();
-    let told = config.unsupported().to_string();
-    assert!(told.contains("q.toml:2: tls.cert: this version speaks plain HTTP only"), "{told}");
-    assert!(told.contains("environment QUINTET_TLS__KEY: tls.key: this version speaks"), "{told}");
-    assert_eq!(load(SAMPLE, &[]).unwrap().unsupported(), Problems(Vec::new()));
 }
 
 #[test]

@@ -176,12 +176,24 @@ fn check(kind: Kind, value: Value) -> Result<Value, String> {
         (Kind::Choice(words), Value::Text(text)) if words.contains(&text.as_str()) => Ok(value),
         (Kind::Url, Value::Text(text)) if text.is_empty() || is_http_url(text) => Ok(value),
         (Kind::RootKey, Value::Text(text)) if is_root_key(text) => Ok(value),
-        (Kind::Networks, Value::List(items)) => match items.iter().find(|item| Network::parse(item).is_none()) {
-            Some(wrong) => Err(format!("holds {wrong:?}, which is not a network such as \"10.0.0.0/8\"")),
+        (Kind::Networks, Value::List(items)) => match items.iter().find_map(|item| not_a_network(item)) {
+            Some(wrong) => Err(wrong),
             None => Ok(value),
         },
         _ => unfit(),
     }
+}
+
+/// What is wrong with a network: a slip in it must neither open nor close more than was meant.
+fn not_a_network(text: &str) -> Option<String> {
+    let Some(network) = Network::parse(text) else {
+        return Some(format!("holds {text:?}, which is not a network such as \"10.0.0.0/8\""));
+    };
+    let first = network.first();
+    (first != network.address).then(|| {
+        let (address, bits) = (network.address, network.prefix_bits);
+        format!("holds {text:?}, an address within a network; did you mean \"{first}/{bits}\", or \"{address}\"?")
+    })
 }
 
 fn is_endpoint(text: &str) -> bool {
@@ -219,6 +231,27 @@ impl Network {
         let width = if address.is_ipv4() { 32 } else { 128 };
         let prefix_bits = bits.unwrap_or(width);
         (prefix_bits <= width).then_some(Network { address, prefix_bits })
+    }
+
+    /// The network's first address.
+    fn first(&self) -> IpAddr {
+        let cleared = |width: u32| width.saturating_sub(u32::from(self.prefix_bits));
+        match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(cleared(32)).unwrap_or(0);
+                IpAddr::V4((address.to_bits() & mask).into())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(cleared(128)).unwrap_or(0);
+                IpAddr::V6((address.to_bits() & mask).into())
+            }
+        }
+    }
+
+    /// Whether it is everybody: all of IPv4, or all of IPv6.
+    #[must_use]
+    pub fn is_everybody(&self) -> bool {
+        self.prefix_bits == 0
     }
 
     /// Whether `address` lies in the network. An IPv4 address mapped into IPv6 counts as what it stands for.

@@ -14,7 +14,7 @@ use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 
 /// Requests on one connection follow one another, so one of each flag serves them all.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Activity(Arc<Flags>);
+pub struct Activity(Arc<Flags>);
 
 #[derive(Debug, Default)]
 struct Flags {

@@ -28,6 +28,12 @@ impl Connections {
         (self.max / 4).max(1)
     }
 
+    /// How many connections may be on their way to being encrypted, beside those that are served.
+    #[must_use]
+    pub fn handshakes_max(&self) -> u32 {
+        (self.max / 4).max(1)
+    }
+
     /// Waits for room for one more. `None` cannot happen as long as nobody closes the count, and nobody does.
     pub async fn enter(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.free).acquire_owned().await.ok()

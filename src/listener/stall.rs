@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep};
 use super::activity::Activity;
 
 /// The stream; a write that is stuck for longer than the patience fails with [`io::ErrorKind::TimedOut`].
-pub(super) struct Progressing<S> {
+pub struct Progressing<S> {
     stream: S,
     patience: Duration,
     deadline: Pin<Box<Sleep>>,
@@ -21,13 +21,9 @@ pub(super) struct Progressing<S> {
 }
 
 impl<S> Progressing<S> {
-    pub(super) fn new(stream: S, patience: Duration, activity: Activity) -> Progressing<S> {
+    /// A stream whose writes have so long to make progress; `activity` is told when they do not.
+    pub fn new(stream: S, patience: Duration, activity: Activity) -> Progressing<S> {
         Progressing { stream, patience, deadline: Box::pin(tokio::time::sleep(patience)), is_stuck: false, activity }
-    }
-
-    /// The stream itself again.
-    pub(super) fn into_inner(self) -> S {
-        self.stream
     }
 
     /// Starts, stops or consults the deadline, according to what the stream answered.

@@ -181,6 +181,14 @@ impl Context {
         self.runner.is_some()
     }
 
+    /// How many containers hold a slot now, and how many slots there are.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub fn workers(&self) -> Result<(u64, u32), quintet_storage::Failure> {
+        Ok((crate::queries::busy(&self.store.read())?, self.settings.workers))
+    }
+
     /// Whether the runner answers.
     #[must_use]
     pub fn is_engine_up(&self) -> bool {

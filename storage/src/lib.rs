@@ -62,6 +62,7 @@ pub use checkpoint::CopyWindow;
 pub use codec::{Row, decode_plain, encode_plain};
 pub use directory::{FORMAT_VERSION, Format, read_format};
 pub use env::handle::has_file_handles;
+pub use env::kernel_clock::is_clock_synchronized;
 pub use error::{Abort, Failure, OpenError, Refusal};
 pub use ids::first_id_after;
 pub use keeper::HeldCheckpoint;

@@ -20,6 +20,10 @@ pub(crate) struct Stats {
 pub struct StatsReading {
     /// The last published transaction.
     pub published_lsn: u64,
+    /// The last transaction that was executed; those above the published one wait for the disk and the tables.
+    pub executed_lsn: u64,
+    /// The last transaction whose rows the tables have on disk; a start reads the log above it again.
+    pub flushed_lsn: u64,
     /// Transactions that committed.
     pub committed: u64,
     /// Transactions that were refused, failed or wrote nothing.
@@ -59,6 +63,8 @@ impl Stats {
     pub(crate) fn read(&self) -> StatsReading {
         StatsReading {
             published_lsn: 0,
+            executed_lsn: 0,
+            flushed_lsn: 0,
             committed: self.committed.load(Ordering::Relaxed),
             not_committed: self.not_committed.load(Ordering::Relaxed),
             turned_away: self.turned_away.load(Ordering::Relaxed),

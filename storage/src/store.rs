@@ -325,8 +325,12 @@ impl Store {
     /// Counters since the start.
     #[must_use]
     pub fn stats(&self) -> StatsReading {
-        let mut reading = self.inner.shared.stats.read();
+        let shared = &self.inner.shared;
+        let mut reading = shared.stats.read();
         reading.published_lsn = self.read().lsn();
+        // What is executed may fail to be published; it is never less than what was.
+        reading.executed_lsn = shared.executed.load(Ordering::Acquire).max(reading.published_lsn);
+        reading.flushed_lsn = shared.house().flushed.min(reading.published_lsn);
         reading.queue_depth = self.inner.requests.len() as u64;
         reading
     }

@@ -50,7 +50,7 @@ fn check_and_serve_refuse_the_same_in_the_same_words() {
     let serve = run(&["serve", "--config", &path, "--data", data.to_str().unwrap()]);
     assert_eq!(serve.status.code(), Some(1), "{text}");
     let words = |said: &str| {
-        let lines = said.lines().filter(|line| line.contains(":2: ") || line.contains(":3: "));
+        let lines = said.lines().filter(|line| line.contains(":2: "));
         lines.map(|line| line.trim_start_matches("quintet: ").to_string()).collect::<Vec<_>>()
     };
     assert!(!words(&stderr(&check)).is_empty(), "{}", stderr(&check));
@@ -102,11 +102,44 @@ fn a_listener_that_is_off_is_absent() {
 }
 
 #[test]
-fn a_certificate_is_refused_as_long_as_there_is_no_tls() {
+fn nothing_is_touched_when_a_start_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let mut command = quintet();
-    command.arg("serve").arg("--data").arg(directory.path().join("data"));
-    let output = command.env("QUINTET_TLS__CERT", "/c.pem").env("QUINTET_TLS__KEY", "/k.pem").output().unwrap();
+    let data = directory.path().join("data");
+    let data = data.to_str().unwrap();
+    assert!(run(&["init", "--data", data]).status.success());
+    let held = || {
+        let mut names: Vec<_> = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        let format = std::fs::read(format!("{data}/FORMAT")).unwrap();
+        (names, format, std::fs::read(format!("{data}/root.key")).unwrap())
+    };
+    let before = held();
+    let cases = [
+        ("[tsl]\n", ":1: unknown key tsl; did you mean tls?"),
+        ("[tls]\ncret = \"\"\n", ":2: unknown key tls.cret; did you mean tls.cert?"),
+        ("[http]\ntrusted_proxy = []\n", ":2: unknown key http.trusted_proxy; did you mean http.trusted_proxies?"),
+        ("\n[http]\ntrusted_proxies = [\"10.0.0.0/40\"]\n", ":3: http.trusted_proxies holds \"10.0.0.0/40\""),
+        ("[http]\ntrusted_proxies = [\"10.1.2.3/8\"]\n", "did you mean \"10.0.0.0/8\", or \"10.1.2.3\"?"),
+        ("[http]\ntrusted_proxies = [10]\n", ":2: http.trusted_proxies must be a list of texts"),
+        ("[runs]\nworkers = true\n", ":2: runs.workers must be a whole number from 0 to 10000"),
+        ("[ledger]\nedge_burst = 1\nedge_burst = 2\n", ":3: not valid TOML: duplicate key"),
+    ];
+    for (text, expected) in cases {
+        let (_directory, path) = file(text);
+        let output = run(&["serve", "--config", &path, "--data", data]);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(stderr(&output).contains(expected), "{text}: {}", stderr(&output));
+        let output = run(&["doctor", "--config", &path, "--data", data]);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(stdout(&output).contains(expected), "{text}: {}", stdout(&output));
+        assert_eq!(held(), before, "{text}");
+    }
+    let (_directory, path) = file("[listen]\nledger = \"127.0.0.1\"\n");
+    let mut serve = quintet();
+    serve.env_remove("QUINTET_LISTEN__LEDGER").args(["serve", "--config", &path, "--data", data]);
+    let output = serve.output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("tls.cert"), "{}", stderr(&output));
+    assert!(stderr(&output).contains(":2: listen.ledger must be an address such as"), "{}", stderr(&output));
+    assert_eq!(held(), before);
+    assert_eq!(Setup::new().on(std::path::Path::new(data)).start().stop(), Some(0));
 }

@@ -106,6 +106,10 @@ const IDS_FIRST: u32 = 0x7000_0000;
 /// Ranges of ids that there are.
 const SLOTS: u32 = 4096;
 
+/// The ids that containers have outside: nobody else on the machine may give them out.
+pub const CONTAINER_IDS: std::ops::Range<u64> =
+    IDS_FIRST as u64..IDS_FIRST as u64 + SLOTS as u64 * crate::image::IDS as u64;
+
 /// Starts a runner: takes the directory, finds its containers again, clears up what is nobody's, and answers calls from
 /// then on.
 ///

@@ -1,36 +1,41 @@
-//! The configuration, and the appliance itself: whether it runs, what there is to go back to, its ports.
+//! The configuration, and the appliance itself: whether it runs, and what there is to go back to.
 
-use std::io;
-use std::net::TcpListener;
 use std::path::Path;
 
 use quintet_storage::backup;
 
 use super::examination::{Finding, Life, Stored, Subject};
+use crate::admin::protocol::StorageView;
+use crate::admin::status::BACKUP_AGE_SECONDS_MAX;
 use crate::admin::tasks::seconds_between;
 use crate::cli::copying::quoted;
-use crate::cli::output::duration;
-use crate::config::Problems;
-use crate::router::SERVICES;
-
-/// A backup that is older is told.
-const BACKUP_AGE_SECONDS_MAX: u64 = 7 * 86_400;
+use crate::cli::output::{duration, size};
+use crate::config::{Problem, Problems};
+use crate::tls;
 
 /// Whether the configuration is valid.
 pub fn check_configuration(subject: &Subject) -> Vec<Finding> {
     let name = "configuration";
-    let unsupported = subject.config.as_ref().map(|config| config.unsupported());
-    let problems = match &unsupported {
+    let outside = subject.config.as_ref().map(tls::problems);
+    let problems = match &outside {
         Ok(Problems(problems)) => problems.as_slice(),
         Err(Problems(problems)) => problems.as_slice(),
     };
     if problems.is_empty() {
         return vec![Finding::ok(name, "It is valid.")];
     }
-    let cure = "Correct it; `quintet config check FILE` tells what is left.";
+    let cure = "Correct it there; `quintet config check FILE` tells what is left.";
+    let is_root = rustix::process::geteuid().is_root();
     problems
         .iter()
-        .map(|problem| Finding::problem(name, format!("{}: {}.", problem.place, problem.message), cure))
+        .map(|Problem { place, message }| match is_root || !message.contains("Permission denied") {
+            true => Finding::problem(name, format!("{place}: {message}."), cure),
+            false => Finding::warning(
+                name,
+                format!("{place}: {message}, by this user."),
+                "Run this as root or as the user that runs the appliance: `sudo quintet doctor`.",
+            ),
+        })
         .collect()
 }
 
@@ -57,6 +62,11 @@ pub fn check_life(subject: &Subject) -> Vec<Finding> {
             format!("It may run, but cannot be asked: {reason}."),
             "Run this as root or as the user that runs the appliance; if it hangs, see its log and restart it.",
         ),
+        (Life::Stopped, _) if subject.forbidden.is_some() => Finding::warning(
+            name,
+            format!("Whether it runs cannot be seen: {}.", subject.forbidden.as_deref().unwrap_or_default()),
+            "Run this as root or as the user that runs the appliance: `sudo quintet doctor`.",
+        ),
         (Life::Stopped, Stored::Unreadable(reason)) => Finding::problem(
             name,
             format!("It does not run, and what is stored cannot be read: {reason}."),
@@ -70,18 +80,26 @@ pub fn check_life(subject: &Subject) -> Vec<Finding> {
 /// Whether plain copies may take as long as configured.
 pub fn check_copies(subject: &Subject) -> Vec<Finding> {
     let Some(status) = subject.status() else { return Vec::new() };
-    vec![copy_window(status.storage.copy_window_seconds, status.storage.copy_window_wanted_seconds)]
+    let limit_mb = subject.config.as_ref().map_or(0, |config| config.copy_keep_mb);
+    vec![copy_window(&status.storage, limit_mb)]
 }
 
-fn copy_window(in_force: u64, wanted: u64) -> Finding {
+fn copy_window(storage: &StorageView, limit_mb: u64) -> Finding {
+    let (in_force, wanted) = (storage.copy_window_seconds, storage.copy_window_wanted_seconds);
     let says = format!("A plain copy of the data directory may take {}", duration(in_force));
+    let limit = match limit_mb {
+        0 => "a tenth of the disk, 8.0 GiB at most".to_string(),
+        mb => size(mb << 20),
+    };
+    let kept = format!("{} are kept on disk for it, of {limit}", size(storage.kept_for_copies_bytes));
     if in_force >= wanted {
-        return Finding::ok("copies", format!("{says}."));
+        return Finding::ok("copies", format!("{says}; {kept}."));
     }
     Finding::warning(
         "copies",
-        format!("{says}, not {} as configured: what is kept for it came to its limit.", duration(wanted)),
-        "Raise storage.copy_keep_mb or free disk space; or copy with `quintet backup create`, which needs no window.",
+        format!("{says}, not {} as configured: {kept}.", duration(wanted)),
+        "Free disk space, or raise the limit, `[storage] copy_keep_mb = 16384` for instance, and restart; or copy with \
+         `quintet backup create DEST`, which needs no window.",
     )
 }
 
@@ -123,39 +141,78 @@ fn last_backup(last: Option<(u64, &str)>, is_there: bool) -> Finding {
     }
 }
 
-/// Whether the ports are free for a start.
-pub fn check_ports(subject: &Subject) -> Vec<Finding> {
-    let (Life::Stopped, Ok(config)) = (&subject.life, &subject.config) else { return Vec::new() };
-    let mut findings = Vec::new();
-    for name in SERVICES {
-        let Some(address) = config.listen.of(name).filter(|address| address.port() != 0) else { continue };
-        let Err(error) = TcpListener::bind(address) else { continue };
-        let cure = match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                format!("`ss -ltnp` names the program that has it: stop that, or set another address in listen.{name}.")
+/// Whether its clock is a rehearsal's.
+pub fn check_rehearsal(subject: &Subject) -> Vec<Finding> {
+    match &subject.format {
+        Some(format) => vec![rehearsal(format.rehearsal)],
+        None => Vec::new(),
+    }
+}
+
+fn rehearsal(is_rehearsal: bool) -> Finding {
+    Finding::ok(
+        "rehearsal",
+        match is_rehearsal {
+            true => {
+                "The directory is for rehearsals, for good: its clock moves only when told (`quintet clock advance`)."
             }
-            _ => format!("Set another address in listen.{name}."),
-        };
-        findings.push(Finding::problem("ports", format!("{address} for {name} cannot be had: {error}."), cure));
-    }
-    if findings.is_empty() {
-        findings.push(Finding::ok("ports", "All of them are free."));
-    }
-    findings
+            false => "The directory is for real work, for good: its clock is the system's.",
+        },
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::examination::State;
+    use super::super::examination::told;
     use super::*;
 
     #[test]
-    fn what_there_is_to_go_back_to_is_judged() {
-        assert_eq!(last_backup(None, false).state, State::Warning);
-        assert_eq!(last_backup(Some((3_600, "/b")), true).state, State::Ok);
-        assert!(last_backup(Some((3_600, "/b")), false).says.contains("is not at /b any more"));
-        assert!(last_backup(Some((8 * 86_400, "/b")), true).says.contains("8 d 0 h old"));
-        assert_eq!(copy_window(900, 900).state, State::Ok);
-        assert!(copy_window(60, 900).says.contains("may take 1 min, not 15 min"));
+    fn what_there_is_to_go_back_to_is_told() {
+        let make = "Make one: `quintet backup create DEST`, by a timer every night, to another disk or machine.";
+        let moved = "If it was moved to a safe place, all is well; if not, make another: `quintet backup create DEST`.";
+        let cases = [
+            (None, false, format!("warning: None was ever made. => {make}")),
+            (Some((3_600, "/b")), true, "ok: The last one was made 1 h 0 min ago (/b).".to_string()),
+            (
+                Some((3_600, "/b")),
+                false,
+                format!("warning: The last one, made 1 h 0 min ago, is not at /b any more. => {moved}"),
+            ),
+            (Some((8 * 86_400, "/b")), true, format!("warning: The last one is 8 d 0 h old. => {make}")),
+        ];
+        for (last, is_there, expected) in cases {
+            assert_eq!(told(&last_backup(last, is_there)), expected);
+        }
+    }
+
+    #[test]
+    fn the_time_for_copies_is_told() {
+        let storage = |in_force: u64| -> StorageView {
+            serde_json::from_value(serde_json::json!({
+                "state": "writing", "lsn": 1, "disk_free_bytes": 1, "disk_reserve_bytes": 1,
+                "copy_window_seconds": in_force, "copy_window_wanted_seconds": 900, "kept_for_copies_bytes": 3 << 20,
+            }))
+            .unwrap()
+        };
+        assert_eq!(
+            told(&copy_window(&storage(900), 0)),
+            "ok: A plain copy of the data directory may take 15 min; 3.0 MiB are kept on disk for it, of a tenth of the \
+             disk, 8.0 GiB at most."
+        );
+        assert_eq!(
+            told(&copy_window(&storage(60), 100)),
+            "warning: A plain copy of the data directory may take 1 min, not 15 min as configured: 3.0 MiB are kept on \
+             disk for it, of 100.0 MiB. => Free disk space, or raise the limit, `[storage] copy_keep_mb = 16384` for \
+             instance, and restart; or copy with `quintet backup create DEST`, which needs no window."
+        );
+    }
+
+    #[test]
+    fn whose_clock_it_is_is_told() {
+        assert_eq!(
+            told(&rehearsal(true)),
+            "ok: The directory is for rehearsals, for good: its clock moves only when told (`quintet clock advance`)."
+        );
+        assert_eq!(told(&rehearsal(false)), "ok: The directory is for real work, for good: its clock is the system's.");
     }
 }

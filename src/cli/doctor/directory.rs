@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use quintet_storage::has_file_handles;
 
 use super::examination::{Finding, Subject};
+use crate::admin::protocol::RootKeyView;
 use crate::cli::copying::quoted;
 use crate::cli::output::size;
 use crate::metrics::disk_free_bytes;
@@ -19,6 +20,13 @@ const SYNCS: u32 = 8;
 
 /// A sync that takes longer is told: every answer waits for one.
 const SLOW_SYNC: Duration = Duration::from_millis(50);
+
+/// Free inodes below which it is told, and below which it is a problem: a start makes some dozens of files.
+const INODES_FEW: u64 = 10_000;
+const INODES_TOO_FEW: u64 = 200;
+
+/// What is said where a user sees too little.
+const AS_ROOT: &str = "Run this as root or as the user that runs the appliance: `sudo quintet doctor`.";
 
 /// Files that are asked for their owner in one directory.
 const FILES_MAX: usize = 10_000;
@@ -39,7 +47,7 @@ pub fn check_owner(subject: &Subject) -> Vec<Finding> {
         }
         Err(error) => {
             let says = format!("{} cannot be looked at: {error}.", data.display());
-            return vec![Finding::problem(name, says, "Run this as root or as the user that runs the appliance.")];
+            return vec![Finding::problem(name, says, AS_ROOT)];
         }
     };
     let own = rustix::process::geteuid().as_raw();
@@ -47,7 +55,7 @@ pub fn check_owner(subject: &Subject) -> Vec<Finding> {
     let mut findings = Vec::new();
     if found.mode() & 0o022 != 0 {
         let says = format!("Other users may write to {}: the appliance does not start on it.", data.display());
-        findings.push(Finding::problem(name, says, format!("See that all in it is yours, then `chmod 700 {place}`.")));
+        findings.push(Finding::problem(name, says, format!("See that all in it is yours; then `chmod 700 {place}`.")));
     }
     if own != 0 && own != owner {
         let says = format!("{} belongs to the user {owner}, not to this one ({own}).", data.display());
@@ -104,10 +112,11 @@ pub fn check_root_key(subject: &Subject) -> Vec<Finding> {
             vec![Finding::problem(name, format!("{error}."), restore)]
         }
         Err(error) => {
-            let cure = "Run this as root or as the user that runs the appliance.";
-            vec![Finding::problem(name, format!("{error}."), cure)]
+            vec![Finding::problem(name, format!("{error}."), AS_ROOT)]
         }
     };
+    let standing = subject.status().and_then(|status| status.root_key.as_ref());
+    findings.extend(previous(config.root_key_previous.as_deref(), standing));
     for (path, _) in key.backup_files() {
         if std::fs::metadata(&path).is_ok_and(|found| found.mode() & 0o077 != 0) {
             let says = format!("Other users may read {}.", path.display());
@@ -115,6 +124,32 @@ pub fn check_root_key(subject: &Subject) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What is to be said of a key that another one has followed, or is to.
+fn previous(configured: Option<&str>, standing: Option<&RootKeyView>) -> Option<Finding> {
+    let name = "root key";
+    match (configured, standing.map(|standing| (standing.state.as_str(), standing))) {
+        (_, Some(("stuck", standing))) => Some(Finding::problem(
+            name,
+            format!("Its rotation cannot come to an end: {}.", standing.explanation),
+            "See that its file and directory can be written; then `systemctl restart quintet`.",
+        )),
+        (Some(source), Some(("at_rest", _))) => Some(Finding::warning(
+            name,
+            format!("Nothing needs the previous one ({source}) any more."),
+            "Take storage.root_key_previous out of the configuration; then `systemctl restart quintet`.",
+        )),
+        (_, Some(("at_rest", _))) => None,
+        (_, Some((_, standing))) => {
+            Some(Finding::ok(name, format!("The previous one is still needed: {}.", standing.explanation)))
+        }
+        (Some(source), None) => Some(Finding::ok(
+            name,
+            format!("Whether the previous one ({source}) is still needed, `quintet root-key show` says while it runs."),
+        )),
+        (None, None) => None,
+    }
 }
 
 /// The nearest directory above that exists.
@@ -133,8 +168,11 @@ pub fn check_disk(subject: &Subject) -> Vec<Finding> {
         None => findings.push(Finding::problem(
             "disk",
             format!("The free space beside {} cannot be told.", place.display()),
-            "Run this as root or as the user that runs the appliance.",
+            AS_ROOT,
         )),
+    }
+    if let Ok(found) = rustix::fs::statvfs(&place) {
+        findings.extend(inodes(found.f_files, found.f_favail));
     }
     if let Ok(found) = rustix::fs::statfs(&place) {
         findings.extend(file_system(found.f_type as u64));
@@ -159,31 +197,52 @@ fn free_space(free: u64, reserve: u64) -> Finding {
     }
 }
 
+/// Files that can still be made, where the file system counts them.
+fn inodes(all: u64, free: u64) -> Option<Finding> {
+    if all == 0 || free >= INODES_FEW {
+        return None;
+    }
+    let says = format!("{free} more files can be made on it (inodes)");
+    let cure = "Remove small files from it: `df -i` and `du --inodes -xd1` tell where they are.";
+    Some(match free < INODES_TOO_FEW {
+        true => Finding::problem("disk", format!("{says}: nothing goes on without new ones."), cure),
+        false => Finding::warning("disk", format!("{says}."), cure),
+    })
+}
+
 /// What is said of a file system by its number (statfs(2)); nothing of those that are fit.
 fn file_system(number: u64) -> Option<Finding> {
-    let network = match number & 0xFFFF_FFFF {
-        0x6969 => "NFS",
-        0xFF53_4D42 | 0xFE53_4D42 | 0x517B => "SMB",
-        0x6573_5546 => "FUSE",
-        0x0102_1997 => "9P",
-        0x00C3_6400 => "Ceph",
-        0x5346_414F => "AFS",
-        0x0102_1994 => {
-            return Some(Finding::warning(
-                "disk",
-                "The data directory lies in memory (tmpfs): it is gone with the next restart of the machine.",
-                "Move it to a disk.",
-            ));
-        }
-        _ => return None,
-    };
-    Some(Finding::warning(
-        "disk",
-        format!(
-            "The data directory lies on a network file system ({network}): syncs are slow and may be less than they say."
+    let (says, cure) = match number & 0xFFFF_FFFF {
+        0x0102_1994 => (
+            "The data directory lies in memory (tmpfs): it is gone with the next restart of the machine.".to_string(),
+            "Move it to a disk.",
         ),
-        "Move it to a local disk; copies and backups may lie on the network.",
-    ))
+        0x794C_7630 => (
+            "The data directory lies in a container's own layer (overlay): it is gone with that container.".to_string(),
+            "Mount a volume where it lies.",
+        ),
+        0x4D44 | 0x2011_BAB0 | 0x5346_544E | 0x7366_746E => (
+            "Its file system (FAT or NTFS) knows no owners, and may keep a rename by halves when the power fails."
+                .to_string(),
+            "Move the data directory to ext4, XFS or Btrfs.",
+        ),
+        number => (
+            format!(
+                "The data directory lies on a network file system ({}): syncs are slow and may be less than they say.",
+                match number {
+                    0x6969 => "NFS",
+                    0xFF53_4D42 | 0xFE53_4D42 | 0x517B => "SMB",
+                    0x6573_5546 => "FUSE",
+                    0x0102_1997 => "9P",
+                    0x00C3_6400 => "Ceph",
+                    0x5346_414F => "AFS",
+                    _ => return None,
+                }
+            ),
+            "Move it to a local disk; copies and backups may lie on the network.",
+        ),
+    };
+    Some(Finding::warning("disk", says, cure))
 }
 
 fn handles(found: io::Result<bool>) -> Option<Finding> {
@@ -208,14 +267,16 @@ pub fn check_sync(subject: &Subject) -> Vec<Finding> {
         Err(error) => vec![Finding::problem(
             "syncing",
             format!("Nothing can be written to {}: {error}.", subject.data_dir.display()),
-            "Run this as root or as the user that runs the appliance; if it was so, mount the file system for writing.",
+            "Run this as root or as the user that runs the appliance; if it was, `mount -o remount,rw` the file system.",
         )],
     }
 }
 
-/// How long some small writes take until they are on the disk; ascending.
+/// How long some small writes take until they are on the disk; ascending. Also tries what a start relies on: that a file
+/// is renamed over another, and the directory synced.
 fn measure(data: &Path) -> io::Result<Vec<Duration>> {
     let path = data.join(format!("doctor-{}.tmp", std::process::id()));
+    let renamed = path.with_extension("tmp2");
     let measured = (|| {
         let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
         let mut times = Vec::new();
@@ -225,11 +286,21 @@ fn measure(data: &Path) -> io::Result<Vec<Duration>> {
             file.sync_data()?;
             times.push(begun.elapsed());
         }
+        std::fs::OpenOptions::new().write(true).create_new(true).open(&renamed)?;
+        std::fs::rename(&path, &renamed)?;
+        std::fs::File::open(data)?.sync_all()?;
+        let length = u64::from(SYNCS) * 4096;
+        if path.exists() || std::fs::metadata(&renamed)?.len() != length {
+            return Err(io::Error::other("a renamed file is not where it should be"));
+        }
         times.sort_unstable();
         Ok(times)
     })();
-    if measured.is_ok() || path.exists() {
-        std::fs::remove_file(&path)?;
+    for left in [&path, &renamed] {
+        match std::fs::remove_file(left) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound && measured.is_ok() => return Err(error),
+            _ => {}
+        }
     }
     measured
 }
@@ -248,21 +319,118 @@ fn syncing(times: Vec<Duration>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examination::State;
+    use super::super::examination::{State, told};
     use super::*;
 
     #[test]
-    fn disks_are_judged_by_what_is_free_and_by_their_kind() {
-        assert_eq!(free_space(100, 512).state, State::Problem);
-        assert_eq!(free_space(1_000, 512).state, State::Warning);
-        assert_eq!(free_space(2_000, 512).state, State::Ok);
-        assert_eq!(free_space(0, 0).state, State::Ok, "no reserve, no refusal");
-        assert!(file_system(0x6969).unwrap().says.contains("NFS"));
-        assert!(file_system(0xFFFF_FFFF_FF53_4D42).unwrap().says.contains("SMB"), "the number may be negative");
-        assert!(file_system(0x0102_1994).unwrap().says.contains("tmpfs"));
-        assert_eq!(file_system(0xEF53), None);
-        assert_eq!(handles(Ok(false)).unwrap().state, State::Warning);
+    fn disks_are_told_of_by_what_is_free() {
+        let cure = "Free space on it, or lower storage.disk_reserve_mb and restart.";
+        let cases = [
+            (100, 512, format!("problem: 100 B are free, 512 B are kept in reserve: writes are refused. => {cure}")),
+            (
+                1_000,
+                512,
+                format!(
+                    "warning: 1000 B are free, 512 B are kept in reserve: what is kept for copies is given up before \
+                     writes are refused. => {cure}"
+                ),
+            ),
+            (2_000, 512, "ok: 2.0 KiB are free, 512 B are kept in reserve.".replace("2.0 KiB", "1.9 KiB")),
+            (0, 0, "ok: 0 B are free, 0 B are kept in reserve.".to_string()),
+        ];
+        for (free, reserve, expected) in cases {
+            assert_eq!(told(&free_space(free, reserve)), expected);
+        }
+        let cure = "Remove small files from it: `df -i` and `du --inodes -xd1` tell where they are.";
+        assert_eq!(inodes(1 << 20, 10_000), None);
+        assert_eq!(inodes(0, 0), None, "Btrfs does not count them");
+        assert_eq!(
+            inodes(1 << 20, 9_999).as_ref().map(told),
+            Some(format!("warning: 9999 more files can be made on it (inodes). => {cure}"))
+        );
+        assert_eq!(
+            inodes(1 << 20, 3).as_ref().map(told),
+            Some(format!(
+                "problem: 3 more files can be made on it (inodes): nothing goes on without new ones. => {cure}"
+            ))
+        );
+    }
+
+    #[test]
+    fn file_systems_are_told_of_by_their_kind() {
+        let network = |name: &str| {
+            Some(format!(
+                "warning: The data directory lies on a network file system ({name}): syncs are slow and may be less than \
+                 they say. => Move it to a local disk; copies and backups may lie on the network."
+            ))
+        };
+        let memory = "warning: The data directory lies in memory (tmpfs): it is gone with the next restart of the \
+                      machine. => Move it to a disk.";
+        let layer = "warning: The data directory lies in a container's own layer (overlay): it is gone with that \
+                     container. => Mount a volume where it lies.";
+        let fat = "warning: Its file system (FAT or NTFS) knows no owners, and may keep a rename by halves when the power \
+                   fails. => Move the data directory to ext4, XFS or Btrfs.";
+        let cases = [
+            (0xEF53, None),
+            (0x5846_5342, None),
+            (0x9123_683E, None),
+            (0x6969, network("NFS")),
+            // The number may be negative.
+            (0xFFFF_FFFF_FF53_4D42, network("SMB")),
+            (0x6573_5546, network("FUSE")),
+            (0x0102_1997, network("9P")),
+            (0x00C3_6400, network("Ceph")),
+            (0x5346_414F, network("AFS")),
+            (0x0102_1994, Some(memory.to_string())),
+            (0x794C_7630, Some(layer.to_string())),
+            (0x4D44, Some(fat.to_string())),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(file_system(number).as_ref().map(told), expected, "{number:x}");
+        }
+        assert_eq!(
+            handles(Ok(false)).as_ref().map(told).unwrap(),
+            "warning: Its file system does not tell files from their copies: every start makes the tables anew, which \
+             takes longer. => Move the data directory to ext4, XFS or Btrfs."
+        );
         assert_eq!(handles(Ok(true)).unwrap().state, State::Ok);
+    }
+
+    #[test]
+    fn previous_root_keys_are_told_of() {
+        let view = |state: &str, explanation: &str| RootKeyView {
+            key_id: "k".into(),
+            source: "file:root.key".into(),
+            in_force_since: None,
+            rotated_at: None,
+            state: state.into(),
+            explanation: explanation.into(),
+            previous_key_id: None,
+            previous_kept_until: None,
+        };
+        let told_of = |configured, standing: Option<RootKeyView>| {
+            previous(configured, standing.as_ref()).as_ref().map(told).unwrap_or_default()
+        };
+        assert_eq!(told_of(None, None), "");
+        assert_eq!(told_of(None, Some(view("at_rest", "one key"))), "");
+        assert_eq!(
+            told_of(Some("file:old"), Some(view("at_rest", "one key"))),
+            "warning: Nothing needs the previous one (file:old) any more. => Take storage.root_key_previous out of the \
+             configuration; then `systemctl restart quintet`."
+        );
+        assert_eq!(
+            told_of(Some("file:old"), Some(view("rewrapping", "3 of 9 are under the new key"))),
+            "ok: The previous one is still needed: 3 of 9 are under the new key."
+        );
+        assert_eq!(
+            told_of(None, Some(view("stuck", "the file cannot be written"))),
+            "problem: Its rotation cannot come to an end: the file cannot be written. => See that its file and directory \
+             can be written; then `systemctl restart quintet`."
+        );
+        assert_eq!(
+            told_of(Some("file:old"), None),
+            "ok: Whether the previous one (file:old) is still needed, `quintet root-key show` says while it runs."
+        );
     }
 
     #[test]
@@ -271,7 +439,11 @@ mod tests {
         let times = measure(directory.path()).unwrap();
         assert_eq!(times.len(), SYNCS as usize);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-        assert_eq!(syncing(vec![Duration::from_millis(80); 8]).state, State::Warning);
+        assert_eq!(
+            told(&syncing(vec![Duration::from_millis(80); 8])),
+            "warning: A write is on the disk after 80.0 ms, after 80.0 ms at most: every answer to a change waits for \
+             that. => Use a disk that syncs faster (an SSD with power-loss protection), or see what else keeps it busy."
+        );
         assert_eq!(syncing(vec![Duration::from_millis(2); 8]).state, State::Ok);
         assert!(measure(Path::new("/proc")).is_err());
     }

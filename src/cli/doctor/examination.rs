@@ -2,7 +2,8 @@
 //! finding says in a sentence what was found, and how to mend it.
 //!
 //! Every check runs in a thread of its own and has some seconds: a disk or a network file system that hangs is itself a
-//! finding. Nothing is changed, but for a small file in the data directory that is synced a few times and removed.
+//! finding. Nothing is changed, but for two small files in the data directory that are synced, renamed and removed. What
+//! only root can see or try is told as such, and not guessed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,11 +15,12 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Format, Tables, Timestamp, Verification, read_format};
 use serde::Serialize;
 
-use super::{appliance, directory, kernel, machine};
+use super::{appliance, directory, kernel, listeners, machine, runner, secrets};
 use crate::admin::client::{CallError, Client};
 use crate::admin::protocol::StatusView;
 use crate::app::TABLES;
 use crate::config::{Config, Problems, Sources};
+use crate::own_runner;
 
 /// How long a check may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -123,6 +125,8 @@ pub struct Subject {
     pub stored: Stored,
     /// The present.
     pub now: Timestamp,
+    /// Why the data directory cannot be looked into, if it is for want of privilege.
+    pub forbidden: Option<String>,
 }
 
 impl Subject {
@@ -137,25 +141,49 @@ impl Subject {
     }
 }
 
+/// What is lacking for containers, where there are to be none, is nothing to mend.
+pub fn needed_for_containers(subject: &Subject, finding: Finding) -> Vec<Finding> {
+    let has_none = subject.config.as_ref().is_ok_and(own_runner::is_off);
+    if finding.state == State::Ok || !has_none {
+        return vec![finding];
+    }
+    vec![Finding::ok(finding.check, format!("{} There are to be no containers (runs.runner_socket).", finding.says))]
+}
+
+/// A finding in one text: state, what was found, cure.
+#[cfg(test)]
+pub fn told(finding: &Finding) -> String {
+    let cure = finding.cure.as_deref().map(|cure| format!(" => {cure}")).unwrap_or_default();
+    format!("{}: {}{cure}", finding.state.name(), finding.says)
+}
+
 type Check = fn(&Subject) -> Vec<Finding>;
 
 /// Every check there is, in the order in which they are told.
 const CHECKS: &[(&str, Check)] = &[
     ("configuration", appliance::check_configuration),
+    ("secret files", secrets::check_secrets),
     ("appliance", appliance::check_life),
     ("data directory", directory::check_owner),
+    ("rehearsal", appliance::check_rehearsal),
     ("root key", directory::check_root_key),
     ("disk", directory::check_disk),
     ("syncing", directory::check_sync),
     ("copies", appliance::check_copies),
     ("backup", appliance::check_backup),
+    ("ports", listeners::check_ports),
+    ("certificate", listeners::check_certificate),
+    ("encryption", listeners::check_encryption),
+    ("proxies", listeners::check_proxies),
     ("clock", machine::check_clock),
-    ("ports", appliance::check_ports),
+    ("time zones", machine::check_zones),
     ("memory", machine::check_memory),
     ("open files", machine::check_open_files),
+    ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
     ("overlayfs", kernel::check_overlay),
     ("user namespaces", kernel::check_user_namespaces),
+    ("container ids", kernel::check_ids),
     ("seccomp", kernel::check_seccomp),
 ];
 
@@ -212,7 +240,18 @@ fn gather(config: Option<PathBuf>, data: Option<PathBuf>) -> Subject {
         (Life::Stopped, Some(_)) => look_into(&data_dir),
         _ => Stored::Nothing,
     };
-    Subject { data_dir, config, format, life, stored, now: Clock::system().now() }
+    let forbidden = forbidden(&data_dir);
+    Subject { data_dir, config, format, life, stored, now: Clock::system().now(), forbidden }
+}
+
+/// Why this user cannot look into the directory, if that is so.
+fn forbidden(data_dir: &std::path::Path) -> Option<String> {
+    match std::fs::read_dir(data_dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Some(format!("{} cannot be looked into by this user", data_dir.display()))
+        }
+        _ => None,
+    }
 }
 
 /// Reads what a stopped directory says of itself; nothing is locked or changed.
@@ -243,7 +282,7 @@ mod tests {
     fn every_finding_that_is_not_ok_has_a_cure() {
         let directory = tempfile::tempdir().unwrap();
         let findings = examine(None, Some(directory.path().join("absent")));
-        assert!(findings.len() >= CHECKS.len() - 3, "{findings:?}");
+        assert!(findings.len() >= CHECKS.len() - 5, "{findings:?}");
         for finding in findings {
             assert_eq!(finding.cure.is_none(), finding.state == State::Ok, "{finding:?}");
             assert!(finding.says.ends_with('.'), "{finding:?}");

@@ -6,11 +6,12 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::request::Parts;
 use http::uri::Authority as UriAuthority;
-use http::{HeaderMap, HeaderName, Uri};
+use http::{HeaderMap, Uri};
 use quintet_platform::NotAdmitted;
 use quintet_platform::access::{self, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::json::{self, Fields, JsonError, Limits};
+use quintet_platform::http::origin::scheme;
 use quintet_platform::http::query::{Query, QueryError};
 use tokio::sync::SemaphorePermit;
 
@@ -26,8 +27,6 @@ const ESCAPED_FACTOR: usize = 3;
 const AROUND_BYTES: usize = 4 << 10;
 /// The deepest JSON; the root is level 1. No request needs more than one.
 const JSON_DEPTH: Limits = Limits { max_depth: 16 };
-/// How a proxy says that it was called by `https://`.
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Lets a request in, if keys are required at all.
 pub(super) async fn authorize(context: &Context, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -114,8 +113,8 @@ pub(super) async fn read_body<'a>(
     Ok((bytes, place))
 }
 
-/// Scheme and authority by which the caller reaches this service, for absolute addresses: what the Host field says, and
-/// `https` if a proxy says so. It comes from the caller and goes back to nobody else.
+/// Scheme and authority by which the caller reaches this service, for absolute addresses: what the listener knows, and
+/// what the Host field says. The latter comes from the caller and goes back to nobody else.
 pub(super) fn origin(parts: &Parts) -> Result<String, Refusal> {
     let named = match parts.uri.authority() {
         Some(authority) => Some(authority.clone()),
@@ -127,8 +126,7 @@ pub(super) fn origin(parts: &Parts) -> Result<String, Refusal> {
     };
     let named = named.filter(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'));
     let authority = named.ok_or_else(|| Refusal::Invalid("the Host field must name this service".to_owned()))?;
-    let is_https = parts.headers.get(X_FORWARDED_PROTO).is_some_and(|proto| proto == "https");
-    Ok(format!("{}://{authority}", if is_https { "https" } else { "http" }))
+    Ok(format!("{}://{authority}", scheme(&parts.extensions)))
 }
 
 /// The path of a request, decoded, behind a prefix.
@@ -139,7 +137,16 @@ pub(super) fn behind(request: &Request, prefix: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use quintet_platform::http::origin::ReachedByHttps;
+
     use super::*;
+
+    #[test]
+    fn what_the_listener_knows_is_the_scheme() {
+        let request = Request::builder().uri("/graphs").header("host", "a.example").extension(ReachedByHttps);
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        assert_eq!(origin(&parts).unwrap(), "https://a.example");
+    }
 
     fn origin_of(uri: &str, fields: &[(&str, &str)]) -> Option<String> {
         let mut request = Request::builder().uri(uri);
@@ -156,8 +163,7 @@ mod tests {
             ("/graphs", &[("host", "a.example:7450")][..], Some("http://a.example:7450")),
             ("/graphs", &[("host", "[::1]:7450")], Some("http://[::1]:7450")),
             ("http://b.example/graphs", &[("host", "a.example")], Some("http://b.example")),
-            ("/graphs", &[("host", "a.example"), ("x-forwarded-proto", "https")], Some("https://a.example")),
-            ("/graphs", &[("host", "a.example"), ("x-forwarded-proto", "javascript")], Some("http://a.example")),
+            ("/graphs", &[("host", "a.example"), ("x-forwarded-proto", "https")], Some("http://a.example")),
             ("/graphs", &[("host", "a.example/x")], None),
             ("/graphs", &[("host", "u@a.example")], None),
             ("/graphs", &[("host", "a b")], None),

@@ -1,12 +1,13 @@
 //! The strict pieces HTTP interfaces are put together from. Each service keeps its own error shape and routes.
 //!
-//! Reading order: [`json`], [`query`], [`body`] (what comes in) · [`etag`], [`precondition`] · [`problem`] (what
+//! Reading order: [`json`], [`query`], [`body`], [`origin`] (what comes in) · [`etag`], [`precondition`] · [`problem`] (what
 //! goes out) · [`request_id`] · [`describe`] (what an interface tells of itself).
 
 pub mod body;
 pub mod describe;
 pub mod etag;
 pub mod json;
+pub mod origin;
 pub mod precondition;
 pub mod problem;
 pub mod query;

@@ -4,6 +4,7 @@
 //! removed inside one directory. RocksDB does its own input and output behind the projection trait.
 
 pub(crate) mod handle;
+pub(crate) mod kernel_clock;
 pub(crate) mod real;
 #[cfg(test)]
 pub(crate) mod sim;
