@@ -15,6 +15,7 @@ mod demo;
 mod demo_content;
 mod demo_localization;
 mod demo_runs;
+pub mod docs;
 mod doctor;
 mod error;
 mod hold;
@@ -75,6 +76,8 @@ enum Command {
     Render(render::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
+    #[command(hide = true)]
+    Docs(docs::Arguments),
 }
 
 /// Runs one command line to its end.
@@ -107,6 +110,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
