@@ -39,6 +39,10 @@ pub fn place(config: &Config) -> Option<Place> {
         return Some(configured);
     }
     let beside = beside(&config.data_dir);
+    // Installed, the system's runner keeps its directory just there: that it exists does not make it one of ours.
+    if beside.directory == configured.directory {
+        return Some(configured);
+    }
     let is_beside = answers(&beside.socket)
         || beside.directory.exists()
         || (!answers(&configured.socket) && rustix::process::geteuid().is_root());

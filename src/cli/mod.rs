@@ -68,6 +68,8 @@ enum Command {
     Runner(runner::Arguments),
     #[command(hide = true)]
     Supervise(runner::SuperviseArguments),
+    #[command(hide = true)]
+    HoldGroups(runner::HoldGroupsArguments),
     Ledger(ledger::Arguments),
     Core(core::Arguments),
     Backup(backup::Arguments),
@@ -102,6 +104,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Image(arguments) => image::run(&arguments),
         Command::Runner(arguments) => runner::run(&arguments),
         Command::Supervise(arguments) => runner::run_supervisor(&arguments),
+        Command::HoldGroups(arguments) => runner::hold_groups(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Core(arguments) => core::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),
