@@ -110,6 +110,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_systems_runner_is_not_taken_for_ones_own() {
+        let load = |data_dir: &str| {
+            let environment = vec![("QUINTET_DATA_DIR".to_owned(), data_dir.to_owned())];
+            Config::load(&crate::config::Sources { environment, ..Default::default() }).unwrap()
+        };
+        // An installed appliance: the runner's directory lies beside the data, where the system's runner keeps it.
+        let installed = place(&load("/var/lib/quintet")).unwrap();
+        assert_eq!(installed.socket, Path::new("/run/quintet/runner.sock"));
+        assert_eq!(installed.directory, Path::new("/var/lib/quintet-runner"));
+    }
+
+    #[test]
     fn a_runner_of_ones_own_lies_beside_the_data() {
         let place = beside(Path::new("/srv/quintet-data/"));
         assert_eq!(place.directory, Path::new("/srv/quintet-data-runner"));

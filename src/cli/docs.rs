@@ -193,7 +193,8 @@ mod tests {
 
     #[test]
     fn sample_files_are_read_by_the_line() {
-        let sample = "# A file.\n\n# First,\n# and second.\n#a = 1\n\n[s]\n# Third.\nb = [] # c\n#[t.\"x:1\"]\n#d = \"\"\n";
+        let sample =
+            "# A file.\n\n# First,\n# and second.\n#a = 1\n\n[s]\n# Third.\nb = [] # c\n#[t.\"x:1\"]\n#d = \"\"\n";
         let keys: Vec<_> = sample_keys(sample).into_iter().map(|key| (key.section, key.line, key.meaning)).collect();
         assert_eq!(
             keys,

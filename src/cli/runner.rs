@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use quintet_platform::clock::Clock;
-use quintet_runtime::{ImageLimits, RunnerOptions, RunnerStartError, WallClock, hold_control_group, start_runner, supervise};
+use quintet_runtime::{
+    ImageLimits, RunnerOptions, RunnerStartError, WallClock, hold_control_group, start_runner, supervise,
+};
 
 use super::CliError;
 use super::output;

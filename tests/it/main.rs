@@ -36,6 +36,7 @@ mod localization_contract;
 mod localization_crash;
 mod localization_files;
 mod operations;
+mod packaging;
 mod render;
 mod root_key;
 mod root_key_rotation;

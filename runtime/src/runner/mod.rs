@@ -61,7 +61,9 @@ impl RunnerOptions {
         if is_plain && hierarchies.is_made(named) {
             return Ok(());
         }
-        Err(RunnerStartError::Machine(format!("there is no control group {named}: is quintet-containers.service running?")))
+        Err(RunnerStartError::Machine(format!(
+            "there is no control group {named}: is quintet-containers.service running?"
+        )))
     }
 }
 
