@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs the Debian package where it is meant to be installed, and uses it: a Debian root made by debootstrap, with
-# systemd and Debian's kernel, booted in qemu. guest.sh says what is tried. Nothing of the machine this runs on is changed.
+# Installs the Debian package where it is meant to be installed, and uses it: in a Debian root made by debootstrap, under a
+# systemd of its own. guest.sh says what is tried. Nothing of the machine this runs on is changed.
 #
-#   tests/installed/run.sh BINARY                 # makes the root if need be, some two minutes, once for each machine
-#   tests/installed/run.sh --if-prepared BINARY   # or says what is missing and ends well
+#   tests/installed/run.sh BINARY                 # in a container of systemd-nspawn: seconds, on this machine's kernel
+#   tests/installed/run.sh --if-prepared BINARY   # the same, or says that it was never prepared here and ends well
+#   tests/installed/run.sh --qemu BINARY          # on Debian's own kernel, with control groups of version 2 and no others;
+#                                                 # qemu emulates the processor, so that any machine will do: minutes
 #
-# The units' sandboxing is systemd's own there, the control groups are of version 2 and systemd's as well. qemu emulates,
-# so that no machine needs more than its processor; that makes the trial slow, and measurements worthless.
+# The Debian root lies in the build's cache and is made once for each machine, in a minute or two. It all needs root.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 source packaging/environment.sh
@@ -14,16 +15,26 @@ source packaging/environment.sh
 say() { printf 'installed: %s\n' "$*"; }
 fail() { printf 'installed: %s\n' "$*" >&2; exit 1; }
 
-if_prepared=false
-if [ "${1:-}" = --if-prepared ]; then
-    if_prepared=true
+if_prepared=false qemu=false
+while [[ "${1:-}" == --* ]]; do
+    case "$1" in
+    --if-prepared) if_prepared=true ;;
+    --qemu) qemu=true ;;
+    *) fail "unknown: $1" ;;
+    esac
     shift
-fi
+done
 binary=$(realpath -- "${1:?the binary}")
 suite=bookworm
 # What the trial needs besides Debian's smallest system, which is what an operator's machine has at least.
-guest_packages=systemd,systemd-sysv,dbus,kmod,linux-image-cloud-amd64,initramfs-tools,e2fsprogs,ca-certificates,curl,jq
-host_packages=(debootstrap qemu-system-x86 e2fsprogs busybox-static)
+guest_packages=systemd,systemd-sysv,dbus,kmod,e2fsprogs,ca-certificates,curl,jq
+host_packages=(debootstrap e2fsprogs busybox-static)
+if $qemu; then
+    guest_packages+=,linux-image-cloud-amd64,initramfs-tools
+    host_packages+=(qemu-system-x86)
+else
+    host_packages+=(systemd-container)
+fi
 top="$BUILD_CACHE/debian/$suite-$(printf '%s' "$suite $guest_packages" | sha256sum | cut -c 1-12)"
 
 missing=()
@@ -33,7 +44,7 @@ for package in "${host_packages[@]}"; do
 done
 if $if_prepared; then
     if [ ${#missing[@]} -gt 0 ] || [ ! -e "$top/complete" ] || [ "$(id -u)" -ne 0 ]; then
-        say "skipped: make test-installed, as root, has not been run on this machine (${missing[*]:-no Debian root})"
+        say "skipped: 'make test-installed', as root, has not been run on this machine"
         exit 0
     fi
 fi
@@ -58,29 +69,20 @@ if [ ! -e "$top/complete" ]; then
         fail "debootstrap failed: $top/log"
     rm -rf "$top"/root/var/cache/apt/archives/*.deb "$top"/root/var/lib/apt/lists/*
     printf 'quintet-trial\n' >"$top/root/etc/hostname"
-    cat >"$top/root/etc/systemd/system/trial.service" <<'UNIT'
-[Unit]
-Description=The trial of the package
-After=multi-user.target
-[Service]
-Type=oneshot
-ExecStartPre=/usr/bin/mkdir -p /trial
-ExecStartPre=/usr/bin/mount -o ro /dev/vdb /trial
-ExecStart=/bin/bash /trial/guest.sh
-ExecStopPost=/usr/bin/systemctl poweroff --force --force
-StandardOutput=tty
-StandardError=tty
-TTYPath=/dev/ttyS0
-[Install]
-WantedBy=multi-user.target
-UNIT
-    mkdir -p "$top/root/etc/systemd/system/multi-user.target.wants"
-    ln -s /etc/systemd/system/trial.service "$top/root/etc/systemd/system/multi-user.target.wants/trial.service"
     touch "$top/complete"
 fi
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+group=quintet-trial-$$
+clear_up() {
+    if mountpoint --quiet "$work/root"; then umount "$work/root"; fi
+    local root
+    for root in /sys/fs/cgroup /sys/fs/cgroup/*; do
+        [ ! -d "$root/$group" ] || find "$root/$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    done
+    rm -rf "$work"
+}
+trap clear_up EXIT
 mkdir "$work/payload"
 say "making the package"
 deb=$(packaging/deb.sh "$binary" "$work")
@@ -104,27 +106,58 @@ for name in sh sleep echo cat id; do ln "$work/layer/bin/busybox" "$work/layer/b
 tar --create --file "$work/image/layer.tar" --directory "$work/layer" bin
 diff_id=$(sha256sum "$work/image/layer.tar" | cut -d ' ' -f 1)
 printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/bin"]},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' \
-    "$diff_id" >"$work/image/config.json"
-printf '[{"Config":"config.json","RepoTags":["busybox:1"],"Layers":["layer.tar"]}]' >"$work/image/manifest.json"
-tar --create --file "$work/payload/busybox.tar" --directory "$work/image" manifest.json config.json layer.tar
+    "$diff_id" >"$work/config"
+config=$(sha256sum "$work/config" | cut -d ' ' -f 1).json
+mv "$work/config" "$work/image/$config"
+printf '[{"Config":"%s","RepoTags":["busybox:1"],"Layers":["layer.tar"]}]' "$config" >"$work/image/manifest.json"
+tar --create --file "$work/payload/busybox.tar" --directory "$work/image" manifest.json "$config" layer.tar
 cp tests/installed/guest.sh "$work/payload/"
 
-say "booting"
-size=$(($(du --summarize --block-size 1M "$work/payload" | cut -f 1) + 64))
-truncate --size "${size}M" "$work/payload.img"
-mkfs.ext4 -q -F -d "$work/payload" "$work/payload.img"
 truncate --size 4G "$work/root.img"
 mkfs.ext4 -q -F -E lazy_itable_init=1 -d "$top/root" "$work/root.img"
+mkdir "$work/root"
+mount -o loop "$work/root.img" "$work/root"
+cat >"$work/root/etc/systemd/system/trial.service" <<'UNIT'
+[Unit]
+Description=The trial of the package
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/bin/bash /trial/guest.sh
+ExecStopPost=/usr/bin/systemctl poweroff --force --force
+StandardOutput=tty
+StandardError=tty
+TTYPath=/dev/console
+UNIT
+mkdir -p "$work/root/trial" "$work/root/etc/systemd/system/multi-user.target.wants"
+ln -sf ../trial.service "$work/root/etc/systemd/system/multi-user.target.wants/trial.service"
+cp -r "$work/payload/." "$work/root/trial/"
+
+say "booting"
 status=0
-timeout --kill-after=10 "${TRIAL_SECONDS:-600}" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 1536 \
-    -display none -monitor none -serial "file:$work/serial" -no-reboot -nic none \
-    -kernel "$top"/root/boot/vmlinuz-* -initrd "$top"/root/boot/initrd.img-* \
-    -append 'root=/dev/vda rw console=ttyS0 quiet no_timer_check panic=-1 systemd.show_status=0' \
-    -drive "file=$work/root.img,format=raw,if=virtio,cache=unsafe" \
-    -drive "file=$work/payload.img,format=raw,if=virtio,readonly=on" || status=$?
-[ -z "${TRIAL_LOG:-}" ] || cp "$work/serial" "$TRIAL_LOG"
-if [ "$status" -ne 0 ] || ! grep -q '^TRIAL: passed' "$work/serial"; then
-    tr -d '\r' <"$work/serial" | tail -n 120 >&2
-    fail "the trial failed (qemu ended with $status)"
+if $qemu; then
+    umount "$work/root"
+    timeout --kill-after=10 "${TRIAL_SECONDS:-1800}" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 1536 \
+        -display none -monitor none -serial "file:$work/console" -no-reboot -nic none \
+        -kernel "$top"/root/boot/vmlinuz-* -initrd "$top"/root/boot/initrd.img-* \
+        -append 'root=/dev/vda rw console=ttyS0 quiet no_timer_check panic=-1 systemd.show_status=0' \
+        -drive "file=$work/root.img,format=raw,if=virtio,cache=unsafe" || status=$?
+else
+    # In control groups of its own, so that its systemd makes none among those of this machine. A group of cpuset could not
+    # be entered before it has processors.
+    (
+        for root in /sys/fs/cgroup /sys/fs/cgroup/*; do
+            if [ "$root" != /sys/fs/cgroup/cpuset ] && [ -e "$root/cgroup.procs" ] && mkdir "$root/$group" 2>/dev/null; then
+                echo "$BASHPID" >"$root/$group/cgroup.procs"
+            fi
+        done
+        exec timeout --kill-after=10 "${TRIAL_SECONDS:-600}" systemd-nspawn --quiet --boot --register=no --keep-unit \
+            --console=read-only --private-network --capability=all --directory "$work/root"
+    ) </dev/null >"$work/console" 2>&1 || status=$?
 fi
-tr -d '\r' <"$work/serial" | sed -n 's/^TRIAL: /installed: /p'
+[ -z "${TRIAL_LOG:-}" ] || cp "$work/console" "$TRIAL_LOG"
+if [ "$status" -ne 0 ] || ! tr -d '\r' <"$work/console" | grep -q '^TRIAL: passed'; then
+    tr -d '\r' <"$work/console" | tail -n 120 >&2
+    fail "the trial failed (it ended with $status)"
+fi
+tr -d '\r' <"$work/console" | sed -n 's/^TRIAL: /installed: /p'
