@@ -169,6 +169,8 @@ equal "the modes" "$(stat -c '%n %a %U:%G' /var/lib/quintet /var/lib/quintet/roo
 equal "filter's complaints" "$(journalctl --no-pager | grep -c 'audit.*SECCOMP')" 0
 quintet doctor
 quintet status
+expect "the licences are missing" grep -q '^License: Apache-2.0' /usr/share/doc/quintet/copyright
+expect "the notices are missing" grep -q tokio <(zcat /usr/share/doc/quintet/third-party.gz)
 man_pages=$(find /usr/share/man -name 'quintet*' | wc -l)
 [ "$man_pages" -gt 40 ] || fail "$man_pages manual pages"
 step "units, modes, $man_pages manual pages"

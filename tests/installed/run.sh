@@ -124,10 +124,9 @@ After=multi-user.target
 [Service]
 Type=oneshot
 ExecStart=/bin/bash /trial/guest.sh
-ExecStopPost=/usr/bin/systemctl poweroff --force --force
-StandardOutput=tty
-StandardError=tty
-TTYPath=/dev/console
+ExecStopPost=/bin/sh -c 'sync; exec systemctl poweroff --force --force'
+StandardOutput=append:/trial/log
+StandardError=append:/trial/log
 UNIT
 mkdir -p "$work/root/trial" "$work/root/etc/systemd/system/multi-user.target.wants"
 ln -sf ../trial.service "$work/root/etc/systemd/system/multi-user.target.wants/trial.service"
@@ -142,6 +141,7 @@ if $qemu; then
         -kernel "$top"/root/boot/vmlinuz-* -initrd "$top"/root/boot/initrd.img-* \
         -append 'root=/dev/vda rw console=ttyS0 quiet no_timer_check panic=-1 systemd.show_status=0' \
         -drive "file=$work/root.img,format=raw,if=virtio,cache=unsafe" || status=$?
+    mount -o loop "$work/root.img" "$work/root"
 else
     # In control groups of its own, so that its systemd makes none among those of this machine. A group of cpuset could not
     # be entered before it has processors.
@@ -155,9 +155,10 @@ else
             --console=read-only --private-network --capability=all --directory "$work/root"
     ) </dev/null >"$work/console" 2>&1 || status=$?
 fi
-[ -z "${TRIAL_LOG:-}" ] || cp "$work/console" "$TRIAL_LOG"
-if [ "$status" -ne 0 ] || ! tr -d '\r' <"$work/console" | grep -q '^TRIAL: passed'; then
-    tr -d '\r' <"$work/console" | tail -n 120 >&2
-    fail "the trial failed (it ended with $status)"
+if ! grep -q '^TRIAL: passed' "$work/root/trial/log" 2>/dev/null; then
+    tail -n 40 "$work/console" >&2
+    cat "$work/root/trial/log" >&2 || true
+    fail "the trial failed (the machine ended with $status)"
 fi
-tr -d '\r' <"$work/console" | sed -n 's/^TRIAL: /installed: /p'
+[ -z "${TRIAL_LOG:-}" ] || cp "$work/root/trial/log" "$TRIAL_LOG"
+sed -n 's/^TRIAL: /installed: /p' "$work/root/trial/log"

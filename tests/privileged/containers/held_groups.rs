@@ -12,7 +12,9 @@ use crate::appliance::{quintet, say_skipped, stderr};
 fn tracking_roots() -> Vec<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let tracks = |line: &&str| line.contains(" - cgroup2 ") || (line.contains(" - cgroup ") && line.contains("name="));
-    mounts.lines().filter(tracks).map(|line| PathBuf::from(line.split(' ').nth(4).unwrap())).collect()
+    let points = mounts.lines().filter(tracks).map(|line| PathBuf::from(line.split(' ').nth(4).unwrap()));
+    // A hierarchy may be mounted elsewhere as well.
+    points.filter(|point| point.starts_with("/sys/fs/cgroup")).collect()
 }
 
 /// A group with a process in it that holds it. Both go when this is dropped.
