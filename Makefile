@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test prerequisites browser rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites browser rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
 	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -20,6 +20,30 @@ run: prerequisites rocksdb ## build the release binary and start the demo in the
 	$(call step,release build)
 	@$(in) cargo build --locked --release
 	@$(in) exec $(call binary,release) demo
+
+release: prerequisites rocksdb ## build the release binary
+	$(call step,release build)
+	@$(in) cargo build --locked --release
+
+# Where `make install` puts things. DESTDIR stands before everything, for packages that are put together elsewhere.
+PREFIX ?= /usr/local
+DESTDIR ?=
+as_root = $(if $(DESTDIR),,$(shell [ "$$(id -u)" -eq 0 ] || echo sudo))
+
+install: release ## install it below PREFIX (/usr/local), with units, completions and manual pages
+	$(call step,install)
+	@$(in) $(as_root) packaging/install.sh $(call binary,release) '$(DESTDIR)' '$(PREFIX)'
+
+deb: release ## make the Debian package of the release binary
+	$(call step,Debian package)
+	@$(in) packaging/deb.sh $(call binary,release)
+
+# MACHINE=--qemu tries it on Debian's own kernel as well, with control groups of version 2; that takes minutes.
+MACHINE ?=
+
+test-installed: build ## install the package in a Debian with systemd of its own, and use it; needs root (MACHINE=--qemu)
+	$(call step,the package on a system of its own)
+	@$(in) tests/installed/run.sh $(MACHINE) $(call binary,debug)
 
 test: prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)

@@ -45,6 +45,10 @@ pub fn place(config: &Config) -> Option<Place> {
         return Some(configured);
     }
     let beside = beside(&config.data_dir);
+    // Installed, the system's runner keeps its directory just there: that it exists does not make it one of ours.
+    if beside.directory == configured.directory {
+        return Some(configured);
+    }
     let is_beside = answers(&beside.socket)
         || beside.directory.exists()
         || (!answers(&configured.socket) && rustix::process::geteuid().is_root());
@@ -110,6 +114,18 @@ fn spawn(place: &Place) -> std::io::Result<Child> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_systems_runner_is_not_taken_for_ones_own() {
+        let load = |data_dir: &str| {
+            let environment = vec![("QUINTET_DATA_DIR".to_owned(), data_dir.to_owned())];
+            Config::load(&crate::config::Sources { environment, ..Default::default() }).unwrap()
+        };
+        // An installed appliance: the runner's directory lies beside the data, where the system's runner keeps it.
+        let installed = place(&load("/var/lib/quintet")).unwrap();
+        assert_eq!(installed.socket, Path::new("/run/quintet/runner.sock"));
+        assert_eq!(installed.directory, Path::new("/var/lib/quintet-runner"));
+    }
 
     #[test]
     fn a_runner_of_ones_own_lies_beside_the_data() {

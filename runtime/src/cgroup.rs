@@ -125,6 +125,12 @@ impl Hierarchies {
         Ok(())
     }
 
+    /// Whether somebody has made this group in a hierarchy by which an init system tracks processes.
+    pub fn is_made(&self, path: &str) -> bool {
+        let path = path.trim_start_matches('/');
+        self.tracking.iter().any(|root| root.join(path).is_dir())
+    }
+
     /// The names of all groups directly below this path.
     pub fn children(&self, path: &str) -> Vec<String> {
         let path = path.trim_start_matches('/');
@@ -143,6 +149,33 @@ impl Hierarchies {
             let _ = remove_below(&root.join(path.trim_start_matches('/')));
         }
     }
+}
+
+/// The leaf that the process of a held group moves into: in version 2 a group whose children have limits has no
+/// processes of its own.
+const HOLDER: &str = "holder";
+
+/// Moves this process, which an init system started in a group that it delegates, into a leaf of that group, so that the
+/// rest of it is free for the control groups of containers. Returns the group.
+///
+/// # Errors
+///
+/// There are no control groups, or this process may not change its own.
+pub fn hold_control_group() -> io::Result<String> {
+    let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
+    let group = tracked_group(&std::fs::read_to_string("/proc/self/cgroup")?)
+        .ok_or_else(|| io::Error::other("this process is in no control group that is named"))?;
+    hierarchies.leave_unit(&format!("{group}/{HOLDER}"))?;
+    Ok(group)
+}
+
+/// The group by which an init system knows a process, from `/proc/PID/cgroup`: that of its own hierarchy, or of the one
+/// of version 2.
+fn tracked_group(text: &str) -> Option<String> {
+    let named = text.lines().find_map(|line| line.split_once(":name=systemd:"));
+    let second = || text.lines().find_map(|line| line.split_once("0::"));
+    let (_, path) = named.or_else(second)?;
+    Some(path.trim_end_matches('/').to_owned())
 }
 
 /// One container's group, in all hierarchies.
@@ -394,6 +427,15 @@ mod tests {
         assert_eq!((usage.cpu_micros, usage.memory_bytes, usage.memory_peak_bytes), (1500, 4096, 16384));
         assert_eq!((usage.memory_limit_bytes, usage.pids, usage.oom_kills), (1 << 20, 3, 1));
         assert_eq!((usage.io_read_bytes, usage.io_write_bytes), (111, 22));
+    }
+
+    #[test]
+    fn the_group_that_a_process_is_in_is_found() {
+        let hybrid = "12:pids:/other\n1:name=systemd:/system.slice/a.service\n0::/system.slice/b.service\n";
+        assert_eq!(tracked_group(hybrid).as_deref(), Some("/system.slice/a.service"));
+        assert_eq!(tracked_group("0::/system.slice/b.service\n").as_deref(), Some("/system.slice/b.service"));
+        assert_eq!(tracked_group("0::/\n").as_deref(), Some(""));
+        assert_eq!(tracked_group("4:memory:/x\n"), None);
     }
 
     /// What of version 2 needs no controller, on a real group: hybrid hosts have the hierarchy, too.

@@ -36,6 +36,7 @@ mod runner;
 mod seccomp;
 mod supervisor;
 
+pub use cgroup::hold_control_group;
 pub use client::{Runner, RunnerError};
 pub use description::{ContainerDescription, ContainerId, InvalidDescription, Limits};
 pub use digest::{Digest, NotADigest};

@@ -15,6 +15,7 @@ mod demo;
 mod demo_content;
 mod demo_localization;
 mod demo_runs;
+pub mod docs;
 mod doctor;
 mod error;
 mod hold;
@@ -68,6 +69,8 @@ enum Command {
     Runner(runner::Arguments),
     #[command(hide = true)]
     Supervise(runner::SuperviseArguments),
+    #[command(hide = true)]
+    HoldGroups(runner::HoldGroupsArguments),
     Ledger(ledger::Arguments),
     Core(core::Arguments),
     Backup(backup::Arguments),
@@ -76,6 +79,8 @@ enum Command {
     Render(render::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
+    #[command(hide = true)]
+    Docs(docs::Arguments),
 }
 
 /// Runs one command line to its end.
@@ -100,6 +105,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Image(arguments) => image::run(&arguments),
         Command::Runner(arguments) => runner::run(&arguments),
         Command::Supervise(arguments) => runner::run_supervisor(&arguments),
+        Command::HoldGroups(arguments) => runner::hold_groups(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Core(arguments) => core::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),
@@ -108,6 +114,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

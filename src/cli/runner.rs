@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use quintet_platform::clock::Clock;
-use quintet_runtime::{ImageLimits, RunnerOptions, RunnerStartError, WallClock, start_runner, supervise};
+use quintet_runtime::{
+    ImageLimits, RunnerOptions, RunnerStartError, WallClock, hold_control_group, start_runner, supervise,
+};
 
 use super::CliError;
 use super::output;
@@ -26,6 +28,10 @@ pub struct Arguments {
     /// Its socket
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
+    /// A control group that is left to it, in which the groups of containers are made: its path from the root of the
+    /// hierarchies [default: /quintet, which it makes]
+    #[arg(long, value_name = "PATH")]
+    control_group: Option<String>,
     /// Who may speak to it besides root: a group, by name or number
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
@@ -64,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let options = RunnerOptions {
         directory: arguments.dir.clone(),
         socket: arguments.socket.clone(),
+        control_group: arguments.control_group.clone(),
         client_group,
         limits: ImageLimits::default(),
         containers_max: arguments.containers_max,
@@ -87,7 +94,30 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.with_parent {
         end_with_parent().map_err(CliError::failed)?;
     }
+    notify_ready();
     serving.run().map_err(CliError::failed)
+}
+
+/// Tells systemd, if it listens.
+fn notify_ready() {
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        tracing::warn!(%error, "systemd could not be notified");
+    }
+}
+
+/// Keeps a delegated control group in being, for containers; the doing of quintet-containers.service
+#[derive(Debug, clap::Args)]
+pub struct HoldGroupsArguments {}
+
+/// Runs the hidden command: until it is told to stop, it does nothing.
+pub fn hold_groups(_: &HoldGroupsArguments) -> Result<(), CliError> {
+    start_logging(None, "info")?;
+    let group = hold_control_group().map_err(CliError::failed)?;
+    tracing::info!(group, "held for containers");
+    notify_ready();
+    loop {
+        rustix::event::pause();
+    }
 }
 
 /// Ends this process once nobody holds the other end of its standard input. A runner can be ended at any moment: its

@@ -13,9 +13,9 @@ use crate::{logging, serve};
 /// An absent or empty data directory is initialized. SIGTERM and SIGINT drain and stop; under systemd
 /// readiness and the watchdog are notified. Logs go to standard error: text on a terminal, JSON otherwise.
 ///
-/// This version serves the ledger (127.0.0.1:7430), diagrams (127.0.0.1:7450) and the operations listener with /metrics, /livez and
-/// /readyz (127.0.0.1:7400). The configuration of localization, runs, messaging and diagrams is accepted and
-/// checked; their listeners come with the services and until then are absent from addresses.json, too.
+/// Each service listens where `listen` of the configuration says; addresses.json in the data directory tells where that
+/// is. Containers are started by `quintet runner`; root without one gets one of its own, which ends with the server.
+/// Messaging is still to come: its configuration is accepted and checked.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

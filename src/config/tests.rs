@@ -123,6 +123,53 @@ fn the_sample_names_every_key_but_the_ceilings() {
     assert_eq!(from_defaults, Vec::<String>::new());
 }
 
+/// The file that packages install.
+const INSTALLED: &str = include_str!("../../packaging/quintet.toml");
+
+/// That file with every key in force: a line `#key = value` or `#[section]` loses its `#`, a line `# words` stays.
+fn uncommented(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.strip_prefix('#') {
+        Some(rest) if !rest.is_empty() && !rest.starts_with(' ') => rest,
+        _ => line,
+    });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_installed_file_changes_nothing() {
+    let config = load(INSTALLED, &[]).unwrap();
+    let set: Vec<_> = config.effective.iter().filter(|e| e.origin != Origin::Default).map(Effective::dotted).collect();
+    assert_eq!(set, Vec::<String>::new());
+}
+
+/// What is wrong with a file that is to show every key at its default.
+fn misshown(text: &str) -> Vec<String> {
+    let config = load(&uncommented(text), &[]).unwrap();
+    let mut found = Vec::new();
+    for setting in SETTINGS {
+        let name = setting.path.join(".");
+        let shown = config.effective.iter().find(|e| setting.is_at(&e.path) && e.origin != Origin::Default);
+        match (shown, Value::from_default(setting.default)) {
+            (None, _) => found.push(format!("{name} is missing")),
+            (Some(shown), Some(default)) if shown.value != default => {
+                found.push(format!("{name} is shown as {}, its default is {default}", shown.value));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn the_installed_file_shows_every_key_at_its_default() {
+    assert_eq!(misshown(INSTALLED), Vec::<String>::new());
+    let lacking = INSTALLED.replace("#edge_burst = 20\n", "").replace("#cache_mb = 512\n", "#cache_mb = 64\n");
+    assert_eq!(
+        misshown(&lacking),
+        ["ledger.edge_burst is missing", "diagrams.cache_mb is shown as 64, its default is 512"]
+    );
+}
+
 #[test]
 fn defaults_alone_are_valid() {
     let config = load("", &[]).unwrap();

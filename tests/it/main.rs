@@ -37,6 +37,7 @@ mod localization_contract;
 mod localization_crash;
 mod localization_files;
 mod operations;
+mod packaging;
 mod proxies;
 mod render;
 mod root_key;

@@ -30,6 +30,10 @@ pub struct RunnerOptions {
     pub directory: PathBuf,
     /// Its socket. The directory it lies in must exist.
     pub socket: PathBuf,
+    /// The control group below which those of containers are made, by its path from the roots of the hierarchies, where
+    /// somebody has made one and left it to the runner: an init system that owns the tree. None: `/quintet`, which the
+    /// runner makes.
+    pub control_group: Option<String>,
     /// The group whose members may speak to it, besides root.
     pub client_group: Option<u32>,
     /// What images may be.
@@ -42,6 +46,25 @@ pub struct RunnerOptions {
     pub supervisor: Vec<String>,
     /// The product's version.
     pub version: String,
+}
+
+impl RunnerOptions {
+    /// Where the control groups of runners lie, without the slash before it.
+    fn groups(&self) -> &str {
+        self.control_group.as_deref().unwrap_or("quintet").trim_matches('/')
+    }
+
+    /// A group that was named must be there: one that the runner made itself would be in somebody else's tree.
+    fn check_groups(&self, hierarchies: &Hierarchies) -> Result<(), RunnerStartError> {
+        let Some(named) = &self.control_group else { return Ok(()) };
+        let is_plain = named.starts_with('/') && named.split('/').all(|part| part != ".." && part != ".");
+        if is_plain && hierarchies.is_made(named) {
+            return Ok(());
+        }
+        Err(RunnerStartError::Machine(format!(
+            "there is no control group {named}: is quintet-containers.service running?"
+        )))
+    }
 }
 
 /// A runner does not start.
@@ -96,7 +119,7 @@ impl Shared {
 
     /// The control group of all its containers. Another runner's directory has another one.
     fn group(&self) -> String {
-        format!("quintet/{}", self.instance)
+        format!("{}/{}", self.options.groups(), self.instance)
     }
 }
 
@@ -124,7 +147,8 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
     make_private_directory(&directory).map_err(failing("the runner's directory"))?;
     let lock = take_directory(&directory)?;
     let hierarchies = Hierarchies::find().map_err(RunnerStartError::Machine)?;
-    let instance = own_directory(&directory, &hierarchies)?;
+    options.check_groups(&hierarchies)?;
+    let instance = own_directory(&directory, options.groups(), &hierarchies)?;
     for name in ["containers", "scratch"] {
         make_private_directory(&directory.join(name)).map_err(failing("the runner's directory"))?;
     }
@@ -151,7 +175,7 @@ fn take_directory(directory: &Path) -> Result<File, RunnerStartError> {
 
 /// A directory is known by its inode and the time it was made, which a copy does not have. A copy speaks of containers
 /// of the original: all of it is discarded.
-fn own_directory(directory: &Path, hierarchies: &Hierarchies) -> Result<String, RunnerStartError> {
+fn own_directory(directory: &Path, groups: &str, hierarchies: &Hierarchies) -> Result<String, RunnerStartError> {
     let failed = || failing::<io::Error>("the runner's directory");
     let metadata = directory.metadata().map_err(failed())?;
     let born = metadata.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -171,7 +195,7 @@ fn own_directory(directory: &Path, hierarchies: &Hierarchies) -> Result<String, 
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed()(error)),
             _ => {}
         }
-        hierarchies.remove_if_idle(&format!("quintet/{instance}"));
+        hierarchies.remove_if_idle(&format!("{groups}/{instance}"));
         std::fs::write(&path, &instance).map_err(failed())?;
     }
     Ok(instance)

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod control;
+mod held_groups;
 mod isolation;
 mod limits;
 mod lives;
@@ -71,7 +72,7 @@ impl TestRunner {
             image: Digest::of(b""),
             child: None,
             arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
-            guard: guard(&directory),
+            guard: guard(&directory, place_of_groups(arguments)),
             directory,
         };
         if on_own_disk {
@@ -206,7 +207,8 @@ impl TestRunner {
     /// The control groups of a container, in all hierarchies.
     pub fn groups(&self, id: &ContainerId) -> Vec<PathBuf> {
         let instance = std::fs::read_to_string(self.directory.join("instance")).unwrap();
-        let below = format!("quintet/{instance}/{id}");
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let below = format!("{}/{instance}/{id}", place_of_groups(&arguments));
         let mut roots = vec![PathBuf::from("/sys/fs/cgroup")];
         roots.extend(std::fs::read_dir("/sys/fs/cgroup").unwrap().map(|entry| entry.unwrap().path()));
         roots.into_iter().map(|root| root.join(&below)).filter(|path| path.exists()).collect()
@@ -267,12 +269,18 @@ impl Drop for TestRunner {
     }
 }
 
+/// Where a runner of these arguments makes its control groups.
+fn place_of_groups<'a>(arguments: &[&'a str]) -> &'a str {
+    let named = arguments.iter().skip_while(|word| **word != "--control-group").nth(1);
+    named.map_or("quintet", |path| path.trim_start_matches('/'))
+}
+
 /// Clears up: a shell that waits until the tests let go of it, however they end.
-fn guard(directory: &Path) -> Child {
+fn guard(directory: &Path, groups: &str) -> Child {
     let script = r#"
         cat >/dev/null
         kill -9 "$(cat "$1/pid")" 2>/dev/null
-        groups="quintet/$(cat "$1/instance" 2>/dev/null || echo none)"
+        groups="$2/$(cat "$1/instance" 2>/dev/null || echo none)"
         for round in 1 2 3 4 5 6 7 8 9 10; do
             for state in /sys/fs/cgroup/freezer/"$groups"/*/freezer.state; do
                 [ ! -e "$state" ] || echo THAWED >"$state"
@@ -289,7 +297,7 @@ fn guard(directory: &Path) -> Child {
         rm -rf "$1"
     "#;
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", script, "guard"]).arg(directory).stdin(Stdio::piped()).stdout(Stdio::null());
+    shell.args(["-c", script, "guard"]).arg(directory).arg(groups).stdin(Stdio::piped()).stdout(Stdio::null());
     shell.stderr(Stdio::null()).spawn().unwrap()
 }
 

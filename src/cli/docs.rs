@@ -1,0 +1,208 @@
+//! `quintet docs`, hidden: writes what a package installs beside the binary: completions for shells and manual pages.
+//!
+//! Everything is made from the definitions that the command line itself is parsed by, and quintet.toml(5) from the
+//! sample file that the package installs, which a test holds against the schema.
+
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+use clap_mangen::roff::{Roff, bold, roman};
+
+use super::{Cli, CliError, output};
+
+/// The configuration file as it is installed: every key at its default, with what it is for.
+pub const SAMPLE: &str = include_str!("../../packaging/quintet.toml");
+
+/// Write completions and manual pages
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Where completions go: `quintet.bash`, `_quintet` and `quintet.fish`
+    #[arg(long, value_name = "DIR")]
+    completions: Option<PathBuf>,
+    /// Where manual pages go: one for each command, and `quintet.toml.5`
+    #[arg(long, value_name = "DIR")]
+    man: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    if arguments.completions.is_none() && arguments.man.is_none() {
+        return Err(CliError::failed("nothing to write").code(CliError::USAGE).hint("--completions DIR, --man DIR"));
+    }
+    if let Some(directory) = &arguments.completions {
+        write_completions(directory)?;
+    }
+    if let Some(directory) = &arguments.man {
+        write_pages(directory)?;
+    }
+    Ok(())
+}
+
+fn write_completions(directory: &Path) -> Result<(), CliError> {
+    std::fs::create_dir_all(directory).map_err(CliError::failed)?;
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        let path = clap_complete::generate_to(shell, &mut visible(), "quintet", directory).map_err(CliError::failed)?;
+        output::say(&path.display().to_string());
+    }
+    Ok(())
+}
+
+fn write_pages(directory: &Path) -> Result<(), CliError> {
+    std::fs::create_dir_all(directory).map_err(CliError::failed)?;
+    clap_mangen::generate_to(visible(), directory).map_err(CliError::failed)?;
+    std::fs::write(directory.join("quintet.toml.5"), configuration_page(SAMPLE).render()).map_err(CliError::failed)
+}
+
+/// The command line without the commands that are hidden, which generators of completions show as well. clap takes no
+/// command out of another one, so the outermost is put together again.
+fn visible() -> clap::Command {
+    let whole = Cli::command();
+    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    clap::Command::new("quintet")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(whole.get_about().cloned().unwrap_or_default())
+        .after_help(whole.get_after_help().cloned().unwrap_or_default())
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommands(shown)
+}
+
+/// A key of the sample file with what is said above it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SampleKey<'a> {
+    /// The section it is in, as it is written; empty at the top.
+    pub section: &'a str,
+    /// The line that sets it, without the `#` before it.
+    pub line: &'a str,
+    /// What it is for, a sentence or several.
+    pub meaning: String,
+}
+
+/// The keys of the sample file, in order. A line `# …` explains, `#key = value` is a key at its default, `#[section]`
+/// and `[section]` begin a section, and an empty line ends what is said about a key.
+#[must_use]
+pub fn sample_keys(sample: &str) -> Vec<SampleKey<'_>> {
+    let (mut keys, mut section, mut words) = (Vec::new(), "", Vec::new());
+    for line in sample.lines() {
+        let bare = line.strip_prefix('#').unwrap_or(line);
+        if let Some(comment) = line.strip_prefix("# ") {
+            words.push(comment.trim());
+        } else if let Some(name) = bare.strip_prefix('[') {
+            section = name.split(']').next().unwrap_or_default();
+            words.clear();
+        } else if bare.contains(" = ") {
+            keys.push(SampleKey { section, line: bare, meaning: words.join(" ") });
+            words.clear();
+        } else {
+            words.clear();
+        }
+    }
+    keys
+}
+
+fn configuration_page(sample: &str) -> Roff {
+    let mut page = Roff::new();
+    page.control("TH", ["quintet.toml", "5", "", "quintet", "quintet"]);
+    page.control("SH", ["NAME"]);
+    page.text([roman("quintet.toml - the configuration of quintet")]);
+    page.control("SH", ["DESCRIPTION"]);
+    page.text([roman(
+        "/etc/quintet/quintet.toml is read by quintet serve and by the commands that talk to it. A flag goes before an \
+         environment variable (QUINTET_LISTEN__LEDGER for ledger in the section listen), which goes before the file, \
+         which goes before the default. An unknown key is an error that names the nearest known one. quintet config \
+         check looks for mistakes, quintet config print shows what is in force and where it came from.",
+    )]);
+    page.control("PP", []);
+    page.text([roman("Each key is shown at its default, or, where it says so, with an example.")]);
+    let mut last = None;
+    for key in sample_keys(sample) {
+        if last != Some(key.section) {
+            let heading = if key.section.is_empty() { "AT THE TOP".to_owned() } else { format!("[{}]", key.section) };
+            page.control("SH", [heading.as_str()]);
+            last = Some(key.section);
+        }
+        page.control("TP", []);
+        page.text([bold(key.line)]);
+        page.text([roman(key.meaning)]);
+    }
+    page.control("SH", ["SEE ALSO"]);
+    page.text([bold("quintet-serve"), roman("(1), "), bold("quintet-config"), roman("(1)")]);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a command, or a flag of it, lacks.
+    fn unexplained(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        let path = format!("{path} {}", command.get_name());
+        let explains = |text: Option<&clap::builder::StyledStr>| text.is_some_and(|text| !text.to_string().is_empty());
+        if !explains(command.get_about()) {
+            found.push(path.clone());
+        }
+        let arguments = command.get_arguments().filter(|argument| !explains(argument.get_help()));
+        found.extend(arguments.map(|argument| format!("{path}: {}", argument.get_id())));
+        command.get_subcommands().for_each(|sub| unexplained(sub, &path, found));
+    }
+
+    #[test]
+    fn every_command_and_flag_says_what_it_is_for() {
+        let mut command = Cli::command();
+        command.build();
+        let mut found = Vec::new();
+        unexplained(&command, "", &mut found);
+        assert_eq!(found, Vec::<String>::new());
+        let bare = clap::Command::new("a").about("b").arg(clap::Arg::new("c").long("c"));
+        unexplained(&bare, "", &mut found);
+        assert_eq!(found, [" a: c"], "the check sees what is missing");
+    }
+
+    #[test]
+    fn completions_and_pages_are_of_what_is_shown() {
+        let directory = tempfile::tempdir().unwrap();
+        write_pages(directory.path()).unwrap();
+        write_completions(directory.path()).unwrap();
+        let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
+        for name in ["quintet.1", "quintet-serve.1", "quintet-backup-create.1", "quintet.toml.5"] {
+            assert!(read(name).len() > 500, "{name}");
+        }
+        let create = read("quintet-tenant-create.1");
+        assert!(create.contains("quintet tenant create"), "{create}");
+        assert!(create.contains(r"\-\-services"), "{create}");
+        for name in ["quintet.bash", "_quintet", "quintet.fish"] {
+            assert!(read(name).contains("root-key"), "{name}");
+        }
+        let hidden: Vec<_> = Cli::command().get_subcommands().filter(|sub| sub.is_hide_set()).cloned().collect();
+        assert!(!hidden.is_empty());
+        for sub in hidden {
+            let name = sub.get_name();
+            assert!(!directory.path().join(format!("quintet-{name}.1")).exists(), "{name}");
+            assert!(!read("quintet.fish").contains(&format!(" -a \"{name}\"")), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_sample_is_explained() {
+        let keys = sample_keys(SAMPLE);
+        assert!(keys.len() > 50);
+        let unexplained: Vec<_> = keys.iter().filter(|key| !key.meaning.ends_with('.')).collect();
+        assert!(unexplained.is_empty(), "{unexplained:?}");
+    }
+
+    #[test]
+    fn sample_files_are_read_by_the_line() {
+        let sample =
+            "# A file.\n\n# First,\n# and second.\n#a = 1\n\n[s]\n# Third.\nb = [] # c\n#[t.\"x:1\"]\n#d = \"\"\n";
+        let keys: Vec<_> = sample_keys(sample).into_iter().map(|key| (key.section, key.line, key.meaning)).collect();
+        assert_eq!(
+            keys,
+            [
+                ("", "a = 1", "First, and second.".to_owned()),
+                ("s", "b = [] # c", "Third.".to_owned()),
+                ("t.\"x:1\"", "d = \"\"", String::new()),
+            ]
+        );
+    }
+}
