@@ -49,7 +49,7 @@ enum Command {
     /// Show or set what a tenant may use of a service; calls of its sub-tenants count
     ///
     /// Without values it shows what holds, and what was used of it.
-    Quota(super::quota::Arguments),
+    Quota(Box<super::quota::Arguments>),
 }
 
 #[derive(Debug, clap::Args)]
