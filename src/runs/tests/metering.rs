@@ -129,9 +129,19 @@ fn meters_that_are_not_the_sum_of_their_charges_are_found() {
     assert_eq!(findings(&bench), "");
     bench.run(|tx, _| Ok(tx.put(&METERS, &"k".to_owned(), &MeterRow { open_seconds: 9, used_seconds: 0 })?)).unwrap();
     assert!(findings(&bench).contains("key k: its meter is not the sum"), "{}", findings(&bench));
-    bench.run(|tx, _| Ok(tx.delete(&METERS, &"k".to_owned()))).unwrap();
+    bench
+        .run(|tx, _| {
+            tx.delete(&METERS, &"k".to_owned());
+            Ok(())
+        })
+        .unwrap();
     assert!(findings(&bench).contains("key k: its runs were charged, and it has no meter"), "{}", findings(&bench));
-    bench.run(move |tx, _| Ok(tx.delete(&RUNS, &place))).unwrap();
+    bench
+        .run(move |tx, _| {
+            tx.delete(&RUNS, &place);
+            Ok(())
+        })
+        .unwrap();
     assert!(findings(&bench).contains("it is charged and has ended, or is none"), "{}", findings(&bench));
 }
 
