@@ -277,6 +277,14 @@ impl Group {
         Ok(())
     }
 
+    /// Processor time so far; 0 where it cannot be read.
+    pub fn cpu_micros(&self) -> u64 {
+        match self.hierarchies.version {
+            1 => self.number("cpuacct", "cpuacct.usage") / 1000,
+            _ => keyed(&self.read("cpu", "cpu.stat").unwrap_or_default(), "usage_usec"),
+        }
+    }
+
     /// What it has used so far. What cannot be read counts as nothing: a sample is not worth a container.
     pub fn usage(&self) -> Usage {
         if self.hierarchies.version == 1 { self.usage_of_first() } else { self.usage_of_second() }
@@ -291,7 +299,7 @@ impl Group {
             rows.filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok()).sum()
         };
         Usage {
-            cpu_micros: self.number("cpuacct", "cpuacct.usage") / 1000,
+            cpu_micros: self.cpu_micros(),
             memory_bytes: held.saturating_sub(keyed(&stat, "total_inactive_file")),
             memory_peak_bytes: self.number("memory", "memory.max_usage_in_bytes"),
             memory_limit_bytes: self.number("memory", "memory.limit_in_bytes"),
@@ -311,7 +319,7 @@ impl Group {
             words.filter_map(|bytes| bytes.parse::<u64>().ok()).sum()
         };
         Usage {
-            cpu_micros: keyed(&self.read("cpu", "cpu.stat").unwrap_or_default(), "usage_usec"),
+            cpu_micros: self.cpu_micros(),
             memory_bytes: held.saturating_sub(keyed(&stat, "inactive_file")),
             memory_peak_bytes: self.number("memory", "memory.peak").max(held),
             memory_limit_bytes: self.number("memory", "memory.max"),

@@ -146,7 +146,7 @@ fn what_is_nobodys_is_cleared_away() {
     std::fs::create_dir_all(runner.state().join("layers/0000")).unwrap();
     let instance = std::fs::read_to_string(runner.directory.join("instance")).unwrap();
     // The supervisor that was kept ready goes with the runner, and takes its groups along.
-    let left = || runner.groups(&ContainerId::parse("supervisors").unwrap());
+    let left = || runner.groups_called("supervisors");
     runner.wait_until(|| left().is_empty());
     let mut process = Command::new("sleep").arg("1000").spawn().unwrap();
     let mut groups = Vec::new();
@@ -234,8 +234,7 @@ fn two_hundred_at_once() {
     runner.assert_no_mounts();
     // Not even what was above them, once nobody is kept ready for the next one.
     runner.kill_runner();
-    let above = ContainerId::parse("supervisors").unwrap();
-    runner.wait_until(|| runner.groups(&above).is_empty());
+    runner.wait_until(|| runner.groups_called("supervisors").is_empty());
 }
 
 #[test]
