@@ -3,6 +3,7 @@
 //! Limits are set by libcontainer when it makes the group. Everything after that happens here, by the groups' own
 //! files: freezing, killing, counting, removing.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -57,12 +58,18 @@ impl Hierarchies {
         let mut first = Vec::new();
         let mut tracking = Vec::new();
         let mut second = None;
+        let mut seen = BTreeSet::new();
         for line in mountinfo.lines() {
             let Some((left, right)) = line.split_once(" - ") else { continue };
-            let Some(point) = left.split(' ').nth(4).map(PathBuf::from) else { continue };
+            let left: Vec<&str> = left.split(' ').collect();
+            let (Some(device), Some(point)) = (left.get(2), left.get(4).map(PathBuf::from)) else { continue };
             let mut right = right.split(' ');
             let kind = right.next().unwrap_or_default();
             let options: Vec<String> = right.nth(1).unwrap_or_default().split(',').map(str::to_owned).collect();
+            // Whoever keeps another root file system somewhere shows them there once more; the first place is theirs.
+            if !kind.starts_with("cgroup") || !seen.insert(*device) {
+                continue;
+            }
             match kind {
                 "cgroup" if options.iter().any(|option| option.starts_with("name=")) => tracking.push(point),
                 "cgroup" => first.push((point, options)),
@@ -372,6 +379,9 @@ mod tests {
         assert_eq!(found.version(), 1);
         assert_eq!(found.mount_of("cpuacct"), Some(Path::new("/sys/fs/cgroup/cpu")));
         assert_eq!(found.tracking.len(), 2);
+        let twice = format!("{HYBRID}\n{}", HYBRID.replace(" /sys/fs/cgroup", " /elsewhere/sys/fs/cgroup"));
+        let again = Hierarchies::read(&twice).unwrap();
+        assert_eq!((&again.mounts, &again.tracking), (&found.mounts, &found.tracking), "places of others");
         let found = Hierarchies::read("30 29 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate").unwrap();
         assert_eq!((found.version(), found.mount_of("memory")), (2, Some(Path::new("/sys/fs/cgroup"))));
         let half = HYBRID.lines().filter(|line| !line.contains("freezer")).collect::<Vec<_>>().join("\n");

@@ -346,12 +346,20 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes down a container that was made ahead.
+    /// Has a container taken down that was made ahead. Its supervisor does that: killed in the middle of its work, it
+    /// would leave processes behind that go on with it.
     fn dismiss(&self, mut standby: Standby) {
         let group = self.hierarchies.group(&format!("{}/{}", self.group(), standby.group));
-        let dismissed = standby.child.kill().and_then(|()| standby.child.wait()).and_then(|_| group.kill());
-        if let Err(error) = dismissed.and_then(|()| group.remove()) {
-            tracing::warn!(%error, "what is left of a container that was kept ready stays");
+        let take_down = move || {
+            let told = standby.child.stdin.take().map(|mut stdin| tell(&mut stdin, &None::<RunOrder>));
+            drop(told);
+            let gone = standby.child.wait().and_then(|_| group.kill()).and_then(|()| group.remove());
+            if let Err(error) = gone {
+                tracing::warn!(%error, "what is left of a container that was kept ready stays");
+            }
+        };
+        if let Err(error) = spawn_watcher(take_down) {
+            tracing::warn!(%error, "a container that was kept ready ends with the runner");
         }
     }
 

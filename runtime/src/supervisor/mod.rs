@@ -65,15 +65,14 @@ pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
         (Some(Order::Make(shape)), Some(prepared)) => {
             let group = prepared.hierarchies.group(&shape.group);
             let built = build(&shape, &prepared);
-            match next_line(&mut input)? {
-                Some(order) => run(&order, &shape, built, prepared, &group, clock),
-                None => {
-                    drop(built);
-                    group.kill()?;
-                    group.remove()?;
-                    prepared.leave()
-                }
+            let order = next_line::<Option<RunOrder>>(&mut input)?;
+            if let Some(Some(order)) = &order {
+                return run(order, &shape, built, prepared, &group, clock);
             }
+            drop(built);
+            group.kill()?;
+            group.remove()?;
+            if order.is_none() { prepared.leave() } else { Ok(()) }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a runner tells a supervisor: on its standard input, so that no secret of a container's environment lies on a
 //! disk or in an argument. A line of JSON each: a [`Preparation`] or `null`; then, once it is known, the [`Order`]; then,
-//! if that is to make a container, the [`RunOrder`]. The input ends early when nobody needs the supervisor any more.
+//! if that is to make a container, the [`RunOrder`], or `null` if it is not needed after all. The input ends early when
+//! the runner is gone.
 
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
 
-use quintet_runtime::{Action, ContainerId, ContainerState, EndReason, Limits, Refusal, RunnerError, Stream};
+use quintet_runtime::{Action, ContainerState, EndReason, Limits, Refusal, RunnerError, Stream};
 use rustix::process::{Pid, Signal};
 
 use super::{TestRunner, shared};
