@@ -144,6 +144,13 @@ impl Hierarchies {
         names
     }
 
+    /// Removes a group that has nothing below it, wherever it lies: what is just being made below it stays.
+    pub fn remove_if_empty(&self, path: &str) {
+        for root in self.mounts.iter().map(|(point, _)| point).chain(&self.tracking) {
+            let _ = std::fs::remove_dir(root.join(path.trim_start_matches('/')));
+        }
+    }
+
     /// Removes a group that has only empty groups below it, wherever it lies. One that is in use stays.
     pub fn remove_if_idle(&self, path: &str) {
         for root in self.mounts.iter().map(|(point, _)| point).chain(&self.tracking) {

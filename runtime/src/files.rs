@@ -167,3 +167,31 @@ impl Files {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The machine may go down between the writing of an outcome and its new name.
+    #[test]
+    fn an_outcome_is_found_under_either_name_and_whole() {
+        struct Still;
+        impl crate::WallClock for Still {
+            fn now_micros(&self) -> i64 {
+                7
+            }
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::new(directory.path().to_owned());
+        files.reserve_outcome();
+        assert_eq!(files.outcome_found().unwrap(), None, "room is not an outcome");
+        let outcome = crate::supervisor::start_failed("it is a test".into(), &Still);
+        files.put_outcome(&outcome).unwrap();
+        assert_eq!(files.outcome().unwrap().as_ref(), Some(&outcome));
+        std::fs::rename(directory.path().join("exit.json"), directory.path().join("exit.json.new")).unwrap();
+        assert_eq!((files.outcome().unwrap(), files.outcome_found().unwrap()), (None, Some(outcome)));
+        let content = std::fs::read(directory.path().join("exit.json.new")).unwrap();
+        std::fs::write(directory.path().join("exit.json.new"), &content[..content.len() - 3]).unwrap();
+        assert_eq!(files.outcome_found().unwrap(), None, "half an outcome is none");
+    }
+}

@@ -113,7 +113,9 @@ impl Prepared {
     fn leave(self) -> io::Result<()> {
         self.hierarchies.leave_unit("")?;
         for _ in 0..LEAVING_ATTEMPTS {
-            self.hierarchies.remove_if_idle(&self.preparation.group);
+            for group in [&format!("{}/supervisors", self.preparation.group), &self.preparation.group] {
+                self.hierarchies.remove_if_empty(group);
+            }
             if self.hierarchies.children(&self.preparation.group).is_empty() {
                 break;
             }
