@@ -250,7 +250,7 @@ impl Group {
             }
             // What is frozen dies once it is thawed; the signal lies there already.
             match self.thaw() {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Err(error) if !is_gone(&error) => return Err(error),
                 _ => {}
             }
             if Instant::now() > until {
@@ -265,9 +265,8 @@ impl Group {
         for (point, _) in &self.hierarchies.mounts {
             match std::fs::read_to_string(point.join(&self.path).join("cgroup.procs")) {
                 Ok(text) => members.extend(text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // The group went while it was read.
-                Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
+                // The latter if it goes while it is read.
+                Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -354,7 +353,7 @@ fn keyed(text: &str, key: &str) -> u64 {
 /// Removes a group and the groups below it. Their files cannot be removed and need not be.
 fn remove_below(directory: &Path) -> io::Result<()> {
     match std::fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if is_gone(&error) => return Ok(()),
         Err(error) => return Err(error),
         Ok(entries) => {
             for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
@@ -363,7 +362,7 @@ fn remove_below(directory: &Path) -> io::Result<()> {
         }
     }
     match std::fs::remove_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if is_gone(&error) => Ok(()),
         removed => removed,
     }
 }

@@ -150,10 +150,15 @@ fn run(
 ) -> io::Result<()> {
     let files = Files::new(order.directory.clone());
     rustix::stdio::dup2_stderr(files.complaints_writer()?)?;
-    let Some(lock) = files.try_lock()? else { return Err(io::Error::other("it has a supervisor")) };
-    if files.outcome()?.is_some() {
-        return Err(io::Error::other("it has ended"));
-    }
+    let lock = match take(&files) {
+        Ok(lock) => lock,
+        Err(error) => {
+            drop(built);
+            group.kill()?;
+            group.remove()?;
+            return Err(error);
+        }
+    };
     files.reserve_outcome();
     let outcome = match built.and_then(|built| begin(built, order, shape, &prepared.workplace, &files, clock)) {
         Ok(made) => watch::watch(made, order, &files, group, clock)?,
@@ -165,6 +170,15 @@ fn run(
     drop(lock);
     group.remove()?;
     Ok(())
+}
+
+/// Makes the container this supervisor's own, unless somebody has ended it meanwhile.
+fn take(files: &Files) -> io::Result<File> {
+    let lock = files.try_lock()?.ok_or_else(|| io::Error::other("it has a supervisor"))?;
+    if files.outcome()?.is_some() {
+        return Err(io::Error::other("it has ended"));
+    }
+    Ok(lock)
 }
 
 /// Writes the outcome. A disk that is full gives room when the writable layer goes, or when somebody makes some.
