@@ -1,23 +1,22 @@
 //! The containers of a runner: starting, finding again, ending, forgetting.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::io::{self, BufRead, BufReader};
+use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
-use super::{IDS_FIRST, SLOTS, Shared, probe};
+use super::ahead::{Like, Standby, tell};
+use super::{SLOTS, Shared};
 use crate::Digest;
 use crate::cgroup::Group;
-use crate::description::{ContainerDescription, ContainerId, Limits};
+use crate::description::{ContainerDescription, ContainerId};
 use crate::files::Files;
-use crate::image::{IDS, ImageRecord, make_private_directory, remove_tree};
+use crate::image::{ImageRecord, make_private_directory, remove_tree};
 use crate::model::{ContainerState, ContainerStatus, EndReason, Outcome};
-use crate::protocol::{self, Action, Answer, EndedSince, Refusal, ScratchKind};
+use crate::protocol::{self, Action, Answer, EndedSince, Refusal};
 use crate::records::ContainerRecord;
-use crate::supervisor::{self, Ask, Order, Preparation, RootOrder, RunOrder, Shape, Standing, Started, make_template};
+use crate::supervisor::{self, Ask, RunOrder, Standing, Started};
 
 /// How long a supervisor may take to answer: freezing waits for the kernel.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
@@ -25,66 +24,37 @@ const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 /// When what the next container may need is made ready, at the latest; sooner if this one has ended.
 const READY_AFTER: Duration = Duration::from_millis(30);
 
-/// File systems for writable layers that are kept, one for each size.
-const TEMPLATES_MAX: usize = 16;
-
 /// All containers that were not removed, in memory as in the records.
 pub(super) struct Containers {
     all: Mutex<Table>,
     /// Told whenever one ends.
     ended: Condvar,
     /// Told whenever one was made ahead.
-    ready: Condvar,
+    pub ready: Condvar,
     /// Held while a file system for writable layers is made.
-    templates: Mutex<()>,
+    pub templates: Mutex<()>,
     /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
-    spare: Mutex<Option<Child>>,
+    pub spare: Mutex<Option<Child>>,
 }
 
-/// What containers have in common that one made ahead can become.
-#[derive(Clone, PartialEq, Eq)]
-struct Like {
-    image: Digest,
-    /// Without the times, which supervisors keep.
-    limits: Limits,
-}
-
-impl Like {
-    fn of(description: &ContainerDescription) -> Like {
-        let Limits { timeout_seconds, grace_seconds, .. } = Limits::default();
-        let limits = Limits { timeout_seconds, grace_seconds, ..description.limits.clone() };
-        Like { image: description.image.clone(), limits }
-    }
-}
-
-/// A container that lacks nothing but a name and a command, or soon will. Like the spare supervisor it ends with this
-/// process.
-struct Standby {
-    like: Like,
-    slot: u32,
-    /// The name of its control group.
-    group: String,
-    child: Child,
-}
-
-struct Table {
+pub(super) struct Table {
     rows: BTreeMap<ContainerId, Row>,
     /// The order of the last end. The first one is 2: whoever has the cursor 1 has heard that none has ended, and
     /// waits.
     ends: u64,
     /// At most one, and only after two containers like it in a row: nothing is made in vain for those who take turns.
-    standby: Option<Standby>,
+    pub standby: Option<Standby>,
     /// The slot of the one that is being made, and what it will be.
-    reserved: Option<(u32, Like)>,
+    pub reserved: Option<(u32, Like)>,
     /// What the last container was.
     last: Option<Like>,
     /// Counts the removals of images, which what was made ahead must not outlive.
-    removals: u64,
+    pub removals: u64,
 }
 
 impl Table {
     /// A range of ids that nobody has.
-    fn free_slot(&self) -> Option<u32> {
+    pub fn free_slot(&self) -> Option<u32> {
         let running = self.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot);
         let ahead = self.standby.as_ref().map(|standby| standby.slot);
         let used: BTreeSet<u32> =
@@ -111,7 +81,7 @@ impl Containers {
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    pub fn table(&self) -> MutexGuard<'_, Table> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -261,134 +231,6 @@ impl Shared {
         let heard = standby.child.stdout.take().map(|stdout| BufReader::new(stdout).read_line(&mut said));
         let started = matches!(heard, Some(Ok(_))).then(|| serde_json::from_str(&said).ok()).flatten();
         Ok((standby.child, started))
-    }
-
-    /// Has a supervisor begin with a container of this kind.
-    fn begin(&self, like: &Like, image: &ImageRecord, slot: u32) -> io::Result<Standby> {
-        let idmapped = self.features.idmapped_layers;
-        let root = RootOrder {
-            layers: image.layers.iter().rev().map(|layer| self.images.layer_path(layer)).collect(),
-            first_id: if idmapped { IDS_FIRST + slot * IDS } else { IDS_FIRST },
-            idmapped,
-            scratch: self.features.scratch,
-            scratch_bytes: like.limits.scratch_bytes,
-            template: self.template(like.limits.scratch_bytes)?,
-        };
-        // No container can be called so, and nobody else has the slot.
-        let group = format!("_{slot:04x}_{:016x}", self.clock.now_micros());
-        let order = Order::Make(Box::new(Shape {
-            config: image.config.clone(),
-            limits: like.limits.clone(),
-            root,
-            group: format!("{}/{group}", self.group()),
-        }));
-        let spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let spare = spare.and_then(|mut spare| matches!(spare.try_wait(), Ok(None)).then_some(spare));
-        let mut child = spare.map_or_else(|| self.supervisor(), Ok)?;
-        let told = child.stdin.as_mut().map(|stdin| tell(stdin, &order));
-        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
-        Ok(Standby { like: like.clone(), slot, group, child })
-    }
-
-    /// A supervisor that waits for its order.
-    fn supervisor(&self) -> io::Result<Child> {
-        let mut command = probe::supervisor(&self.options);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
-        let preparation = Preparation { directory: self.options.directory.clone(), group: self.group() };
-        let told = child.stdin.as_mut().map(|stdin| tell(stdin, &preparation));
-        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
-        Ok(child)
-    }
-
-    /// Sees to it that there is a supervisor for the next container, and if that is likely to be like the last ones, a
-    /// container.
-    fn get_ready(&self, like: Option<&Like>) {
-        if let Some(like) = like
-            && let Err(error) = self.make_standby(like)
-        {
-            tracing::warn!(%error, "no container is kept ready");
-        }
-        let mut spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(child) = spare.as_mut()
-            && matches!(child.try_wait(), Ok(None))
-        {
-            return;
-        }
-        match self.supervisor() {
-            Ok(child) => *spare = Some(child),
-            Err(error) => tracing::warn!(%error, "no supervisor is kept ready"),
-        }
-    }
-
-    fn make_standby(&self, like: &Like) -> io::Result<()> {
-        let (image, slot, removals) = {
-            let mut table = self.containers.table();
-            if table.reserved.is_some() || table.standby.as_ref().is_some_and(|standby| standby.like == *like) {
-                return Ok(());
-            }
-            // Others than this one come now.
-            table.standby.take().into_iter().for_each(|other| self.dismiss(other));
-            let image = self.images.find(like.image.as_str()).map_err(io::Error::other)?;
-            let (Some(image), Some(slot)) = (image, table.free_slot()) else { return Ok(()) };
-            table.reserved = Some((slot, like.clone()));
-            (image, slot, table.removals)
-        };
-        let made = self.begin(like, &image, slot);
-        let mut table = self.containers.table();
-        table.reserved = None;
-        self.containers.ready.notify_all();
-        let made = made?;
-        if table.removals == removals {
-            table.standby = Some(made);
-        } else {
-            self.dismiss(made);
-        }
-        Ok(())
-    }
-
-    /// Has a container taken down that was made ahead. Its supervisor does that: killed in the middle of its work, it
-    /// would leave processes behind that go on with it.
-    fn dismiss(&self, mut standby: Standby) {
-        let group = self.hierarchies.group(&format!("{}/{}", self.group(), standby.group));
-        let take_down = move || {
-            let told = standby.child.stdin.take().map(|mut stdin| tell(&mut stdin, &None::<RunOrder>));
-            drop(told);
-            let gone = standby.child.wait().and_then(|_| group.kill()).and_then(|()| group.remove());
-            if let Err(error) = gone {
-                tracing::warn!(%error, "what is left of a container that was kept ready stays");
-            }
-        };
-        if let Err(error) = spawn_watcher(take_down) {
-            tracing::warn!(%error, "a container that was kept ready ends with the runner");
-        }
-    }
-
-    /// The empty file system of this size.
-    fn template(&self, bytes: u64) -> io::Result<Option<std::path::PathBuf>> {
-        if self.features.scratch != ScratchKind::Loop {
-            return Ok(None);
-        }
-        let path = self.templates_directory().join(format!("{bytes}.img"));
-        let _held = self.containers.templates.lock().unwrap_or_else(PoisonError::into_inner);
-        if !path.exists() {
-            self.make_room_for_template()?;
-            make_template(&path, bytes)?;
-        }
-        Ok(Some(path))
-    }
-
-    /// Keeps the newest few: sizes are the client's to choose, and each takes room.
-    fn make_room_for_template(&self) -> io::Result<()> {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(self.templates_directory())? {
-            let entry = entry?;
-            found.push((entry.metadata()?.modified()?, entry.path()));
-        }
-        found.sort();
-        for (_, path) in found.iter().rev().skip(TEMPLATES_MAX - 1) {
-            std::fs::remove_file(path)?;
-        }
-        Ok(())
     }
 
     /// The control group of a container, whatever it is called.
@@ -617,14 +459,7 @@ impl Shared {
     }
 }
 
-/// Tells a supervisor something.
-fn tell(stdin: &mut ChildStdin, what: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(what)?;
-    line.push(b'\n');
-    stdin.write_all(&line)
-}
-
-fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("watcher".into()).stack_size(256 << 10).spawn(watch).map(|_| ())
 }
 
