@@ -3,6 +3,7 @@
 //! Limits are set by libcontainer when it makes the group. Everything after that happens here, by the groups' own
 //! files: freezing, killing, counting, removing.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -57,12 +58,18 @@ impl Hierarchies {
         let mut first = Vec::new();
         let mut tracking = Vec::new();
         let mut second = None;
+        let mut seen = BTreeSet::new();
         for line in mountinfo.lines() {
             let Some((left, right)) = line.split_once(" - ") else { continue };
-            let Some(point) = left.split(' ').nth(4).map(PathBuf::from) else { continue };
+            let left: Vec<&str> = left.split(' ').collect();
+            let (Some(device), Some(point)) = (left.get(2), left.get(4).map(PathBuf::from)) else { continue };
             let mut right = right.split(' ');
             let kind = right.next().unwrap_or_default();
             let options: Vec<String> = right.nth(1).unwrap_or_default().split(',').map(str::to_owned).collect();
+            // Whoever keeps another root file system somewhere shows them there once more; the first place is theirs.
+            if !kind.starts_with("cgroup") || !seen.insert(*device) {
+                continue;
+            }
             match kind {
                 "cgroup" if options.iter().any(|option| option.starts_with("name=")) => tracking.push(point),
                 "cgroup" => first.push((point, options)),
@@ -141,6 +148,13 @@ impl Hierarchies {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Removes a group that has nothing below it, wherever it lies: what is just being made below it stays.
+    pub fn remove_if_empty(&self, path: &str) {
+        for root in self.mounts.iter().map(|(point, _)| point).chain(&self.tracking) {
+            let _ = std::fs::remove_dir(root.join(path.trim_start_matches('/')));
+        }
     }
 
     /// Removes a group that has only empty groups below it, wherever it lies. One that is in use stays.
@@ -269,7 +283,7 @@ impl Group {
             }
             // What is frozen dies once it is thawed; the signal lies there already.
             match self.thaw() {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Err(error) if !is_gone(&error) => return Err(error),
                 _ => {}
             }
             if Instant::now() > until {
@@ -284,9 +298,8 @@ impl Group {
         for (point, _) in &self.hierarchies.mounts {
             match std::fs::read_to_string(point.join(&self.path).join("cgroup.procs")) {
                 Ok(text) => members.extend(text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // The group went while it was read.
-                Err(error) if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
+                // The latter if it goes while it is read.
+                Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -310,6 +323,14 @@ impl Group {
         Ok(())
     }
 
+    /// Processor time so far; 0 where it cannot be read.
+    pub fn cpu_micros(&self) -> u64 {
+        match self.hierarchies.version {
+            1 => self.number("cpuacct", "cpuacct.usage") / 1000,
+            _ => keyed(&self.read("cpu", "cpu.stat").unwrap_or_default(), "usage_usec"),
+        }
+    }
+
     /// What it has used so far. What cannot be read counts as nothing: a sample is not worth a container.
     pub fn usage(&self) -> Usage {
         if self.hierarchies.version == 1 { self.usage_of_first() } else { self.usage_of_second() }
@@ -324,7 +345,7 @@ impl Group {
             rows.filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok()).sum()
         };
         Usage {
-            cpu_micros: self.number("cpuacct", "cpuacct.usage") / 1000,
+            cpu_micros: self.cpu_micros(),
             memory_bytes: held.saturating_sub(keyed(&stat, "total_inactive_file")),
             memory_peak_bytes: self.number("memory", "memory.max_usage_in_bytes"),
             memory_limit_bytes: self.number("memory", "memory.limit_in_bytes"),
@@ -344,7 +365,7 @@ impl Group {
             words.filter_map(|bytes| bytes.parse::<u64>().ok()).sum()
         };
         Usage {
-            cpu_micros: keyed(&self.read("cpu", "cpu.stat").unwrap_or_default(), "usage_usec"),
+            cpu_micros: self.cpu_micros(),
             memory_bytes: held.saturating_sub(keyed(&stat, "inactive_file")),
             memory_peak_bytes: self.number("memory", "memory.peak").max(held),
             memory_limit_bytes: self.number("memory", "memory.max"),
@@ -365,7 +386,7 @@ fn keyed(text: &str, key: &str) -> u64 {
 /// Removes a group and the groups below it. Their files cannot be removed and need not be.
 fn remove_below(directory: &Path) -> io::Result<()> {
     match std::fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if is_gone(&error) => return Ok(()),
         Err(error) => return Err(error),
         Ok(entries) => {
             for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
@@ -374,7 +395,7 @@ fn remove_below(directory: &Path) -> io::Result<()> {
         }
     }
     match std::fs::remove_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if is_gone(&error) => Ok(()),
         removed => removed,
     }
 }
@@ -397,6 +418,9 @@ mod tests {
         assert_eq!(found.version(), 1);
         assert_eq!(found.mount_of("cpuacct"), Some(Path::new("/sys/fs/cgroup/cpu")));
         assert_eq!(found.tracking.len(), 2);
+        let twice = format!("{HYBRID}\n{}", HYBRID.replace(" /sys/fs/cgroup", " /elsewhere/sys/fs/cgroup"));
+        let again = Hierarchies::read(&twice).unwrap();
+        assert_eq!((&again.mounts, &again.tracking), (&found.mounts, &found.tracking), "places of others");
         let found = Hierarchies::read("30 29 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate").unwrap();
         assert_eq!((found.version(), found.mount_of("memory")), (2, Some(Path::new("/sys/fs/cgroup"))));
         let half = HYBRID.lines().filter(|line| !line.contains("freezer")).collect::<Vec<_>>().join("\n");

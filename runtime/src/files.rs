@@ -34,11 +34,6 @@ impl Files {
         self.0.join("streams")
     }
 
-    /// The image of the writable layer.
-    pub fn scratch(&self) -> PathBuf {
-        self.0.join("scratch.img")
-    }
-
     /// Where a supervisor writes what it has to complain about.
     pub fn complaints_writer(&self) -> io::Result<File> {
         OpenOptions::new().append(true).create(true).mode(0o600).open(self.0.join("supervisor.log"))
@@ -110,7 +105,7 @@ impl Files {
         }
     }
 
-    /// Writes the outcome. It is on the disk when this returns, and there whole or not at all.
+    /// Writes the outcome. It is on the disk when this returns, under one name or the other, and whole or not at all.
     pub fn put_outcome(&self, outcome: &Outcome) -> io::Result<()> {
         let unfinished = self.0.join("exit.json.new");
         // Not emptied first: the room it has is kept for this.
@@ -119,8 +114,24 @@ impl Files {
         file.write_all(&content)?;
         file.set_len(content.len() as u64)?;
         file.sync_all()?;
-        std::fs::rename(&unfinished, self.0.join("exit.json"))?;
-        Ok(rustix::fs::fsync(open_directory(&self.0)?)?)
+        std::fs::rename(&unfinished, self.0.join("exit.json"))
+    }
+
+    /// The outcome after its supervisor has gone, and perhaps with all the machine: then its content is on the disk, and
+    /// its new name may not be.
+    pub fn outcome_found(&self) -> io::Result<Option<Outcome>> {
+        let unfinished = || std::fs::read(self.0.join("exit.json.new")).ok();
+        Ok(self.outcome()?.or_else(|| serde_json::from_slice(&unfinished()?).ok()))
+    }
+
+    /// Notes the name of its control group: it has one before it is known which container it is to be.
+    pub fn put_group(&self, name: &str) -> io::Result<()> {
+        std::fs::write(self.0.join("group"), name)
+    }
+
+    /// The name of its control group; none if nothing was started.
+    pub fn group(&self) -> Option<String> {
+        std::fs::read_to_string(self.0.join("group")).ok().filter(|name| !name.is_empty() && !name.contains('/'))
     }
 
     /// Notes when the command was executed, for whoever has to say how a container ended whose supervisor cannot.
@@ -150,12 +161,37 @@ impl Files {
 
     /// Removes what only a running container needs.
     pub fn remove_working_files(&self) -> io::Result<()> {
-        for path in [self.scratch(), self.0.join("control")] {
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+        match std::fs::remove_file(self.0.join("control")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The machine may go down between the writing of an outcome and its new name.
+    #[test]
+    fn an_outcome_is_found_under_either_name_and_whole() {
+        struct Still;
+        impl crate::WallClock for Still {
+            fn now_micros(&self) -> i64 {
+                7
             }
         }
-        Ok(())
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::new(directory.path().to_owned());
+        files.reserve_outcome();
+        assert_eq!(files.outcome_found().unwrap(), None, "room is not an outcome");
+        let outcome = crate::supervisor::start_failed("it is a test".into(), &Still);
+        files.put_outcome(&outcome).unwrap();
+        assert_eq!(files.outcome().unwrap().as_ref(), Some(&outcome));
+        std::fs::rename(directory.path().join("exit.json"), directory.path().join("exit.json.new")).unwrap();
+        assert_eq!((files.outcome().unwrap(), files.outcome_found().unwrap()), (None, Some(outcome)));
+        let content = std::fs::read(directory.path().join("exit.json.new")).unwrap();
+        std::fs::write(directory.path().join("exit.json.new"), &content[..content.len() - 3]).unwrap();
+        assert_eq!(files.outcome_found().unwrap(), None, "half an outcome is none");
     }
 }

@@ -201,12 +201,24 @@ pub(crate) fn attach_loop_device(device: impl AsFd, file: impl AsFd) -> io::Resu
     Ok(())
 }
 
-/// Takes the loopback interface of a network namespace up. This process is in that namespace for the moment.
-pub(crate) fn loopback_up(namespace: BorrowedFd<'_>, own: BorrowedFd<'_>) -> io::Result<()> {
-    rustix::thread::move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?;
-    let raised = raise_loopback();
-    rustix::thread::move_into_link_name_space(own, Some(LinkNameSpaceType::Network))?;
-    raised
+/// Takes the loopback interface of a process's network namespace up.
+pub(crate) fn loopback_up(of: Pid) -> io::Result<()> {
+    within(of, "net", LinkNameSpaceType::Network, raise_loopback)
+}
+
+/// Gives the host of a process's namespace this name.
+pub(crate) fn set_hostname(of: Pid, name: &str) -> io::Result<()> {
+    within(of, "uts", LinkNameSpaceType::HostNameAndNISDomainName, || Ok(rustix::system::sethostname(name.as_bytes())?))
+}
+
+/// Does something while this process is in the namespace of another one.
+fn within(of: Pid, name: &str, kind: LinkNameSpaceType, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let theirs = std::fs::File::open(format!("/proc/{}/ns/{name}", of.as_raw_nonzero()))?;
+    let ours = std::fs::File::open(format!("/proc/self/ns/{name}"))?;
+    rustix::thread::move_into_link_name_space(theirs.as_fd(), Some(kind))?;
+    let done = work();
+    rustix::thread::move_into_link_name_space(ours.as_fd(), Some(kind))?;
+    done
 }
 
 fn raise_loopback() -> io::Result<()> {

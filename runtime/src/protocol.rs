@@ -308,7 +308,10 @@ pub(crate) fn receive<M: DeserializeOwned>(
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let rest = header.get_mut(filled..).unwrap_or_default();
         let mut slices = [io::IoSliceMut::new(rest)];
-        let received = rustix::net::recvmsg(socket, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        let received = match rustix::net::recvmsg(socket, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Err(rustix::io::Errno::INTR) => continue,
+            received => received?,
+        };
         for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(descriptors) = message {
                 passed = descriptors.last().or(passed);

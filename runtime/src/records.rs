@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -170,8 +170,16 @@ impl Records {
         })
     }
 
-    pub fn put_container(&self, id: &ContainerId, record: &ContainerRecord) -> Result<()> {
-        self.put(CONTAINERS, id.as_str(), record)
+    /// Records what has become of a container. It is on the disk with the next thing that is: until then its outcome
+    /// lies in its directory, where it is found again.
+    pub fn put_end(&self, id: &ContainerId, record: &ContainerRecord) -> Result<()> {
+        let value = serde_json::to_vec(record).map_err(unreadable)?;
+        self.with(|database| {
+            let mut write = database.begin_write().map_err(failed)?;
+            write.set_durability(Durability::None).map_err(failed)?;
+            write.open_table(CONTAINERS).map_err(failed)?.insert(id.as_str(), value.as_slice()).map_err(failed)?;
+            write.commit().map_err(failed)
+        })
     }
 
     pub fn containers(&self) -> Result<Vec<(ContainerId, ContainerRecord)>> {

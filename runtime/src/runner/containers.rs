@@ -1,42 +1,66 @@
 //! The containers of a runner: starting, finding again, ending, forgetting.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read, Write};
-use std::process::{Child, Stdio};
+use std::io::{self, BufRead, BufReader};
+use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{IDS_FIRST, SLOTS, Shared, probe};
+use super::ahead::{Like, Standby, tell};
+use super::{SLOTS, Shared};
+use crate::Digest;
+use crate::cgroup::Group;
 use crate::description::{ContainerDescription, ContainerId};
 use crate::files::Files;
-use crate::image::{IDS, ImageRecord, make_private_directory, remove_tree};
+use crate::image::{ImageRecord, make_private_directory, remove_tree};
 use crate::model::{ContainerState, ContainerStatus, EndReason, Outcome};
-use crate::protocol::{self, Action, Answer, EndedSince, Refusal, ScratchKind};
+use crate::protocol::{self, Action, Answer, EndedSince, Refusal};
 use crate::records::ContainerRecord;
-use crate::supervisor::{self, Ask, Order, Preparation, RootOrder, RunOrder, STARTED, Standing, make_template};
+use crate::supervisor::{self, Ask, RunOrder, Standing, Started};
 
 /// How long a supervisor may take to answer: freezing waits for the kernel.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 
-/// File systems for writable layers that are kept, one for each size.
-const TEMPLATES_MAX: usize = 16;
+/// When what the next container may need is made ready, at the latest; sooner if this one has ended.
+const READY_AFTER: Duration = Duration::from_millis(30);
 
 /// All containers that were not removed, in memory as in the records.
 pub(super) struct Containers {
     all: Mutex<Table>,
     /// Told whenever one ends.
     ended: Condvar,
+    /// Told whenever one was made ahead.
+    pub ready: Condvar,
     /// Held while a file system for writable layers is made.
-    templates: Mutex<()>,
+    pub templates: Mutex<()>,
     /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
-    spare: Mutex<Option<Child>>,
+    pub spare: Mutex<Option<Child>>,
 }
 
-struct Table {
+pub(super) struct Table {
     rows: BTreeMap<ContainerId, Row>,
     /// The order of the last end. The first one is 2: whoever has the cursor 1 has heard that none has ended, and
     /// waits.
     ends: u64,
+    /// At most one, and only after two containers like it in a row: nothing is made in vain for those who take turns.
+    pub standby: Option<Standby>,
+    /// The slot of the one that is being made, and what it will be.
+    pub reserved: Option<(u32, Like)>,
+    /// What the last container was.
+    last: Option<Like>,
+    /// Counts the removals of images, which what was made ahead must not outlive.
+    pub removals: u64,
+}
+
+impl Table {
+    /// A range of ids that nobody has.
+    pub fn free_slot(&self) -> Option<u32> {
+        let running = self.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot);
+        let ahead = self.standby.as_ref().map(|standby| standby.slot);
+        let used: BTreeSet<u32> =
+            running.chain(ahead).chain(self.reserved.as_ref().map(|reserved| reserved.0)).collect();
+        (0..SLOTS).find(|slot| !used.contains(slot))
+    }
 }
 
 struct Row {
@@ -47,16 +71,17 @@ struct Row {
 
 impl Containers {
     pub fn new() -> Containers {
-        let table = Table { rows: BTreeMap::new(), ends: 1 };
+        let table = Table { rows: BTreeMap::new(), ends: 1, standby: None, reserved: None, last: None, removals: 0 };
         Containers {
             all: Mutex::new(table),
             ended: Condvar::new(),
+            ready: Condvar::new(),
             templates: Mutex::default(),
             spare: Mutex::default(),
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    pub fn table(&self) -> MutexGuard<'_, Table> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -78,43 +103,75 @@ impl Shared {
     ) -> Result<ContainerStatus, Refusal> {
         description.validate().map_err(Refusal::Invalid)?;
         let image = self.images.find(description.image.as_str()).map_err(failed)?.ok_or(Refusal::NoSuchImage)?;
-        let slot = self.admit(id, &image)?;
-        let launched = self.launch(id, description, &image, slot);
-        let child = match launched {
-            Ok(child) => child,
+        let like = Like::of(&description);
+        let (slot, standby, repeated) = self.admit(id, &image, &like)?;
+        let launched = self.launch(id, description, &image, &like, slot, standby);
+        let (mut child, started) = match launched {
+            Ok(launched) => launched,
             Err(error) => {
                 // Nothing has been executed: that is known, and is what is recorded.
                 self.settle(id, Some(supervisor::start_failed(error.to_string(), self.clock.as_ref())));
+                self.clear(&self.files(id), &self.group_of(id));
                 return Err(Refusal::StartFailed(error.to_string()));
             }
         };
         if let Some(row) = self.containers.table().rows.get_mut(id) {
             row.started = true;
         }
-        let ended = child.1;
         let (shared, watched) = (Arc::clone(self), id.clone());
-        let mut child = child.0;
         let mut watch = move || {
-            shared.make_spare();
+            let left = (shared.files(&watched), shared.group_of(&watched));
             shared.watch(&watched);
             let _ = child.wait();
+            shared.clear(&left.0, &left.1);
             shared.tidy();
         };
-        if ended {
+        let Some(started) = started else {
             watch();
-        } else {
-            spawn_watcher(watch).map_err(failed)?;
-        }
-        let status = self.status(id)?;
-        match &status.outcome {
-            Some(Outcome { reason: EndReason::StartFailed(reason), .. }) => Err(Refusal::StartFailed(reason.clone())),
-            _ => Ok(status),
-        }
+            self.get_ready(None);
+            let status = self.status(id)?;
+            return match &status.outcome {
+                Some(Outcome { reason: EndReason::StartFailed(reason), .. }) => {
+                    Err(Refusal::StartFailed(reason.clone()))
+                }
+                _ => Ok(status),
+            };
+        };
+        spawn_watcher(watch).map_err(failed)?;
+        let (shared, watched) = (Arc::clone(self), id.clone());
+        let get_ready = move || {
+            // What takes a moment is not held up by what comes after it.
+            let _ = shared.wait_for_end(&watched, READY_AFTER);
+            shared.get_ready(repeated.then_some(&like));
+        };
+        spawn_watcher(get_ready).map_err(failed)?;
+        Ok(ContainerStatus {
+            id: id.clone(),
+            state: ContainerState::Running,
+            image: image.digest,
+            started_at_micros: Some(started.at_micros),
+            paused_micros: 0,
+            outcome: None,
+        })
     }
 
-    /// Gives the name to this container for good, and a range of ids. The record is durable when this returns.
-    fn admit(&self, id: &ContainerId, image: &ImageRecord) -> Result<u32, Refusal> {
+    /// Gives the name to this container for good, and a range of ids, or the container that is ready for such a one. The
+    /// record is durable when this returns. The last one says whether the container before was like this one.
+    fn admit(
+        &self,
+        id: &ContainerId,
+        image: &ImageRecord,
+        like: &Like,
+    ) -> Result<(u32, Option<Standby>, bool), Refusal> {
         let mut table = self.containers.table();
+        // One that begins to be made is ready sooner than another one would be.
+        if table.reserved.as_ref().is_some_and(|(_, other)| other == like) {
+            (table, _) = self
+                .containers
+                .ready
+                .wait_timeout_while(table, SUPERVISOR_PATIENCE, |table| table.reserved.is_some())
+                .unwrap_or_else(PoisonError::into_inner);
+        }
         if table.rows.contains_key(id) {
             return Err(Refusal::NameTaken);
         }
@@ -122,110 +179,64 @@ impl Shared {
         if self.images.find(image.digest.as_str()).map_err(failed)?.is_none() {
             return Err(Refusal::NoSuchImage);
         }
-        let used: BTreeSet<u32> =
-            table.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot).collect();
+        let running = table.rows.values().filter(|row| row.record.outcome.is_none()).count();
         let most = self.options.containers_max.clamp(1, SLOTS);
-        let slot = (0..most).find(|slot| !used.contains(slot));
-        let slot = slot.ok_or_else(|| failed(format!("{most} containers run already")))?;
+        if running >= most as usize {
+            return Err(failed(format!("{most} containers run already")));
+        }
+        let mut standby = table.standby.take_if(|standby| standby.like == *like);
+        if standby.as_mut().is_some_and(|standby| !matches!(standby.child.try_wait(), Ok(None))) {
+            standby.take().into_iter().for_each(|dead| self.dismiss(dead));
+        }
+        let slot = standby.as_ref().map(|standby| standby.slot).or_else(|| table.free_slot());
+        let slot = slot.ok_or_else(|| failed("no range of ids is free"))?;
         let record = ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None };
-        if !self.records.add_container(id, &record).map_err(failed)? {
-            return Err(Refusal::NameTaken);
+        let added = self.records.add_container(id, &record).map_err(failed);
+        if !matches!(added, Ok(true)) {
+            table.standby = table.standby.take().or(standby);
+            return added.and(Err(Refusal::NameTaken));
         }
         table.rows.insert(id.clone(), Row { record, started: false });
-        Ok(slot)
+        let repeated = table.last.replace(like.clone()).is_some_and(|last| last == *like);
+        Ok((slot, standby, repeated))
     }
 
-    /// Starts a supervisor and waits until the command was executed or the supervisor has ended, which it says.
+    /// Starts a container and waits until the command was executed; none: the supervisor has ended instead.
     fn launch(
         &self,
         id: &ContainerId,
         description: ContainerDescription,
         image: &ImageRecord,
+        like: &Like,
         slot: u32,
-    ) -> io::Result<(Child, bool)> {
+        standby: Option<Standby>,
+    ) -> io::Result<(Child, Option<Started>)> {
         let files = self.files(id);
-        make_private_directory(files.directory())?;
-        let idmapped = self.features.idmapped_layers;
-        let root = RootOrder {
-            layers: image.layers.iter().rev().map(|layer| self.images.layer_path(layer)).collect(),
-            first_id: if idmapped { IDS_FIRST + slot * IDS } else { IDS_FIRST },
-            idmapped,
-            scratch: self.features.scratch,
-            scratch_bytes: description.limits.scratch_bytes,
-            template: self.template(description.limits.scratch_bytes)?,
+        let mut standby = match standby {
+            Some(standby) => standby,
+            None => self.begin(like, image, slot)?,
         };
-        let order = Order::Run(Box::new(RunOrder {
-            id: id.clone(),
-            directory: files.directory().to_owned(),
-            description,
-            config: image.config.clone(),
-            root,
-            group: self.group(),
-        }));
-        let order = serde_json::to_vec(&order)?;
-        let spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let spare = spare.and_then(|mut spare| matches!(spare.try_wait(), Ok(None)).then_some(spare));
-        let mut child = spare.map_or_else(|| self.supervisor(), Ok)?;
-        let told = child.stdin.take().map(|mut stdin| stdin.write_all(&order));
-        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
-        let mut said = vec![0; STARTED.len()];
-        let started = child.stdout.take().map(|mut stdout| stdout.read_exact(&mut said));
-        let running = matches!(started, Some(Ok(()))) && said == STARTED;
-        Ok((child, !running))
+        let order = RunOrder { id: id.clone(), directory: files.directory().to_owned(), description };
+        let noted = make_private_directory(files.directory()).and_then(|()| files.put_group(&standby.group));
+        // Its input ends with this: nobody tells it anything more, and it does not end with the runner.
+        let told = noted.and_then(|()| {
+            let stdin = standby.child.stdin.take();
+            stdin.map_or_else(|| Err(io::ErrorKind::BrokenPipe.into()), |mut stdin| tell(&mut stdin, &order))
+        });
+        if let Err(error) = told {
+            self.dismiss(standby);
+            return Err(error);
+        }
+        let mut said = String::new();
+        let heard = standby.child.stdout.take().map(|stdout| BufReader::new(stdout).read_line(&mut said));
+        let started = matches!(heard, Some(Ok(_))).then(|| serde_json::from_str(&said).ok()).flatten();
+        Ok((standby.child, started))
     }
 
-    /// A supervisor that waits for its order.
-    fn supervisor(&self) -> io::Result<Child> {
-        let mut command = probe::supervisor(&self.options);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
-        let preparation = Preparation { directory: self.options.directory.clone(), group: self.group() };
-        let mut line = serde_json::to_vec(&preparation)?;
-        line.push(b'\n');
-        let told = child.stdin.as_mut().map(|stdin| stdin.write_all(&line));
-        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
-        Ok(child)
-    }
-
-    /// Sees to it that there is one for the next container.
-    fn make_spare(&self) {
-        let mut spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(child) = spare.as_mut()
-            && matches!(child.try_wait(), Ok(None))
-        {
-            return;
-        }
-        match self.supervisor() {
-            Ok(child) => *spare = Some(child),
-            Err(error) => tracing::warn!(%error, "no supervisor is kept ready"),
-        }
-    }
-
-    /// The empty file system of this size.
-    fn template(&self, bytes: u64) -> io::Result<Option<std::path::PathBuf>> {
-        if self.features.scratch != ScratchKind::Loop {
-            return Ok(None);
-        }
-        let path = self.templates_directory().join(format!("{bytes}.img"));
-        let _held = self.containers.templates.lock().unwrap_or_else(PoisonError::into_inner);
-        if !path.exists() {
-            self.make_room_for_template()?;
-            make_template(&path, bytes)?;
-        }
-        Ok(Some(path))
-    }
-
-    /// Keeps the newest few: sizes are the client's to choose, and each takes room.
-    fn make_room_for_template(&self) -> io::Result<()> {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(self.templates_directory())? {
-            let entry = entry?;
-            found.push((entry.metadata()?.modified()?, entry.path()));
-        }
-        found.sort();
-        for (_, path) in found.iter().rev().skip(TEMPLATES_MAX - 1) {
-            std::fs::remove_file(path)?;
-        }
-        Ok(())
+    /// The control group of a container, whatever it is called.
+    fn group_of(&self, id: &ContainerId) -> Group {
+        let name = self.files(id).group();
+        self.hierarchies.group(&format!("{}/{}", self.group(), name.as_deref().unwrap_or(id.as_str())))
     }
 
     /// Waits until the supervisor is gone, then records how the container ended.
@@ -233,7 +244,7 @@ impl Shared {
         let files = self.files(id);
         // Held until all is written: a supervisor that comes late finds it taken, and an outcome.
         let lock = files.wait_for_lock();
-        match files.outcome() {
+        match files.outcome_found() {
             Ok(Some(outcome)) => self.settle(id, Some(outcome)),
             Ok(None) => self.settle(id, None),
             Err(error) => {
@@ -244,15 +255,15 @@ impl Shared {
         drop(lock);
     }
 
-    /// Clears up after a container whose supervisor is gone, and records its outcome; none: it is lost.
+    /// Ends a container whose supervisor has no more to say, and records its outcome; none: it is lost.
     fn settle(&self, id: &ContainerId, outcome: Option<Outcome>) {
         let files = self.files(id);
-        let group = self.hierarchies.group(&format!("{}/{id}", self.group()));
+        let group = self.group_of(id);
         if let Err(error) = group.kill() {
             tracing::error!(%id, %error, "a container cannot be killed");
         }
-        let usage = group.usage();
         let outcome = outcome.unwrap_or_else(|| {
+            let usage = group.usage();
             let mut lost = supervisor::without_start(EndReason::Lost, self.clock.as_ref());
             lost.started_at_micros = files.start();
             lost.oom_killed = usage.oom_kills > 0;
@@ -266,12 +277,6 @@ impl Shared {
         {
             tracing::error!(%id, %error, "an outcome cannot be written");
         }
-        if let Err(error) = group.remove() {
-            tracing::error!(%id, %error, "a control group cannot be removed");
-        }
-        if let Err(error) = files.remove_working_files() {
-            tracing::error!(%id, %error, "a container's files cannot be removed");
-        }
         let mut table = self.containers.table();
         table.ends += 1;
         let ends = table.ends;
@@ -279,18 +284,30 @@ impl Shared {
             row.record.outcome = Some(outcome);
             row.record.ended = ends;
             row.started = true;
-            if let Err(error) = self.records.put_container(id, &row.record) {
+            if let Err(error) = self.records.put_end(id, &row.record) {
                 tracing::error!(%id, %error, "an end cannot be recorded; it is found again at the next start");
             }
         }
         self.containers.ended.notify_all();
     }
 
+    /// Removes what only a running container needs. Nobody waits for it: if this does not come to its end, the next start
+    /// of the runner does it.
+    fn clear(&self, files: &Files, group: &Group) {
+        if let Err(error) = group.remove() {
+            tracing::error!(%error, "a control group cannot be removed");
+        }
+        if let Err(error) = files.remove_working_files() {
+            tracing::error!(%error, "a container's files cannot be removed");
+        }
+    }
+
     /// Takes the control groups above the containers' away while there is none. Nobody starts one meanwhile: that needs
     /// the same table.
     fn tidy(&self) {
         let table = self.containers.table();
-        if table.rows.values().all(|row| row.record.outcome.is_some()) {
+        let ahead = table.standby.is_some() || table.reserved.is_some();
+        if !ahead && table.rows.values().all(|row| row.record.outcome.is_some()) {
             self.hierarchies.remove_if_idle(&self.group());
         }
     }
@@ -343,18 +360,21 @@ impl Shared {
 
     /// Waits until one has ended, or the time is over.
     pub(super) fn wait(&self, id: &ContainerId, at_most: Duration) -> Result<ContainerStatus, Refusal> {
+        self.wait_for_end(id, at_most)?;
+        self.status(id)
+    }
+
+    fn wait_for_end(&self, id: &ContainerId, at_most: Duration) -> Result<(), Refusal> {
         let until = Instant::now() + at_most;
         let mut table = self.containers.table();
         loop {
             let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
             let left = until.saturating_duration_since(Instant::now());
             if row.record.outcome.is_some() || left.is_zero() {
-                break;
+                return Ok(());
             }
             (table, _) = self.containers.ended.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner);
         }
-        drop(table);
-        self.status(id)
     }
 
     /// Waits until any has ended since, or the time is over.
@@ -427,15 +447,19 @@ impl Shared {
     }
 
     /// Keeps containers of an image from being started as long as what it gives is held; none if there is one that has
-    /// not ended.
-    pub(super) fn unless_in_use<'a>(&'a self, image: &crate::Digest) -> Option<impl Sized + use<'a>> {
-        let table = self.containers.table();
+    /// not ended. One that was made ahead gives way.
+    pub(super) fn unless_in_use<'a>(&'a self, image: &Digest) -> Option<impl Sized + use<'a>> {
+        let mut table = self.containers.table();
         let in_use = table.rows.values().any(|row| row.record.outcome.is_none() && row.record.image == *image);
+        if !in_use {
+            table.removals += 1;
+            table.standby.take_if(|standby| standby.like.image == *image).into_iter().for_each(|it| self.dismiss(it));
+        }
         (!in_use).then_some(table)
     }
 }
 
-fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("watcher".into()).stack_size(256 << 10).spawn(watch).map(|_| ())
 }
 
@@ -457,7 +481,7 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
         for (id, record) in recorded {
             table.ends = table.ends.max(record.ended);
             if record.outcome.is_none() {
-                living.insert(id.as_str().to_owned());
+                living.insert(shared.files(&id).group().unwrap_or_else(|| id.as_str().to_owned()));
                 unsettled.push(id.clone());
             }
             table.rows.insert(id, Row { record, started: true });
@@ -481,18 +505,22 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
             None => {
                 let shared = Arc::clone(shared);
                 spawn_watcher(move || {
+                    let (files, group) = (shared.files(&id), shared.group_of(&id));
                     shared.watch(&id);
+                    shared.clear(&files, &group);
                     shared.tidy();
                 })?;
             }
             Some(lock) => {
-                let outcome = files.outcome().unwrap_or(None);
+                let outcome = files.outcome_found().unwrap_or(None);
+                let group = shared.group_of(&id);
                 shared.settle(&id, outcome);
+                shared.clear(&files, &group);
                 drop(lock);
             }
         }
     }
     shared.tidy();
-    shared.make_spare();
+    shared.get_ready(None);
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! Everything it writes lies below one directory of root's. It makes no connection, listens on one unix socket, and
 //! does for its client what [`protocol`](crate::protocol) says and nothing else.
 
+mod ahead;
 mod containers;
 mod probe;
 mod server;

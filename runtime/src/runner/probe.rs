@@ -68,9 +68,9 @@ fn try_one(options: &RunnerOptions, order: &Order) -> Result<Probed, RunnerStart
         .stderr(Stdio::inherit())
         .spawn()
         .map_err(failing("starting a supervisor"))?;
-    let order = serde_json::to_vec(order).map_err(failing("a supervisor's order"))?;
+    let order = serde_json::to_string(order).map_err(failing("a supervisor's order"))?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(b"null\n").and_then(|()| stdin.write_all(&order)).map_err(failing("a supervisor's order"))?;
+        stdin.write_all(format!("null\n{order}\n").as_bytes()).map_err(failing("a supervisor's order"))?;
     }
     let output = child.wait_with_output().map_err(failing("a supervisor"))?;
     serde_json::from_slice(&output.stdout).map_err(failing("a supervisor's answer"))

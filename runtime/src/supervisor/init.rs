@@ -3,13 +3,15 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
 use libcontainer::oci_spec::runtime::Spec;
 use libcontainer::workload::{Executor, ExecutorError, ExecutorSetEnvsError, ExecutorValidationError};
 use rustix::process::{Pid, Signal, WaitOptions};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::{self, Forked};
 
@@ -58,8 +60,39 @@ impl Report {
 pub(super) struct Init {
     /// Where reports go: a descriptor that process 1 inherits.
     pub report: RawFd,
-    pub command: Vec<CString>,
-    pub environment: Vec<CString>,
+    /// Where the [`Wanted`] comes from: another one.
+    pub wanted: RawFd,
+}
+
+/// What process 1 is to run, which is not known yet when it is made.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Wanted {
+    pub command: Vec<String>,
+    pub environment: Vec<String>,
+}
+
+impl Wanted {
+    /// Tells process 1. It reads only once it was started, and a pipe holds less than this may be.
+    pub fn send(&self, to: &mut File) -> io::Result<()> {
+        let body = serde_json::to_vec(self)?;
+        let length = u32::try_from(body.len()).map_err(io::Error::other)?;
+        to.write_all(&[&length.to_be_bytes()[..], body.as_slice()].concat())
+    }
+
+    /// Its length comes first: process 1 has a copy of the other end, which therefore never closes.
+    fn receive(from: &mut File) -> io::Result<Wanted> {
+        let mut length = [0; 4];
+        from.read_exact(&mut length)?;
+        let mut body = Vec::new();
+        from.take(u32::from_be_bytes(length).into()).read_to_end(&mut body)?;
+        Ok(serde_json::from_slice(&body)?)
+    }
+}
+
+/// The same as the kernel takes it.
+struct Command {
+    words: Vec<CString>,
+    environment: Vec<CString>,
 }
 
 impl Executor for Init {
@@ -76,8 +109,9 @@ impl Executor for Init {
         kernel::exit_now(code)
     }
 
+    /// The last thing that is asked before process 1 waits to be started, as long as that may take.
     fn validate(&self, _: &Spec) -> Result<(), ExecutorValidationError> {
-        Ok(())
+        settle_in().map_err(|error| ExecutorValidationError::ArgValidationError(error.to_string()))
     }
 
     fn setup_envs(&self, _: HashMap<String, String>) -> Result<(), ExecutorSetEnvsError> {
@@ -90,25 +124,32 @@ fn tell(report: &OwnedFd, what: Report) -> io::Result<()> {
     Ok(())
 }
 
+/// What process 1 does before it knows what to run.
+fn settle_in() -> io::Result<()> {
+    // Whatever happens to the supervisor, nothing of the container is left without one.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    rustix::thread::set_name(c"init")?;
+    // What runs as the same user inside must not look into it: not into its memory, a copy of the supervisor's, nor its
+    // descriptors, by which it reports.
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    // A blocked signal waits for process 1 instead of being lost on it.
+    kernel::block_signals(true)?;
+    for filter in crate::seccomp::filters() {
+        seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
 impl Init {
     fn run(&self, report: &OwnedFd) -> io::Result<i32> {
+        let wanted = Wanted::receive(&mut File::from(kernel::inherited(self.wanted)))?;
+        let wanted = Command { words: c_strings(&wanted.command)?, environment: c_strings(&wanted.environment)? };
         kernel::close_all_but(self.report)?;
-        // Whatever happens to the supervisor, nothing of the container is left without one.
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        rustix::thread::set_name(c"init")?;
-        // What runs as the same user inside must not look into it: not into its memory, a copy of the supervisor's,
-        // nor its descriptors, by which it reports.
-        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
-        // A blocked signal waits for process 1 instead of being lost on it.
-        kernel::block_signals(true)?;
-        for filter in crate::seccomp::filters() {
-            seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
-        }
         let (failed, fail) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         rustix::io::fcntl_setfd(report, rustix::io::FdFlags::CLOEXEC)?;
         let command = match kernel::fork_unchecked()? {
             Forked::Child => {
-                let error = self.become_command();
+                let error = wanted.take_over();
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
                 let _ = rustix::io::write(&fail, &errno.to_be_bytes());
                 kernel::exit_now(127)
@@ -124,8 +165,11 @@ impl Init {
         tell(report, Report::Started)?;
         attend(command, report)
     }
+}
 
-    fn become_command(&self) -> io::Error {
+impl Command {
+    /// Returns only if it cannot be executed.
+    fn take_over(&self) -> io::Error {
         // Signals from a terminal, of which there is none, would go to the command's own group.
         let _ = rustix::process::setpgid(None, None);
         kernel::default_signals();
@@ -134,7 +178,7 @@ impl Init {
         }
         let mut worst = io::Error::from_raw_os_error(libc::ENOENT);
         for candidate in self.candidates() {
-            let error = kernel::execute(&candidate, &self.command, &self.environment);
+            let error = kernel::execute(&candidate, &self.words, &self.environment);
             match error.raw_os_error() {
                 // As a shell does: go on looking, and remember what could have been executed.
                 Some(libc::ENOENT | libc::ENOTDIR) => {}
@@ -147,7 +191,7 @@ impl Init {
 
     /// Where the command may lie: the path itself if it has a slash, else in each directory of PATH.
     fn candidates(&self) -> Vec<CString> {
-        let Some(program) = self.command.first() else { return Vec::new() };
+        let Some(program) = self.words.first() else { return Vec::new() };
         if program.as_bytes().contains(&b'/') {
             return vec![program.clone()];
         }
@@ -187,7 +231,7 @@ fn attend(command: Pid, report: &OwnedFd) -> io::Result<i32> {
 }
 
 /// Text as the kernel takes it.
-pub(super) fn c_strings(texts: &[String]) -> io::Result<Vec<CString>> {
+fn c_strings(texts: &[String]) -> io::Result<Vec<CString>> {
     texts.iter().map(|text| CString::new(std::ffi::OsStr::new(text).as_bytes()).map_err(io::Error::other)).collect()
 }
 
@@ -207,8 +251,8 @@ mod tests {
     fn a_command_is_looked_for_where_its_own_path_says() {
         let look = |program: &str, environment: &[&str]| -> Vec<String> {
             let own = |texts: &[&str]| c_strings(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
-            let init = Init { report: -1, command: own(&[program]).unwrap(), environment: own(environment).unwrap() };
-            init.candidates().into_iter().map(|path| path.into_string().unwrap()).collect()
+            let command = Command { words: own(&[program]).unwrap(), environment: own(environment).unwrap() };
+            command.candidates().into_iter().map(|path| path.into_string().unwrap()).collect()
         };
         assert_eq!(look("true", &["HOME=/", "PATH=/a:/b"]), ["/a/true", "/b/true"]);
         assert_eq!(look("true", &[]), ["/usr/bin/true", "/bin/true"]);

@@ -10,29 +10,38 @@ mod spec;
 mod watch;
 
 use std::fs::File;
-use std::io::{self, BufRead, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::io::{self, BufRead, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use libcontainer::container::builder::ContainerBuilder;
+use libcontainer::notify_socket::NotifySocket;
 use libcontainer::syscall::syscall::SyscallType;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitOptions};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-pub(crate) use order::{Order, Preparation, ProbeOrder, Probed, RootOrder, RunOrder};
+pub(crate) use order::{Order, Preparation, ProbeOrder, Probed, RootOrder, RunOrder, Shape};
 pub(crate) use rootfs::make_template;
 pub(crate) use watch::{Ask, Standing};
 
 use crate::WallClock;
-use crate::cgroup::Hierarchies;
+use crate::cgroup::{Group, Hierarchies};
 use crate::files::Files;
 use crate::kernel;
 use crate::model::{EndReason, Outcome};
-use init::{Init, Report};
+use init::{Init, Report, Wanted};
 use rootfs::Workplace;
 
 /// What the supervisor writes to its standard output once the command was executed.
-pub(crate) const STARTED: &[u8] = b"started\n";
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Started {
+    pub at_micros: i64,
+}
+
+/// What libcontainer knows the container as: a supervisor has one.
+const CONTAINER: &str = "container";
 /// How long process 1 may take from its start to the command's.
 const START_PATIENCE: Duration = Duration::from_secs(30);
 /// For how long an outcome is tried to be written.
@@ -46,20 +55,35 @@ const OUTCOME_PATIENCE: Duration = Duration::from_secs(600);
 /// When nothing could be done and nothing was written down; the runner sees that no outcome is there.
 pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
     let mut input = io::stdin().lock();
-    let mut line = String::new();
-    input.read_line(&mut line)?;
-    let prepared = serde_json::from_str::<Option<Preparation>>(&line)?.map(Prepared::make).transpose()?;
-    let mut order = Vec::new();
-    input.read_to_end(&mut order)?;
-    match prepared {
+    let prepared = next_line::<Option<Preparation>>(&mut input)?.flatten().map(Prepared::make).transpose()?;
+    match (next_line(&mut input)?, prepared) {
         // The runner is gone, or needs nobody any more.
-        Some(prepared) if order.is_empty() => prepared.leave(),
-        prepared => match (serde_json::from_slice(&order)?, prepared) {
-            (Order::Probe(order), _) => probe(&order),
-            (Order::Run(order), Some(prepared)) => run(&order, prepared, clock),
-            (Order::Run(_), None) => Err(io::Error::other("it was not prepared")),
-        },
+        (None, Some(prepared)) => prepared.leave(),
+        (None, None) => Ok(()),
+        (Some(Order::Probe(order)), _) => probe(&order),
+        (Some(Order::Make(_)), None) => Err(io::Error::other("it was not prepared")),
+        (Some(Order::Make(shape)), Some(prepared)) => {
+            let group = prepared.hierarchies.group(&shape.group);
+            let built = build(&shape, &prepared);
+            let order = next_line::<Option<RunOrder>>(&mut input)?;
+            if let Some(Some(order)) = &order {
+                return run(order, &shape, built, prepared, &group, clock);
+            }
+            drop(built);
+            group.kill()?;
+            group.remove()?;
+            if order.is_none() { prepared.leave() } else { Ok(()) }
+        }
     }
+}
+
+/// What the next line says; none if the input has ended.
+fn next_line<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = String::new();
+    if input.read_line(&mut line)? == 0 || !line.ends_with('\n') {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_str(&line)?))
 }
 
 /// How often a supervisor that is not needed looks whether others have left the control groups, and how long it waits
@@ -89,7 +113,9 @@ impl Prepared {
     fn leave(self) -> io::Result<()> {
         self.hierarchies.leave_unit("")?;
         for _ in 0..LEAVING_ATTEMPTS {
-            self.hierarchies.remove_if_idle(&self.preparation.group);
+            for group in [&format!("{}/supervisors", self.preparation.group), &self.preparation.group] {
+                self.hierarchies.remove_if_empty(group);
+            }
             if self.hierarchies.children(&self.preparation.group).is_empty() {
                 break;
             }
@@ -101,10 +127,8 @@ impl Prepared {
 
 /// Tries to make a root file system, and says how it went.
 fn probe(order: &ProbeOrder) -> io::Result<()> {
-    let image = order.directory.join("probe.img");
-    let _ = std::fs::remove_file(&image);
     let tried = Workplace::make(&order.directory).and_then(|workplace| {
-        let tried = workplace.mount(&order.root, &image).and_then(|()| {
+        let tried = workplace.mount(&order.root, &order.directory).and_then(|()| {
             // What an idmapped layer is for: its root belongs to root inside.
             std::fs::write(workplace.root().join("written"), "")?;
             workplace.make_directory("a/b", order.root.first_id)
@@ -112,33 +136,53 @@ fn probe(order: &ProbeOrder) -> io::Result<()> {
         workplace.unmount();
         tried
     });
-    let _ = std::fs::remove_file(&image);
     let probed: Probed = tried.err().map(|error| error.to_string());
     io::stdout().lock().write_all(&serde_json::to_vec(&probed)?)
 }
 
-fn run(order: &RunOrder, prepared: Prepared, clock: &dyn WallClock) -> io::Result<()> {
-    let Prepared { hierarchies, workplace, .. } = prepared;
+fn run(
+    order: &RunOrder,
+    shape: &Shape,
+    built: io::Result<Built>,
+    prepared: Prepared,
+    group: &Group,
+    clock: &dyn WallClock,
+) -> io::Result<()> {
     let files = Files::new(order.directory.clone());
     rustix::stdio::dup2_stderr(files.complaints_writer()?)?;
-    let Some(_lock) = files.try_lock()? else { return Err(io::Error::other("it has a supervisor")) };
-    if files.outcome()?.is_some() {
-        return Err(io::Error::other("it has ended"));
-    }
+    let lock = match take(&files) {
+        Ok(lock) => lock,
+        Err(error) => {
+            drop(built);
+            group.kill()?;
+            group.remove()?;
+            return Err(error);
+        }
+    };
     files.reserve_outcome();
-    let group = hierarchies.group(&format!("{}/{}", order.group, order.id));
-    let outcome = match make(order, &files, &workplace, &hierarchies) {
-        Ok(made) => watch::watch(made, order, &files, &group, clock)?,
+    let outcome = match built.and_then(|built| begin(built, order, shape, &prepared.workplace, &files, clock)) {
+        Ok(made) => watch::watch(made, order, &files, group, clock)?,
         Err(error) => start_failed(error.to_string(), clock),
     };
     group.kill()?;
-    put_outcome(&files, &outcome)?;
+    put_outcome(&files, &outcome, &prepared.workplace)?;
+    // Whoever waits for the outcome has no need to wait for the rest.
+    drop(lock);
     group.remove()?;
     Ok(())
 }
 
+/// Makes the container this supervisor's own, unless somebody has ended it meanwhile.
+fn take(files: &Files) -> io::Result<File> {
+    let lock = files.try_lock()?.ok_or_else(|| io::Error::other("it has a supervisor"))?;
+    if files.outcome()?.is_some() {
+        return Err(io::Error::other("it has ended"));
+    }
+    Ok(lock)
+}
+
 /// Writes the outcome. A disk that is full gives room when the writable layer goes, or when somebody makes some.
-fn put_outcome(files: &Files, outcome: &Outcome) -> io::Result<()> {
+fn put_outcome(files: &Files, outcome: &Outcome, workplace: &Workplace) -> io::Result<()> {
     let until = Instant::now() + OUTCOME_PATIENCE;
     loop {
         let error = match files.put_outcome(outcome) {
@@ -149,7 +193,7 @@ fn put_outcome(files: &Files, outcome: &Outcome) -> io::Result<()> {
         if Instant::now() > until {
             return Err(error);
         }
-        let _ = files.remove_working_files();
+        workplace.unmount();
         std::thread::sleep(Duration::from_millis(500));
     }
 }
@@ -179,33 +223,46 @@ pub(crate) fn without_start(reason: EndReason, clock: &dyn WallClock) -> Outcome
 /// A container whose command was executed.
 struct Made {
     init: Pid,
+    started_at_micros: i64,
     report: OwnedFd,
     stdout: File,
     stderr: File,
     control: std::os::unix::net::UnixListener,
 }
 
-fn make(order: &RunOrder, files: &Files, workplace: &Workplace, hierarchies: &Hierarchies) -> io::Result<Made> {
-    std::fs::create_dir(files.streams())?;
-    let control = files.listen()?;
-    control.set_nonblocking(true)?;
-    workplace.mount(&order.root, &files.scratch())?;
+/// A container that lacks nothing but a command.
+struct Built {
+    init: Pid,
+    /// By which process 1 is told what to run.
+    wanted: File,
+    report: OwnedFd,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    /// Of the user it runs as, for a command whose environment does not say.
+    home: String,
+}
+
+/// Makes a container up to the point at which its command is missing.
+fn build(shape: &Shape, prepared: &Prepared) -> io::Result<Built> {
+    let Prepared { preparation, hierarchies, workplace } = prepared;
+    workplace.mount(&shape.root, &preparation.directory)?;
 
     let (passwd, group) = (text_of(workplace, "etc/passwd"), text_of(workplace, "etc/group"));
-    let user = spec::user(&order.config.user, &passwd, &group)?;
-    if !order.config.directory.is_empty() {
+    let user = spec::user(&shape.config.user, &passwd, &group)?;
+    if !shape.config.directory.is_empty() {
         let own = ["proc", "sys", "dev"];
-        let first = order.config.directory.split('/').find(|part| !part.is_empty() && *part != ".");
-        if !order.config.directory.starts_with('/') || first.is_some_and(|part| part == ".." || own.contains(&part)) {
+        let first = shape.config.directory.split('/').find(|part| !part.is_empty() && *part != ".");
+        if !shape.config.directory.starts_with('/') || first.is_some_and(|part| part == ".." || own.contains(&part)) {
             return Err(io::Error::other("the image's working directory is not one of its own"));
         }
-        workplace.make_directory(&order.config.directory, order.root.first_id)?;
+        workplace.make_directory(&shape.config.directory, shape.root.first_id)?;
     }
-    let configuration = spec::configuration(order, &workplace.root(), &user, hierarchies)?;
+    let configuration = spec::configuration(shape, &workplace.root(), &user, hierarchies);
     std::fs::write(workplace.bundle().join("config.json"), serde_json::to_vec(&configuration)?)?;
 
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let ((stdout, out), (stderr, err), (report, reporting)) = (pipe()?, pipe()?, pipe()?);
+    let (asked, wanted) = pipe()?;
     // The container may open its own end for reading and be faster: what was there when it was looked for may be gone
     // when it is read.
     for end in [&stdout, &stderr, &report] {
@@ -213,22 +270,13 @@ fn make(order: &RunOrder, files: &Files, workplace: &Workplace, hierarchies: &Hi
     }
     for end in [&out, &err] {
         // So that the command may open /dev/stdout again.
-        let (owner, group) = (order.root.first_id + user.uid, order.root.first_id + user.gid);
+        let (owner, group) = (shape.root.first_id + user.uid, shape.root.first_id + user.gid);
         rustix::fs::fchown(end, Some(rustix::fs::Uid::from_raw(owner)), Some(rustix::fs::Gid::from_raw(group)))?;
     }
-    let mut environment = spec::environment(order);
-    if !environment.iter().any(|variable| variable.starts_with("HOME=")) {
-        environment.push(format!("HOME={}", home_of(&passwd, user.uid)));
-    }
-    let init = Init {
-        report: reporting.as_raw_fd(),
-        command: init::c_strings(&spec::command(order)?)?,
-        environment: init::c_strings(&environment)?,
-    };
-    let container = ContainerBuilder::new(order.id.to_string(), SyscallType::default())
+    let container = ContainerBuilder::new(CONTAINER.to_owned(), SyscallType::default())
         .with_root_path(workplace.state())
         .map_err(io::Error::other)?
-        .with_executor(init)
+        .with_executor(Init { report: reporting.as_raw_fd(), wanted: asked.as_raw_fd() })
         .with_stdin(OwnedFd::from(File::open("/dev/null")?))
         .with_stdout(out)
         .with_stderr(err)
@@ -236,28 +284,52 @@ fn make(order: &RunOrder, files: &Files, workplace: &Workplace, hierarchies: &Hi
         .with_systemd(false)
         .with_detach(true)
         .build();
-    let mut container = container.map_err(|error| io::Error::other(whole_story(&error)))?;
-    drop(reporting);
+    let container = container.map_err(|error| io::Error::other(whole_story(&error)))?;
     let init = container.pid().map(|pid| pid.as_raw()).and_then(Pid::from_raw);
     let init = init.ok_or_else(|| io::Error::other("it has no process"))?;
-    let theirs = File::open(format!("/proc/{}/ns/net", init.as_raw_nonzero()))?;
-    let ours = File::open("/proc/self/ns/net")?;
-    kernel::loopback_up(theirs.as_fd(), ours.as_fd())?;
-    container.start().map_err(|error| io::Error::other(whole_story(&error)))?;
+    kernel::loopback_up(init)?;
+    Ok(Built { init, wanted: wanted.into(), report, stdout, stderr, home: home_of(&passwd, user.uid) })
+}
+
+/// Starts the command of a container that was built.
+fn begin(
+    built: Built,
+    order: &RunOrder,
+    shape: &Shape,
+    workplace: &Workplace,
+    files: &Files,
+    clock: &dyn WallClock,
+) -> io::Result<Made> {
+    let Built { init, mut wanted, report, stdout, stderr, home } = built;
+    let command = spec::command(&order.description, &shape.config)?;
+    let mut environment = spec::environment(&order.description, &shape.config);
+    if !environment.iter().any(|variable| variable.starts_with("HOME=")) {
+        environment.push(format!("HOME={home}"));
+    }
+    std::fs::create_dir(files.streams())?;
+    let control = files.listen()?;
+    control.set_nonblocking(true)?;
+    kernel::set_hostname(init, &spec::hostname(&order.id))?;
+    let mut socket = NotifySocket::new(workplace.state().join(CONTAINER).join("notify.sock"));
+    socket.notify_container_start().map_err(|error| io::Error::other(whole_story(&error)))?;
+    let name = command.first().cloned().unwrap_or_default();
+    // Whoever does not read it any more does not report either.
+    let _ = Wanted { command, environment }.send(&mut wanted);
 
     match first_report(&report)? {
         Some(Report::Started) => {}
         Some(Report::NotStarted(errno)) => {
             let _ = rustix::process::waitpid(Some(init), WaitOptions::empty());
             let error = io::Error::from_raw_os_error(errno);
-            let name = spec::command(order)?.first().cloned().unwrap_or_default();
             return Err(io::Error::other(format!("{}: {error}", name.escape_debug())));
         }
         _ => return Err(io::Error::other("it ended before its command ran: too little memory, most likely")),
     }
     // Nobody may be there to read it.
-    let _ = io::stdout().lock().write_all(STARTED).and_then(|()| io::stdout().lock().flush());
-    Ok(Made { init, report, stdout: stdout.into(), stderr: stderr.into(), control })
+    let started_at_micros = clock.now_micros();
+    let said = serde_json::to_string(&Started { at_micros: started_at_micros })?;
+    let _ = writeln!(io::stdout().lock(), "{said}").and_then(|()| io::stdout().lock().flush());
+    Ok(Made { init, started_at_micros, report, stdout: stdout.into(), stderr: stderr.into(), control })
 }
 
 /// An error with all its causes: what libcontainer says at the top is seldom what happened.

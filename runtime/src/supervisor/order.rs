@@ -1,11 +1,13 @@
 //! What a runner tells a supervisor: on its standard input, so that no secret of a container's environment lies on a
-//! disk or in an argument. First a line, a [`Preparation`] or `null`; then, once there is one, the [`Order`].
+//! disk or in an argument. A line of JSON each: a [`Preparation`] or `null`; then, once it is known, the [`Order`]; then,
+//! if that is to make a container, the [`RunOrder`], or `null` if it is not needed after all. The input ends early when
+//! the runner is gone.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::description::{ContainerDescription, ContainerId};
+use crate::description::{ContainerDescription, ContainerId, Limits};
 use crate::image::ImageConfig;
 use crate::protocol::ScratchKind;
 
@@ -14,8 +16,8 @@ use crate::protocol::ScratchKind;
 pub(crate) enum Order {
     /// Makes a root file system, says how it went in one line of JSON ([`Probed`]), and ends.
     Probe(ProbeOrder),
-    /// Makes a container and supervises it.
-    Run(Box<RunOrder>),
+    /// Makes a container up to the point at which a command is missing, waits for the [`RunOrder`], and supervises it.
+    Make(Box<Shape>),
 }
 
 /// What a supervisor does before it knows which container is to be its own: the runner keeps one ready, since a program
@@ -24,21 +26,28 @@ pub(crate) enum Order {
 pub(crate) struct Preparation {
     /// The runner's directory.
     pub directory: PathBuf,
-    /// As in [`RunOrder`].
+    /// Path of the control group of all containers of this runner.
     pub group: String,
 }
 
-/// A container to be made.
+/// All of a container that does not depend on whose it is and what it runs: the runner has one made ahead.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Shape {
+    pub config: ImageConfig,
+    /// Without the times, which belong to the container that it becomes.
+    pub limits: Limits,
+    pub root: RootOrder,
+    /// Path of its own control group.
+    pub group: String,
+}
+
+/// What the container is for.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RunOrder {
     pub id: ContainerId,
     /// The container's own directory: lock, socket, streams, outcome.
     pub directory: PathBuf,
     pub description: ContainerDescription,
-    pub config: ImageConfig,
-    pub root: RootOrder,
-    /// Path of the control group of all containers of this runner; the container's lies below it.
-    pub group: String,
 }
 
 /// Its root file system.

@@ -69,8 +69,8 @@ impl Workplace {
         self.directory.join("state")
     }
 
-    /// Mounts the root file system.
-    pub fn mount(&self, order: &RootOrder, scratch_image: &Path) -> io::Result<()> {
+    /// Mounts the root file system. The writable layer takes its room where `directory` lies.
+    pub fn mount(&self, order: &RootOrder, directory: &Path) -> io::Result<()> {
         let users = if order.idmapped { Some(mapping_namespace(order.first_id)?) } else { None };
         let mut lower = Vec::new();
         for (number, layer) in order.layers.iter().enumerate() {
@@ -80,7 +80,7 @@ impl Workplace {
             lower.push(point.display().to_string());
         }
         let upper = self.directory.join("u");
-        self.mount_scratch(order, scratch_image, &upper).map_err(said("the writable layer"))?;
+        self.mount_scratch(order, directory, &upper).map_err(said("the writable layer"))?;
         let options = format!(
             "lowerdir={},upperdir={upper}/upper,workdir={upper}/work,index=off,metacopy=off,xino=off,volatile",
             lower.join(":"),
@@ -92,15 +92,15 @@ impl Workplace {
             .map_err(said("the overlay"))
     }
 
-    fn mount_scratch(&self, order: &RootOrder, image: &Path, upper: &Path) -> io::Result<()> {
+    fn mount_scratch(&self, order: &RootOrder, directory: &Path, upper: &Path) -> io::Result<()> {
         let flags = MountFlags::NODEV | MountFlags::NOATIME;
         match order.scratch {
             ScratchKind::Loop => {
                 let template = order.template.as_ref().ok_or_else(|| io::Error::other("no template"))?;
-                let file = copy_sparse(template, image)?;
-                let device = loop_device(&file)?;
+                let file = copy_sparse(template, directory)?;
+                let (path, _device) = loop_device(&file)?;
                 // Nothing on it outlives the container: what it takes to survive a power cut is not paid for.
-                rustix::mount::mount(device.as_path(), upper, "ext4", flags, c"nobarrier,errors=continue")?;
+                rustix::mount::mount(path.as_path(), upper, "ext4", flags, c"nobarrier,errors=continue")?;
             }
             ScratchKind::Tmpfs => {
                 let options = CString::new(format!("size={},mode=0700", order.scratch_bytes))?;
@@ -206,11 +206,12 @@ fn mapping_namespace(first_id: u32) -> io::Result<OwnedFd> {
     opened
 }
 
-/// Copies a file without its holes. Only this user reads it.
-fn copy_sparse(from: &Path, to: &Path) -> io::Result<File> {
+/// Copies a file without its holes, into one without a name: whatever happens, it goes with its last user.
+fn copy_sparse(from: &Path, directory: &Path) -> io::Result<File> {
     let mut source = File::open(from)?;
     let length = source.metadata()?.len();
-    let copy = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(to)?;
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let copy = File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(0o600))?);
     copy.set_len(length)?;
     let mut buffer = vec![0; 1 << 16];
     let mut offset = 0;
@@ -274,8 +275,8 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Puts a file behind a loop device that goes with the last mount of it.
-fn loop_device(file: &File) -> io::Result<PathBuf> {
+/// Puts a file behind a loop device that goes with the last mount of it. It must be kept open until it is mounted.
+fn loop_device(file: &File) -> io::Result<(PathBuf, File)> {
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
     // Whoever else starts a container asks for the same free device at the same time.
     for attempt in 0..2000_u32 {
@@ -289,11 +290,7 @@ fn loop_device(file: &File) -> io::Result<PathBuf> {
             opened => opened?,
         };
         match kernel::attach_loop_device(&device, file) {
-            Ok(()) => {
-                // Kept open until the mount holds the device: the descriptor is closed with this process.
-                std::mem::forget(device);
-                return Ok(path);
-            }
+            Ok(()) => return Ok((path, device)),
             Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
                 std::thread::sleep(std::time::Duration::from_micros(u64::from(attempt % 16) * 100));
             }

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::order::RunOrder;
+use super::order::Shape;
 use crate::cgroup::Hierarchies;
-use crate::image::IDS;
+use crate::description::{ContainerDescription, ContainerId};
+use crate::image::{IDS, ImageConfig};
 
 /// What root of a container may do within its own namespaces: Docker's set without MKNOD, NET_RAW, AUDIT_WRITE, and
 /// without SETFCAP, which no_new_privs makes useless.
@@ -58,10 +59,10 @@ pub(super) struct User {
 }
 
 /// The command: the image's entrypoint, then the description's words or the image's own.
-pub(super) fn command(order: &RunOrder) -> io::Result<Vec<String>> {
-    let own = &order.description.command;
-    let words = if own.is_empty() { &order.config.command } else { own };
-    let command: Vec<String> = order.config.entrypoint.iter().chain(words).cloned().collect();
+pub(super) fn command(description: &ContainerDescription, config: &ImageConfig) -> io::Result<Vec<String>> {
+    let own = &description.command;
+    let words = if own.is_empty() { &config.command } else { own };
+    let command: Vec<String> = config.entrypoint.iter().chain(words).cloned().collect();
     if command.first().is_none_or(String::is_empty) {
         return Err(io::Error::other("neither the image nor the run says which command"));
     }
@@ -69,11 +70,11 @@ pub(super) fn command(order: &RunOrder) -> io::Result<Vec<String>> {
 }
 
 /// The environment: the image's, and over it the description's.
-pub(super) fn environment(order: &RunOrder) -> Vec<String> {
+pub(super) fn environment(description: &ContainerDescription, config: &ImageConfig) -> Vec<String> {
     let name_of = |variable: &str| variable.split('=').next().unwrap_or_default().to_owned();
     let mut environment: Vec<String> = Vec::new();
-    let described = order.description.env.iter().map(|(name, value)| format!("{name}={value}"));
-    let all = [DEFAULT_PATH.to_owned()].into_iter().chain(order.config.env.iter().cloned()).chain(described);
+    let described = description.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let all = [DEFAULT_PATH.to_owned()].into_iter().chain(config.env.iter().cloned()).chain(described);
     for variable in all.filter(|variable| variable.contains('=')) {
         let name = name_of(&variable);
         environment.retain(|other| name_of(other) != name);
@@ -126,18 +127,17 @@ pub(super) fn user(wanted: &str, passwd: &str, group: &str) -> io::Result<User> 
     Ok(User { uid, gid, groups })
 }
 
-/// The whole configuration.
-pub(super) fn configuration(
-    order: &RunOrder,
-    root: &Path,
-    user: &User,
-    hierarchies: &Hierarchies,
-) -> io::Result<Value> {
-    let limits = &order.description.limits;
-    let mapping = json!([{ "containerID": 0, "hostID": order.root.first_id, "size": IDS }]);
-    let directory = if order.config.directory.is_empty() { "/" } else { order.config.directory.as_str() };
-    let group = hierarchies.group(&format!("{}/{}", order.group, order.id));
-    let hostname: String = order.id.as_str().to_lowercase().replace('_', "-").chars().take(63).collect();
+/// The name by which a container knows itself.
+pub(super) fn hostname(id: &ContainerId) -> String {
+    id.as_str().to_lowercase().replace('_', "-").chars().take(63).collect()
+}
+
+/// The whole configuration but for what is known later: the command, its environment, the host name.
+pub(super) fn configuration(shape: &Shape, root: &Path, user: &User, hierarchies: &Hierarchies) -> Value {
+    let limits = &shape.limits;
+    let mapping = json!([{ "containerID": 0, "hostID": shape.root.first_id, "size": IDS }]);
+    let directory = if shape.config.directory.is_empty() { "/" } else { shape.config.directory.as_str() };
+    let group = hierarchies.group(&shape.group);
     let memory_swap = if hierarchies.limits_swap() { json!(limits.memory_bytes) } else { Value::Null };
     let mut memory = json!({ "limit": limits.memory_bytes });
     if !memory_swap.is_null()
@@ -148,15 +148,13 @@ pub(super) fn configuration(
     // Raising a hard limit needs a privilege that root of a virtual machine may lack.
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(1 << 20).min(1 << 20);
     let namespaces = ["user", "pid", "mount", "ipc", "uts", "cgroup", "network"];
-    Ok(json!({
+    json!({
         "ociVersion": "1.2.0",
-        "hostname": hostname,
         "root": { "path": root, "readonly": false },
         "process": {
             "terminal": false,
             "user": { "uid": user.uid, "gid": user.gid, "additionalGids": user.groups, "umask": 0o022 },
-            "args": command(order)?,
-            "env": environment(order),
+            "args": ["init"],
             "cwd": directory,
             "capabilities": {
                 "bounding": CAPABILITIES, "effective": CAPABILITIES, "permitted": CAPABILITIES,
@@ -195,7 +193,7 @@ pub(super) fn configuration(
             "maskedPaths": MASKED,
             "readonlyPaths": READ_ONLY,
         },
-    }))
+    })
 }
 
 fn mount(destination: &str, kind: &str, options: &[&str]) -> Value {

@@ -65,7 +65,8 @@ struct Watch<'a> {
     samples: File,
     sample_count: u32,
     next_sample: Instant,
-    last_usage: (Instant, Usage),
+    /// When the last sample was taken, and the processor time until then.
+    last_sample: (Instant, u64),
 }
 
 /// Watches it until it has ended, and says how it did.
@@ -80,11 +81,11 @@ pub(super) fn watch(
     let mut stdout = StreamWriter::new(&files.streams(), Stream::Stdout);
     let mut stderr = StreamWriter::new(&files.streams(), Stream::Stderr);
     let mut watch = Watch {
-        made,
         order,
         group,
         clock,
-        started_at_micros: clock.now_micros(),
+        started_at_micros: made.started_at_micros,
+        made,
         started: now,
         paused: None,
         paused_before: Duration::ZERO,
@@ -94,7 +95,7 @@ pub(super) fn watch(
         samples: files.samples_writer()?,
         sample_count: 0,
         next_sample: now + FINE,
-        last_usage: (now, group.usage()),
+        last_sample: (now, group.cpu_micros()),
     };
     if let Err(error) = files.put_start(watch.started_at_micros) {
         tracing::warn!(%error, "the start is not noted");
@@ -192,9 +193,13 @@ impl Watch<'_> {
 
     fn sample(&mut self, now: Instant) -> io::Result<()> {
         let usage = self.group.usage();
-        let (before, last) = self.last_usage;
+        self.note(now, &usage)
+    }
+
+    fn note(&mut self, now: Instant, usage: &Usage) -> io::Result<()> {
+        let (before, last) = self.last_sample;
         let passed = now.saturating_duration_since(before).as_micros().max(1);
-        let used = usage.cpu_micros.saturating_sub(last.cpu_micros);
+        let used = usage.cpu_micros.saturating_sub(last);
         #[expect(clippy::cast_precision_loss, reason = "microseconds between two samples: far below 2^53")]
         let cpu_percent = (used as f64 * 10_000.0 / passed as f64).round() / 100.0;
         let sample = Sample {
@@ -218,7 +223,7 @@ impl Watch<'_> {
             }
         }
         self.sample_count += 1;
-        self.last_usage = (now, usage);
+        self.last_sample = (now, usage.cpu_micros);
         Ok(())
     }
 
@@ -362,10 +367,10 @@ impl Watch<'_> {
         let status = rustix::process::waitpid(Some(self.made.init), WaitOptions::empty())?.map(|(_, status)| status);
         self.resume_clock();
         let now = self.clock.now_micros();
-        if self.sample_count == 0 {
-            self.sample(Instant::now())?;
-        }
         let usage = self.group.usage();
+        if self.sample_count == 0 {
+            self.note(Instant::now(), &usage)?;
+        }
         let (exit_code, signal) = match self.ended {
             Some(Report::Exited(code)) => (Some(code), None),
             Some(Report::Signaled(signal)) => (None, Some(signal)),

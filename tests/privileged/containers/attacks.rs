@@ -164,6 +164,33 @@ fn on_a_full_disk_containers_still_end_as_they_end() {
     assert_eq!((outcome.exit_code, out.as_slice()), (Some(0), ["again".to_owned()].as_slice()));
 }
 
+/// Writable layers are promised more than the disk has. Whoever asks whether it was kept hears that it was not; nobody
+/// else hears of it, and it is not for long.
+#[test]
+fn a_disk_smaller_than_its_writable_layers_costs_only_what_is_written_to_them() {
+    let Some(runner) = TestRunner::make_on_own_disk() else { return };
+    let limits = Limits { scratch_bytes: 256 << 20, timeout_seconds: 60, ..Limits::default() };
+    let other = runner
+        .start("while [ ! -e /go ]; do sleep 0.1; i=$((i+1)); [ $i -lt 60 ] || break; done; exit 9", limits.clone());
+    let greedy = "echo begun; sleep 2; dd if=/dev/zero of=/big bs=1048576 count=128 conv=fsync 2>&1; echo $?; exit 5";
+    let id = runner.start(greedy, limits.clone());
+    runner.wait_for_lines(&id, 1);
+    let disk = rustix::fs::statvfs(runner.state()).unwrap();
+    let used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize;
+    assert!(runner.resize_disk(&(used + (32 << 20)).to_string()));
+    let outcome = runner.outcome(&id);
+    assert_eq!((outcome.reason, outcome.exit_code), (EndReason::Exited, Some(5)));
+    let lines: Vec<String> = runner.lines(&id, Stream::Stdout).into_iter().map(|line| line.text).collect();
+    assert!(lines.iter().any(|line| line.contains("No space left")), "{lines:?}");
+    assert_eq!(lines.last().map(String::as_str), Some("1"), "{lines:?}");
+    assert_eq!(runner.outcome(&other).exit_code, Some(9));
+    // Its room comes back with its end.
+    runner.wait_until(|| std::fs::write(runner.state().join("filler"), vec![1; 16 << 20]).is_ok());
+    std::fs::remove_file(runner.state().join("filler")).unwrap();
+    let (outcome, out, _) = runner.run("echo again", limits);
+    assert_eq!((outcome.exit_code, out.as_slice()), (Some(0), ["again".to_owned()].as_slice()));
+}
+
 /// Whoever may speak to the runner can call it often, but not away.
 #[test]
 fn a_thousand_idle_callers_do_not_end_the_runner() {

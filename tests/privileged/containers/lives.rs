@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
 
-use quintet_runtime::{Action, ContainerId, ContainerState, EndReason, Limits, Refusal, RunnerError, Stream};
+use quintet_runtime::{Action, ContainerState, EndReason, Limits, Refusal, RunnerError, Stream};
 use rustix::process::{Pid, Signal};
 
 use super::{TestRunner, shared};
@@ -139,6 +139,12 @@ fn what_is_nobodys_is_cleared_away() {
     let Some(mut runner) = TestRunner::make(&[]) else { return };
     let template = runner.start("exit 0", Limits::default());
     runner.outcome(&template);
+    let ready = || {
+        let texts = runner.groups_called("supervisors").into_iter();
+        texts.filter_map(|group| std::fs::read_to_string(group.join("cgroup.procs")).ok()).any(|text| !text.is_empty())
+    };
+    runner.assert_gone(&template);
+    runner.wait_until(ready);
     runner.kill_runner();
     let orphan = runner.state().join("containers/orphan");
     std::fs::create_dir_all(orphan.join("streams")).unwrap();
@@ -146,7 +152,7 @@ fn what_is_nobodys_is_cleared_away() {
     std::fs::create_dir_all(runner.state().join("layers/0000")).unwrap();
     let instance = std::fs::read_to_string(runner.directory.join("instance")).unwrap();
     // The supervisor that was kept ready goes with the runner, and takes its groups along.
-    let left = || runner.groups(&ContainerId::parse("supervisors").unwrap());
+    let left = || runner.groups_called("supervisors");
     runner.wait_until(|| left().is_empty());
     let mut process = Command::new("sleep").arg("1000").spawn().unwrap();
     let mut groups = Vec::new();
@@ -171,6 +177,88 @@ fn what_is_nobodys_is_cleared_away() {
         assert!(!gone.exists(), "{} is left", gone.display());
     }
     assert_eq!(runner.outcome(&template).exit_code, Some(0));
+}
+
+/// The control group of the container that is made ahead, if there is one.
+fn ahead(runner: &TestRunner) -> Option<String> {
+    let above = runner.groups_called("").into_iter().find(|group| group.join("freezer.state").exists());
+    let above =
+        above.or_else(|| runner.groups_called("").into_iter().find(|group| group.join("memory.stat").exists()))?;
+    let used: Vec<String> = std::fs::read_dir(runner.state().join("containers"))
+        .unwrap()
+        .filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("group")).ok())
+        .collect();
+    let names = std::fs::read_dir(above).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names = names.filter(|name| name.starts_with('_') && !used.contains(name));
+    names.next()
+}
+
+#[test]
+fn what_is_made_ahead_becomes_the_next_of_its_kind_and_nothing_else() {
+    let Some(mut runner) = TestRunner::make(&[]) else { return };
+    let tell = "hostname; echo $OWN; cat /left 2>/dev/null; echo own > /left";
+    let limits = || Limits { memory_bytes: 48 << 20, scratch_bytes: 8 << 20, ..Limits::default() };
+    let run = |runner: &TestRunner, own: &str, limits: Limits| -> (String, Vec<String>) {
+        let id = runner.new_id();
+        let mut description = runner.script(tell, limits);
+        description.env.insert("OWN".into(), own.into());
+        runner.runner.start(&id, &description).unwrap();
+        assert_eq!(runner.outcome(&id).exit_code, Some(0));
+        let lines: Vec<String> = runner.lines(&id, Stream::Stdout).into_iter().map(|line| line.text).collect();
+        assert_eq!(lines, [id.as_str(), own], "a name, a value or a file of another one");
+        let group = std::fs::read_to_string(runner.state().join(format!("containers/{id}/group"))).unwrap();
+        (group, lines)
+    };
+    run(&runner, "1", limits());
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(ahead(&runner), None, "nothing is made for what came once");
+    run(&runner, "2", limits());
+    runner.wait_until(|| ahead(&runner).is_some());
+    let expected = ahead(&runner);
+    assert_eq!(Some(run(&runner, "3", limits()).0), expected, "it was made in vain");
+    runner.wait_until(|| ahead(&runner).is_some_and(|next| Some(next) != expected));
+
+    // Others do not get it, and it does not stay for long when others come.
+    let first = ahead(&runner);
+    let more = || Limits { memory_bytes: 96 << 20, ..limits() };
+    let group = run(&runner, "4", more()).0;
+    assert_ne!(Some(group), first);
+    run(&runner, "5", more());
+    runner.wait_until(|| ahead(&runner).is_some_and(|next| Some(next) != first));
+    let memory = || -> Option<String> {
+        let group =
+            runner.groups_called(&ahead(&runner)?).into_iter().find(|group| group.join("memory.stat").exists())?;
+        let limit = ["memory.limit_in_bytes", "memory.max"].map(|file| std::fs::read_to_string(group.join(file)).ok());
+        limit.into_iter().flatten().next()
+    };
+    runner.wait_until(|| memory().is_some_and(|limit| limit.trim() == (96 << 20).to_string()));
+
+    // One that has died is not waited for, and leaves nothing.
+    let dead = ahead(&runner).unwrap();
+    let processes = |name: &str| -> Vec<(i32, String)> {
+        let texts = runner.groups_called(&dead).into_iter();
+        let texts = texts.filter_map(|group| std::fs::read_to_string(group.join("cgroup.procs")).ok());
+        let pids: Vec<i32> =
+            texts.flat_map(|text| text.lines().map(|line| line.parse().unwrap()).collect::<Vec<_>>()).collect();
+        let stats = pids.into_iter().map(|pid| (pid, std::fs::read_to_string(format!("/proc/{pid}/stat"))));
+        let living = stats.filter_map(|(pid, stat)| Some((pid, stat.ok()?)));
+        living.filter(|(_, stat)| stat.contains(name)).collect()
+    };
+    // Process 1 has its name once nothing is left to be made.
+    runner.wait_until(|| !processes("(init)").is_empty());
+    let stat = processes("(init)")[0].1.clone();
+    kill(stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().parse().unwrap());
+    runner.wait_until(|| processes("").is_empty());
+    assert_ne!(run(&runner, "6", more()).0, dead);
+    runner.wait_until(|| runner.groups_called(&dead).is_empty());
+
+    // It goes with its image, and with the runner.
+    runner.wait_until(|| ahead(&runner).is_some());
+    let last = ahead(&runner).unwrap();
+    runner.runner.remove_image("busybox:test").unwrap();
+    runner.wait_until(|| runner.groups_called(&last).is_empty() && runner.loop_devices() == 0);
+    runner.kill_runner();
+    runner.wait_until(|| runner.groups_called("").is_empty());
 }
 
 #[test]
@@ -234,8 +322,7 @@ fn two_hundred_at_once() {
     runner.assert_no_mounts();
     // Not even what was above them, once nobody is kept ready for the next one.
     runner.kill_runner();
-    let above = ContainerId::parse("supervisors").unwrap();
-    runner.wait_until(|| runner.groups(&above).is_empty());
+    runner.wait_until(|| runner.groups_called("supervisors").is_empty());
 }
 
 #[test]

@@ -206,9 +206,15 @@ impl TestRunner {
 
     /// The control groups of a container, in all hierarchies.
     pub fn groups(&self, id: &ContainerId) -> Vec<PathBuf> {
+        let noted = std::fs::read_to_string(self.state().join(format!("containers/{id}/group")));
+        self.groups_called(&noted.unwrap_or_else(|_| id.to_string()))
+    }
+
+    /// Control groups of this runner by their name.
+    pub fn groups_called(&self, name: &str) -> Vec<PathBuf> {
         let instance = std::fs::read_to_string(self.directory.join("instance")).unwrap();
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        let below = format!("{}/{instance}/{id}", place_of_groups(&arguments));
+        let below = format!("{}/{instance}/{name}", place_of_groups(&arguments));
         let mut roots = vec![PathBuf::from("/sys/fs/cgroup")];
         roots.extend(std::fs::read_dir("/sys/fs/cgroup").unwrap().map(|entry| entry.unwrap().path()));
         roots.into_iter().map(|root| root.join(&below)).filter(|path| path.exists()).collect()
@@ -238,18 +244,23 @@ impl TestRunner {
 
     /// Nothing of it is left on the machine but its files of record.
     pub fn assert_gone(&self, id: &ContainerId) {
-        assert_eq!(self.groups(id), Vec::<PathBuf>::new(), "control groups are left");
-        let directory = self.state().join(format!("containers/{id}"));
-        for name in ["scratch.img", "control"] {
-            assert!(!directory.join(name).exists(), "{name} is left");
-        }
-        let backing = |device: PathBuf| std::fs::read_to_string(device.join("loop/backing_file")).unwrap_or_default();
-        let scratch = directory.join("scratch.img").display().to_string();
+        // An outcome is told before the last of a container is gone.
+        self.wait_until(|| self.groups(id).is_empty());
+        self.wait_until(|| !self.state().join(format!("containers/{id}/control")).exists());
+        // Nor does the kernel take loop devices down with the last process. One is ready for the next container, and one
+        // may be in the making or on its way out.
         self.wait_until(|| {
-            // The kernel takes loop devices and mounts down a moment after the last process.
-            let devices = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path());
-            !devices.map(backing).any(|file| file.starts_with(&scratch))
+            let living = self.runner.list().unwrap().iter().filter(|one| one.state != ContainerState::Ended).count();
+            self.loop_devices() <= living + 1
         });
+    }
+
+    /// How many writable layers of this runner there are.
+    pub fn loop_devices(&self) -> usize {
+        let backing = |device: PathBuf| std::fs::read_to_string(device.join("loop/backing_file")).unwrap_or_default();
+        let devices = std::fs::read_dir("/sys/block").unwrap().map(|entry| entry.unwrap().path());
+        let state = self.state().display().to_string();
+        devices.map(backing).filter(|file| file.starts_with(&state)).count()
     }
 
     /// No mount of this runner is left where everybody sees it.

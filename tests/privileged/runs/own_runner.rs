@@ -59,4 +59,12 @@ fn root_needs_no_runner_for_the_demo_and_containers_outlive_the_server() {
         assert!(Instant::now() < until, "{run}");
     }
     assert_eq!(appliance.stop(), Some(0));
+    // What the runner had made for its containers goes with it, down to the empty directories above them.
+    let instance = std::fs::read_to_string(place.join("identity")).unwrap();
+    let left = || {
+        let roots = std::fs::read_dir("/sys/fs/cgroup").unwrap().map(|entry| entry.unwrap().path());
+        let roots = roots.chain(["/sys/fs/cgroup".into()]);
+        roots.map(|root| root.join("quintet").join(&instance)).filter(|group| group.exists()).count()
+    };
+    wait_until("no control group is left", || left() == 0);
 }

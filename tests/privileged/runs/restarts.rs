@@ -174,3 +174,42 @@ fn a_runner_that_has_lost_its_directory_leaves_truth_behind() {
     let logs = tenant.client.get(&format!("/api/v1/runs/{id}/logs"));
     assert_eq!((logs.header("x-log-source"), &logs.expect(200)["lines"]), ("none", &json!([])));
 }
+
+#[test]
+fn a_container_that_no_run_knows_of_is_killed_and_removed() {
+    let Some(mut house) = House::start(&[]) else { return };
+    let tenant = house.tenant();
+    let known = tenant.submit(&script("echo started; sleep 60"));
+    wait_until("it has started", || starts(&tenant, &known) == 1);
+    house.kill_server();
+    let (data, backup) = (house.data.path().join("data"), house.data.path().join("backup"));
+    let copy = |from: &std::path::Path, to: &std::path::Path| {
+        assert!(std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+    };
+    copy(&data, &backup);
+    house.serve();
+    let tenant = house.again(&tenant);
+    let unknown = tenant.submit(&script("echo started; sleep 60"));
+    wait_until("it has started", || starts(&tenant, &unknown) == 1);
+    house.kill_server();
+    let containers = house.runner.runner.list().unwrap();
+    assert_eq!(containers.len(), 2);
+    let stray = containers.iter().find(|one| one.id.as_str().starts_with(&unknown)).unwrap().id.clone();
+    let processes = house.runner.processes(&stray);
+    assert!(!processes.is_empty());
+
+    // The directory of before comes back; the runner's is as it was.
+    std::fs::remove_dir_all(&data).unwrap();
+    copy(&backup, &data);
+    house.serve();
+    let tenant = house.again(&tenant);
+    wait_until("it is gone", || house.runner.runner.list().unwrap().len() == 1);
+    house.runner.assert_gone(&stray);
+    let alive = |pid: &i32| std::path::Path::new(&format!("/proc/{pid}")).exists();
+    wait_until("its processes are gone", || !processes.iter().any(alive));
+    assert_eq!(tenant.client.get(&format!("/api/v1/runs/{unknown}")).status, 404);
+    assert_eq!(tenant.get(&known)["state"], "running", "the others go on");
+    assert_eq!(tenant.control(&known, "kill").status, 204);
+    assert_eq!(tenant.wait(&known)["state"], "killed");
+    house.assert_clean();
+}
