@@ -216,6 +216,14 @@ fn show(key: &KeyView, output: OutputArguments) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Permissions as a column has room for them: `key show` tells all.
+fn at_a_glance(permissions: &[String]) -> String {
+    match permissions {
+        [first, second, third, _, ..] => format!("{first},{second},{third} and {} more", permissions.len() - 3),
+        few => few.join(","),
+    }
+}
+
 fn state_of(key: &KeyView) -> String {
     match (&key.revoked_at, &key.expires_at) {
         (Some(at), _) => format!("revoked {at}"),
@@ -238,7 +246,7 @@ fn list(keys: &Items<KeyView>, output: OutputArguments) -> Result<(), CliError> 
         let label = output::plain(key.label.as_deref().unwrap_or("-"));
         let last_use = key.last_used_at.clone().unwrap_or_else(|| "never".to_string());
         let runs = key.runs.as_ref().map_or_else(String::new, terms_shown);
-        let (state, permissions) = (state_of(key), key.permissions.join(","));
+        let (state, permissions) = (state_of(key), at_a_glance(&key.permissions));
         vec![key.key_id.clone(), key.tenant_id.clone(), label, state, last_use, permissions, runs]
     });
     output::say_table(&HEADINGS, &rows.collect::<Vec<_>>());
