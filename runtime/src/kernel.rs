@@ -96,12 +96,17 @@ pub(crate) fn block_signals(block: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for one of the blocked signals and takes it.
+/// Waits for one of the blocked signals and takes it. A process that was frozen by version 2 of the control groups finds
+/// its call interrupted when it is thawed, although no signal came: that is waited over.
 pub(crate) fn wait_for_signal() -> io::Result<i32> {
     let set = all_signals();
-    // SAFETY: the set is valid; what is known of the signal is not asked for.
-    let signal = checked(unsafe { libc::sigwaitinfo(&raw const set, std::ptr::null_mut()) }.into())?;
-    i32::try_from(signal).map_err(io::Error::other)
+    loop {
+        // SAFETY: the set is valid; what is known of the signal is not asked for.
+        match checked(unsafe { libc::sigwaitinfo(&raw const set, std::ptr::null_mut()) }.into()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            waited => return i32::try_from(waited?).map_err(io::Error::other),
+        }
+    }
 }
 
 /// Sends a signal by its number, to a process of ours.

@@ -86,6 +86,7 @@ state() { call 7420 GET "/api/v1/runs/$1" | jq -r .state; }
 is_in_state() { [ "$(state "$1")" = "$2" ]; }
 SHORT=$(run '{"image": "busybox:1", "command": ["sh", "-c", "id -u; cat /proc/self/status | cat >/dev/null; echo {\\\"answer\\\": 42}"], "memory_limit_mb": 64}')
 call 7420 GET "/api/v1/runs/$SHORT?wait=60" >/root/short.json
+jq -c '{state, reason, message}' /root/short.json
 equal "the first container" "$(jq -r '.state + " " + (.exit_code | tostring)' /root/short.json)" "exited 0"
 equal "its output" "$(call 7420 GET "/api/v1/runs/$SHORT/result" | jq -c .output)" '{"answer":42}'
 LONG=$(run '{"image": "busybox:1", "command": ["sleep", "3000"], "memory_limit_mb": 64, "cpu_limit": 0.5, "timeout_seconds": 3000}')

@@ -158,7 +158,7 @@ impl Init {
         };
         drop(fail);
         let mut errno = [0; 4];
-        if rustix::io::read(&failed, &mut errno)? == errno.len() {
+        if rustix::io::retry_on_intr(|| rustix::io::read(&failed, &mut errno))? == errno.len() {
             return Err(io::Error::from_raw_os_error(i32::from_be_bytes(errno)));
         }
         drop(failed);

@@ -105,3 +105,36 @@ fn a_group_that_nobody_made_is_refused() {
         assert!(stderr(&output).contains(&complaint), "{}", stderr(&output));
     }
 }
+
+/// Version 2 wakes whom it thaws out of every call, as if a signal had come. Where the controllers are of version 1, its
+/// hierarchy can freeze all the same.
+#[test]
+fn a_container_outlives_being_frozen_by_version_2() {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let second = mounts.lines().find(|line| line.contains(" - cgroup2 ")).map(|line| line.split(' ').nth(4).unwrap());
+    let Some(second) = second else { return say_skipped("no hierarchy of version 2 is mounted") };
+    let Some(runner) = TestRunner::make(&[]) else { return };
+    let id = runner.start("trap 'exit 7' USR1; echo up; while :; do sleep 0.1; done", Limits::default());
+    runner.wait_for_lines(&id, 1);
+    let before = runner.processes(&id);
+    // Process 1 and what it attends to, in a group that is frozen and thawed again and again.
+    let group = PathBuf::from(second).join(format!("quintet-frozen-{}", std::process::id()));
+    std::fs::create_dir(&group).unwrap();
+    for pid in &before {
+        // The sleep among them may have ended.
+        let _ = std::fs::write(group.join("cgroup.procs"), pid.to_string());
+    }
+    for _ in 0..5 {
+        for (frozen, told) in [("1", "frozen 1"), ("0", "frozen 0")] {
+            std::fs::write(group.join("cgroup.freeze"), frozen).unwrap();
+            let events = || std::fs::read_to_string(group.join("cgroup.events")).unwrap();
+            runner.wait_until(|| events().contains(told));
+        }
+    }
+    // Process 1 hands it on.
+    let first = rustix::process::Pid::from_raw(before[0]).unwrap();
+    rustix::process::kill_process(first, rustix::process::Signal::USR1).unwrap();
+    let outcome = runner.outcome(&id);
+    let _ = std::fs::remove_dir(&group);
+    assert_eq!(outcome.exit_code, Some(7), "{outcome:?}");
+}
