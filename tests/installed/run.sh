@@ -112,6 +112,9 @@ mv "$work/config" "$work/image/$config"
 printf '[{"Config":"%s","RepoTags":["busybox:1"],"Layers":["layer.tar"]}]' "$config" >"$work/image/manifest.json"
 tar --create --file "$work/payload/busybox.tar" --directory "$work/image" manifest.json "$config" layer.tar
 cp tests/installed/guest.sh "$work/payload/"
+# What the README's chapter "Install" says to do once the package is installed: its second block.
+awk '/^## /{chapter = $2} /^```sh/{block += chapter == "Install"; taken = chapter == "Install" && block == 2; next}
+    /^```/{taken = 0} taken' README.md >"$work/payload/readme.sh"
 
 truncate --size 4G "$work/root.img"
 mkfs.ext4 -q -F -E lazy_itable_init=1 -d "$top/root" "$work/root.img"
