@@ -9,7 +9,7 @@ set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source packaging/environment.sh
 
-playwright_version=1.65.1
+playwright_version=1.61.1 # the last that runs on Debian 12's Node.js 18
 axe_version=4.14.1
 top="$BUILD_CACHE/browser/playwright-core-$playwright_version-axe-core-$axe_version"
 say() { printf 'browser: %s\n' "$*"; }
