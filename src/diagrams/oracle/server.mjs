@@ -6,8 +6,12 @@
 // {"op":"render","source":BASE64,"format":F,"engine":E} → the same, and "output" and "milliseconds"
 //
 // Sources are bytes, not text: broken UTF-8 must reach the parser as it is.
+import { webcrypto } from "node:crypto";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+
+// Debian 12's Node.js does not have it there by itself.
+globalThis.crypto ??= webcrypto;
 
 // The module does not hand out its memory, which bytes that are no text must be written to: it is caught at its birth.
 let memory = null;
