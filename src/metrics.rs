@@ -323,10 +323,11 @@ impl Collector for ProcessCollector {
 /// The process' resident memory in bytes.
 #[must_use]
 pub fn memory_bytes() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    let page_bytes = u64::try_from(rustix::param::page_size()).ok()?;
-    pages.checked_mul(page_bytes)
+    // Not pages times their size: where this process is closed to debuggers, older kernels hide the vector that says how
+    // large a page is.
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    resident.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Free space for unprivileged users on the file system of `directory`, in bytes.

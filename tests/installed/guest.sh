@@ -48,9 +48,9 @@ step "installed; $units are active"
 # The README's lines, as they stand there; this is root already.
 sudo() { "$@"; }
 expect "the README says nothing of a first tenant" grep -q 'tenant create' /trial/readme.sh
-set -e
+trap 'fail "a line of the README"' ERR
 . /trial/readme.sh >/root/readme.log
-set +e
+trap - ERR
 expect "the README's first request was not answered" grep -q '"accounts":\[\]' /root/readme.log
 TENANT=$(quintet tenant list --json | jq -r '.items[0].tenant_id')
 step "the first lines of the README"
