@@ -10,6 +10,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{StatusCode, header};
+use quintet_platform::service::Fault;
 use quintet_platform::http::query::Query;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,7 +63,7 @@ pub fn start(app: App, mut services: Vec<ServiceView>, stop: watch::Receiver<boo
     let site = Site {
         name: "admin",
         router: routes(context),
-        panic_answer,
+        refuse,
         trusted_proxies: Arc::from([]),
         head_timeout: HEAD_TIMEOUT,
     };
@@ -235,6 +236,9 @@ impl IntoResponse for TaskError {
     }
 }
 
-fn panic_answer() -> Response {
-    TaskError::Failed("the appliance made a mistake; see its log".into()).into_response()
+fn refuse(fault: Fault, _: &http::Extensions) -> Response {
+    match fault {
+        Fault::HostMissing => TaskError::Unusable("HTTP/1.1 needs one Host header".into()).into_response(),
+        _ => TaskError::Failed("the appliance made a mistake; see its log".into()).into_response(),
+    }
 }

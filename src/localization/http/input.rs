@@ -1,6 +1,6 @@
 //! What the service reads: bodies as commands. A member that is not known decides before one that is wrong.
 
-use quintet_platform::http::json::{FieldError, Fields, FromJson, Given, Json};
+use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
 use quintet_platform::ids::parse_uuid;
 
 use crate::model::{
