@@ -10,6 +10,7 @@ mod sources;
 mod stall;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -46,6 +47,7 @@ use handshakes::{Encrypted, Handshakes};
 use origin::{is_trusted, origin_of};
 use sources::Sources;
 pub use stall::Progressing;
+pub use unsent::Unsent;
 
 /// The usual [`Site::head_timeout`].
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -73,6 +75,8 @@ pub struct Site {
     pub router: Router,
     /// How it refuses what the listener has to.
     pub refuse: Refuse,
+    /// Where large answers wait to be read; all sites share it.
+    pub unsent: Unsent,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Arc<[Network]>,
     /// How long a connection may take over the head of a request, stay idle between two requests, or leave an answer
@@ -284,8 +288,10 @@ async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> R
             request.extensions_mut().insert(ReachedByHttps);
         }
     }
-    let mut answer = if host::is_missing(&request) {
-        request_id::assigned(request.headers(), |extensions| (site.refuse)(Fault::HostMissing, extensions))
+    let refused =
+        |fault, headers: &http::HeaderMap| request_id::assigned(headers, |extensions| (site.refuse)(fault, extensions));
+    let answered = if host::is_missing(&request) {
+        refused(Fault::HostMissing, request.headers())
     } else {
         match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
             Ok(Ok(answered)) => answered,
@@ -295,6 +301,8 @@ async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> R
             }
         }
     };
+    let held = site.unsent.hold(answered).await;
+    let mut answer = held.unwrap_or_else(|head| refused(Fault::Busy, &head.headers));
     if is_encrypted {
         answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, HSTS);
     }

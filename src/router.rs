@@ -8,7 +8,7 @@ use axum::middleware;
 use quintet_platform::service::refuse;
 
 use crate::app::App;
-use crate::listener::{HEAD_TIMEOUT, Refuse, Site};
+use crate::listener::{HEAD_TIMEOUT, Refuse, Site, Unsent};
 use crate::metrics;
 use crate::operations;
 
@@ -26,26 +26,27 @@ pub fn is_encrypted(name: &str, address: SocketAddr) -> bool {
 /// Every site of the appliance: one line a service.
 #[must_use]
 pub fn sites(app: &App) -> Vec<Site> {
+    let unsent = Unsent::default();
     vec![
-        site(
-            app,
-            "localization",
-            quintet_localization::routes(app.localization.clone()),
-            |_, _| quintet_localization::panic_answer(),
-        ),
-        site(app, "runs", quintet_runs::routes(app.runs.clone()), |_, _| quintet_runs::panic_answer()),
-        site(app, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
-        site(app, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), |_, _| quintet_diagrams::panic_answer()),
-        site(app, "operations", operations::routes(app), operations::refuse),
+        site(app, &unsent, "localization", quintet_localization::routes(app.localization.clone()), |_, _| {
+            quintet_localization::panic_answer()
+        }),
+        site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), |_, _| quintet_runs::panic_answer()),
+        site(app, &unsent, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
+        site(app, &unsent, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), |_, _| {
+            quintet_diagrams::panic_answer()
+        }),
+        site(app, &unsent, "operations", operations::routes(app), operations::refuse),
     ]
 }
 
-fn site(app: &App, name: &'static str, routes: Router, refuse: Refuse) -> Site {
+fn site(app: &App, unsent: &Unsent, name: &'static str, routes: Router, refuse: Refuse) -> Site {
     let counted = routes.layer(middleware::from_fn_with_state(app.metrics.of_service(name), metrics::count));
     Site {
         name,
         router: counted,
         refuse,
+        unsent: unsent.clone(),
         trusted_proxies: Arc::from(app.config.trusted_proxies.as_slice()),
         head_timeout: HEAD_TIMEOUT,
     }

@@ -10,8 +10,8 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{StatusCode, header};
-use quintet_platform::service::Fault;
 use quintet_platform::http::query::Query;
+use quintet_platform::service::Fault;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
@@ -23,7 +23,7 @@ use super::socket;
 use super::status;
 use super::tasks::{self, TaskError};
 use crate::app::App;
-use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site};
+use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site, Unsent};
 
 /// The largest request body, in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -64,6 +64,7 @@ pub fn start(app: App, mut services: Vec<ServiceView>, stop: watch::Receiver<boo
         name: "admin",
         router: routes(context),
         refuse,
+        unsent: Unsent::default(),
         trusted_proxies: Arc::from([]),
         head_timeout: HEAD_TIMEOUT,
     };

@@ -297,17 +297,17 @@ fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
         Fault::KeyReused => (422, "IDEMPOTENCY_KEY_MISMATCH"),
         Fault::KeyMalformed(_) => (422, "INVALID_KEY"),
         Fault::Json(JsonError::TooDeep) => (422, "INVALID_JSON_DEPTH"),
-        Fault::Json(_) | Fault::Query { .. } | Fault::Shape(_) | Fault::MediaTypeUnsupported => (422, "INVALID_REQUEST"),
+        Fault::Json(_) | Fault::Query { .. } | Fault::Shape(_) | Fault::MediaTypeUnsupported => {
+            (422, "INVALID_REQUEST")
+        }
         Fault::RateLimited(_) => (429, "RATE_LIMITED"),
         Fault::QuotaExceeded(_) => (429, "QUOTA_EXCEEDED"),
         Fault::Internal => (500, "INTERNAL_ERROR"),
         Fault::AuthorizationUnavailable => (503, "AUTHZ_UNAVAILABLE"),
         Fault::AppliancesCredentialRejected => (503, "AUTHZ_CREDENTIAL_REJECTED"),
-        Fault::WritingStopped
-        | Fault::OutcomeUnknown
-        | Fault::Unreadable
-        | Fault::BodyTimedOut
-        | Fault::BodyBroken => (503, "STATEMENT_TIMEOUT"),
+        Fault::WritingStopped | Fault::OutcomeUnknown | Fault::Unreadable | Fault::BodyTimedOut | Fault::BodyBroken => {
+            (503, "STATEMENT_TIMEOUT")
+        }
     }
 }
 
@@ -318,7 +318,9 @@ fn problems_of(fault: &Fault) -> Vec<Problem> {
         Fault::Json(JsonError::Empty) => vec![Problem::new("", "a JSON object is required")],
         Fault::Query { error, .. } => {
             let field = match error {
-                QueryError::Duplicate(name) | QueryError::Missing(name) | QueryError::Invalid { name, .. } => name.clone(),
+                QueryError::Duplicate(name) | QueryError::Missing(name) | QueryError::Invalid { name, .. } => {
+                    name.clone()
+                }
                 QueryError::Unknown(names) => names.join(", "),
                 QueryError::Malformed | QueryError::TooMany => String::new(),
             };

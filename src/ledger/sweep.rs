@@ -28,7 +28,9 @@ impl Agenda for LapsedHolds {
                 Ok(Swept { to: Some(swept_to), progress })
             }
             Err(Abort::Failed(failure)) => Err(failure),
-            Err(Abort::Refused(refusal)) => Err(Failure::Damaged(format!("a lapsed hold cannot be released: {refusal:?}"))),
+            Err(Abort::Refused(refusal)) => {
+                Err(Failure::Damaged(format!("a lapsed hold cannot be released: {refusal:?}")))
+            }
         }
     }
 }

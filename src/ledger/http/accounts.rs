@@ -17,15 +17,24 @@ use super::wire::{EntryRecord, Id, Instant, Metadata, Minor, Money, SumsRecord, 
 use crate::accounts::{self, Account, CreateAccount, PatchAccount};
 use crate::as_of::{self, BalanceAsOf};
 use crate::balance;
-use crate::model::{AccountId, AccountStatus, AssetTypeId, Basis, Side, TenantId, Tracking, TransactionId, TransactionState};
+use crate::model::{
+    AccountId, AccountStatus, AssetTypeId, Basis, Side, TenantId, Tracking, TransactionId, TransactionState,
+};
 use crate::refusal::Refusal;
 use crate::statement::{self, Entry, StatementQuery};
 use crate::tables::BookRow;
 
-const STATE: Parameter =
-    Parameter::new("state", Shape::Word(&["pending", "committed", "voided", "expired"], ""), "Only entries of transactions in this state.");
-const AT: Parameter =
-    Parameter::new("at", Shape::Instant, "A past instant with an explicit UTC offset; write a plus sign as %2B, or use Z.").required();
+const STATE: Parameter = Parameter::new(
+    "state",
+    Shape::Word(&["pending", "committed", "voided", "expired"], ""),
+    "Only entries of transactions in this state.",
+);
+const AT: Parameter = Parameter::new(
+    "at",
+    Shape::Instant,
+    "A past instant with an explicit UTC offset; write a plus sign as %2B, or use Z.",
+)
+.required();
 const BASIS: Parameter = Parameter::new(
     "basis",
     Shape::Word(&["effective", "recorded"], "effective"),
@@ -174,7 +183,8 @@ async fn complete_snapshot(call: &Call, now: Timestamp, at: Timestamp) -> Snapsh
 async fn list_entries(mut call: Call) -> Answered {
     let limit = call.integer(&LIMIT)?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(1);
     let account_id = account_id(&call)?;
-    let state = call.take(&STATE).map(|text| TransactionState::parse(&text).ok_or(Refusal::InvalidState)).transpose()?;
+    let state =
+        call.take(&STATE).map(|text| TransactionState::parse(&text).ok_or(Refusal::InvalidState)).transpose()?;
     let kind = format!("entries {account_id} {}", state.map_or("all", TransactionState::as_str));
     let after: Option<(TransactionId, u8)> = call.cursor(&kind)?;
     call.answer(200, |read| {

@@ -8,7 +8,8 @@ use quintet_platform::Foundation;
 use quintet_platform::access::{Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
-    self, Answer, CURSOR as ANY_CURSOR, Demands, Dialect, Fault, Interface, JSON, Parameter, Route, Segment, Shape, Verdict,
+    self, Answer, CURSOR as ANY_CURSOR, Demands, Dialect, Fault, Interface, JSON, Parameter, Route, Segment, Shape,
+    Verdict,
 };
 use quintet_storage::{Abort, Failure, Uuid};
 use serde_json::{Value, json};

@@ -118,8 +118,7 @@ async fn list_keys(call: Call) -> Answered {
 async fn issue_key(call: Call) -> Answered {
     let mut change = call.change().await?;
     let (parent, sub_tenant_id) = (change.call.caller, sub_tenant_id(&change.call));
-    let mut command =
-        change.json().and_then(|json| read_issue(parent, sub_tenant_id?, json, PreparedSecret::draw()));
+    let mut command = change.json().and_then(|json| read_issue(parent, sub_tenant_id?, json, PreparedSecret::draw()));
     if let (Ok(command), Authority::External(_)) = (&mut command, change.call.foundation().authority.as_ref()) {
         announce(&change, command).await?;
     }
@@ -218,11 +217,7 @@ fn read_create(parent: TenantId, json: Json) -> Result<CreateSubTenant, Refusal>
 }
 
 /// PATCH /v1/sub-tenants/{id}
-fn read_patch(
-    parent: TenantId,
-    sub_tenant_id: TenantId,
-    json: Json,
-) -> Result<PatchSubTenant, Refusal> {
+fn read_patch(parent: TenantId, sub_tenant_id: TenantId, json: Json) -> Result<PatchSubTenant, Refusal> {
     let mut form = Form::of_body(json)?;
     for name in SUB_TENANT_IMMUTABLE {
         if form.fields.take(name).is_some() {

@@ -7,9 +7,9 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
+use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service};
 use quintet_platform::clock::parse_rfc3339;
-use quintet_platform::Foundation;
 use quintet_platform::idempotency::{RequestDigest, Scope};
 use quintet_platform::service::{Answer, Entered, describe, once};
 use quintet_storage::{Abort, Failure, Store, Timestamp, WriteTx};
@@ -207,9 +207,8 @@ fn post_between(
     let digest = RequestDigest::of("POST", "/v1/transactions", "", key.as_bytes());
     let route = crate::served().find(|route| route.name == "post_transaction").unwrap();
     let scope = Scope { service: Service::Ledger, tenant_id: tenant_id.0, within: route.template(), key };
-    let verb = |tx: &mut WriteTx<'_>, now| {
-        of_verb(201, posting::post_transaction(tx, now, command), write_posted).map(Some)
-    };
+    let verb =
+        |tx: &mut WriteTx<'_>, now| of_verb(201, posting::post_transaction(tx, now, command), write_posted).map(Some);
     Ok(once::<Ledger>(tx, now, &Entered { scope, digest }, route, verb)?.unwrap())
 }
 

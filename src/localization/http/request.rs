@@ -16,11 +16,11 @@ use quintet_platform::NotAdmitted;
 use quintet_platform::access::{self, AuthRefusal, Caller, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::etag::TagList;
-use quintet_platform::json::{self, Json, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError, decode_segment};
 use quintet_platform::http::request_id::RequestId;
 use quintet_platform::idempotency::{self, Lookup, MalformedKey, RequestDigest, Scope};
 use quintet_platform::ids::parse_uuid;
+use quintet_platform::json::{self, Json, JsonError, Limits};
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::Context;

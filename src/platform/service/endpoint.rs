@@ -58,18 +58,12 @@ pub struct Endpoint<D: Dialect> {
 
 impl<D: Dialect> Endpoint<D> {
     /// A route that is open to everybody.
-    pub const fn open(
-        route: &'static Route,
-        handler: fn(Visit<D>) -> BoxFuture<'static, Answered<D>>,
-    ) -> Endpoint<D> {
+    pub const fn open(route: &'static Route, handler: fn(Visit<D>) -> BoxFuture<'static, Answered<D>>) -> Endpoint<D> {
         Endpoint { route, handler: Handler::Open(handler) }
     }
 
     /// A route for those who are let in.
-    pub const fn new(
-        route: &'static Route,
-        handler: fn(Call<D>) -> BoxFuture<'static, Answered<D>>,
-    ) -> Endpoint<D> {
+    pub const fn new(route: &'static Route, handler: fn(Call<D>) -> BoxFuture<'static, Answered<D>>) -> Endpoint<D> {
         Endpoint { route, handler: Handler::Admitted(handler) }
     }
 
@@ -131,7 +125,9 @@ pub fn router<D: Dialect>(
         .route(DOCUMENT.path, constant::<D>(JSON, describe::document(endpoints).to_string()))
         .route(GUIDE.path, constant::<D>(plain, describe::guide(endpoints)))
         .fallback(async |request: Request| refuse::<D>(Fault::NoSuchPath, request.extensions()))
-        .method_not_allowed_fallback(async |request: Request| refuse::<D>(Fault::MethodNotAllowed, request.extensions()));
+        .method_not_allowed_fallback(async |request: Request| {
+            refuse::<D>(Fault::MethodNotAllowed, request.extensions())
+        });
     around(router).layer(middleware::from_fn(request_id::assign))
 }
 

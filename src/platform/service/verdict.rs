@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn fullest_problem() {
-        let verdict = Verdict::new(422, "qa_failed").problem("text", "Q01 \"quoted\"").member("checks", vec![Json::from("Q01")]);
+        let verdict =
+            Verdict::new(422, "qa_failed").problem("text", "Q01 \"quoted\"").member("checks", vec![Json::from("Q01")]);
         let body = problem("urn:example:", CODES, &verdict, vec![("request_id", Json::from("r1"))]);
         assert_eq!(
             String::from_utf8(body).unwrap(),
@@ -175,6 +176,9 @@ mod tests {
     #[test]
     fn headers_follow_from_the_verdict() {
         let headers = Verdict::new(401, "unauthorized").retry_after(30).take_headers();
-        assert_eq!((&headers[RETRY_AFTER], &headers[WWW_AUTHENTICATE]), (&"30".parse().unwrap(), &"Bearer".parse().unwrap()));
+        assert_eq!(
+            (&headers[RETRY_AFTER], &headers[WWW_AUTHENTICATE]),
+            (&"30".parse().unwrap(), &"Bearer".parse().unwrap())
+        );
     }
 }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use http::Uri;
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::egress::Egress;
-use quintet_platform::json::{FieldError, FieldProblem, Fields, Given, Json, Number};
 use quintet_platform::http::shown_name;
+use quintet_platform::json::{FieldError, FieldProblem, Fields, Given, Json, Number};
 use quintet_storage::Timestamp;
 
 use crate::calendar::Calendar;

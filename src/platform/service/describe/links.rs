@@ -55,10 +55,7 @@ mod tests {
         assert_eq!(names, ["get", "issue"], "a key is needed to revoke one");
         assert_eq!(links["get"]["parameters"], json!({"id": "$response.body#/account_id"}));
         let links = links_of(&ISSUE, &routes);
-        assert_eq!(
-            links["revoke"]["parameters"],
-            json!({"id": "$request.path.id", "key_id": "$response.body#/key"})
-        );
+        assert_eq!(links["revoke"]["parameters"], json!({"id": "$request.path.id", "key_id": "$response.body#/key"}));
         assert!(links_of(&GET, &routes).is_empty());
     }
 }
