@@ -53,7 +53,8 @@ fn file(set: usize) -> Vec<u8> {
 
 fn localization(server: &Server) -> Vec<Worst> {
     const SERVICE: &str = "localization";
-    let post = |path: &str, key: &str, body: &Value| made(server.post(SERVICE, path, key, JSON, body.to_string().as_bytes()));
+    let post =
+        |path: &str, key: &str, body: &Value| made(server.post(SERVICE, path, key, JSON, body.to_string().as_bytes()));
     let workspace = post("/v1/workspaces", "w", &json!({"slug": "bench", "name": "Bench"}));
     let body = json!({"workspace_id": workspace["id"], "slug": "bench", "name": "Bench", "source_locale": "en"});
     let project = post("/v1/projects", "p", &body)["id"].as_str().unwrap().to_owned();
@@ -91,7 +92,8 @@ fn localization(server: &Server) -> Vec<Worst> {
 
 fn ledger(server: &Server) -> Vec<Worst> {
     const SERVICE: &str = "ledger";
-    let post = |path: &str, key: &str, body: &Value| made(server.post(SERVICE, path, key, JSON, body.to_string().as_bytes()));
+    let post =
+        |path: &str, key: &str, body: &Value| made(server.post(SERVICE, path, key, JSON, body.to_string().as_bytes()));
     let asset = post("/v1/asset-types", "a", &json!({"code": "EUR", "kind": "fiat", "scale": 2}));
     let account = |number: usize| {
         let body = json!({"asset_type_id": asset["asset_type_id"], "name": format!("account {number}"),
@@ -99,7 +101,8 @@ fn ledger(server: &Server) -> Vec<Worst> {
         post("/v1/accounts", &format!("acc{number}"), &body)["account_id"].as_str().unwrap().to_owned()
     };
     let accounts: Vec<String> = (0..1_200).map(account).collect();
-    let entry = |account: &str, direction: &str| json!({"account_id": account, "direction": direction, "amount": "1.00"});
+    let entry =
+        |account: &str, direction: &str| json!({"account_id": account, "direction": direction, "amount": "1.00"});
     let transaction = json!({"entries": [entry(&accounts[0], "debit"), entry(&accounts[1], "credit")]});
     let bulk = json!({"atomic": true, "transactions": vec![transaction; 1_000]}).to_string();
     for call in 0..POSTINGS / 1_000 {
@@ -135,7 +138,8 @@ fn ledger(server: &Server) -> Vec<Worst> {
 
 fn runs(server: &Server) -> Vec<Worst> {
     const SERVICE: &str = "runs";
-    let body = json!({"image": "busybox", "command": ["true"], "name": "waits", "scheduled_start": "2099-01-01T00:00:00Z"});
+    let body =
+        json!({"image": "busybox", "command": ["true"], "name": "waits", "scheduled_start": "2099-01-01T00:00:00Z"});
     let body = body.to_string();
     let mut submitted = 0;
     for number in 0..RUNS {

@@ -61,7 +61,8 @@ impl Server {
 
     /// Reads; status and body.
     pub fn get(&self, service: &str, path: &str) -> (u16, Vec<u8>) {
-        let request = self.agent.get(self.uri(service, path)).header("authorization", format!("Bearer {}", self.api_key));
+        let request =
+            self.agent.get(self.uri(service, path)).header("authorization", format!("Bearer {}", self.api_key));
         let mut answer = request.header("l10n-tenant", &self.tenant_id).call().unwrap();
         let body = answer.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap();
         (answer.status().as_u16(), body)
@@ -69,7 +70,8 @@ impl Server {
 
     /// Changes something; status and body.
     pub fn post(&self, service: &str, path: &str, key: &str, media_type: &str, body: &[u8]) -> (u16, Value) {
-        let request = self.agent.post(self.uri(service, path)).header("authorization", format!("Bearer {}", self.api_key));
+        let request =
+            self.agent.post(self.uri(service, path)).header("authorization", format!("Bearer {}", self.api_key));
         let request = request.header("l10n-tenant", &self.tenant_id).header("idempotency-key", key);
         let mut answer = request.header("content-type", media_type).send(body).unwrap();
         let text = answer.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap();

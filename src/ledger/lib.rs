@@ -50,7 +50,6 @@ use std::sync::Arc;
 use quintet_platform::clock::DueWork;
 use quintet_platform::jobs::{Rows, Sweep};
 use quintet_platform::service::{self, Route};
-use quintet_storage::Family;
 
 pub use crate::explain::{EXPLANATIONS, Explanation, explain};
 pub use crate::http::{Context, Ledger, routes};
@@ -61,9 +60,6 @@ pub use crate::verify::{Finding, Proof, verify};
 pub fn served() -> impl Iterator<Item = &'static Route> {
     service::routes::<Ledger>(crate::http::ENDPOINTS)
 }
-
-/// The column family that all rows of the room lie in.
-pub(crate) const FAMILY: Family = Family::named("ledger");
 
 /// What the ledger does when time passes: releases holds that lapse.
 #[must_use]

@@ -48,13 +48,15 @@
 //! time (`late` says how), which a million backdated entries in one day cannot make long.
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Row, Table, TableSpec, Timestamp, Uuid};
+use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
 
-use crate::FAMILY;
 use crate::model::{
     AccountId, AccountStatus, AssetTypeId, Counters, Kind, Overflow, Side, SubTenantKind, Sums, TenantId, Tracking,
     TransactionId, TransactionState,
 };
+
+/// The column family that all rows of the room lie in.
+pub(crate) const FAMILY: Family = Family::named("ledger");
 
 /// Asset types.
 pub const ASSET_TYPES: Table<(TenantId, AssetTypeId), AssetTypeRow> = Table::new(0x0200, FAMILY, "ledger_asset_types");

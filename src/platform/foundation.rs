@@ -6,8 +6,8 @@ use quintet_storage::{Failure, Store};
 
 use crate::access::{AuthFailure, AuthRefusal, Authority, Caller, KeyUses, Service};
 use crate::clock::Clock;
+use crate::idempotency::InFlight;
 use crate::metering::{Meter, OverQuota};
-use crate::service::InFlight;
 
 /// What every service stands on. Clones share it.
 #[derive(Clone)]

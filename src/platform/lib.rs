@@ -33,6 +33,7 @@ pub mod limits;
 pub mod metering;
 pub mod secrets;
 pub mod service;
+mod shown;
 mod time_text;
 mod verify;
 
@@ -54,9 +55,9 @@ pub const TABLES: &[TableSpec] = &[
     access::tables::KEYS.spec(),
     access::tables::KEYS_BY_TENANT.spec(),
     access::tables::KEY_USES.spec(),
-    idempotency::ANSWERS.spec(),
-    idempotency::ANSWERS_BY_EXPIRY.spec(),
-    metering::QUOTAS.spec(),
-    metering::USAGE.spec(),
+    idempotency::tables::ANSWERS.spec(),
+    idempotency::tables::ANSWERS_BY_EXPIRY.spec(),
+    metering::tables::QUOTAS.spec(),
+    metering::tables::USAGE.spec(),
     backups::BACKUPS.spec(),
 ];

@@ -7,7 +7,7 @@ use quintet_storage::{Failure, Key, Read, Row, Scan, Table};
 use uuid::Uuid;
 
 use crate::access::tables::{KEY_USES, KEYS, KEYS_BY_TENANT, TENANTS, TENANTS_BY_PARENT};
-use crate::idempotency::{ANSWERS, ANSWERS_BY_EXPIRY};
+use crate::idempotency::tables::{ANSWERS, ANSWERS_BY_EXPIRY};
 
 /// Rows read at a time.
 const PAGE_ROWS: usize = 1_000;

@@ -22,8 +22,8 @@ const OF_ALL_MAX: usize = 256;
 pub(super) struct Connection {
     pub(super) sender: SendRequest<Full<Bytes>>,
     pub(super) peer: SocketAddr,
-    /// Moves the bytes.
-    pub(super) task: Moving,
+    /// Moves the bytes, for as long as this lives.
+    pub(super) _task: Moving,
 }
 
 /// A task that moves the bytes of a connection, and ends with it.

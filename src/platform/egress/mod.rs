@@ -11,6 +11,7 @@
 //!
 //! Reading order: `target` (who is called), `trust` (whom it must prove to be), `kept` (connections), this file.
 
+mod error;
 mod kept;
 mod target;
 mod trust;
@@ -38,37 +39,12 @@ use kept::{Connection, Kept, Moving};
 use target::{Host, Target};
 use trust::Authorities;
 
+pub use error::EgressError;
 pub use target::is_public;
 pub use trust::NoCertificates;
 
 /// The largest answer, in bytes.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
-
-/// Why no answer came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EgressError {
-    /// The address is no absolute `https://` or `http://` one, or its host is not plainly written.
-    #[error("not an https:// or http:// address of a plainly written host")]
-    Unusable,
-    /// The name does not resolve.
-    #[error("the name does not resolve")]
-    Unresolved,
-    /// An address of the name is outside the public internet and not allowed.
-    #[error("the address is not of the public internet; egress.allow_private does not list it")]
-    Forbidden,
-    /// `http://`, and the address is not one the operator allows.
-    #[error("not encrypted: http:// is for the networks of egress.allow_private alone")]
-    Plain,
-    /// What answers proves by no certificate that it is who was called.
-    #[error("no trusted certificate for this name; tls.extra_ca adds an authority of your own")]
-    Untrusted,
-    /// It did not come in time.
-    #[error("no answer in time")]
-    TimedOut,
-    /// The connection could not be made, or broke, or the answer is malformed or too large.
-    #[error("no connection, or no proper answer")]
-    Broken,
-}
 
 /// Opens outbound connections. Clones share it.
 #[derive(Clone)]
@@ -210,7 +186,7 @@ async fn begin(
     let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (sender, moving) = handshake.map_err(|_| EgressError::Broken)?;
     let task = tokio::spawn(async move { drop(moving.await) });
-    Ok(Connection { sender, peer, task: Moving(task.abort_handle()) })
+    Ok(Connection { sender, peer, _task: Moving(task.abort_handle()) })
 }
 
 /// The body of an answer, as it arrives.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::Uri;
 
-use super::EgressError;
+use super::error::EgressError;
 
 /// Who is called, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

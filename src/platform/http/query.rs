@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-use super::shown_name;
+use crate::shown::shown_name;
 
 /// More parameters than any route takes.
 const PARAMETERS_MAX: usize = 100;

@@ -6,6 +6,11 @@ use std::time::{Duration, Instant};
 use quintet_storage::{Abort, Refusal, Scan, Store, Timestamp};
 use uuid::Uuid;
 
+use http::HeaderMap;
+use quintet_storage::seal::{self, Erased, KeyOwner};
+use quintet_storage::{Failure, Read as _, Row as _};
+
+use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, AnswerRow, HOUR_MICROS, StoredBody, StoredType};
 use super::*;
 use crate::access::Service;
 use crate::clock::DueWork as _;

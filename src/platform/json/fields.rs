@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Json, Number};
-use crate::http::shown_name;
+use crate::shown::shown_name;
 
 /// The most left-over members that are named.
 const UNKNOWN_NAMED_MAX: usize = 20;

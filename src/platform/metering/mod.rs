@@ -5,6 +5,7 @@
 //! seconds. What cannot be read or stored does not stop a call: it is served, and counted when the store answers
 //! again.
 
+pub(crate) mod tables;
 mod verbs;
 
 #[cfg(test)]
@@ -15,8 +16,7 @@ use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bincode::{Decode, Encode};
-use quintet_storage::{Abort, Failure, Family, Read, Row, Store, Table, Timestamp};
+use quintet_storage::{Abort, Failure, Read, Store, Timestamp};
 use uuid::Uuid;
 
 use crate::access::Service;
@@ -25,30 +25,8 @@ use crate::jobs::{Job, Progress};
 use crate::limits::{Buckets, Rate, RetryAfterSeconds};
 use crate::time_text::{first_of_next_month, year_and_month};
 
+use tables::{Account, QUOTAS, USAGE};
 pub use verbs::{MeteringRefusal, Quota, find_quota, set_quota};
-
-/// (tenant, service).
-pub(crate) const QUOTAS: Table<(Uuid, u8), QuotaRow> = Table::new(0x0120, Family::APPLIANCE, "platform.quotas");
-
-/// (tenant, service, month): calls.
-pub(crate) const USAGE: Table<(Uuid, u8, u32), UsageRow> = Table::new(0x0121, Family::APPLIANCE, "platform.usage");
-
-/// A tenant's quota of a service.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct QuotaRow {
-    monthly_calls: Option<u64>,
-    burst_per_second: Option<u32>,
-}
-
-impl Row for QuotaRow {}
-
-/// A tenant's calls to a service in a month.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct UsageRow {
-    calls: u64,
-}
-
-impl Row for UsageRow {}
 
 /// How long a count may stay in memory only.
 const STORE_AFTER_SECONDS: i64 = 5;
@@ -58,9 +36,6 @@ const SLICE_ROWS: usize = 500;
 const BURSTS_MAX: usize = 65_536;
 /// How long a round may wait for the writer; the next one tries again.
 const WRITER_TIME: Duration = Duration::from_secs(10);
-
-/// Whose calls, to what, in which month (year times 100 and the month).
-type Account = (Uuid, u8, u32);
 
 /// A call is over the quota; how long until the next may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use uuid::Uuid;
 
-use super::{Account, QUOTAS, QuotaRow, USAGE};
+use super::tables::{Account, QUOTAS, QuotaRow, USAGE};
 use crate::access::{Service, find_tenant};
 
 /// What a root tenant may use of a service. Absent parts are unlimited.

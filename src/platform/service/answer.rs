@@ -185,6 +185,21 @@ impl Answer {
     }
 }
 
+/// Why a handler ends early.
+#[derive(Debug)]
+pub enum Stop<R> {
+    /// The request was answered before; with this.
+    Replay(Answer),
+    /// It is refused.
+    Refused(R),
+}
+
+impl<R> From<R> for Stop<R> {
+    fn from(refusal: R) -> Stop<R> {
+        Stop::Refused(refusal)
+    }
+}
+
 /// The `version` that a body of JSON tells.
 fn version_of(body: &[u8]) -> Option<u64> {
     let told: Value = serde_json::from_slice(body).ok()?;

@@ -9,8 +9,7 @@ use http::{Extensions, HeaderMap, Uri};
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid};
 
 use super::answer::Answer;
-use super::dialect::{Dialect, ServiceRefusal};
-use super::endpoint::Answered;
+use super::dialect::{Answered, Dialect, ServiceRefusal};
 use super::fault::Fault;
 use super::route::{Parameter, Route};
 use super::shape::Shape;

@@ -5,68 +5,22 @@
 //! a repeat is answered as before, one beside it is turned away. A service that remembers refusals looks it up in the
 //! transaction alone, and lets everything that is wrong with what the request says wait for that.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, IF_MATCH};
 use quintet_storage::seal::Erased;
-use quintet_storage::{Abort, Failure, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
-use super::answer::{Answer, Remembered};
+use super::answer::{Answer, Remembered, Stop};
 use super::call::{Call, failed, refusal_of};
 use super::dialect::{Dialect, ServiceRefusal};
-use super::endpoint::Stop;
 use super::fault::Fault;
 use super::route::{Content, KeyRule, Route};
 use crate::http::body;
-use crate::idempotency::{self, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
+use crate::idempotency::{self, Beside, Entered, Guard, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use crate::json::{self, Json, JsonError};
-
-/// What an answer is remembered under, and what the request was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entered {
-    /// What the key is unique within.
-    pub scope: Scope,
-    /// What the request was.
-    pub digest: RequestDigest,
-}
-
-/// The Idempotency-Keys of requests that are being served.
-#[derive(Clone, Default)]
-pub struct InFlight(Arc<Mutex<HashMap<FlightKey, RequestDigest>>>);
-
-type FlightKey = (u8, Uuid, String, String);
-
-/// Takes its key out of the set when it is dropped.
-struct Guard {
-    all: InFlight,
-    key: FlightKey,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
-}
-
-impl InFlight {
-    fn enter(&self, entered: &Entered) -> Result<Guard, Fault> {
-        let Scope { service, tenant_id, within, key } = &entered.scope;
-        let key: FlightKey = (service.code(), *tenant_id, within.clone(), key.clone());
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match all.get(&key) {
-            Some(digest) if *digest == entered.digest => Err(Fault::KeyInProgress),
-            Some(_) => Err(Fault::KeyReused),
-            None => {
-                all.insert(key.clone(), entered.digest);
-                Ok(Guard { all: self.clone(), key })
-            }
-        }
-    }
-}
 
 /// A request that changes something, its body read.
 pub struct Change<D: Dialect> {
@@ -74,6 +28,7 @@ pub struct Change<D: Dialect> {
     pub call: Call<D>,
     said: Result<Option<Json>, Fault>,
     entered: Option<Entered>,
+    /// Others with its key are turned away for as long as it is served.
     guard: Option<Guard>,
     is_freeing: bool,
 }
@@ -169,7 +124,12 @@ impl<D: Dialect> Call<D> {
             }
         }
         let digest = RequestDigest::of(self.route.method.as_str(), &self.canonical_path(), &query, body);
-        let scope = Scope { service: D::SERVICE, tenant_id, within: D::key_scope(self), key };
+        let scope = Scope {
+            service: D::SERVICE,
+            tenant_id,
+            within: D::key_scope(&self.caller, self.route, self.parts.uri.path()),
+            key,
+        };
         Entered { scope, digest }
     }
 }
@@ -211,7 +171,10 @@ impl<D: Dialect> Change<D> {
             Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
             Lookup::Fresh => {}
         }
-        let guard = foundation.in_flight.enter(entered).map_err(D::Refusal::from)?;
+        let guard = foundation.in_flight.enter(entered).map_err(|beside| match beside {
+            Beside::Same => D::Refusal::from(Fault::KeyInProgress),
+            Beside::Other => D::Refusal::from(Fault::KeyReused),
+        })?;
         self.guard = Some(guard);
         Ok(())
     }

@@ -9,7 +9,7 @@ use http::request::Parts;
 use quintet_storage::Uuid;
 use serde_json::{Map, Value};
 
-use super::call::Call;
+use super::answer::{Answer, Stop};
 use super::fault::Fault;
 use super::route::Route;
 use super::verdict::{Code, Verdict};
@@ -69,6 +69,9 @@ pub struct Interface {
     pub error: (&'static str, &'static str),
 }
 
+/// How a handler ends.
+pub type Answered<D> = Result<Answer, Stop<<D as Dialect>::Refusal>>;
+
 /// What is a service's own about the way that all requests go.
 pub trait Dialect: Sized + Send + Sync + 'static {
     /// What its handlers work with.
@@ -99,8 +102,8 @@ pub trait Dialect: Sized + Send + Sync + 'static {
     fn tenant_id(caller: &Self::Caller) -> Uuid;
 
     /// What an Idempotency-Key is unique within, besides service and tenant.
-    fn key_scope(call: &Call<Self>) -> String {
-        call.route.template()
+    fn key_scope(_caller: &Self::Caller, route: &Route, _path: &str) -> String {
+        route.template()
     }
 
     /// The body of an error: its media type and its bytes. `request_id` is that of the request which it answers.

@@ -15,7 +15,7 @@
 //! - an answer is remembered in the transaction of the effect, or not at all.
 //!
 //! Reading order: `shape`, `route` · `fault`, `verdict`, `answer` · `dialect` · `call`, `page`, `change`, `endpoint` ·
-//! `turns`, `health` · `describe`.
+//! `turns`, `health` · `describe`, `router`.
 
 mod answer;
 mod call;
@@ -27,19 +27,22 @@ mod fault;
 mod health;
 mod page;
 mod route;
+mod router;
 mod shape;
 mod turns;
 mod verdict;
 
-pub use answer::{Answer, JSON};
+pub use crate::idempotency::Entered;
+pub use answer::{Answer, JSON, Stop};
 pub use call::{Call, FromSegment, Visit, failed, refusal_of};
-pub use change::{Change, Entered, InFlight, once, refused};
-pub use dialect::{Demands, Dialect, Interface, ServiceRefusal};
-pub use endpoint::{Answered, Endpoint, Endpoints, Handler, Stop, refuse, router, routes, told};
+pub use change::{Change, once, refused};
+pub use dialect::{Answered, Demands, Dialect, Interface, ServiceRefusal};
+pub use endpoint::{Endpoint, Endpoints, Handler, routes};
 pub use fault::{Fault, Problem};
 pub use health::{Ailment, ailment};
 pub use page::{CURSOR, Page, limit, next_cursor};
 pub use route::{Content, KeyRule, Method, Parameter, Route, Segment, Success, any_json, json, media, nothing};
+pub use router::{refuse, router, told};
 pub use shape::Shape;
 pub use turns::Turns;
 pub use verdict::{Code, PROBLEM, Verdict, problem};

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::openapi::schemas;
-use super::{Endpoints, all};
 use crate::service::dialect::Dialect;
+use crate::service::endpoint::{Endpoints, routes};
 use crate::service::route::{Content, KeyRule, Parameter, Route};
 
 /// The guide.
@@ -12,7 +12,7 @@ use crate::service::route::{Content, KeyRule, Parameter, Route};
 pub fn guide<D: Dialect>(endpoints: Endpoints<D>) -> String {
     let mut text = D::INTERFACE.guide.to_owned();
     text.push_str("\n## Routes\n\n");
-    for route in all(endpoints) {
+    for route in routes(endpoints) {
         write_route(&mut text, route);
     }
     text.push_str("## Shapes (JSON Schema)\n\n");

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::codes::codes_of;
 use super::guide::guide;
 use super::openapi::document;
-use super::{Endpoints, all};
 use crate::service::dialect::{Dialect, ServiceRefusal};
+use crate::service::endpoint::{Endpoints, routes};
 use crate::service::fault::Fault;
 use crate::service::route::Route;
 
@@ -17,7 +17,7 @@ use crate::service::route::Route;
 /// table lacks or the other way round, faults whose code is in no table, routes and codes that the guide leaves out.
 #[must_use]
 pub fn loose_ends<D: Dialect>(endpoints: Endpoints<D>) -> Vec<String> {
-    let routes = all(endpoints);
+    let routes = routes(endpoints).collect::<Vec<_>>();
     let mut loose = Vec::new();
     let mut names = BTreeSet::new();
     for route in &routes {

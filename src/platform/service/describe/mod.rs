@@ -14,12 +14,3 @@ pub use codes::{codes_of, faults_of};
 pub use guide::guide;
 pub use loose::loose_ends;
 pub use openapi::{document, schemas};
-
-use super::dialect::Dialect;
-use super::endpoint::{Endpoints, routes};
-use super::route::Route;
-
-/// The routes of a service in the order of its table, for those who write of all of them.
-fn all<D: Dialect>(endpoints: Endpoints<D>) -> Vec<&'static Route> {
-    routes(endpoints).collect()
-}

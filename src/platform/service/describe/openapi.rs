@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::codes::codes_of;
 use super::links::links_of;
-use super::{Endpoints, all};
 use crate::service::dialect::Dialect;
+use crate::service::endpoint::{Endpoints, routes};
 use crate::service::route::{Content, KeyRule, Parameter, Route, Segment, Success};
 
 /// The document.
 #[must_use]
 pub fn document<D: Dialect>(endpoints: Endpoints<D>) -> Value {
-    let routes = all(endpoints);
+    let routes = routes(endpoints).collect::<Vec<_>>();
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for route in &routes {
         let operations = paths.entry(route.path).or_default();

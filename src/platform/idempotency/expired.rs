@@ -3,7 +3,7 @@
 use quintet_storage::{Failure, Read as _, Scan, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
-use super::{ANSWERS, ANSWERS_BY_EXPIRY, ExpiryMark, HOUR_MICROS};
+use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, ExpiryMark, HOUR_MICROS};
 use crate::jobs::{Agenda, Progress, Swept};
 
 /// The most answers removed in one transaction.

@@ -1,0 +1,75 @@
+//! The verbs: look a request up, remember its answer.
+
+use quintet_storage::seal::{self, Erased, KeyOwner};
+use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
+
+use super::expired::start_of;
+use super::model::{Lookup, RequestDigest, Scope, StoredAnswer};
+use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, AnswerRow, ExpiryMark, StoredBody, StoredType};
+
+/// Looks a request up. On the snapshot it may save a transaction; only the answer of the transaction counts.
+///
+/// # Errors
+/// What the store answers.
+pub fn lookup(read: &impl Read, scope: &Scope, digest: &RequestDigest, now: Timestamp) -> Result<Lookup, Failure> {
+    let key = scope.table_key();
+    match read.get(&ANSWERS, &key)? {
+        Some(row) if row.is_expired(now) => Ok(Lookup::Fresh),
+        Some(row) if row.digest != *digest => Ok(Lookup::Mismatch),
+        Some(row) => Ok(row.into_answer(read, &key)?.map_or(Lookup::Mismatch, Lookup::Replay)),
+        None => Ok(Lookup::Fresh),
+    }
+}
+
+/// Remembers the answer of a request that [`lookup`] found fresh in this transaction.
+///
+/// # Errors
+/// What the store answers.
+pub fn remember(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    scope: &Scope,
+    digest: RequestDigest,
+    answer: &StoredAnswer,
+) -> Result<(), Failure> {
+    keep(tx, now, scope, digest, answer, StoredBody::Plain(answer.body.clone()))
+}
+
+/// [`remember`] for an answer that carries a secret (a key just issued, a signing secret): its body is sealed for the
+/// tenant.
+///
+/// # Errors
+/// Refused if the tenant has been erased; what the store answers.
+pub fn remember_secret(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    scope: &Scope,
+    digest: RequestDigest,
+    answer: &StoredAnswer,
+) -> Result<(), Abort<Erased>> {
+    let body = seal::seal(tx, KeyOwner::Tenant(scope.tenant_id), &ANSWERS, &scope.table_key(), &answer.body)?;
+    Ok(keep(tx, now, scope, digest, answer, StoredBody::Sealed(body))?)
+}
+
+fn keep(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    scope: &Scope,
+    digest: RequestDigest,
+    answer: &StoredAnswer,
+    body: StoredBody,
+) -> Result<(), Failure> {
+    let key = scope.table_key();
+    if let Some(expired) = tx.get(&ANSWERS, &key)? {
+        tx.delete(&ANSWERS_BY_EXPIRY, &(expired.expiry_hour(), key.0, key.1));
+    }
+    let content_type = match answer.content_type.as_str() {
+        "application/json" => StoredType::Json,
+        "application/problem+json" => StoredType::Problem,
+        other => StoredType::Other(other.to_owned()),
+    };
+    let row = AnswerRow { digest, answered_at: now, status: answer.status, content_type, body };
+    tx.put(&ANSWERS_BY_EXPIRY, &(row.expiry_hour(), key.0, key.1), &ExpiryMark)?;
+    tx.falls_due(ANSWERS_BY_EXPIRY.spec().tag, start_of(row.expiry_hour()));
+    tx.put(&ANSWERS, &key, &row)
+}

@@ -1,0 +1,96 @@
+//! The rows of stored answers.
+
+use bincode::{Decode, Encode};
+use quintet_storage::seal::{self, Erased, KeyOwner, Sealed};
+use quintet_storage::{Abort, Failure, Family, Read, Row, Table, Timestamp, decode_plain};
+use uuid::Uuid;
+
+use super::model::{KEPT_SECONDS, RequestDigest, StoredAnswer};
+
+/// Expired answers are collected by the hour, so that a rehearsal clock stops once for an hour of them.
+pub(super) const HOUR_MICROS: i64 = 3_600_000_000;
+
+/// (tenant, digest of service, what the key is unique within, and key).
+pub(crate) const ANSWERS: Table<(Uuid, u128), AnswerRow> = Table::new(0x0110, Family::APPLIANCE, "platform.answers");
+
+/// (the hour, since the epoch, at whose start the answer may go; tenant; digest).
+pub(crate) const ANSWERS_BY_EXPIRY: Table<(u32, Uuid, u128), ExpiryMark> =
+    Table::new(0x0111, Family::APPLIANCE, "platform.answers_by_expiry");
+
+/// A stored answer.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct AnswerRow {
+    pub(super) digest: RequestDigest,
+    pub(super) answered_at: Timestamp,
+    pub(super) status: u16,
+    pub(super) content_type: StoredType,
+    pub(super) body: StoredBody,
+}
+
+impl Row for AnswerRow {
+    const VERSION: u8 = 2;
+
+    /// In version 1 every body lay in the clear.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<Self, Failure> {
+        match version {
+            1 => {
+                let (digest, answered_at, status, content_type, body) = decode_plain(bytes)?;
+                Ok(AnswerRow { digest, answered_at, status, content_type, body: StoredBody::Plain(body) })
+            }
+            _ => Err(Failure::Damaged(format!("a stored answer has unknown version {version}"))),
+        }
+    }
+}
+
+/// A stored answer's body.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) enum StoredBody {
+    Plain(Vec<u8>),
+    /// Sealed for the tenant.
+    Sealed(Sealed),
+}
+
+/// Content types that nearly every answer has take one byte.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) enum StoredType {
+    Json,
+    Problem,
+    Other(String),
+}
+
+/// The row of an index whose key says everything.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct ExpiryMark;
+
+impl Row for ExpiryMark {}
+
+impl AnswerRow {
+    pub(super) fn is_expired(&self, now: Timestamp) -> bool {
+        self.answered_at.plus_seconds(KEPT_SECONDS) <= now
+    }
+
+    /// The first full hour at which it is expired.
+    pub(crate) fn expiry_hour(&self) -> u32 {
+        let expires_at = self.answered_at.plus_seconds(KEPT_SECONDS).as_micros();
+        let hour = expires_at.div_euclid(HOUR_MICROS) + i64::from(expires_at.rem_euclid(HOUR_MICROS) != 0);
+        u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// The answer; `None` if it was a secret and the tenant has been erased.
+    pub(super) fn into_answer(self, read: &impl Read, key: &(Uuid, u128)) -> Result<Option<StoredAnswer>, Failure> {
+        let body = match self.body {
+            StoredBody::Plain(body) => body,
+            StoredBody::Sealed(sealed) => match seal::open(read, KeyOwner::Tenant(key.0), &ANSWERS, key, &sealed) {
+                Ok(body) => body.to_vec(),
+                Err(Abort::Refused(Erased)) => return Ok(None),
+                Err(Abort::Failed(failure)) => return Err(failure),
+            },
+        };
+        let content_type = match self.content_type {
+            StoredType::Json => "application/json".to_owned(),
+            StoredType::Problem => "application/problem+json".to_owned(),
+            StoredType::Other(other) => other,
+        };
+        Ok(Some(StoredAnswer { status: self.status, content_type, body }))
+    }
+}

@@ -1,0 +1,102 @@
+//! From the table of a service's endpoints to its listener, and every refusal to the dialect's form.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware;
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter, get, on};
+use bytes::Bytes;
+use data_encoding::HEXLOWER;
+use http::header::CONTENT_TYPE;
+use http::{Extensions, HeaderValue, StatusCode};
+
+use super::answer::{Answer, JSON, Stop};
+use super::call::request_id_of;
+use super::describe;
+use super::dialect::{Answered, Dialect, ServiceRefusal};
+use super::endpoint::{DOCUMENT, Endpoints, GUIDE};
+use super::fault::Fault;
+use super::route::Method;
+use crate::http::etag::ETag;
+use crate::http::request_id;
+use crate::secrets::digest;
+
+/// A service's listener. Requests get their identifiers here, before they pass whatever the service puts `around` its
+/// routes.
+pub fn router<D: Dialect>(
+    context: &D::Context,
+    endpoints: Endpoints<D>,
+    around: impl FnOnce(Router) -> Router,
+) -> Router {
+    let mut router = Router::new();
+    for endpoint in endpoints.iter().copied().flatten() {
+        let context = context.clone();
+        let answering = move |request: Request| {
+            let context = context.clone();
+            async move {
+                let request_id = request_id_of(request.extensions()).to_owned();
+                respond::<D>(endpoint.serve(context, request).await, &request_id)
+            }
+        };
+        router = router.route(endpoint.route.path, on(filter(endpoint.route.method), answering));
+    }
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    let router = router
+        .route(DOCUMENT.path, constant::<D>(JSON, describe::document(endpoints).to_string()))
+        .route(GUIDE.path, constant::<D>(plain, describe::guide(endpoints)))
+        .fallback(async |request: Request| refuse::<D>(Fault::NoSuchPath, request.extensions()))
+        .method_not_allowed_fallback(async |request: Request| {
+            refuse::<D>(Fault::MethodNotAllowed, request.extensions())
+        });
+    around(router).layer(middleware::from_fn(request_id::assign))
+}
+
+/// What is answered the same every time, with its digest as entity tag.
+fn constant<D: Dialect>(media_type: HeaderValue, text: String) -> MethodRouter {
+    let etag = ETag::strong(&HEXLOWER.encode(&digest(text.as_bytes())));
+    let text = Bytes::from(text);
+    get(move || {
+        let answer = Answer::other(200, media_type.clone(), text.clone()).tagged(&etag);
+        async move { respond::<D>(Ok(answer), "") }
+    })
+}
+
+fn filter(method: Method) -> MethodFilter {
+    match method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Put => MethodFilter::PUT,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Delete => MethodFilter::DELETE,
+    }
+}
+
+/// The response of an outcome.
+fn respond<D: Dialect>(outcome: Answered<D>, request_id: &str) -> Response {
+    match outcome {
+        Ok(answer) | Err(Stop::Replay(answer)) => {
+            let mut response = answer.into_response();
+            D::dress(&mut response);
+            response
+        }
+        Err(Stop::Refused(refusal)) => told::<D>(&refusal, request_id),
+    }
+}
+
+/// A refusal as a response to the request with this identifier.
+pub fn told<D: Dialect>(refusal: &D::Refusal, request_id: &str) -> Response {
+    let mut verdict = refusal.verdict();
+    let (media_type, body) = D::write(&verdict, request_id);
+    let mut response = Response::new(body.into());
+    *response.status_mut() = StatusCode::from_u16(verdict.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.headers_mut() = verdict.take_headers();
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    D::dress(&mut response);
+    response
+}
+
+/// A fault that is met outside the handlers, as the service's own response: a panic, a request without Host, an edge that
+/// turns somebody away.
+pub fn refuse<D: Dialect>(fault: Fault, extensions: &Extensions) -> Response {
+    told::<D>(&fault.into(), request_id_of(extensions))
+}
