@@ -8,14 +8,16 @@ use quintet_storage::HeldCheckpoint;
 use quintet_storage::backup::{self, Copied};
 use serde_json::json;
 
-use super::CliError;
-use super::copying::{self, quoted};
+use super::copying;
 use super::hold::Held;
-use super::output::{self, OutputArguments};
-use super::place::PlaceArguments;
-use super::progress::Progress;
+use crate::admin::backups::{self, BackupView, BackupWish, HoldView};
+use crate::admin::call::Items;
 use crate::admin::client::Client;
-use crate::admin::protocol::{BackupView, BackupWish, HoldView, Items};
+use crate::cli::CliError;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::place::PlaceArguments;
+use crate::cli::progress::Progress;
+use crate::cli::shell::quoted;
 use crate::serve;
 
 /// Make backups of a running appliance, list those that were made
@@ -58,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         Command::Create { destination, without_key, place, output } => {
             create(destination, *without_key, place, *output)
         }
-        Command::List { place, output } => list(&place.client()?.get("/backups")?, *output),
+        Command::List { place, output } => list(&place.client()?.ask(&backups::LIST)?, *output),
     }
 }
 
@@ -84,7 +86,7 @@ fn create(wanted: &Path, without_key: bool, place: &PlaceArguments, output: Outp
         with_key: !without_key,
         duration_millis: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    let recorded = client.post::<BackupView>("/backups", &wish);
+    let recorded = client.ask(backups::RECORD.wishing(&wish));
     progress.finish();
     let mut restore = format!("quintet restore {} --data DIR", quoted(&destination));
     if without_key {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use quintet_storage::{Finding, Snapshot, Tables, Verification, Verified, seal};
 use serde::Serialize;
 
-use super::copying::quoted;
-use super::output;
-use super::progress::Progress;
 use crate::app::VERIFICATIONS;
-use crate::metrics::size_of_files;
+use crate::cli::output;
+use crate::cli::progress::Progress;
+use crate::cli::shell::quoted;
+use crate::measures::size_of_files;
 use crate::root_key::KeyPlace;
 use crate::start_error::StartError;
 

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use quintet_storage::OpenError;
 use quintet_storage::backup::CopyError;
 
-use super::CliError;
+use crate::cli::CliError;
 
 /// Where something is to be written. Directories above it that had to be made go again if nothing comes to lie in them.
 #[derive(Debug)]
@@ -121,13 +121,6 @@ pub fn source_failure(error: &OpenError, if_damaged: &str) -> CliError {
     }
 }
 
-/// A path as a shell takes it.
-pub fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,11 +159,5 @@ mod tests {
         std::fs::create_dir_all(&*place).unwrap();
         drop(place);
         assert!(top.join("a/b/c").exists());
-    }
-
-    #[test]
-    fn paths_survive_a_shell() {
-        assert_eq!(quoted(Path::new("/var/lib/quintet")), "/var/lib/quintet");
-        assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
     }
 }

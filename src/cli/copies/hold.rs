@@ -5,11 +5,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use serde_json::json;
-
-use super::CliError;
+use crate::admin::backups::{self, HoldView};
 use crate::admin::client::{CallError, Client};
-use crate::admin::protocol::HoldView;
+use crate::cli::CliError;
 
 /// A held checkpoint. It is extended from a thread of its own, and given back when this is dropped.
 pub struct Held {
@@ -25,7 +23,7 @@ impl Held {
     /// # Errors
     /// Nothing runs there, or it cannot be made.
     pub fn begin(client: &Client) -> Result<Held, CallError> {
-        let view: HoldView = client.clone().without_hurry().post("/checkpoints", &json!({}))?;
+        let view = client.clone().without_hurry().ask(backups::HOLD.of(&[]))?;
         Ok(Held { client: client.clone(), view, heartbeat: None })
     }
 
@@ -45,22 +43,18 @@ impl Held {
     /// The thread cannot be started.
     pub fn keep_alive(&mut self) -> Result<(), CliError> {
         let (stop, stopped) = channel::<()>();
-        let (client, path) = (self.client.clone(), self.request("extend"));
+        let (client, hold_id) = (self.client.clone(), self.view.hold_id.to_string());
         let interval = Duration::from_secs((self.view.hold_seconds / 4).max(1));
         let extend = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 // Whether the checkpoint is still whole shows when it is read; a server that restarts keeps it for a
                 // copy window.
-                let _ = client.post::<()>(&path, &json!({}));
+                let _ = client.ask(backups::EXTEND.of(&[&hold_id]));
             }
         };
         let thread = std::thread::Builder::new().name("hold".into()).spawn(extend).map_err(CliError::failed)?;
         self.heartbeat = Some((stop, thread));
         Ok(())
-    }
-
-    fn request(&self, what: &str) -> String {
-        format!("/checkpoints/{}/{what}", self.view.hold_id)
     }
 }
 
@@ -71,7 +65,7 @@ impl Drop for Held {
             let _ = thread.join();
         }
         // It ends by itself if the appliance cannot be told.
-        let _ =
-            self.client.clone().with_patience(Duration::from_secs(5)).post::<()>(&self.request("release"), &json!({}));
+        let release = backups::RELEASE.of(&[&self.view.hold_id.to_string()]);
+        let _ = self.client.clone().with_patience(Duration::from_secs(5)).ask(release);
     }
 }

@@ -11,13 +11,14 @@ use quintet_storage::backup::{self, Restoring};
 use quintet_storage::{Finding, Store, StoreOptions, Tables, Verification, read_format};
 use serde_json::json;
 
-use super::CliError;
 use super::checking::{self, Report};
-use super::copying::{self, quoted};
-use super::output::{self, OutputArguments};
-use super::progress::Progress;
-use super::verify::FORMAT_CURE;
+use super::copying;
 use crate::app::TABLES;
+use crate::cli::CliError;
+use crate::cli::error::FORMAT_CURE;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::progress::Progress;
+use crate::cli::shell::quoted;
 use crate::root_key::{self, KeyPlace};
 use crate::serve;
 

@@ -2,18 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use quintet_storage::{Tables, Verification, salvage};
+use quintet_storage::{Salvaged, Tables, Verification, salvage};
 use serde_json::json;
 
-use super::CliError;
 use super::checking::{self, Report};
-use super::copying::{self, quoted};
+use super::copying;
 use super::hold::Held;
-use super::output::{self, OutputArguments};
-use super::place::PlaceArguments;
-use super::progress::Progress;
 use crate::admin::client::{CallError, Client};
 use crate::app::TABLES;
+use crate::cli::CliError;
+use crate::cli::error::FORMAT_CURE;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::place::PlaceArguments;
+use crate::cli::progress::Progress;
+use crate::cli::shell::quoted;
 use crate::root_key::KeyPlace;
 use crate::serve;
 
@@ -75,9 +77,6 @@ fn begin_failure(data_dir: &Path, error: &quintet_storage::OpenError) -> CliErro
     }
     failed
 }
-
-/// What to do about a FORMAT file that is damaged or gone.
-pub const FORMAT_CURE: &str = "nothing was changed; put FORMAT back from any copy or backup of this directory (it never changes), then `quintet verify` checks the rest; or `quintet verify --salvage DEST` makes it from what the log says; or `quintet restore BACKUP --data DEST` goes back to a backup";
 
 fn finish(
     report: &Report,
@@ -148,37 +147,8 @@ fn save(data_dir: &Path, wanted: &Path, place: &PlaceArguments, output: OutputAr
         _ => "",
     };
     let start = format!("quintet serve --data {}{flag}", quoted(&destination));
-    if output.json {
-        let lost = salvaged.lost.iter().map(|finding| {
-            json!({ "file": finding.file.display().to_string(), "offset": finding.offset, "reason": finding.reason })
-        });
-        output::say_json(&json!({
-            "destination": destination.display().to_string(), "source": salvaged.source, "lsn": salvaged.lsn,
-            "rows": salvaged.rows, "lost": lost.collect::<Vec<_>>(), "with_key": !extra.is_empty(), "start": start,
-        }))?;
-    } else {
-        output::say(&format!(
-            "Saved {} rows, up to transaction {}, from {}, to {}.",
-            salvaged.rows,
-            salvaged.lsn,
-            salvaged.source,
-            destination.display()
-        ));
-        for finding in &salvaged.lost {
-            output::say(&output::plain(&format!("lost: {finding}")));
-        }
-        if extra.is_empty() {
-            output::say("There was no root key to take along: put one into place before the start.");
-        }
-        output::say(&format!(
-            "Check it with `quintet verify --data {}`, start it with `{start}`.",
-            quoted(&destination)
-        ));
-    }
+    tell_saved(&salvaged, &destination, !extra.is_empty(), &start, output)?;
     if salvaged.lost.is_empty() {
-        if !output.json {
-            output::say("Nothing was lost.");
-        }
         return Ok(());
     }
     Err(CliError::failed(format!(
@@ -188,4 +158,40 @@ fn save(data_dir: &Path, wanted: &Path, place: &PlaceArguments, output: OutputAr
     ))
     .code(CliError::DAMAGED)
     .hint(format!("compare with a backup, if there is one; start what was saved with `{start}`")))
+}
+
+fn tell_saved(
+    salvaged: &Salvaged,
+    destination: &Path,
+    has_key: bool,
+    start: &str,
+    output: OutputArguments,
+) -> Result<(), CliError> {
+    if output.json {
+        let lost = salvaged.lost.iter().map(|finding| {
+            json!({ "file": finding.file.display().to_string(), "offset": finding.offset, "reason": finding.reason })
+        });
+        return output::say_json(&json!({
+            "destination": destination.display().to_string(), "source": salvaged.source, "lsn": salvaged.lsn,
+            "rows": salvaged.rows, "lost": lost.collect::<Vec<_>>(), "with_key": has_key, "start": start,
+        }));
+    }
+    output::say(&format!(
+        "Saved {} rows, up to transaction {}, from {}, to {}.",
+        salvaged.rows,
+        salvaged.lsn,
+        salvaged.source,
+        destination.display()
+    ));
+    for finding in &salvaged.lost {
+        output::say(&output::plain(&format!("lost: {finding}")));
+    }
+    if !has_key {
+        output::say("There was no root key to take along: put one into place before the start.");
+    }
+    output::say(&format!("Check it with `quintet verify --data {}`, start it with `{start}`.", quoted(destination)));
+    if salvaged.lost.is_empty() {
+        output::say("Nothing was lost.");
+    }
+    Ok(())
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use super::CliError;
+use crate::cli::CliError;
 
 /// How long the demo's hold stays open.
 const HOLD_SECONDS: i64 = 7 * 24 * 3600;
@@ -146,7 +146,7 @@ impl LedgerContent {
 }
 
 /// The demo's diagram.
-const DIAGRAM: &str = include_str!("../../assets/diagrams/examples/work.dot");
+const DIAGRAM: &str = include_str!("../../../assets/diagrams/examples/work.dot");
 
 /// Draws the demo's diagram; where it is. Drawing it again changes nothing.
 pub async fn draw_diagram(address: SocketAddr, key: &str) -> Result<String, CliError> {

@@ -9,8 +9,8 @@ use quintet_platform::secrets;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::CliError;
-use super::demo_content::{Line, Service};
+use super::content::{Line, Service};
+use crate::cli::CliError;
 
 /// What the demo has put into localization.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

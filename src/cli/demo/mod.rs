@@ -1,5 +1,9 @@
 //! `quintet demo`: the appliance with a tenant, keys and a little content, for the first five minutes.
 
+mod content;
+mod localization;
+mod runs;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,14 +14,16 @@ use quintet_platform::secrets;
 use quintet_storage::Uuid;
 use serde::{Deserialize, Serialize};
 
-use super::demo_content::{self, LedgerContent};
-use super::demo_localization::LocalizationContent;
-use super::demo_runs::RunsContent;
-use super::output::{self, OutputArguments};
-use super::{CliError, serve::start_logging};
-use crate::admin::protocol::{KeyWish, TenantWish};
-use crate::admin::tasks::{self, TaskError};
+use self::content::LedgerContent;
+use self::localization::LocalizationContent;
+use self::runs::RunsContent;
+use crate::admin::keys::{self, KeyWish};
+use crate::admin::task::TaskError;
+use crate::admin::tenants::{self, TenantWish};
 use crate::app::App;
+use crate::cli::CliError;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::serve::start_logging;
 use crate::config::{Config, Sources};
 use crate::serve::{self, Running};
 use crate::start_error::StartError;
@@ -76,7 +82,7 @@ impl State {
         *version = *version & 0x0F | 0x40;
         *variant = *variant & 0x3F | 0x80;
         let tenant_id = Uuid::from_bytes(bytes).to_string();
-        let tenant_name = match tasks::show_tenant(app, TENANT_NAME) {
+        let tenant_name = match tenants::show(app, TENANT_NAME) {
             Err(TaskError::NotFound(_)) => TENANT_NAME.to_string(),
             // Conflict: there are even several of that name.
             Ok(_) | Err(TaskError::Conflict(_)) => format!("{TENANT_NAME}-{}", tenant_id.get(..8).unwrap_or_default()),
@@ -161,12 +167,12 @@ async fn prepare_tenant(running: &Running, path: &Path) -> Result<State, CliErro
         state = State::draw(app)?;
         write_state(path, &state)?;
     }
-    match tasks::show_tenant(app, &state.tenant_id) {
+    match tenants::show(app, &state.tenant_id) {
         Ok(tenant) => state.tenant_name = tenant.name,
         Err(TaskError::NotFound(_)) => {
             output::progress(&format!("creating the tenant {:?} ...", state.tenant_name));
             let (name, id) = (state.tenant_name.clone(), Some(state.tenant_id.clone()));
-            tasks::create_tenant(app, TenantWish { name, id, services: None }).await.map_err(task_error)?;
+            tenants::create(app, TenantWish { name, id, services: None }).await.map_err(task_error)?;
         }
         Err(error) => return Err(task_error(error)),
     }
@@ -187,7 +193,7 @@ async fn issue_key(running: &Running, path: &Path, state: &mut State) -> Result<
         ttl_days: None,
         runs: None,
     };
-    let key = tasks::issue_key(running.app(), wish).await.map_err(task_error)?;
+    let key = keys::issue(running.app(), wish).await.map_err(task_error)?;
     // One key for all: it may do everything with the tenant's own data.
     state.keys.insert("localization".into(), key.api_key.clone());
     state.keys.insert("runs".into(), key.api_key.clone());
@@ -202,7 +208,7 @@ async fn prepare_ledger(
     address: SocketAddr,
 ) -> Result<State, CliError> {
     let key_of = |state: &State| state.keys.get("ledger").cloned().unwrap_or_default();
-    if !demo_content::is_key_accepted(address, &key_of(&state)).await? {
+    if !content::is_key_accepted(address, &key_of(&state)).await? {
         output::progress("the demo's key was revoked; issuing another ...");
         issue_key(running, path, &mut state).await?;
     }
@@ -253,7 +259,7 @@ async fn prepare_diagram(running: &Running, state: &State) -> Result<Option<Stri
     let Some(address) = address_of(running, "diagrams") else { return Ok(None) };
     let key = state.keys.get("ledger").cloned().unwrap_or_default();
     output::progress("drawing a diagram ...");
-    demo_content::draw_diagram(address, &key).await.map(Some)
+    content::draw_diagram(address, &key).await.map(Some)
 }
 
 fn task_error(error: TaskError) -> CliError {
@@ -301,7 +307,7 @@ struct Trial {
     service: &'static str,
     address: String,
     key: Option<String>,
-    curl: Vec<demo_content::Line>,
+    curl: Vec<content::Line>,
 }
 
 fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial> {
@@ -315,13 +321,13 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
         };
         let curl = match (service, &key) {
             ("diagrams", key) => {
-                diagram.map_or_else(Vec::new, |url| demo_content::diagram_lines(address, key.as_deref(), url))
+                diagram.map_or_else(Vec::new, |url| content::diagram_lines(address, key.as_deref(), url))
             }
             ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
             ("runs", Some(key)) => state.runs.curl_lines(address, key),
             ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),
             ("operations", _) => {
-                vec![demo_content::Line::new("see the metrics", format!("curl -s http://{address}/metrics"))]
+                vec![content::Line::new("see the metrics", format!("curl -s http://{address}/metrics"))]
             }
             _ => Vec::new(),
         };

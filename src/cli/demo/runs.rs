@@ -12,10 +12,10 @@ use quintet_runtime::Runner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::CliError;
-use super::demo_content::{Line, Service};
-use super::rootfs;
+use super::content::{Line, Service};
 use crate::app::App;
+use crate::cli::CliError;
+use crate::cli::runs::rootfs;
 
 /// The image's name.
 const IMAGE: &str = "quintet-demo";

@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use quintet_diagrams::fonts::Collection;
 use quintet_diagrams::render::{Format, Options, RenderError, render};
 
-use super::CliError;
-use super::output;
+use crate::cli::CliError;
+use crate::cli::output;
 
 /// Draw a DOT file as SVG or PNG, without a server
 ///

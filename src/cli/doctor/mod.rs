@@ -8,14 +8,15 @@ mod listeners;
 mod machine;
 mod runner;
 mod secrets;
+mod subject;
 mod trial;
 
 use serde_json::json;
 
-use self::examination::{Finding, State};
-use super::CliError;
-use super::output::{self, OutputArguments};
-use super::place::PlaceArguments;
+use self::subject::{Finding, State};
+use crate::cli::CliError;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::place::PlaceArguments;
 
 /// Look for what is wrong: machine, data directory, keys, configuration, listeners, backups, runner
 ///

@@ -4,22 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::CliError;
-use super::ledger::minor;
+use super::amounts::{minor, money};
+use crate::cli::CliError;
 
 /// The columns of the CSV form; one line an entry.
 pub const CSV_HEADING: &str = "transaction_id,line_no,state,created_at,effective_at,finalized_at,account_id,account,asset,direction,amount,amount_minor,external_id,description,metadata";
 
 /// The first lines of the hledger form.
 pub const HLEDGER_HEADING: &str = "; Debits are positive. What is pending, voided or expired stands in comments.\n; Each posting asserts the balance of its account after it; `hledger check assertions` proves them.\n";
-
-/// Minor units as a decimal with exactly `scale` fraction digits.
-pub fn money(minor: i128, scale: u8) -> String {
-    let digits = format!("{:0width$}", minor.unsigned_abs(), width = usize::from(scale) + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - usize::from(scale));
-    let sign = if minor < 0 { "-" } else { "" };
-    if scale == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
-}
 
 fn text<'a>(record: &'a Value, name: &str) -> &'a str {
     record.get(name).and_then(Value::as_str).unwrap_or_default()

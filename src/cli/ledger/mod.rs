@@ -1,5 +1,8 @@
 //! `quintet ledger`: what the operator of a ledger asks for.
 
+mod amounts;
+mod export;
+
 use std::collections::BTreeMap;
 
 use clap::{Subcommand, ValueEnum};
@@ -7,13 +10,13 @@ use quintet_ledger::{EXPLANATIONS, Explanation, explain};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::CliError;
-use super::ledger_export as export;
-use super::output::{self, OutputArguments};
-use super::place::PlaceArguments;
-use super::tenant::path_segment;
+use self::amounts::{minor, money};
+use crate::admin::call::Call;
 use crate::admin::client::Client;
-use crate::admin::ledger::{FindingView, PageView, ProofView, TrialRowView};
+use crate::admin::ledger::{EXPORT, FindingView, PROOF, PageView, SEARCH, TRIAL_BALANCE, TrialRowView};
+use crate::cli::CliError;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::place::PlaceArguments;
 
 /// Prove, search and export ledgers
 #[derive(Debug, clap::Args)]
@@ -121,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn prove(client: &Client, output: OutputArguments) -> Result<(), CliError> {
-    let proof: ProofView = client.get("/ledger/proof")?;
+    let proof = client.ask(&PROOF)?;
     if output.json {
         output::say_json(&proof)?;
     } else {
@@ -150,9 +153,9 @@ fn damage(reason: String) -> CliError {
 }
 
 /// All pages of a list, each as it comes; ends early once `take` says so.
-pub(super) fn pages<T: DeserializeOwned>(
+fn pages<T: DeserializeOwned>(
     client: &Client,
-    path: &str,
+    list: &Call<(), PageView<T>>,
     tenant: &str,
     filters: &[(&str, &str)],
     mut take: impl FnMut(Vec<T>) -> Result<bool, CliError>,
@@ -160,11 +163,11 @@ pub(super) fn pages<T: DeserializeOwned>(
     let mut damaged = Vec::new();
     let mut next: Option<String> = None;
     loop {
-        let mut target = format!("/ledger/{path}?tenant={}", path_segment(tenant));
-        for (name, value) in filters.iter().copied().chain(next.as_deref().map(|next| ("from", next))) {
-            target.push_str(&format!("&{name}={}", path_segment(value)));
+        let mut asked = list.of(&[]).with("tenant", Some(tenant));
+        for (name, value) in filters {
+            asked = asked.with(name, Some(value));
         }
-        let page: PageView<T> = client.get(&target)?;
+        let page = client.ask(asked.with("from", next.as_deref()))?;
         damaged.extend(page.damaged);
         let goes_on = take(page.items)?;
         next = page.next;
@@ -178,7 +181,7 @@ fn trial_balance(one: &OneTenant) -> Result<(), CliError> {
     let client = one.place.client()?;
     let mut rows: Vec<TrialRowView> = Vec::new();
     let mut totals: BTreeMap<(String, u8), (i128, i128)> = BTreeMap::new();
-    let damaged = pages(&client, "trial-balance", &one.tenant, &[], |page: Vec<TrialRowView>| {
+    let damaged = pages(&client, &TRIAL_BALANCE, &one.tenant, &[], |page: Vec<TrialRowView>| {
         for row in page {
             let total = totals.entry((row.asset.clone(), row.scale)).or_default();
             total.0 = total.0.wrapping_add(minor(&row.debits_minor)?);
@@ -192,7 +195,7 @@ fn trial_balance(one: &OneTenant) -> Result<(), CliError> {
         let totals: Vec<Value> = totals
             .iter()
             .map(|((asset, scale), (debits, credits))| {
-                let (debits, credits) = (export::money(*debits, *scale), export::money(*credits, *scale));
+                let (debits, credits) = (money(*debits, *scale), money(*credits, *scale));
                 json!({"asset": asset, "debits": debits, "credits": credits})
             })
             .collect();
@@ -201,7 +204,7 @@ fn trial_balance(one: &OneTenant) -> Result<(), CliError> {
         let mut table = Vec::new();
         for row in &rows {
             let difference = minor(&row.debits_minor)? - minor(&row.credits_minor)?;
-            let shown = export::money(difference.abs(), row.scale);
+            let shown = money(difference.abs(), row.scale);
             let (debit, credit) = if difference < 0 { (String::new(), shown) } else { (shown, String::new()) };
             table.push(vec![
                 row.account_id.clone(),
@@ -213,7 +216,7 @@ fn trial_balance(one: &OneTenant) -> Result<(), CliError> {
         }
         output::say_table(&["account", "name", "asset", "debit", "credit"], &table);
         for ((asset, scale), (debits, credits)) in &totals {
-            let (debits, credits) = (export::money(*debits, *scale), export::money(*credits, *scale));
+            let (debits, credits) = (money(*debits, *scale), money(*credits, *scale));
             output::say(&format!("{}: posted debits {debits}, posted credits {credits}", output::plain(asset)));
         }
     }
@@ -225,10 +228,6 @@ fn trial_balance(one: &OneTenant) -> Result<(), CliError> {
     }
 }
 
-pub(super) fn minor(text: &str) -> Result<i128, CliError> {
-    text.parse().map_err(|_| CliError::failed("the appliance did not answer properly: an amount is none"))
-}
-
 fn tell_damaged(damaged: &[FindingView]) {
     for record in damaged {
         output::progress(&format!("damaged: {}: {}", record.place, output::plain(&record.problem)));
@@ -237,7 +236,7 @@ fn tell_damaged(damaged: &[FindingView]) {
 
 fn search(one: &OneTenant, filters: &[(&str, &str)], limit: usize) -> Result<(), CliError> {
     let mut found: Vec<Value> = Vec::new();
-    let damaged = pages(&one.place.client()?, "search", &one.tenant, filters, |page: Vec<Value>| {
+    let damaged = pages(&one.place.client()?, &SEARCH, &one.tenant, filters, |page: Vec<Value>| {
         found.extend(page);
         Ok(found.len() < limit)
     })?;
@@ -270,7 +269,7 @@ fn export_all(client: &Client, tenant: &str, format: Format) -> Result<(), CliEr
         Format::Hledger => output::say(export::HLEDGER_HEADING),
         Format::Jsonl => {}
     }
-    let damaged = pages(client, "export", tenant, &[], |page: Vec<Value>| {
+    let damaged = pages(client, &EXPORT, tenant, &[], |page: Vec<Value>| {
         for record in &page {
             match format {
                 Format::Jsonl => output::say_json(record)?,

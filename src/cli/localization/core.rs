@@ -3,11 +3,10 @@
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::CliError;
-use super::output::{self, OutputArguments};
-use super::place::PlaceArguments;
-use super::tenant::path_segment;
-use crate::admin::protocol::{CoreCheckView, Items};
+use crate::admin::localization::{self, CoreCheckView};
+use crate::cli::CliError;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::place::PlaceArguments;
 
 /// Show the language core's ten checks; make one fail, for rehearsals
 #[derive(Debug, clap::Args)]
@@ -51,16 +50,10 @@ enum Command {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let (checks, output): (Items<CoreCheckView>, _) = match &arguments.command {
-        Command::Show { place, output } => (place.client()?.get("/core")?, *output),
-        Command::Fail { name, place, output } => {
-            let path = format!("/core/{}/fail", path_segment(name));
-            (place.client()?.post(&path, &serde_json::json!({}))?, *output)
-        }
-        Command::Restore { name, place, output } => {
-            let path = format!("/core/{}/restore", path_segment(name));
-            (place.client()?.post(&path, &serde_json::json!({}))?, *output)
-        }
+    let (checks, output) = match &arguments.command {
+        Command::Show { place, output } => (place.client()?.ask(&localization::CHECKS)?, *output),
+        Command::Fail { name, place, output } => (place.client()?.ask(localization::FAIL.of(&[name]))?, *output),
+        Command::Restore { name, place, output } => (place.client()?.ask(localization::RESTORE.of(&[name]))?, *output),
     };
     if output.json {
         return output::say_json(&checks);

@@ -17,11 +17,11 @@ use quintet_runs::registry::{self, PullError, PullLimits, Puller, Reference, Reg
 use quintet_runtime::{ImageInfo, Refusal, Runner, RunnerError};
 use quintet_storage::Timestamp;
 
-use super::CliError;
-use super::output::{self, OutputArguments};
-use super::place::PlaceArguments;
-use super::progress::Progress;
 use super::rootfs;
+use crate::cli::CliError;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::place::PlaceArguments;
+use crate::cli::progress::Progress;
 use crate::signals::Signals;
 use crate::{outside, own_runner};
 

@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::CliError;
+use crate::cli::CliError;
 
 /// A tar's block, in bytes.
 const BLOCK: u64 = 512;

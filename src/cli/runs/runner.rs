@@ -8,9 +8,9 @@ use quintet_runtime::{
     ImageLimits, RunnerOptions, RunnerStartError, WallClock, hold_control_group, start_runner, supervise,
 };
 
-use super::CliError;
-use super::output;
-use super::serve::start_logging;
+use crate::cli::CliError;
+use crate::cli::output;
+use crate::cli::serve::start_logging;
 
 /// Where the runner's socket lies if nothing else is said (`runs.runner_socket`).
 pub const DEFAULT_SOCKET: &str = "/run/quintet/runner.sock";

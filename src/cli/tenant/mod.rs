@@ -1,12 +1,15 @@
 //! `quintet tenant`: tenants and the services they are provisioned for.
 
+mod quota;
+
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::CliError;
-use super::output::{self, OutputArguments};
-use super::place::PlaceArguments;
-use crate::admin::protocol::{Items, TenantView, TenantWish};
+use crate::admin::call::{Call, Items};
+use crate::admin::tenants::{self, TenantView, TenantWish};
+use crate::cli::CliError;
+use crate::cli::output::{self, OutputArguments};
+use crate::cli::place::PlaceArguments;
 
 /// Create, list and suspend tenants
 #[derive(Debug, clap::Args)]
@@ -49,7 +52,7 @@ enum Command {
     /// Show or set what a tenant may use of a service; calls of its sub-tenants count
     ///
     /// Without values it shows what holds, and what was used of it.
-    Quota(Box<super::quota::Arguments>),
+    Quota(Box<quota::Arguments>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -68,37 +71,18 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         Command::Create { name, id, services, place, output } => {
             let wish = TenantWish { name: name.clone(), id: id.clone(), services: services.clone() };
-            let tenant: TenantView = place.client()?.post("/tenants", &wish)?;
-            show(&tenant, *output)
+            show(&place.client()?.ask(tenants::CREATE.wishing(&wish))?, *output)
         }
-        Command::List { place, output } => {
-            let tenants: Items<TenantView> = place.client()?.get("/tenants")?;
-            list(&tenants, *output)
-        }
-        Command::Show(one) => {
-            let path = format!("/tenants/{}", path_segment(&one.tenant));
-            show(&one.place.client()?.get(&path)?, one.output)
-        }
-        Command::Suspend(one) => change(one, "suspend"),
-        Command::Activate(one) => change(one, "activate"),
-        Command::Quota(arguments) => super::quota::run(arguments),
+        Command::List { place, output } => list(&place.client()?.ask(&tenants::LIST)?, *output),
+        Command::Show(one) => ask_of(one, &tenants::SHOW),
+        Command::Suspend(one) => ask_of(one, &tenants::SUSPEND),
+        Command::Activate(one) => ask_of(one, &tenants::ACTIVATE),
+        Command::Quota(arguments) => quota::run(arguments),
     }
 }
 
-fn change(one: &OneTenant, what: &str) -> Result<(), CliError> {
-    let path = format!("/tenants/{}/{what}", path_segment(&one.tenant));
-    show(&one.place.client()?.post(&path, &serde_json::json!({}))?, one.output)
-}
-
-/// A text as one segment of a path: everything but letters and digits is percent-encoded.
-pub fn path_segment(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'-' | b'_' => char::from(byte).to_string(),
-            _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
+fn ask_of(one: &OneTenant, call: &Call<(), TenantView>) -> Result<(), CliError> {
+    show(&one.place.client()?.ask(call.of(&[&one.tenant]))?, one.output)
 }
 
 fn row(tenant: &TenantView) -> Vec<String> {
