@@ -9,8 +9,9 @@ use quintet_diagrams::pool::{Pool, PoolLimits};
 use quintet_platform::Foundation;
 use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
-use quintet_platform::idempotency::Collector;
-use quintet_platform::large_values::LargeValueCollector;
+use quintet_platform::idempotency::ExpiredAnswers;
+use quintet_platform::jobs::{Agenda, Job, Rows, Sweep};
+use quintet_platform::large_values::UnownedValues;
 use quintet_platform::metering::Meter;
 use quintet_storage::{Failure, Snapshot, Store, StoreOptions, TableSpec, read_format};
 
@@ -143,11 +144,11 @@ impl App {
 
     /// What falls due by the clock: one line a package.
     fn register_due_work(&self) {
-        self.clock.register(Arc::new(Collector::new(self.store.clone())));
-        self.clock.register(Arc::new(LargeValueCollector::new(self.store.clone())));
-        self.clock.register(Arc::clone(&self.uses) as Arc<dyn DueWork>);
-        self.clock.register(Arc::clone(&self.root_keys) as Arc<dyn DueWork>);
-        self.clock.register(Arc::clone(&self.meter) as Arc<dyn DueWork>);
+        self.clock.register(rows(&self.store, ExpiredAnswers));
+        self.clock.register(rows(&self.store, UnownedValues));
+        self.clock.register(sweep(Arc::clone(&self.uses)));
+        self.clock.register(sweep(Arc::clone(&self.root_keys)));
+        self.clock.register(sweep(Arc::clone(&self.meter)));
         let rooms = [
             quintet_ledger::due_work(&self.ledger),
             quintet_runs::due_work(&self.runs),
@@ -157,6 +158,14 @@ impl App {
             self.clock.register(work);
         }
     }
+}
+
+fn rows(store: &Store, agenda: impl Agenda) -> Arc<dyn DueWork> {
+    sweep(Rows::new(store.clone(), agenda))
+}
+
+fn sweep(job: impl Job) -> Arc<dyn DueWork> {
+    Arc::new(Sweep(job))
 }
 
 /// What the operator says of runs.
@@ -189,6 +198,7 @@ pub fn open_store(
     // Nothing is written before the root key is known to be right.
     let unlocked = root_key.unlock(&store);
     let prepared = unlocked.and_then(|keys| clock.resume(&store).map(|()| keys).map_err(StartError::Clock));
+    clock.attend(&store);
     match prepared {
         Ok(root_keys) => Ok((store, clock, root_keys)),
         Err(error) => {
@@ -254,7 +264,7 @@ mod tests {
     fn every_permission_a_route_asks_for_can_be_given_to_a_key() {
         let given: Vec<&str> =
             PERMISSIONS.iter().flat_map(|(_, own, special)| own.iter().chain(*special)).copied().collect();
-        let ledger = quintet_ledger::ROUTES.iter().map(|route| (route.permission, route.path));
+        let ledger = quintet_ledger::served().map(|route| (route.permission, route.path));
         let diagrams = quintet_diagrams::ROUTES.iter().map(|route| (route.permission, route.path));
         let runs = quintet_runs::ROUTES.iter().map(|route| (route.permission, route.path));
         for (permission, path) in ledger.chain(runs).chain(diagrams).filter(|(permission, _)| !permission.is_empty()) {

@@ -5,11 +5,13 @@ mod activity;
 mod closing;
 mod connections;
 mod handshakes;
+mod host;
 mod origin;
 mod sources;
 mod stall;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -35,6 +37,8 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tower::ServiceExt;
 
 use quintet_platform::http::origin::ReachedByHttps;
+use quintet_platform::http::request_id;
+use quintet_platform::service::Fault;
 
 use crate::config::value::Network;
 use crate::tls::Tls;
@@ -46,6 +50,7 @@ pub use origin::Peer;
 use origin::{is_trusted, origin_of};
 use sources::Sources;
 pub use stall::Progressing;
+pub use unsent::Unsent;
 
 /// The usual [`Site::head_timeout`].
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -58,8 +63,8 @@ const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// What an encrypted answer tells browsers (RFC 6797): this host speaks TLS, and will for a year to come.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// What a service answers when one of its handlers panicked.
-pub type PanicAnswer = fn() -> Response;
+/// How a service answers what the listener has to refuse, in its own form: a panic, a request without Host.
+pub type Refuse = fn(Fault, &http::Extensions) -> Response;
 
 /// What hangs on a listener: one service's routes.
 #[derive(Clone)]
@@ -68,8 +73,10 @@ pub struct Site {
     pub name: &'static str,
     /// Its routes.
     pub router: Router,
-    /// What it answers when one of its handlers panicked.
-    pub panic_answer: PanicAnswer,
+    /// How it refuses what the listener has to.
+    pub refuse: Refuse,
+    /// Where large answers wait to be read; all sites share it.
+    pub unsent: Unsent,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Arc<[Network]>,
     /// How long a connection may take over the head of a request, stay idle between two requests, or leave an answer
@@ -254,13 +261,21 @@ async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> R
             request.extensions_mut().insert(ReachedByHttps);
         }
     }
-    let mut answer = match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
-        Ok(Ok(answered)) => answered,
-        Err(_) => {
-            tracing::error!(service = site.name, "a handler panicked; the request was answered with a failure");
-            (site.panic_answer)()
+    let refused =
+        |fault, headers: &http::HeaderMap| request_id::assigned(headers, |extensions| (site.refuse)(fault, extensions));
+    let answered = if host::is_missing(&request) {
+        refused(Fault::HostMissing, request.headers())
+    } else {
+        match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
+            Ok(Ok(answered)) => answered,
+            Err(_) => {
+                tracing::error!(service = site.name, "a handler panicked; the request was answered with a failure");
+                (site.refuse)(Fault::Internal, &http::Extensions::new())
+            }
         }
     };
+    let held = site.unsent.hold(answered).await;
+    let mut answer = held.unwrap_or_else(|head| refused(Fault::Busy, &head.headers));
     if is_encrypted {
         answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, HSTS);
     }

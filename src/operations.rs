@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 use quintet_platform::http::problem::Problem;
+use quintet_platform::service::Fault;
 use quintet_storage::Room;
 use serde_json::json;
 
@@ -32,15 +33,22 @@ pub fn routes(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-/// What this listener answers when one of its handlers panicked.
-pub fn panic_answer() -> Response {
+/// How this listener refuses what it must before its routes are asked.
+pub fn refuse(fault: Fault, _: &http::Extensions) -> Response {
+    match fault {
+        Fault::HostMissing => problem(StatusCode::BAD_REQUEST, "host_missing", "HTTP/1.1 needs one Host header"),
+        _ => failure(),
+    }
+}
+
+fn failure() -> Response {
     problem(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "the request could not be answered")
 }
 
 async fn show_metrics(State(app): State<App>) -> Response {
     match app.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, OPENMETRICS)], text).into_response(),
-        Err(_) => panic_answer(),
+        Err(_) => failure(),
     }
 }
 

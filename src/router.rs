@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware;
+use quintet_platform::service::refuse;
 
 use crate::app::App;
-use crate::listener::{HEAD_TIMEOUT, PanicAnswer, Site};
+use crate::listener::{HEAD_TIMEOUT, Refuse, Site, Unsent};
 use crate::metrics;
 use crate::operations;
 
@@ -25,26 +26,27 @@ pub fn is_encrypted(name: &str, address: SocketAddr) -> bool {
 /// Every site of the appliance: one line a service.
 #[must_use]
 pub fn sites(app: &App) -> Vec<Site> {
+    let unsent = Unsent::default();
     vec![
-        site(
-            app,
-            "localization",
-            quintet_localization::routes(app.localization.clone()),
-            quintet_localization::panic_answer,
-        ),
-        site(app, "runs", quintet_runs::routes(app.runs.clone()), quintet_runs::panic_answer),
-        site(app, "ledger", quintet_ledger::routes(app.ledger.clone()), quintet_ledger::panic_answer),
-        site(app, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), quintet_diagrams::panic_answer),
-        site(app, "operations", operations::routes(app), operations::panic_answer),
+        site(app, &unsent, "localization", quintet_localization::routes(app.localization.clone()), |_, _| {
+            quintet_localization::panic_answer()
+        }),
+        site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), |_, _| quintet_runs::panic_answer()),
+        site(app, &unsent, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
+        site(app, &unsent, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), |_, _| {
+            quintet_diagrams::panic_answer()
+        }),
+        site(app, &unsent, "operations", operations::routes(app), operations::refuse),
     ]
 }
 
-fn site(app: &App, name: &'static str, routes: Router, panic_answer: PanicAnswer) -> Site {
+fn site(app: &App, unsent: &Unsent, name: &'static str, routes: Router, refuse: Refuse) -> Site {
     let counted = routes.layer(middleware::from_fn_with_state(app.metrics.of_service(name), metrics::count));
     Site {
         name,
         router: counted,
-        panic_answer,
+        refuse,
+        unsent: unsent.clone(),
         trusted_proxies: Arc::from(app.config.trusted_proxies.as_slice()),
         head_timeout: HEAD_TIMEOUT,
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
+use quintet_platform::service::Fault;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 
@@ -13,7 +14,7 @@ use super::status::ServiceView;
 use super::task::TaskError;
 use super::{backups, clock, keys, ledger, localization, quotas, root_key, socket, status, tenants};
 use crate::app::App;
-use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site};
+use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site, Unsent};
 
 /// Commands that run at a time; further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: u32 = 64;
@@ -41,7 +42,8 @@ pub fn start(app: App, mut services: Vec<ServiceView>, stop: watch::Receiver<boo
     let site = Site {
         name: "admin",
         router: routes(&app, services.into()),
-        panic_answer,
+        refuse,
+        unsent: Unsent::default(),
         trusted_proxies: Arc::from([]),
         head_timeout: HEAD_TIMEOUT,
     };
@@ -92,6 +94,9 @@ fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
         .fallback(async || TaskError::NotFound("this appliance does not know that request".into()))
 }
 
-fn panic_answer() -> Response {
-    TaskError::Failed("the appliance made a mistake; see its log".into()).into_response()
+fn refuse(fault: Fault, _: &http::Extensions) -> Response {
+    match fault {
+        Fault::HostMissing => TaskError::Unusable("HTTP/1.1 needs one Host header".into()).into_response(),
+        _ => TaskError::Failed("the appliance made a mistake; see its log".into()).into_response(),
+    }
 }

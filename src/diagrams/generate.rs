@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use quintet_platform::egress::Egress;
-use quintet_platform::http::json::{Json, Limits, parse};
+use quintet_platform::json::{Json, Limits, parse};
 use quintet_platform::secrets::Secret;
 use serde_json::json;
 use tokio::sync::Semaphore;

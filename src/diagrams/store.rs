@@ -395,7 +395,8 @@ pub fn due_work(results: &Arc<Results>) -> Arc<dyn DueWork> {
 
 #[cfg(test)]
 mod tests {
-    use quintet_platform::large_values::LargeValueCollector;
+    use quintet_platform::jobs::{Rows, Sweep};
+    use quintet_platform::large_values::UnownedValues;
     use quintet_storage::StoreOptions;
 
     use super::*;
@@ -421,7 +422,7 @@ mod tests {
             let results = Results { bound_bytes: 1 << 20, ..Results::new(store.clone(), clock.clone(), 0) };
             let results = Arc::new(results);
             clock.register(due_work(&results));
-            clock.register(Arc::new(LargeValueCollector::new(store)));
+            clock.register(Arc::new(Sweep(Rows::new(store, UnownedValues))));
             Shelf { results, clock, _directory: directory }
         }
 

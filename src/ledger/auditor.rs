@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quintet_platform::service::ServiceRefusal as _;
 use quintet_storage::{Abort, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::accounts::{self, CreateAccount, FloorInput, PatchAccount};

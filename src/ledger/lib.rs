@@ -48,14 +48,25 @@ mod tests;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
+use quintet_platform::jobs::{Rows, Sweep};
+use quintet_platform::service::{self, Route};
+use quintet_storage::Family;
 
 pub use crate::explain::{EXPLANATIONS, Explanation, explain};
-pub use crate::http::{Context, ROUTES, Route, panic_answer, routes};
+pub use crate::http::{Context, Ledger, routes};
 pub use crate::tables::TABLES;
 pub use crate::verify::{Finding, Proof, verify};
+
+/// Every route that is served.
+pub fn served() -> impl Iterator<Item = &'static Route> {
+    service::routes::<Ledger>(crate::http::ENDPOINTS)
+}
+
+/// The column family that all rows of the room lie in.
+pub(crate) const FAMILY: Family = Family::named("ledger");
 
 /// What the ledger does when time passes: releases holds that lapse.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![context.sweep()]
+    vec![Arc::new(Sweep(Rows::new(context.store.clone(), sweep::LapsedHolds)))]
 }

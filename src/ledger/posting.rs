@@ -128,6 +128,7 @@ pub fn post_transaction(
     }
     if let Some(expires_at) = command.hold_until {
         tx.put(&HOLDS, &(expires_at, command.tenant_id, transaction_id), &HoldRow)?;
+        tx.falls_due(HOLDS.spec().tag, expires_at);
     }
     Ok(Posted { transaction_id, state: row.state(), created_at: now, available: available(&accounts) })
 }

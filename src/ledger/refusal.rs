@@ -1,38 +1,21 @@
 //! Every way the ledger says no, and the one place that turns it into a status and a stable code.
 //!
-//! The list is the contract's, whole. Codes that this engine has no occasion for are kept so that their meaning
-//! stays fixed; each says why it does not arise.
+//! The list is the contract's, whole: what every service refuses alike is a [`Fault`], and [`code_of_fault`] gives it the
+//! ledger's code. Codes that this engine has no occasion for are kept so that their meaning stays fixed; each says why it
+//! does not arise.
 
-use quintet_storage::Failure;
-use serde_json::{Value, json};
+use quintet_platform::http::query::QueryError;
+use quintet_platform::json::{Json, JsonError};
+use quintet_platform::service::{Fault, Problem, ServiceRefusal, Verdict};
 
 use crate::model::{AccountId, AssetTypeId, ENTRIES_MAX, ENTRIES_MIN, TransactionId, TransactionState};
-
-/// One thing wrong with one field of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldProblem {
-    /// The field's path, such as `entries[0].amount`; the parameter's name in a query. Empty: the whole body.
-    pub field: String,
-    /// What is wrong, never with the value itself.
-    pub problem: String,
-}
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "the contract's list is kept whole, with the codes that do not arise here")]
 pub enum Refusal {
-    /// A mutating request without the header.
-    MissingIdempotencyKey,
-    /// No credential, or a malformed, unknown or revoked one.
-    Unauthenticated,
-    /// A credential past its end.
-    CredentialExpired,
-    /// A valid credential without the permission the route needs.
-    Forbidden,
-    /// The tenant or its parent is suspended.
-    TenantSuspended,
-    /// The credential's tenant has no ledger.
-    TenantNotProvisioned,
+    /// What every service refuses alike.
+    Fault(Fault),
     /// Does not arise: the tenant comes from the credential and from nowhere else.
     TenantContextMismatch,
     /// The account is absent or another tenant's.
@@ -45,22 +28,14 @@ pub enum Refusal {
     SubTenantNotFound,
     /// The key is absent or another tenant's.
     KeyNotFound,
-    /// No such path.
-    NotFound,
-    /// The path exists, the method does not; the answer carries `Allow`.
-    MethodNotAllowed,
     /// A frozen or closed account in a posting or a commit. Transient: the same key succeeds once it is active.
     AccountNotActive(AccountId),
     /// Commit or void of a transaction that is final.
     InvalidTransactionState(TransactionState),
     /// Another transaction already carries the external id.
     DuplicateTransaction(TransactionId),
-    /// The one writer did not get to the request in time; nothing was done.
-    LockTimeout,
     /// Does not arise: transactions run one after another, none is ever rolled back to be tried again.
     ConflictRetry,
-    /// Free disk space is below the reserve; nothing was done.
-    PostingFrozen,
     /// Does not arise: a repeat waits for the first request in the writer and then replays its answer.
     IdempotencyInFlight,
     /// An account with a balance or with pending amounts cannot be closed.
@@ -73,8 +48,6 @@ pub enum Refusal {
     TenantContextRequired,
     /// Commit at or after the hold's expiry, swept or not.
     HoldExpired,
-    /// The body is over the cap.
-    PayloadTooLarge,
     /// Debits and credits of one asset type differ.
     UnbalancedTransaction(AssetTypeId),
     /// The account's floor forbids the movement.
@@ -98,8 +71,6 @@ pub enum Refusal {
     InvalidAsOf(&'static str),
     /// `effective_at` is malformed, without offset or in the future.
     InvalidEffectiveAt(&'static str),
-    /// The key was used for another request.
-    IdempotencyKeyMismatch,
     /// Fewer than 2 or more than 100 entries.
     EntryCountOutOfRange(usize),
     /// An entry names an account that is absent or another tenant's.
@@ -123,29 +94,14 @@ pub enum Refusal {
     InvalidDescription,
     /// An external id that is empty or over 255 characters.
     InvalidExternalId,
-    /// The body nests deeper than 64 levels.
-    InvalidJsonDepth,
-    /// Malformed JSON, unknown, duplicate, missing or ill-typed fields or parameters.
-    InvalidRequest(Vec<FieldProblem>),
     /// A sub-tenant's fields are out of range.
     InvalidTenant(&'static str),
-    /// An Idempotency-Key that is given twice, is no text, or is longer than 255 characters; or a sub-tenant key's
-    /// fields out of range.
+    /// The fields of a sub-tenant's key, or of an item's idempotency_key, are out of range.
     InvalidKey(&'static str),
     /// A code, kind or scale out of range.
     InvalidAssetType(&'static str),
-    /// Over the edge rate of the source address; seconds until the next request may pass.
-    RateLimited(u32),
-    /// Over the tenant's metered allowance; seconds until it opens again.
-    QuotaExceeded(u32),
-    /// A defect or damaged data. Constant body.
-    InternalError,
     /// The external authorization system refused to revoke.
     RevocationFailed,
-    /// The external authorization system could not be asked.
-    AuthzUnavailable,
-    /// The external authorization system refuses the appliance's own credential.
-    AuthzCredentialRejected,
     /// One item of a bulk call that is all or none; counted from 0.
     InBulk {
         /// The item.
@@ -153,198 +109,250 @@ pub enum Refusal {
         /// Why it was refused.
         refusal: Box<Refusal>,
     },
-    /// Storage cannot answer, or cannot say whether the change survived; or the request's body was cut short or did
-    /// not arrive in time. Ask again with the same key.
-    StatementTimeout,
 }
 
 impl quintet_storage::Refusal for Refusal {}
 
-/// How a refusal is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The HTTP status.
-    pub status: u16,
-    /// The stable code.
-    pub code: &'static str,
-    /// Seconds for `Retry-After`; present exactly on transient refusals.
-    pub retry_after_seconds: Option<u32>,
-    /// One sentence for people.
-    pub message: &'static str,
-}
-
-const fn last(status: u16, code: &'static str, message: &'static str) -> Verdict {
-    Verdict { status, code, retry_after_seconds: None, message }
-}
-
-const fn transient(status: u16, code: &'static str, seconds: u32, message: &'static str) -> Verdict {
-    Verdict { status, code, retry_after_seconds: Some(seconds), message }
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Fault(fault)
+    }
 }
 
 impl Refusal {
     /// A problem with one field.
     #[must_use]
     pub fn field(field: impl Into<String>, problem: impl Into<String>) -> Refusal {
-        Refusal::InvalidRequest(vec![FieldProblem { field: field.into(), problem: problem.into() }])
+        Refusal::Fault(Fault::Shape(vec![Problem::new(field, problem)]))
     }
 
-    /// Status, code, message and Retry-After.
+    /// A mistake of the ledger.
     #[must_use]
-    #[rustfmt::skip]
-    pub fn verdict(&self) -> Verdict {
+    pub fn internal() -> Refusal {
+        Refusal::Fault(Fault::Internal)
+    }
+
+    fn status_and_code(&self) -> (u16, &'static str) {
         match self {
-            Refusal::InBulk { refusal, .. } => refusal.verdict(),
-            Refusal::MissingIdempotencyKey => last(400, "MISSING_IDEMPOTENCY_KEY", "A mutating request needs the header Idempotency-Key."),
-            Refusal::Unauthenticated => last(401, "UNAUTHENTICATED", "A valid API key is required."),
-            Refusal::CredentialExpired => last(401, "CREDENTIAL_EXPIRED", "The API key has expired."),
-            Refusal::Forbidden => last(403, "FORBIDDEN", "The API key lacks the permission this route needs."),
-            Refusal::TenantSuspended => last(403, "TENANT_SUSPENDED", "The tenant is suspended."),
-            Refusal::TenantNotProvisioned => last(403, "TENANT_NOT_PROVISIONED", "The tenant is not provisioned for the ledger."),
-            Refusal::TenantContextMismatch => last(403, "TENANT_CONTEXT_MISMATCH", "The request's tenant is not the credential's."),
-            Refusal::AccountNotFound => last(404, "ACCOUNT_NOT_FOUND", "There is no such account."),
-            Refusal::TransactionNotFound => last(404, "TRANSACTION_NOT_FOUND", "There is no such transaction."),
-            Refusal::AssetTypeNotFound => last(404, "ASSET_TYPE_NOT_FOUND", "There is no such asset type."),
-            Refusal::SubTenantNotFound => last(404, "SUB_TENANT_NOT_FOUND", "There is no such sub-tenant."),
-            Refusal::KeyNotFound => last(404, "KEY_NOT_FOUND", "There is no such key."),
-            Refusal::NotFound => last(404, "NOT_FOUND", "There is no such path."),
-            Refusal::MethodNotAllowed => last(405, "METHOD_NOT_ALLOWED", "The path does not take this method."),
-            Refusal::AccountNotActive(_) => transient(409, "ACCOUNT_NOT_ACTIVE", 5, "The account is frozen or closed."),
-            Refusal::InvalidTransactionState(_) => last(409, "INVALID_TRANSACTION_STATE", "The transaction is final."),
-            Refusal::DuplicateTransaction(_) => last(409, "DUPLICATE_TRANSACTION", "A transaction with this external_id exists."),
-            Refusal::LockTimeout => transient(409, "LOCK_TIMEOUT", 1, "The ledger is busy; nothing was changed."),
-            Refusal::ConflictRetry => transient(409, "CONFLICT_RETRY", 1, "The request met another one; nothing was changed."),
-            Refusal::PostingFrozen => transient(409, "POSTING_FROZEN", 10, "The ledger takes no changes for want of disk space."),
-            Refusal::IdempotencyInFlight => transient(409, "IDEMPOTENCY_IN_FLIGHT", 1, "A request with this key is being worked on."),
-            Refusal::CloseRequiresZeroBalance => last(409, "CLOSE_REQUIRES_ZERO_BALANCE", "Only an account without balance and pending amounts can be closed."),
-            Refusal::AppendOnlyViolation => last(409, "APPEND_ONLY_VIOLATION", "The journal only grows."),
-            Refusal::ImmutableViolation(_) => last(409, "IMMUTABLE_VIOLATION", "The field cannot be changed."),
-            Refusal::TenantContextRequired => last(409, "TENANT_CONTEXT_REQUIRED", "The request needs a tenant."),
-            Refusal::HoldExpired => last(410, "HOLD_EXPIRED", "The hold expired before it was settled."),
-            Refusal::PayloadTooLarge => last(413, "PAYLOAD_TOO_LARGE", "The body is too large."),
-            Refusal::UnbalancedTransaction(_) => last(422, "UNBALANCED_TRANSACTION", "Debits must equal credits for each asset type."),
-            Refusal::InsufficientAvailable(_) => last(422, "INSUFFICIENT_AVAILABLE", "The account's floor does not allow this."),
-            Refusal::InvalidAmount(_) => last(422, "INVALID_AMOUNT", "An amount is a decimal string above zero, without sign or exponent, of at most 28 digits."),
-            Refusal::InvalidAmountScale { .. } => last(422, "INVALID_AMOUNT_SCALE", "The amount has more fraction digits than the asset's scale."),
-            Refusal::InvalidFloor(_) => last(422, "INVALID_FLOOR", "The balance floor cannot be set to this."),
-            Refusal::InvalidExpiresAt(_) => last(422, "INVALID_EXPIRES_AT", "expires_at does not fit."),
-            Refusal::InvalidState => last(422, "INVALID_STATE", "state is one of pending, committed, voided, expired."),
-            Refusal::InvalidAsOf(_) => last(422, "INVALID_AS_OF", "at does not fit."),
-            Refusal::InvalidEffectiveAt(_) => last(422, "INVALID_EFFECTIVE_AT", "effective_at does not fit."),
-            Refusal::IdempotencyKeyMismatch => last(422, "IDEMPOTENCY_KEY_MISMATCH", "The Idempotency-Key was used for another request."),
-            Refusal::EntryCountOutOfRange(_) => last(422, "ENTRY_COUNT_OUT_OF_RANGE", "A transaction has 2 to 100 entries."),
-            Refusal::ReferenceNotFound { .. } => last(422, "REFERENCE_NOT_FOUND", "The request refers to something that does not exist."),
-            Refusal::ConstraintViolation(_) => last(422, "CONSTRAINT_VIOLATION", "The request breaks a rule of the ledger."),
-            Refusal::InvalidInput => last(422, "INVALID_INPUT", "The input is not valid."),
-            Refusal::InvalidAccountId(_) => last(422, "INVALID_ACCOUNT_ID", "The account id is malformed."),
-            Refusal::InvalidMetadata(_) => last(422, "INVALID_METADATA", "metadata is an object of at most 16 KiB."),
-            Refusal::InvalidAccount(_) => last(422, "INVALID_ACCOUNT", "The account's fields do not fit."),
-            Refusal::InvalidDescription => last(422, "INVALID_DESCRIPTION", "description has at most 1024 characters."),
-            Refusal::InvalidExternalId => last(422, "INVALID_EXTERNAL_ID", "external_id has 1 to 255 characters."),
-            Refusal::InvalidJsonDepth => last(422, "INVALID_JSON_DEPTH", "The body nests deeper than 64 levels."),
-            Refusal::InvalidRequest(_) => last(422, "INVALID_REQUEST", "The request is not valid; details name the fields."),
-            Refusal::InvalidTenant(_) => last(422, "INVALID_TENANT", "The sub-tenant's fields do not fit."),
-            Refusal::InvalidKey(_) => last(422, "INVALID_KEY", "The key does not fit."),
-            Refusal::InvalidAssetType(_) => last(422, "INVALID_ASSET_TYPE", "The asset type's fields do not fit."),
-            Refusal::RateLimited(seconds) => transient(429, "RATE_LIMITED", *seconds, "Too many requests from this address."),
-            Refusal::QuotaExceeded(seconds) => transient(429, "QUOTA_EXCEEDED", *seconds, "The tenant's allowance is used up."),
-            Refusal::InternalError => last(500, "INTERNAL_ERROR", "Something went wrong inside the ledger."),
-            Refusal::RevocationFailed => last(502, "REVOCATION_FAILED", "The key was not revoked; nothing was changed."),
-            Refusal::AuthzUnavailable => transient(503, "AUTHZ_UNAVAILABLE", 5, "Authorization cannot be checked at present."),
-            Refusal::AuthzCredentialRejected => transient(503, "AUTHZ_CREDENTIAL_REJECTED", 30, "Authorization cannot be checked at present."),
-            Refusal::StatementTimeout => transient(503, "STATEMENT_TIMEOUT", 5, "The request was not completed, or its outcome is not known; repeat it with the same Idempotency-Key."),
+            Refusal::InBulk { refusal, .. } => refusal.status_and_code(),
+            Refusal::Fault(fault) => code_of_fault(fault),
+            Refusal::TenantContextMismatch => (403, "TENANT_CONTEXT_MISMATCH"),
+            Refusal::AccountNotFound => (404, "ACCOUNT_NOT_FOUND"),
+            Refusal::TransactionNotFound => (404, "TRANSACTION_NOT_FOUND"),
+            Refusal::AssetTypeNotFound => (404, "ASSET_TYPE_NOT_FOUND"),
+            Refusal::SubTenantNotFound => (404, "SUB_TENANT_NOT_FOUND"),
+            Refusal::KeyNotFound => (404, "KEY_NOT_FOUND"),
+            Refusal::AccountNotActive(_) => (409, "ACCOUNT_NOT_ACTIVE"),
+            Refusal::InvalidTransactionState(_) => (409, "INVALID_TRANSACTION_STATE"),
+            Refusal::DuplicateTransaction(_) => (409, "DUPLICATE_TRANSACTION"),
+            Refusal::ConflictRetry => (409, "CONFLICT_RETRY"),
+            Refusal::IdempotencyInFlight => (409, "IDEMPOTENCY_IN_FLIGHT"),
+            Refusal::CloseRequiresZeroBalance => (409, "CLOSE_REQUIRES_ZERO_BALANCE"),
+            Refusal::AppendOnlyViolation => (409, "APPEND_ONLY_VIOLATION"),
+            Refusal::ImmutableViolation(_) => (409, "IMMUTABLE_VIOLATION"),
+            Refusal::TenantContextRequired => (409, "TENANT_CONTEXT_REQUIRED"),
+            Refusal::HoldExpired => (410, "HOLD_EXPIRED"),
+            Refusal::UnbalancedTransaction(_) => (422, "UNBALANCED_TRANSACTION"),
+            Refusal::InsufficientAvailable(_) => (422, "INSUFFICIENT_AVAILABLE"),
+            Refusal::InvalidAmount(_) => (422, "INVALID_AMOUNT"),
+            Refusal::InvalidAmountScale { .. } => (422, "INVALID_AMOUNT_SCALE"),
+            Refusal::InvalidFloor(_) => (422, "INVALID_FLOOR"),
+            Refusal::InvalidExpiresAt(_) => (422, "INVALID_EXPIRES_AT"),
+            Refusal::InvalidState => (422, "INVALID_STATE"),
+            Refusal::InvalidAsOf(_) => (422, "INVALID_AS_OF"),
+            Refusal::InvalidEffectiveAt(_) => (422, "INVALID_EFFECTIVE_AT"),
+            Refusal::EntryCountOutOfRange(_) => (422, "ENTRY_COUNT_OUT_OF_RANGE"),
+            Refusal::ReferenceNotFound { .. } => (422, "REFERENCE_NOT_FOUND"),
+            Refusal::ConstraintViolation(_) => (422, "CONSTRAINT_VIOLATION"),
+            Refusal::InvalidInput => (422, "INVALID_INPUT"),
+            Refusal::InvalidAccountId(_) => (422, "INVALID_ACCOUNT_ID"),
+            Refusal::InvalidMetadata(_) => (422, "INVALID_METADATA"),
+            Refusal::InvalidAccount(_) => (422, "INVALID_ACCOUNT"),
+            Refusal::InvalidDescription => (422, "INVALID_DESCRIPTION"),
+            Refusal::InvalidExternalId => (422, "INVALID_EXTERNAL_ID"),
+            Refusal::InvalidTenant(_) => (422, "INVALID_TENANT"),
+            Refusal::InvalidKey(_) => (422, "INVALID_KEY"),
+            Refusal::InvalidAssetType(_) => (422, "INVALID_ASSET_TYPE"),
+            Refusal::RevocationFailed => (502, "REVOCATION_FAILED"),
         }
-    }
-
-    /// Whether the answer is the request's last word, to be kept for replays: 409, 410 and 422 that a repeat
-    /// cannot change. A mismatched key is another request's business.
-    #[must_use]
-    pub fn is_final(&self) -> bool {
-        let verdict = self.verdict();
-        matches!(verdict.status, 409 | 410 | 422) && verdict.retry_after_seconds.is_none() && !self.is_mismatch()
     }
 
     fn is_mismatch(&self) -> bool {
         match self {
             Refusal::InBulk { refusal, .. } => refusal.is_mismatch(),
-            refusal => matches!(refusal, Refusal::IdempotencyKeyMismatch),
+            refusal => matches!(refusal, Refusal::Fault(Fault::KeyReused)),
         }
     }
 
-    /// What the answer's `details` say.
-    #[must_use]
-    pub fn details(&self) -> Option<Value> {
+    /// How long to wait before a repeat that may fare better, in seconds; on transient refusals alone.
+    fn retry_after_seconds(&self) -> Option<u64> {
         match self {
-            Refusal::InBulk { index, refusal } => {
-                let mut details = refusal.details().unwrap_or_else(|| json!({}));
-                if let Some(members) = details.as_object_mut() {
-                    members.insert("index".to_owned(), json!(index));
-                }
-                Some(details)
-            }
-            Refusal::AccountNotActive(id) | Refusal::InsufficientAvailable(id) => {
-                Some(json!({"account_id": id.to_string()}))
-            }
-            Refusal::InvalidTransactionState(state) => Some(json!({"state": state.as_str()})),
-            Refusal::DuplicateTransaction(id) => Some(json!({"transaction_id": id.to_string()})),
-            Refusal::UnbalancedTransaction(id) => Some(json!({"asset_type_id": id.to_string()})),
-            Refusal::InvalidAmount(field) | Refusal::InvalidAccountId(field) => Some(json!({"field": field})),
-            Refusal::InvalidAmountScale { field, scale } => Some(json!({"field": field, "scale": scale})),
-            Refusal::ReferenceNotFound { field, account_id } => {
-                Some(json!({"field": field, "account_id": account_id.to_string()}))
-            }
-            Refusal::EntryCountOutOfRange(count) => {
-                Some(json!({"entries": count, "minimum": ENTRIES_MIN, "maximum": ENTRIES_MAX}))
-            }
-            Refusal::ImmutableViolation(field) => Some(json!({"field": field})),
-            Refusal::InvalidFloor(reason)
-            | Refusal::InvalidExpiresAt(reason)
-            | Refusal::InvalidAsOf(reason)
-            | Refusal::InvalidEffectiveAt(reason)
-            | Refusal::InvalidMetadata(reason)
-            | Refusal::InvalidAccount(reason)
-            | Refusal::InvalidTenant(reason)
-            | Refusal::InvalidKey(reason)
-            | Refusal::InvalidAssetType(reason)
-            | Refusal::ConstraintViolation(reason) => Some(json!({"reason": reason})),
-            Refusal::InvalidRequest(problems) => {
-                let fields: Vec<Value> = problems
-                    .iter()
-                    .map(|problem| json!({"field": problem.field, "problem": problem.problem}))
-                    .collect();
-                Some(json!({"fields": fields}))
-            }
+            Refusal::InBulk { refusal, .. } => refusal.retry_after_seconds(),
+            Refusal::AccountNotActive(_) => Some(5),
+            Refusal::ConflictRetry | Refusal::IdempotencyInFlight => Some(1),
+            Refusal::Fault(fault) => match fault {
+                Fault::RateLimited(seconds) | Fault::QuotaExceeded(seconds) => Some(*seconds),
+                Fault::Busy | Fault::KeyInProgress => Some(1),
+                Fault::DiskReserve => Some(10),
+                Fault::AppliancesCredentialRejected => Some(30),
+                Fault::AuthorizationUnavailable
+                | Fault::WritingStopped
+                | Fault::OutcomeUnknown
+                | Fault::Unreadable
+                | Fault::BodyTimedOut
+                | Fault::BodyBroken => Some(5),
+                _ => None,
+            },
             _ => None,
         }
     }
 
-    /// The answer to a failure of the store.
-    ///
-    /// `STATEMENT_TIMEOUT` is the contract's code for "undetermined, retry": it stands for an unknown outcome,
-    /// for writing that has stopped and for reads the operating system refuses. What cannot be mended by asking
-    /// again is `INTERNAL_ERROR`.
-    #[must_use]
-    pub fn of_failure(failure: &Failure) -> Refusal {
-        match failure {
-            Failure::Busy => Refusal::LockTimeout,
-            Failure::StorageFull => Refusal::PostingFrozen,
-            Failure::Stopped | Failure::OutcomeUnknown | Failure::Io(_) => Refusal::StatementTimeout,
-            Failure::Damaged(_) | Failure::TooLarge | Failure::Panicked => Refusal::InternalError,
+    /// What the answer's `details` say.
+    fn details(&self) -> Vec<(&'static str, Json)> {
+        let field = |field: &str| vec![("field", Json::from(field))];
+        let reason = |reason: &str| vec![("reason", Json::from(reason))];
+        match self {
+            Refusal::InBulk { index, refusal } => {
+                let mut details = refusal.details();
+                details.push(("index", Json::from(*index)));
+                details
+            }
+            Refusal::Fault(Fault::KeyMalformed(most)) => {
+                reason(&format!("Idempotency-Key is one text of 1 to {most} characters"))
+            }
+            Refusal::Fault(Fault::HostMissing) => reason("HTTP/1.1 needs one Host header"),
+            Refusal::Fault(Fault::KeyMissing | Fault::Json(JsonError::TooDeep)) => Vec::new(),
+            Refusal::Fault(fault) => of_problems(&problems_of(fault)),
+            Refusal::AccountNotActive(id) | Refusal::InsufficientAvailable(id) => {
+                vec![("account_id", Json::from(id.to_string()))]
+            }
+            Refusal::InvalidTransactionState(state) => vec![("state", Json::from(state.as_str()))],
+            Refusal::DuplicateTransaction(id) => vec![("transaction_id", Json::from(id.to_string()))],
+            Refusal::UnbalancedTransaction(id) => vec![("asset_type_id", Json::from(id.to_string()))],
+            Refusal::InvalidAmount(name) | Refusal::InvalidAccountId(name) => field(name),
+            Refusal::ImmutableViolation(name) => field(name),
+            Refusal::InvalidAmountScale { field: name, scale } => {
+                vec![("field", Json::from(name.as_str())), ("scale", Json::from(*scale))]
+            }
+            Refusal::ReferenceNotFound { field: name, account_id } => {
+                vec![("field", Json::from(name.as_str())), ("account_id", Json::from(account_id.to_string()))]
+            }
+            Refusal::EntryCountOutOfRange(count) => vec![
+                ("entries", Json::from(*count)),
+                ("minimum", Json::from(ENTRIES_MIN)),
+                ("maximum", Json::from(ENTRIES_MAX)),
+            ],
+            Refusal::InvalidFloor(why)
+            | Refusal::InvalidExpiresAt(why)
+            | Refusal::InvalidAsOf(why)
+            | Refusal::InvalidEffectiveAt(why)
+            | Refusal::InvalidMetadata(why)
+            | Refusal::InvalidAccount(why)
+            | Refusal::InvalidTenant(why)
+            | Refusal::InvalidKey(why)
+            | Refusal::InvalidAssetType(why)
+            | Refusal::ConstraintViolation(why) => reason(why),
+            _ => Vec::new(),
         }
     }
+}
+
+impl ServiceRefusal for Refusal {
+    /// Status, code, details and Retry-After; the members of the verdict are those of `details`.
+    fn verdict(&self) -> Verdict {
+        let (status, code) = self.status_and_code();
+        let mut verdict = Verdict::new(status, code);
+        verdict.members = self.details();
+        verdict.retry_after_seconds = self.retry_after_seconds();
+        verdict
+    }
+
+    /// 409, 410 and 422 that a repeat cannot change. A mismatched key is another request's business.
+    fn is_final(&self) -> bool {
+        let (status, _) = self.status_and_code();
+        matches!(status, 409 | 410 | 422) && self.retry_after_seconds().is_none() && !self.is_mismatch()
+    }
+}
+
+/// The ledger's codes for what every service refuses alike.
+///
+/// `STATEMENT_TIMEOUT` is the contract's code for "undetermined, retry": it stands for an unknown outcome, for writing that
+/// has stopped, for reads the operating system refuses, and for a body that has not arrived, which says nothing about the
+/// request. What cannot be mended by asking again is `INTERNAL_ERROR`.
+fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
+    match fault {
+        Fault::HostMissing => (400, "INVALID_REQUEST"),
+        Fault::KeyMissing => (400, "MISSING_IDEMPOTENCY_KEY"),
+        Fault::Unauthenticated => (401, "UNAUTHENTICATED"),
+        Fault::CredentialExpired => (401, "CREDENTIAL_EXPIRED"),
+        Fault::Forbidden => (403, "FORBIDDEN"),
+        Fault::TenantSuspended => (403, "TENANT_SUSPENDED"),
+        Fault::TenantNotProvisioned => (403, "TENANT_NOT_PROVISIONED"),
+        Fault::NoSuchPath => (404, "NOT_FOUND"),
+        Fault::MethodNotAllowed => (405, "METHOD_NOT_ALLOWED"),
+        Fault::Busy => (409, "LOCK_TIMEOUT"),
+        Fault::DiskReserve => (409, "POSTING_FROZEN"),
+        Fault::KeyInProgress => (409, "IDEMPOTENCY_IN_FLIGHT"),
+        Fault::BodyTooLarge => (413, "PAYLOAD_TOO_LARGE"),
+        Fault::KeyReused => (422, "IDEMPOTENCY_KEY_MISMATCH"),
+        Fault::KeyMalformed(_) => (422, "INVALID_KEY"),
+        Fault::Json(JsonError::TooDeep) => (422, "INVALID_JSON_DEPTH"),
+        Fault::Json(_) | Fault::Query { .. } | Fault::Shape(_) | Fault::MediaTypeUnsupported => {
+            (422, "INVALID_REQUEST")
+        }
+        Fault::RateLimited(_) => (429, "RATE_LIMITED"),
+        Fault::QuotaExceeded(_) => (429, "QUOTA_EXCEEDED"),
+        Fault::Internal => (500, "INTERNAL_ERROR"),
+        Fault::AuthorizationUnavailable => (503, "AUTHZ_UNAVAILABLE"),
+        Fault::AppliancesCredentialRejected => (503, "AUTHZ_CREDENTIAL_REJECTED"),
+        Fault::WritingStopped | Fault::OutcomeUnknown | Fault::Unreadable | Fault::BodyTimedOut | Fault::BodyBroken => {
+            (503, "STATEMENT_TIMEOUT")
+        }
+    }
+}
+
+/// What is wrong with which field. The ledger names the member that is given twice, and a parameter in its sentence, too.
+fn problems_of(fault: &Fault) -> Vec<Problem> {
+    match fault {
+        Fault::Json(JsonError::DuplicateKey { path }) => vec![Problem::new(path, "is given twice")],
+        Fault::Json(JsonError::Empty) => vec![Problem::new("", "a JSON object is required")],
+        Fault::Query { error, .. } => {
+            let field = match error {
+                QueryError::Duplicate(name) | QueryError::Missing(name) | QueryError::Invalid { name, .. } => {
+                    name.clone()
+                }
+                QueryError::Unknown(names) => names.join(", "),
+                QueryError::Malformed | QueryError::TooMany => String::new(),
+            };
+            vec![Problem::new(field, error.to_string())]
+        }
+        fault => fault.problems(),
+    }
+}
+
+fn of_problems(problems: &[Problem]) -> Vec<(&'static str, Json)> {
+    if problems.is_empty() {
+        return Vec::new();
+    }
+    let member = |Problem { field, problem }: &Problem| {
+        Json::object([("field", Json::from(field.as_str())), ("problem", Json::from(problem.as_str()))])
+    };
+    vec![("fields", Json::Array(problems.iter().map(member).collect()))]
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use quintet_storage::Uuid;
+    use quintet_storage::{Failure, Uuid};
 
     use super::*;
     use crate::explain::{EXPLANATIONS, explain};
 
     /// The contract's table of errors, status by status.
     const CONTRACT: &[(u16, &str)] = &[
-        (400, "MISSING_IDEMPOTENCY_KEY"),
+        // HTTP's own rule about Host is none of the contract's.
+        (400, "MISSING_IDEMPOTENCY_KEY INVALID_REQUEST"),
         (401, "UNAUTHENTICATED CREDENTIAL_EXPIRED"),
         (403, "FORBIDDEN TENANT_SUSPENDED TENANT_NOT_PROVISIONED TENANT_CONTEXT_MISMATCH"),
         (
@@ -376,33 +384,33 @@ mod tests {
         let account = AccountId(Uuid::nil());
         let transaction = TransactionId(Uuid::nil());
         vec![
-            Refusal::MissingIdempotencyKey,
-            Refusal::Unauthenticated,
-            Refusal::CredentialExpired,
-            Refusal::Forbidden,
-            Refusal::TenantSuspended,
-            Refusal::TenantNotProvisioned,
+            Fault::KeyMissing.into(),
+            Fault::Unauthenticated.into(),
+            Fault::CredentialExpired.into(),
+            Fault::Forbidden.into(),
+            Fault::TenantSuspended.into(),
+            Fault::TenantNotProvisioned.into(),
             Refusal::TenantContextMismatch,
             Refusal::AccountNotFound,
             Refusal::TransactionNotFound,
             Refusal::AssetTypeNotFound,
             Refusal::SubTenantNotFound,
             Refusal::KeyNotFound,
-            Refusal::NotFound,
-            Refusal::MethodNotAllowed,
+            Fault::NoSuchPath.into(),
+            Fault::MethodNotAllowed.into(),
             Refusal::AccountNotActive(account),
             Refusal::InvalidTransactionState(TransactionState::Voided),
             Refusal::DuplicateTransaction(transaction),
-            Refusal::LockTimeout,
+            Fault::Busy.into(),
             Refusal::ConflictRetry,
-            Refusal::PostingFrozen,
+            Fault::DiskReserve.into(),
             Refusal::IdempotencyInFlight,
             Refusal::CloseRequiresZeroBalance,
             Refusal::AppendOnlyViolation,
             Refusal::ImmutableViolation("scale"),
             Refusal::TenantContextRequired,
             Refusal::HoldExpired,
-            Refusal::PayloadTooLarge,
+            Fault::BodyTooLarge.into(),
             Refusal::UnbalancedTransaction(AssetTypeId(Uuid::nil())),
             Refusal::InsufficientAvailable(account),
             Refusal::InvalidAmount("entries[0].amount".into()),
@@ -412,7 +420,7 @@ mod tests {
             Refusal::InvalidState,
             Refusal::InvalidAsOf(""),
             Refusal::InvalidEffectiveAt(""),
-            Refusal::IdempotencyKeyMismatch,
+            Fault::KeyReused.into(),
             Refusal::EntryCountOutOfRange(1),
             Refusal::ReferenceNotFound { field: "entries[0].account_id".into(), account_id: account },
             Refusal::ConstraintViolation(""),
@@ -422,18 +430,19 @@ mod tests {
             Refusal::InvalidAccount(""),
             Refusal::InvalidDescription,
             Refusal::InvalidExternalId,
-            Refusal::InvalidJsonDepth,
+            Fault::Json(JsonError::TooDeep).into(),
+            Fault::HostMissing.into(),
             Refusal::field("name", "is required"),
             Refusal::InvalidTenant(""),
             Refusal::InvalidKey(""),
             Refusal::InvalidAssetType(""),
-            Refusal::RateLimited(3),
-            Refusal::QuotaExceeded(60),
-            Refusal::InternalError,
+            Fault::RateLimited(3).into(),
+            Fault::QuotaExceeded(60).into(),
+            Refusal::internal(),
             Refusal::RevocationFailed,
-            Refusal::AuthzUnavailable,
-            Refusal::AuthzCredentialRejected,
-            Refusal::StatementTimeout,
+            Fault::AuthorizationUnavailable.into(),
+            Fault::AppliancesCredentialRejected.into(),
+            Fault::OutcomeUnknown.into(),
         ]
     }
 
@@ -480,16 +489,15 @@ mod tests {
     fn an_item_of_a_bulk_call_keeps_its_verdict() {
         let inner = Refusal::InsufficientAvailable(AccountId(Uuid::nil()));
         let item = Refusal::InBulk { index: 3, refusal: Box::new(inner.clone()) };
-        assert_eq!((item.verdict(), item.is_final()), (inner.verdict(), true));
-        assert_eq!(item.details().unwrap()["index"], 3);
-        assert_eq!(item.details().unwrap()["account_id"], inner.details().unwrap()["account_id"]);
-        let mismatch = Refusal::InBulk { index: 0, refusal: Box::new(Refusal::IdempotencyKeyMismatch) };
-        assert_eq!((mismatch.is_final(), mismatch.details()), (false, Some(json!({"index": 0}))));
+        assert_eq!((item.verdict().code, item.is_final()), (inner.verdict().code, true));
+        assert_eq!(item.details(), [inner.details(), vec![("index", Json::from(3))]].concat());
+        let mismatch = Refusal::InBulk { index: 0, refusal: Box::new(Fault::KeyReused.into()) };
+        assert_eq!((mismatch.is_final(), mismatch.details()), (false, vec![("index", Json::from(0))]));
     }
 
     #[test]
     fn failures_of_the_store_have_codes() {
-        let code = |failure| Refusal::of_failure(&failure).verdict().code;
+        let code = |failure| Refusal::from(Fault::of_failure(&failure)).verdict().code;
         assert_eq!(code(Failure::Busy), "LOCK_TIMEOUT");
         assert_eq!(code(Failure::StorageFull), "POSTING_FROZEN");
         assert_eq!(code(Failure::Stopped), "STATEMENT_TIMEOUT");
@@ -502,13 +510,16 @@ mod tests {
 
     #[test]
     fn details_name_what_the_contract_asks_for() {
-        let id = "00000000-0000-0000-0000-000000000000";
+        let id = Json::from("00000000-0000-0000-0000-000000000000");
         let insufficient = Refusal::InsufficientAvailable(AccountId(Uuid::nil()));
-        assert_eq!(insufficient.details(), Some(json!({"account_id": id})));
+        assert_eq!(insufficient.details(), [("account_id", id.clone())]);
         let duplicate = Refusal::DuplicateTransaction(TransactionId(Uuid::nil()));
-        assert_eq!(duplicate.details(), Some(json!({"transaction_id": id})));
-        let fields = json!({"fields": [{"field": "name", "problem": "is required"}]});
-        assert_eq!(Refusal::field("name", "is required").details(), Some(fields));
-        assert_eq!(Refusal::InternalError.details(), None);
+        assert_eq!(duplicate.details(), [("transaction_id", id)]);
+        let field = Json::object([("field", Json::from("name")), ("problem", Json::from("is required"))]);
+        assert_eq!(Refusal::field("name", "is required").details(), [("fields", Json::Array(vec![field]))]);
+        assert_eq!(Refusal::internal().details(), []);
+        let twice: Refusal = Fault::Json(JsonError::DuplicateKey { path: "a".to_owned() }).into();
+        let field = Json::object([("field", Json::from("a")), ("problem", Json::from("is given twice"))]);
+        assert_eq!(twice.details(), [("fields", Json::Array(vec![field]))]);
     }
 }

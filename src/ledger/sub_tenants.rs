@@ -256,6 +256,6 @@ fn of_access(abort: Abort<AccessRefusal>) -> Abort<Refusal> {
         | AccessRefusal::ParentNotFound
         | AccessRefusal::ServicesNotOfParent
         | AccessRefusal::NoServices
-        | AccessRefusal::InvalidPermission => Refusal::InternalError,
+        | AccessRefusal::InvalidPermission => Refusal::internal(),
     })
 }

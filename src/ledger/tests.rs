@@ -17,6 +17,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use quintet_platform::service::ServiceRefusal as _;
 use quintet_storage::{Abort, Read, Timestamp, Uuid, WriteTx};
 
 use crate::accounts::{self, CreateAccount, FloorInput, PatchAccount};

@@ -18,9 +18,10 @@ async fn break_down() -> Response {
 async fn exchange(request: &[u8]) -> String {
     let router =
         Router::new().route("/", axum::routing::get(async || "fine")).route("/bug", axum::routing::get(break_down));
-    let panic_answer: PanicAnswer = || (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
+    let refuse: Refuse = |_, _| (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
     let head_timeout = Duration::from_millis(200);
-    let site = Site { name: "test", router, panic_answer, trusted_proxies: Arc::from([]), head_timeout };
+    let site =
+        Site { name: "test", router, refuse, unsent: Unsent::default(), trusted_proxies: Arc::from([]), head_timeout };
     let (mut client, server) = tokio::io::duplex(1 << 20);
     let permit = Connections::new(1).enter().await.unwrap();
     let (_stop, stopping) = watch::channel(false);
@@ -70,10 +71,17 @@ async fn encrypted(authority: &Authority, places: u32) -> (SocketAddr, watch::Se
             }),
         )
         .route("/bug", axum::routing::get(break_down));
-    let panic_answer: PanicAnswer = || (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
+    let refuse: Refuse = |_, _| (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
     let loopback = Network::parse("127.0.0.0/8").unwrap();
     let trusted_proxies = Arc::from([loopback]);
-    let site = Site { name: "test", router, panic_answer, trusted_proxies, head_timeout: Duration::from_secs(2) };
+    let site = Site {
+        name: "test",
+        router,
+        refuse,
+        unsent: Unsent::default(),
+        trusted_proxies,
+        head_timeout: Duration::from_secs(2),
+    };
     let directory = tempfile::tempdir().unwrap();
     let tls = tls_of(&authority.issue("localhost", 2099).put(directory.path())).unwrap();
     let (stop, stopping) = watch::channel(false);

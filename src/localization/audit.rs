@@ -9,7 +9,7 @@
 //! wrote (names, source texts, translations, context), nor anything secret. They are at most [`PAYLOAD_BYTES_MAX`].
 
 use quintet_platform::clock::rfc3339;
-use quintet_platform::http::json::{Json, Limits, parse, to_canonical};
+use quintet_platform::json::{Json, Limits, parse, to_canonical};
 use quintet_platform::secrets::digest;
 use quintet_storage::{Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 

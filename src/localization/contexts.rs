@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_storage::large::{self, LargeValue, UploadRefusal};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain, encode_plain};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use quintet_platform::http::etag::ETag;
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_platform::secrets::{Digest, digest};
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 

@@ -1,6 +1,6 @@
 //! Grants: a template for a principal within a scope.
 
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::audit::{self, Actor, Event};

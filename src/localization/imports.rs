@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use bincode::{Decode, Encode};
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_platform::secrets::{Digest, digest};
 use quintet_storage::large::{self, LargeValue, UploadRefusal};
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx, decode_plain, encode_plain};

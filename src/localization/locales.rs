@@ -1,7 +1,7 @@
 //! A project's target locales and its source locale, each with a version of its own, which is its entity tag.
 
 use quintet_platform::http::etag::ETag;
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_storage::{Abort, Read, Scan, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};

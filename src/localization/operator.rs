@@ -1,7 +1,7 @@
 //! The operator's side: templates for keys, and the language core under rehearsal.
 
-use quintet_platform::http::json::{self, Fields, Limits};
 use quintet_platform::ids::parse_uuid;
+use quintet_platform::json::{self, Fields, Limits};
 use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
 
 use crate::audit::Actor;

@@ -1,6 +1,6 @@
 //! Projects: create, read, list, patch; and where a project lies, for permissions.
 
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};

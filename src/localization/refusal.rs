@@ -1,8 +1,8 @@
 //! Every way localization says no, and the one place that turns it into a status and a stable code.
 
 use quintet_platform::http::etag::ETag;
-use quintet_platform::http::json::Json;
 use quintet_platform::http::problem::{Kind, Problem};
+use quintet_platform::json::Json;
 use quintet_platform::problem_kinds;
 use quintet_storage::Failure;
 

@@ -1,6 +1,6 @@
 //! Tests of what lies below HTTP: the audit chain and what `verify` finds, uploads compared with what there was.
 
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_platform::secrets::digest;
 use quintet_storage::{Abort, Failure, Read as _, Uuid};
 

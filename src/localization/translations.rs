@@ -1,6 +1,6 @@
 //! Translations: read and write one. Whether one is outdated is derived from the version its source came up in.
 
-use quintet_platform::http::json::Json;
+use quintet_platform::json::Json;
 use quintet_platform::secrets::digest;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bincode::{Decode, Encode};
 use futures_util::FutureExt as _;
 use quintet_storage::{Abort, Failure, Family, Read as _, Row, Store, Table, TimeSource, Timestamp, WriteTx};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 pub use futures_util::future::BoxFuture;
@@ -32,7 +32,7 @@ pub use futures_util::future::BoxFuture;
 pub use crate::time_text::{TimeParseError, parse_rfc3339, rfc3339};
 
 /// The rehearsal clock's reading; one row.
-pub(crate) const READING: Table<u8, Reading> = Table::new(0x0100, Family::Platform, "platform.clock");
+pub(crate) const READING: Table<u8, Reading> = Table::new(0x0100, Family::APPLIANCE, "platform.clock");
 
 /// The key of the one row of [`READING`].
 const THE_READING: u8 = 0;
@@ -68,6 +68,12 @@ pub trait DueWork: Send + Sync {
     /// The earliest instant at which there is something to do; `None` while there is nothing. Called often: answer
     /// from memory or from one read of the newest snapshot.
     fn next_due(&self) -> Option<Timestamp>;
+
+    /// The table whose rows fall due by this work, if it is a table: when a transaction says that a row of it falls due
+    /// ([`WriteTx::falls_due`]), the work is looked at anew.
+    fn agenda(&self) -> Option<u16> {
+        None
+    }
 
     /// Does everything that is due at the clock's present reading and returns when nothing more is. What fails is
     /// left due: it will be tried again. Never runs twice at a time.
@@ -123,6 +129,10 @@ struct Inner {
 struct Slot {
     work: Arc<dyn DueWork>,
     running: tokio::sync::Mutex<()>,
+    /// When the work was due at the last look, in microseconds; the end of time while a look is going on.
+    earliest: AtomicI64,
+    /// Asks whoever watches the work to look at it anew.
+    woken: Notify,
 }
 
 impl Clock {
@@ -202,7 +212,8 @@ impl Clock {
 
     /// Adds work. It is watched from now on, whether or not [`Clock::run_real_time`] has begun.
     pub fn register(&self, work: Arc<dyn DueWork>) {
-        let slot = Slot { work, running: tokio::sync::Mutex::new(()) };
+        let earliest = AtomicI64::new(i64::MAX);
+        let slot = Slot { work, running: tokio::sync::Mutex::new(()), earliest, woken: Notify::new() };
         self.0.work.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(slot));
         self.wake();
     }
@@ -211,6 +222,23 @@ impl Clock {
     /// creates such a thing.
     pub fn wake(&self) {
         self.0.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Hears of rows that fall due, as they are published: the work whose agenda they are in is looked at anew if they are
+    /// due earlier than what it is known to have. Most are not, and looking costs more than writing a row. None is missed:
+    /// a look marks itself before it takes its snapshot, so whoever finds the mark of an earlier look had published the
+    /// row before the snapshot.
+    pub fn attend(&self, store: &Store) {
+        let clock = Arc::downgrade(&self.0);
+        store.on_due(Box::new(move |agenda, at| {
+            let Some(inner) = clock.upgrade() else { return };
+            let work = inner.work.lock().unwrap_or_else(PoisonError::into_inner);
+            for slot in work.iter().filter(|slot| slot.work.agenda() == Some(agenda)) {
+                if at.as_micros() < slot.earliest.load(Ordering::SeqCst) {
+                    slot.woken.notify_one();
+                }
+            }
+        }));
     }
 
     /// The earliest instant at which something is due.
@@ -322,6 +350,14 @@ impl TimeSource for Clock {
 }
 
 impl Slot {
+    /// When the work is due next.
+    fn look(&self) -> Option<Timestamp> {
+        self.earliest.store(i64::MAX, Ordering::SeqCst);
+        let due = self.work.next_due();
+        self.earliest.store(due.map_or(i64::MAX, Timestamp::as_micros), Ordering::SeqCst);
+        due
+    }
+
     fn is_due(&self, now: Timestamp) -> bool {
         self.work.next_due().is_some_and(|due| due <= now)
     }
@@ -343,7 +379,7 @@ async fn watch_slot(clock: Clock, slot: Arc<Slot>, mut stopping: watch::Receiver
     let mut changes = clock.0.changes.subscribe();
     while !*stopping.borrow_and_update() {
         changes.mark_unchanged();
-        let next_due = slot.work.next_due();
+        let next_due = slot.look();
         let is_due = next_due.is_some_and(|due| due <= clock.now());
         if is_due {
             slot.run_if_due(&clock).await;
@@ -353,6 +389,7 @@ async fn watch_slot(clock: Clock, slot: Arc<Slot>, mut stopping: watch::Receiver
                 tokio::select! {
                     () = sleep_for(next_due.and_then(|due| clock.real_wait(due))) => {}
                     _ = changes.changed() => tokio::time::sleep(LOOK_PAUSE).await,
+                    () = slot.woken.notified() => tokio::time::sleep(LOOK_PAUSE).await,
                 }
             } else if slot.is_due(clock.now()) {
                 tokio::time::sleep(RETRY_PAUSE).await;

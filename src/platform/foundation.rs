@@ -7,6 +7,7 @@ use quintet_storage::{Failure, Store};
 use crate::access::{AuthFailure, AuthRefusal, Authority, Caller, KeyUses, Service};
 use crate::clock::Clock;
 use crate::metering::{Meter, OverQuota};
+use crate::service::InFlight;
 
 /// What every service stands on. Clones share it.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub struct Foundation {
     pub meter: Arc<Meter>,
     /// Says what a credential is worth.
     pub authority: Arc<Authority>,
+    /// The Idempotency-Keys of requests that are being served.
+    pub in_flight: InFlight,
 }
 
 /// Why a request was not let in.
@@ -54,7 +57,7 @@ impl Foundation {
     #[must_use]
     pub fn new(store: Store, clock: Clock, authority: Authority) -> Foundation {
         let (uses, meter) = (Arc::new(KeyUses::new(store.clone())), Arc::new(Meter::new(store.clone())));
-        Foundation { store, clock, uses, meter, authority: Arc::new(authority) }
+        Foundation { store, clock, uses, meter, authority: Arc::new(authority), in_flight: InFlight::default() }
     }
 
     /// Lets a request in: who asks, whether the key allows it (with no `permission`: whether it is a key of this service

@@ -1,73 +1,44 @@
 //! Collects large values that nobody adopted in time, or that were released (see `quintet_storage::large`).
 
-use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx, large};
 
-use quintet_storage::{Abort, Store, Timestamp, large};
-
-use crate::clock::{BoxFuture, DueWork};
+use crate::jobs::{Agenda, Progress, Swept};
 
 /// Chunks removed in one transaction; each is 256 KiB, so that nobody waits long behind it.
 const SLICE_CHUNKS: usize = 16;
-/// How long one slice may wait for the writer; the next round tries again.
-const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The collector. Register it as [`DueWork`].
-pub struct LargeValueCollector {
-    store: Store,
-}
+/// The large values that have a deadline, for nobody owns them.
+pub struct UnownedValues;
 
-impl LargeValueCollector {
-    /// A collector of a store's large values.
-    #[must_use]
-    pub fn new(store: Store) -> LargeValueCollector {
-        LargeValueCollector { store }
+impl Agenda for UnownedValues {
+    /// Deadlines are given freely, so no place is ever left behind.
+    type Place = ();
+
+    const NAME: &'static str = "platform.large_values";
+    const TAG: u16 = large::DEADLINES_TAG;
+    const IS_FREEING: bool = true;
+    const FIRST: () = ();
+
+    fn next(&self, read: &Snapshot, (): ()) -> Result<Option<Timestamp>, Failure> {
+        large::next_deadline(read)
     }
 
-    async fn collect_all(&self) {
-        loop {
-            let verb = |tx: &mut quintet_storage::WriteTx<'_>, now| Ok(large::collect(tx, now, SLICE_CHUNKS)?);
-            let slice: Result<usize, Abort<Infallible>> =
-                self.store.write_freeing(Instant::now() + DEADLINE, verb).await;
-            match slice {
-                Ok(0) => return,
-                Ok(_) => {}
-                Err(Abort::Refused(never)) => match never {},
-                Err(Abort::Failed(failure)) => {
-                    tracing::warn!(%failure, "large values could not be removed; trying again later");
-                    return;
-                }
-            }
-        }
-    }
-}
-
-impl DueWork for LargeValueCollector {
-    fn name(&self) -> &'static str {
-        "platform.large_values"
-    }
-
-    fn next_due(&self) -> Option<Timestamp> {
-        match large::next_deadline(&self.store.read()) {
-            Ok(deadline) => deadline,
-            Err(failure) => {
-                tracing::warn!(%failure, "the deadlines of large values could not be read");
-                None
-            }
-        }
-    }
-
-    fn run_due(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.collect_all())
+    fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, (): ()) -> Result<Swept<()>, Failure> {
+        let removed = large::collect(tx, now, SLICE_CHUNKS)?;
+        Ok(Swept { to: None, progress: if removed == 0 { Progress::Rest } else { Progress::More } })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
+
+    use quintet_storage::Store;
 
     use super::*;
     use crate::clock::Clock;
+    use crate::jobs::{Rows, Sweep};
 
     #[tokio::test(flavor = "multi_thread")]
     async fn an_upload_nobody_adopts_is_gone_after_its_deadline() {
@@ -80,8 +51,8 @@ mod tests {
         };
         let store = Store::open(options, &[large::TABLES, crate::TABLES]).unwrap();
         clock.resume(&store).unwrap();
-        clock.register(Arc::new(LargeValueCollector::new(store.clone())));
-        let mut upload = large::Upload::begin(&store, 60, DEADLINE).await.unwrap();
+        clock.register(Arc::new(Sweep(Rows::new(store.clone(), UnownedValues))));
+        let mut upload = large::Upload::begin(&store, 60, Duration::from_secs(10)).await.unwrap();
         upload.push(&vec![7; 20 * large::CHUNK_BYTES + 1]).await.unwrap();
         let value = upload.finish().await.unwrap();
         clock.advance(59).await.unwrap();

@@ -26,10 +26,13 @@ mod foundation;
 pub mod http;
 pub mod idempotency;
 pub mod ids;
+pub mod jobs;
+pub mod json;
 pub mod large_values;
 pub mod limits;
 pub mod metering;
 pub mod secrets;
+pub mod service;
 mod time_text;
 mod verify;
 

@@ -154,7 +154,8 @@ mod tests {
                 secret: PreparedSecret::draw(),
             };
             issue_key(tx, now, key)?;
-            let scope = Scope { service: Service::Ledger, tenant_id: sub, route: "POST /x", key: "k".to_owned() };
+            let scope =
+                Scope { service: Service::Ledger, tenant_id: sub, within: "POST /x".to_owned(), key: "k".to_owned() };
             let answer = StoredAnswer { status: 201, content_type: String::new(), body: Vec::new() };
             remember(tx, now, &scope, RequestDigest::of("POST", "/x", "", b""), &answer)?;
             let key_id = tx.scan(&KEYS, Scan::all())?.first().map(|(id, _)| *id);

@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use quintet_platform::Timestamp;
-use quintet_platform::clock::{BoxFuture, DueWork, rfc3339};
+use quintet_platform::clock::{BoxFuture, rfc3339};
+use quintet_platform::jobs;
 use quintet_storage::seal::rotation::{self, Progress};
 use quintet_storage::seal::{self, KeyId, KeyRing, PreviousPhase};
 use quintet_storage::{Abort, Failure, Store};
@@ -319,30 +320,20 @@ impl RootKeys {
     }
 }
 
-impl DueWork for RootKeys {
+impl jobs::Job for RootKeys {
     fn name(&self) -> &'static str {
         "root_key.rotation"
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
-        match self.standing() {
-            Ok(standing) => match standing.state {
-                State::AtRest | State::Stuck(_) => None,
-                State::Rewrapping | State::RemovingPrevious => Some(Timestamp::EPOCH),
-                State::KeepingPrevious(until) => Some(until),
-            },
-            Err(failure) => {
-                tracing::warn!(%failure, "the state of the root key could not be read");
-                None
-            }
-        }
+    fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
+        Ok(match self.standing()?.state {
+            State::AtRest | State::Stuck(_) => None,
+            State::Rewrapping | State::RemovingPrevious => Some(Timestamp::EPOCH),
+            State::KeepingPrevious(until) => Some(until),
+        })
     }
 
-    fn run_due(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if let Err(failure) = self.advance().await {
-                tracing::warn!(%failure, "the rotation of the root key does not get on; trying again later");
-            }
-        })
+    fn slice(&self) -> BoxFuture<'_, Result<jobs::Progress, Failure>> {
+        Box::pin(async { self.advance().await.map(|()| jobs::Progress::Rest) })
     }
 }

@@ -1,6 +1,6 @@
 //! The operator's side of runs: quotas of tenants, and what keys allow.
 
-use quintet_platform::http::json::{Limits, parse};
+use quintet_platform::json::{Limits, parse};
 use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! Every way runs say no, and the one place that turns it into a status and a stable code.
 
-use quintet_platform::http::json::Json;
 use quintet_platform::http::problem::{Kind, Problem};
+use quintet_platform::json::Json;
 use quintet_platform::problem_kinds;
 use quintet_storage::Failure;
 

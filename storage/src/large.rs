@@ -28,9 +28,12 @@ use crate::tx::WriteTx;
 /// Bytes in every chunk but the last, before it is sealed.
 pub const CHUNK_BYTES: usize = 256 << 10;
 
-const UPLOADS: Table<Uuid, UploadRow> = Table::new(0x0001, Family::Large, "large_uploads");
-pub(crate) const CHUNKS: Table<(Uuid, u32), ChunkRow> = Table::new(0x0002, Family::Large, "large_chunks");
-const DEADLINES: Table<(Timestamp, Uuid), DeadlineRow> = Table::new(0x0003, Family::Large, "large_deadlines");
+const UPLOADS: Table<Uuid, UploadRow> = Table::new(0x0001, Family::LARGE, "large_uploads");
+pub(crate) const CHUNKS: Table<(Uuid, u32), ChunkRow> = Table::new(0x0002, Family::LARGE, "large_chunks");
+const DEADLINES: Table<(Timestamp, Uuid), DeadlineRow> = Table::new(0x0003, Family::LARGE, "large_deadlines");
+
+/// The table of deadlines, as it is named to whoever hears of what falls due ([`Store::on_due`]).
+pub const DEADLINES_TAG: u16 = DEADLINES.spec().tag;
 
 /// The tables of this module.
 pub const TABLES: &[TableSpec] = &[UPLOADS.spec(), CHUNKS.spec(), DEADLINES.spec()];
@@ -147,7 +150,7 @@ impl Upload {
                 let id = tx.new_id();
                 let deadline = now.plus_seconds(lifetime_seconds);
                 tx.put(&UPLOADS, &id, &UploadRow { deadline: Some(deadline), chunks: 0 })?;
-                tx.put(&DEADLINES, &(deadline, id), &DeadlineRow)?;
+                put_deadline(tx, deadline, id)?;
                 Ok::<_, Abort<UploadRefusal>>(id)
             })
             .await?;
@@ -269,7 +272,12 @@ pub fn release(tx: &mut WriteTx<'_>, now: Timestamp, value: &LargeValue) -> Resu
         return Ok(());
     }
     tx.put(&UPLOADS, &value.id(), &UploadRow { deadline: Some(now), chunks: upload.chunks })?;
-    tx.put(&DEADLINES, &(now, value.id()), &DeadlineRow)
+    put_deadline(tx, now, value.id())
+}
+
+fn put_deadline(tx: &mut WriteTx<'_>, deadline: Timestamp, id: Uuid) -> Result<(), Failure> {
+    tx.falls_due(DEADLINES_TAG, deadline);
+    tx.put(&DEADLINES, &(deadline, id), &DeadlineRow)
 }
 
 /// One chunk of a value, counted from 0; `None` behind the last.

@@ -10,9 +10,9 @@ use http::{HeaderMap, Uri};
 use quintet_platform::NotAdmitted;
 use quintet_platform::access::{self, Service};
 use quintet_platform::http::body::{self, BodyError};
-use quintet_platform::http::json::{self, Fields, JsonError, Limits};
 use quintet_platform::http::origin::scheme;
 use quintet_platform::http::query::{Query, QueryError};
+use quintet_platform::json::{self, Fields, JsonError, Limits};
 use tokio::sync::SemaphorePermit;
 
 use super::Context;

@@ -5,20 +5,18 @@
 //! repeat goes on where the first call was cut off. An item with an Idempotency-Key of its own is done once, in
 //! whichever call it comes.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use axum::extract::{Request, State};
-use axum::response::Response;
 use quintet_platform::access::Service;
 use quintet_platform::idempotency::{RequestDigest, Scope};
+use quintet_platform::json::{Json, to_canonical};
+use quintet_platform::service::{
+    Answer, Change, Content, Endpoint, Entered, KeyRule, Route, json as success, once, refused,
+};
 use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
 
-use super::answer::Answer;
-use super::input::{BULK_ITEM, BulkItem, bulk};
-use super::request::{Entered, WRITER_TIME, answered, conclude, execute, receive};
-use super::routes::TRANSACTION_BULK;
-use super::{Context, output, required};
+use super::dialect::{Answered, Call, KEY_CHARS_MAX, Ledger, of_verb};
+use super::form::{Form, complete};
+use super::transactions::{POSTING_CODES, read_posting, write_posted};
+use crate::model::TenantId;
 use crate::posting::{self, PostTransaction};
 use crate::refusal::Refusal;
 
@@ -28,63 +26,67 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// hundred entries apart.
 const SLICE_ITEMS: usize = 250;
 const SLICE_ENTRIES: usize = 600;
+/// The most transactions of a call.
+const ITEMS_MAX: usize = 1000;
+/// What the items' Idempotency-Keys are unique within.
+const ITEM: &str = "POST /v1/transactions/bulk, one item";
 
-pub(super) async fn post_bulk(State(context): State<Context>, request: Request) -> Response {
-    answered(try_post_bulk(context, request).await)
-}
+const BULK: Route = Route::post("post_transactions", "/v1/transactions/bulk")
+    .permission("ledger_poster")
+    .summary("Post up to 1000 transactions, all or none or each for itself")
+    .key(KeyRule::Required)
+    .body(Content::Json("BulkCreate"))
+    .successes(&[success(200, "BulkPosted")])
+    .codes(POSTING_CODES);
 
-async fn try_post_bulk(context: Context, request: Request) -> Result<Answer, Refusal> {
-    let received = receive(&context, request, &TRANSACTION_BULK, BODY_BYTES_MAX).await?;
-    let tenant_id = received.target.tenant_id;
-    let entered = received.entered;
-    let input = received.json.and_then(|json| bulk(tenant_id, required(json)?));
+pub(super) const ENDPOINTS: &[Endpoint<Ledger>] = &[Endpoint::new(&BULK, |call| Box::pin(post(call)))];
+
+async fn post(call: Call) -> Answered {
+    let mut change = call.change_of(BODY_BYTES_MAX).await?;
+    let tenant_id = change.call.caller;
+    let input = change.json().and_then(|json| read_bulk(tenant_id, json));
     // A caller that leaves must not stop half of its call.
     let work = async move {
-        let (is_atomic, items) = match input {
-            Ok(input) => (input.is_atomic, input.items),
+        let answer = match input {
             // Remembered like every refusal of what a request says.
-            Err(refusal) => return post_slice(&context, entered, Err(refusal), None).await,
+            Err(refusal) => change.write(|_, _| Err(refusal.into())).await?,
+            Ok(Bulk { is_atomic: true, items }) => {
+                change.write(move |tx, now| Ok(results(post_all(tx, now, tenant_id.0, items)?))).await?
+            }
+            Ok(Bulk { is_atomic: false, items }) => post_slices(change, tenant_id.0, items).await?,
         };
-        let first_due = items.iter().filter_map(|item| item.command.as_ref().ok()?.hold_until).min();
-        let answer = if is_atomic {
-            let work: Work = Box::new(move |tx, now| post_all(tx, now, tenant_id.0, items));
-            post_slice(&context, entered, Ok(work), first_due).await?
-        } else {
-            post_slices(&context, &entered, tenant_id.0, items, first_due).await?
-        };
-        Ok(answer.wrapped(b"{\"results\":[", b"]}"))
+        Ok(if answer.status() < 300 { wrapped(answer) } else { answer })
     };
-    tokio::spawn(work).await.unwrap_or(Err(Refusal::StatementTimeout))
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::internal().into()))
 }
 
-/// What one transaction of the call does: the results of its items, joined by commas.
-type Work = Box<dyn FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Vec<u8>, Abort<Refusal>> + Send>;
+/// Results as they are remembered: without what stands around all of them, so that those of slices join.
+fn results(results: Vec<u8>) -> Answer {
+    Answer::json(200, results)
+}
 
-async fn post_slices(
-    context: &Context,
-    entered: &Arc<Entered>,
-    tenant_id: Uuid,
-    items: Vec<BulkItem>,
-    first_due: Option<Timestamp>,
-) -> Result<Answer, Refusal> {
-    let mut whole: Option<Answer> = None;
+fn wrapped(answer: Answer) -> Answer {
+    let body = [b"{\"results\":[".as_slice(), answer.body(), b"]}"].concat();
+    answer.with_body(body)
+}
+
+/// One transaction for each slice. The first has the key itself, so that another request under it is found out at once.
+async fn post_slices(mut change: Change<Ledger>, tenant_id: Uuid, items: Vec<BulkItem>) -> Answered {
+    let (mut whole, mut is_replay) = (Vec::new(), true);
     for (number, slice) in slices(items).into_iter().enumerate() {
-        // The first slice has the key itself, so that another request under it is found out at once.
-        let entered = if number == 0 { Arc::clone(entered) } else { Arc::new(slice_of(entered, number)) };
-        let work: Work = Box::new(move |tx, now| post_each(tx, now, tenant_id, slice));
-        let answer = post_slice(context, entered, Ok(work), first_due).await?;
-        whole = Some(match whole {
-            None => answer,
-            Some(before) => before.joined(answer),
-        });
+        if number > 0 {
+            change.go_on_with_part(number);
+            whole.push(b',');
+        }
+        let written = change.try_write(move |tx, now| Ok(Some(results(post_each(tx, now, tenant_id, slice)?)))).await?;
+        let answer = written.ok_or_else(Refusal::internal)?;
+        if answer.status() >= 300 {
+            return Ok(answer);
+        }
+        is_replay &= answer.is_replay();
+        whole.extend_from_slice(answer.body());
     }
-    whole.ok_or(Refusal::InternalError)
-}
-
-/// What a later slice is remembered under: a key that no caller can send, for it has a control character.
-fn slice_of(entered: &Entered, number: usize) -> Entered {
-    let scope = Scope { key: format!("{}\n{number}", entered.scope.key), ..entered.scope.clone() };
-    Entered { scope, digest: entered.digest }
+    Ok(if is_replay { results(whole).as_replay() } else { results(whole) })
 }
 
 /// Cuts the items into slices; where depends on the items alone.
@@ -105,23 +107,6 @@ fn slices(items: Vec<BulkItem>) -> Vec<Vec<BulkItem>> {
     slices
 }
 
-async fn post_slice(
-    context: &Context,
-    entered: Arc<Entered>,
-    work: Result<Work, Refusal>,
-    first_due: Option<Timestamp>,
-) -> Result<Answer, Refusal> {
-    let in_writer = Arc::clone(&entered);
-    let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
-        execute(tx, now, &in_writer, work, |tx, now, work| work(tx, now), TRANSACTION_BULK.status)
-    };
-    let outcome = context.store.write(Instant::now() + WRITER_TIME, verb).await;
-    if first_due.is_some_and(|due| outcome.is_ok() && context.sweep.is_news(due)) {
-        context.clock.wake();
-    }
-    conclude(context, &entered, outcome)
-}
-
 /// Every item for itself.
 fn post_each(
     tx: &mut WriteTx<'_>,
@@ -131,12 +116,11 @@ fn post_each(
 ) -> Result<Vec<u8>, Abort<Refusal>> {
     let mut results = Vec::with_capacity(items.len() * 400);
     for item in items {
-        let answer = match post_item(tx, now, tenant_id, item) {
-            Ok(answer) => answer,
-            Err(Abort::Refused(refusal)) => Answer::refused(&refusal),
-            Err(failed @ Abort::Failed(_)) => return Err(failed),
+        let answer = match post_item(tx, now, tenant_id, item)? {
+            Outcome::Answered(answer) => answer,
+            Outcome::Refused(refusal) => refused::<Ledger>(&refusal),
         };
-        answer.write_result(&mut results);
+        write_result(&answer, &mut results);
     }
     Ok(results)
 }
@@ -150,37 +134,115 @@ fn post_all(
 ) -> Result<Vec<u8>, Abort<Refusal>> {
     let mut results = Vec::with_capacity(items.len() * 400);
     for (index, item) in items.into_iter().enumerate() {
-        let refused = |refusal| Refusal::InBulk { index, refusal: Box::new(refusal) };
-        let answer = match post_item(tx, now, tenant_id, item) {
-            Ok(answer) => answer,
-            Err(Abort::Refused(refusal)) => return Err(refused(refusal).into()),
-            Err(failed @ Abort::Failed(_)) => return Err(failed),
+        let refused = |refusal| Abort::Refused(Refusal::InBulk { index, refusal: Box::new(refusal) });
+        let answer = match post_item(tx, now, tenant_id, item)? {
+            Outcome::Answered(answer) => answer,
+            Outcome::Refused(refusal) => return Err(refused(refusal)),
         };
-        if let Some(refusal) = answer.refusal() {
-            return Err(refused(refusal.clone()).into());
-        }
-        if !answer.is_success() {
+        if answer.status() >= 300 {
             let before = Refusal::ConstraintViolation("the item's idempotency_key was answered with a refusal before");
-            return Err(refused(before).into());
+            return Err(refused(before));
         }
-        answer.write_result(&mut results);
+        write_result(&answer, &mut results);
     }
     Ok(results)
 }
 
-fn post_item(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: Uuid, item: BulkItem) -> Result<Answer, Abort<Refusal>> {
-    let verb = |tx: &mut WriteTx<'_>, now, command: PostTransaction| {
-        Ok(output::posted(&posting::post_transaction(tx, now, command)?)?)
-    };
-    match item.key {
-        Some((key, digest)) => execute(tx, now, &item_entered(tenant_id, key, digest), item.command, verb, 201),
-        None => {
-            let command = item.command?;
-            Ok(Answer::of(201, tx.savepoint(|tx| verb(tx, now, command))?))
+/// What became of an item.
+enum Outcome {
+    /// It was answered, now or before.
+    Answered(Answer),
+    /// It is refused now.
+    Refused(Refusal),
+}
+
+fn post_item(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: Uuid, item: BulkItem) -> Result<Outcome, Abort<Refusal>> {
+    let BulkItem { command, key } = item;
+    let mut refusal = None;
+    let verb = |tx: &mut WriteTx<'_>, now| {
+        let posted = command.map_err(Abort::Refused).and_then(|command| posting::post_transaction(tx, now, command));
+        if let Err(Abort::Refused(why)) = &posted {
+            refusal = Some(why.clone());
         }
+        of_verb(201, posted, write_posted)
+    };
+    let answered = match key {
+        Some((key, digest)) => {
+            let scope = Scope { service: Service::Ledger, tenant_id, within: ITEM.to_owned(), key };
+            once::<Ledger>(tx, now, &Entered { scope, digest }, &BULK, |tx, now| verb(tx, now).map(Some))
+        }
+        None => tx.savepoint(|tx| verb(tx, now)).map(Some),
+    };
+    match (refusal, answered) {
+        (_, Err(Abort::Failed(failure))) => Err(failure.into()),
+        (_, Err(Abort::Refused(refusal))) | (Some(refusal), Ok(_)) => Ok(Outcome::Refused(refusal)),
+        (None, Ok(Some(answer))) => Ok(Outcome::Answered(answer)),
+        (None, Ok(None)) => Err(Refusal::internal().into()),
     }
 }
 
-fn item_entered(tenant_id: Uuid, key: String, digest: RequestDigest) -> Entered {
-    Entered { scope: Scope { service: Service::Ledger, tenant_id, route: BULK_ITEM, key }, digest }
+/// Adds an answer as one result to those before it.
+fn write_result(answer: &Answer, results: &mut Vec<u8>) {
+    if !results.is_empty() {
+        results.push(b',');
+    }
+    results.extend_from_slice(b"{\"status\":");
+    results.extend_from_slice(answer.status().to_string().as_bytes());
+    results.extend_from_slice(b",\"body\":");
+    results.extend_from_slice(answer.body());
+    results.push(b'}');
+}
+
+/// A bulk call: whether all or none, and its items.
+struct Bulk {
+    is_atomic: bool,
+    items: Vec<BulkItem>,
+}
+
+/// One transaction of a bulk call.
+struct BulkItem {
+    /// What is to be posted, or why not.
+    command: Result<PostTransaction, Refusal>,
+    /// Its own Idempotency-Key, if it has one, and what the item was besides.
+    key: Option<(String, RequestDigest)>,
+}
+
+/// POST /v1/transactions/bulk
+fn read_bulk(tenant_id: TenantId, json: Json) -> Result<Bulk, Refusal> {
+    let mut form = Form::of_body(json)?;
+    let is_atomic = form.fields.optional::<bool>("atomic");
+    let is_atomic = form.noted(is_atomic).flatten().unwrap_or(false);
+    let items: Option<Vec<Json>> = form.required("transactions");
+    if items.as_ref().is_some_and(|items| !(1..=ITEMS_MAX).contains(&items.len())) {
+        form.problem("transactions", format!("must have 1 to {ITEMS_MAX} items"));
+    }
+    form.finish()?;
+    let items = complete(items)?.into_iter().map(|item| read_item(tenant_id, item)).collect();
+    Ok(Bulk { is_atomic, items })
+}
+
+fn read_item(tenant_id: TenantId, mut item: Json) -> BulkItem {
+    let key = match &mut item {
+        Json::Object(members) => {
+            let place = members.iter().position(|(name, _)| name == "idempotency_key");
+            place.map(|place| members.remove(place).1)
+        }
+        _ => None,
+    };
+    let key = match key {
+        None => Ok(None),
+        Some(Json::String(text)) if is_item_key(&text) => {
+            let digest = RequestDigest::of("POST", ITEM, "", to_canonical(&item).as_bytes());
+            Ok(Some((text, digest)))
+        }
+        Some(_) => Err(Refusal::InvalidKey("idempotency_key is a text of 1 to 255 characters")),
+    };
+    match key {
+        Ok(key) => BulkItem { command: read_posting(tenant_id, item), key },
+        Err(refusal) => BulkItem { command: Err(refusal), key: None },
+    }
+}
+
+fn is_item_key(text: &str) -> bool {
+    (1..=KEY_CHARS_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }

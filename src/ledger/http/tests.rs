@@ -7,21 +7,25 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
+use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service};
 use quintet_platform::clock::parse_rfc3339;
-use quintet_platform::http::body::BodyError;
 use quintet_platform::idempotency::{RequestDigest, Scope};
-use quintet_storage::{Store, Timestamp, WriteTx};
+use quintet_platform::service::{Answer, Entered, describe, once};
+use quintet_storage::{Abort, Failure, Store, Timestamp, WriteTx};
 use quintet_support::tenant_and_key;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::request::{Entered, body_refusal, execute};
+use super::dialect::of_verb;
+use super::transactions::write_posted;
 use super::*;
-use crate::accounts::FloorInput;
-use crate::model::{Kind, Side, Tracking};
+use crate::accounts::{self, CreateAccount, FloorInput};
+use crate::asset_types::{self, CreateAssetType};
+use crate::model::{AccountId, Kind, Side, TenantId, Tracking};
 use crate::money::Decimal;
-use crate::posting::NewEntry;
+use crate::posting::{self, NewEntry, PostTransaction};
+use crate::refusal::Refusal;
 
 struct Room {
     context: Context,
@@ -61,9 +65,9 @@ impl Room {
 #[tokio::test]
 async fn every_route_is_served_and_asks_for_a_key() {
     let room = Room::open();
-    for route in ROUTES {
+    for route in crate::served() {
         let path = route.path.replace("{id}", "01890000-0000-7000-8000-000000000000").replace("{key_id}", "x");
-        let request = http::Request::builder().method(route.method).uri(&path).body(Body::empty()).unwrap();
+        let request = http::Request::builder().method(route.method.as_str()).uri(&path).body(Body::empty()).unwrap();
         let response = routes(room.context.clone()).oneshot(request).await.unwrap();
         let expected = if route.permission.is_empty() { 200 } else { 401 };
         assert_eq!(response.status().as_u16(), expected, "{}", route.template());
@@ -101,10 +105,6 @@ async fn a_body_that_does_not_arrive_is_not_the_last_word() {
     let (status, response, _) = room.send(Method::POST, "/v1/asset-types", "k", Body::from(text)).await;
     assert_eq!(status, 201, "nothing was remembered under the key");
     assert!(!response.headers().contains_key("idempotent-replayed"));
-    for error in [BodyError::TimedOut, BodyError::Broken] {
-        assert_eq!(body_refusal(error), Refusal::StatementTimeout);
-    }
-    assert_eq!(body_refusal(BodyError::TooLarge), Refusal::PayloadTooLarge);
     room.context.store.shutdown();
 }
 
@@ -149,9 +149,14 @@ async fn a_balance_lacks_nothing_up_to_its_instant() {
     room.context.store.shutdown();
 }
 
+#[test]
+fn nothing_that_is_said_of_it_is_loose() {
+    assert_eq!(describe::loose_ends::<Ledger>(ENDPOINTS), Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn a_panic_answers_in_the_envelope() {
-    let response = panic_answer();
+    let response = refuse::<Ledger>(Fault::Internal, &http::Extensions::new());
     assert_eq!(response.status(), 500);
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     let expected = br#"{"error":{"code":"INTERNAL_ERROR","message":"Something went wrong inside the ledger."}}"#;
@@ -200,9 +205,11 @@ fn post_between(
     let command = immediate(tenant_id, vec![entry(0, Side::Debit), entry(1, Side::Credit)]);
     let key = number.to_string();
     let digest = RequestDigest::of("POST", "/v1/transactions", "", key.as_bytes());
-    let scope = Scope { service: Service::Ledger, tenant_id: tenant_id.0, route: TRANSACTION_POST.template(), key };
-    let verb = |tx: &mut WriteTx<'_>, now, command| Ok(output::posted(&posting::post_transaction(tx, now, command)?)?);
-    execute(tx, now, &Entered { scope, digest }, Ok(command), verb, 201)
+    let route = crate::served().find(|route| route.name == "post_transaction").unwrap();
+    let scope = Scope { service: Service::Ledger, tenant_id: tenant_id.0, within: route.template(), key };
+    let verb =
+        |tx: &mut WriteTx<'_>, now| of_verb(201, posting::post_transaction(tx, now, command), write_posted).map(Some);
+    Ok(once::<Ledger>(tx, now, &Entered { scope, digest }, route, verb)?.unwrap())
 }
 
 fn immediate(tenant_id: TenantId, entries: Vec<NewEntry>) -> PostTransaction {
@@ -307,7 +314,7 @@ async fn a_busy_writer_turns_requests_away() {
 async fn damaged_data_is_an_internal_error_without_detail() {
     /// What reads as no account.
     const OTHER: quintet_storage::Table<(TenantId, AccountId), crate::tables::HoldRow> =
-        quintet_storage::Table::new(0x0203, quintet_storage::Family::Ledger, "ledger_account_books");
+        quintet_storage::Table::new(0x0203, crate::FAMILY, "ledger_account_books");
     let room = Room::open();
     let tenant_id = room.tenant_id;
     let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, 1));

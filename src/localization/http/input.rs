@@ -1,7 +1,7 @@
 //! What the service reads: bodies as commands. A member that is not known decides before one that is wrong.
 
-use quintet_platform::http::json::{FieldError, Fields, FromJson, Given, Json};
 use quintet_platform::ids::parse_uuid;
+use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
 
 use crate::model::{
     LEGAL_PREFIX_CHARS_MAX, LEGAL_PREFIXES_MAX, LOCALE_CHARS_MAX, LOCALES_MAX, NAME_CHARS_MAX, ProjectId, WorkspaceId,

@@ -16,11 +16,11 @@ use quintet_platform::NotAdmitted;
 use quintet_platform::access::{self, AuthRefusal, Caller, Service};
 use quintet_platform::http::body::{self, BodyError};
 use quintet_platform::http::etag::TagList;
-use quintet_platform::http::json::{self, Json, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError, decode_segment};
 use quintet_platform::http::request_id::RequestId;
 use quintet_platform::idempotency::{self, Lookup, MalformedKey, RequestDigest, Scope};
 use quintet_platform::ids::parse_uuid;
+use quintet_platform::json::{self, Json, JsonError, Limits};
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::Context;
@@ -99,7 +99,7 @@ pub(super) enum Begun {
 #[derive(Clone, Default)]
 pub(super) struct InFlight(Arc<Mutex<HashMap<FlightKey, RequestDigest>>>);
 
-type FlightKey = (Uuid, &'static str, String);
+type FlightKey = (Uuid, String, String);
 
 /// Takes its key out of the set when it is dropped.
 struct Guard {
@@ -115,8 +115,8 @@ impl Drop for Guard {
 
 impl InFlight {
     fn enter(&self, entered: &Entered) -> Result<Guard, Refusal> {
-        let Scope { tenant_id, route, key, .. } = &entered.scope;
-        let key: FlightKey = (*tenant_id, route, key.clone());
+        let Scope { tenant_id, within, key, .. } = &entered.scope;
+        let key: FlightKey = (*tenant_id, within.clone(), key.clone());
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match all.get(&key) {
             Some(digest) if *digest == entered.digest => Err(Refusal::IdempotencyInProgress),
@@ -251,7 +251,7 @@ impl Asked {
             scope: Scope {
                 service: Service::Localization,
                 tenant_id: self.tenant_id.0,
-                route: self.route.template,
+                within: self.route.template.to_owned(),
                 // One principal's keys are nothing to another: a repeat is answered before permissions are looked at.
                 key: format!("{} {key}", self.caller.principal_id),
             },

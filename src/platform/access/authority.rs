@@ -23,8 +23,8 @@ use uuid::Uuid;
 use super::authenticate::{AuthRefusal, Caller, KnownKey, admit, authenticate, bearer};
 use super::model::Service;
 use crate::egress::Egress;
-use crate::http::json::{Json, Limits, parse, to_compact};
 use crate::ids::parse_uuid;
+use crate::json::{Json, Limits, parse, to_compact};
 use crate::secrets::Secret;
 
 /// How long the external system may take.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::key_text::split;
 use super::*;
-use crate::clock::DueWork as _;
+use crate::jobs::{Job as _, Sweep};
 use crate::testing::TestStore;
 
 const START: Timestamp = Timestamp::from_micros(1_750_000_000_000_000);
@@ -328,10 +328,10 @@ async fn uses_are_noted_then_stored() {
     let key = issue(&store, key_for(tenant_id)).unwrap();
     let caller = check(&store, &bearer(&key), START).unwrap();
     let uses = Arc::new(KeyUses::new(store.clone()));
-    test.clock.register(uses.clone());
+    test.clock.register(Arc::new(Sweep(uses.clone())));
     assert!(uses.note(&caller, START), "the first note wakes");
     assert!(!uses.note(&caller, START.plus_seconds(1)));
-    assert_eq!(uses.next_due(), Some(START.plus_seconds(60)));
+    assert_eq!(uses.next_due(), Ok(Some(START.plus_seconds(60))));
     let last_used = || list_keys(&store.read(), tenant_id, None, 10).unwrap()[0].last_used_at;
     assert_eq!(last_used(), None);
     let mut records = list_keys(&store.read(), tenant_id, None, 10).unwrap();
@@ -339,7 +339,7 @@ async fn uses_are_noted_then_stored() {
     assert_eq!(records[0].last_used_at, Some(START.plus_seconds(1)));
     test.clock.advance(120).await.unwrap();
     assert_eq!(last_used(), Some(START.plus_seconds(1)));
-    assert_eq!(uses.next_due(), None);
+    assert_eq!(uses.next_due(), Ok(None));
     // An older note does not take the time back.
     assert!(uses.note(&caller, START));
     test.clock.advance(120).await.unwrap();

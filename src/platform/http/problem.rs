@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use ::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use ::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use super::json::{Json, to_compact};
+use crate::json::{Json, to_compact};
 
 /// The media type of a problem.
 pub const CONTENT_TYPE_PROBLEM: &str = "application/problem+json";

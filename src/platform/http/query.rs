@@ -107,6 +107,19 @@ impl Query {
         })
     }
 
+    /// Every unknown parameter at once, before anything is made of a value.
+    ///
+    /// # Errors
+    /// [`QueryError::Unknown`] with the names that are not among the known ones, in order, at most 20.
+    pub fn only(&self, known: impl IntoIterator<Item = &'static str>) -> Result<(), QueryError> {
+        if self.parameters.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = known.into_iter().collect();
+        let unknown = self.parameters.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+        Query { parameters: unknown.cloned().collect() }.finish()
+    }
+
     /// Ends the reading: nothing may be left.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument as _;
 
-use ::http::{HeaderMap, HeaderName, HeaderValue};
+use ::http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 
 use crate::ids;
 
@@ -55,6 +55,19 @@ pub async fn assign(mut request: Request, next: Next) -> Response {
     let span = tracing::info_span!("request", request_id = id.as_str(), method = %request.method());
     request.extensions_mut().insert(id);
     let mut response = next.run(request).instrument(span).await;
+    if let Some(header) = header {
+        response.headers_mut().insert(X_REQUEST_ID, header);
+    }
+    response
+}
+
+/// The answer to a request that is refused before the middleware has seen it, with its identifier all the same.
+pub fn assigned(headers: &HeaderMap, answer: impl FnOnce(&Extensions) -> Response) -> Response {
+    let id = RequestId::of(headers);
+    let header = HeaderValue::from_str(id.as_str()).ok();
+    let mut extensions = Extensions::new();
+    extensions.insert(id);
+    let mut response = answer(&extensions);
     if let Some(header) = header {
         response.headers_mut().insert(X_REQUEST_ID, header);
     }

@@ -6,7 +6,7 @@
 //! of the first: there is no state in between.
 //!
 //! Invariants:
-//! - one answer for each scope (tenant, service, route, key) at a time;
+//! - one answer for each scope (tenant, service, what the key is unique within, key) at a time;
 //! - every answer has its row in the expiry index, and the other way round;
 //! - an answer is not found from its 30th day on, whether or not it has been collected;
 //! - an answer that carries a secret (the room says which, [`remember_secret`]) is nowhere on the disk in the clear.
@@ -27,7 +27,7 @@ use uuid::Uuid;
 use crate::access::Service;
 use crate::secrets::digest_parts;
 
-pub use collector::Collector;
+pub use collector::ExpiredAnswers;
 
 /// `Idempotency-Key`
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -38,12 +38,12 @@ pub const KEPT_SECONDS: i64 = 30 * 86_400;
 /// Expired answers are collected by the hour, so that a rehearsal clock stops once for an hour of them.
 const HOUR_MICROS: i64 = 3_600_000_000;
 
-/// (tenant, digest of service, route and key).
-pub(crate) const ANSWERS: Table<(Uuid, u128), AnswerRow> = Table::new(0x0110, Family::Platform, "platform.answers");
+/// (tenant, digest of service, what the key is unique within, and key).
+pub(crate) const ANSWERS: Table<(Uuid, u128), AnswerRow> = Table::new(0x0110, Family::APPLIANCE, "platform.answers");
 
 /// (the hour, since the epoch, at whose start the answer may go; tenant; digest).
 pub(crate) const ANSWERS_BY_EXPIRY: Table<(u32, Uuid, u128), ExpiryMark> =
-    Table::new(0x0111, Family::Platform, "platform.answers_by_expiry");
+    Table::new(0x0111, Family::APPLIANCE, "platform.answers_by_expiry");
 
 /// What a key is unique within.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +52,9 @@ pub struct Scope {
     pub service: Service,
     /// The caller's tenant.
     pub tenant_id: Uuid,
-    /// The route's template, with its method if one template has several: `POST /v1/accounts/{id}`.
-    pub route: &'static str,
+    /// What the key is unique within: the route's method and template (`POST /v1/accounts/{id}`), or what the service's
+    /// contract says instead.
+    pub within: String,
     /// The Idempotency-Key.
     pub key: String,
 }
@@ -135,7 +136,7 @@ impl Row for ExpiryMark {}
 
 impl Scope {
     fn table_key(&self) -> (Uuid, u128) {
-        let digest = digest_parts(&[&[self.service.code()], self.route.as_bytes(), self.key.as_bytes()]);
+        let digest = digest_parts(&[&[self.service.code()], self.within.as_bytes(), self.key.as_bytes()]);
         (self.tenant_id, u128::from_be_bytes(first_half(digest)))
     }
 }
@@ -272,5 +273,6 @@ fn keep(
     };
     let row = AnswerRow { digest, answered_at: now, status: answer.status, content_type, body };
     tx.put(&ANSWERS_BY_EXPIRY, &(row.expiry_hour(), key.0, key.1), &ExpiryMark)?;
+    tx.falls_due(ANSWERS_BY_EXPIRY.spec().tag, collector::start_of(row.expiry_hour()));
     tx.put(&ANSWERS, &key, &row)
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::*;
 use crate::access::Service;
 use crate::clock::DueWork as _;
+use crate::jobs::{Rows, Sweep};
 use crate::testing::TestStore;
 
 const START: Timestamp = Timestamp::from_micros(1_750_000_000_000_000);
@@ -19,7 +20,12 @@ struct No;
 impl Refusal for No {}
 
 fn scope(key: &str) -> Scope {
-    Scope { service: Service::Ledger, tenant_id: Uuid::from_u128(1), route: "POST /v1/things", key: key.to_owned() }
+    Scope {
+        service: Service::Ledger,
+        tenant_id: Uuid::from_u128(1),
+        within: "POST /v1/things".to_owned(),
+        key: key.to_owned(),
+    }
 }
 
 fn request(body: &str) -> RequestDigest {
@@ -28,6 +34,10 @@ fn request(body: &str) -> RequestDigest {
 
 fn answer(body: &str) -> StoredAnswer {
     StoredAnswer { status: 201, content_type: "application/json".to_owned(), body: body.into() }
+}
+
+fn collector_of(store: &Store) -> Arc<Sweep<Rows<ExpiredAnswers>>> {
+    Arc::new(Sweep(Rows::new(store.clone(), ExpiredAnswers)))
 }
 
 fn keep(store: &Store, scope: Scope, digest: RequestDigest, answer: StoredAnswer) {
@@ -57,7 +67,7 @@ fn the_same_request_is_answered_the_same() {
         scope(""),
         Scope { service: Service::Runs, ..scope("k") },
         Scope { tenant_id: Uuid::from_u128(2), ..scope("k") },
-        Scope { route: "POST /v1/other", ..scope("k") },
+        Scope { within: "POST /v1/other".to_owned(), ..scope("k") },
     ];
     for other in &elsewhere {
         assert_eq!(found(other, &request("a"), START), Ok(Lookup::Fresh), "{other:?}");
@@ -198,7 +208,7 @@ fn an_aborted_effect_leaves_no_answer() {
 async fn expired_answers_are_collected_by_the_hour() {
     let test = TestStore::open(START);
     let store = test.store.clone();
-    let collector = Arc::new(Collector::new(store.clone()));
+    let collector = collector_of(&store);
     assert_eq!(collector.next_due(), None);
     test.clock.register(collector.clone());
     // More than two slices of one hour, and one answer two hours later.
@@ -228,7 +238,7 @@ async fn expired_answers_are_collected_by_the_hour() {
 #[tokio::test]
 async fn a_collector_goes_on_hour_after_hour() {
     let test = TestStore::open(START);
-    let collector = Arc::new(Collector::new(test.store.clone()));
+    let collector = collector_of(&test.store);
     test.clock.register(collector.clone());
     // An answer every 50 minutes for 35 days: those of the first five days go.
     let mut kept = Vec::new();
@@ -244,14 +254,14 @@ async fn a_collector_goes_on_hour_after_hour() {
     assert_eq!(rows(&test.store), (left, left));
     assert!(left < kept.len() - 100, "{left} of {}", kept.len());
     // A collector that has seen nothing finds the same.
-    assert_eq!(Collector::new(test.store.clone()).next_due(), collector.next_due());
+    assert_eq!(collector_of(&test.store).next_due(), collector.next_due());
 }
 
 #[tokio::test]
 async fn a_collector_that_cannot_write_tries_again() {
     let test = TestStore::open(START);
     keep(&test.store, scope("k"), request("a"), answer("1"));
-    let collector = Collector::new(test.store.clone());
+    let collector = collector_of(&test.store);
     let due = collector.next_due();
     test.store.shutdown();
     collector.run_due().await;

@@ -16,21 +16,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Abort, Family, Read, Row, Store, Table, Timestamp};
+use quintet_storage::{Abort, Failure, Family, Read, Row, Store, Table, Timestamp};
 use uuid::Uuid;
 
 use crate::access::Service;
-use crate::clock::{BoxFuture, DueWork};
+use crate::clock::BoxFuture;
+use crate::jobs::{Job, Progress};
 use crate::limits::{Buckets, Rate, RetryAfterSeconds};
 use crate::time_text::{first_of_next_month, year_and_month};
 
 pub use verbs::{MeteringRefusal, Quota, find_quota, set_quota};
 
 /// (tenant, service).
-pub(crate) const QUOTAS: Table<(Uuid, u8), QuotaRow> = Table::new(0x0120, Family::Platform, "platform.quotas");
+pub(crate) const QUOTAS: Table<(Uuid, u8), QuotaRow> = Table::new(0x0120, Family::APPLIANCE, "platform.quotas");
 
 /// (tenant, service, month): calls.
-pub(crate) const USAGE: Table<(Uuid, u8, u32), UsageRow> = Table::new(0x0121, Family::Platform, "platform.usage");
+pub(crate) const USAGE: Table<(Uuid, u8, u32), UsageRow> = Table::new(0x0121, Family::APPLIANCE, "platform.usage");
 
 /// A tenant's quota of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -56,7 +57,7 @@ const SLICE_ROWS: usize = 500;
 /// How many tenants' burst rates are watched at a time.
 const BURSTS_MAX: usize = 65_536;
 /// How long a round may wait for the writer; the next one tries again.
-const DEADLINE: Duration = Duration::from_secs(10);
+const WRITER_TIME: Duration = Duration::from_secs(10);
 
 /// Whose calls, to what, in which month (year times 100 and the month).
 type Account = (Uuid, u8, u32);
@@ -78,7 +79,7 @@ pub struct Usage {
     pub ends_at: Timestamp,
 }
 
-/// Counts calls. Register it as [`DueWork`].
+/// Counts calls.
 pub struct Meter {
     store: Store,
     counted: Mutex<Counted>,
@@ -168,29 +169,39 @@ impl Meter {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores what is not stored yet; what cannot be stays for the next round.
-    async fn store_all(&self) {
-        let mut waiting: Vec<(Account, u64)> = {
+    /// Stores a part of what is not stored yet; what cannot be stays for the next round.
+    async fn store_slice(&self) -> Result<Progress, Failure> {
+        let (slice, is_all) = {
             let mut counted = self.counted();
-            counted.since = None;
             let unstored = counted.by_account.iter().filter(|(_, calls)| calls.unstored > 0);
-            unstored.map(|(account, calls)| (*account, calls.unstored)).collect()
-        };
-        waiting.sort_unstable();
-        let newest = waiting.iter().map(|((_, _, period), _)| *period).max().unwrap_or(0);
-        for slice in waiting.chunks(SLICE_ROWS) {
-            let rows = slice.to_vec();
-            match self.store.write(Instant::now() + DEADLINE, move |tx, _| verbs::add_usage(tx, &rows)).await {
-                Ok(totals) => self.stored(&totals, slice),
-                Err(Abort::Failed(failure)) => {
-                    tracing::warn!(%failure, "counts of calls could not be stored; trying again later");
-                    self.counted().since.get_or_insert(self.store.read().time());
-                    return;
-                }
-                Err(Abort::<Infallible>::Refused(never)) => match never {},
+            let mut slice: Vec<(Account, u64)> =
+                unstored.take(SLICE_ROWS + 1).map(|(account, calls)| (*account, calls.unstored)).collect();
+            let is_all = slice.len() <= SLICE_ROWS;
+            slice.truncate(SLICE_ROWS);
+            slice.sort_unstable();
+            if is_all {
+                counted.since = None;
             }
+            (slice, is_all)
+        };
+        let rows = slice.clone();
+        match self.store.write(Instant::now() + WRITER_TIME, move |tx, _| verbs::add_usage(tx, &rows)).await {
+            Ok(totals) => self.stored(&totals, &slice),
+            Err(Abort::Failed(failure)) => {
+                self.counted().since.get_or_insert(self.store.read().time());
+                return Err(failure);
+            }
+            Err(Abort::<Infallible>::Refused(never)) => match never {},
         }
-        // Months that are over need no place once they are stored.
+        if is_all {
+            self.forget_past_months(&slice);
+        }
+        Ok(if is_all { Progress::Rest } else { Progress::More })
+    }
+
+    /// Months that are over need no place once they are stored.
+    fn forget_past_months(&self, stored: &[(Account, u64)]) {
+        let newest = stored.iter().map(|((_, _, period), _)| *period).max().unwrap_or(0);
         self.counted().by_account.retain(|(_, _, period), calls| *period >= newest || calls.unstored > 0);
     }
 
@@ -211,16 +222,16 @@ fn period(now: Timestamp) -> u32 {
     year * 100 + month
 }
 
-impl DueWork for Meter {
+impl Job for Meter {
     fn name(&self) -> &'static str {
         "platform.metering"
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
-        self.counted().since.map(|since| since.plus_seconds(STORE_AFTER_SECONDS))
+    fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
+        Ok(self.counted().since.map(|since| since.plus_seconds(STORE_AFTER_SECONDS)))
     }
 
-    fn run_due(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.store_all())
+    fn slice(&self) -> BoxFuture<'_, Result<Progress, Failure>> {
+        Box::pin(self.store_slice())
     }
 }

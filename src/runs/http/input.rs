@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use http::Uri;
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::egress::Egress;
-use quintet_platform::http::json::{FieldError, FieldProblem, Fields, Given, Json, Number};
 use quintet_platform::http::shown_name;
+use quintet_platform::json::{FieldError, FieldProblem, Fields, Given, Json, Number};
 use quintet_storage::Timestamp;
 
 use crate::calendar::Calendar;
@@ -134,7 +134,7 @@ fn first(errors: Vec<FieldError>, refusal: impl Fn(FieldError) -> Refusal) -> Re
 }
 
 /// A member that may be absent or null.
-fn optional<T: quintet_platform::http::json::FromJson>(fields: &mut Fields, name: &str) -> Result<Option<T>, Refusal> {
+fn optional<T: quintet_platform::json::FromJson>(fields: &mut Fields, name: &str) -> Result<Option<T>, Refusal> {
     fields.nullable(name).map(Given::value).map_err(field)
 }
 

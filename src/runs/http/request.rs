@@ -13,10 +13,10 @@ use quintet_platform::NotAdmitted;
 use quintet_platform::access::{AuthRefusal, Caller, Service};
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::http::body::{self, BodyError};
-use quintet_platform::http::json::{self, Json, JsonError, Limits};
 use quintet_platform::http::query::{Query, QueryError, decode_segment};
 use quintet_platform::http::shown_name;
 use quintet_platform::ids::parse_ulid;
+use quintet_platform::json::{self, Json, JsonError, Limits};
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use super::routes::Route;

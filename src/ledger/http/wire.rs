@@ -1,0 +1,118 @@
+//! What the ledger writes: the wire types that its records share.
+
+use quintet_platform::clock::rfc3339;
+use quintet_storage::{Failure, Timestamp, Uuid};
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::model::Sums;
+use crate::money::format_minor;
+use crate::statement::Entry;
+
+/// An id as text.
+pub(super) struct Id(pub(super) Uuid);
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+    }
+}
+
+/// An instant as text, in UTC.
+pub(super) struct Instant(pub(super) Timestamp);
+
+impl Serialize for Instant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&rfc3339(self.0))
+    }
+}
+
+/// Minor units as text.
+pub(super) struct Minor(pub(super) i128);
+
+impl Serialize for Minor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// Minor units as a decimal string at a scale.
+pub(super) struct Money(pub(super) i128, pub(super) u8);
+
+impl Serialize for Money {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format_minor(self.0, self.1))
+    }
+}
+
+/// Stored canonical JSON, passed on as it is.
+pub(super) struct Metadata<'a>(pub(super) Option<&'a str>);
+
+impl Serialize for Metadata<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue =
+            serde_json::from_str(self.0.unwrap_or("{}")).map_err(|_| serde::ser::Error::custom("stored metadata"))?;
+        raw.serialize(serializer)
+    }
+}
+
+/// JSON of a wire type. All that can fail is stored metadata that is no JSON.
+pub(super) fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::with_capacity(512);
+    match serde_json::to_writer(&mut body, value) {
+        Ok(()) => Ok(body),
+        Err(error) => Err(Failure::Damaged(format!("a stored value cannot be written as JSON: {error}"))),
+    }
+}
+
+/// Debits and credits, in both spellings.
+#[derive(serde::Serialize)]
+pub(super) struct SumsRecord {
+    debits: Money,
+    credits: Money,
+    debits_minor: Minor,
+    credits_minor: Minor,
+}
+
+/// Debits and credits as they are shown.
+pub(super) fn sums_record(sums: Sums, scale: u8) -> SumsRecord {
+    SumsRecord {
+        debits: Money(sums.debits, scale),
+        credits: Money(sums.credits, scale),
+        debits_minor: Minor(sums.debits),
+        credits_minor: Minor(sums.credits),
+    }
+}
+
+/// A line of a statement.
+#[derive(serde::Serialize)]
+pub(super) struct EntryRecord {
+    id: Id,
+    transaction_id: Id,
+    account_id: Id,
+    direction: &'static str,
+    amount: Money,
+    amount_minor: Minor,
+    scale: u8,
+    line_no: u8,
+    created_at: Instant,
+    transaction_state: &'static str,
+    finalized_at: Option<Instant>,
+}
+
+/// A line of a statement as it is shown.
+pub(super) fn entry_record(entry: &Entry) -> EntryRecord {
+    EntryRecord {
+        id: Id(entry.id()),
+        transaction_id: Id(entry.transaction_id.0),
+        account_id: Id(entry.account_id.0),
+        direction: entry.direction.as_str(),
+        amount: Money(entry.minor, entry.scale),
+        amount_minor: Minor(entry.minor),
+        scale: entry.scale,
+        line_no: entry.line_no,
+        created_at: Instant(entry.created_at),
+        transaction_state: entry.state.as_str(),
+        finalized_at: entry.finalized_at.map(Instant),
+    }
+}

@@ -1,0 +1,345 @@
+//! A request that changes something: its Idempotency-Key, its body, and the one transaction of what it does with the
+//! answer that is remembered.
+//!
+//! Everything is checked in one order: key, size of the body, its media type, that it is JSON. Then the key is looked up:
+//! a repeat is answered as before, one beside it is turned away. A service that remembers refusals looks it up in the
+//! transaction alone, and lets everything that is wrong with what the request says wait for that.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::{CONTENT_ENCODING, IF_MATCH};
+use quintet_storage::seal::Erased;
+use quintet_storage::{Abort, Failure, Timestamp, Uuid, WriteTx};
+
+use super::answer::{Answer, Remembered};
+use super::call::{Call, failed, refusal_of};
+use super::dialect::{Dialect, ServiceRefusal};
+use super::endpoint::Stop;
+use super::fault::Fault;
+use super::route::{Content, KeyRule, Route};
+use crate::http::body;
+use crate::idempotency::{self, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
+use crate::json::{self, Json, JsonError};
+
+/// What an answer is remembered under, and what the request was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// What the key is unique within.
+    pub scope: Scope,
+    /// What the request was.
+    pub digest: RequestDigest,
+}
+
+/// The Idempotency-Keys of requests that are being served.
+#[derive(Clone, Default)]
+pub struct InFlight(Arc<Mutex<HashMap<FlightKey, RequestDigest>>>);
+
+type FlightKey = (u8, Uuid, String, String);
+
+/// Takes its key out of the set when it is dropped.
+struct Guard {
+    all: InFlight,
+    key: FlightKey,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+impl InFlight {
+    fn enter(&self, entered: &Entered) -> Result<Guard, Fault> {
+        let Scope { service, tenant_id, within, key } = &entered.scope;
+        let key: FlightKey = (service.code(), *tenant_id, within.clone(), key.clone());
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get(&key) {
+            Some(digest) if *digest == entered.digest => Err(Fault::KeyInProgress),
+            Some(_) => Err(Fault::KeyReused),
+            None => {
+                all.insert(key.clone(), entered.digest);
+                Ok(Guard { all: self.clone(), key })
+            }
+        }
+    }
+}
+
+/// A request that changes something, its body read.
+pub struct Change<D: Dialect> {
+    /// What it shares with those that only read.
+    pub call: Call<D>,
+    said: Result<Option<Json>, Fault>,
+    entered: Option<Entered>,
+    guard: Option<Guard>,
+    is_freeing: bool,
+}
+
+impl<D: Dialect> Call<D> {
+    /// Takes in a request that changes something: its Idempotency-Key and its body.
+    ///
+    /// # Errors
+    /// The first fault, in the order that the module says.
+    pub async fn change(self) -> Result<Change<D>, D::Refusal> {
+        self.change_of(D::DEMANDS.body_bytes_max).await
+    }
+
+    /// [`Call::change`] of a route whose body may have so many bytes.
+    ///
+    /// # Errors
+    /// As [`Call::change`].
+    pub async fn change_of(mut self, body_bytes_max: usize) -> Result<Change<D>, D::Refusal> {
+        let key = self.idempotency_key()?;
+        let body = self.take_body();
+        let body = match self.route.body {
+            Content::Nothing => Bytes::new(),
+            _ => {
+                let read = body::read(self.headers(), body, body_bytes_max, D::DEMANDS.body_time).await;
+                read.map_err(Fault::of_body)?
+            }
+        };
+        if D::DEMANDS.wants_media_type && !body.is_empty() && !body::is_json(self.headers()) {
+            return Err(Fault::MediaTypeUnsupported.into());
+        }
+        self.check_coding()?;
+        let said = match json::parse(&body, D::DEMANDS.json) {
+            Ok(json) => Ok(Some(json)),
+            Err(JsonError::Empty) => Ok(None),
+            Err(error @ JsonError::TooDeep) => return Err(Fault::Json(error).into()),
+            Err(error) => Err(Fault::Json(error)),
+        };
+        let said = match self.query_fault.take() {
+            Some(fault) => Err(fault),
+            None => said,
+        };
+        let entered = key.map(|key| self.entered(key, &body));
+        Ok(Change { call: self, said, entered, guard: None, is_freeing: false })
+    }
+
+    /// [`Call::change`] of a route that takes its body in by itself; `content` stands for what it says.
+    ///
+    /// # Errors
+    /// As [`Call::change`], as far as the key goes.
+    pub fn change_by(self, key: Option<String>, content: &[u8]) -> Change<D> {
+        let entered = key.map(|key| self.entered(key, content));
+        Change { call: self, said: Ok(None), entered, guard: None, is_freeing: false }
+    }
+
+    /// The Idempotency-Key, as far as the route wants one.
+    ///
+    /// # Errors
+    /// It is missing or malformed.
+    pub fn idempotency_key(&self) -> Result<Option<String>, D::Refusal> {
+        if self.route.key == KeyRule::Ignored {
+            return Ok(None);
+        }
+        let is_required = self.route.key == KeyRule::Required;
+        // Where one is needed, an empty key is as good as none.
+        if is_required && self.headers().get_all(&IDEMPOTENCY_KEY).iter().all(HeaderValue::is_empty) {
+            return Err(Fault::KeyMissing.into());
+        }
+        let most = D::DEMANDS.key_chars_max;
+        let key = idempotency::request_key(self.headers(), most);
+        key.map_err(|MalformedKey| Fault::KeyMalformed(most).into())
+    }
+
+    /// A body that is coded cannot be what it says to be.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn check_coding(&self) -> Result<(), D::Refusal> {
+        let mut codings = self.headers().get_all(CONTENT_ENCODING).iter();
+        if D::DEMANDS.wants_media_type && !codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+            return Err(Fault::MediaTypeUnsupported.into());
+        }
+        Ok(())
+    }
+
+    fn entered(&self, key: String, body: &[u8]) -> Entered {
+        let tenant_id = D::tenant_id(&self.caller);
+        let mut query = self.canonical_query();
+        if self.route.is_conditional {
+            // With another If-Match it is another request.
+            for value in self.headers().get_all(IF_MATCH) {
+                query.push('\n');
+                query.push_str(&String::from_utf8_lossy(value.as_bytes()));
+            }
+        }
+        let digest = RequestDigest::of(self.route.method.as_str(), &self.canonical_path(), &query, body);
+        let scope = Scope { service: D::SERVICE, tenant_id, within: D::key_scope(self), key };
+        Entered { scope, digest }
+    }
+}
+
+impl<D: Dialect> Change<D> {
+    /// What the body says.
+    ///
+    /// # Errors
+    /// It says nothing, or is no JSON.
+    pub fn json(&mut self) -> Result<Json, D::Refusal> {
+        let said = self.optional_json()?;
+        said.ok_or_else(|| Fault::Json(JsonError::Empty).into())
+    }
+
+    /// What the body says, if it says anything.
+    ///
+    /// # Errors
+    /// It is no JSON.
+    pub fn optional_json(&mut self) -> Result<Option<Json>, D::Refusal> {
+        std::mem::replace(&mut self.said, Ok(None)).map_err(D::Refusal::from)
+    }
+
+    /// What its answer is remembered under; `None`: nothing, there is no key.
+    #[must_use]
+    pub fn entered(&self) -> Option<&Entered> {
+        self.entered.as_ref()
+    }
+
+    /// Looks the key up: a repeat is answered as before, one beside it is turned away.
+    ///
+    /// # Errors
+    /// The first answer of a repeat; or why the request cannot go on.
+    pub fn begin(&mut self) -> Result<(), Stop<D::Refusal>> {
+        let Some(entered) = &self.entered else { return Ok(()) };
+        let foundation = self.call.foundation();
+        let found = idempotency::lookup(&foundation.store.read(), &entered.scope, &entered.digest, self.call.now());
+        match found.map_err(|failure| failed::<D::Refusal>(&failure))? {
+            Lookup::Replay(stored) => return Err(Stop::Replay(Answer::replayed(stored, self.call.route.etag))),
+            Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
+            Lookup::Fresh => {}
+        }
+        let guard = foundation.in_flight.enter(entered).map_err(D::Refusal::from)?;
+        self.guard = Some(guard);
+        Ok(())
+    }
+
+    /// The same, which shuts somebody out or frees something, if so: it goes on below the disk reserve.
+    #[must_use]
+    pub fn freeing(mut self, is_freeing: bool) -> Change<D> {
+        self.is_freeing = is_freeing;
+        self
+    }
+
+    /// Goes on with a later part of the same request, which is remembered by itself: under a key that no caller can send,
+    /// for it has a control character.
+    pub fn go_on_with_part(&mut self, number: usize) {
+        if let Some(entered) = &mut self.entered {
+            let own = entered.scope.key.split('\n').next().unwrap_or_default();
+            entered.scope.key = format!("{own}\n{number}");
+        }
+    }
+
+    /// The one transaction: what the verb does, and the answer under its key.
+    ///
+    /// # Errors
+    /// What the verb refuses, or what the store cannot do.
+    pub async fn write(
+        self,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Answer, Abort<D::Refusal>> + Send + 'static,
+    ) -> Result<Answer, Stop<D::Refusal>> {
+        let written = self.try_write(|tx, now| verb(tx, now).map(Some)).await?;
+        written.ok_or_else(|| D::Refusal::from(Fault::Internal).into())
+    }
+
+    /// [`Change::write`] for a verb that may find, before it has written anything, that what it was given is out of date:
+    /// `None`, and nothing is remembered.
+    ///
+    /// # Errors
+    /// As [`Change::write`].
+    pub async fn try_write(
+        &self,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Option<Answer>, Abort<D::Refusal>> + Send + 'static,
+    ) -> Result<Option<Answer>, D::Refusal> {
+        let (entered, route) = (self.entered.clone(), self.call.route);
+        let work = move |tx: &mut WriteTx<'_>, now: Timestamp| match entered {
+            Some(entered) => once::<D>(tx, now, &entered, route, verb),
+            None => verb(tx, now),
+        };
+        let store = &self.call.foundation().store;
+        let deadline = Instant::now() + D::DEMANDS.writer_time;
+        let outcome = match self.is_freeing {
+            false => store.write(deadline, work).await,
+            true => store.write_freeing(deadline, work).await,
+        };
+        match outcome {
+            Ok(answer) => Ok(answer),
+            Err(Abort::Failed(failure)) => self.replay_after(&failure).map(Some),
+            Err(abort) => Err(refusal_of(abort)),
+        }
+    }
+
+    /// A request that the writer did not take may be a repeat all the same: its answer can be read.
+    fn replay_after(&self, failure: &Failure) -> Result<Answer, D::Refusal> {
+        let is_readable = matches!(failure, Failure::Busy | Failure::StorageFull | Failure::Stopped);
+        if let (true, Some(entered)) = (is_readable, &self.entered) {
+            let found = idempotency::lookup(&self.call.snapshot(), &entered.scope, &entered.digest, self.call.now());
+            if let Ok(Lookup::Replay(stored)) = found {
+                return Ok(Answer::replayed(stored, self.call.route.etag));
+            }
+        }
+        Err(failed(failure))
+    }
+}
+
+/// Does something once, within a transaction: a repeat gets the first answer, which is remembered with what was done.
+///
+/// # Errors
+/// The key was used for another request; or what the verb refuses, unless the service remembers that.
+pub fn once<D: Dialect>(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    entered: &Entered,
+    route: &Route,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Option<Answer>, Abort<D::Refusal>>,
+) -> Result<Option<Answer>, Abort<D::Refusal>> {
+    match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
+        Lookup::Replay(stored) => return Ok(Some(Answer::replayed(stored, route.etag))),
+        Lookup::Mismatch => return Err(Abort::Refused(Fault::KeyReused.into())),
+        Lookup::Fresh => {}
+    }
+    let outcome = match D::DEMANDS.remembers_refusals {
+        true => tx.savepoint(|tx| verb(tx, now)),
+        false => verb(tx, now),
+    };
+    let answer = match outcome {
+        Ok(Some(answer)) => answer,
+        Ok(None) => return Ok(None),
+        Err(Abort::Refused(refusal)) if D::DEMANDS.remembers_refusals && refusal.is_final() => refused::<D>(&refusal),
+        Err(abort) => return Err(abort),
+    };
+    remember(tx, now, entered, &answer)?;
+    Ok(Some(answer))
+}
+
+/// A refusal as the answer that is remembered.
+#[must_use]
+pub fn refused<D: Dialect>(refusal: &D::Refusal) -> Answer {
+    let mut verdict = refusal.verdict();
+    let (media_type, body) = D::write(&verdict, "");
+    let headers = verdict.take_headers();
+    let answer = Answer::other(verdict.status, media_type, body);
+    headers.into_iter().fold(answer, |answer, (name, value)| match name {
+        Some(name) => answer.header(name, value),
+        None => answer,
+    })
+}
+
+fn remember(tx: &mut WriteTx<'_>, now: Timestamp, entered: &Entered, answer: &Answer) -> Result<(), Failure> {
+    let stored = answer.stored();
+    match answer.remembered() {
+        Remembered::Open | Remembered::Without(_) => {
+            idempotency::remember(tx, now, &entered.scope, entered.digest, &stored)
+        }
+        Remembered::Sealed => {
+            let kept = idempotency::remember_secret(tx, now, &entered.scope, entered.digest, &stored);
+            kept.map_err(|abort| match abort {
+                Abort::Failed(failure) => failure,
+                // Whoever still has a key of an erased tenant is turned away before this.
+                Abort::Refused(Erased) => Failure::Io("the tenant has been erased".to_owned()),
+            })
+        }
+    }
+}

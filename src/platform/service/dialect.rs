@@ -1,0 +1,141 @@
+//! A service's dialect: what is its own about the way that all requests go.
+
+use std::future::Future;
+use std::time::Duration;
+
+use axum::response::Response;
+use http::HeaderValue;
+use http::request::Parts;
+use quintet_storage::Uuid;
+use serde_json::{Map, Value};
+
+use super::call::Call;
+use super::fault::Fault;
+use super::route::Route;
+use super::verdict::{Code, Verdict};
+use crate::Foundation;
+use crate::access::Service;
+use crate::json;
+
+/// A service's refusals: one type, and one match from it to a [`Verdict`].
+pub trait ServiceRefusal: quintet_storage::Refusal + From<Fault> + Clone + Send + Sync + 'static {
+    /// How it is answered.
+    fn verdict(&self) -> Verdict;
+
+    /// Whether the answer is the request's last word, so that a service that remembers refusals keeps it for replays:
+    /// what a repeat cannot change.
+    fn is_final(&self) -> bool {
+        let verdict = self.verdict();
+        matches!(verdict.status, 409 | 410 | 422) && verdict.retry_after_seconds.is_none()
+    }
+}
+
+/// What a service demands of requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Demands {
+    /// The largest body of JSON, in bytes.
+    pub body_bytes_max: usize,
+    /// How long a body may take to arrive.
+    pub body_time: Duration,
+    /// How long a request may wait for the writer.
+    pub writer_time: Duration,
+    /// The deepest JSON; the root is level 1.
+    pub json: json::Limits,
+    /// Whether bodies must say that they are JSON.
+    pub wants_media_type: bool,
+    /// The longest Idempotency-Key, in characters.
+    pub key_chars_max: usize,
+    /// Whether final refusals are remembered under an Idempotency-Key, too. Then all that is wrong with what a request
+    /// says waits until its key was looked up: a repeat gets its first answer, even if that was a refusal.
+    pub remembers_refusals: bool,
+}
+
+/// What a service says of itself in `/openapi.json` and `/llms.txt`.
+#[derive(Clone, Copy, Debug)]
+pub struct Interface {
+    /// What it is called.
+    pub title: &'static str,
+    /// The version of the interface.
+    pub version: &'static str,
+    /// What it is, in a few sentences.
+    pub description: &'static str,
+    /// What an agent needs to know besides the lists; Markdown.
+    pub guide: &'static str,
+    /// The shapes of bodies and answers: JSON objects of schemas by name.
+    pub schemas: &'static [&'static str],
+    /// Every code that is answered.
+    pub codes: &'static [Code],
+    /// The media type of errors, and the name of their schema.
+    pub error: (&'static str, &'static str),
+}
+
+/// What is a service's own about the way that all requests go.
+pub trait Dialect: Sized + Send + Sync + 'static {
+    /// What its handlers work with.
+    type Context: Clone + Send + Sync + 'static;
+    /// Who calls, once let in.
+    type Caller: Send + Sync + 'static;
+    /// Its refusals.
+    type Refusal: ServiceRefusal;
+
+    /// Which of the services it is.
+    const SERVICE: Service;
+    /// What it demands of requests.
+    const DEMANDS: Demands;
+    /// What it says of itself.
+    const INTERFACE: Interface;
+
+    /// What it stands on.
+    fn foundation(context: &Self::Context) -> &Foundation;
+
+    /// Lets a request in: who asks, and whether they may.
+    fn admit(
+        context: &Self::Context,
+        route: &'static Route,
+        parts: &Parts,
+    ) -> impl Future<Output = Result<Self::Caller, Self::Refusal>> + Send;
+
+    /// The tenant that a caller acts in.
+    fn tenant_id(caller: &Self::Caller) -> Uuid;
+
+    /// What an Idempotency-Key is unique within, besides service and tenant.
+    fn key_scope(call: &Call<Self>) -> String {
+        call.route.template()
+    }
+
+    /// The body of an error: its media type and its bytes. `request_id` is that of the request which it answers.
+    fn write(verdict: &Verdict, request_id: &str) -> (HeaderValue, Vec<u8>);
+
+    /// What all its answers have besides.
+    fn dress(_response: &mut Response) {}
+
+    /// The shape of its errors.
+    fn error_schema() -> Value;
+
+    /// What it knows of its codes, for `/openapi.json`.
+    fn told_codes() -> Vec<Value> {
+        Self::INTERFACE
+            .codes
+            .iter()
+            .map(|code| serde_json::json!({"status": code.status, "code": code.code, "title": code.title}))
+            .collect()
+    }
+
+    /// What the guide says of a code.
+    fn code_line(status: u16, code: &str, title: &str) -> String {
+        format!("{status} {code}: {}.", title.trim_end_matches('.'))
+    }
+
+    /// The error codes of a route that follow from what is particular to the service.
+    fn codes_besides(_route: &Route) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Adds what the description of a route has besides, such as header fields of the service's own.
+    fn describe(_route: &Route, _operation: &mut Map<String, Value>) {}
+
+    /// What the guide says besides, behind routes and shapes.
+    fn guide_appendix() -> String {
+        String::new()
+    }
+}
