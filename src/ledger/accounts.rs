@@ -3,7 +3,7 @@
 use quintet_storage::{Abort, Read, Scan, Timestamp, WriteTx};
 
 use crate::model::{AccountId, AccountStatus, AssetTypeId, Counters, NAME_CHARS_MAX, Side, TenantId, Tracking};
-use crate::money::{Decimal, MoneyError};
+use crate::money::{Amount, MoneyError};
 use crate::refusal::Refusal;
 use crate::tables::{ASSET_TYPES, BOOKS, BookRow, PROFILES, ProfileRow};
 
@@ -13,7 +13,7 @@ pub enum FloorInput {
     /// No floor at all.
     Unbounded,
     /// A decimal string.
-    Decimal(Decimal),
+    Decimal(Amount),
     /// An integer of minor units.
     Minor(i128),
 }

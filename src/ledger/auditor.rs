@@ -15,7 +15,7 @@ use crate::as_of;
 use crate::asset_types::{self, CreateAssetType};
 use crate::holds::{self, Expiry, FIRST_EXPIRY, SettleHold};
 use crate::model::{AccountId, AccountStatus, Basis, Kind, Side, TenantId, Tracking, TransactionId, TransactionState};
-use crate::money::{Decimal, format_minor};
+use crate::money::{Amount, format_minor};
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
@@ -249,7 +249,7 @@ impl Auditor {
         let entries = legs.iter().map(|(account, amount)| NewEntry {
             account_id: self.accounts[*account].id,
             direction: if *amount > 0 { Side::Debit } else { Side::Credit },
-            amount: Decimal::parse_amount(&format_minor(amount.abs(), SCALES[self.accounts[*account].asset])).unwrap(),
+            amount: Amount::parse(&format_minor(amount.abs(), SCALES[self.accounts[*account].asset])).unwrap(),
         });
         let command = PostTransaction {
             tenant_id: TENANT,

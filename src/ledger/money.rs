@@ -2,9 +2,12 @@
 //!
 //! An amount travels as a decimal string and is kept as a count of the asset's smallest units in 128 bits. No
 //! floating point is involved anywhere. The text is read before the asset is known, so reading has two steps:
-//! [`Decimal::parse_amount`] checks the shape, [`Decimal::to_minor`] applies an asset's scale.
+//! [`Amount::parse`] checks the shape, [`Amount::to_minor`] applies an asset's scale. Counters are 128-bit integers of
+//! minor units, which hold what a [`Decimal`] of 96 bits does not.
 
 use std::fmt::Write as _;
+
+use rust_decimal::Decimal;
 
 /// The most significant digits an amount or a floor may have.
 pub const SIGNIFICANT_DIGITS_MAX: usize = 28;
@@ -13,12 +16,9 @@ pub const SIGNIFICANT_DIGITS_MAX: usize = 28;
 /// that sums and differences of a few of them cannot overflow.
 pub const MINOR_MAX: i128 = i128::MAX / 4;
 
-/// A decimal number as it was written: `mantissa` times ten to the power of minus `fraction_digits`.
+/// A decimal number as it was written, with as many fraction digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decimal {
-    mantissa: i128,
-    fraction_digits: usize,
-}
+pub struct Amount(Decimal);
 
 /// Why a text is no amount, or does not fit its asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,58 +31,28 @@ pub enum MoneyError {
     TooLarge,
 }
 
-impl Decimal {
+impl Amount {
     /// Reads the amount of an entry: ASCII digits, at most one point between digits, no sign, above zero.
     ///
     /// # Errors
     /// [`MoneyError::Malformed`] for anything else.
-    pub fn parse_amount(text: &str) -> Result<Decimal, MoneyError> {
-        let amount = Decimal::parse_unsigned(text)?;
-        if amount.mantissa == 0 { Err(MoneyError::Malformed) } else { Ok(amount) }
+    pub fn parse(text: &str) -> Result<Amount, MoneyError> {
+        let amount = parse_unsigned(text)?;
+        if amount.is_zero() { Err(MoneyError::Malformed) } else { Ok(Amount(amount)) }
     }
 
     /// Reads a floor: like an amount, but it may be zero and may carry a sign.
     ///
     /// # Errors
     /// [`MoneyError::Malformed`] for anything else.
-    pub fn parse_signed(text: &str) -> Result<Decimal, MoneyError> {
-        let (negative, digits) = match text.as_bytes().first() {
+    pub fn parse_signed(text: &str) -> Result<Amount, MoneyError> {
+        let (is_negative, digits) = match text.as_bytes().first() {
             Some(b'-') => (true, text.get(1..)),
             Some(b'+') => (false, text.get(1..)),
             _ => (false, Some(text)),
         };
-        let mut decimal = Decimal::parse_unsigned(digits.ok_or(MoneyError::Malformed)?)?;
-        if negative {
-            decimal.mantissa = -decimal.mantissa;
-        }
-        Ok(decimal)
-    }
-
-    fn parse_unsigned(text: &str) -> Result<Decimal, MoneyError> {
-        let (whole, fraction) = match text.split_once('.') {
-            Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
-            Some(_) => return Err(MoneyError::Malformed),
-            None => (text, ""),
-        };
-        if whole.is_empty() {
-            return Err(MoneyError::Malformed);
-        }
-        let mut mantissa: i128 = 0;
-        let mut significant = 0_usize;
-        for byte in whole.bytes().chain(fraction.bytes()) {
-            if !byte.is_ascii_digit() {
-                return Err(MoneyError::Malformed);
-            }
-            if mantissa != 0 || byte != b'0' {
-                significant += 1;
-                if significant > SIGNIFICANT_DIGITS_MAX {
-                    return Err(MoneyError::Malformed);
-                }
-            }
-            // 28 digits stay far below 2^127.
-            mantissa = mantissa * 10 + i128::from(byte - b'0');
-        }
-        Ok(Decimal { mantissa, fraction_digits: fraction.len() })
+        let amount = parse_unsigned(digits.ok_or(MoneyError::Malformed)?)?;
+        Ok(Amount(if is_negative { -amount } else { amount }))
     }
 
     /// The number in minor units of an asset with `scale` fraction digits.
@@ -91,13 +61,35 @@ impl Decimal {
     /// [`MoneyError::TooPrecise`] if it has more fraction digits than `scale`, even if they are zeros;
     /// [`MoneyError::TooLarge`] beyond [`MINOR_MAX`].
     pub fn to_minor(self, scale: u8) -> Result<i128, MoneyError> {
-        let missing = usize::from(scale).checked_sub(self.fraction_digits).ok_or(MoneyError::TooPrecise)?;
-        let mut minor = self.mantissa;
-        for _ in 0..missing {
-            minor = minor.checked_mul(10).ok_or(MoneyError::TooLarge)?;
-        }
-        within_range(minor)
+        let missing = u32::from(scale).checked_sub(self.0.scale()).ok_or(MoneyError::TooPrecise)?;
+        let power = 10_i128.checked_pow(missing).ok_or(MoneyError::TooLarge)?;
+        within_range(self.0.mantissa().checked_mul(power).ok_or(MoneyError::TooLarge)?)
     }
+}
+
+/// Digits, at most one point between them, and no more significant ones than money may have. (The crate's own reader
+/// takes signs, underscores and points at the ends.)
+fn parse_unsigned(text: &str) -> Result<Decimal, MoneyError> {
+    let (whole, fraction) = match text.split_once('.') {
+        Some((_, "")) => return Err(MoneyError::Malformed),
+        Some(parts) => parts,
+        None => (text, ""),
+    };
+    if whole.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return Err(MoneyError::Malformed);
+    }
+    let significant = whole.bytes().chain(fraction.bytes()).skip_while(|digit| *digit == b'0').count();
+    if significant > SIGNIFICANT_DIGITS_MAX {
+        return Err(MoneyError::Malformed);
+    }
+    if fraction.len() > SIGNIFICANT_DIGITS_MAX {
+        // More fraction digits than any asset has; how many more is all the same, but whether it is zero is not.
+        let mantissa = i128::from(significant > 0);
+        return Ok(Decimal::from_i128_with_scale(mantissa, Decimal::MAX_SCALE));
+    }
+    let whole = whole.trim_start_matches('0');
+    let digits = format!("{}.{fraction}", if whole.is_empty() { "0" } else { whole });
+    Decimal::from_str_exact(digits.trim_end_matches('.')).map_err(|_| MoneyError::Malformed)
 }
 
 /// Reads a floor given as a JSON integer of minor units, from the number's source text.
@@ -105,8 +97,8 @@ impl Decimal {
 /// # Errors
 /// [`MoneyError::Malformed`] if the number has a fraction or an exponent, or more digits than a decimal may have.
 pub fn parse_minor(source: &str) -> Result<i128, MoneyError> {
-    let integer = Decimal::parse_signed(source)?;
-    if integer.fraction_digits == 0 { Ok(integer.mantissa) } else { Err(MoneyError::Malformed) }
+    let Amount(integer) = Amount::parse_signed(source)?;
+    if integer.scale() == 0 { Ok(integer.mantissa()) } else { Err(MoneyError::Malformed) }
 }
 
 fn within_range(minor: i128) -> Result<i128, MoneyError> {
@@ -173,19 +165,23 @@ mod tests {
         ("10000000000000000000000000000", 0, Err(MoneyError::Malformed)),
         ("9999999999999999999999999999", 12, Err(MoneyError::TooLarge)),
         ("0.0000000000000000000000000000001", 12, Err(MoneyError::TooPrecise)),
+        ("0.0000000000000000000000000000000", 12, Err(MoneyError::Malformed)),
+        ("1.0000000000000000000000000000", 12, Err(MoneyError::Malformed)),
+        ("1.000000000000000000000000000", 12, Err(MoneyError::TooPrecise)),
+        ("00000000000000000000000000000000000000000000000001", 0, Ok(1)),
     ];
 
     #[test]
     fn amounts_are_read_exactly() {
         for (text, scale, expected) in AMOUNTS {
-            let got = Decimal::parse_amount(text).and_then(|decimal| decimal.to_minor(*scale));
+            let got = Amount::parse(text).and_then(|amount| amount.to_minor(*scale));
             assert_eq!(got, *expected, "{text:?} at scale {scale}");
         }
     }
 
     #[test]
     fn floors_take_a_sign_and_zero() {
-        let read = |text: &str| Decimal::parse_signed(text).and_then(|decimal| decimal.to_minor(2));
+        let read = |text: &str| Amount::parse_signed(text).and_then(|amount| amount.to_minor(2));
         assert_eq!(read("-100.00"), Ok(-10_000));
         assert_eq!(read("+1"), Ok(100));
         assert_eq!(read("-0"), Ok(0));
@@ -233,7 +229,7 @@ mod tests {
         while minor <= 9_999_999_999_999_999_999_999_999_999 {
             for scale in 0..=12 {
                 let text = format_minor(minor, scale);
-                let back = Decimal::parse_amount(&text).and_then(|decimal| decimal.to_minor(scale));
+                let back = Amount::parse(&text).and_then(|amount| amount.to_minor(scale));
                 assert_eq!(back, Ok(minor), "{text}");
             }
             minor = minor * 7 + 3;

@@ -5,7 +5,7 @@ use quintet_storage::{Abort, Read, Timestamp, WriteTx};
 use crate::model::{
     AccountId, ENTRIES_MAX, ENTRIES_MIN, Side, TenantId, Tracking, TransactionId, TransactionState, floor_allows,
 };
-use crate::money::{Decimal, MoneyError};
+use crate::money::{Amount, MoneyError};
 use crate::movement::Movement;
 use crate::refusal::Refusal;
 use crate::tables::{
@@ -40,7 +40,7 @@ pub struct NewEntry {
     /// Its side.
     pub direction: Side,
     /// How much, above zero.
-    pub amount: Decimal,
+    pub amount: Amount,
 }
 
 /// A posted transaction.

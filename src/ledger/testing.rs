@@ -6,7 +6,7 @@ use crate::accounts::{self, CreateAccount, FloorInput};
 use crate::asset_types::{self, CreateAssetType};
 use crate::holds::{self, SettleHold};
 use crate::model::{AccountId, Kind, Side, TenantId, Tracking, TransactionId};
-use crate::money::Decimal;
+use crate::money::Amount;
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 
@@ -60,7 +60,7 @@ impl Books {
 
     fn put(&self, hold_seconds: Option<i64>, effective_seconds: Option<i64>) -> TransactionId {
         let now = self.bench.now();
-        let amount = Decimal::parse_amount("1").unwrap();
+        let amount = Amount::parse("1").unwrap();
         let command = PostTransaction {
             tenant_id: self.tenant_id,
             description: None,

@@ -28,7 +28,7 @@ use crate::model::{
     AccountId, AccountStatus, AssetTypeId, Kind, NAME_CHARS_MAX, Side, TenantId, Tracking, TransactionId,
     TransactionState,
 };
-use crate::money::{Decimal, format_minor};
+use crate::money::{Amount, format_minor};
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 use crate::statement::{self, StatementQuery};
@@ -58,7 +58,7 @@ fn option<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
 fn floor(text: &str) -> FloorInput {
     match text {
         "none" => FloorInput::Unbounded,
-        text => FloorInput::Decimal(Decimal::parse_signed(text).unwrap()),
+        text => FloorInput::Decimal(Amount::parse_signed(text).unwrap()),
     }
 }
 
@@ -77,7 +77,7 @@ impl World {
     fn hold_and_void(&self, from: &str, to: &str, holds: usize) {
         let (tenant_id, from, to) = (self.tenant_id, self.named(from), self.named(to));
         let hold_until = Some(self.bench.now().plus_seconds(600));
-        let amount = Decimal::parse_amount("1.00").unwrap();
+        let amount = Amount::parse("1.00").unwrap();
         let mut left = holds;
         while left > 0 {
             let count = left.min(500);
@@ -187,7 +187,7 @@ impl World {
         let entries = words.iter().filter(|word| word.contains(':')).map(|word| {
             let parts: Vec<&str> = word.split(':').collect();
             let direction = if parts[1] == "D" { Side::Debit } else { Side::Credit };
-            NewEntry { account_id: self.named(parts[0]), direction, amount: Decimal::parse_amount(parts[2]).unwrap() }
+            NewEntry { account_id: self.named(parts[0]), direction, amount: Amount::parse(parts[2]).unwrap() }
         });
         let command = PostTransaction {
             tenant_id: self.tenant_id,
@@ -740,11 +740,7 @@ fn another_tenants_records_are_absent() {
         effective_at: None,
         hold_until: None,
         entries: [(a, Side::Debit), (b, Side::Credit)]
-            .map(|(account_id, direction)| NewEntry {
-                account_id,
-                direction,
-                amount: Decimal::parse_amount("1").unwrap(),
-            })
+            .map(|(account_id, direction)| NewEntry { account_id, direction, amount: Amount::parse("1").unwrap() })
             .to_vec(),
     };
     let refused_post = bench.run(move |tx, now| posting::post_transaction(tx, now, post(theirs)));

@@ -7,7 +7,7 @@ use crate::accounts::{CreateAccount, FloorInput, create_account};
 use crate::asset_types::{CreateAssetType, create_asset_type};
 use crate::late::late_until;
 use crate::model::{Kind, Side, Tracking};
-use crate::money::Decimal;
+use crate::money::Amount;
 use crate::posting::{NewEntry, PostTransaction, post_transaction};
 use crate::testing::{Bench, bench};
 
@@ -53,7 +53,7 @@ impl Pair {
         let (from, to) = (self.from, self.to);
         let post_all = move |tx: &mut quintet_storage::WriteTx<'_>, now| {
             for effective_at in &effective {
-                let amount = Decimal::parse_amount("1").unwrap();
+                let amount = Amount::parse("1").unwrap();
                 let command = PostTransaction {
                     tenant_id: TENANT,
                     description: None,

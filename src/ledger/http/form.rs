@@ -10,7 +10,7 @@ use quintet_storage::Timestamp;
 
 use crate::accounts::FloorInput;
 use crate::model::METADATA_BYTES_MAX;
-use crate::money::{Decimal, parse_minor};
+use crate::money::{Amount, parse_minor};
 use crate::refusal::Refusal;
 
 /// The most problems one refusal names: a body can hold thousands.
@@ -97,7 +97,7 @@ impl Form {
     pub(super) fn floor(&mut self) -> Option<FloorInput> {
         let outcome = match self.fields.take("balance_floor")? {
             Json::Null => Ok(FloorInput::Unbounded),
-            Json::String(text) => Decimal::parse_signed(&text)
+            Json::String(text) => Amount::parse_signed(&text)
                 .map(FloorInput::Decimal)
                 .map_err(|_| Refusal::InvalidFloor("not a decimal number of at most 28 digits")),
             Json::Number(number) => parse_minor(number.as_str())

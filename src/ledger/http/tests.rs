@@ -23,7 +23,7 @@ use super::*;
 use crate::accounts::{self, CreateAccount, FloorInput};
 use crate::asset_types::{self, CreateAssetType};
 use crate::model::{AccountId, Kind, Side, TenantId, Tracking};
-use crate::money::Decimal;
+use crate::money::Amount;
 use crate::posting::{self, NewEntry, PostTransaction};
 use crate::refusal::Refusal;
 
@@ -125,7 +125,7 @@ async fn a_balance_lacks_nothing_up_to_its_instant() {
             let entry = |account: usize, direction| NewEntry {
                 account_id: accounts[account],
                 direction,
-                amount: Decimal::parse_amount("1").unwrap(),
+                amount: Amount::parse("1").unwrap(),
             };
             let entries = vec![entry(0, Side::Debit), entry(1, Side::Credit)];
             posting::post_transaction(tx, now, immediate(tenant_id, entries))
@@ -200,7 +200,7 @@ fn post_between(
     let entry = |salt, direction| NewEntry {
         account_id: accounts[usize::try_from(dice(salt)).unwrap()],
         direction,
-        amount: Decimal::parse_amount("123.45").unwrap(),
+        amount: Amount::parse("123.45").unwrap(),
     };
     let command = immediate(tenant_id, vec![entry(0, Side::Debit), entry(1, Side::Credit)]);
     let key = number.to_string();

@@ -13,7 +13,7 @@ use crate::holds::{self, SettleHold, Settled};
 use crate::model::{
     AccountId, DESCRIPTION_CHARS_MAX, ENTRIES_MAX, ENTRIES_MIN, NAME_CHARS_MAX, Side, TenantId, TransactionId,
 };
-use crate::money::Decimal;
+use crate::money::Amount;
 use crate::posting::{self, Available, NewEntry, PostTransaction, Posted, Transaction};
 use crate::refusal::Refusal;
 use crate::statement::entries_of;
@@ -180,7 +180,7 @@ fn entry(form: &mut Form) -> Option<NewEntry> {
             form.problem("amount", "is required");
             None
         }
-        Some(Json::String(text)) => form.ruled(Decimal::parse_amount(&text).map_err(|_| Refusal::InvalidAmount(field))),
+        Some(Json::String(text)) => form.ruled(Amount::parse(&text).map_err(|_| Refusal::InvalidAmount(field))),
         Some(_) => form.ruled(Err(Refusal::InvalidAmount(field))),
     };
     Some(NewEntry { account_id: account_id?, direction: direction?, amount: amount? })

@@ -1,0 +1,276 @@
+//! The one way out: requests of the appliance to other systems.
+//!
+//! Names and addresses of other systems come from configuration or from tenants, so they are vetted where the socket is
+//! opened, after the name was resolved: an address that is not of the public internet is refused unless the operator
+//! allows its network (`egress.allow_private`), and one refused address spoils all of a name. Exactly a vetted address is
+//! connected to; a connection kept from before is used only if its peer is among those just vetted. Redirects are not
+//! followed, answers are bounded in size and in time.
+//!
+//! `https://` is for everybody: the certificate must be signed by an authority of the system's store, or of
+//! `tls.extra_ca`. `http://` is for the networks that the operator allows, where he answers for the line.
+//!
+//! Reading order: `target` (who is called), `trust` (whom it must prove to be), `kept` (connections), this file.
+
+mod kept;
+mod target;
+mod trust;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{HeaderValue, Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use kept::{Connection, Kept, Moving};
+use target::{Host, Target};
+use trust::Authorities;
+
+pub use target::is_public;
+pub use trust::NoCertificates;
+
+/// The largest answer, in bytes.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+
+/// Why no answer came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EgressError {
+    /// The address is no absolute `https://` or `http://` one, or its host is not plainly written.
+    #[error("not an https:// or http:// address of a plainly written host")]
+    Unusable,
+    /// The name does not resolve.
+    #[error("the name does not resolve")]
+    Unresolved,
+    /// An address of the name is outside the public internet and not allowed.
+    #[error("the address is not of the public internet; egress.allow_private does not list it")]
+    Forbidden,
+    /// `http://`, and the address is not one the operator allows.
+    #[error("not encrypted: http:// is for the networks of egress.allow_private alone")]
+    Plain,
+    /// What answers proves by no certificate that it is who was called.
+    #[error("no trusted certificate for this name; tls.extra_ca adds an authority of your own")]
+    Untrusted,
+    /// It did not come in time.
+    #[error("no answer in time")]
+    TimedOut,
+    /// The connection could not be made, or broke, or the answer is malformed or too large.
+    #[error("no connection, or no proper answer")]
+    Broken,
+}
+
+/// Opens outbound connections. Clones share it.
+#[derive(Clone)]
+pub struct Egress {
+    allows: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
+    authorities: Arc<Authorities>,
+    kept: Kept,
+}
+
+impl fmt::Debug for Egress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Egress")
+    }
+}
+
+impl Egress {
+    /// `allows` says which addresses outside the public internet may be called all the same.
+    #[must_use]
+    pub fn new(allows: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Egress {
+        Egress { allows: Arc::new(allows), authorities: Arc::default(), kept: Kept::default() }
+    }
+
+    /// Whether this address may be connected to, with TLS or without.
+    #[must_use]
+    pub fn allows_address(&self, address: IpAddr, is_tls: bool) -> bool {
+        (self.allows)(address.to_canonical()) || (is_tls && is_public(address))
+    }
+
+    /// Also trusts the authorities whose certificates are in this text (PEM).
+    ///
+    /// # Errors
+    /// [`NoCertificates`] if there is none in it, or one that is not well-formed.
+    pub fn trusting(self, pem: &[u8]) -> Result<Egress, NoCertificates> {
+        Ok(Egress { authorities: Arc::new(Authorities::with(pem)?), kept: Kept::default(), ..self })
+    }
+
+    /// Sends a request and reads the whole answer, all within `time`.
+    ///
+    /// # Errors
+    /// See [`EgressError`].
+    pub async fn send(&self, request: Request<Bytes>, time: Duration) -> Result<Response<Bytes>, EgressError> {
+        let exchange = async {
+            let (parts, mut body) = self.open(request).await?.into_parts();
+            Ok(Response::from_parts(parts, body.whole(ANSWER_BYTES_MAX).await?))
+        };
+        within(time, exchange).await
+    }
+
+    /// Sends a request and hands its answer on as soon as its head is there. How large the body may be and how long it
+    /// may take is the caller's to bound; whoever drops it before its end closes the connection.
+    ///
+    /// # Errors
+    /// See [`EgressError`].
+    pub async fn open(&self, request: Request<Bytes>) -> Result<Response<EgressBody>, EgressError> {
+        let (mut parts, body) = request.into_parts();
+        let target = Target::of(&parts.uri)?;
+        let host = HeaderValue::try_from(target.host_field()).map_err(|_| EgressError::Unusable)?;
+        parts.headers.insert(HOST, host);
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        parts.uri = path.parse().map_err(|_| EgressError::Unusable)?;
+        let can_be_repeated = matches!(parts.method, Method::GET | Method::HEAD | Method::PUT | Method::DELETE);
+        let vetted = target.vet(resolve(&target).await?, |address| (self.allows)(address))?;
+        let mut request = Request::from_parts(parts, Full::new(body));
+        if let Some(connection) = self.kept.take(&target, &vetted) {
+            let spare = if can_be_repeated { Some(request.clone()) } else { None };
+            match self.converse(&target, connection, request).await {
+                Ok(answer) => return Ok(answer),
+                // The other side had closed it meanwhile; a request that may have been read is sent again only if that
+                // changes nothing.
+                Err(NotAnswered { unsent }) => match unsent.or(spare) {
+                    Some(again) => request = again,
+                    None => return Err(EgressError::Broken),
+                },
+            }
+        }
+        let connection = self.connect(&target, &vetted).await?;
+        self.converse(&target, connection, request).await.map_err(|_| EgressError::Broken)
+    }
+
+    /// Connects to the first of these addresses that answers.
+    #[expect(clippy::disallowed_methods, reason = "the one place that opens outbound connections")]
+    async fn connect(&self, target: &Target, vetted: &[SocketAddr]) -> Result<Connection, EgressError> {
+        for peer in vetted {
+            let Ok(stream) = TcpStream::connect(peer).await else { continue };
+            if !target.is_tls {
+                return begin(stream, *peer).await;
+            }
+            let name = match &target.host {
+                Host::Address(address) => ServerName::from(*address),
+                host => ServerName::try_from(host.to_string()).map_err(|_| EgressError::Unusable)?,
+            };
+            return match self.authorities.connector().connect(name, stream).await {
+                Ok(stream) => begin(stream, *peer).await,
+                // What rustls refuses, it hands on as invalid data; a connection that breaks has other kinds.
+                Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(EgressError::Untrusted),
+                Err(_) => Err(EgressError::Broken),
+            };
+        }
+        Err(EgressError::Broken)
+    }
+
+    /// One request and the head of its answer.
+    async fn converse(
+        &self,
+        target: &Target,
+        mut connection: Connection,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<EgressBody>, NotAnswered> {
+        let answer = connection.sender.try_send_request(request).await;
+        let answer = answer.map_err(|mut error| NotAnswered { unsent: error.take_message() })?;
+        let (parts, body) = answer.into_parts();
+        let held = Some((connection, target.clone(), self.kept.clone()));
+        Ok(Response::from_parts(parts, EgressBody { body, held }))
+    }
+}
+
+/// A connection that gave no answer.
+struct NotAnswered {
+    /// The request, if nothing of it was sent.
+    unsent: Option<Request<Full<Bytes>>>,
+}
+
+/// The addresses of a target, as they are now: nothing is remembered of an earlier look.
+async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
+    match (target.known(), &target.host) {
+        (Some(known), _) => Ok(known),
+        (None, host) => {
+            let found = tokio::net::lookup_host((host.to_string(), target.port)).await;
+            Ok(found.map_err(|_| EgressError::Unresolved)?.collect())
+        }
+    }
+}
+
+/// Begins to speak HTTP on a connection.
+async fn begin(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    peer: SocketAddr,
+) -> Result<Connection, EgressError> {
+    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+    let (sender, moving) = handshake.map_err(|_| EgressError::Broken)?;
+    let task = tokio::spawn(async move { drop(moving.await) });
+    Ok(Connection { sender, peer, task: Moving(task.abort_handle()) })
+}
+
+/// The body of an answer, as it arrives.
+pub struct EgressBody {
+    body: Incoming,
+    /// Its connection, which is kept once the body has been read to its end, and closed by whoever gives up before.
+    held: Option<(Connection, Target, Kept)>,
+}
+
+impl fmt::Debug for EgressBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EgressBody")
+    }
+}
+
+impl EgressBody {
+    /// The next bytes; none at the end.
+    ///
+    /// # Errors
+    /// [`EgressError::Broken`] if the connection ends before the body does.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, EgressError> {
+        loop {
+            match self.body.frame().await {
+                None => {
+                    self.give_back().await;
+                    return Ok(None);
+                }
+                // Trailers say nothing that is asked for.
+                Some(frame) => match frame.map_err(|_| EgressError::Broken)?.into_data() {
+                    Ok(data) => return Ok(Some(data)),
+                    Err(_) => continue,
+                },
+            }
+        }
+    }
+
+    /// Gives the connection back for the next request, if it can take one.
+    async fn give_back(&mut self) {
+        let Some((mut connection, target, kept)) = self.held.take() else { return };
+        if connection.sender.ready().await.is_ok() {
+            kept.keep(target, connection);
+        }
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// [`EgressError::Broken`] also if there are more bytes than that.
+    pub async fn whole(&mut self, bytes_max: usize) -> Result<Bytes, EgressError> {
+        let mut whole = Vec::new();
+        while let Some(bytes) = self.next().await? {
+            if whole.len() + bytes.len() > bytes_max {
+                return Err(EgressError::Broken);
+            }
+            whole.extend_from_slice(&bytes);
+        }
+        Ok(whole.into())
+    }
+}
+
+async fn within<T>(time: Duration, work: impl Future<Output = Result<T, EgressError>>) -> Result<T, EgressError> {
+    tokio::time::timeout(time, work).await.unwrap_or(Err(EgressError::TimedOut))
+}
