@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites browser rocksdb format-check clippy deny build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
 	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -71,6 +71,9 @@ clippy: rocksdb ## lint all code, tests included
 deny: ## check the licences, versions and sources of all dependencies
 	$(call step,cargo deny)
 	@packaging/cargo-deny.sh
+
+advisories: prerequisites ## hold all dependencies against the RustSec database, and write packaging/advisories.md; needs that git repository
+	@packaging/advisories.sh
 
 build: rocksdb ## build everything unoptimized
 	$(call step,build)

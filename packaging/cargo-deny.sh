@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs cargo-deny over licences, bans and sources (deny.toml); first installs the pinned version outside the clone.
+# Runs cargo-deny (deny.toml) over licences, bans and sources, or as it is told; first installs the pinned version outside
+# the clone.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source packaging/environment.sh
@@ -9,7 +10,7 @@ root="$BUILD_CACHE/tools/cargo-deny-$version"
 
 if [ ! -x "$root/bin/cargo-deny" ]; then
     echo "cargo-deny: installing version $version into $root (about a minute on two cores, once for each machine)"
-    # Unoptimized, and without the parts that fetch advisories: it is faster built than it would ever pay back.
+    # Unoptimized: it is faster built than it would ever pay back.
     # From outside the clone, whose Cargo configuration is for the product.
     mkdir -p "$root"
     (
@@ -21,4 +22,5 @@ if [ ! -x "$root/bin/cargo-deny" ]; then
     rm -rf "$root/building"
 fi
 
-exec "$root/bin/cargo-deny" --locked --all-features check licenses bans sources
+[ $# -gt 0 ] || set -- --locked --all-features check licenses bans sources
+exec "$root/bin/cargo-deny" "$@"

@@ -18,7 +18,7 @@ pub mod value;
 #[cfg(test)]
 mod tests;
 
-use schema::{Kind, SETTINGS, Setting};
+use schema::{Kind, Nearest, SETTINGS, Setting, dotted};
 use value::{Network, Value};
 
 /// Where the configuration file lies when nobody names one.
@@ -70,13 +70,6 @@ impl Effective {
     pub fn dotted(&self) -> String {
         dotted(&self.path)
     }
-}
-
-/// A path as TOML writes it: names that are not bare keys are quoted.
-fn dotted(path: &[String]) -> String {
-    let is_bare = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-    let names = path.iter().map(|name| if is_bare(name) { name.clone() } else { format!("{name:?}") });
-    names.collect::<Vec<_>>().join(".")
 }
 
 /// One thing that is wrong with the configuration.
@@ -340,7 +333,7 @@ impl Collected {
                 // Sixteen levels are more than any known key has; the parser bounds the rest.
                 (None, DeValue::Table(inner)) if is_table => self.take_table(file, line_of, path, inner),
                 (None, _) if is_table => self.problem(origin, format!("{} must be a section", dotted(path))),
-                (None, _) => self.problem(origin, unknown_key(path)),
+                (None, _) => self.problem(origin, unknown(path, schema::nearest_key(path))),
             }
             path.pop();
         }
@@ -371,7 +364,7 @@ impl Collected {
                     Ok(value) => self.set(setting, path, value, origin),
                     Err(wrong) => self.problem(origin, format!("{} {wrong}", dotted(&path))),
                 },
-                None => self.problem(origin, unknown_variable(&path, variable)),
+                None => self.problem(origin, unknown(&path, schema::nearest_variable(&path, variable))),
             }
         }
     }
@@ -539,21 +532,9 @@ fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && (one.ip() == other.ip() || is_one_family && is_any)
 }
 
-fn unknown_key(path: &[String]) -> String {
-    let (known, is_near) = schema::nearest(path);
-    unknown(path, &known, is_near)
-}
-
-fn unknown_variable(path: &[String], variable: &str) -> String {
-    let known = SETTINGS.iter().filter(|setting| !setting.is_named_by_operator()).map(Setting::variable);
-    let ranked = known.map(|known| (strsim::damerau_levenshtein(variable, known.as_str()), known));
-    let (distance, known) = ranked.min().unwrap_or_default();
-    unknown(path, &known, distance <= 2.max(known.len() / 4))
-}
-
-fn unknown(path: &[String], known: &str, is_near: bool) -> String {
+fn unknown(path: &[String], Nearest { name, is_near }: Nearest) -> String {
     match is_near {
-        true => format!("unknown key {}; did you mean {known}?", dotted(path)),
-        false => format!("unknown key {}; the nearest known one is {known}", dotted(path)),
+        true => format!("unknown key {}; did you mean {name}?", dotted(path)),
+        false => format!("unknown key {}; the nearest known one is {name}", dotted(path)),
     }
 }

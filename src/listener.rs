@@ -2,6 +2,7 @@
 //! turns a panic into the service's own answer, and drains when told.
 
 mod activity;
+mod closing;
 mod connections;
 mod handshakes;
 mod host;
@@ -30,7 +31,7 @@ use http::{HeaderValue, Request};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tower::ServiceExt;
@@ -42,8 +43,10 @@ use quintet_platform::service::Fault;
 use crate::config::value::Network;
 use crate::tls::Tls;
 pub use activity::Activity;
+use closing::close;
 pub use connections::Connections;
 use handshakes::{Encrypted, Handshakes};
+pub use origin::Peer;
 use origin::{is_trusted, origin_of};
 use sources::Sources;
 pub use stall::Progressing;
@@ -55,9 +58,6 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// How long a connection on which no request is under way may go on once the listener drains.
 const IDLE_GRACE: Duration = Duration::from_millis(500);
-/// How long, and for how many bytes, a connection is kept after an answer that did not wait for the body.
-const LINGER: Duration = Duration::from_secs(5);
-const LINGER_BYTES_MAX: usize = 64 << 20;
 /// What is read ahead of one connection, in bytes.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// What an encrypted answer tells browsers (RFC 6797): this host speaks TLS, and will for a year to come.
@@ -82,15 +82,6 @@ pub struct Site {
     /// How long a connection may take over the head of a request, stay idle between two requests, or leave an answer
     /// unread.
     pub head_timeout: Duration,
-}
-
-/// Who is at the other end of a connection over the network.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer {
-    /// Its address.
-    pub address: SocketAddr,
-    /// Whether the connection is encrypted.
-    pub is_encrypted: bool,
 }
 
 /// A running listener.
@@ -171,7 +162,8 @@ async fn accept(
                         let turn = handshakes.enter();
                         let (tls, connections) = (tls.clone(), connections.clone());
                         tokio::spawn(async move {
-                            let admitted = handshakes::admit(stream, &tls, turn, &connections, &site, stop.clone());
+                            let admitted =
+                                handshakes::admit(stream, &tls, turn, &connections, site.head_timeout, stop.clone());
                             if let Some(encrypted) = admitted.await {
                                 serve_encrypted(encrypted, site, address, stop).await;
                             }
@@ -255,27 +247,8 @@ pub async fn serve_connection<S>(
         }
     }
     let mut stream = connection.into_parts().io.into_inner();
-    let farewell = close(&mut stream, activity.is_body_unread());
-    let _ = tokio::time::timeout(LINGER, farewell).await;
+    close(&mut stream, activity.is_body_unread()).await;
     drop(permit);
-}
-
-/// Ends a connection. If the answer came before the request's body was read (it was too large, say), what still
-/// arrives is read and dropped for a while: closed at once, the kernel would answer it with a reset, and the client
-/// might never see the answer.
-async fn close<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, is_body_unread: bool) {
-    let is_shut = stream.shutdown().await.is_ok();
-    if !(is_shut && is_body_unread) {
-        return;
-    }
-    let mut scrap = vec![0; BUFFER_BYTES_MAX];
-    let mut left = LINGER_BYTES_MAX;
-    while left > 0 {
-        match stream.read(&mut scrap).await {
-            Ok(length) if length > 0 => left = left.saturating_sub(length),
-            _ => return,
-        }
-    }
 }
 
 async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> Result<Response, Infallible> {

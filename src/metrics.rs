@@ -20,7 +20,7 @@ use quintet_platform::backups::list_backups;
 use quintet_platform::clock::Clock;
 use quintet_storage::{Room, Store, Timestamp};
 
-use crate::admin::tasks::seconds_between;
+use crate::measures::{disk_free_bytes, memory_bytes, seconds_between};
 
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS_SECONDS: [f64; 14] =
@@ -318,40 +318,4 @@ impl Collector for ProcessCollector {
         }
         Ok(())
     }
-}
-
-/// The process' resident memory in bytes.
-#[must_use]
-pub fn memory_bytes() -> Option<u64> {
-    // Not pages times their size: where this process is closed to debuggers, older kernels hide the vector that says how
-    // large a page is.
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    resident.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
-}
-
-/// Free space for unprivileged users on the file system of `directory`, in bytes.
-#[must_use]
-pub fn disk_free_bytes(directory: &std::path::Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(directory).ok()?;
-    found.f_bavail.checked_mul(found.f_frsize)
-}
-
-/// The size of the file system that holds a directory, in bytes.
-#[must_use]
-pub fn disk_bytes(directory: &std::path::Path) -> Option<u64> {
-    let found = rustix::fs::statvfs(directory).ok()?;
-    found.f_blocks.checked_mul(found.f_frsize)
-}
-
-/// The size of everything in a directory, in bytes; what is gone while this looks, or cannot be seen, counts nothing.
-#[must_use]
-pub fn size_of_files(directory: &std::path::Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
-    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
-        Ok(found) if found.is_dir() => size_of_files(&entry.path()),
-        Ok(found) => found.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::admin;
-use crate::admin::protocol::ServiceView;
+use crate::admin::status::ServiceView;
 use crate::app::{self, App};
 use crate::config::Config;
 use crate::listener::{Connections, Listening};

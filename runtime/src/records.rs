@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::description::ContainerId;
 use crate::digest::Digest;
-use crate::image::{ImageError, ImageRecord};
 use crate::model::Outcome;
 
 type Table = TableDefinition<'static, &'static str, &'static [u8]>;
@@ -31,6 +30,31 @@ pub(crate) struct ContainerRecord {
     /// The order of the ends, from 1; 0 while it has not ended.
     pub ended: u64,
     pub outcome: Option<Outcome>,
+}
+
+/// An image as it is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ImageRecord {
+    pub digest: Digest,
+    pub imported_at_micros: i64,
+    /// Digests of the uncompressed layers, lowest first, each once.
+    pub layers: Vec<Digest>,
+    pub size_bytes: u64,
+    pub config: ImageConfig,
+}
+
+/// What an image says about its containers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ImageConfig {
+    pub entrypoint: Vec<String>,
+    pub command: Vec<String>,
+    pub env: Vec<String>,
+    /// `user`, `user:group`, by name or number; empty: root.
+    pub user: String,
+    /// Empty: `/`.
+    pub directory: String,
+    /// Number of the signal that asks it to stop.
+    pub stop_signal: Option<i32>,
 }
 
 /// A layer as it is recorded, by the digest of its uncompressed archive.
@@ -53,15 +77,9 @@ pub(crate) struct Records {
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub(crate) struct RecordsError {
-    reason: String,
+    pub reason: String,
     /// The disk failed before, and nothing is done any more until the file is opened again.
     is_closed: bool,
-}
-
-impl From<RecordsError> for ImageError {
-    fn from(error: RecordsError) -> Self {
-        ImageError::Records(error.reason)
-    }
 }
 
 fn failed(error: impl Into<redb::Error>) -> RecordsError {

@@ -1,5 +1,5 @@
-//! What the administration socket does for `quintet backup` and `quintet verify`: it holds a checkpoint while the
-//! command line reads it, and keeps the records of finished backups.
+//! Backups and checks, for the operator: a checkpoint is held while the command line reads it, and the records of
+//! finished backups are kept.
 //!
 //! Reading and copying is the command's own work, so that whatever the server may not reach does not matter. A hold
 //! ends by itself when the command stops extending it.
@@ -7,14 +7,31 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
 use quintet_platform::backups::{self, Backup, MadeBackup};
 use quintet_platform::clock::rfc3339;
-use quintet_storage::{Abort, Lsn};
+use quintet_storage::{Abort, Failure, Lsn, Snapshot};
+use serde::{Deserialize, Serialize};
 
-use super::protocol::{BackupView, BackupWish, HoldView, Items, KeyFileView};
-use super::tasks::{TaskError, WRITE_DEADLINE};
+use super::call::{Call, Items};
+use super::task::{TaskError, WRITE_DEADLINE, blocking};
 use crate::app::App;
+use crate::measures::seconds_between;
 use crate::root_key::KeyPlace;
+
+/// Makes a checkpoint of everything that has been acknowledged, and holds it.
+pub const HOLD: Call<(), HoldView> = Call::change("/checkpoints");
+/// Makes a hold last longer.
+pub const EXTEND: Call<(), ()> = Call::change("/checkpoints/{hold}/extend");
+/// Ends a hold; one that has ended already is none to complain about.
+pub const RELEASE: Call<(), ()> = Call::change("/checkpoints/{hold}/release");
+/// All records, newest first.
+pub const LIST: Call<(), Items<BackupView>> = Call::look("/backups");
+/// Records a backup that was made.
+pub const RECORD: Call<BackupWish, BackupView> = Call::change("/backups");
 
 /// How long a hold lasts unless it is extended.
 const HOLD_SECONDS: u64 = 120;
@@ -22,9 +39,96 @@ const HOLD_SECONDS: u64 = 120;
 /// Holds at a time; each keeps files from being removed.
 const HOLDS_MAX: usize = 32;
 
+/// A checkpoint that is held for a while.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HoldView {
+    /// By what it is extended and ended.
+    pub hold_id: u64,
+    /// Everything up to this transaction is in it.
+    pub lsn: u64,
+    /// Where it lies, relative to the data directory.
+    pub checkpoint: String,
+    /// How long it is held unless that is extended.
+    pub hold_seconds: u64,
+    /// The files without which what a backup restores cannot be read.
+    pub key_files: Vec<KeyFileView>,
+}
+
+/// A file of the root key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeyFileView {
+    /// Where it lies; an absolute path.
+    pub path: String,
+    /// What it is called in a backup.
+    pub name: String,
+}
+
+/// Tells of a backup that was made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BackupWish {
+    /// Everything up to this transaction is in it.
+    pub lsn: u64,
+    /// Where it was put; an absolute path.
+    pub destination: String,
+    /// Its files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the root key is in it.
+    pub with_key: bool,
+    /// How long it took, in milliseconds.
+    pub duration_millis: u64,
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupView {
+    /// When it was finished; RFC 3339.
+    pub finished_at: String,
+    /// Everything up to this transaction is in it.
+    pub lsn: u64,
+    /// Where it was put; an absolute path.
+    pub destination: String,
+    /// Its files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the root key is in it.
+    pub with_key: bool,
+    /// How long it took, in milliseconds.
+    pub duration_millis: u64,
+}
+
+/// The last backup and its age.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastBackupView {
+    /// The backup.
+    #[serde(flatten)]
+    pub backup: BackupView,
+    /// How long ago it was finished.
+    pub age_seconds: u64,
+}
+
+/// What the handlers work with.
+#[derive(Clone)]
+struct Desk {
+    app: App,
+    holds: Holds,
+}
+
+pub(super) fn routes(app: App) -> Router {
+    Router::new()
+        .merge(HOLD.served_by(hold))
+        .merge(EXTEND.served_by(extend))
+        .merge(RELEASE.served_by(release))
+        .merge(LIST.served_by(list))
+        .merge(RECORD.served_by(record))
+        .with_state(Desk { app, holds: Holds::default() })
+}
+
 /// Who holds which checkpoint. Several may hold the same one; it is given back with the last.
 #[derive(Clone, Debug, Default)]
-pub struct Holds(Arc<Mutex<HoldList>>);
+struct Holds(Arc<Mutex<HoldList>>);
 
 #[derive(Debug, Default)]
 struct HoldList {
@@ -83,17 +187,8 @@ fn hold_end() -> Instant {
     Instant::now() + Duration::from_secs(HOLD_SECONDS)
 }
 
-/// Runs what blocks apart from the tasks that answer requests.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, TaskError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| TaskError::Failed(error.to_string()))
-}
-
-/// Makes a checkpoint of everything that has been acknowledged, and holds it.
-///
-/// # Errors
-/// It could not be made, or too many are held.
-pub async fn hold_checkpoint(app: &App, holds: &Holds) -> Result<HoldView, TaskError> {
-    let (store, holds) = (app.store.clone(), holds.clone());
+async fn hold(State(desk): State<Desk>) -> Result<Response, TaskError> {
+    let (store, holds) = (desk.app.store.clone(), desk.holds);
     let held = blocking(move || {
         let held = store.hold_checkpoint(HOLD_SECONDS)?;
         let Some(id) = holds.begin(held.lsn) else {
@@ -103,59 +198,63 @@ pub async fn hold_checkpoint(app: &App, holds: &Holds) -> Result<HoldView, TaskE
         store.extend_checkpoint(held.lsn, HOLD_SECONDS).map(|held| (id, held))
     });
     let (hold_id, held) = held.await?.map_err(TaskError::Failed)?;
+    let app = desk.app;
     let checkpoint = held.path.strip_prefix(app.store.directory()).unwrap_or(&held.path).display().to_string();
     let root_key = KeyPlace::of(&app.config);
     let absolute = |path: &std::path::Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let key_files = root_key.backup_files().into_iter();
     let key_files = key_files.map(|(path, name)| KeyFileView { path: absolute(&path).display().to_string(), name });
-    Ok(HoldView { hold_id, lsn: held.lsn, checkpoint, hold_seconds: HOLD_SECONDS, key_files: key_files.collect() })
+    HOLD.answer(&HoldView {
+        hold_id,
+        lsn: held.lsn,
+        checkpoint,
+        hold_seconds: HOLD_SECONDS,
+        key_files: key_files.collect(),
+    })
 }
 
-/// Makes a hold last longer.
-///
-/// # Errors
-/// It has ended.
-pub async fn extend_hold(app: &App, holds: &Holds, hold_id: u64) -> Result<(), TaskError> {
-    let lsn = holds.extend(hold_id).ok_or_else(|| TaskError::Conflict("the checkpoint is no longer held".into()))?;
-    let store = app.store.clone();
+async fn extend(State(desk): State<Desk>, Path(hold_id): Path<u64>) -> Result<Response, TaskError> {
+    let lsn =
+        desk.holds.extend(hold_id).ok_or_else(|| TaskError::Conflict("the checkpoint is no longer held".into()))?;
+    let store = desk.app.store;
     blocking(move || store.extend_checkpoint(lsn, HOLD_SECONDS)).await?.map_err(TaskError::Conflict)?;
-    Ok(())
+    EXTEND.answer(&())
 }
 
-/// Ends a hold; one that has ended already is none to complain about.
-pub fn end_hold(app: &App, holds: &Holds, hold_id: u64) {
-    holds.end(hold_id, |lsn| app.store.release_checkpoint(lsn));
+async fn release(State(desk): State<Desk>, Path(hold_id): Path<u64>) -> Result<Response, TaskError> {
+    desk.holds.end(hold_id, |lsn| desk.app.store.release_checkpoint(lsn));
+    RELEASE.answer(&())
 }
 
-/// Records a backup that was made.
-///
-/// # Errors
-/// The store failed.
-pub async fn record_backup(app: &App, wish: BackupWish) -> Result<BackupView, TaskError> {
-    let BackupWish { lsn, destination, files, bytes, with_key, duration_millis } = wish;
+async fn list(State(desk): State<Desk>) -> Result<Response, TaskError> {
+    let found = backups::list_backups(&desk.app.store.read(), backups::KEPT_MAX)?;
+    LIST.answer(&Items { items: found.into_iter().map(view).collect() })
+}
+
+async fn record(State(desk): State<Desk>, body: Body) -> Result<Response, TaskError> {
+    let BackupWish { lsn, destination, files, bytes, with_key, duration_millis } = RECORD.wish(body).await?;
     let made = MadeBackup { lsn, destination, files, bytes, with_key, duration_millis };
-    let recorded = app.store.write(Instant::now() + WRITE_DEADLINE, move |tx, now| {
+    let recorded = desk.app.store.write(Instant::now() + WRITE_DEADLINE, move |tx, now| {
         Ok::<_, Abort<std::convert::Infallible>>(backups::record_backup(tx, now, made)?)
     });
     match recorded.await {
-        Ok(backup) => Ok(backup_view(backup)),
+        Ok(backup) => RECORD.answer(&view(backup)),
         Err(Abort::Failed(failure)) => Err(failure.into()),
         Err(Abort::Refused(never)) => match never {},
     }
 }
 
-/// All records, newest first.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn list_backups(app: &App) -> Result<Items<BackupView>, TaskError> {
-    let found = backups::list_backups(&app.store.read(), backups::KEPT_MAX)?;
-    Ok(Items { items: found.into_iter().map(backup_view).collect() })
+/// The newest record.
+pub(super) fn last(app: &App, read: &Snapshot) -> Result<Option<LastBackupView>, Failure> {
+    let newest = backups::list_backups(read, 1)?.into_iter().next();
+    Ok(newest.map(|backup| {
+        let age_seconds = seconds_between(backup.finished_at, app.clock.now());
+        LastBackupView { age_seconds, backup: view(backup) }
+    }))
 }
 
 /// A record as the command line shows it.
-#[must_use]
-pub fn backup_view(backup: Backup) -> BackupView {
+fn view(backup: Backup) -> BackupView {
     let MadeBackup { lsn, destination, files, bytes, with_key, duration_millis } = backup.made;
     BackupView { finished_at: rfc3339(backup.finished_at), lsn, destination, files, bytes, with_key, duration_millis }
 }

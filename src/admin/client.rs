@@ -8,11 +8,11 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 
-use super::protocol::Problem;
+use super::call::Asked;
+use super::problem::Problem;
 use super::socket;
 
 /// How long a call waits, for the connection and for the answer, unless it is told otherwise.
@@ -69,29 +69,18 @@ impl Client {
         Client { connect_patience: patience, answer_patience: Some(patience), ..self }
     }
 
-    /// Reads something.
+    /// Asks, and waits for the answer.
     ///
     /// # Errors
     /// See [`CallError`].
-    pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CallError> {
-        self.call(Method::GET, path, Vec::new())
-    }
-
-    /// Asks for something to be done.
-    ///
-    /// # Errors
-    /// See [`CallError`].
-    pub fn post<T: DeserializeOwned>(&self, path: &str, wish: &impl Serialize) -> Result<T, CallError> {
-        let body = serde_json::to_vec(wish).map_err(|error| CallError::Broken(error.to_string()))?;
-        self.call(Method::POST, path, body)
-    }
-
-    fn call<T: DeserializeOwned>(&self, method: Method, path: &str, body: Vec<u8>) -> Result<T, CallError> {
+    pub fn ask<View: DeserializeOwned>(&self, asked: impl Into<Asked<(), View>>) -> Result<View, CallError> {
+        let Asked { method, target, wish, .. } = asked.into();
+        let body = wish.map_err(|error| CallError::Broken(error.to_string()))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CallError::Broken(error.to_string()))?;
         let (status, answer) = runtime.block_on(async {
             let stream = self.connect().await?;
-            let exchange = exchange(stream, method, path, body);
+            let exchange = exchange(stream, method, &target, body);
             let Some(patience) = self.answer_patience else { return exchange.await };
             let answered = tokio::time::timeout(patience, exchange).await;
             answered.unwrap_or_else(|_| Err(CallError::NoAnswer(self.data_dir.clone(), patience)))
@@ -156,6 +145,9 @@ async fn exchange(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admin::call::Call;
+
+    const SHOW: Call<(), ()> = Call::look("/status");
 
     /// A client whose patience is short.
     fn hasty(data_dir: &Path) -> Client {
@@ -164,7 +156,7 @@ mod tests {
     }
 
     fn ask(client: &Client) -> CallError {
-        client.get::<serde_json::Value>("/status").unwrap_err()
+        client.ask(&SHOW).unwrap_err()
     }
 
     #[test]

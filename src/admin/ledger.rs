@@ -4,7 +4,6 @@
 use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use quintet_ledger::operator::{self, Page, Search};
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::http::query::Query;
@@ -13,9 +12,19 @@ use quintet_storage::{Timestamp, Uuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::server::{Context, answer};
-use super::tasks::{TaskError, resolve_tenant};
+use super::call::Call;
+use super::task::{TaskError, blocking};
+use super::tenants;
 use crate::app::App;
+
+/// Proves all ledgers.
+pub const PROOF: Call<(), ProofView> = Call::look("/ledger/proof");
+/// A page of what is posted on a tenant's accounts; `tenant`, `from`.
+pub const TRIAL_BALANCE: Call<(), PageView<TrialRowView>> = Call::look("/ledger/trial-balance");
+/// A page of a tenant's journal; `tenant`, `from`.
+pub const EXPORT: Call<(), PageView<Value>> = Call::look("/ledger/export");
+/// A page of the transactions that fit; `tenant`, `from`, and what they are to fit.
+pub const SEARCH: Call<(), PageView<Value>> = Call::look("/ledger/search");
 
 /// What was proven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,25 +82,25 @@ pub struct TrialRowView {
     pub credits_minor: String,
 }
 
-/// Where these requests hang below `/ledger`.
-pub(super) fn routes() -> Router<Context> {
+pub(super) fn routes(app: App) -> Router {
     Router::new()
-        .route("/proof", get(prove))
-        .route("/trial-balance", get(trial_balance))
-        .route("/export", get(export))
-        .route("/search", get(search))
+        .merge(PROOF.served_by(prove))
+        .merge(TRIAL_BALANCE.served_by(trial_balance))
+        .merge(EXPORT.served_by(export))
+        .merge(SEARCH.served_by(search))
+        .with_state(app)
 }
 
-async fn prove(State(context): State<Context>) -> Result<Response, TaskError> {
-    let store = context.app.store.clone();
+async fn prove(State(app): State<App>) -> Result<Response, TaskError> {
+    let store = app.store.clone();
     // On a large ledger it takes longer than a snapshot lives.
-    let proven = tokio::task::spawn_blocking(move || {
+    let proven = blocking(move || {
         let view = store.long_view().map_err(TaskError::Failed)?;
         Ok::<_, TaskError>(quintet_ledger::verify(view.snapshot())?)
     });
-    let proof = proven.await.map_err(|error| TaskError::Failed(error.to_string()))??;
+    let proof = proven.await??;
     let findings = proof.findings.into_iter();
-    answer(&ProofView {
+    PROOF.answer(&ProofView {
         tenants: proof.tenants,
         accounts: proof.accounts,
         transactions: proof.transactions,
@@ -112,7 +121,7 @@ impl Asked {
     fn of(app: &App, raw: Option<&str>) -> Result<Asked, TaskError> {
         let mut query = Query::parse(raw).map_err(|error| TaskError::Unusable(error.to_string()))?;
         let tenant = query.required("tenant").map_err(|error| TaskError::Unusable(error.to_string()))?;
-        let tenant_id = resolve_tenant(&app.store.read(), &tenant)?.tenant_id;
+        let tenant_id = tenants::resolve(&app.store.read(), &tenant)?.tenant_id;
         let from = query.take("from").map(|text| id(&text)).transpose()?;
         Ok(Asked { query, tenant_id, from })
     }
@@ -135,10 +144,10 @@ fn page<T, V>(page: Page<T>, view: impl FnMut(T) -> V) -> PageView<V> {
     }
 }
 
-async fn trial_balance(State(context): State<Context>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let asked = Asked::of(&context.app, raw.as_deref())?;
-    let rows = operator::trial_balance(&context.app.store.read(), asked.tenant_id, asked.from)?;
-    answer(&page(rows, |row| TrialRowView {
+async fn trial_balance(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
+    let asked = Asked::of(&app, raw.as_deref())?;
+    let rows = operator::trial_balance(&app.store.read(), asked.tenant_id, asked.from)?;
+    TRIAL_BALANCE.answer(&page(rows, |row| TrialRowView {
         account_id: row.account_id.to_string(),
         name: row.name,
         asset: row.asset,
@@ -149,14 +158,14 @@ async fn trial_balance(State(context): State<Context>, RawQuery(raw): RawQuery) 
     }))
 }
 
-async fn export(State(context): State<Context>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let asked = Asked::of(&context.app, raw.as_deref())?;
-    let records = operator::export(&context.app.store.read(), asked.tenant_id, asked.from)?;
-    answer(&page(records, |record: Value| record))
+async fn export(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
+    let asked = Asked::of(&app, raw.as_deref())?;
+    let records = operator::export(&app.store.read(), asked.tenant_id, asked.from)?;
+    EXPORT.answer(&page(records, |record: Value| record))
 }
 
-async fn search(State(context): State<Context>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let mut asked = Asked::of(&context.app, raw.as_deref())?;
+async fn search(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
+    let mut asked = Asked::of(&app, raw.as_deref())?;
     let query = &mut asked.query;
     let wanted = Search {
         account_id: query.take("account").map(|text| id(&text)).transpose()?,
@@ -166,6 +175,6 @@ async fn search(State(context): State<Context>, RawQuery(raw): RawQuery) -> Resu
         description: query.take("description"),
         metadata: query.take("metadata"),
     };
-    let records = operator::search(&context.app.store.read(), asked.tenant_id, &wanted, asked.from)?;
-    answer(&page(records, |record: Value| record))
+    let records = operator::search(&app.store.read(), asked.tenant_id, &wanted, asked.from)?;
+    SEARCH.answer(&page(records, |record: Value| record))
 }

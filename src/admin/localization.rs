@@ -1,38 +1,53 @@
-//! What the administration socket can do for localization: the language core under rehearsal.
+//! Localization, for the operator: the language core under rehearsal, and the templates that keys are granted.
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use quintet_localization::core::CheckName;
+use quintet_localization::operator::{GrantWish, read_grant_wish};
+use quintet_platform::access::{Service, Tenant};
+use serde::{Deserialize, Serialize};
 
-use super::protocol::{CoreCheckView, Items};
-use super::server::{Context, answer};
-use super::tasks::TaskError;
+use super::call::{Call, Items};
+use super::task::TaskError;
 use crate::app::App;
 
-/// The routes below `/core`.
-pub(super) fn routes() -> Router<Context> {
+/// How the language core's checks went.
+pub const CHECKS: Call<(), Items<CoreCheckView>> = Call::look("/core");
+/// Makes a check fail.
+pub const FAIL: Call<(), Items<CoreCheckView>> = Call::change("/core/{check}/fail");
+/// Lets a check pass again.
+pub const RESTORE: Call<(), Items<CoreCheckView>> = Call::change("/core/{check}/restore");
+
+/// How a check of the language core went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CoreCheckView {
+    /// Its name.
+    pub name: String,
+    /// Whether it passed.
+    pub ok: bool,
+    /// How long it took.
+    pub milliseconds: u64,
+}
+
+pub(super) fn routes(app: App) -> Router {
     Router::new()
-        .route("/", get(show_core))
-        .route("/{check}/fail", post(fail_check))
-        .route("/{check}/restore", post(restore_check))
+        .merge(CHECKS.served_by(async |State(app): State<App>| CHECKS.answer(&checks(&app))))
+        .merge(FAIL.served_by(fail_check))
+        .merge(RESTORE.served_by(restore_check))
+        .with_state(app)
 }
 
-async fn show_core(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&checks(&context.app))
+async fn fail_check(State(app): State<App>, Path(check): Path<String>) -> Result<Response, TaskError> {
+    let check = rehearsed(&app, &check)?;
+    app.localization.core().fail(check);
+    FAIL.answer(&checks(&app))
 }
 
-async fn fail_check(State(context): State<Context>, Path(check): Path<String>) -> Result<Response, TaskError> {
-    let check = rehearsed(&context.app, &check)?;
-    context.app.localization.core().fail(check);
-    answer(&checks(&context.app))
-}
-
-async fn restore_check(State(context): State<Context>, Path(check): Path<String>) -> Result<Response, TaskError> {
-    let check = rehearsed(&context.app, &check)?;
-    context.app.localization.core().restore(check);
-    answer(&checks(&context.app))
+async fn restore_check(State(app): State<App>, Path(check): Path<String>) -> Result<Response, TaskError> {
+    let check = rehearsed(&app, &check)?;
+    app.localization.core().restore(check);
+    RESTORE.answer(&checks(&app))
 }
 
 /// How the language core's checks went.
@@ -55,4 +70,24 @@ fn rehearsed(app: &App, name: &str) -> Result<CheckName, TaskError> {
         let known: Vec<&str> = CheckName::ALL.iter().map(|check| check.name()).collect();
         TaskError::NotFound(format!("unknown check {name:?}; the checks are {}", known.join(", ")))
     })
+}
+
+/// The template a key is to have, if one was asked for.
+pub(super) fn grant_wish(
+    tenant: &Tenant,
+    template: Option<&str>,
+    scope: Option<&str>,
+) -> Result<Option<GrantWish>, TaskError> {
+    let Some(template) = template else {
+        return match scope {
+            Some(_) => Err(TaskError::Unusable("a scope goes with a template".into())),
+            None => Ok(None),
+        };
+    };
+    if !tenant.services.contains(Service::Localization) {
+        return Err(TaskError::Unusable(
+            "templates are localization's, which the tenant is not provisioned for".into(),
+        ));
+    }
+    read_grant_wish(template, scope).map(Some).map_err(TaskError::Unusable)
 }

@@ -1,27 +1,28 @@
-//! What tenants may use, on the administration socket: calls of every service, and the quotas of runs.
+//! What tenants may use, for the operator: calls of every service, and the quotas of runs.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use axum::routing::get;
 use quintet_platform::access::{Service, Tenant};
 use quintet_platform::http::query::Query;
 use quintet_platform::metering::{MeteringRefusal, Quota, find_quota, set_quota};
-use quintet_runs::operator::{self as runs, QuotaChange};
+use quintet_runs::operator::{self, QuotaChange};
 use quintet_storage::Abort;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::protocol::Items;
-use super::server::{Context, answer, read};
-use super::tasks::{TaskError, resolve_tenant};
+use super::call::{Call, Items};
+use super::task::{TaskError, WRITE_DEADLINE};
+use super::{runs, tenants};
 use crate::app::App;
 
-/// How long a change waits for the writer.
-const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+/// What a tenant may use of a service, or of all of its services, and has used; `service`.
+pub const SHOW: Call<(), Items<QuotaView>> = Call::look("/tenants/{tenant}/quota");
+/// Changes what a tenant may use of a service.
+pub const CHANGE: Call<QuotaWish, QuotaView> = Call::change("/tenants/{tenant}/quota");
 
 /// What a tenant is to be allowed of a service.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -69,36 +70,29 @@ pub struct QuotaView {
     pub ceilings: Option<Value>,
 }
 
-/// The route below `/tenants`.
-pub(super) fn routes() -> Router<Context> {
-    Router::new().route("/tenants/{tenant}/quota", get(show_quotas).post(change_quotas))
+pub(super) fn routes(app: App) -> Router {
+    Router::new().merge(SHOW.served_by(show)).merge(CHANGE.served_by(change)).with_state(app)
 }
 
-async fn show_quotas(
-    State(context): State<Context>,
+async fn show(
+    State(app): State<App>,
     Path(tenant): Path<String>,
     RawQuery(raw): RawQuery,
 ) -> Result<Response, TaskError> {
-    let app = &context.app;
     let mut query = Query::parse(raw.as_deref()).map_err(|error| TaskError::Unusable(error.to_string()))?;
     let wanted = query.take("service").map(|name| service_named(&name)).transpose()?;
-    let tenant = resolve_tenant(&app.store.read(), &tenant)?;
+    let tenant = tenants::resolve(&app.store.read(), &tenant)?;
     let services = tenant.services.iter().filter(|_| wanted.is_none());
-    let items = wanted.into_iter().chain(services).map(|service| quota_view(app, &tenant, service));
-    answer(&Items { items: items.collect::<Result<Vec<_>, _>>()? })
+    let items = wanted.into_iter().chain(services).map(|service| quota_view(&app, &tenant, service));
+    SHOW.answer(&Items { items: items.collect::<Result<Vec<_>, _>>()? })
 }
 
-async fn change_quotas(
-    State(context): State<Context>,
-    Path(tenant): Path<String>,
-    body: Body,
-) -> Result<Response, TaskError> {
-    let wish: QuotaWish = read(body).await?;
-    let app = &context.app;
+async fn change(State(app): State<App>, Path(tenant): Path<String>, body: Body) -> Result<Response, TaskError> {
+    let wish = CHANGE.wish(body).await?;
     let service = service_named(&wish.service)?;
-    let tenant = resolve_tenant(&app.store.read(), &tenant)?;
+    let tenant = tenants::resolve(&app.store.read(), &tenant)?;
     let tenant_id = tenant.tenant_id;
-    let change = wish.quotas.as_ref().map(|quotas| run_quotas(app, &tenant, service, quotas)).transpose()?;
+    let change = wish.quotas.as_ref().map(|quotas| runs::quota_change(&app, &tenant, service, quotas)).transpose()?;
     let names = change.as_ref().map(QuotaChange::names).unwrap_or_default();
     let of_calls = wish.monthly_calls.is_some() || wish.burst_per_second.is_some();
     let changed = app.store.write(Instant::now() + WRITE_DEADLINE, move |tx, now| {
@@ -111,7 +105,7 @@ async fn change_quotas(
             set_quota(tx, now, tenant_id, service, quota)?;
         }
         match change {
-            Some(change) => Ok(runs::set_quotas(tx, now, tenant_id, change)?),
+            Some(change) => Ok(operator::set_quotas(tx, now, tenant_id, change)?),
             None => Ok(()),
         }
     });
@@ -120,20 +114,9 @@ async fn change_quotas(
         Abort::Refused(refusal @ MeteringRefusal::TenantNotFound) => TaskError::NotFound(refusal.to_string()),
         Abort::Refused(refusal) => TaskError::Unusable(refusal.to_string()),
     })?;
-    runs::quotas_changed(&app.runs);
+    operator::quotas_changed(&app.runs);
     tracing::info!(%tenant_id, %service, of_calls, quotas = names.join(","), "the operator changed quotas of a tenant");
-    answer(&quota_view(app, &tenant, service)?)
-}
-
-/// A change of the quotas of runs, held against the ceilings.
-fn run_quotas(app: &App, tenant: &Tenant, service: Service, quotas: &Value) -> Result<QuotaChange, TaskError> {
-    if service != Service::Runs {
-        return Err(TaskError::Unusable(format!("these are quotas of runs; {service} has none but those of calls")));
-    }
-    if !tenant.services.contains(Service::Runs) {
-        return Err(TaskError::Conflict("the tenant is not provisioned for runs".into()));
-    }
-    QuotaChange::read(&app.runs, quotas).map_err(TaskError::Unusable)
+    CHANGE.answer(&quota_view(&app, &tenant, service)?)
 }
 
 fn quota_view(app: &App, tenant: &Tenant, service: Service) -> Result<QuotaView, TaskError> {
@@ -149,8 +132,8 @@ fn quota_view(app: &App, tenant: &Tenant, service: Service) -> Result<QuotaView,
         burst_per_second: quota.burst_per_second,
         period: format!("{:04}-{:02}", usage.year, usage.month),
         calls: usage.calls,
-        quotas: if has_quotas { Some(runs::quotas(&app.runs, tenant_id)?) } else { None },
-        ceilings: has_quotas.then(|| runs::ceilings(&app.runs)),
+        quotas: if has_quotas { Some(operator::quotas(&app.runs, tenant_id)?) } else { None },
+        ceilings: has_quotas.then(|| operator::ceilings(&app.runs)),
     })
 }
 

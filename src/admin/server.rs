@@ -5,28 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{Path, RawQuery, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use http::{StatusCode, header};
-use quintet_platform::http::query::Query;
 use quintet_platform::service::Fault;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 
-use super::backups::{self, Holds};
-use super::protocol::{AdvanceWish, BackupWish, KeyWish, ServiceView, TenantWish};
-use super::socket;
-use super::status;
-use super::tasks::{self, TaskError};
+use super::status::ServiceView;
+use super::task::TaskError;
+use super::{backups, clock, keys, ledger, localization, quotas, root_key, socket, status, tenants};
 use crate::app::App;
 use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site, Unsent};
-
-/// The largest request body, in bytes.
-const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// Commands that run at a time; further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: u32 = 64;
@@ -44,14 +32,6 @@ impl Serving {
     }
 }
 
-/// What the handlers work with.
-#[derive(Clone)]
-pub(super) struct Context {
-    pub(super) app: App,
-    services: Arc<[ServiceView]>,
-    holds: Holds,
-}
-
 /// Binds the socket and serves until `stop` turns true.
 ///
 /// # Errors
@@ -59,10 +39,9 @@ pub(super) struct Context {
 pub fn start(app: App, mut services: Vec<ServiceView>, stop: watch::Receiver<bool>) -> io::Result<Serving> {
     let listener = UnixListener::from_std(socket::bind(app.store.directory())?)?;
     services.sort_by(|a, b| a.name.cmp(&b.name));
-    let context = Context { app, services: services.into(), holds: Holds::default() };
     let site = Site {
         name: "admin",
-        router: routes(context),
+        router: routes(&app, services.into()),
         refuse,
         unsent: Unsent::default(),
         trusted_proxies: Arc::from([]),
@@ -101,140 +80,18 @@ fn is_allowed(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
 }
 
-fn routes(context: Context) -> Router {
+fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
     Router::new()
-        .route("/status", get(show_status))
-        .route("/tenants", get(list_tenants).post(create_tenant))
-        .route("/tenants/{tenant}", get(show_tenant))
-        .route("/tenants/{tenant}/suspend", post(suspend_tenant))
-        .route("/tenants/{tenant}/activate", post(activate_tenant))
-        .route("/keys", get(list_keys).post(issue_key))
-        .route("/keys/{key_id}", get(show_key))
-        .route("/keys/{key_id}/revoke", post(revoke_key))
-        .route("/root-key", get(show_root_key))
-        .route("/root-key/rotate", post(rotate_root_key))
-        .merge(super::quotas::routes())
-        .nest("/ledger", super::ledger::routes())
-        .nest("/core", super::localization::routes())
-        .route("/clock", get(show_clock))
-        .route("/clock/advance", post(advance_clock))
-        .route("/checkpoints", post(hold_checkpoint))
-        .route("/checkpoints/{hold}/extend", post(extend_hold))
-        .route("/checkpoints/{hold}/release", post(end_hold))
-        .route("/backups", get(list_backups).post(record_backup))
+        .merge(status::routes(app.clone(), services))
+        .merge(tenants::routes(app.clone()))
+        .merge(keys::routes(app.clone()))
+        .merge(quotas::routes(app.clone()))
+        .merge(root_key::routes(app.clone()))
+        .merge(clock::routes(app.clone()))
+        .merge(backups::routes(app.clone()))
+        .merge(ledger::routes(app.clone()))
+        .merge(localization::routes(app.clone()))
         .fallback(async || TaskError::NotFound("this appliance does not know that request".into()))
-        .with_state(context)
-}
-
-async fn show_status(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&status::show_status(&context.app, &context.services)?)
-}
-
-async fn list_tenants(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&tasks::list_tenants(&context.app)?)
-}
-
-async fn create_tenant(State(context): State<Context>, body: Body) -> Result<Response, TaskError> {
-    let wish: TenantWish = read(body).await?;
-    answer(&tasks::create_tenant(&context.app, wish).await?)
-}
-
-async fn show_tenant(State(context): State<Context>, Path(tenant): Path<String>) -> Result<Response, TaskError> {
-    answer(&tasks::show_tenant(&context.app, &tenant)?)
-}
-
-async fn suspend_tenant(State(context): State<Context>, Path(tenant): Path<String>) -> Result<Response, TaskError> {
-    answer(&tasks::suspend_tenant(&context.app, &tenant).await?)
-}
-
-async fn activate_tenant(State(context): State<Context>, Path(tenant): Path<String>) -> Result<Response, TaskError> {
-    answer(&tasks::activate_tenant(&context.app, &tenant).await?)
-}
-
-async fn list_keys(State(context): State<Context>, RawQuery(query): RawQuery) -> Result<Response, TaskError> {
-    let unusable = |_| TaskError::Unusable("the query makes no sense".into());
-    let mut query = Query::parse(query.as_deref()).map_err(unusable)?;
-    let tenant = query.take("tenant");
-    answer(&tasks::list_keys(&context.app, tenant.as_deref())?)
-}
-
-async fn issue_key(State(context): State<Context>, body: Body) -> Result<Response, TaskError> {
-    let wish: KeyWish = read(body).await?;
-    answer(&tasks::issue_key(&context.app, wish).await?)
-}
-
-async fn show_key(State(context): State<Context>, Path(key_id): Path<String>) -> Result<Response, TaskError> {
-    answer(&tasks::show_key(&context.app, &key_id)?)
-}
-
-async fn revoke_key(State(context): State<Context>, Path(key_id): Path<String>) -> Result<Response, TaskError> {
-    answer(&tasks::revoke_key(&context.app, &key_id).await?)
-}
-
-async fn show_root_key(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&tasks::show_root_key(&context.app)?)
-}
-
-async fn rotate_root_key(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&tasks::rotate_root_key(&context.app).await?)
-}
-
-async fn show_clock(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&tasks::show_clock(&context.app))
-}
-
-async fn advance_clock(State(context): State<Context>, body: Body) -> Result<Response, TaskError> {
-    let wish: AdvanceWish = read(body).await?;
-    answer(&tasks::advance_clock(&context.app, wish.seconds).await?)
-}
-
-async fn hold_checkpoint(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&backups::hold_checkpoint(&context.app, &context.holds).await?)
-}
-
-async fn extend_hold(State(context): State<Context>, Path(hold): Path<u64>) -> Result<Response, TaskError> {
-    answer(&backups::extend_hold(&context.app, &context.holds, hold).await?)
-}
-
-async fn end_hold(State(context): State<Context>, Path(hold): Path<u64>) -> Result<Response, TaskError> {
-    backups::end_hold(&context.app, &context.holds, hold);
-    answer(&())
-}
-
-async fn list_backups(State(context): State<Context>) -> Result<Response, TaskError> {
-    answer(&backups::list_backups(&context.app)?)
-}
-
-async fn record_backup(State(context): State<Context>, body: Body) -> Result<Response, TaskError> {
-    let wish: BackupWish = read(body).await?;
-    answer(&backups::record_backup(&context.app, wish).await?)
-}
-
-/// Reads a request's body.
-pub(super) async fn read<T: DeserializeOwned>(body: Body) -> Result<T, TaskError> {
-    let bytes: Bytes = axum::body::to_bytes(body, BODY_BYTES_MAX)
-        .await
-        .map_err(|_| TaskError::Unusable("the request's body is too large or broke off".into()))?;
-    serde_json::from_slice(&bytes).map_err(|error| TaskError::Unusable(format!("the request makes no sense: {error}")))
-}
-
-/// An answer in JSON.
-pub(super) fn answer(view: &impl Serialize) -> Result<Response, TaskError> {
-    let text = serde_json::to_string(view).map_err(|error| TaskError::Failed(error.to_string()))?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
-}
-
-impl IntoResponse for TaskError {
-    fn into_response(self) -> Response {
-        let status = match &self {
-            TaskError::Unusable(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            TaskError::NotFound(_) => StatusCode::NOT_FOUND,
-            TaskError::Conflict(_) => StatusCode::CONFLICT,
-            TaskError::Store(_) | TaskError::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        let text = serde_json::to_string(&self.problem()).unwrap_or_default();
-        (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
-    }
 }
 
 fn refuse(fault: Fault, _: &http::Extensions) -> Response {

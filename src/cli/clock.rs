@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
-use crate::admin::protocol::{AdvanceView, AdvanceWish, ClockView};
+use crate::admin::clock::{self, AdvanceWish};
 
 /// Show the clock; move a rehearsal clock
 #[derive(Debug, clap::Args)]
@@ -40,14 +40,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         Command::Advance { seconds, place, output } => {
             let wish = AdvanceWish { seconds: *seconds };
-            let view: AdvanceView = place.client()?.without_hurry().post("/clock/advance", &wish)?;
+            let view = place.client()?.without_hurry().ask(clock::ADVANCE.wishing(&wish))?;
             if output.json {
                 return output::say_json(&view);
             }
             output::say(&format!("{}  ({} instants at which something fell due)", view.now, view.steps));
         }
         Command::Show { place, output } => {
-            let view: ClockView = place.client()?.get("/clock")?;
+            let view = place.client()?.ask(&clock::SHOW)?;
             if output.json {
                 return output::say_json(&view);
             }

@@ -5,11 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::{Cli, CliError, output};
+use super::{CliError, output};
 
 /// The configuration file as it is installed: every key at its default, with what it is for.
 pub const SAMPLE: &str = include_str!("../../packaging/quintet.toml");
@@ -25,39 +24,39 @@ pub struct Arguments {
     man: Option<PathBuf>,
 }
 
-/// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+/// Runs the command; `whole` is the command line.
+pub fn run(arguments: &Arguments, whole: &clap::Command) -> Result<(), CliError> {
     if arguments.completions.is_none() && arguments.man.is_none() {
         return Err(CliError::failed("nothing to write").code(CliError::USAGE).hint("--completions DIR, --man DIR"));
     }
     if let Some(directory) = &arguments.completions {
-        write_completions(directory)?;
+        write_completions(whole, directory)?;
     }
     if let Some(directory) = &arguments.man {
-        write_pages(directory)?;
+        write_pages(whole, directory)?;
     }
     Ok(())
 }
 
-fn write_completions(directory: &Path) -> Result<(), CliError> {
+fn write_completions(whole: &clap::Command, directory: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(directory).map_err(CliError::failed)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        let path = clap_complete::generate_to(shell, &mut visible(), "quintet", directory).map_err(CliError::failed)?;
+        let path =
+            clap_complete::generate_to(shell, &mut visible(whole), "quintet", directory).map_err(CliError::failed)?;
         output::say(&path.display().to_string());
     }
     Ok(())
 }
 
-fn write_pages(directory: &Path) -> Result<(), CliError> {
+fn write_pages(whole: &clap::Command, directory: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(directory).map_err(CliError::failed)?;
-    clap_mangen::generate_to(visible(), directory).map_err(CliError::failed)?;
+    clap_mangen::generate_to(visible(whole), directory).map_err(CliError::failed)?;
     std::fs::write(directory.join("quintet.toml.5"), configuration_page(SAMPLE).render()).map_err(CliError::failed)
 }
 
 /// The command line without the commands that are hidden, which generators of completions show as well. clap takes no
 /// command out of another one, so the outermost is put together again.
-fn visible() -> clap::Command {
-    let whole = Cli::command();
+fn visible(whole: &clap::Command) -> clap::Command {
     let shown = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     clap::Command::new("quintet")
         .version(env!("CARGO_PKG_VERSION"))
@@ -133,7 +132,10 @@ fn configuration_page(sample: &str) -> Roff {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::cli::Cli;
 
     /// What a command, or a flag of it, lacks.
     fn unexplained(command: &clap::Command, path: &str, found: &mut Vec<String>) {
@@ -162,8 +164,9 @@ mod tests {
     #[test]
     fn completions_and_pages_are_of_what_is_shown() {
         let directory = tempfile::tempdir().unwrap();
-        write_pages(directory.path()).unwrap();
-        write_completions(directory.path()).unwrap();
+        let whole = Cli::command();
+        write_pages(&whole, directory.path()).unwrap();
+        write_completions(&whole, directory.path()).unwrap();
         let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
         for name in ["quintet.1", "quintet-serve.1", "quintet-backup-create.1", "quintet.toml.5"] {
             assert!(read(name).len() > 500, "{name}");
@@ -174,7 +177,7 @@ mod tests {
         for name in ["quintet.bash", "_quintet", "quintet.fish"] {
             assert!(read(name).contains("root-key"), "{name}");
         }
-        let hidden: Vec<_> = Cli::command().get_subcommands().filter(|sub| sub.is_hide_set()).cloned().collect();
+        let hidden: Vec<_> = whole.get_subcommands().filter(|sub| sub.is_hide_set()).cloned().collect();
         assert!(!hidden.is_empty());
         for sub in hidden {
             let name = sub.get_name();

@@ -6,10 +6,14 @@ use std::path::Path;
 
 use quintet_storage::{OpenError, read_format};
 
+use super::shell::quoted;
 use crate::admin::client::CallError;
-use crate::admin::protocol::{Problem, ProblemCode};
+use crate::admin::problem::{Problem, ProblemCode};
 use crate::config::Problems;
 use crate::start_error::StartError;
+
+/// What to do about a FORMAT file that is damaged or gone.
+pub const FORMAT_CURE: &str = "nothing was changed; put FORMAT back from any copy or backup of this directory (it never changes), then `quintet verify` checks the rest; or `quintet verify --salvage DEST` makes it from what the log says; or `quintet restore BACKUP --data DEST` goes back to a backup";
 
 /// A command's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,9 +167,7 @@ fn open_error(directory: &Path, error: &OpenError) -> CliError {
         OpenError::InUse(_) => failed
             .code(CliError::IN_USE)
             .hint(format!("an appliance already runs on it: see `quintet status --data {path}`, or stop it first")),
-        OpenError::Damaged { file, .. } if file.ends_with("FORMAT") => {
-            failed.code(CliError::DAMAGED).hint(super::verify::FORMAT_CURE)
-        }
+        OpenError::Damaged { file, .. } if file.ends_with("FORMAT") => failed.code(CliError::DAMAGED).hint(FORMAT_CURE),
         OpenError::Damaged { .. } | OpenError::LogGap { .. } => damage(directory, failed),
         OpenError::ClockMismatch { directory_is_rehearsal: true } => {
             failed.hint(format!("run `quintet serve --data {path} --rehearsal-clock`"))
@@ -177,7 +179,7 @@ fn open_error(directory: &Path, error: &OpenError) -> CliError {
         OpenError::NotADataDirectory(_) if ["wal", "live", "root.key"].iter().any(|n| directory.join(n).exists()) => {
             CliError::failed(format!("damage in {path}: the FORMAT file is missing"))
                 .code(CliError::DAMAGED)
-                .hint(super::verify::FORMAT_CURE)
+                .hint(FORMAT_CURE)
         }
         OpenError::NotADataDirectory(_) => failed.hint("name an empty or absent directory with --data"),
         OpenError::NewerFormat { .. } => failed.hint("run the version of quintet that wrote it, or a newer one"),
@@ -190,7 +192,7 @@ fn open_error(directory: &Path, error: &OpenError) -> CliError {
 }
 
 fn damage(directory: &Path, failed: CliError) -> CliError {
-    let path = super::copying::quoted(directory);
+    let path = quoted(directory);
     failed.code(CliError::DAMAGED).hint(format!(
         "nothing was changed; `quintet verify --data {path}` lists all damage, `quintet verify --data {path} --salvage DEST` saves what is sound into a new directory, `quintet restore BACKUP --data DEST` goes back to a backup"
     ))
@@ -212,7 +214,7 @@ mod tests {
     use quintet_storage::Failure;
 
     use super::*;
-    use crate::admin::tasks::TaskError;
+    use crate::admin::task::TaskError;
 
     /// What the command line makes of a failure that a running appliance tells.
     fn told(failure: Failure) -> CliError {

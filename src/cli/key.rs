@@ -6,8 +6,9 @@ use clap::builder::NonEmptyStringValueParser;
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
-use super::tenant::path_segment;
-use crate::admin::protocol::{IssuedKeyView, Items, KeyView, KeyWish, RevokedView, RunTermsView, RunTermsWish};
+use super::runs::terms::{RunTerms, terms_shown};
+use crate::admin::call::Items;
+use crate::admin::keys::{self, IssuedKeyView, KeyView, KeyWish};
 
 /// Issue, list, show and revoke API keys
 #[derive(Debug, clap::Args)]
@@ -95,36 +96,6 @@ enum Command {
     },
 }
 
-/// What the key allows of runs.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What the key allows of runs; it stays as it is issued")]
-struct RunTerms {
-    /// The name of a metered key's terms
-    #[arg(long, value_name = "NAME", requires = "metered_seconds")]
-    tier: Option<String>,
-    /// How many seconds the key's runs may run in all: each is charged its timeout, and given back what it does not use
-    #[arg(long, value_name = "N", requires = "tier")]
-    metered_seconds: Option<u64>,
-    /// An image that runs may have; without a tag and a digest: all of its repository. May be given several times
-    #[arg(long = "allowed-image", value_name = "REF")]
-    allowed_images: Vec<String>,
-    /// How long ended runs are kept at most; the tenant's quota counts if it is shorter
-    #[arg(long, value_name = "N")]
-    retention_days: Option<u64>,
-}
-
-impl RunTerms {
-    fn wish(&self) -> Option<RunTermsWish> {
-        let wish = RunTermsWish {
-            tier: self.tier.clone(),
-            metered_seconds: self.metered_seconds,
-            allowed_images: self.allowed_images.clone(),
-            retention_days: self.retention_days,
-        };
-        (wish != RunTermsWish::default()).then_some(wish)
-    }
-}
-
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
@@ -138,21 +109,16 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
                 ttl_days: *ttl_days,
                 runs: runs.wish(),
             };
-            let issued: IssuedKeyView = place.client()?.post("/keys", &wish)?;
+            let issued = place.client()?.ask(keys::ISSUE.wishing(&wish))?;
             tell_issued(&issued, *quiet, *output)
         }
         Command::List { tenant, place, output } => {
-            let query = tenant.as_ref().map(|tenant| format!("?tenant={}", path_segment(tenant))).unwrap_or_default();
-            let keys: Items<KeyView> = place.client()?.get(&format!("/keys{query}"))?;
-            list(&keys, *output)
+            let asked = keys::LIST.of(&[]).with("tenant", tenant.as_deref());
+            list(&place.client()?.ask(asked)?, *output)
         }
-        Command::Show { key_id, place, output } => {
-            let key: KeyView = place.client()?.get(&format!("/keys/{}", path_segment(key_id)))?;
-            show(&key, *output)
-        }
+        Command::Show { key_id, place, output } => show(&place.client()?.ask(keys::SHOW.of(&[key_id]))?, *output),
         Command::Revoke { key_id, place, output } => {
-            let path = format!("/keys/{}/revoke", path_segment(key_id));
-            let revoked: RevokedView = place.client()?.post(&path, &serde_json::json!({}))?;
+            let revoked = place.client()?.ask(keys::REVOKE.of(&[key_id]))?;
             if output.json {
                 return output::say_json(&revoked);
             }
@@ -184,17 +150,6 @@ fn tell_issued(issued: &IssuedKeyView, quiet: bool, output: OutputArguments) -> 
     output::say("");
     output::say("Keep the key now: it cannot be shown again.");
     Ok(())
-}
-
-/// What a key allows of runs, in a line.
-fn terms_shown(runs: &RunTermsView) -> String {
-    let metered = runs.metered_seconds.map(|most| {
-        let tier = output::plain(runs.tier.as_deref().unwrap_or_default());
-        format!("{tier}: {} of {most} s left", runs.remaining_seconds.unwrap_or(0))
-    });
-    let images = runs.allowed_images.as_ref().map(|images| format!("images {}", images.join(", ")));
-    let retention = runs.retention_days.map(|days| format!("kept {days} days at most"));
-    metered.into_iter().chain(images).chain(retention).collect::<Vec<_>>().join("; ")
 }
 
 fn show(key: &KeyView, output: OutputArguments) -> Result<(), CliError> {

@@ -1,44 +1,38 @@
-//! The command line: one file a command. Every command ends in `Ok` or a [`CliError`], which knows its exit code.
+//! The command line: a file for each command, a folder for those of a room. Every command ends in `Ok` or a
+//! [`CliError`], which knows its exit code.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-mod backup;
-mod checking;
 mod clock;
 mod config;
-mod copying;
-mod core;
+mod copies;
 mod demo;
-mod demo_content;
-mod demo_localization;
-mod demo_runs;
+mod diagrams;
 pub mod docs;
 mod doctor;
 mod error;
-mod hold;
-mod image;
 mod init;
 mod key;
 mod ledger;
-mod ledger_export;
+mod localization;
 pub(crate) mod output;
 mod place;
 mod progress;
-mod quota;
-mod render;
-mod restore;
 mod root_key;
-mod rootfs;
-mod runner;
+mod runs;
 mod serve;
+mod shell;
 mod status;
 mod tenant;
-mod verify;
 
+use copies::{backup, restore, verify};
+use diagrams::render;
 pub use error::CliError;
+use localization::core;
+use runs::{image, runner};
 
 /// Five HTTP services in one binary, with no external database.
 #[derive(Debug, Parser)]
@@ -114,7 +108,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
-        Command::Docs(arguments) => docs::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments, &Cli::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

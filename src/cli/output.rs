@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::CliError;
+pub use crate::measures::{duration, size};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -95,31 +96,6 @@ pub fn plain(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
 }
 
-/// A size in bytes for people.
-#[must_use]
-pub fn size(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    for (unit, worth) in UNITS {
-        if bytes >= worth {
-            let tenths = bytes.saturating_mul(10) / worth;
-            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
-        }
-    }
-    format!("{bytes} B")
-}
-
-/// A duration for people.
-#[must_use]
-pub fn duration(seconds: u64) -> String {
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min"),
-        (0, _, _) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,12 +116,5 @@ mod tests {
     #[test]
     fn terminals_are_safe_from_names() {
         assert_eq!(plain("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
-    }
-
-    #[test]
-    fn sizes_read_well() {
-        assert_eq!(size(1023), "1023 B");
-        assert_eq!(size(1536), "1.5 KiB");
-        assert_eq!(size(3 << 30), "3.0 GiB");
     }
 }

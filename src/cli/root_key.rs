@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
-use crate::admin::protocol::RootKeyView;
+use crate::admin::root_key::{self, RootKeyView};
 
 /// Show which root key is in force; put a new one in its place
 ///
@@ -42,10 +42,9 @@ enum Command {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
-        Command::Show { place, output } => show(&place.client()?.get("/root-key")?, *output),
+        Command::Show { place, output } => show(&place.client()?.ask(&root_key::SHOW)?, *output),
         Command::Rotate { place, output } => {
-            let wish = serde_json::json!({});
-            show(&place.client()?.without_hurry().post("/root-key/rotate", &wish)?, *output)
+            show(&place.client()?.without_hurry().ask(root_key::ROTATE.of(&[]))?, *output)
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
-use crate::admin::protocol::{ServiceView, StatusView, StorageView, TlsView, WorkersView};
+use crate::admin::runs::WorkersView;
+use crate::admin::status::{self, ServiceView, StatusView, StorageView, TlsView};
 
 /// The width it is written for, in columns.
 const WIDTH: usize = 80;
@@ -22,7 +23,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let status: StatusView = arguments.place.client()?.get("/status")?;
+    let status = arguments.place.client()?.ask(&status::SHOW)?;
     if arguments.output.json {
         return output::say_json(&status);
     }

@@ -159,31 +159,68 @@ impl Setting {
     }
 }
 
-/// The known key nearest to `path`, and whether it is near enough to be what was meant.
+/// A path as TOML writes it: names that are not bare keys are quoted.
 #[must_use]
-pub fn nearest(path: &[String]) -> (String, bool) {
+pub fn dotted(path: &[String]) -> String {
+    let is_bare = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let names = path.iter().map(|name| if is_bare(name) { name.clone() } else { format!("{name:?}") });
+    names.collect::<Vec<_>>().join(".")
+}
+
+/// What an unknown name may have been meant for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// The known name nearest to it.
+    pub name: String,
+    /// Whether it is near enough to be what was meant.
+    pub is_near: bool,
+}
+
+/// The known key or section nearest to `path`.
+#[must_use]
+pub fn nearest_key(path: &[String]) -> Nearest {
     let given = with_names(&path.iter().map(String::as_str).collect::<Vec<_>>(), path);
-    let last = path.last().cloned().unwrap_or_default();
-    let known = SETTINGS.iter().flat_map(|setting| {
-        (1..=setting.path.len()).filter_map(|depth| setting.path.get(..depth)).map(|part| with_names(part, path))
+    let known =
+        SETTINGS.iter().flat_map(|setting| (1..=setting.path.len()).filter_map(|depth| setting.path.get(..depth)));
+    nearest(path, &given, known.map(|known| (known, with_names(known, path))))
+}
+
+/// The variable of a key nearest to `variable`, which would set `path`.
+#[must_use]
+pub fn nearest_variable(path: &[String], variable: &str) -> Nearest {
+    let known = SETTINGS.iter().filter(|setting| !setting.is_named_by_operator());
+    nearest(path, variable, known.map(|setting| (setting.path, setting.variable())))
+}
+
+/// The nearest of the known paths, each with its name; `given` is what `path` is called among them.
+fn nearest<'a>(path: &[String], given: &str, known: impl Iterator<Item = (&'a [&'a str], String)>) -> Nearest {
+    let ranked = known.map(|(known, name)| {
+        let whole = strsim::damerau_levenshtein(given, &name);
+        (whole.min(slips(path, known).unwrap_or(whole)), whole, name)
     });
-    let ranked = known.map(|known| {
-        let whole = strsim::damerau_levenshtein(&given, &known);
-        // A right name in the wrong section is a common slip, too: count it as one step.
-        let misplaced = known.rsplit('.').next() == Some(last.as_str());
-        (if misplaced { whole.min(1) } else { whole }, whole, known)
-    });
-    let (distance, _, known) = ranked.min().unwrap_or_default();
-    let is_near = distance <= 2.max(known.len() / 4);
-    (known, is_near)
+    let (distance, _, name) = ranked.min().unwrap_or_default();
+    Nearest { is_near: distance <= 2.max(name.len() / 4), name }
+}
+
+/// How far a given path is from a known one by common slips, however many letters lie between them: names that are begun
+/// and not ended are nearest, then the right name in a wrong section, then one that is begun in a wrong section.
+fn slips(given: &[String], known: &[&str]) -> Option<usize> {
+    let begins =
+        |(known, given): (&&str, &String)| *known == "*" || !given.is_empty() && known.starts_with(given.as_str());
+    if known.len() == given.len() && known.iter().zip(given).all(begins) {
+        return Some(0);
+    }
+    let (known, given) = (known.last()?, given.last()?);
+    let is_begun = begins((known, given)) && *known != "*";
+    is_begun.then_some(if *known == given.as_str() { 1 } else { 2 })
 }
 
 /// A known path in text, with the operator's own names put where `*` stands.
 fn with_names(known: &[&str], given: &[String]) -> String {
     let segments = known.iter().enumerate().map(|(index, segment)| match (*segment, given.get(index)) {
-        ("*", Some(name)) => super::dotted(std::slice::from_ref(name)),
+        ("*", Some(name)) => dotted(std::slice::from_ref(name)),
         ("*", None) => "NAME".to_string(),
-        (plain, _) => super::dotted(&[plain.to_string()]),
+        (plain, _) => dotted(&[plain.to_string()]),
     });
     segments.collect::<Vec<_>>().join(".")
 }

@@ -216,6 +216,16 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
             "q.toml:2: unknown key runs.registries.\"a:1\".user; did you mean runs.registries.\"a:1\".username?",
         ),
         (
+            "[ledger]\nedge_rate = 5",
+            "q.toml:2: unknown key ledger.edge_rate; did you mean ledger.edge_rate_per_second?",
+        ),
+        ("edge_rate = 5", "q.toml:1: unknown key edge_rate; did you mean ledger.edge_rate_per_second?"),
+        ("[tls]\nextra = \"/x\"", "q.toml:2: unknown key tls.extra; did you mean tls.extra_ca?"),
+        ("[auth]\nurl = \"\"", "q.toml:1: unknown key auth; did you mean authorization?"),
+        ("[runs]\nrunner = \"/x\"", "q.toml:2: unknown key runs.runner; did you mean runs.runner_dir?"),
+        ("[runs.ceiling]\nmax_cpu = 1", "q.toml:1: unknown key runs.ceiling; did you mean runs.ceilings?"),
+        ("\"\" = 1", "q.toml:1: unknown key \"\"; did you mean ai?"),
+        (
             "frobnicate_all_widgets = 1",
             "q.toml:1: unknown key frobnicate_all_widgets; the nearest known one is listen.ledger",
         ),
@@ -328,6 +338,12 @@ fn variables_of_the_environment_are_checked_alike() {
     let cases = [
         (("QUINTET_LISTEN__LEGER", "x"), "unknown key listen.leger; did you mean QUINTET_LISTEN__LEDGER?"),
         (("QUINTET_LISTEN_LEDGER", "x"), "unknown key listen_ledger; did you mean QUINTET_LISTEN__LEDGER?"),
+        (
+            ("QUINTET_LEDGER__EDGE_RATE", "5"),
+            "unknown key ledger.edge_rate; did you mean QUINTET_LEDGER__EDGE_RATE_PER_SECOND?",
+        ),
+        (("QUINTET_EDGE_BURST", "5"), "unknown key edge_burst; did you mean QUINTET_LEDGER__EDGE_BURST?"),
+        (("QUINTET_AUTH__URL", ""), "unknown key auth.url; did you mean QUINTET_AUTHORIZATION__URL?"),
         (("QUINTET_LEDGER__EDGE_BURST", "many"), "ledger.edge_burst must be a whole number from 1 to 1000000"),
         (("QUINTET_DIAGRAMS__REQUIRE_KEY", "yes"), "diagrams.require_key must be true or false"),
     ];

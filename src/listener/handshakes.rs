@@ -15,9 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_rustls::server::TlsStream;
 
 use super::activity::Activity;
+use super::closing::close;
 use super::connections::Connections;
 use super::stall::Progressing;
-use super::{LINGER, Site, close};
 use crate::tls::Tls;
 
 /// How long a connection may take until it is encrypted.
@@ -96,11 +96,11 @@ pub(super) async fn admit(
     tls: &Tls,
     mut turn: Turn,
     connections: &Connections,
-    site: &Site,
+    head_timeout: Duration,
     mut stop: watch::Receiver<bool>,
 ) -> Option<Encrypted> {
     let work = async {
-        let shaken = tokio::time::timeout(HANDSHAKE_TIMEOUT, shake_hands(stream, tls, site.head_timeout));
+        let shaken = tokio::time::timeout(HANDSHAKE_TIMEOUT, shake_hands(stream, tls, head_timeout));
         let (stream, activity) = shaken.await.ok()??;
         let permit = connections.enter().await?;
         Some(Encrypted { stream, activity, permit })
@@ -152,7 +152,7 @@ async fn refuse_plain(stream: &mut TcpStream) {
         SPEAK_TLS.len()
     );
     if stream.write_all(answer.as_bytes()).await.is_ok() {
-        let _ = tokio::time::timeout(LINGER, close(stream, true)).await;
+        close(stream, true).await;
     }
 }
 

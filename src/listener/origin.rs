@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::{HeaderMap, HeaderName};
 
-use super::Peer;
 use crate::config::value::Network;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -19,6 +18,15 @@ const HOPS_MAX: usize = 32;
 
 /// The longest address, with brackets, port and zone.
 const ADDRESS_BYTES_MAX: usize = 80;
+
+/// Who is at the other end of a connection over the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Whether the connection is encrypted.
+    pub is_encrypted: bool,
+}
 
 /// Where a request came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

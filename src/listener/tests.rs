@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use axum::response::IntoResponse;
 use rustls::pki_types::ServerName;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsConnector;
 
 use super::*;

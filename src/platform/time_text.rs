@@ -1,15 +1,18 @@
 //! Instants as text: RFC 3339, written in one form, read with an explicit offset only.
 
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
 use quintet_storage::Timestamp;
 
 const SECOND_MICROS: i64 = 1_000_000;
-const DAY_SECONDS: i64 = 86_400;
-const DAY_MICROS: i64 = DAY_SECONDS * SECOND_MICROS;
+const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;
 
 /// The last instant that RFC 3339 can write: the end of the year 9999, in microseconds.
 const LAST_MICROS: i64 = 253_402_300_799_999_999;
 /// The first one: the start of the year 0000.
 const FIRST_MICROS: i64 = -62_167_219_200_000_000;
+
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// Why a text is no instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,36 +32,41 @@ pub enum TimeParseError {
 /// sort like the instants. Instants outside the years 0000 to 9999 are written as the nearest one inside.
 #[must_use]
 pub fn rfc3339(instant: Timestamp) -> String {
-    let micros = instant.as_micros().clamp(FIRST_MICROS, LAST_MICROS);
-    let (year, month, day) = civil_from_days(micros.div_euclid(DAY_MICROS));
-    let in_day = micros.rem_euclid(DAY_MICROS);
-    let (seconds, fraction) = (in_day / SECOND_MICROS, in_day % SECOND_MICROS);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:06}Z")
+    format!("{:.6}Z", utc(instant))
 }
 
 /// The year and the month (from 1) of an instant in UTC.
 pub(crate) fn year_and_month(instant: Timestamp) -> (u32, u32) {
-    let micros = instant.as_micros().clamp(FIRST_MICROS, LAST_MICROS);
-    let (year, month, _) = civil_from_days(micros.div_euclid(DAY_MICROS));
-    (u32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(1))
+    let utc = utc(instant);
+    (u32::try_from(utc.year()).unwrap_or(0), u32::try_from(utc.month()).unwrap_or(1))
 }
 
 /// The instant at which the next month begins in UTC.
 pub(crate) fn first_of_next_month(instant: Timestamp) -> Timestamp {
-    let (year, month) = year_and_month(instant);
-    let (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
-    Timestamp::from_micros(days_from_civil(i64::from(year), i64::from(month), 1) * DAY_MICROS)
+    let last_day = utc(instant).date().last_of_month();
+    Timestamp::from_micros(micros_of(last_day.at(0, 0, 0, 0)) + DAY_MICROS)
 }
 
-/// Reads an RFC 3339 instant: `T` and `Z` in either case, an offset `Z` or `±HH:MM` (ISO 8601's `±HHMM` and `±HH`
+/// Date and time of day in UTC.
+fn utc(instant: Timestamp) -> DateTime {
+    let since_epoch = SignedDuration::from_micros(instant.as_micros().clamp(FIRST_MICROS, LAST_MICROS));
+    // The calendar has years on both sides of these.
+    EPOCH.checked_add(since_epoch).unwrap_or(EPOCH)
+}
+
+/// The inverse, in microseconds.
+fn micros_of(utc: DateTime) -> i64 {
+    i64::try_from(utc.duration_since(EPOCH).as_micros()).unwrap_or(0)
+}
+
+/// Reads an RFC 3339 instant. By hand: what jiff reads is more (a space for the `T`, a comma in fractions, names of zones,
+/// offsets with seconds), and ends a day before the year 9999 does. `T` and `Z` in either case, an offset `Z` or `±HH:MM` (ISO 8601's `±HHMM` and `±HH`
 /// as well), any number of fraction digits up to 18, of which six count and the rest is cut off. A leap second
 /// (`:60`) is the last microsecond before the next minute.
 ///
 /// # Errors
 /// See [`TimeParseError`].
 pub fn parse_rfc3339(text: &str) -> Result<Timestamp, TimeParseError> {
-    use TimeParseError::{Malformed, OutOfRange};
     let mut rest = Digits(text.as_bytes());
     let year = rest.number(4)?;
     rest.one_of(b"-")?;
@@ -73,49 +81,12 @@ pub fn parse_rfc3339(text: &str) -> Result<Timestamp, TimeParseError> {
     let second = rest.number(2)?;
     let fraction_micros = rest.fraction()?;
     let offset_seconds = rest.offset()?;
-    let is_leap = second == 60;
-    let (second, fraction_micros) = if is_leap { (59, SECOND_MICROS - 1) } else { (second, fraction_micros) };
-    if !(1..=12).contains(&month) || !(1..=days_in_month(year, month)).contains(&day) {
-        return Err(Malformed);
-    }
-    if hour > 23 || minute > 59 || second > 59 {
-        return Err(Malformed);
-    }
-    let in_day = hour * 3600 + minute * 60 + second - offset_seconds;
-    let micros = (days_from_civil(year, month, day) * DAY_SECONDS + in_day) * SECOND_MICROS + fraction_micros;
-    if (FIRST_MICROS..=LAST_MICROS).contains(&micros) { Ok(Timestamp::from_micros(micros)) } else { Err(OutOfRange) }
-}
-
-/// Days since 1970-01-01 of a day of the proleptic Gregorian calendar. Years begin in March here, which puts the
-/// leap day at their end; 400 of them have 146,097 days.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-/// The inverse: year, month, day.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
+    let (second, fraction_micros) = if second == 60 { (59, SECOND_MICROS - 1) } else { (second, fraction_micros) };
+    let local = DateTime::new(year, month, day, hour, minute, second, 0);
+    let micros =
+        micros_of(local.map_err(|_| TimeParseError::Malformed)?) + fraction_micros - offset_seconds * SECOND_MICROS;
+    let is_inside = (FIRST_MICROS..=LAST_MICROS).contains(&micros);
+    is_inside.then_some(Timestamp::from_micros(micros)).ok_or(TimeParseError::OutOfRange)
 }
 
 /// What is left of a text.
@@ -134,12 +105,13 @@ impl Digits<'_> {
         Some(i64::from(digit - b'0'))
     }
 
-    fn number(&mut self, digits: usize) -> Result<i64, TimeParseError> {
+    /// As many digits, and no fewer.
+    fn number<T: TryFrom<i64>>(&mut self, digits: usize) -> Result<T, TimeParseError> {
         let mut number = 0;
         for _ in 0..digits {
             number = number * 10 + self.digit().ok_or(TimeParseError::Malformed)?;
         }
-        Ok(number)
+        T::try_from(number).map_err(|_| TimeParseError::Malformed)
     }
 
     fn one_of(&mut self, known: &[u8]) -> Result<(), TimeParseError> {
@@ -171,8 +143,8 @@ impl Digits<'_> {
             Some(b'-') => -1,
             Some(_) => return Err(TimeParseError::Malformed),
         };
-        let hours = self.number(2)?;
-        let minutes = match self.0 {
+        let hours: i64 = self.number(2)?;
+        let minutes: i64 = match self.0 {
             [] => 0,
             [b':', ..] => {
                 self.next();

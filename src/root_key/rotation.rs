@@ -23,7 +23,6 @@ use quintet_storage::seal::{self, KeyId, KeyRing, PreviousPhase};
 use quintet_storage::{Abort, Failure, Store};
 
 use super::key_file::{self, KeyFile, Keys};
-use super::{RootKeySources, Source};
 use crate::start_error::StartError;
 
 /// How long one step may wait for the writer; the next round tries again.
@@ -141,17 +140,20 @@ impl fmt::Display for RotateError {
 impl std::error::Error for RotateError {}
 
 impl RootKeys {
-    pub(super) fn new(sources: RootKeySources, store: Store) -> RootKeys {
-        let file = match sources.source {
-            Source::File(file) => Some(file),
-            Source::Credential(_) | Source::Passphrase(..) => None,
-        };
+    /// `wish` is where it comes from as the configuration has it, `file` its file if it is in one.
+    pub(super) fn new(
+        store: Store,
+        wish: String,
+        file: Option<KeyFile>,
+        previous_is_configured: bool,
+        copy_window_seconds: i64,
+    ) -> RootKeys {
         RootKeys {
             store,
-            wish: sources.wish,
+            wish,
             file,
-            previous_is_configured: sources.previous.is_some(),
-            copy_window_seconds: sources.copy_window_seconds,
+            previous_is_configured,
+            copy_window_seconds,
             changing: Mutex::default(),
             stuck: Mutex::default(),
         }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{ImageConfig, ImageError};
+use super::ImageError;
 use crate::description::{ARGUMENTS_BYTES_MAX, ARGUMENTS_MAX};
 use crate::digest::Digest;
+use crate::records::ImageConfig;
 
 /// The longest document that is read.
 pub(super) const DOCUMENT_BYTES_MAX: u64 = 4 << 20;

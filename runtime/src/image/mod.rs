@@ -16,9 +16,7 @@ mod tests;
 
 use std::io;
 
-use serde::{Deserialize, Serialize};
-
-use crate::digest::Digest;
+use crate::records::RecordsError;
 
 pub(crate) use layer::{IDS, open_directory};
 pub(crate) use store::{Images, Removed, make_private_directory, remove_tree};
@@ -67,33 +65,14 @@ pub(crate) enum ImageError {
     Records(String),
 }
 
+impl From<RecordsError> for ImageError {
+    fn from(error: RecordsError) -> Self {
+        ImageError::Records(error.reason)
+    }
+}
+
 impl From<rustix::io::Errno> for ImageError {
     fn from(error: rustix::io::Errno) -> Self {
         ImageError::Io(error.into())
     }
-}
-
-/// An image as it is recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ImageRecord {
-    pub digest: Digest,
-    pub imported_at_micros: i64,
-    /// Digests of the uncompressed layers, lowest first, each once.
-    pub layers: Vec<Digest>,
-    pub size_bytes: u64,
-    pub config: ImageConfig,
-}
-
-/// What an image says about its containers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ImageConfig {
-    pub entrypoint: Vec<String>,
-    pub command: Vec<String>,
-    pub env: Vec<String>,
-    /// `user`, `user:group`, by name or number; empty: root.
-    pub user: String,
-    /// Empty: `/`.
-    pub directory: String,
-    /// Number of the signal that asks it to stop.
-    pub stop_signal: Option<i32>,
 }

@@ -10,9 +10,10 @@ use std::os::fd::OwnedFd;
 
 use super::manifest::{Config, DOCUMENT_BYTES_MAX, Descriptor, DockerEntry, Index, Manifest, parse};
 use super::source::{GZIP, Source, gzip_error, nameless};
-use super::{ImageError, ImageLimits, ImageRecord, layer, open_directory};
+use super::{ImageError, ImageLimits, layer, open_directory};
 use crate::digest::{Digest, HashingReader};
 use crate::model::{ImageInfo, Pruned};
+use crate::records::ImageRecord;
 use crate::records::{LayerRecord, Records};
 
 /// Images and their layers, below one directory.

@@ -118,35 +118,41 @@ impl<R: Read> Archive<R> {
                 b'S' => return Err(ImageError::Bad("sparse files are not supported".into())),
                 other => return Err(bad(&format!("an entry of the unknown kind {other:#04x}"))),
             };
-            if let Some(size) = overrides.size {
-                self.content = size;
-                self.padding = size.wrapping_neg() % BLOCK as u64;
-            }
-            if self.content > SIZE_MAX {
-                return Err(bad("a size out of range"));
-            }
-            // Links and directories have no content, whatever their size says, except for files and hard links of pax.
-            if !matches!(kind, Kind::File) && self.content != 0 {
-                return Err(bad("content where there can be none"));
-            }
-            let path = overrides.path.take().unwrap_or_else(|| ustar_path(&header));
-            let link = overrides.link.take().unwrap_or_else(|| until_nul(field(157, 257)).to_vec());
-            return Ok(Some(Entry {
-                path,
-                kind,
-                mode: id(field(100, 108))?,
-                uid: overrides.uid.map_or_else(|| id(field(108, 116)), Ok)?,
-                gid: overrides.gid.map_or_else(|| id(field(116, 124)), Ok)?,
-                modified_seconds: match overrides.modified_seconds {
-                    Some(seconds) => seconds,
-                    None => i64::try_from(number(field(136, 148))?).unwrap_or(0),
-                },
-                size: self.content,
-                link,
-                attributes: std::mem::take(&mut overrides.attributes),
-            }));
+            return self.entry(kind, &header, overrides).map(Some);
         }
         Err(bad("too many headers before one entry"))
+    }
+
+    /// The entry of a header, with what came before it. Its content comes next.
+    fn entry(&mut self, kind: Kind, header: &[u8; BLOCK], overrides: Overrides) -> Result<Entry, ImageError> {
+        let field = |from: usize, to: usize| header.get(from..to).unwrap_or_default();
+        if let Some(size) = overrides.size {
+            self.content = size;
+            self.padding = size.wrapping_neg() % BLOCK as u64;
+        }
+        if self.content > SIZE_MAX {
+            return Err(bad("a size out of range"));
+        }
+        // Links and directories have no content, whatever their size says, except for files and hard links of pax.
+        if !matches!(kind, Kind::File) && self.content != 0 {
+            return Err(bad("content where there can be none"));
+        }
+        let path = overrides.path.unwrap_or_else(|| ustar_path(header));
+        let link = overrides.link.unwrap_or_else(|| until_nul(field(157, 257)).to_vec());
+        Ok(Entry {
+            path,
+            kind,
+            mode: id(field(100, 108))?,
+            uid: overrides.uid.map_or_else(|| id(field(108, 116)), Ok)?,
+            gid: overrides.gid.map_or_else(|| id(field(116, 124)), Ok)?,
+            modified_seconds: match overrides.modified_seconds {
+                Some(seconds) => seconds,
+                None => i64::try_from(number(field(136, 148))?).unwrap_or(0),
+            },
+            size: self.content,
+            link,
+            attributes: overrides.attributes,
+        })
     }
 
     /// One header block. None at the end: a block of zeros, or no block at all.

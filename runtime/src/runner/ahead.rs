@@ -12,42 +12,14 @@ use std::sync::PoisonError;
 
 use serde::Serialize;
 
-use super::containers::spawn_watcher;
-use super::{IDS_FIRST, Shared, probe};
-use crate::Digest;
-use crate::description::{ContainerDescription, Limits};
-use crate::image::{IDS, ImageRecord};
+use super::shared::{IDS_FIRST, Like, Shared, Standby};
+use crate::image::IDS;
 use crate::protocol::ScratchKind;
+use crate::records::ImageRecord;
 use crate::supervisor::{Order, Preparation, RootOrder, RunOrder, Shape, make_template};
 
 /// File systems for writable layers that are kept, one for each size.
 const TEMPLATES_MAX: usize = 16;
-
-/// What containers have in common that one made ahead can become.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Like {
-    pub image: Digest,
-    /// Without the times, which supervisors keep.
-    limits: Limits,
-}
-
-impl Like {
-    pub fn of(description: &ContainerDescription) -> Like {
-        let Limits { timeout_seconds, grace_seconds, .. } = Limits::default();
-        let limits = Limits { timeout_seconds, grace_seconds, ..description.limits.clone() };
-        Like { image: description.image.clone(), limits }
-    }
-}
-
-/// A container that lacks nothing but a name and a command, or soon will. Like the spare supervisor it ends with this
-/// process.
-pub(super) struct Standby {
-    pub like: Like,
-    pub slot: u32,
-    /// The name of its control group.
-    pub group: String,
-    pub child: Child,
-}
 
 impl Shared {
     /// Has a supervisor begin with a container of this kind.
@@ -79,7 +51,7 @@ impl Shared {
 
     /// A supervisor that waits for its order.
     fn supervisor(&self) -> io::Result<Child> {
-        let mut command = probe::supervisor(&self.options);
+        let mut command = self.options.supervisor_command();
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
         let preparation = Preparation { directory: self.options.directory.clone(), group: self.group() };
         let told = child.stdin.as_mut().map(|stdin| tell(stdin, &preparation));
@@ -184,4 +156,9 @@ pub(super) fn tell(stdin: &mut ChildStdin, what: &impl Serialize) -> io::Result<
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');
     stdin.write_all(&line)
+}
+
+/// Does something in a thread of its own.
+pub(super) fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name("watcher".into()).stack_size(256 << 10).spawn(watch).map(|_| ())
 }

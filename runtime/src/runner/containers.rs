@@ -1,21 +1,22 @@
 //! The containers of a runner: starting, finding again, ending, forgetting.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader};
 use std::process::Child;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::ahead::{Like, Standby, tell};
-use super::{SLOTS, Shared};
+use super::ahead::{spawn_watcher, tell};
+use super::shared::{Like, Row, SLOTS, Shared, Standby};
 use crate::Digest;
 use crate::cgroup::Group;
 use crate::description::{ContainerDescription, ContainerId};
 use crate::files::Files;
-use crate::image::{ImageRecord, make_private_directory, remove_tree};
+use crate::image::{make_private_directory, remove_tree};
 use crate::model::{ContainerState, ContainerStatus, EndReason, Outcome};
 use crate::protocol::{self, Action, Answer, EndedSince, Refusal};
 use crate::records::ContainerRecord;
+use crate::records::ImageRecord;
 use crate::supervisor::{self, Ask, RunOrder, Standing, Started};
 
 /// How long a supervisor may take to answer: freezing waits for the kernel.
@@ -23,68 +24,6 @@ const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 
 /// When what the next container may need is made ready, at the latest; sooner if this one has ended.
 const READY_AFTER: Duration = Duration::from_millis(30);
-
-/// All containers that were not removed, in memory as in the records.
-pub(super) struct Containers {
-    all: Mutex<Table>,
-    /// Told whenever one ends.
-    ended: Condvar,
-    /// Told whenever one was made ahead.
-    pub ready: Condvar,
-    /// Held while a file system for writable layers is made.
-    pub templates: Mutex<()>,
-    /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
-    pub spare: Mutex<Option<Child>>,
-}
-
-pub(super) struct Table {
-    rows: BTreeMap<ContainerId, Row>,
-    /// The order of the last end. The first one is 2: whoever has the cursor 1 has heard that none has ended, and
-    /// waits.
-    ends: u64,
-    /// At most one, and only after two containers like it in a row: nothing is made in vain for those who take turns.
-    pub standby: Option<Standby>,
-    /// The slot of the one that is being made, and what it will be.
-    pub reserved: Option<(u32, Like)>,
-    /// What the last container was.
-    last: Option<Like>,
-    /// Counts the removals of images, which what was made ahead must not outlive.
-    pub removals: u64,
-}
-
-impl Table {
-    /// A range of ids that nobody has.
-    pub fn free_slot(&self) -> Option<u32> {
-        let running = self.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot);
-        let ahead = self.standby.as_ref().map(|standby| standby.slot);
-        let used: BTreeSet<u32> =
-            running.chain(ahead).chain(self.reserved.as_ref().map(|reserved| reserved.0)).collect();
-        (0..SLOTS).find(|slot| !used.contains(slot))
-    }
-}
-
-struct Row {
-    record: ContainerRecord,
-    /// Its command was executed, or it has ended.
-    started: bool,
-}
-
-impl Containers {
-    pub fn new() -> Containers {
-        let table = Table { rows: BTreeMap::new(), ends: 1, standby: None, reserved: None, last: None, removals: 0 };
-        Containers {
-            all: Mutex::new(table),
-            ended: Condvar::new(),
-            ready: Condvar::new(),
-            templates: Mutex::default(),
-            spare: Mutex::default(),
-        }
-    }
-
-    pub fn table(&self) -> MutexGuard<'_, Table> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 fn failed(error: impl std::fmt::Display) -> Refusal {
     Refusal::Failed(error.to_string())
@@ -457,10 +396,6 @@ impl Shared {
         }
         (!in_use).then_some(table)
     }
-}
-
-pub(super) fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    std::thread::Builder::new().name("watcher".into()).stack_size(256 << 10).spawn(watch).map(|_| ())
 }
 
 /// At a start: takes up the containers that still run, settles those that do not, and removes what is nobody's.

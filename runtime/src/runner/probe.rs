@@ -1,9 +1,10 @@
 //! Finds out what the machine offers, by trying it: a supervisor makes a root file system and takes it down again.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use super::{IDS_FIRST, RunnerOptions, RunnerStartError, failing};
+use super::options::{RunnerOptions, RunnerStartError, failing};
+use super::shared::IDS_FIRST;
 use crate::cgroup::Hierarchies;
 use crate::image::{make_private_directory, remove_tree};
 use crate::protocol::{Features, ScratchKind};
@@ -62,7 +63,8 @@ pub(super) fn probe(options: &RunnerOptions, hierarchies: &Hierarchies) -> Resul
 }
 
 fn try_one(options: &RunnerOptions, order: &Order) -> Result<Probed, RunnerStartError> {
-    let mut child = supervisor(options)
+    let mut child = options
+        .supervisor_command()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -74,12 +76,4 @@ fn try_one(options: &RunnerOptions, order: &Order) -> Result<Probed, RunnerStart
     }
     let output = child.wait_with_output().map_err(failing("a supervisor"))?;
     serde_json::from_slice(&output.stdout).map_err(failing("a supervisor's answer"))
-}
-
-/// The command that makes a supervisor. It gets nothing of the runner's environment.
-pub(super) fn supervisor(options: &RunnerOptions) -> Command {
-    let mut words = options.supervisor.iter();
-    let mut command = Command::new(words.next().map_or("", String::as_str));
-    command.args(words).env_clear().current_dir("/");
-    command
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::Shared;
+use super::shared::Shared;
 use crate::digest::Digest;
 use crate::image::{ImageError, Removed};
 use crate::kernel;

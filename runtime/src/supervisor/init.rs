@@ -29,7 +29,17 @@ pub(super) enum Report {
 }
 
 impl Report {
-    pub const LENGTH: usize = 5;
+    const LENGTH: usize = 5;
+
+    /// Takes the next one from process 1; none: it is gone.
+    pub fn read(report: &OwnedFd) -> io::Result<Option<Report>> {
+        let mut bytes = [0; Self::LENGTH];
+        // Five bytes are written at once, and a pipe does not tear so few.
+        match rustix::io::read(report, &mut bytes)? {
+            0 => Ok(None),
+            _ => Report::from_bytes(bytes).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into()),
+        }
+    }
 
     fn to_bytes(self) -> [u8; Self::LENGTH] {
         let (letter, number) = match self {
@@ -42,7 +52,7 @@ impl Report {
         [letter, a, b, c, d]
     }
 
-    pub fn from_bytes(bytes: [u8; Self::LENGTH]) -> Option<Report> {
+    fn from_bytes(bytes: [u8; Self::LENGTH]) -> Option<Report> {
         let [letter, number @ ..] = bytes;
         let number = i32::from_be_bytes(number);
         match letter {

@@ -33,6 +33,7 @@ use crate::kernel;
 use crate::model::{EndReason, Outcome};
 use init::{Init, Report, Wanted};
 use rootfs::Workplace;
+use watch::Made;
 
 /// What the supervisor writes to its standard output once the command was executed.
 #[derive(Serialize, Deserialize)]
@@ -220,16 +221,6 @@ pub(crate) fn without_start(reason: EndReason, clock: &dyn WallClock) -> Outcome
     }
 }
 
-/// A container whose command was executed.
-struct Made {
-    init: Pid,
-    started_at_micros: i64,
-    report: OwnedFd,
-    stdout: File,
-    stderr: File,
-    control: std::os::unix::net::UnixListener,
-}
-
 /// A container that lacks nothing but a command.
 struct Built {
     init: Pid,
@@ -366,18 +357,9 @@ fn first_report(report: &OwnedFd) -> io::Result<Option<Report>> {
         let mut waited = [PollFd::new(report, PollFlags::IN)];
         match rustix::event::poll(&mut waited, Some(&timeout)) {
             Ok(0) => return Err(io::Error::other("its command did not start in time")),
-            Ok(_) => return read_report(report),
+            Ok(_) => return Report::read(report),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-    }
-}
-
-fn read_report(report: &OwnedFd) -> io::Result<Option<Report>> {
-    let mut bytes = [0; Report::LENGTH];
-    // Five bytes are written at once, and a pipe does not tear so few.
-    match rustix::io::read(report, &mut bytes)? {
-        0 => Ok(None),
-        _ => Report::from_bytes(bytes).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into()),
     }
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::description::{ContainerDescription, ContainerId, Limits};
-use crate::image::ImageConfig;
 use crate::protocol::ScratchKind;
+use crate::records::ImageConfig;
 
 /// What to do.
 #[derive(Serialize, Deserialize)]

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::order::Shape;
 use crate::cgroup::Hierarchies;
 use crate::description::{ContainerDescription, ContainerId};
-use crate::image::{IDS, ImageConfig};
+use crate::image::IDS;
+use crate::records::ImageConfig;
 
 /// What root of a container may do within its own namespaces: Docker's set without MKNOD, NET_RAW, AUDIT_WRITE, and
 /// without SETFCAP, which no_new_privs makes useless.

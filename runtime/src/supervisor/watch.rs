@@ -2,16 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::WaitOptions;
+use rustix::process::{Pid, WaitOptions};
 use serde::{Deserialize, Serialize};
 
 use super::init::Report;
 use super::order::RunOrder;
-use super::{Made, read_report};
 use crate::WallClock;
 use crate::cgroup::{Group, Usage};
 use crate::files::Files;
@@ -43,6 +43,16 @@ pub(crate) struct Standing {
     pub state: ContainerState,
     pub started_at_micros: i64,
     pub paused_micros: u64,
+}
+
+/// A container whose command was executed.
+pub(super) struct Made {
+    pub init: Pid,
+    pub started_at_micros: i64,
+    pub report: OwnedFd,
+    pub stdout: File,
+    pub stderr: File,
+    pub control: UnixListener,
 }
 
 struct Watch<'a> {
@@ -261,7 +271,7 @@ impl Watch<'_> {
 
     /// Hears process 1; false once it is gone.
     fn hear(&mut self) -> io::Result<bool> {
-        match read_report(&self.made.report) {
+        match Report::read(&self.made.report) {
             Ok(None) => Ok(false),
             Ok(Some(report)) => {
                 self.ended = Some(report);

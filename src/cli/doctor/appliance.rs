@@ -4,13 +4,11 @@ use std::path::Path;
 
 use quintet_storage::backup;
 
-use super::examination::{Finding, Life, Stored, Subject};
-use crate::admin::protocol::StorageView;
-use crate::admin::status::BACKUP_AGE_SECONDS_MAX;
-use crate::admin::tasks::seconds_between;
-use crate::cli::copying::quoted;
-use crate::cli::output::{duration, size};
+use super::subject::{Finding, Life, Stored, Subject};
+use crate::admin::status::{BACKUP_AGE_SECONDS_MAX, StorageView};
+use crate::cli::shell::quoted;
 use crate::config::{Problem, Problems};
+use crate::measures::{duration, seconds_between, size};
 use crate::tls;
 
 /// Whether the configuration is valid.
@@ -163,7 +161,7 @@ fn rehearsal(is_rehearsal: bool) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examination::told;
+    use super::super::subject::told;
     use super::*;
 
     #[test]

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use quintet_storage::has_file_handles;
 
-use super::examination::{Finding, Subject};
-use crate::admin::protocol::RootKeyView;
-use crate::cli::copying::quoted;
-use crate::cli::output::size;
-use crate::metrics::disk_free_bytes;
+use super::subject::{Finding, Subject};
+use crate::admin::root_key::RootKeyView;
+use crate::cli::shell::quoted;
+use crate::measures::disk_free_bytes;
+use crate::measures::size;
 use crate::root_key::KeyPlace;
 use crate::start_error::StartError;
 
@@ -319,7 +319,7 @@ fn syncing(times: Vec<Duration>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examination::{State, told};
+    use super::super::subject::{State, told};
     use super::*;
 
     #[test]

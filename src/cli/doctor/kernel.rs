@@ -7,7 +7,7 @@ use std::time::Duration;
 use quintet_runtime::CONTAINER_IDS;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
 
-use super::examination::{Finding, Subject, needed_for_containers};
+use super::subject::{Finding, Subject, needed_for_containers};
 use super::trial::{self, Ended};
 
 /// What is said of everything that only containers need.
@@ -246,7 +246,7 @@ fn ids(lists: &[(&str, String)]) -> Finding {
 mod tests {
     use rustix::io::Errno;
 
-    use super::super::examination::{State, told};
+    use super::super::subject::{State, told};
     use super::*;
 
     const V2: &str = "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n";

@@ -7,9 +7,9 @@ use quintet_platform::Timestamp;
 use quintet_platform::clock::{Clock, rfc3339};
 use rustls::crypto::ring;
 
-use super::examination::{Finding, Life, Subject};
-use crate::admin::protocol::TlsView;
-use crate::cli::copying::quoted;
+use super::subject::{Finding, Life, Subject};
+use crate::admin::status::TlsView;
+use crate::cli::shell::quoted;
 use crate::config::Config;
 use crate::config::value::Network;
 use crate::router::{SERVICES, is_encrypted};
@@ -145,7 +145,7 @@ fn proxies(trusted: &[Network]) -> Finding {
 mod tests {
     use quintet_platform::clock::parse_rfc3339;
 
-    use super::super::examination::{State, told};
+    use super::super::subject::{State, told};
     use super::*;
 
     #[test]

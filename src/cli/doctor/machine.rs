@@ -4,9 +4,9 @@ use quintet_platform::clock::{parse_rfc3339, rfc3339};
 use quintet_runs::calendar::Calendar;
 use quintet_storage::{Timestamp, is_clock_synchronized};
 
-use super::examination::{Finding, Stored, Subject};
+use super::subject::{Finding, Stored, Subject};
 use crate::admin::status::{CLOCK_JUMP_MILLIS_MAX, clock_jump};
-use crate::cli::output::duration;
+use crate::measures::duration;
 use crate::open_files;
 
 /// How far in the future the last transaction may lie before it is told.
@@ -195,7 +195,7 @@ fn open_files_finding(limit: u64, whose: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examination::{State, told};
+    use super::super::subject::{State, told};
     use super::*;
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use quintet_runtime::{Features, Hello, Runner, RunnerError, ScratchKind};
 
-use super::examination::{Finding, Subject};
+use super::subject::{Finding, Subject};
 use crate::own_runner;
 
 /// How a runner is started.
@@ -102,7 +102,7 @@ fn offers(features: &Features) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examination::told;
+    use super::super::subject::told;
     use super::*;
 
     fn hello(version: &str, idmapped_layers: bool, scratch: ScratchKind) -> Called {

@@ -4,8 +4,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::examination::{Finding, Subject};
-use crate::cli::copying::quoted;
+use super::subject::{Finding, Subject};
+use crate::cli::shell::quoted;
 use crate::config::schema::Kind;
 use crate::config::value::Value;
 use crate::config::{Config, Effective, Origin};
@@ -118,7 +118,7 @@ fn inline_secret(path: &Path, line: usize, key: &str, mode: u32) -> Option<Findi
 
 #[cfg(test)]
 mod tests {
-    use super::super::examination::told;
+    use super::super::subject::told;
     use super::*;
 
     #[test]

@@ -1,5 +1,6 @@
 //! The appliance itself: its command line, its life on a machine, its directory, and what goes for all its listeners.
 
+mod advisories;
 mod backup;
 mod cli;
 mod config;

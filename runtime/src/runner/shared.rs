@@ -1,0 +1,143 @@
+//! What the parts of a runner share, and what it knows of its containers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::options::RunnerOptions;
+use crate::WallClock;
+use crate::cgroup::Hierarchies;
+use crate::description::{ContainerDescription, ContainerId, Limits};
+use crate::digest::Digest;
+use crate::image::Images;
+use crate::protocol::Features;
+use crate::records::{ContainerRecord, Records};
+
+/// Root inside the container of the first slot, outside: the start of a part of the ids that nobody gives out
+/// (systemd's UIDS-GIDS lists 0x70000000 to 0x7ffffffe as unused).
+pub(super) const IDS_FIRST: u32 = 0x7000_0000;
+/// Ranges of ids that there are.
+pub(super) const SLOTS: u32 = 4096;
+
+/// The ids that containers have outside: nobody else on the machine may give them out.
+pub const CONTAINER_IDS: std::ops::Range<u64> =
+    IDS_FIRST as u64..IDS_FIRST as u64 + SLOTS as u64 * crate::image::IDS as u64;
+
+/// What the parts of a runner share.
+pub(super) struct Shared {
+    pub options: RunnerOptions,
+    pub instance: String,
+    pub features: Features,
+    pub hierarchies: Hierarchies,
+    pub records: Arc<Records>,
+    pub images: Images,
+    pub containers: Containers,
+    pub clock: Arc<dyn WallClock>,
+    /// Keeps others out of the directory.
+    pub _lock: File,
+}
+
+impl Shared {
+    pub fn containers_directory(&self) -> PathBuf {
+        self.options.directory.join("containers")
+    }
+
+    pub fn templates_directory(&self) -> PathBuf {
+        self.options.directory.join("scratch")
+    }
+
+    /// The control group of all its containers. Another runner's directory has another one.
+    pub fn group(&self) -> String {
+        format!("{}/{}", self.options.groups(), self.instance)
+    }
+}
+
+/// All containers that were not removed, in memory as in the records.
+pub(super) struct Containers {
+    all: Mutex<Table>,
+    /// Told whenever one ends.
+    pub ended: Condvar,
+    /// Told whenever one was made ahead.
+    pub ready: Condvar,
+    /// Held while a file system for writable layers is made.
+    pub templates: Mutex<()>,
+    /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
+    pub spare: Mutex<Option<Child>>,
+}
+
+pub(super) struct Table {
+    pub rows: BTreeMap<ContainerId, Row>,
+    /// The order of the last end. The first one is 2: whoever has the cursor 1 has heard that none has ended, and
+    /// waits.
+    pub ends: u64,
+    /// At most one, and only after two containers like it in a row: nothing is made in vain for those who take turns.
+    pub standby: Option<Standby>,
+    /// The slot of the one that is being made, and what it will be.
+    pub reserved: Option<(u32, Like)>,
+    /// What the last container was.
+    pub last: Option<Like>,
+    /// Counts the removals of images, which what was made ahead must not outlive.
+    pub removals: u64,
+}
+
+impl Table {
+    /// A range of ids that nobody has.
+    pub fn free_slot(&self) -> Option<u32> {
+        let running = self.rows.values().filter(|row| row.record.outcome.is_none()).map(|row| row.record.slot);
+        let ahead = self.standby.as_ref().map(|standby| standby.slot);
+        let used: BTreeSet<u32> =
+            running.chain(ahead).chain(self.reserved.as_ref().map(|reserved| reserved.0)).collect();
+        (0..SLOTS).find(|slot| !used.contains(slot))
+    }
+}
+
+pub(super) struct Row {
+    pub record: ContainerRecord,
+    /// Its command was executed, or it has ended.
+    pub started: bool,
+}
+
+impl Containers {
+    pub fn new() -> Containers {
+        let table = Table { rows: BTreeMap::new(), ends: 1, standby: None, reserved: None, last: None, removals: 0 };
+        Containers {
+            all: Mutex::new(table),
+            ended: Condvar::new(),
+            ready: Condvar::new(),
+            templates: Mutex::default(),
+            spare: Mutex::default(),
+        }
+    }
+
+    pub fn table(&self) -> MutexGuard<'_, Table> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What containers have in common that one made ahead can become.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Like {
+    pub image: Digest,
+    /// Without the times, which supervisors keep.
+    pub limits: Limits,
+}
+
+impl Like {
+    pub fn of(description: &ContainerDescription) -> Like {
+        let Limits { timeout_seconds, grace_seconds, .. } = Limits::default();
+        let limits = Limits { timeout_seconds, grace_seconds, ..description.limits.clone() };
+        Like { image: description.image.clone(), limits }
+    }
+}
+
+/// A container that lacks nothing but a name and a command, or soon will. Like the spare supervisor it ends with this
+/// process.
+pub(super) struct Standby {
+    pub like: Like,
+    pub slot: u32,
+    /// The name of its control group.
+    pub group: String,
+    pub child: Child,
+}

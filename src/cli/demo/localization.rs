@@ -1,0 +1,94 @@
+//! The demo's string file and its translations.
+//!
+//! A repetition changes nothing: what was made is remembered, and every request has an Idempotency-Key of its own.
+
+use std::net::SocketAddr;
+
+use data_encoding::HEXLOWER;
+use quintet_platform::secrets;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::content::{Line, Service};
+use crate::cli::CliError;
+
+/// What the demo has put into localization.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalizationContent {
+    /// What every Idempotency-Key of this content begins with; no other content has it.
+    key_prefix: String,
+    project_id: String,
+    file_id: String,
+    /// A key of the file that nobody has translated yet.
+    key_id: String,
+    /// Whether everything was made.
+    is_complete: bool,
+}
+
+impl LocalizationContent {
+    /// Chooses the names of its requests. Whether that was still to be done.
+    pub fn plan(&mut self) -> bool {
+        if !self.key_prefix.is_empty() {
+            return false;
+        }
+        self.key_prefix = format!("demo-{}", HEXLOWER.encode(&secrets::random_bytes::<8>()));
+        true
+    }
+
+    /// Makes what is missing. Whether anything changed.
+    pub async fn make(&mut self, address: SocketAddr, key: &str, tenant_id: &str) -> Result<bool, CliError> {
+        if self.is_complete {
+            return Ok(false);
+        }
+        let name = "localization";
+        let service = Service { name, address, key, tenant_id, key_prefix: &self.key_prefix };
+        let slug = self.key_prefix.as_str();
+        let workspace = json!({ "slug": slug, "name": "Demo" });
+        let workspace = service.create("/v1/workspaces", "workspace", &workspace).await?;
+        let project = json!({
+            "workspace_id": workspace.get("id"), "slug": "shop", "name": "A shop", "source_locale": "en",
+        });
+        let project = service.create("/v1/projects", "project", &project).await?;
+        let project_id = text(&project, "id");
+        let file = json!({
+            "title": "Our shop",
+            "cart": { "item_one": "{{count}} item", "item_other": "{{count}} items", "pay": "Pay now" },
+        });
+        let path = format!("/v1/projects/{project_id}/files?kind=json&path=shop/en.json");
+        let file = service.create(&path, "file", &file).await?;
+        let keys = service.call("GET", &format!("/v1/projects/{project_id}/keys"), "", &Value::Null).await?.1;
+        let key_of = |path: &str| {
+            let keys = keys.get("keys").and_then(Value::as_array);
+            let found = keys.into_iter().flatten().find(|key| key.get("path").and_then(Value::as_str) == Some(path));
+            found.map(|key| text(key, "id")).unwrap_or_default()
+        };
+        for (path, translation) in [
+            ("title", json!({ "text": "Unser Laden" })),
+            ("cart.item", json!({ "forms": { "one": "{{count}} Artikel", "other": "{{count}} Artikel" } })),
+        ] {
+            let place = format!("/v1/keys/{}/translations/de", key_of(path));
+            service.change("PUT", &place, path, &translation).await?;
+        }
+        self.key_id = key_of("cart.pay");
+        self.file_id = text(&file, "file_id");
+        self.project_id = project_id;
+        self.is_complete = true;
+        Ok(true)
+    }
+
+    /// Lines to paste into a shell: translate a text, export the file.
+    pub fn curl_lines(&self, address: SocketAddr, key: &str, tenant_id: &str) -> Vec<Line> {
+        let LocalizationContent { project_id, file_id, key_id, .. } = self;
+        let who = format!("-H 'Authorization: Bearer {key}' -H 'L10n-Tenant: {tenant_id}'");
+        let translate = format!(
+            "curl -s -X PUT http://{address}/v1/keys/{key_id}/translations/de {who} -H \"Idempotency-Key: $(date +%s%N)\" -H 'Content-Type: application/json' -d '{{\"text\":\"Jetzt bezahlen\"}}'"
+        );
+        let export =
+            format!("curl -s 'http://{address}/v1/projects/{project_id}/files/{file_id}/export?locale=de' {who}");
+        vec![Line::new("translate \"Pay now\" into German", translate), Line::new("export the file in German", export)]
+    }
+}
+
+fn text(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,3 @@
+//! Commands for diagrams.
+
+pub mod render;

@@ -1,0 +1,3 @@
+//! Commands for localization.
+
+pub mod core;

@@ -1,0 +1,7 @@
+//! Commands for runs, and what other commands say of them.
+
+pub mod image;
+pub mod quotas;
+pub mod rootfs;
+pub mod runner;
+pub mod terms;
