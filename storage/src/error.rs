@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::log::Lsn;
+use crate::time::Lsn;
 
 /// The store could not do its part. It says nothing about the request's merits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub enum OpenError {
     },
     /// The directory holds files but no FORMAT: not a data directory.
     NotADataDirectory(PathBuf),
-    /// Two tables share a tag or a name, or a tag lies in a reserved block.
+    /// Two tables share a tag or a name.
     Registry(String),
     /// The log starts after what the projection holds; there is a gap nothing can fill.
     LogGap {
