@@ -217,6 +217,12 @@ pub const BUGS: &[Bug] = &[
         "            Room::Low => true,",
     ),
     bug(
+        "believes FORMAT rather than the rows",
+        "open/sequence.rs",
+        "rows_version(directory.format.made);",
+        "rows_version(directory.format.version);",
+    ),
+    bug(
         "salvages rows that a later damage took back",
         "view/merge.rs",
         "        Some(None) => Ok(false),",

@@ -14,7 +14,7 @@ use super::checkpoint::{self, Keeper, Rules};
 use super::making::{CopyError, InTheMaking};
 use super::manifest::Manifest;
 use super::verify::Finding;
-use crate::directory::format::{FORMAT_FILE, FORMAT_VERSION, Format, read_format, write_format};
+use crate::directory::format::{FIRST_VERSION, FORMAT_FILE, FORMAT_VERSION, Format, read_format, write_format};
 use crate::directory::identity::{self, Provenance, provenance};
 use crate::directory::lock::LockedDirectory;
 use crate::env::Disk;
@@ -26,8 +26,9 @@ use crate::log::writer::LogWriter;
 use crate::log::{self, LogPosition, SEGMENT_BYTES, Trust, recovery};
 use crate::tables::family::Family;
 use crate::tables::projection::{Application, Applied, KeyRange, LIVE, Projection, ProjectionRead};
+use crate::tables::registry::Registry;
 use crate::tables::rocks::{RocksOptions, RocksProjection};
-use crate::tables::table::{Registry, TableSpec};
+use crate::tables::table::TableSpec;
 use crate::time::Lsn;
 use crate::view::overlay::Overlay;
 
@@ -114,7 +115,8 @@ fn guess_format(data: &Path) -> Result<Format, CopyError> {
     };
     let rest = std::fs::read(data.join(FORMAT_FILE)).unwrap_or_default();
     let rehearsal = String::from_utf8_lossy(&rest).contains("rehearsal = true");
-    Ok(Format { version: FORMAT_VERSION, directory_id, rehearsal, complete: true })
+    // A migration leaves rows alone that have its new form already.
+    Ok(Format { version: FORMAT_VERSION, directory_id, rehearsal, complete: true, made: FIRST_VERSION })
 }
 
 /// The view that loses nothing, or else the one that reaches farthest.

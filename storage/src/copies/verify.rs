@@ -16,7 +16,8 @@ use crate::error::OpenError;
 use crate::log::{self, Trust, recovery, scan};
 use crate::tables::family::Family;
 use crate::tables::projection::{KeyRange, LIVE, ProjectionRead};
-use crate::tables::table::{Registry, TableSpec};
+use crate::tables::registry::Registry;
+use crate::tables::table::TableSpec;
 use crate::time::Lsn;
 use crate::view::overlay::Overlay;
 use crate::view::snapshot::Snapshot;
@@ -84,6 +85,7 @@ pub enum Tables {
 pub struct Verification {
     data: PathBuf,
     format: Format,
+    formats: Formats,
     registry: Registry,
     trust: Trust,
     verified: Verified,
@@ -97,8 +99,18 @@ impl Verification {
     /// # Errors
     /// [`OpenError::InUse`] if it was to be a stopped one and is not; FORMAT is missing, damaged or newer.
     pub fn begin(data: &Path, is_running: bool, tables: &[&[TableSpec]]) -> Result<Verification, OpenError> {
+        Verification::begin_as(data, is_running, tables, Formats::PRESENT)
+    }
+
+    /// [`Verification::begin`] as a binary of any version.
+    pub(crate) fn begin_as(
+        data: &Path,
+        is_running: bool,
+        tables: &[&[TableSpec]],
+        formats: Formats,
+    ) -> Result<Verification, OpenError> {
         let format = read_format(data)?.ok_or_else(|| OpenError::NotADataDirectory(data.to_path_buf()))?;
-        Formats::PRESENT.require(format.version)?;
+        formats.require(format.version)?;
         let lock = if is_running { None } else { Some(LockedDirectory::take(data)?) };
         let mut verified = Verified::default();
         let trust = match provenance(data) {
@@ -112,7 +124,7 @@ impl Verification {
             _ => Trust::Original,
         };
         let registry = Registry::new(tables)?;
-        Ok(Verification { data: data.to_path_buf(), format, registry, trust, verified, _lock: lock })
+        Ok(Verification { data: data.to_path_buf(), format, formats, registry, trust, verified, _lock: lock })
     }
 
     fn find(&mut self, file: impl Into<PathBuf>, offset: Option<u64>, reason: impl Into<String>) {
@@ -204,7 +216,8 @@ impl Verification {
         }
     }
 
-    /// Opens the tables and decodes every row; the state for the rooms' own checks, if it can be read.
+    /// Opens the tables and decodes every row; the state for the rooms' own checks, if it can be read and its rows have
+    /// the present format.
     pub fn check_tables(&mut self, tables: &Tables, progress: Progress<'_>) -> Option<Snapshot> {
         let overlay = match self.look_at(tables) {
             Ok(overlay) => overlay,
@@ -218,7 +231,30 @@ impl Verification {
             self.check_family(&overlay, family, progress);
         }
         self.verified.last_lsn = self.verified.last_lsn.max(overlay.applied().lsn);
-        (self.verified.findings.len() == found).then(|| overlay.into_snapshot())
+        let snapshot = overlay.into_snapshot();
+        if self.verified.findings.len() > found {
+            return None;
+        }
+        let version = match snapshot.rows_version(self.format.made) {
+            Ok(version) => version,
+            Err(failure) => {
+                self.find(LIVE, None, failure.to_string());
+                return None;
+            }
+        };
+        if let Err(error) = self.formats.require(version) {
+            self.find_error(error);
+            return None;
+        }
+        if version < self.formats.newest {
+            self.verified.notes.push(format!(
+                "the rows have format {version}: each was read, and they are held against each other once a start has \
+                 brought them to format {}",
+                self.formats.newest
+            ));
+            return None;
+        }
+        Some(snapshot)
     }
 
     /// The state for a look at single rows, without a check.

@@ -10,6 +10,8 @@ use crate::error::OpenError;
 
 /// The format this binary writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
+/// The first there was. Its FORMAT files do not say in which version their directory was made.
+pub(crate) const FIRST_VERSION: u32 = 1;
 
 pub(crate) const FORMAT_FILE: &str = "FORMAT";
 /// More than a FORMAT file has.
@@ -26,7 +28,7 @@ pub(crate) struct Formats {
 
 impl Formats {
     /// Those of this binary.
-    pub(crate) const PRESENT: Formats = Formats { oldest: 1, newest: FORMAT_VERSION };
+    pub(crate) const PRESENT: Formats = Formats { oldest: FIRST_VERSION, newest: FORMAT_VERSION };
 
     /// Whether a directory of this version can be opened.
     ///
@@ -46,7 +48,7 @@ impl Formats {
 /// What the FORMAT file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Format {
-    /// The version of everything below the directory.
+    /// The version that everything below the directory has, or is being brought to.
     pub version: u32,
     /// The directory's own identity; a restored copy keeps it.
     pub directory_id: Uuid,
@@ -54,14 +56,16 @@ pub struct Format {
     pub rehearsal: bool,
     /// Whether the directory was made to its end: from then on a log that is not there is a log that was lost.
     pub complete: bool,
+    /// The version in which the directory was made: that of its rows until a migration notes another beside them.
+    pub made: u32,
 }
 
 impl Format {
     fn text(&self) -> String {
-        let Format { version, directory_id, rehearsal, complete } = self;
+        let Format { version, directory_id, rehearsal, complete, made } = self;
         let body = format!(
             "# A quintet data directory. Do not edit.\nformat = {version}\ndirectory_id = \"{directory_id}\"\n\
-             rehearsal = {rehearsal}\ncomplete = {complete}\n"
+             rehearsal = {rehearsal}\ncomplete = {complete}\nmade = {made}\n"
         );
         format!("{body}check = {:08x}\n", crc32c::crc32c(body.as_bytes()))
     }
@@ -84,6 +88,7 @@ impl Format {
             directory_id: field("directory_id")?.trim_matches('"').parse().ok()?,
             rehearsal: field("rehearsal")?.parse().ok()?,
             complete: field("complete")?.parse().ok()?,
+            made: field("made").map_or(Ok(FIRST_VERSION), str::parse).ok()?,
         })
     }
 }

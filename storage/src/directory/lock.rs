@@ -59,8 +59,8 @@ impl DataDirectory {
         let format = match read_format(path)? {
             Some(format) => format,
             None => {
-                let format =
-                    Format { version: formats.newest, directory_id: new_identity()?, rehearsal, complete: false };
+                let (version, directory_id) = (formats.newest, new_identity()?);
+                let format = Format { version, directory_id, rehearsal, complete: false, made: version };
                 write_format(path, &format)?;
                 format
             }
@@ -72,9 +72,8 @@ impl DataDirectory {
         Ok(DataDirectory { path: path.to_owned(), format, _lock: lock })
     }
 
-    /// Notes that the directory has been migrated, durably.
-    pub(crate) fn migrated(&mut self, version: u32) -> Result<(), OpenError> {
-        self.format.version = version;
+    /// Writes what FORMAT is to say, durably.
+    pub(crate) fn note(&self) -> Result<(), OpenError> {
         write_format(&self.path, &self.format)
     }
 
@@ -82,7 +81,7 @@ impl DataDirectory {
     pub(crate) fn complete(&mut self) -> Result<(), OpenError> {
         if !self.format.complete {
             self.format.complete = true;
-            write_format(&self.path, &self.format)?;
+            self.note()?;
         }
         Ok(())
     }

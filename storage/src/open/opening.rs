@@ -13,8 +13,8 @@ use crate::env::real::{RealDisk, sync_directory};
 use crate::error::OpenError;
 use crate::log::{self, Trust, recovery};
 use crate::tables::projection::LIVE;
+use crate::tables::registry::Registry;
 use crate::tables::rocks::{RocksOptions, RocksProjection};
-use crate::tables::table::Registry;
 
 /// What a start goes on from.
 pub(crate) struct Opened {

@@ -4,7 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, RwLock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Sender, bounded};
@@ -18,7 +18,7 @@ use crate::log::recovery::{self, Recovered};
 use crate::log::writer::LogWriter;
 use crate::log::{ClosedSegment, Trust, format, segment_name};
 use crate::tables::projection::{Applied, Projection};
-use crate::tables::table::Registry;
+use crate::tables::registry::Registry;
 use crate::vault::Vault;
 use crate::view::snapshot::Snapshot;
 use crate::write::housekeeping::{run_flush, run_space, run_spare};
@@ -140,15 +140,14 @@ fn remove_durably(disk: &dyn Disk, names: impl Iterator<Item = String>) -> Resul
 }
 
 impl Started {
-    /// The writer's time at the last transaction of the log.
-    #[cfg(test)]
-    pub(crate) fn last_time(&self) -> crate::Timestamp {
-        self.shared.published.read().unwrap().time()
+    /// What readers will see first.
+    pub(crate) fn published(&self) -> Snapshot {
+        self.shared.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Removes log segments that hold nothing above `flushed`.
     #[cfg(test)]
-    pub(crate) fn remove_segments(&self, flushed: crate::Lsn) {
+    pub(crate) fn remove_segments(&self, flushed: crate::time::Lsn) {
         self.shared.house().flushed = flushed;
         crate::write::housekeeping::remove_segments(self.disk.as_ref(), &self.shared);
     }

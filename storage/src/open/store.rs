@@ -257,10 +257,10 @@ impl Store {
         self.inner.shared.stop_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes durably which version the directory has been migrated to.
-    pub(super) fn note_format(&self, version: u32) -> Result<(), OpenError> {
-        let mut directory = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        directory.as_mut().map_or(Ok(()), |directory| directory.migrated(version))
+    /// Writes FORMAT as [`Store::format`] has it, durably.
+    pub(super) fn note_format(&self) -> Result<(), OpenError> {
+        let directory = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        directory.as_ref().map_or(Ok(()), DataDirectory::note)
     }
 
     /// What the FORMAT file says.

@@ -1,12 +1,11 @@
-//! Tables: typed names for ranges of keys, and the registry that keeps their tags apart for ever.
+//! Tables: typed names for ranges of keys.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 use super::codec::{self, Row};
 use super::family::Family;
 use super::keys::{Key, decode_key};
-use crate::error::{Failure, OpenError};
+use crate::error::Failure;
 
 /// A table: its keys are `tag` (two bytes, big-endian) followed by the encoded `K`; its values are rows `V`.
 pub struct Table<K, V> {
@@ -61,50 +60,5 @@ impl<K: Key, V: Row> Table<K, V> {
         bytes.extend_from_slice(&self.spec.tag.to_be_bytes());
         key.encode(&mut bytes);
         bytes
-    }
-}
-
-/// All tables of the appliance, by tag.
-#[derive(Clone, Debug, Default)]
-pub struct Registry {
-    by_tag: BTreeMap<u16, TableSpec>,
-}
-
-impl Registry {
-    /// Collects the packages' tables.
-    ///
-    /// # Errors
-    /// [`OpenError::Registry`] if two tables share a tag or a name.
-    pub fn new(groups: &[&[TableSpec]]) -> Result<Registry, OpenError> {
-        let mut by_tag = BTreeMap::new();
-        let mut names = BTreeSet::new();
-        for spec in groups.iter().copied().flatten() {
-            if let Some(other) = by_tag.insert(spec.tag, *spec) {
-                let reason = format!("{} and {} share tag {:#06x}", other.name, spec.name, spec.tag);
-                return Err(OpenError::Registry(reason));
-            }
-            if !names.insert(spec.name) {
-                return Err(OpenError::Registry(format!("two tables are named {}", spec.name)));
-            }
-        }
-        Ok(Registry { by_tag })
-    }
-
-    /// The table that a stored key belongs to.
-    #[must_use]
-    pub fn table_of(&self, key: &[u8]) -> Option<TableSpec> {
-        let tag = u16::from_be_bytes([*key.first()?, *key.get(1)?]);
-        self.by_tag.get(&tag).copied()
-    }
-
-    /// Every table, in the order of their tags.
-    pub fn tables(&self) -> impl Iterator<Item = TableSpec> + '_ {
-        self.by_tag.values().copied()
-    }
-
-    /// The families that the tables lie in, and storage's own.
-    pub(crate) fn families(&self) -> BTreeSet<Family> {
-        let declared = self.tables().map(|table| table.family);
-        declared.chain([Family::APPLIANCE, Family::LARGE]).collect()
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Abort, Failure, OpenError};
 use crate::log::Trust;
 use crate::open::options::StoreOptions;
 use crate::open::start::{Started, start};
-use crate::tables::table::Registry;
+use crate::tables::registry::Registry;
 use crate::time::{Lsn, TimeSource, Timestamp};
 use crate::write::pipeline::Applier;
 use crate::write::writer::{Group, Verb};
@@ -104,7 +104,7 @@ impl Machine {
         check_all(&crate::Snapshot::new(self.snapshot(), lsn, Timestamp::EPOCH), &content).unwrap();
         *self.content.lock().unwrap() = content;
         // Transactions that were lost have taken their time with them.
-        self.last_time.store(self.started.as_ref().unwrap().last_time().as_micros(), Ordering::SeqCst);
+        self.last_time.store(self.started.as_ref().unwrap().published().time().as_micros(), Ordering::SeqCst);
         self.durable.clear();
         Ok(())
     }

@@ -6,6 +6,7 @@ mod copying;
 mod crash;
 mod families;
 mod keys;
+mod migrating;
 mod model;
 mod threads;
 mod waking;

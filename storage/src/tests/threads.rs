@@ -12,7 +12,7 @@ use crate::log::Trust;
 use crate::open::options::StoreOptions;
 use crate::open::start::start;
 use crate::open::store::Store;
-use crate::tables::table::Registry;
+use crate::tables::registry::Registry;
 use crate::time::{TimeSource, Timestamp};
 use crate::view::read::Read;
 use crate::write::space::{FreeSpace, Room};

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::workload::{COLD, Cell, Content, HOT, No, TABLES, check_all, check_scan};
+use crate::directory::format::FORMAT_VERSION;
 use crate::error::{Abort, OpenError};
 use crate::large;
 use crate::large::value::{LargeValue, Upload};
@@ -109,10 +110,10 @@ fn foreign_and_newer_directories_are_refused_unchanged() {
     let newer = tempfile::tempdir().unwrap();
     close(open(&options(newer.path())));
     let file = newer.path().join("FORMAT");
-    let text = std::fs::read_to_string(&file).unwrap().replace("format = 1", "format = 99");
+    let text = std::fs::read_to_string(&file).unwrap().replace(&format!("format = {FORMAT_VERSION}"), "format = 99");
     std::fs::write(&file, text).unwrap();
     let refused = Store::open(options(newer.path()), &[TABLES, large::TABLES]);
-    assert!(matches!(refused.err(), Some(OpenError::NewerFormat { found: 99, known: 1 })));
+    assert!(matches!(refused.err(), Some(OpenError::NewerFormat { found: 99, known: FORMAT_VERSION })));
 }
 
 #[test]

@@ -16,8 +16,8 @@ use crate::log::format::{self, Op};
 use crate::log::recovery::{self, Recovered};
 use crate::tables::family::Family;
 use crate::tables::projection::{Applied, KeyRange, Projection, ProjectionRead, Visit};
+use crate::tables::registry::Registry;
 use crate::tables::rocks::{RocksOptions, RocksProjection};
-use crate::tables::table::Registry;
 
 /// Memory for looking: it is read through once.
 const LOOKING: RocksOptions = RocksOptions { write_buffer_bytes: 1 << 20, block_cache_bytes: 16 << 20 };

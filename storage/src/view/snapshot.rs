@@ -9,6 +9,7 @@ use crate::tables::codec::{self, Row};
 use crate::tables::keys::Key;
 use crate::tables::projection::ProjectionRead;
 use crate::tables::table::Table;
+use crate::tables::version::ROWS_FORMAT;
 use crate::time::{Lsn, Timestamp};
 use crate::vault::{DataKey, KeyOwner, Vault};
 
@@ -60,6 +61,14 @@ impl Snapshot {
     #[must_use]
     pub fn time(&self) -> Timestamp {
         self.time
+    }
+
+    /// The version that the rows have, in a directory that was made in version `made`.
+    ///
+    /// # Errors
+    /// As [`Read::get`].
+    pub(crate) fn rows_version(&self, made: u32) -> Result<u32, Failure> {
+        Ok(self.get(&ROWS_FORMAT, &())?.map_or(made, |row| row.version))
     }
 
     /// The last transaction this state includes.

@@ -16,7 +16,7 @@ use crate::log::format::{self, FrameHeader};
 use crate::log::writer::LogWriter;
 use crate::tables::family::Family;
 use crate::tables::projection::{Application, Applied, Projection};
-use crate::tables::table::Registry;
+use crate::tables::registry::Registry;
 use crate::time::TimeSource;
 
 /// How many waiting requests are executed before the log is offered a group.

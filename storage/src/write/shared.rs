@@ -9,7 +9,7 @@ use super::waking::Waking;
 use crate::copies::checkpoint::CopyWindow;
 use crate::log::ClosedSegment;
 use crate::tables::projection::Projection;
-use crate::tables::table::Registry;
+use crate::tables::registry::Registry;
 use crate::time::{Lsn, Timestamp};
 use crate::vault::Vault;
 use crate::view::snapshot::Snapshot;

@@ -119,6 +119,11 @@ impl<'w> WriteTx<'w> {
         Writes { rows: self.buffer, bytes: self.bytes, due: self.due }
     }
 
+    /// About how many bytes it has written so far.
+    pub(crate) fn written_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The keys of sealed values.
     pub(crate) fn vault(&self) -> Arc<Vault> {
         Arc::clone(self.lent.vault)
