@@ -228,7 +228,7 @@ mod tests {
     use crate::app::TABLES;
 
     /// The platform's list of a tenant's keys, written to past its rules.
-    #[derive(Clone, Encode, Decode)]
+    #[derive(Clone, Debug, Encode, Decode)]
     #[bincode(crate = "quintet_storage::bincode")]
     struct Mark;
     impl Row for Mark {}

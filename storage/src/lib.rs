@@ -51,7 +51,7 @@ pub use tables::codec::{Row, decode_plain, encode_plain};
 pub use tables::family::Family;
 pub use tables::keys::{Key, KeyPrefix, Reverse};
 pub use tables::registry::Registry;
-pub use tables::table::{Table, TableSpec};
+pub use tables::table::{Decoded, Table, TableSpec};
 pub use time::{Lsn, TimeSource, Timestamp};
 pub use view::read::{Read, Scan};
 pub use view::snapshot::Snapshot;

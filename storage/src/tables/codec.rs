@@ -3,6 +3,8 @@
 //! Versions let a table's shape change without touching old rows: a row is read by the version it was written
 //! with and rewritten in the newest one when it is next put. The version byte also leaves room for another codec.
 
+use std::fmt::Debug;
+
 use bincode::{Decode, Encode};
 
 use crate::error::Failure;
@@ -10,7 +12,7 @@ use crate::error::Failure;
 const CONFIG: bincode::config::Configuration = bincode::config::standard();
 
 /// A value that a table stores.
-pub trait Row: Encode + Decode<()> + Clone + Send + Sync + 'static {
+pub trait Row: Encode + Decode<()> + Clone + Debug + Send + Sync + 'static {
     /// The version this type is written in; raise it with every change of shape.
     const VERSION: u8 = 1;
 

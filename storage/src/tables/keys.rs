@@ -4,13 +4,15 @@
 //! ended (`00` becomes `00 FF`, the end is `00 00`) so that a shorter string sorts before its extensions and
 //! nothing that follows in a tuple can disturb that; tuples are their parts one after another.
 
+use std::fmt::Debug;
+
 use uuid::Uuid;
 
 use crate::error::Failure;
 use crate::time::Timestamp;
 
 /// A value that can stand in a table's key.
-pub trait Key: Sized {
+pub trait Key: Sized + Debug {
     /// Appends the bytes of this key.
     fn encode(&self, out: &mut Vec<u8>);
     /// Reads one key from the front of `input` and moves it on.

@@ -26,7 +26,7 @@ pub(crate) const DATA_KEYS: Table<(u8, Uuid, Uuid), KeyRow> =
 pub(crate) const CACHED_MAX: usize = 4_096;
 
 /// An owner's data key.
-#[derive(Clone, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum KeyRow {
     /// In use.
     Live {
@@ -70,6 +70,12 @@ enum State {
     Missing,
     Live(Arc<Unwrapped>),
     Destroyed,
+}
+
+impl fmt::Debug for Wrap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Wrap(under {}, {} bytes)", self.root, self.sealed.len())
+    }
 }
 
 impl fmt::Debug for DataKey {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::read::{Read, Scan, rows_of};
 use crate::error::Failure;
 use crate::tables::codec::{self, Row};
-use crate::tables::keys::Key;
-use crate::tables::projection::ProjectionRead;
-use crate::tables::table::Table;
+use crate::tables::keys::{Key, after_prefix};
+use crate::tables::projection::{KeyRange, ProjectionRead};
+use crate::tables::table::{Table, TableSpec};
 use crate::tables::version::ROWS_FORMAT;
 use crate::time::{Lsn, Timestamp};
 use crate::vault::{DataKey, KeyOwner, Vault};
@@ -69,6 +69,16 @@ impl Snapshot {
     /// As [`Read::get`].
     pub(crate) fn rows_version(&self, made: u32) -> Result<u32, Failure> {
         Ok(self.get(&ROWS_FORMAT, &())?.map_or(made, |row| row.version))
+    }
+
+    /// Hands a table's keys and rows to `visit` as they are stored, until it says `false`; for tools.
+    ///
+    /// # Errors
+    /// As [`Read::get`].
+    pub fn stored_rows(&self, table: &TableSpec, visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<(), Failure> {
+        let lower = table.tag.to_be_bytes().to_vec();
+        let range = KeyRange { upper: after_prefix(&lower), lower, descending: false };
+        self.rows()?.scan(table.family, &range, visit)
     }
 
     /// The last transaction this state includes.
