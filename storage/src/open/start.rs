@@ -3,15 +3,13 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Sender, bounded};
 
 use super::keeper::KeeperThread;
 use super::options::StoreOptions;
-use crate::copies::checkpoint::CopyWindow;
 use crate::env::Disk;
 use crate::error::{Failure, OpenError};
 use crate::log::recovery::{self, Recovered};
@@ -24,9 +22,7 @@ use crate::view::snapshot::Snapshot;
 use crate::write::housekeeping::{run_flush, run_space, run_spare};
 use crate::write::pipeline::{Applier, Committer, Message, apply_frame, run_apply, run_log, run_writer};
 use crate::write::shared::{House, Shared};
-use crate::write::space::{FreeSpace, RoomState};
-use crate::write::stats::Stats;
-use crate::write::waking::Waking;
+use crate::write::space::FreeSpace;
 use crate::write::writer::Writer;
 
 /// Requests that may wait for the writer; more are turned away as busy.
@@ -100,23 +96,9 @@ pub(crate) fn start(
         u64::from_le_bytes(seed),
         options.transaction_bytes_max.min(usize::try_from(options.segment_bytes / 2).unwrap_or(usize::MAX)),
     );
-    let shared = Arc::new(Shared {
-        published: RwLock::new(Snapshot::new(tables.snapshot(), last_lsn, last_time).with_vault(&vault)),
-        tables,
-        vault,
-        waking: Waking::new(registry.families()),
-        registry,
-        applied: AtomicU64::new(last_lsn),
-        executed: AtomicU64::new(last_lsn),
-        executing: AtomicBool::new(false),
-        stopped: AtomicBool::new(false),
-        stop_reason: Mutex::new(None),
-        house: Mutex::new(House::at_start(closed, applied.lsn, replayed > 0)),
-        house_changed: Condvar::new(),
-        room: RoomState::default(),
-        copy_window: Mutex::new(CopyWindow::none_yet(options.copy_window)),
-        stats: Stats::default(),
-    });
+    let published = Snapshot::new(tables.snapshot(), last_lsn, last_time).with_vault(&vault);
+    let house = House::at_start(closed, applied.lsn, replayed > 0);
+    let shared = Arc::new(Shared::new(tables, vault, registry, published, house, options.copy_window));
     let applier = Applier { shared: Arc::clone(&shared), flush_log_bytes: options.flush_log_bytes };
     let committer = Committer { log, shared: Arc::clone(&shared) };
     Ok(Started { writer, committer, applier, disk, shared })

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use super::space::RoomState;
 use super::stats::Stats;
@@ -38,6 +39,35 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// At the start, when everything that is published has been applied.
+    pub(crate) fn new(
+        tables: Arc<dyn Projection>,
+        vault: Arc<Vault>,
+        registry: Registry,
+        published: Snapshot,
+        house: House,
+        copy_window: Duration,
+    ) -> Shared {
+        let last_lsn = published.lsn();
+        Shared {
+            published: RwLock::new(published),
+            tables,
+            vault,
+            waking: Waking::new(registry.families()),
+            registry,
+            applied: AtomicU64::new(last_lsn),
+            executed: AtomicU64::new(last_lsn),
+            executing: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            stop_reason: Mutex::new(None),
+            house: Mutex::new(house),
+            house_changed: Condvar::new(),
+            room: RoomState::default(),
+            copy_window: Mutex::new(CopyWindow::none_yet(copy_window)),
+            stats: Stats::default(),
+        }
+    }
+
     pub(crate) fn house(&self) -> MutexGuard<'_, House> {
         self.house.lock().unwrap_or_else(PoisonError::into_inner)
     }
