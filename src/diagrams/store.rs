@@ -396,7 +396,7 @@ pub fn due_work(results: &Arc<Results>) -> Arc<dyn DueWork> {
 #[cfg(test)]
 mod tests {
     use quintet_platform::large_values::LargeValueCollector;
-    use quintet_storage::StoreOptions;
+    use quintet_storage::{StoreOptions, TableSpec};
 
     use super::*;
 
@@ -443,6 +443,8 @@ mod tests {
 
     impl Drop for Shelf {
         fn drop(&mut self) {
+            let groups: &[&[TableSpec]] = &[large::TABLES, crate::tables::TABLES];
+            quintet_support::rows::gather(&self.results.store.read(), groups);
             self.results.store.shutdown();
         }
     }

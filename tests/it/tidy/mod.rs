@@ -7,6 +7,7 @@ mod checks;
 mod circles;
 mod functions;
 mod modules;
+mod rows;
 mod source;
 
 use std::path::Path;
@@ -122,6 +123,13 @@ fn table_tags_are_unique_and_in_their_block() {
     let tags = tree().iter().map(|file| checks::table_tags(file).len()).sum::<usize>();
     assert!(tags >= 5, "only {tags} tables found: the check looks for the wrong thing");
     assert!(!ROOM_TAGS.is_empty());
+}
+
+#[test]
+fn a_retired_tag_that_is_used_again_is_seen() {
+    let files = [Source::new("src/ledger/tables.rs", "Table::new(0x0207, F, \"a\"); Table::new(0x0208, F, \"b\");")];
+    let complaints = checks::wrong_table_tags_beside(&files, &[(0x0206, "ledger_older"), (0x0208, "ledger_old")]);
+    assert_eq!(complaints, ["src/ledger/tables.rs: tag 0x0208 was that of ledger_old and is never given again"]);
 }
 
 #[test]
