@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run release install deb test test-installed prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long copies-long locale-tables corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+	disk-full-long faults-long kills-long copies-long locale-tables rows corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -141,6 +141,11 @@ gallery: rocksdb ## draw the pictures of assets/gallery anew
 
 planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catch each
 	@$(in) QUINTET_PLANTED=all cargo test --locked --test planted -- --nocapture
+
+rows: rocksdb ## keeps stored bytes of new tables and versions for tests/it/tidy (CONTRIBUTING.md)
+	@$(in) export QUINTET_ROWS="$$CARGO_TARGET_DIR/rows" && rm -rf "$$QUINTET_ROWS" && \
+	cargo test --locked $(addprefix -p quintet-,platform ledger localization runs diagrams) && \
+	cargo test --locked --test it rows_that_were_stored
 
 locale-tables: ## make assets/locales anew from its pinned packages; needs npm
 	@packaging/locale-tables.sh

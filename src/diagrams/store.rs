@@ -397,7 +397,7 @@ pub fn due_work(results: &Arc<Results>) -> Arc<dyn DueWork> {
 mod tests {
     use quintet_platform::jobs::{Rows, Sweep};
     use quintet_platform::large_values::UnownedValues;
-    use quintet_storage::StoreOptions;
+    use quintet_storage::{StoreOptions, TableSpec};
 
     use super::*;
 
@@ -444,6 +444,8 @@ mod tests {
 
     impl Drop for Shelf {
         fn drop(&mut self) {
+            let groups: &[&[TableSpec]] = &[large::TABLES, crate::tables::TABLES];
+            quintet_support::rows::gather(&self.results.store.read(), groups);
             self.results.store.shutdown();
         }
     }

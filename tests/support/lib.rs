@@ -3,6 +3,8 @@
 //! Everything here panics where it cannot go on: a test that cannot be set up has failed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they mean by failing loudly")]
 
+pub mod rows;
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -43,7 +45,7 @@ impl TimeSource for HandClock {
 }
 
 /// A store that is shut down when it is dropped.
-pub struct OpenStore(Store);
+pub struct OpenStore(Store, &'static [TableSpec]);
 
 impl std::ops::Deref for OpenStore {
     type Target = Store;
@@ -55,6 +57,7 @@ impl std::ops::Deref for OpenStore {
 
 impl Drop for OpenStore {
     fn drop(&mut self) {
+        rows::gather(&self.0.read(), &groups(self.1));
         self.0.shutdown();
     }
 }
@@ -82,7 +85,7 @@ impl<R: Refusal + Send + 'static> Bench<R> {
         let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
         options.segment_bytes = 1 << 20;
         let store = open_store(options, tables);
-        Bench { store: OpenStore(store), clock, directory, tables, refusal: PhantomData }
+        Bench { store: OpenStore(store, tables), clock, directory, tables, refusal: PhantomData }
     }
 
     /// Closed and opened again, at the same instant.
@@ -124,9 +127,13 @@ pub fn store_of_a_room(tables: &'static [TableSpec]) -> (TempDir, Store, Clock) 
     (directory, store, clock)
 }
 
+/// All tables of a room's store.
+fn groups(tables: &'static [TableSpec]) -> [&'static [TableSpec]; 4] {
+    [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, tables]
+}
+
 fn open_store(options: StoreOptions, tables: &'static [TableSpec]) -> Store {
-    let groups = [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, tables];
-    let store = Store::open(options, &groups).unwrap();
+    let store = Store::open(options, &groups(tables)).unwrap();
     store.unlock(KeyRing::new(RootKey::new(Zeroizing::new([7; 32])), None)).unwrap();
     store
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::checking::{self, Report};
 use super::copying;
-use crate::app::TABLES;
+use crate::app::{MIGRATIONS, TABLES};
 use crate::cli::CliError;
 use crate::cli::error::FORMAT_CURE;
 use crate::cli::output::{self, OutputArguments};
@@ -134,7 +134,7 @@ fn open_and_check(
         disk_reserve_bytes: 0,
         ..StoreOptions::new(place, Arc::new(Clock::system()))
     };
-    let store = Store::open(options, TABLES).map_err(|error| failed(&error))?;
+    let store = Store::open_with(options, TABLES, MIGRATIONS).map_err(|error| failed(&error))?;
     let stopped = store.stop_reason();
     store.shutdown();
     drop(store);

@@ -1,5 +1,7 @@
 //! All stored shapes of this room.
 
+use std::fmt;
+
 use bincode::{Decode, Encode};
 use quintet_storage::{Family, Row, Table, Timestamp};
 use uuid::Uuid;
@@ -68,7 +70,7 @@ impl TenantRow {
     }
 }
 
-/// A key. It has no `Debug`: a digest of a secret does not belong in a log.
+/// A key. Its `Debug` leaves out the digest: that of a secret does not belong in a log.
 #[derive(Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct KeyRow {
     pub(crate) tenant: [u8; 16],
@@ -83,6 +85,21 @@ pub(crate) struct KeyRow {
 }
 
 impl Row for KeyRow {}
+
+impl fmt::Debug for KeyRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let KeyRow { tenant, principal, digest: _, label, permissions, created_at, expires_at, revoked_at } = self;
+        f.debug_struct("KeyRow")
+            .field("tenant", tenant)
+            .field("principal", principal)
+            .field("label", label)
+            .field("permissions", permissions)
+            .field("created_at", created_at)
+            .field("expires_at", expires_at)
+            .field("revoked_at", revoked_at)
+            .finish_non_exhaustive()
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct KeyUseRow {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quintet_storage::{Abort, Refusal, Scan, Store, Timestamp};
+use bincode::{Decode, Encode};
+use quintet_storage::{Abort, Family, Refusal, Row, Scan, Store, Table, Timestamp};
 use uuid::Uuid;
 
 use http::HeaderMap;
@@ -149,13 +150,36 @@ fn a_secret_answer_ends_with_its_tenant() {
     assert_eq!(again, Err(Abort::Refused(Erased)));
 }
 
+/// An answer as version 1 had it: every body in the clear.
+#[derive(Clone, Debug, Encode, Decode)]
+struct FirstAnswerRow {
+    digest: RequestDigest,
+    answered_at: Timestamp,
+    status: u16,
+    content_type: StoredType,
+    body: Vec<u8>,
+}
+
+impl Row for FirstAnswerRow {}
+
+/// [`ANSWERS`] as it was then.
+const FIRST_ANSWERS: Table<(Uuid, u128), FirstAnswerRow> = Table::new(0x0110, Family::APPLIANCE, "platform.answers");
+
 #[test]
 fn answers_of_the_first_version_are_read() {
-    let old = quintet_storage::encode_plain(&(request("a"), START, 201_u16, StoredType::Json, b"{}".to_vec())).unwrap();
-    let row = AnswerRow::migrate(1, &old).unwrap();
-    assert_eq!(row.body, StoredBody::Plain(b"{}".to_vec()));
-    assert_eq!((row.status, row.answered_at), (201, START));
-    assert!(matches!(AnswerRow::migrate(9, &old), Err(Failure::Damaged(_))));
+    let test = TestStore::open(START);
+    let (digest, content_type) = (request("a"), StoredType::Json);
+    let row = FirstAnswerRow { digest, answered_at: START, status: 201, content_type, body: b"{}".to_vec() };
+    let stored: Result<(), Abort<No>> =
+        test.store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, _| {
+            Ok(tx.put(&FIRST_ANSWERS, &scope("k").table_key(), &row)?)
+        });
+    assert_eq!(stored, Ok(()));
+    let read = test.store.read();
+    assert_eq!(lookup(&read, &scope("k"), &digest, START), Ok(Lookup::Replay(answer("{}"))));
+    let row = read.get(&ANSWERS, &scope("k").table_key()).unwrap().unwrap();
+    assert_eq!((row.body, row.status, row.answered_at), (StoredBody::Plain(b"{}".to_vec()), 201, START));
+    assert!(matches!(AnswerRow::migrate(9, &[]), Err(Failure::Damaged(_))));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use quintet_storage::{Abort, Family, Row, Store, StoreOptions, Table, Timestamp,
 
 use crate::support::appliance::{Setup, quintet, run, stderr, stdout};
 
-#[derive(Clone, Encode, Decode)]
+#[derive(Clone, Debug, Encode, Decode)]
 struct Letter;
 impl Row for Letter {}
 

@@ -175,7 +175,7 @@ fn damage_under_a_running_appliance_is_found() {
 }
 
 /// The platform's list of a tenant's keys, written to past its rules.
-#[derive(Clone, Encode, Decode)]
+#[derive(Clone, Debug, Encode, Decode)]
 #[bincode(crate = "quintet_storage::bincode")]
 struct Mark;
 impl Row for Mark {}
