@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use quintet_localization::core::CheckName;
+use quintet_localization::language::CheckName;
 
 use super::protocol::{CoreCheckView, Items};
 use super::server::{Context, answer};
@@ -38,7 +38,7 @@ async fn restore_check(State(context): State<Context>, Path(check): Path<String>
 /// How the language core's checks went.
 pub(super) fn checks(app: &App) -> Items<CoreCheckView> {
     let outcomes = app.localization.core().outcomes();
-    let view = |one: &quintet_localization::core::CheckOutcome| CoreCheckView {
+    let view = |one: &quintet_localization::language::CheckOutcome| CoreCheckView {
         name: one.name.name().to_owned(),
         ok: one.ok,
         milliseconds: one.milliseconds,

@@ -9,8 +9,8 @@ use quintet_storage::large::{self, LargeValue};
 use quintet_storage::seal::Erased;
 use quintet_storage::{Abort, Failure, Read, Uuid, decode_plain, encode_plain};
 
-use crate::category::Category;
-use crate::files::Content;
+use crate::formats::Content;
+use crate::language::Category;
 use crate::model::{FileId, FileVersion, KeyId};
 use crate::tables::{CatalogueRow, PageRow};
 

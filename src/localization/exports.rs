@@ -10,16 +10,16 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::catalogue::{self, KeyEntry, read_all};
-use crate::core::Locale;
-use crate::files::{self, Content, Document, Edit, ExportRefusal, Forms, Kind, Unit};
+use crate::formats::{self, Content, Document, Edit, ExportRefusal, Forms, Kind, Unit};
 use crate::keys::{File, get_catalogue};
+use crate::language::Locale;
 use crate::model::{FileId, ProjectId, TenantId};
 use crate::refusal::Refusal;
 use crate::tables::{ApprovalRow, FILE_LOCALES, FILE_VERSIONS, Format, TRANSLATIONS, Translated, TranslationRow};
 use crate::translations::{State, forms_of};
 
 /// How long reading and writing a file may take.
-const TIME: Duration = Duration::from_secs(files::READING_SECONDS_MAX);
+const TIME: Duration = Duration::from_secs(formats::READING_SECONDS_MAX);
 
 /// What becomes of a key that has no translation to be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,10 +256,10 @@ impl Material {
 
     fn document(&self) -> Result<Document<'_>, Refusal> {
         let kind = kind_of(self.file.row.format, &self.file.row.root_locale);
-        files::read(kind, &self.original, Instant::now() + TIME).map_err(|refusal| {
+        formats::read(kind, &self.original, Instant::now() + TIME).map_err(|refusal| {
             // It was read when it was uploaded.
             tracing::error!(file_id = %self.file.file_id.0, %refusal, "a stored file cannot be read");
-            if refusal.code == files::Code::ParseTimeout { Refusal::Busy } else { Refusal::InternalError }
+            if refusal.code == formats::Code::ParseTimeout { Refusal::Busy } else { Refusal::InternalError }
         })
     }
 

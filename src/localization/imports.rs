@@ -15,7 +15,7 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx, decode_pla
 
 use crate::audit::{self, Actor, Event};
 use crate::catalogue::{KeyEntry, Source, key_id, key_prefix, read_all};
-use crate::files::Unit;
+use crate::formats::Unit;
 use crate::model::{FileId, FileVersion, ProjectId, TenantId};
 use crate::projects::get_project;
 use crate::refusal::Refusal;

@@ -12,7 +12,7 @@
 //! - a short id stands for one thing of its tenant, for good;
 //! - an export without edits is the upload, byte for byte.
 //!
-//! Reading order: [`core`] (locales: tags, forms, plural categories) · [`files`] (readers and writers of string files) ·
+//! Reading order: [`language`] (locales: tags, forms, plural categories) · [`formats`] (readers and writers of string files) ·
 //! `model`, `permissions`, `templates`, `refusal` (words and pure rules) · `tables` (all that is stored) · `audit`,
 //! `grants`, `authorization` · the verbs `workspaces`, `projects`, `locales`, `catalogue` and `imports`, `keys`,
 //! `contexts`, `translations`, `exports` · `http` · `verify`, `operator` (the operator's side).
@@ -20,15 +20,14 @@
 mod audit;
 mod authorization;
 mod catalogue;
-pub mod category;
 mod contexts;
-pub mod core;
 mod exports;
-pub mod files;
+pub mod formats;
 mod grants;
 mod http;
 mod imports;
 mod keys;
+pub mod language;
 mod locales;
 mod model;
 pub mod operator;

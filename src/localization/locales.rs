@@ -5,7 +5,7 @@ use quintet_platform::http::json::Json;
 use quintet_storage::{Abort, Read, Scan, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};
-use crate::core::{Locale, check_stored_length};
+use crate::language::{Locale, check_stored_length};
 use crate::model::{ProjectId, StoredLocale, TenantId};
 use crate::projects::get_project;
 use crate::refusal::Refusal;
@@ -33,7 +33,7 @@ pub struct GivenLocale {
 /// # Errors
 /// [`Refusal::Tag`]
 pub fn source(tag: &str) -> Result<GivenLocale, Refusal> {
-    let refused = |refusal: crate::core::LocaleRefusal| Refusal::Tag(refusal.code());
+    let refused = |refusal: crate::language::LocaleRefusal| Refusal::Tag(refusal.code());
     let locale = Locale::parse(tag).map_err(refused)?;
     check_stored_length(&locale).map_err(refused)?;
     let mut roots: Vec<String> = Vec::with_capacity(1);

@@ -5,8 +5,8 @@ use quintet_platform::ids::parse_uuid;
 use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
 
 use crate::audit::Actor;
-use crate::core::{Locale, check_translation_route_length};
 use crate::grants::{self, CreateGrant};
+use crate::language::{Locale, check_translation_route_length};
 use crate::model::{ProjectId, TenantId, WorkspaceId};
 use crate::refusal::Refusal;
 use crate::templates::{TEMPLATES, Template, template};

@@ -6,7 +6,7 @@ use quintet_storage::{Abort, Failure, Read as _, Uuid};
 
 use crate::audit::{self, Actor, Event, PAYLOAD_BYTES_MAX};
 use crate::catalogue::{KeyEntry, Source};
-use crate::files::{self, Kind, Unit};
+use crate::formats::{self, Kind, Unit};
 use crate::imports::{Change, ChangeKind, Comparison, compare, manifest};
 use crate::model::{ProjectId, TenantId, WorkspaceId};
 use crate::projects::{CreateProject, create_project};
@@ -181,10 +181,10 @@ fn shelved() -> Bench {
     use quintet_storage::large::{LargeValue, Upload};
 
     use crate::catalogue;
-    use crate::core::Locale;
-    use crate::files::Content;
+    use crate::formats::Content;
     use crate::imports::{PublishImport, publish_import};
     use crate::keys::{File, Key};
+    use crate::language::Locale;
     use crate::model::FileId;
     use crate::tables::{Format, Wording};
     use crate::translations::{PutTranslation, Wished, put_translation, shaped};
@@ -297,7 +297,7 @@ fn files_that_do_not_fit_their_rows_are_found() {
 
 fn units(json: &str) -> Vec<Unit> {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    files::read(Kind::Json, json.as_bytes(), deadline).unwrap().into_units()
+    formats::read(Kind::Json, json.as_bytes(), deadline).unwrap().into_units()
 }
 
 fn upload(before: &Comparison, version: u32, json: &str) -> Comparison {

@@ -6,10 +6,10 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::catalogue::{KeyEntry, Source, category_at, place_of};
-use crate::category::Category;
-use crate::core::Locale;
-use crate::files::{Forms, is_representable};
+use crate::formats::{Forms, is_representable};
 use crate::keys::Key;
+use crate::language::Category;
+use crate::language::Locale;
 use crate::model::{FileId, TenantId};
 use crate::refusal::Refusal;
 use crate::tables::{

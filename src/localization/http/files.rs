@@ -21,13 +21,13 @@ use super::request::{Asked, Begun, WRITER_TIME, ask, ask_parts, failed, paramete
 use super::routes::{EXPORT, FILE_LIST, FILE_UPLOAD, MANIFEST};
 use super::{Context, body, next_cursor, output, page, permitted};
 use crate::catalogue::{self, key_prefix, read_all};
-use crate::core::{Locale, LocaleRefusal, check_translation_route_length};
 use crate::exports::{self, Fallback, NoteExport, Wish, kind_of};
-use crate::files::{self, Document, FILE_BYTES_MAX, ReaderRefusal};
+use crate::formats::{self, Document, FILE_BYTES_MAX, ReaderRefusal};
 use crate::imports::{
     self, Change, ChangeKind, Comparison, Latest, OutdatedCount, PublishImport, PublishRefusal, compare,
 };
 use crate::keys::{self, File};
+use crate::language::{Locale, LocaleRefusal, check_translation_route_length};
 use crate::model::{FileId, FileVersion, ProjectId, TenantId};
 use crate::permissions::Action;
 use crate::refusal::Refusal;
@@ -331,12 +331,12 @@ fn read_upload<'b>(
     known_root: Option<&str>,
     bytes: &'b [u8],
 ) -> Result<(String, Document<'b>), Refusal> {
-    let deadline = Instant::now() + Duration::from_secs(files::READING_SECONDS_MAX);
+    let deadline = Instant::now() + Duration::from_secs(formats::READING_SECONDS_MAX);
     let mut roots: Vec<&str> = subject.roots.iter().map(String::as_str).collect();
     roots.sort_by_key(|root| Some(*root) != known_root);
     let mut furthest: Option<ReaderRefusal> = None;
     for root in roots {
-        match files::read(kind_of(subject.format, root), bytes, deadline) {
+        match formats::read(kind_of(subject.format, root), bytes, deadline) {
             Ok(document) => return Ok((root.to_owned(), document)),
             // Under another root than its own a file is refused right there: what is refused further on is its own.
             Err(refusal) => {
@@ -364,7 +364,7 @@ fn prepared(
 ) -> Result<Prepared, Abort<Refusal>> {
     let written = catalogue::write(&comparison.entries)?;
     if written.bytes.len() > bytes_max {
-        return Err(Refusal::Reader { code: files::Code::TooManyUnits.as_str(), line: 0, column: 0 }.into());
+        return Err(Refusal::Reader { code: formats::Code::TooManyUnits.as_str(), line: 0, column: 0 }.into());
     }
     let kinds = [ChangeKind::Added, ChangeKind::Changed, ChangeKind::Obsoleted, ChangeKind::Restored];
     let counts = kinds.map(|kind| comparison.count(kind));
@@ -624,7 +624,7 @@ mod tests {
 
     #[test]
     fn a_list_of_keys_does_not_grow_for_ever() {
-        let document = files::read(files::Kind::Json, b"{\"a\":\"x\"}", Instant::now() + TURN_TIME).unwrap();
+        let document = formats::read(formats::Kind::Json, b"{\"a\":\"x\"}", Instant::now() + TURN_TIME).unwrap();
         let comparison = || compare(Vec::new(), 1, 1, document.units());
         let prepared = |bytes_max| prepared(FileId(Uuid::nil()), String::new(), 0, comparison(), bytes_max);
         let needed = prepared(1000).map_err(|_| ()).unwrap().parts[0].len();

@@ -30,7 +30,7 @@ use quintet_storage::{Failure, Read as _, Uuid, decode_plain, encode_plain};
 use tokio::sync::Semaphore;
 
 use crate::authorization::{Authorization, Embedded};
-use crate::core::{Health, Locale, check_stored_length, profiles};
+use crate::language::{Health, Locale, check_stored_length, profiles};
 use crate::locales;
 use crate::model::{ProjectId, TenantId, WorkspaceId};
 use crate::permissions::{Action, Wanted};

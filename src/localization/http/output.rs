@@ -5,10 +5,10 @@ use quintet_storage::{Failure, Timestamp, Uuid};
 use serde::ser::{Serialize, Serializer};
 
 use crate::catalogue::{KeyEntry, Source, category_at};
-use crate::core::{CLDR_VERSION, CheckOutcome, Locale, LocaleProfile};
 use crate::exports::MetadataEntry;
 use crate::imports::Imported;
 use crate::keys::{File, ListedKey};
+use crate::language::{CLDR_VERSION, CheckOutcome, Locale, LocaleProfile};
 use crate::locales::{ProjectLocales, SourceLocale};
 use crate::model::{FileId, KeyId, ProjectId};
 use crate::projects::Project;

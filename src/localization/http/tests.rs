@@ -256,9 +256,9 @@ fn failures_of_the_store_have_codes_of_their_own() {
 
 #[test]
 fn a_file_that_takes_too_long_is_refused() {
-    let refusal = crate::files::read(crate::files::Kind::Json, b"{}", Instant::now()).unwrap_err();
+    let refusal = crate::formats::read(crate::formats::Kind::Json, b"{}", Instant::now()).unwrap_err();
     assert_eq!(refusal.code.as_str(), "parse_timeout");
-    for code in crate::files::Code::ALL {
+    for code in crate::formats::Code::ALL {
         assert!(crate::refusal::READER_CODES.contains(&code.as_str()), "{code}");
     }
 }
