@@ -45,6 +45,7 @@ mod tests;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
+use quintet_storage::Family;
 
 pub use crate::context::{Context, RegistrySettings, Settings};
 pub use crate::http::{ROUTES, Route, panic_answer, routes};
@@ -52,6 +53,9 @@ pub use crate::model::Ceilings;
 pub use crate::refusal::KINDS;
 pub use crate::tables::TABLES;
 pub use crate::verify::verify;
+
+/// The column family that all rows of the room lie in.
+pub(crate) const FAMILY: Family = Family::named("runs");
 
 /// What a key may be given. A key gets these when none are asked for.
 pub const PERMISSIONS: &[&str] = &["svc_run_submit", "svc_run_read", "svc_run_control", "svc_run_delete"];

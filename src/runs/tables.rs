@@ -30,45 +30,45 @@
 use bincode::{Decode, Encode};
 use quintet_storage::large::LargeValue;
 use quintet_storage::seal::Sealed;
-use quintet_storage::{Family, Row, Table, TableSpec, Timestamp};
+use quintet_storage::{Row, Table, TableSpec, Timestamp};
 
+use crate::FAMILY;
 use crate::model::{Reason, RunId, RunLimits, RunState, TenantId};
 
 /// Runs.
-pub const RUNS: Table<(TenantId, RunId), RunRow> = Table::new(0x0401, Family::Runs, "runs");
+pub const RUNS: Table<(TenantId, RunId), RunRow> = Table::new(0x0401, FAMILY, "runs");
 /// What runs are to run.
-pub const DESCRIPTIONS: Table<(TenantId, RunId), DescriptionRow> =
-    Table::new(0x0402, Family::Runs, "runs_descriptions");
+pub const DESCRIPTIONS: Table<(TenantId, RunId), DescriptionRow> = Table::new(0x0402, FAMILY, "runs_descriptions");
 /// How runs ended.
-pub const RESULTS: Table<(TenantId, RunId), ResultRow> = Table::new(0x0403, Family::Runs, "runs_results");
+pub const RESULTS: Table<(TenantId, RunId), ResultRow> = Table::new(0x0403, FAMILY, "runs_results");
 /// What runs wrote and used.
-pub const ARCHIVES: Table<(TenantId, RunId), ArchiveRow> = Table::new(0x0404, Family::Runs, "runs_archives");
+pub const ARCHIVES: Table<(TenantId, RunId), ArchiveRow> = Table::new(0x0404, FAMILY, "runs_archives");
 /// What happened to runs.
-pub const EVENTS: Table<(TenantId, RunId, u32), EventRow> = Table::new(0x0405, Family::Runs, "runs_events");
+pub const EVENTS: Table<(TenantId, RunId, u32), EventRow> = Table::new(0x0405, FAMILY, "runs_events");
 /// Containers that may exist.
-pub const CONTAINERS: Table<RunId, ContainerRow> = Table::new(0x0406, Family::Runs, "runs_containers");
+pub const CONTAINERS: Table<RunId, ContainerRow> = Table::new(0x0406, FAMILY, "runs_containers");
 /// Calendars that have changed.
-pub const CHANGED_HOURS: Table<TenantId, ChangedHoursRow> = Table::new(0x0407, Family::Runs, "runs_changed_hours");
+pub const CHANGED_HOURS: Table<TenantId, ChangedHoursRow> = Table::new(0x0407, FAMILY, "runs_changed_hours");
 /// The queues.
-pub const WAITING: Table<(TenantId, u8, Timestamp, RunId), Mark> = Table::new(0x0408, Family::Runs, "runs_waiting");
+pub const WAITING: Table<(TenantId, u8, Timestamp, RunId), Mark> = Table::new(0x0408, FAMILY, "runs_waiting");
 /// Who holds a slot.
-pub const BUSY: Table<RunId, BusyRow> = Table::new(0x0409, Family::Runs, "runs_busy");
+pub const BUSY: Table<RunId, BusyRow> = Table::new(0x0409, FAMILY, "runs_busy");
 /// What falls due.
-pub const DUE: Table<(Timestamp, u8, RunId), DueRow> = Table::new(0x040A, Family::Runs, "runs_due");
+pub const DUE: Table<(Timestamp, u8, RunId), DueRow> = Table::new(0x040A, FAMILY, "runs_due");
 /// How much each tenant has going.
-pub const LOADS: Table<TenantId, LoadRow> = Table::new(0x040B, Family::Runs, "runs_loads").hot();
+pub const LOADS: Table<TenantId, LoadRow> = Table::new(0x040B, FAMILY, "runs_loads").hot();
 /// Submissions of a day.
-pub const DAYS: Table<(TenantId, i64), DayRow> = Table::new(0x040C, Family::Runs, "runs_days");
+pub const DAYS: Table<(TenantId, i64), DayRow> = Table::new(0x040C, FAMILY, "runs_days");
 /// Quotas that were set.
-pub const QUOTAS: Table<TenantId, QuotasRow> = Table::new(0x040D, Family::Runs, "runs_quotas");
+pub const QUOTAS: Table<TenantId, QuotasRow> = Table::new(0x040D, FAMILY, "runs_quotas");
 /// What keys allow besides their permissions, by the id that callers see.
-pub const KEY_TERMS: Table<String, KeyTermsRow> = Table::new(0x040E, Family::Runs, "runs_key_terms");
+pub const KEY_TERMS: Table<String, KeyTermsRow> = Table::new(0x040E, FAMILY, "runs_key_terms");
 /// What metered keys have used.
-pub const METERS: Table<String, MeterRow> = Table::new(0x040F, Family::Runs, "runs_meters");
+pub const METERS: Table<String, MeterRow> = Table::new(0x040F, FAMILY, "runs_meters");
 /// Charges of runs that have not ended.
-pub const CHARGES: Table<(TenantId, RunId), ChargeRow> = Table::new(0x0410, Family::Runs, "runs_charges");
+pub const CHARGES: Table<(TenantId, RunId), ChargeRow> = Table::new(0x0410, FAMILY, "runs_charges");
 /// How long slots are held.
-pub const PACES: Table<TenantId, PaceRow> = Table::new(0x0411, Family::Runs, "runs_paces");
+pub const PACES: Table<TenantId, PaceRow> = Table::new(0x0411, FAMILY, "runs_paces");
 
 /// Every table of this package. Their tags lie in 0x0400 to 0x04FF.
 pub const TABLES: &[TableSpec] = &[
