@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use super::limits::{PATH_CHARACTERS_MAX, UNITS_MAX};
-use super::refusal::{Code, Offence};
+use super::refusal::{Code, Offence, ReaderRefusal};
 use crate::language::Category;
 
 /// How a file is read.
@@ -87,6 +87,13 @@ impl Document<'_> {
     /// The file's units, in file order; a plural stands where its first member does.
     pub fn units(&self) -> &[Unit] {
         &self.units
+    }
+
+    /// Where the root key of a rails file stands, as what it would be refused with under another root; nothing in a file
+    /// without one.
+    pub fn root_place(&self) -> Option<ReaderRefusal> {
+        let root = self.scan.root.as_ref()?;
+        Some(Offence::new(Code::KeyInvalid, root.start).place_in(self.bytes))
     }
 
     /// The units alone.

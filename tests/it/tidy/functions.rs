@@ -21,7 +21,6 @@ pub const RATCHET: &[(&str, Lengths)] = &[
     ("runtime", Lengths { longest_lines: 65, over_a_screen: 1 }),
     ("src/diagrams", Lengths { longest_lines: 108, over_a_screen: 15 }),
     ("src/ledger", Lengths { longest_lines: 61, over_a_screen: 1 }),
-    ("src/localization", Lengths { longest_lines: 69, over_a_screen: 1 }),
     ("storage", Lengths { longest_lines: 66, over_a_screen: 1 }),
 ];
 
