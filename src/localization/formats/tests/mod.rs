@@ -1,6 +1,7 @@
 //! Tests of the readers and writers. A table row is a file and what comes of it.
 
 mod corpora;
+mod ends;
 mod export;
 mod json;
 mod judge;

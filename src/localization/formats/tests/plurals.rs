@@ -37,7 +37,7 @@ fn block_value(rng: &mut Rng, column: usize) -> String {
         _ => {
             let header = one_of(rng, &["|", ">", "|-", ">-", "|+", ">+", "| # c"]);
             let begin = one_of(rng, &["", "", "\n"]);
-            let end = one_of(rng, &["", "", "\n", "\n\n"]);
+            let end = one_of(rng, &["", "", "\n", "\n\n", "\n   ", "\n                 ", "\n                 \n"]);
             match rng.u8(..8) {
                 0 => format!("{header}{end}"),
                 _ => format!("{header}\n{begin}{pad}block\n{pad}more{end}"),
@@ -126,6 +126,9 @@ fn place(rng: &mut Rng) -> String {
 fn file(rng: &mut Rng) -> Vec<u8> {
     let mut out = format!("en:\n  b: before\n  s:{}", place(rng));
     out.push_str(one_of(rng, &["", "\n", "\n\n", "\n# end\n", "\n  v: behind\n", "\n\n  # c\n  v: behind", "\n...\n"]));
+    if rng.u8(..4) == 0 {
+        out.push_str(&" ".repeat(rng.usize(..16)));
+    }
     let out = match rng.u8(..6) {
         0 => out.replace('\n', "\r\n"),
         1 => out.replace('\n', "\r"),

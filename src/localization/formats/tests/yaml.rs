@@ -227,7 +227,6 @@ fn refusals() {
         ("# x\u{85}y\na: b\n", "unsupported_construct 1:4"),
         ("a: 'x \u{2028}y'\n", "unsupported_construct 1:7"),
         ("a: 'x\u{85}y'\n", "unsupported_construct 1:6"),
-        ("a: |\n  x", "unsupported_construct 2:4"),
         (&deep, "nesting_too_deep 1:67"),
         (&long, "key_too_long 3:5"),
         (&long_key, "key_too_long 1:1"),
@@ -243,4 +242,88 @@ fn refusals() {
     assert_eq!(refusal(Flat, b"a: *x\nb: \xe9\n"), "yaml_alias_refused 1:4");
     assert_eq!(refusal(Flat, b"a: \"\xe9\"\n"), "encoding_invalid 1:5");
     assert_eq!(refusal(Flat, b"\xff\xfea\0:\0"), "encoding_invalid 1:1");
+}
+
+/// What libyaml reads where a file ends without a line break, made with PyYAML 6.0.3 and Ruby's psych.
+#[test]
+fn ends_without_a_line_break() {
+    let cases: &[(&str, &str)] = &[
+        ("a: |", ""),
+        ("a: |+", ""),
+        ("a: |-\n", ""),
+        ("a: |+\n", ""),
+        ("a: |+\n   ", ""),
+        ("a: |\n   ", ""),
+        ("a: |+\n\n  ", "\n"),
+        ("a: |+\n\n\n", "\n\n"),
+        ("a: >+\n \n   ", "\n"),
+        ("a: |\n  x", "x"),
+        ("a: >\n  x", "x"),
+        ("a: |+\n  x", "x"),
+        ("a: >+\n  x", "x"),
+        ("a: |-\n  x", "x"),
+        ("a: |\n  x\n", "x\n"),
+        ("a: |\n  x\n ", "x\n"),
+        ("a: |\n  x\n  ", "x\n"),
+        ("a: |\n  x\n   ", "x\n "),
+        ("a: |\n  x\n\n    ", "x\n\n  "),
+        ("a: |+\n  x\n  ", "x\n"),
+        ("a: |+\n  x\n   ", "x\n "),
+        ("a: |+\n  x\n\n  ", "x\n\n"),
+        ("a: |-\n  x\n  ", "x"),
+        ("a: |-\n  x\n   ", "x\n "),
+        ("a: >-\n  x\n   ", "x\n "),
+        ("a: >-\n  x\n  y", "x y"),
+        ("a: >\n  x\n\n  y", "x\ny"),
+        ("a: >+\n  x\n\n    ", "x\n\n  "),
+        ("a: |2-\n    ", "  "),
+        ("a: |2-\n   x\n    ", " x\n  "),
+        ("a: |2\n    x\n     ", "  x\n   "),
+        ("a: |-\n  x  ", "x  "),
+        ("a: |\n  x\t", "x\t"),
+    ];
+    let mut table = Table::default();
+    for (file, text) in cases {
+        for line_break in ["\n", "\r\n", "\r"] {
+            let file = file.replace('\n', line_break);
+            table.row(&file, units(Flat, &file), [format!("a={text}")]);
+            let listed = file.replace("a: ", "a:\n- ").replace('\n', line_break).replace("\r\r", "\r");
+            if line_break == "\n" {
+                table.row(&listed, units(Flat, &listed), [format!("a.0={text}")]);
+            }
+        }
+    }
+    table.done();
+}
+
+/// In a scalar it is a character like any other, to libyaml.
+#[test]
+fn a_byte_order_mark_within_a_file_is_a_character() {
+    let cases: &[(&str, &[&str])] = &[
+        ("a: x\u{feff}y\n", &["a=x\u{feff}y"]),
+        ("a: \u{feff}x\n", &["a=\u{feff}x"]),
+        ("a: 'x\u{feff}'\n", &["a=x\u{feff}"]),
+        ("a: \"\u{feff}\\uFEFF\"\n", &["a=\u{feff}\u{feff}"]),
+        ("a: |\n  \u{feff}x\n", &["a=\u{feff}x\n"]),
+        ("a: [\u{feff}x]\n", &["a.0=\u{feff}x"]),
+        ("\u{feff}b: x\n", &["b=x"]),
+        ("# \u{feff}\nb: x\n", &["b=x"]),
+        ("a: 'x\n  \u{feff}y'\n", &["a=x \u{feff}y"]),
+        ("a\u{feff}: \u{feff}\u{e000}\\uE001\n", &["a\u{feff}=\u{feff}\u{e000}\\uE001"]),
+        ("a: \"\u{e000}\\ue001\\U0000E002\u{feff}\"\n", &["a=\u{e000}\u{e001}\u{e002}\u{feff}"]),
+    ];
+    let mut table = Table::default();
+    for (file, expected) in cases {
+        table.row(file, units(Flat, file), *expected);
+    }
+    table.done();
+    assert_eq!(refusal(Flat, "a: \u{feff}x\nb: *y\n"), "yaml_alias_refused 2:4");
+    assert_eq!(refusal(Flat, "a: \u{fffe}\n"), "malformed 1:4");
+    // libyaml passes over one where a line begins, and then the line begins in another column.
+    assert_eq!(refusal(Flat, "\u{feff}\u{feff}b: x\n"), "malformed 1:1");
+    assert_eq!(refusal(Flat, "a: x\n\u{feff}b: y\n"), "malformed 2:1");
+    assert_eq!(refusal(Flat, "# c\n\u{feff}b: x\n"), "malformed 2:1");
+    let every: String = ('\u{e000}'..='\u{f8ff}').collect();
+    assert_eq!(units(Flat, format!("a: {every}\n")), [format!("a={every}")]);
+    assert_eq!(refusal(Flat, format!("a: \u{feff}{every}\n")), "malformed 1:4");
 }

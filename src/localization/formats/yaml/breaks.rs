@@ -10,6 +10,11 @@ pub fn is_printable(c: char) -> bool {
         | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..)
 }
 
+/// Whether a character may stand in a YAML file that is read: U+FEFF besides, though nobody should write it as it is.
+pub fn is_readable(c: char) -> bool {
+    is_printable(c) || c == '\u{feff}'
+}
+
 /// Next line, line separator, paragraph separator: line breaks in YAML 1.1, none in 1.2.
 pub fn is_disputed_break(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')

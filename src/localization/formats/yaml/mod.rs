@@ -1,7 +1,9 @@
 //! YAML: block and flow style, all five kinds of scalars. Where YAML 1.1 and 1.2 read a file differently, it is
 //! refused, or the value is no unit: programs of both kinds read these files.
 
+mod blocks;
 mod breaks;
+mod marks;
 mod plurals;
 mod read;
 mod resolve;

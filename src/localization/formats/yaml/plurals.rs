@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::read::{break_length, keeps_breaks, line_end};
-use super::write::{write_beside, write_key};
+use super::blocks::{break_length, keeps_breaks, lacks_break, line_end};
+use super::write::{write_beside, write_key, write_value};
 use crate::formats::bytes::part;
 use crate::formats::model::{Forms, Leaf, Style};
 use crate::formats::plan::Plan;
@@ -24,12 +24,19 @@ pub fn rewrite_plural<'e>(plan: &mut Plan<'_, 'e>, members: &[(Category, usize)]
     };
     let flow = is_flow(other);
     remove(plan, &leaves, forms, flow);
+    let bytes = plan.document.bytes;
+    // What stands behind it would give it a line break.
+    let mut unbroken = leaves
+        .iter()
+        .find(|(category, index, leaf)| {
+            forms.contains_key(category) && plan.is_kept(*index) && lacks_break(bytes, leaf)
+        })
+        .map(|(category, ..)| *category);
     let stem = other.path.strip_suffix(Category::Other.name()).unwrap_or_default();
     for (category, text) in forms {
         if kept.iter().any(|(known, _)| known == category) {
             continue;
         }
-        let bytes = plan.document.bytes;
         let lower = kept.iter().filter(|(known, _)| known < category).max_by_key(|(known, _)| *known);
         let anchor = lower.map_or(other, |(_, leaf)| *leaf);
         let mut member = write_key(bytes, &anchor.key, category.name());
@@ -40,7 +47,12 @@ pub fn rewrite_plural<'e>(plan: &mut Plan<'_, 'e>, members: &[(Category, usize)]
         match (lower, flow) {
             (Some(_), true) => plan.insert(anchor.value.end, format!(", {member}"), path, text),
             (None, true) => plan.insert(first, format!("{member}, "), path, text),
-            (Some(_), false) => {
+            (Some((lower, _)), false) => {
+                if unbroken.take_if(|unbroken| unbroken == lower).is_some() {
+                    let mut written = String::new();
+                    write_value(&mut written, bytes, anchor, forms.get(lower).map_or("", String::as_str), plan.ascii);
+                    plan.replace(anchor.value.clone(), written);
+                }
                 let at = line_end(bytes, anchor.value.end);
                 let written =
                     format!("{}{}{member}", line_break(bytes), indentation(bytes, entry_start(bytes, anchor)));
@@ -109,7 +121,10 @@ fn lines_of(bytes: &[u8], leaf: &Leaf, above: Option<&Leaf>) -> Range<usize> {
         let line = part(bytes, at..line_end(bytes, at));
         let blanks = line.iter().take_while(|byte| **byte == b' ').count();
         let is_blank = blanks == line.len();
-        let is_absorbed = blanks >= indent && line.get(blanks) == Some(&b'#');
+        let is_absorbed = match line.get(blanks) {
+            None => blanks > indent,
+            Some(next) => blanks >= indent && matches!(next, b'#' | b'\t'),
+        };
         if !is_blank && !is_absorbed {
             break;
         }

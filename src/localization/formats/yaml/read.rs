@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle, Tag};
 
-use super::breaks::{DisputedBreaks, is_printable};
+use super::blocks::{Block, line_breaks};
+use super::breaks::{DisputedBreaks, is_readable};
+use super::marks::StandIn;
 use super::resolve::{is_string, is_symbol};
 use crate::formats::budget::Budget;
 use crate::formats::bytes::part;
@@ -26,7 +28,8 @@ pub fn scan(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -
             masked.as_str()
         }
     };
-    let read = read(readable, start, root, budget);
+    let (readable, stand_in) = StandIn::put_into(readable, start)?;
+    let read = read(&readable, start, root, stand_in, budget);
     match (read, forbidden) {
         (Err(offence), Some(at)) if offence.at < at => Err(offence),
         (_, Some(at)) => Err(Offence::new(Code::Malformed, at)),
@@ -40,7 +43,7 @@ fn first_forbidden(text: &str, start: usize) -> Option<usize> {
     let suspicious = |byte: u8| matches!(byte, 0..0x20 | 0x7f | 0xc2 | 0xef) && !matches!(byte, b'\t' | b'\n' | b'\r');
     let bytes = part(text.as_bytes(), start..).iter().enumerate();
     let mut candidates = bytes.filter(|(_, byte)| suspicious(**byte)).map(|(at, _)| at + start);
-    candidates.find(|at| text.get(*at..).and_then(|rest| rest.chars().next()).is_some_and(|c| !is_printable(c)))
+    candidates.find(|at| text.get(*at..).and_then(|rest| rest.chars().next()).is_some_and(|c| !is_readable(c)))
 }
 
 /// The text with others of the same length in place of characters that YAML does not allow, so that what comes before
@@ -49,7 +52,7 @@ fn mask_forbidden(text: &str) -> String {
     let mask = |c: char| std::iter::repeat_n('_', c.len_utf8());
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_printable(c) {
+        match is_readable(c) {
             true => out.push(c),
             false => out.extend(mask(c)),
         }
@@ -57,7 +60,13 @@ fn mask_forbidden(text: &str) -> String {
     out
 }
 
-fn read(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Result<Scan, Offence> {
+fn read(
+    text: &str,
+    start: usize,
+    root: Option<&str>,
+    stand_in: Option<StandIn>,
+    budget: &mut Budget,
+) -> Result<Scan, Offence> {
     let options = granit_parser::options! {
         disallow_directives: true,
         emit_unresolved_aliases: true,
@@ -70,6 +79,7 @@ fn read(text: &str, start: usize, root: Option<&str>, budget: &mut Budget) -> Re
         bytes: text.as_bytes(),
         start,
         root,
+        stand_in,
         parser: Parser::new_from_str_with_options(body, options),
         breaks: DisputedBreaks::of(text),
         frames: Vec::new(),
@@ -116,6 +126,7 @@ struct Reader<'t> {
     /// Where the parser's text begins.
     start: usize,
     root: Option<&'t str>,
+    stand_in: Option<StandIn>,
     parser: Parser<'t, StrInput<'t>>,
     breaks: DisputedBreaks,
     frames: Vec<Frame<'t>>,
@@ -149,7 +160,16 @@ impl<'t> Reader<'t> {
                     return Err(Offence::new(Code::UnsupportedConstruct, range.start));
                 }
             }
-            Event::Scalar(text, style, _, tag) => self.scalar(text, style, (range, &span), tag.is_some(), budget)?,
+            Event::Scalar(text, style, _, tag) => {
+                let text = match self.stand_in {
+                    Some(stand_in) if stand_in.begins_line(&text, span.start.col()) => {
+                        return Err(Offence::new(Code::Malformed, range.start));
+                    }
+                    Some(stand_in) => stand_in.taken_out(text),
+                    None => text,
+                };
+                self.scalar(text, style, (range, &span), tag.is_some(), budget)?;
+            }
             Event::MappingStart(style, ..) => self.begin_mapping(style, &range)?,
             Event::SequenceStart(style, ..) => self.begin_sequence(style, &range)?,
             Event::MappingEnd => self.end_mapping(range.end),
@@ -218,24 +238,35 @@ impl<'t> Reader<'t> {
             ScalarStyle::Folded => Style::Block { folded: true, indent: span.start.col() },
             _ => Style::Plain { flow },
         };
-        let line_breaks = text.bytes().all(|byte| byte == b'\n').then_some(text.len());
-        let style = match (style, line_breaks) {
-            // Without content there is no column of it.
-            (Style::Block { folded, .. }, Some(_)) => Style::Block { folded, indent: 0 },
-            (style, _) => style,
+        let (text, value, style) = match style {
+            Style::Block { folded, indent } => self.block(text, range, folded, indent)?,
+            style => (text, range, style),
         };
         let is_unit = match style {
             Style::Plain { .. } => is_string(&text) && (tagged || !is_symbol(&text)),
             _ => true,
         };
-        let value = match style {
-            Style::Block { indent, .. } => self.block_scalar(&range, indent, line_breaks)?,
-            _ => range,
-        };
         let leaf = if is_unit { Some(self.leaf(text, value.clone(), style, budget)?) } else { None };
         self.behind = value.end;
         self.value_done(leaf);
         Ok(())
+    }
+
+    /// What a block scalar says, its bytes and its style, from the text and the range that the parser gives.
+    fn block(
+        &self,
+        text: Cow<'t, str>,
+        content: Range<usize>,
+        folded: bool,
+        indent: usize,
+    ) -> Result<(Cow<'t, str>, Range<usize>, Style), Offence> {
+        let malformed = Offence::new(Code::Malformed, content.start);
+        let block = Block::find(self.bytes, self.behind, content, indent).ok_or(malformed)?;
+        let text = block.text(text);
+        // Without content there is no column of it.
+        let indent = if line_breaks(&text).is_some() { 0 } else { indent };
+        let value = block.value(&text);
+        Ok((text, value, Style::Block { folded, indent }))
     }
 
     /// What may stand in place of the root mapping or of a locale's: nothing but null, for a file without keys.
@@ -394,61 +425,6 @@ impl<'t> Reader<'t> {
         self.value_done(None);
     }
 
-    /// The bytes of a block scalar: from its `|` or `>` up to the last line break that is not its own. The parser's
-    /// range begins with the content and ends where the next line's does. `blank` is the number of line breaks of a
-    /// text that has nothing else.
-    fn block_scalar(
-        &self,
-        content: &Range<usize>,
-        indent: usize,
-        blank: Option<usize>,
-    ) -> Result<Range<usize>, Offence> {
-        let header = self.block_header(content.start).ok_or(Offence::new(Code::Malformed, content.start))?;
-        let header_end = line_end(self.bytes, header);
-        // Without content, further line breaks may as well be anybody's.
-        if let Some(count) = blank {
-            let next = |end| line_end(self.bytes, end + break_length(self.bytes, end));
-            return Ok(header..(0..count).fold(header_end, |end, _| next(end)));
-        }
-        let written = part(self.bytes, header..header_end);
-        let keep = has_keep_indicator(written);
-        let mut end = content.end;
-        // To some the text then ends with a line break that is not there.
-        let unbroken = end >= self.bytes.len() && !matches!(self.bytes.last(), Some(b'\n' | b'\r'));
-        if unbroken && !has_strip_indicator(written) {
-            return Err(Offence::new(Code::UnsupportedConstruct, self.bytes.len()));
-        }
-        // The next line's indentation.
-        let blanks = part(self.bytes, content.start..end).iter().rev().take_while(|byte| **byte == b' ').count();
-        if matches!(part(self.bytes, ..end - blanks).last(), Some(b'\n' | b'\r')) {
-            end -= blanks;
-        }
-        end = before_break(self.bytes, end);
-        while !keep && end > header_end {
-            let line = part(self.bytes, header_end..end);
-            let length = line.iter().rev().take_while(|byte| **byte == b' ').count();
-            let start = end - length;
-            if length > indent || !matches!(part(self.bytes, ..start).last(), Some(b'\n' | b'\r')) {
-                break;
-            }
-            end = before_break(self.bytes, start);
-        }
-        Ok(header..end.max(header_end))
-    }
-
-    /// Where the indicator of the block scalar stands whose content begins at `content`.
-    fn block_header(&self, content: usize) -> Option<usize> {
-        let mut at = self.behind;
-        while at <= content {
-            match self.bytes.get(at)? {
-                b'|' | b'>' => return Some(at),
-                b'#' => at = line_end(self.bytes, at),
-                _ => at += 1,
-            }
-        }
-        None
-    }
-
     fn syntax(&self, error: &ScanError) -> Offence {
         let code = match error.kind() {
             ErrorKind::UndeclaredTagHandle => Code::YamlTagRefused,
@@ -495,43 +471,4 @@ fn half_pair(written: &[u8]) -> Option<usize> {
         at += 2;
     }
     None
-}
-
-/// Whether a value is a block scalar to which all line breaks behind it belong.
-pub fn keeps_breaks(bytes: &[u8], leaf: &Leaf) -> bool {
-    matches!(leaf.style, Style::Block { .. }) && has_keep_indicator(part(bytes, leaf.value.clone()))
-}
-
-/// Whether a block scalar's header says `+`, which stands behind `|` or `>` and perhaps a digit.
-fn has_keep_indicator(header: &[u8]) -> bool {
-    matches!(header, [_, b'+', ..] | [_, b'0'..=b'9', b'+', ..])
-}
-
-/// Whether a block scalar's header says `-`.
-pub fn has_strip_indicator(header: &[u8]) -> bool {
-    matches!(header, [_, b'-', ..] | [_, b'0'..=b'9', b'-', ..])
-}
-
-/// Where the line ends in which `at` stands.
-pub fn line_end(bytes: &[u8], at: usize) -> usize {
-    let rest = part(bytes, at..);
-    at + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
-}
-
-/// How many bytes the line break at `at` has; 0 if there is none.
-pub fn break_length(bytes: &[u8], at: usize) -> usize {
-    match part(bytes, at..) {
-        [b'\r', b'\n', ..] => 2,
-        [b'\r' | b'\n', ..] => 1,
-        _ => 0,
-    }
-}
-
-/// `end` without the line break that stands before it, if one does.
-fn before_break(bytes: &[u8], end: usize) -> usize {
-    match part(bytes, ..end) {
-        [.., b'\r', b'\n'] => end - 2,
-        [.., b'\r' | b'\n'] => end - 1,
-        _ => end,
-    }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use super::blocks::{has_strip_indicator, keeps_breaks, line_end};
 use super::breaks::{is_disputed_break, is_printable};
-use super::read::{has_strip_indicator, keeps_breaks, line_end};
 use super::resolve::is_string;
 use crate::formats::bytes::part;
 use crate::formats::model::{Leaf, Style};
