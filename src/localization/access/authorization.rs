@@ -32,16 +32,20 @@ pub fn demand(read: &impl Read, caller: &Caller, wanted: Wanted<'_>) -> Result<(
 /// How many workspaces and projects, and how many permissions, [`effective_permissions`] goes into.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    spaces: usize,
-    texts: usize,
+    /// Workspaces and projects.
+    pub spaces: usize,
+    /// Bytes of their rows.
+    pub bytes: usize,
+    /// Permissions.
+    pub texts: usize,
 }
 
 /// As far as permissions are told one by one: some 100 ms, and an answer of a few megabytes.
-const EXTENT_MAX: Extent = Extent { spaces: 20_000, texts: 100_000 };
+const EXTENT_MAX: Extent = Extent { spaces: 20_000, bytes: 32 << 20, texts: 100_000 };
 
 /// Every permission that holds now, each project and workspace by its own short id: sorted, each once. In a tenant with
-/// more than 20,000 workspaces and projects, or where these would be more than 100,000 permissions: as they were granted,
-/// `*` for every workspace or project of what they were granted for.
+/// more than 20,000 workspaces and projects (or legal prefixes of 32 MiB), or where these would be more than 100,000
+/// permissions: as they were granted, `*` for every workspace or project of what they were granted for.
 ///
 /// # Errors
 /// Only the store's.
@@ -51,14 +55,17 @@ pub fn effective_permissions(read: &impl Read, tenant_id: TenantId, granted: &Gr
 }
 
 /// Every permission by short ids; `None` if that would go too far.
-fn expanded(
+///
+/// # Errors
+/// Only the store's.
+pub fn expanded(
     read: &impl Read,
     tenant_id: TenantId,
     granted: &Granted,
     extent: Extent,
 ) -> Result<Option<Vec<String>>, Failure> {
     let mut texts = granted.org_texts();
-    let mut spaces = 0;
+    let (mut spaces, mut bytes) = (0, 0);
     let is_end = each_workspace(read, tenant_id, |workspace| {
         spaces += 1;
         if granted.covers(Wanted::WorkspaceAdmin(&workspace.short_id)) {
@@ -69,8 +76,9 @@ fn expanded(
     let is_end = is_end
         && each_project(read, tenant_id, None, |project| {
             spaces += 1;
+            bytes += project.prefix_bytes();
             texts.extend(granted.texts_in(ProjectPlace::of(&project)));
-            spaces <= extent.spaces && texts.len() <= extent.texts
+            spaces <= extent.spaces && bytes <= extent.bytes && texts.len() <= extent.texts
         })?;
     texts.sort_unstable();
     texts.dedup();

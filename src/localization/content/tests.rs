@@ -9,6 +9,7 @@ use quintet_storage::{Key as StoredKey, Read as _, Row, Scan, Table, Uuid, Write
 use super::catalogue;
 use super::imports::{Counts, Original, PublishImport, Root, publish_import};
 use super::key_ids::{key_id, key_prefix};
+use super::keys::{KeyPage, list_keys};
 use super::model::{File, FileId, Format, Key, KeyEntry, Source};
 use super::tables::{
     CATALOGUES, CatalogueRow, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, IMPORTS, KEY_FILES, TRANSLATIONS,
@@ -188,4 +189,63 @@ fn catalogues_of_version_1_are_read() {
     let read = bench.store.read();
     assert_eq!(catalogue::find(&read, &migrated, 1).unwrap(), Some(entry()));
     assert!(CatalogueRow::migrate(7, &encode_plain(&body).unwrap()).is_err());
+}
+
+/// Puts pages in the place of those that a file has.
+fn repaged(bench: &Bench, encoded: &catalogue::Encoded) {
+    let (value, pages) = (large(bench, &encoded.bytes), encoded.pages.clone());
+    bench
+        .run(move |tx, _| {
+            let row = tx.get(&CATALOGUES, &(TENANT, FILE_ID))?.unwrap();
+            Ok(tx.put(&CATALOGUES, &(TENANT, FILE_ID), &CatalogueRow { value, pages, ..row })?)
+        })
+        .unwrap();
+}
+
+fn project_of(bench: &Bench) -> ProjectId {
+    bench.store.read().scan(&FILES, Scan::all()).unwrap()[0].0.1
+}
+
+#[test]
+fn pages_without_active_keys_are_passed_over_unread() {
+    let bench = shelved();
+    let project_id = project_of(&bench);
+    let mut encoded = catalogue::encode(&[entry()]).unwrap();
+    encoded.pages[0].active = Some(0);
+    // Whoever reads it finds damage.
+    encoded.pages[0].offset = 1 << 40;
+    repaged(&bench, &encoded);
+    let list = || list_keys(&bench.store.read(), TENANT, project_id, None, 50);
+    assert_eq!(list(), Ok(KeyPage::default()));
+    encoded.pages[0].active = Some(1);
+    repaged(&bench, &encoded);
+    assert!(list().is_err());
+}
+
+#[test]
+fn a_page_of_keys_looks_at_a_bounded_part_of_what_there_is() {
+    let bench = shelved();
+    let project_id = project_of(&bench);
+    let source = Source::Text("x".repeat(200));
+    let gone =
+        |number| KeyEntry { number, path: format!("k{number}"), source: source.clone(), is_obsolete: true, ..entry() };
+    let mut entries: Vec<KeyEntry> = (1..100_000).map(gone).collect();
+    entries.push(KeyEntry { number: 100_000, ..entry() });
+    let mut encoded = catalogue::encode(&entries).unwrap();
+    assert!(encoded.bytes.len() > 20 << 20);
+    // As version 1 of the row had them.
+    encoded.pages.iter_mut().for_each(|page| page.active = None);
+    repaged(&bench, &encoded);
+    let (mut after, mut found, mut pages) = (None, Vec::new(), 0);
+    loop {
+        let page = list_keys(&bench.store.read(), TENANT, project_id, after, 50).unwrap();
+        found.extend(page.keys.into_iter().map(|key| key.entry.number));
+        pages += 1;
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, [100_000]);
+    assert!((3..6).contains(&pages), "{pages} pages");
 }

@@ -83,6 +83,14 @@ pub struct Project {
     pub created_at: Timestamp,
 }
 
+impl Project {
+    /// How many bytes its legal prefixes have: up to 40,000, whereas all else is small.
+    #[must_use]
+    pub fn prefix_bytes(&self) -> usize {
+        self.legal_prefixes.iter().map(String::len).sum()
+    }
+}
+
 /// A source locale as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenLocale {

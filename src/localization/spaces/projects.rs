@@ -182,7 +182,7 @@ pub fn list_projects(
         {
             return false;
         }
-        let bytes = prefix_bytes(&project);
+        let bytes = project.prefix_bytes();
         last = Some(project.project_id);
         looks += 1;
         looked_bytes += bytes;
@@ -194,10 +194,6 @@ pub fn list_projects(
     })?;
     page.next = last.filter(|_| !is_end);
     Ok(page)
-}
-
-fn prefix_bytes(project: &Project) -> usize {
-    project.legal_prefixes.iter().map(String::len).sum()
 }
 
 /// Changes a project.
