@@ -149,7 +149,13 @@ mod tests {
 
     fn entry(number: u64, text: &str) -> KeyEntry {
         let source = Source::Text(text.to_owned());
-        KeyEntry { number, path: format!("key.{number}"), source, source_version: 1, is_obsolete: number % 3 == 0 }
+        KeyEntry {
+            number,
+            path: format!("key.{number}"),
+            source,
+            source_version: 1,
+            is_obsolete: number.is_multiple_of(3),
+        }
     }
 
     #[test]
