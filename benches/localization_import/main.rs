@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use quintet_localization::files::{Content, Document, Edit, Forms, Kind, read};
+use quintet_localization::formats::{Content, Document, Edit, Forms, Kind, read};
 
 const ROUNDS: usize = 5;
 

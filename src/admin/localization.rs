@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use quintet_localization::core::CheckName;
+use quintet_localization::language::CheckName;
 use quintet_localization::operator::{GrantWish, read_grant_wish};
 use quintet_platform::access::{Service, Tenant};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ async fn restore_check(State(app): State<App>, Path(check): Path<String>) -> Res
 /// How the language core's checks went.
 pub(super) fn checks(app: &App) -> Items<CoreCheckView> {
     let outcomes = app.localization.core().outcomes();
-    let view = |one: &quintet_localization::core::CheckOutcome| CoreCheckView {
+    let view = |one: &quintet_localization::language::CheckOutcome| CoreCheckView {
         name: one.name.name().to_owned(),
         ok: one.ok,
         milliseconds: one.milliseconds,

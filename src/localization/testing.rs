@@ -1,11 +1,48 @@
-//! A real store under a clock that tests set.
+//! A real store under a clock that tests set, and what their tenants have in it.
 
+use quintet_platform::json::Json;
+use quintet_storage::Uuid;
+
+use crate::audit::{self, Actor, ActorKind, Event};
+use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::spaces::{self, CreateProject, CreateWorkspace, ProjectId, WorkspaceId};
 
 /// A store under a clock that tests set.
 pub(crate) type Bench = quintet_support::Bench<Refusal>;
 
+/// Two tenants of a furnished bench.
+pub(crate) const TENANT: TenantId = TenantId(Uuid::from_u128(7));
+pub(crate) const OTHER: TenantId = TenantId(Uuid::from_u128(8));
+
+/// Who does everything.
+pub(crate) fn actor(tenant_id: TenantId) -> Actor {
+    let principal_id = Uuid::from_u128(0xabc);
+    Actor { tenant_id, kind: ActorKind::ServiceAccount, principal_id, request_id: "request-1".into() }
+}
+
 /// A new store.
 pub(crate) fn bench() -> Bench {
     Bench::new(crate::TABLES, 1_700_000_000_000_000)
+}
+
+/// Two tenants, the first with a workspace, a project in it and a few events more.
+pub(crate) fn furnished() -> (Bench, WorkspaceId, ProjectId) {
+    let bench = bench();
+    let command = |slug: &str| CreateWorkspace { slug: slug.to_owned(), name: "Name".to_owned() };
+    let (first, second) = (command("first"), command("second"));
+    let workspace = bench.run(move |tx, now| spaces::create_workspace(tx, now, &actor(TENANT), first)).unwrap();
+    bench.run(move |tx, now| spaces::create_workspace(tx, now, &actor(OTHER), second)).unwrap();
+    let command = CreateProject {
+        workspace_id: workspace.workspace_id,
+        slug: "site".into(),
+        name: "Site".into(),
+        source_locale: spaces::given_locale("en").unwrap(),
+    };
+    let project = bench.run(move |tx, now| spaces::create_project(tx, now, &actor(TENANT), command)).unwrap();
+    for number in 0..3_u32 {
+        let event = Event::about("test", "thing", Uuid::from_u128(1)).with([("number", Json::from(number))]);
+        bench.run(move |tx, now| Ok(audit::record(tx, now, &actor(TENANT), event)?)).unwrap();
+    }
+    (bench, workspace.workspace_id, project.project_id)
 }

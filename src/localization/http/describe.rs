@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
 use super::routes::{KeyRule, ROUTES, Route};
+use crate::access::TEMPLATES;
 use crate::refusal::KINDS;
-use crate::templates::TEMPLATES;
 
 /// The shapes of bodies and answers.
 const SCHEMAS: &str = include_str!("schemas.json");

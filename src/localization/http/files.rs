@@ -1,48 +1,35 @@
 //! Files over HTTP: upload, list, manifests, export.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http_body_util::BodyExt as _;
 use quintet_platform::http::body::media_type;
-use quintet_platform::secrets::Digest;
-use quintet_storage::large::{LargeValue, Upload, UploadRefusal};
-use quintet_storage::seal::KeyOwner;
-use quintet_storage::{Abort, Failure, Store, Uuid};
-use sha2::{Digest as _, Sha256};
+use quintet_storage::{Abort, Read};
 
 use super::answer::{Answer, answered};
-use super::request::{Asked, Begun, WRITER_TIME, ask, ask_parts, failed, parameter_refusal, refusal_of};
+use super::output;
+use super::paging::{next_cursor, page};
+use super::request::{Asked, Begun, ask, ask_parts, parameter_refusal, refusal_of};
 use super::routes::{EXPORT, FILE_LIST, FILE_UPLOAD, MANIFEST};
-use super::{Context, body, next_cursor, output, page, permitted};
-use crate::catalogue::{self, key_prefix, read_all};
-use crate::core::{Locale, LocaleRefusal, check_translation_route_length};
-use crate::exports::{self, Fallback, NoteExport, Wish, kind_of};
-use crate::files::{self, Document, FILE_BYTES_MAX, ReaderRefusal};
-use crate::imports::{
-    self, Change, ChangeKind, Comparison, Latest, OutdatedCount, PublishImport, PublishRefusal, compare,
+use super::spaces::permitted;
+use crate::access::{Action, ProjectPlace, Wanted, demand};
+use crate::content::{
+    self, Fallback, File, FileId, Format, ImportFile, NoteExport, Original, Receiver, TRANSLATIONS_BYTES_MAX, Wish,
 };
-use crate::keys::{self, File};
-use crate::model::{FileId, FileVersion, ProjectId, TenantId};
-use crate::permissions::Action;
+use crate::context::{Context, WRITER_TIME};
+use crate::formats::FILE_BYTES_MAX;
 use crate::refusal::Refusal;
-use crate::tables::{Format, PageRow};
+use crate::spaces::{Project, ProjectId, get_project};
 
 /// How long the body of an upload may take to arrive.
 const UPLOAD_TIME: Duration = Duration::from_secs(300);
 /// How long a body that is refused unread may go on arriving, so that its sender gets to read the answer.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
-/// For how long the parts of an upload are kept until they are published, in seconds.
-const PARTS_LIFETIME_SECONDS: i64 = 1800;
-/// How long an upload or export waits for its turn to read a file.
-const TURN_TIME: Duration = Duration::from_secs(60);
-/// How often translations may be written while those that an upload outdates are counted.
-const COUNTS_MAX: usize = 8;
 /// The longest path of a file, in characters.
 const PATH_CHARS_MAX: usize = 512;
 /// The longest locale in a query, in characters.
@@ -57,73 +44,33 @@ struct UploadWish {
     path: String,
 }
 
-/// A body that has arrived.
-struct Spooled {
-    value: LargeValue,
-    sha256: Digest,
-}
-
 pub(super) async fn upload_file(State(context): State<Context>, request: Request) -> Response {
     answered(try_upload_file(&context, request).await)
 }
 
 async fn try_upload_file(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let (mut asked, body) = ask_parts(context, request, &FILE_UPLOAD).await?;
-    let wish = upload_wish(&mut asked)?;
+    let UploadWish { format, root_locale, path } = upload_wish(&mut asked)?;
     let key = asked.idempotency_key()?;
-    let spooled = spool(context, &asked, body).await?;
-    let going = match asked.begin(context, key, &spooled.sha256)? {
+    let original = receive(context, &asked, body).await?;
+    let digest = asked.digester()(&original.sha256);
+    let going = match asked.begin(context, key, digest)? {
         Begun::Replay(answer) => return Ok(answer),
         Begun::Going(going) => going,
     };
-    let project = permitted(context, &asked, Action::FilesWrite).await?;
-    let format = wish.format.ok_or(Refusal::FormatNotOffered)?;
-    let roots = match format {
-        Format::YamlRails => wish.root_locale.map_or(project.row.source_roots, |root| vec![root]),
-        Format::Json | Format::YamlFlat | Format::Properties => vec![String::new()],
-    };
-    let subject = Subject { tenant_id: asked.tenant_id, project_id: project.project_id, format, roots };
-    let prepared = prepare(context, subject, wish.path.clone(), spooled.value.clone()).await?;
-    let outdated = Arc::new(prepared.outdated);
-    let [catalogue, changes] = store_parts(context, asked.tenant_id, prepared.parts).await?;
-    let mut command = PublishImport {
-        project_id: project.project_id,
-        path: wish.path,
-        format,
-        root_locale: prepared.root_locale,
-        file_id: prepared.file_id,
-        base_version: prepared.base_version,
-        original: spooled.value,
-        sha256: spooled.sha256,
-        catalogue,
-        pages: prepared.pages,
-        next_number: prepared.next_number,
-        keys: prepared.keys,
-        changes,
-        counts: prepared.counts,
-        manifest_sha256: prepared.manifest_sha256,
-        outdated: Arc::clone(&outdated),
-        outdated_counts: Vec::new(),
-    };
-    for _ in 0..COUNTS_MAX {
-        command.outdated_counts =
-            count_outdated(context, asked.tenant_id, command.file_id, Arc::clone(&outdated)).await?;
-        let (actor, attempt) = (asked.actor(), command.clone());
-        let published = going.try_write(context, move |tx, now| {
-            match tx.savepoint(|tx| imports::publish_import(tx, now, &actor, attempt)) {
-                Ok(imported) => Ok(Some(Answer::json(201, output::imported(&imported)?))),
-                Err(Abort::Refused(PublishRefusal::CountAgain)) => Ok(None),
-                Err(Abort::Refused(PublishRefusal::Refused(refusal))) => Err(refusal.into()),
-                Err(Abort::Failed(failure)) => Err(failure.into()),
-            }
-        });
-        if let Some(answer) = published.await? {
-            // What the version before had is for the collector.
-            context.clock.wake();
-            return Ok(answer);
-        }
-    }
-    Err(Refusal::Conflict("translations were written all the time; nothing was changed"))
+    let project = permitted(context, &asked, Action::FilesWrite)?;
+    let format = format.ok_or(Refusal::FormatNotOffered)?;
+    let (project_id, actor) = (project.project_id, asked.actor());
+    let command = ImportFile { project, path, format, root_locale, original };
+    let import = content::prepare_import(context, asked.tenant_id, command).await.map_err(refusal_of)?;
+    let published = going.write(context, move |tx, now| {
+        let file = content::publish_import(tx, now, &actor, import)?;
+        Ok(Answer::json(201, output::imported(project_id, &file)?))
+    });
+    let answer = published.await?;
+    // What the version before had is for the collector.
+    context.clock.wake();
+    Ok(answer)
 }
 
 fn upload_wish(asked: &mut Asked) -> Result<UploadWish, Refusal> {
@@ -172,34 +119,24 @@ fn is_file_path(path: &str) -> bool {
 }
 
 /// Takes a body in, sealed, as it arrives: size first, then media type.
-async fn spool(context: &Context, asked: &Asked, mut body: Body) -> Result<Spooled, Refusal> {
-    let kind = media_type(&asked.headers);
-    let is_file = matches!(kind.as_deref(), Some("application/json" | "application/octet-stream"));
+async fn receive(context: &Context, asked: &Asked, mut body: Body) -> Result<Original, Refusal> {
     let claimed = claimed_bytes(&asked.headers);
     if claimed.is_some_and(|bytes| bytes > FILE_BYTES_MAX as u64) {
         drain(body).await;
         return Err(Refusal::UploadTooLarge);
     }
-    if !is_file {
+    if !is_file(&asked.headers) {
         return match drain(body).await {
             Drained::All(bytes) if bytes > FILE_BYTES_MAX => Err(Refusal::UploadTooLarge),
             Drained::More => Err(Refusal::UploadTooLarge),
             Drained::All(_) | Drained::Broken => Err(Refusal::UnsupportedMediaType),
         };
     }
-    let owner = KeyOwner::Tenant(asked.tenant_id.0);
-    let begun = Upload::begin_sealed(&context.store, owner, PARTS_LIFETIME_SECONDS, WRITER_TIME).await;
-    let mut upload = begun.map_err(spool_refusal)?;
-    let (mut hash, mut arrived) = (Sha256::new(), 0_usize);
+    let mut receiver = Receiver::begin(&context.store, asked.tenant_id).await.map_err(refusal_of)?;
     let arriving = async {
         while let Some(frame) = body.frame().await {
             let Ok(chunk) = frame.map_err(|_| Refusal::RequestTimeout)?.into_data() else { continue };
-            arrived += chunk.len();
-            if arrived > FILE_BYTES_MAX {
-                return Err(Refusal::UploadTooLarge);
-            }
-            hash.update(&chunk);
-            upload.push(&chunk).await.map_err(spool_refusal)?;
+            receiver.push(&chunk).await.map_err(refusal_of)?;
         }
         Ok(())
     };
@@ -213,16 +150,15 @@ async fn spool(context: &Context, asked: &Asked, mut body: Body) -> Result<Spool
         }
         Err(_) => return Err(Refusal::RequestTimeout),
     }
-    let value = upload.finish().await.map_err(spool_refusal)?;
-    Ok(Spooled { value, sha256: hash.finalize().into() })
+    receiver.finish().await.map_err(refusal_of)
 }
 
-fn spool_refusal(abort: Abort<UploadRefusal>) -> Refusal {
-    match abort {
-        Abort::Refused(UploadRefusal::Expired) => Refusal::RequestTimeout,
-        Abort::Refused(UploadRefusal::Erased) => failed(&Failure::Io("the tenant has been erased".to_owned())),
-        Abort::Failed(failure) => failed(&failure),
-    }
+/// Whether a body is a file as it is: of a media type that files have, and not compressed.
+fn is_file(headers: &HeaderMap) -> bool {
+    let kind = media_type(headers);
+    let is_plain =
+        headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    is_plain && matches!(kind.as_deref(), Some("application/json" | "application/octet-stream"))
 }
 
 fn claimed_bytes(headers: &HeaderMap) -> Option<u64> {
@@ -257,189 +193,6 @@ async fn drain(mut body: Body) -> Drained {
     tokio::time::timeout(DRAIN_TIME, draining).await.unwrap_or(Drained::More)
 }
 
-/// What an upload is about.
-struct Subject {
-    tenant_id: TenantId,
-    project_id: ProjectId,
-    format: Format,
-    /// What the root key of a rails file may be; else one empty text.
-    roots: Vec<String>,
-}
-
-/// An upload, read and compared.
-struct Prepared {
-    file_id: FileId,
-    /// The root key that a rails file has; else empty.
-    root_locale: String,
-    base_version: FileVersion,
-    pages: Vec<PageRow>,
-    next_number: u64,
-    keys: u32,
-    counts: [usize; 4],
-    manifest_sha256: Digest,
-    outdated: Vec<(u64, FileVersion)>,
-    /// The catalogue and the changes.
-    parts: [Vec<u8>; 2],
-}
-
-/// Reads an upload and compares it with what is at its path.
-async fn prepare(context: &Context, subject: Subject, path: String, original: LargeValue) -> Result<Prepared, Refusal> {
-    let latest = imports::find_latest(&context.store.read(), subject.tenant_id, subject.project_id, &path);
-    let latest = latest.map_err(|failure| failed(&failure))?;
-    let file_id = match &latest {
-        Some(latest) => latest.file_id,
-        None => mint_file_id(&context.store).await?,
-    };
-    let store = context.store.clone();
-    in_turn(context, move || {
-        let read = store.read();
-        let bytes = read_all(&read, &original).map_err(|failure| failed(&failure))?;
-        compare_with_latest(&subject, latest, &bytes, |latest| {
-            catalogue::read_entries(&read, &latest.catalogue).map_err(|failure| failed(&failure))
-        })
-        .and_then(|(root_locale, base_version, comparison)| {
-            prepared(file_id, root_locale, base_version, comparison, CATALOGUE_BYTES_MAX).map_err(refusal_of)
-        })
-    })
-    .await
-}
-
-async fn mint_file_id(store: &Store) -> Result<FileId, Refusal> {
-    let minted = store.write(Instant::now() + WRITER_TIME, |tx, _| Ok::<_, Abort<Refusal>>(tx.new_id()));
-    minted.await.map(FileId).map_err(refusal_of)
-}
-
-fn compare_with_latest(
-    subject: &Subject,
-    latest: Option<Latest>,
-    bytes: &[u8],
-    entries_of: impl FnOnce(&Latest) -> Result<Vec<catalogue::KeyEntry>, Refusal>,
-) -> Result<(String, FileVersion, Comparison), Refusal> {
-    let known_root = latest.as_ref().map(|latest| latest.row.root_locale.as_str());
-    let (root, document) = read_upload(subject, known_root, bytes)?;
-    let Some(latest) = latest else { return Ok((root, 0, compare(Vec::new(), 1, 1, document.units()))) };
-    imports::check_format(&latest, subject.format, &root)?;
-    let base = latest.row.version;
-    let next_number = latest.catalogue.next_number;
-    Ok((root, base, compare(entries_of(&latest)?, next_number, base + 1, document.units())))
-}
-
-/// Reads an upload under the root key that it has, of those it may have; a file without one has that of the version
-/// before it, else the first.
-fn read_upload<'b>(
-    subject: &Subject,
-    known_root: Option<&str>,
-    bytes: &'b [u8],
-) -> Result<(String, Document<'b>), Refusal> {
-    let deadline = Instant::now() + Duration::from_secs(files::READING_SECONDS_MAX);
-    let mut roots: Vec<&str> = subject.roots.iter().map(String::as_str).collect();
-    roots.sort_by_key(|root| Some(*root) != known_root);
-    let mut furthest: Option<ReaderRefusal> = None;
-    for root in roots {
-        match files::read(kind_of(subject.format, root), bytes, deadline) {
-            Ok(document) => return Ok((root.to_owned(), document)),
-            // Under another root than its own a file is refused right there: what is refused further on is its own.
-            Err(refusal) => {
-                let place = |refusal: &ReaderRefusal| (refusal.line, refusal.column);
-                if furthest.as_ref().is_none_or(|known| place(known) < place(&refusal)) {
-                    furthest = Some(refusal);
-                }
-            }
-        }
-    }
-    let refusal = furthest.ok_or(Refusal::InternalError)?;
-    Err(Refusal::Reader { code: refusal.code.as_str(), line: refusal.line, column: refusal.column })
-}
-
-/// How large the list of a file's keys may become, in bytes, with all that were ever in it: whoever uploads or exports
-/// the file holds it in memory.
-const CATALOGUE_BYTES_MAX: usize = 256 << 20;
-
-fn prepared(
-    file_id: FileId,
-    root_locale: String,
-    base_version: FileVersion,
-    comparison: Comparison,
-    bytes_max: usize,
-) -> Result<Prepared, Abort<Refusal>> {
-    let written = catalogue::write(&comparison.entries)?;
-    if written.bytes.len() > bytes_max {
-        return Err(Refusal::Reader { code: files::Code::TooManyUnits.as_str(), line: 0, column: 0 }.into());
-    }
-    let kinds = [ChangeKind::Added, ChangeKind::Changed, ChangeKind::Obsoleted, ChangeKind::Restored];
-    let counts = kinds.map(|kind| comparison.count(kind));
-    let Comparison { changes, next_number, outdated, active, .. } = comparison;
-    let manifest_sha256 = manifest_digest(file_id, &changes);
-    Ok(Prepared {
-        file_id,
-        root_locale,
-        base_version,
-        pages: written.pages,
-        next_number,
-        keys: active,
-        counts,
-        manifest_sha256,
-        outdated,
-        parts: [written.bytes, imports::encode_changes(&changes)?],
-    })
-}
-
-fn manifest_digest(file_id: FileId, changes: &[Change]) -> Digest {
-    quintet_platform::secrets::digest(imports::manifest(key_prefix(file_id), changes).as_bytes())
-}
-
-/// Stores the parts of an upload that are not its bytes.
-async fn store_parts(
-    context: &Context,
-    tenant_id: TenantId,
-    [catalogue, changes]: [Vec<u8>; 2],
-) -> Result<[LargeValue; 2], Refusal> {
-    let (catalogue, changes) =
-        tokio::join!(store_part(context, tenant_id, &catalogue), store_part(context, tenant_id, &changes));
-    Ok([catalogue?, changes?])
-}
-
-/// Stores a part of what a small transaction will publish.
-pub(super) async fn store_part(context: &Context, tenant_id: TenantId, bytes: &[u8]) -> Result<LargeValue, Refusal> {
-    let owner = KeyOwner::Tenant(tenant_id.0);
-    let upload = Upload::begin_sealed(&context.store, owner, PARTS_LIFETIME_SECONDS, WRITER_TIME).await;
-    let mut upload = upload.map_err(spool_refusal)?;
-    upload.push(bytes).await.map_err(spool_refusal)?;
-    upload.finish().await.map_err(spool_refusal)
-}
-
-async fn count_outdated(
-    context: &Context,
-    tenant_id: TenantId,
-    file_id: FileId,
-    outdated: Arc<Vec<(u64, FileVersion)>>,
-) -> Result<Vec<OutdatedCount>, Refusal> {
-    if outdated.is_empty() {
-        return Ok(Vec::new());
-    }
-    let store = context.store.clone();
-    let counting =
-        tokio::task::spawn_blocking(move || imports::count_outdated(&store.read(), tenant_id, file_id, &outdated));
-    let counted = counting.await.map_err(|_| Refusal::InternalError)?;
-    counted.map_err(|failure| failed(&failure))
-}
-
-/// Runs what reads a whole file, on a thread of its own, when it is its turn: a file may take a few hundred megabytes.
-pub(super) async fn in_turn<T: Send + 'static>(
-    context: &Context,
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    let turn = tokio::time::timeout(TURN_TIME, Arc::clone(&context.turns).acquire_owned()).await;
-    let Ok(Ok(turn)) = turn else { return Err(Refusal::Busy) };
-    let working = tokio::task::spawn_blocking(move || {
-        let outcome = work();
-        drop(turn);
-        outcome
-    });
-    // Its panic is logged by the runtime.
-    working.await.unwrap_or(Err(Refusal::InternalError))
-}
-
 pub(super) async fn list_files(State(context): State<Context>, request: Request) -> Response {
     answered(try_list_files(&context, request).await)
 }
@@ -447,28 +200,31 @@ pub(super) async fn list_files(State(context): State<Context>, request: Request)
 async fn try_list_files(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let mut asked = ask(context, request, &FILE_LIST).await?;
     let kind = format!("files {}", asked.text(0));
-    let (after, limit) = page::<[u8; 16]>(&mut asked, &kind)?;
-    let project = permitted(context, &asked, Action::Read).await?;
-    let after = after.map(|id| FileId(Uuid::from_bytes(id)));
-    let found = keys::list_files(&context.store.read(), asked.tenant_id, project.project_id, after, limit);
-    let (found, more) = found.map_err(|failure| failed(&failure))?;
-    let last = found.last().filter(|_| more).map(|last| last.file_id.0.into_bytes());
-    body(200, output::files(project.project_id, &found, next_cursor(&kind, last)?))
+    let (after, limit) = page(&mut asked, &kind)?;
+    let project_id = permitted(context, &asked, Action::Read)?.project_id;
+    let listed = context.aside(move |read| {
+        let (found, more) = content::list_files(read, asked.tenant_id, project_id, after.map(FileId), limit)?;
+        let last = found.last().filter(|_| more).map(|last| last.file_id.0);
+        let next = next_cursor(&kind, last).map_err(Abort::Refused)?;
+        Ok(Answer::json(200, output::files(project_id, &found, next)?))
+    });
+    listed.await.map_err(refusal_of)
+}
+
+/// The project and the file of the path.
+fn find_file(read: &impl Read, asked: &Asked) -> Result<(Project, File), Refusal> {
+    let project_id = ProjectId(asked.id(0)?);
+    let project = get_project(read, asked.tenant_id, project_id).map_err(refusal_of)?;
+    let file = content::get_file(read, asked.tenant_id, project_id, FileId(asked.id(1)?)).map_err(refusal_of)?;
+    Ok((project, file))
 }
 
 /// The file of the path, in a project of it that the caller may do this in.
-pub(super) async fn permitted_file(
-    context: &Context,
-    asked: &Asked,
-    action: Action,
-) -> Result<(ProjectId, File), Refusal> {
-    let project_id = ProjectId(asked.id(0)?);
+pub(super) fn permitted_file(context: &Context, asked: &Asked, action: Action) -> Result<(ProjectId, File), Refusal> {
     let read = context.store.read();
-    let project = crate::projects::get_project(&read, asked.tenant_id, project_id).map_err(refusal_of)?;
-    let file = keys::get_file(&read, asked.tenant_id, project_id, FileId(asked.id(1)?)).map_err(refusal_of);
-    // Who may not read the project is not told what is in it.
-    asked.demand(context, &read, crate::permissions::Wanted::InProject(project.place(), action)).await?;
-    Ok((project_id, file?))
+    let (project, file) = find_file(&read, asked)?;
+    asked.demand(&read, Wanted::InProject(ProjectPlace::of(&project), action))?;
+    Ok((project.project_id, file))
 }
 
 pub(super) async fn get_manifest(State(context): State<Context>, request: Request) -> Response {
@@ -478,13 +234,17 @@ pub(super) async fn get_manifest(State(context): State<Context>, request: Reques
 async fn try_get_manifest(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let mut asked = ask(context, request, &MANIFEST).await?;
     asked.end_query()?;
-    let (_, file) = permitted_file(context, &asked, Action::Read).await?;
-    let seq = event_number(asked.text(2)).ok_or(Refusal::NotFound)?;
-    let (store, tenant_id) = (context.store.clone(), asked.tenant_id);
-    let manifest = in_turn(context, move || {
-        imports::get_manifest(&store.read(), tenant_id, file.file_id, file.row.key_prefix, seq).map_err(refusal_of)
-    });
-    Ok(Answer::other("text/tab-separated-values; charset=utf-8", manifest.await?))
+    let import = {
+        let read = context.store.read();
+        let (project, file) = find_file(&read, &asked)?;
+        let seq = event_number(asked.text(2)).ok_or(Refusal::NotFound)?;
+        let import = content::get_import(&read, asked.tenant_id, &file, seq).map_err(refusal_of)?;
+        let wanted = Wanted::InProject(ProjectPlace::of(&project), Action::Read);
+        demand(&read, &asked.caller, wanted).map_err(refusal_of)?;
+        import
+    };
+    let manifest = context.in_turn(move |store| Ok(content::get_manifest(&store.read(), &import)?));
+    Ok(Answer::other("text/tab-separated-values; charset=utf-8", manifest.await.map_err(refusal_of)?))
 }
 
 /// The number of an audit event, as it is written.
@@ -508,52 +268,36 @@ pub(super) async fn export_file(State(context): State<Context>, request: Request
 async fn try_export_file(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let hands_out = request.method() != http::Method::HEAD;
     let mut asked = ask(context, request, &EXPORT).await?;
-    let wish = export_wish(&mut asked)?;
-    let (project_id, file) = permitted_file(context, &asked, Action::Export).await?;
+    let ExportWish { locale, fallback, approved_only, is_metadata, revision: wished } = export_wish(&mut asked)?;
     context.demand_core()?;
-    let locale = wish.locale.as_deref().map(parse_locale).transpose()?;
-    if wish.fallback == Fallback::Omit && file.row.format != Format::Json {
-        return Err(Refusal::UnprocessableParameter("fallback", "omit is for JSON files only"));
-    }
-    let wanted = locale.map(|locale| Wish { locale, fallback: wish.fallback, approved_only: wish.approved_only });
-    let (store, tenant_id, file_id) = (context.store.clone(), asked.tenant_id, file.file_id);
-    let (wished_revision, is_metadata) = (wish.revision, wish.is_metadata);
-    let content_type = content_type(file.row.format);
-    let note = NoteExport {
-        project_id,
-        file_id,
-        revision: 0,
-        locale: wanted.as_ref().map(|wish| wish.locale.canonical().to_owned()),
-        fallback: wish.fallback,
-        approved_only: wish.approved_only,
-        is_metadata,
-    };
-    let (revision, answer) = in_turn(context, move || {
+    let (project_id, file) = permitted_file(context, &asked, Action::Export)?;
+    let locale = locale.as_deref().map(content::translation_locale).transpose()?;
+    Wish::check(fallback, file.format)?;
+    let (tenant_id, file_id) = (asked.tenant_id, file.file_id);
+    let told = locale.as_ref().map(|locale| locale.canonical().to_owned());
+    let wish = locale.map(|locale| Wish { locale, fallback, approved_only });
+    let exported = context.in_turn(move |store| {
         // One state for everything: the revision is that of what is answered.
         let read = store.read();
-        let file = keys::get_file(&read, tenant_id, project_id, file_id).map_err(refusal_of)?;
-        let locale = wanted.as_ref().map(|wish| &wish.locale);
-        let revision = exports::revision(&read, tenant_id, &file, locale).map_err(|failure| failed(&failure))?;
-        check_revision(wished_revision, revision)?;
-        let material = exports::gather(&read, tenant_id, file, locale, exports::TRANSLATIONS_BYTES_MAX);
-        let material = material.map_err(refusal_of)?;
+        let file = content::get_file(&read, tenant_id, project_id, file_id)?;
+        let locale = wish.as_ref().map(|wish| &wish.locale);
+        let material = content::gather(&read, tenant_id, file, locale, TRANSLATIONS_BYTES_MAX)?;
         drop(read);
-        let answer = match wanted.as_ref().filter(|_| is_metadata) {
-            Some(wish) => {
-                let entries = material.metadata(wish)?;
-                body(200, output::metadata(project_id, file_id, wish.locale.canonical(), revision, &entries))?
-            }
-            None => Answer::other(content_type, material.export(wanted.as_ref())?),
+        content::check_revision(wished, material.revision)?;
+        let answer = match wish.as_ref().filter(|_| is_metadata) {
+            Some(wish) => Answer::json(200, output::metadata(project_id, wish, &material, &material.metadata(wish)?)?),
+            None => Answer::other(content_type(material.file.format), material.file(wish.as_ref())?),
         };
-        Ok((revision, answer.tagged(exports::etag(revision))))
-    })
-    .await?;
+        Ok((material.revision, answer.tagged(content::etag(material.revision))))
+    });
+    let (revision, answer) = exported.await.map_err(refusal_of)?;
     if !hands_out {
         return Ok(answer);
     }
-    let (actor, note) = (asked.actor(), NoteExport { revision, ..note });
-    let noted = context.store.write(Instant::now() + WRITER_TIME, move |tx, now| {
-        exports::note_export(tx, now, &actor, note).map_err(Abort::<Refusal>::Failed)
+    let note = NoteExport { project_id, file_id, revision, locale: told, fallback, approved_only, is_metadata };
+    let actor = asked.actor();
+    let noted = context.store.write(std::time::Instant::now() + WRITER_TIME, move |tx, now| {
+        content::note_export(tx, now, &actor, note).map_err(Abort::<Refusal>::Failed)
     });
     noted.await.map_err(refusal_of)?;
     Ok(answer)
@@ -584,22 +328,6 @@ fn export_wish(asked: &mut Asked) -> Result<ExportWish, Refusal> {
     })
 }
 
-/// A locale of a route of translations.
-pub(super) fn parse_locale(tag: &str) -> Result<Locale, Refusal> {
-    let refused = |refusal: LocaleRefusal| Refusal::Tag(refusal.code());
-    let locale = Locale::parse(tag).map_err(refused)?;
-    check_translation_route_length(&locale).map_err(refused)?;
-    Ok(locale)
-}
-
-fn check_revision(wished: Option<u64>, current: u64) -> Result<(), Refusal> {
-    match wished {
-        Some(wished) if wished < current => Err(Refusal::RevisionSuperseded(exports::etag(current))),
-        Some(wished) if wished > current => Err(Refusal::RevisionNotFound),
-        _ => Ok(()),
-    }
-}
-
 const fn content_type(format: Format) -> &'static str {
     match format {
         Format::Json => "application/json",
@@ -620,17 +348,6 @@ mod tests {
         for bad in ["", "0", "+3", "-3", "03", "3.0", " 3", "18446744073709551616"] {
             assert_eq!(event_number(bad), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn a_list_of_keys_does_not_grow_for_ever() {
-        let document = files::read(files::Kind::Json, b"{\"a\":\"x\"}", Instant::now() + TURN_TIME).unwrap();
-        let comparison = || compare(Vec::new(), 1, 1, document.units());
-        let prepared = |bytes_max| prepared(FileId(Uuid::nil()), String::new(), 0, comparison(), bytes_max);
-        let needed = prepared(1000).map_err(|_| ()).unwrap().parts[0].len();
-        assert!(prepared(needed).is_ok());
-        let Err(Abort::Refused(Refusal::Reader { code, .. })) = prepared(needed - 1) else { panic!() };
-        assert_eq!(code, "too_many_units");
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! What the service reads: bodies as commands. A member that is not known decides before one that is wrong.
 
+use std::collections::HashSet;
+
+use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
 
-use crate::model::{
-    LEGAL_PREFIX_CHARS_MAX, LEGAL_PREFIXES_MAX, LOCALE_CHARS_MAX, LOCALES_MAX, NAME_CHARS_MAX, ProjectId, WorkspaceId,
-    is_slug,
-};
-use crate::projects::PatchProject;
+use crate::content::{KeyClass, KeyContext, Wished};
 use crate::refusal::Refusal;
-use crate::tables::{KeyClass, KeyContext};
-use crate::translations::Wished;
-use crate::workspaces::CreateWorkspace;
+use crate::spaces::{
+    CreateWorkspace, LEGAL_PREFIX_CHARS_MAX, LEGAL_PREFIXES_MAX, LOCALE_CHARS_MAX, LOCALES_MAX, NAME_CHARS_MAX,
+    PatchProject, ProjectId, WorkspaceId, is_slug,
+};
 
 /// An object being read: the first thing that is wrong with it.
 pub(super) struct Form {
@@ -78,11 +78,6 @@ impl Form {
         if text.is_some_and(|text| !(least..=most).contains(&text.chars().take(most + 1).count())) {
             self.wrong(name, format!("has {least} to {most} characters"));
         }
-    }
-
-    /// The path of a member.
-    pub(super) fn path_of(&self, name: &str) -> String {
-        self.fields.path_of(name)
     }
 
     /// Ends the reading.
@@ -154,8 +149,21 @@ pub(super) fn create_project(json: Json) -> Result<NewProject, Refusal> {
     })
 }
 
+/// ProjectPatch, whichever project it is for.
+pub(super) struct WishedPatch {
+    name: Option<String>,
+    legal_prefixes: Option<Vec<String>>,
+}
+
+impl WishedPatch {
+    /// The command for a project.
+    pub(super) fn of(self, project_id: ProjectId) -> PatchProject {
+        PatchProject { project_id, name: self.name, legal_prefixes: self.legal_prefixes }
+    }
+}
+
 /// ProjectPatch.
-pub(super) fn patch_project(project_id: ProjectId, json: Json) -> Result<PatchProject, Refusal> {
+pub(super) fn patch_project(json: Json) -> Result<WishedPatch, Refusal> {
     let mut form = Form::of_body(json)?;
     let given = form.optional("name");
     let name = name(&mut form, given);
@@ -167,7 +175,7 @@ pub(super) fn patch_project(project_id: ProjectId, json: Json) -> Result<PatchPr
         }
     }
     form.finish()?;
-    Ok(PatchProject { project_id, name, legal_prefixes })
+    Ok(WishedPatch { name, legal_prefixes })
 }
 
 /// ProjectLocalesPut.
@@ -230,75 +238,56 @@ pub(super) const KEY_PATH_CHARS_MAX: usize = 1024;
 pub(super) const CONTEXT_CHARS_MAX: usize = 2000;
 const LENGTH_MAX: u32 = 100_000;
 
-/// Key contexts as they were read, each with its place in the request.
-pub(super) struct WishedContexts(Vec<(String, KeyContext)>);
-
-/// The body of key contexts.
-pub(super) fn put_contexts(json: Json) -> Result<WishedContexts, Refusal> {
+/// The body of key contexts. A member that is not known decides before one that is wrong, wherever they stand.
+pub(super) fn put_contexts(json: Json) -> Result<Vec<KeyContext>, Refusal> {
     let mut form = Form::of_body(json)?;
     let entries = form.objects("keys");
     if !(1..=CONTEXTS_MAX).contains(&entries.len()) {
         form.wrong("keys", "has 1 to 1000 items");
     }
-    form.finish()?;
-    let mut contexts: Vec<(String, KeyContext)> = Vec::with_capacity(entries.len());
-    let mut paths = std::collections::HashSet::new();
+    let mut outcome = form.finish();
+    let mut contexts = Vec::with_capacity(entries.len());
+    let mut paths = HashSet::new();
     for fields in entries {
-        let mut form = Form::new(fields);
-        let path: Option<String> = form.required("path");
-        form.demand_chars("path", path.as_deref(), 1, KEY_PATH_CHARS_MAX);
-        let class: Option<String> = form.nullable("class");
-        let class = class.map(|class| match class.as_str() {
-            "prose" => Some(KeyClass::Prose),
-            "claim" => Some(KeyClass::Claim),
-            "legal" => Some(KeyClass::Legal),
-            _ => None,
-        });
-        if class == Some(None) {
-            form.wrong("class", "is prose, claim, legal or null");
-        }
-        let context: Option<String> = form.nullable("context");
-        form.demand_chars("context", context.as_deref(), 1, CONTEXT_CHARS_MAX);
-        let mut length = |name: &str| -> Option<u32> {
-            let length: Option<u32> = form.nullable(name);
-            if length.is_some_and(|length| !(1..=LENGTH_MAX).contains(&length)) {
-                form.wrong(name, "is 1 to 100000 or null");
+        match (key_context(Form::new(fields), &mut paths), &outcome) {
+            (Ok(context), _) => contexts.push(context),
+            (Err(unknown @ Refusal::UnknownField(_)), Ok(()) | Err(Refusal::InvalidField(..))) => {
+                outcome = Err(unknown)
             }
-            length
-        };
-        let (min_length, max_length) = (length("min_length"), length("max_length"));
-        if path.as_ref().is_some_and(|path| !paths.insert(path.clone())) {
-            form.wrong("path", "occurs more than once");
+            (Err(refusal), Ok(())) => outcome = Err(refusal),
+            (Err(_), Err(_)) => {}
         }
-        let place = form.path_of("path");
-        form.finish()?;
-        let path = read(path)?;
-        contexts.push((place, KeyContext { path, class: class.flatten(), context, min_length, max_length }));
     }
-    Ok(WishedContexts(contexts))
+    outcome.map(|()| contexts)
 }
 
-impl WishedContexts {
-    /// The contexts themselves, as they came.
-    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &KeyContext> {
-        self.0.iter().map(|(_, context)| context)
+/// One entry of them; `paths` are those of the entries before it.
+fn key_context(mut form: Form, paths: &mut HashSet<String>) -> Result<KeyContext, Refusal> {
+    let path: Option<String> = form.required("path");
+    form.demand_chars("path", path.as_deref(), 1, KEY_PATH_CHARS_MAX);
+    let class: Option<String> = form.nullable("class");
+    let class = class.map(|class| match class.as_str() {
+        "prose" => Some(KeyClass::Prose),
+        "claim" => Some(KeyClass::Claim),
+        "legal" => Some(KeyClass::Legal),
+        _ => None,
+    });
+    if class == Some(None) {
+        form.wrong("class", "is prose, claim, legal or null");
     }
-
-    /// The rules that need the file: for each entry in turn, that its path is an active key, the range of its lengths,
-    /// the ends of its context.
-    pub(super) fn check(&self, active: &std::collections::HashSet<&str>) -> Result<(), Refusal> {
-        for (place, context) in &self.0 {
-            let beside = |name: &str| place.replace("path", name);
-            if !active.contains(context.path.as_str()) {
-                return Err(Refusal::KeyUnknown(place.clone()));
-            }
-            if context.min_length.zip(context.max_length).is_some_and(|(min, max)| min > max) {
-                return Err(Refusal::LengthRange(beside("min_length")));
-            }
-            if context.context.as_deref().is_some_and(|text| text.trim() != text) {
-                return Err(Refusal::ContextInvalid(beside("context")));
-            }
+    let context: Option<String> = form.nullable("context");
+    form.demand_chars("context", context.as_deref(), 1, CONTEXT_CHARS_MAX);
+    let mut length = |name: &str| -> Option<u32> {
+        let length: Option<u32> = form.nullable(name);
+        if length.is_some_and(|length| !(1..=LENGTH_MAX).contains(&length)) {
+            form.wrong(name, "is 1 to 100000 or null");
         }
-        Ok(())
+        length
+    };
+    let (min_length, max_length) = (length("min_length"), length("max_length"));
+    if path.as_ref().is_some_and(|path| !paths.insert(path.clone())) {
+        form.wrong("path", "occurs more than once");
     }
+    form.finish()?;
+    Ok(KeyContext { path: read(path)?, class: class.flatten(), context, min_length, max_length })
 }

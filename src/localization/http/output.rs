@@ -4,17 +4,11 @@ use quintet_platform::clock::rfc3339;
 use quintet_storage::{Failure, Timestamp, Uuid};
 use serde::ser::{Serialize, Serializer};
 
-use crate::catalogue::{KeyEntry, Source, category_at};
-use crate::core::{CLDR_VERSION, CheckOutcome, Locale, LocaleProfile};
-use crate::exports::MetadataEntry;
-use crate::imports::Imported;
-use crate::keys::{File, ListedKey};
-use crate::locales::{ProjectLocales, SourceLocale};
-use crate::model::{FileId, KeyId, ProjectId};
-use crate::projects::Project;
-use crate::tables::{FileRow, KeyContext, Translated};
-use crate::translations::Translation;
-use crate::workspaces::Workspace;
+use crate::content::{
+    File, KeyContext, ListedKey, Material, MetadataEntry, Source, Translated, Translation, Wish, category_at,
+};
+use crate::language::{CLDR_VERSION, CheckOutcome, Locale, LocaleProfile};
+use crate::spaces::{Project, ProjectId, ProjectLocales, SourceLocale, Workspace};
 
 /// An id as text.
 pub(super) struct Id(pub(super) Uuid);
@@ -98,10 +92,10 @@ struct WorkspaceBody<'a> {
 fn of_workspace(one: &Workspace) -> WorkspaceBody<'_> {
     WorkspaceBody {
         id: Id(one.workspace_id.0),
-        short_id: &one.row.short_id,
-        slug: &one.row.slug,
-        name: &one.row.name,
-        created_at: Instant(one.row.created_at),
+        short_id: &one.short_id,
+        slug: &one.slug,
+        name: &one.name,
+        created_at: Instant(one.created_at),
     }
 }
 
@@ -136,13 +130,13 @@ struct ProjectBody<'a> {
 fn of_project(one: &Project) -> ProjectBody<'_> {
     ProjectBody {
         id: Id(one.project_id.0),
-        short_id: &one.row.short_id,
-        workspace_id: Id(one.row.workspace_id.0),
-        slug: &one.row.slug,
-        name: &one.row.name,
-        source_locale: &one.row.source_locale.tag,
-        legal_prefixes: &one.row.legal_prefixes,
-        created_at: Instant(one.row.created_at),
+        short_id: &one.short_id,
+        workspace_id: Id(one.workspace_id.0),
+        slug: &one.slug,
+        name: &one.name,
+        source_locale: &one.source.locale.tag,
+        legal_prefixes: &one.legal_prefixes,
+        created_at: Instant(one.created_at),
     }
 }
 
@@ -176,9 +170,9 @@ struct ProjectLocalesBody<'a> {
 }
 
 /// The target locales of a project.
-pub(super) fn project_locales(set: &ProjectLocales) -> Result<Vec<u8>, Failure> {
-    let locales = set.row.locales.iter().map(|one| TagBody { tag: &one.tag, identity_key: &one.identity_key });
-    json(&ProjectLocalesBody { project_id: Id(set.project_id.0), version: set.row.version, locales: locales.collect() })
+pub(super) fn project_locales(project_id: ProjectId, set: &ProjectLocales) -> Result<Vec<u8>, Failure> {
+    let locales = set.locales.iter().map(|one| TagBody { tag: &one.tag, identity_key: &one.identity_key });
+    json(&ProjectLocalesBody { project_id: Id(project_id.0), version: set.version, locales: locales.collect() })
 }
 
 #[derive(serde::Serialize)]
@@ -190,9 +184,9 @@ struct SourceLocaleBody<'a> {
 }
 
 /// The source locale of a project.
-pub(super) fn source_locale(one: &SourceLocale) -> Result<Vec<u8>, Failure> {
+pub(super) fn source_locale(project_id: ProjectId, one: &SourceLocale) -> Result<Vec<u8>, Failure> {
     json(&SourceLocaleBody {
-        project_id: Id(one.project_id.0),
+        project_id: Id(project_id.0),
         source_locale: &one.locale.tag,
         identity_key: &one.locale.identity_key,
         version: one.version,
@@ -276,24 +270,24 @@ impl Serialize for Hex {
     }
 }
 
-fn of_file(project_id: ProjectId, file_id: FileId, row: &FileRow) -> FileBody<'_> {
+fn of_file(project_id: ProjectId, file: &File) -> FileBody<'_> {
     FileBody {
-        file_id: Id(file_id.0),
+        file_id: Id(file.file_id.0),
         project_id: Id(project_id.0),
-        path: &row.path,
-        format: row.format.name(),
-        version: row.version,
-        sha256: Hex(row.sha256),
-        size: row.size_bytes,
-        keys: row.keys,
-        profile: row.format.profile(),
-        root_locale: &row.root_locale,
+        path: &file.path,
+        format: file.format.name(),
+        version: file.version,
+        sha256: Hex(file.sha256),
+        size: file.size_bytes,
+        keys: file.keys,
+        profile: file.format.profile(),
+        root_locale: &file.root_locale,
     }
 }
 
 /// An upload that was stored.
-pub(super) fn imported(one: &Imported) -> Result<Vec<u8>, Failure> {
-    json(&of_file(one.project_id, one.file_id, &one.row))
+pub(super) fn imported(project_id: ProjectId, file: &File) -> Result<Vec<u8>, Failure> {
+    json(&of_file(project_id, file))
 }
 
 #[derive(serde::Serialize)]
@@ -304,7 +298,7 @@ struct FilePage<'a> {
 
 /// A page of files.
 pub(super) fn files(project_id: ProjectId, page: &[File], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
-    let files = page.iter().map(|file| of_file(project_id, file.file_id, &file.row)).collect();
+    let files = page.iter().map(|file| of_file(project_id, file)).collect();
     json(&FilePage { files, next_cursor })
 }
 
@@ -327,7 +321,8 @@ struct KeyBody<'a> {
     forms: Option<FormsBody<'a>>,
 }
 
-fn of_key<'a>(file_id: FileId, key_id: KeyId, entry: &'a KeyEntry) -> KeyBody<'a> {
+fn of_key(key: &ListedKey) -> KeyBody<'_> {
+    let entry = &key.entry;
     let (source, forms) = match &entry.source {
         Source::Text(text) => (Some(text.as_str()), None),
         Source::Forms(forms) => {
@@ -336,7 +331,7 @@ fn of_key<'a>(file_id: FileId, key_id: KeyId, entry: &'a KeyEntry) -> KeyBody<'a
         }
     };
     let plural = entry.source.is_plural();
-    KeyBody { id: Id(key_id.0), file_id: Id(file_id.0), path: &entry.path, plural, source, forms }
+    KeyBody { id: Id(key.key_id.0), file_id: Id(key.file_id.0), path: &entry.path, plural, source, forms }
 }
 
 #[derive(serde::Serialize)]
@@ -347,7 +342,7 @@ struct KeyPage<'a> {
 
 /// A page of keys.
 pub(super) fn keys(page: &[ListedKey], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
-    let keys = page.iter().map(|(file_id, key_id, entry)| of_key(*file_id, *key_id, entry)).collect();
+    let keys = page.iter().map(of_key).collect();
     json(&KeyPage { keys, next_cursor })
 }
 
@@ -381,8 +376,8 @@ pub(super) fn contexts(all: &[KeyContext]) -> Result<Vec<u8>, Failure> {
 }
 
 /// What was told of some keys.
-pub(super) fn put_contexts<'c>(file_id: Uuid, some: impl Iterator<Item = &'c KeyContext>) -> Result<Vec<u8>, Failure> {
-    json(&ContextsBody { file: Some(Id(file_id)), keys: some.map(of_context).collect() })
+pub(super) fn put_contexts(file_id: Uuid, some: &[KeyContext]) -> Result<Vec<u8>, Failure> {
+    json(&ContextsBody { file: Some(Id(file_id)), keys: some.iter().map(of_context).collect() })
 }
 
 #[derive(serde::Serialize)]
@@ -400,8 +395,8 @@ struct TranslationBody<'a> {
 
 /// A translation.
 pub(super) fn translation(one: &Translation) -> Result<Vec<u8>, Failure> {
-    let row = one.row.as_ref();
-    let (text, forms) = match row.map(|row| &row.content) {
+    let written = one.written.as_ref();
+    let (text, forms) = match written.map(|written| &written.content) {
         None => (None, None),
         Some(Translated::Text { text, .. }) => (Some(text.as_str()), None),
         Some(Translated::Forms(forms)) => {
@@ -410,15 +405,15 @@ pub(super) fn translation(one: &Translation) -> Result<Vec<u8>, Failure> {
         }
     };
     json(&TranslationBody {
-        key_id: Id(one.key_id),
+        key_id: Id(one.key_id.0),
         locale: &one.locale,
         state: one.state.name(),
-        revision: row.map_or(0, |row| row.revision),
+        revision: written.map_or(0, |written| written.revision),
         text,
         forms,
-        updated_by: row.map(|row| Id(Uuid::from_bytes(row.updated_by))),
-        updated_at: row.map(|row| Instant(row.updated_at)),
-        origin: row.and_then(|row| row.origin).map(|origin| origin.name()),
+        updated_by: written.map(|written| Id(written.updated_by)),
+        updated_at: written.map(|written| Instant(written.updated_at)),
+        origin: written.and_then(|written| written.origin).map(|origin| origin.name()),
     })
 }
 
@@ -445,13 +440,17 @@ struct MetadataBody<'a> {
 /// What is told of each key of an export.
 pub(super) fn metadata(
     project_id: ProjectId,
-    file_id: FileId,
-    locale: &str,
-    revision: u64,
+    wish: &Wish,
+    material: &Material,
     entries: &[MetadataEntry],
 ) -> Result<Vec<u8>, Failure> {
-    let entries = entries.iter().map(of_metadata).collect();
-    json(&MetadataBody { project_id: Id(project_id.0), file_id: Id(file_id.0), locale, revision, entries })
+    json(&MetadataBody {
+        project_id: Id(project_id.0),
+        file_id: Id(material.file.file_id.0),
+        locale: wish.locale.canonical(),
+        revision: material.revision,
+        entries: entries.iter().map(of_metadata).collect(),
+    })
 }
 
 fn of_metadata(one: &MetadataEntry) -> MetadataEntryBody<'_> {

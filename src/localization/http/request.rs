@@ -4,8 +4,6 @@
 //! body, its media type, its shape, replay; then in the order of each route. Only successes are remembered under an
 //! Idempotency-Key: a refusal has changed nothing, and the same request may be tried again once its reason is gone.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
@@ -23,23 +21,20 @@ use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{self, Json, JsonError, Limits};
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
-use super::Context;
 use super::answer::Answer;
 use super::routes::{KeyRule, Route};
-use crate::audit::Actor;
-use crate::authorization;
-use crate::locales::Expected;
+use crate::access::{self as permitting, Wanted};
+use crate::audit::{Actor, ActorKind};
+use crate::context::{Context, WRITER_TIME};
+use crate::in_flight::Guard;
 use crate::model::TenantId;
-use crate::permissions::{Granted, Wanted};
 use crate::refusal::Refusal;
-use crate::tables::ActorKind;
+use crate::spaces::Expected;
 
 /// `L10n-Tenant`
 const TENANT_HEADER: HeaderName = HeaderName::from_static("l10n-tenant");
 /// How long a body of JSON may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// How long a request may wait for the writer.
-pub(super) const WRITER_TIME: Duration = Duration::from_secs(10);
 /// The deepest JSON; the root is level 1.
 const JSON_DEPTH: Limits = Limits { max_depth: 64 };
 /// The longest Idempotency-Key, in characters.
@@ -73,6 +68,9 @@ pub(super) struct Arrived {
     key: Option<String>,
 }
 
+/// A body that is read right where the request is served: larger ones are read aside.
+const SMALL_BODY_BYTES: usize = 32 * 1024;
+
 /// What a key is unique within, and what the request was.
 #[derive(Clone)]
 struct Entered {
@@ -93,40 +91,6 @@ pub(super) enum Begun {
     Replay(Answer),
     /// It goes on.
     Going(Going),
-}
-
-/// The Idempotency-Keys of requests that are being served.
-#[derive(Clone, Default)]
-pub(super) struct InFlight(Arc<Mutex<HashMap<FlightKey, RequestDigest>>>);
-
-type FlightKey = (Uuid, String, String);
-
-/// Takes its key out of the set when it is dropped.
-struct Guard {
-    all: InFlight,
-    key: FlightKey,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
-}
-
-impl InFlight {
-    fn enter(&self, entered: &Entered) -> Result<Guard, Refusal> {
-        let Scope { tenant_id, within, key, .. } = &entered.scope;
-        let key: FlightKey = (*tenant_id, within.clone(), key.clone());
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match all.get(&key) {
-            Some(digest) if *digest == entered.digest => Err(Refusal::IdempotencyInProgress),
-            Some(_) => Err(Refusal::IdempotencyKeyReused),
-            None => {
-                all.insert(key.clone(), entered.digest);
-                Ok(Guard { all: self.clone(), key })
-            }
-        }
-    }
 }
 
 /// Lets a request in: who asks, in which tenant, and what its path and query say.
@@ -205,15 +169,9 @@ impl Asked {
         }
     }
 
-    /// What the caller may.
-    pub(super) async fn granted(&self, context: &Context, read: &Snapshot) -> Result<Granted, Refusal> {
-        let granted = authorization::granted(context.authorization.as_ref(), read, &self.caller).await;
-        granted.map_err(|failure| failed(&failure))
-    }
-
     /// Demands a permission.
-    pub(super) async fn demand(&self, context: &Context, read: &Snapshot, wanted: Wanted<'_>) -> Result<(), Refusal> {
-        if self.granted(context, read).await?.covers(wanted) { Ok(()) } else { Err(Refusal::Forbidden("")) }
+    pub(super) fn demand(&self, read: &Snapshot, wanted: Wanted<'_>) -> Result<(), Refusal> {
+        permitting::demand(read, &self.caller, wanted).map_err(refusal_of)
     }
 
     /// What `If-Match` says.
@@ -243,19 +201,31 @@ impl Asked {
         format!("{}\n{}", self.canonical_query, conditions.join(","))
     }
 
+    /// What makes the digest of the request, from its body.
+    pub(super) fn digester(&self) -> impl FnOnce(&[u8]) -> RequestDigest + Send + 'static {
+        let (method, path, asked_for) = (self.route.method, self.path.clone(), self.asked_for());
+        move |body| RequestDigest::of(method, &path, &asked_for, body)
+    }
+
     /// Looks the key up, if there is one: a repeat is answered as before, one beside it is turned away.
-    pub(super) fn begin(&self, context: &Context, key: Option<String>, body: &[u8]) -> Result<Begun, Refusal> {
+    pub(super) fn begin(
+        &self,
+        context: &Context,
+        key: Option<String>,
+        digest: RequestDigest,
+    ) -> Result<Begun, Refusal> {
         let etag_letter = self.route.etag_letter;
         let Some(key) = key else { return Ok(Begun::Going(Going { entered: None, _guard: None, etag_letter })) };
         let entered = Entered {
             scope: Scope {
                 service: Service::Localization,
                 tenant_id: self.tenant_id.0,
-                within: self.route.template.to_owned(),
+                // A key is unique whatever the route: on another one it is another request, which its digest tells.
+                within: String::new(),
                 // One principal's keys are nothing to another: a repeat is answered before permissions are looked at.
                 key: format!("{} {key}", self.caller.principal_id),
             },
-            digest: RequestDigest::of(self.route.method, &self.path, &self.asked_for(), body),
+            digest,
         };
         let now = context.clock.now();
         let lookup = |read: &Snapshot| idempotency::lookup(read, &entered.scope, &entered.digest, now);
@@ -264,27 +234,42 @@ impl Asked {
             Lookup::Mismatch => return Err(Refusal::IdempotencyKeyReused),
             Lookup::Fresh => {}
         }
-        let guard = context.in_flight.enter(&entered)?;
+        let guard = context.in_flight.enter(entered.scope.tenant_id, &entered.scope.key, entered.digest)?;
         Ok(Begun::Going(Going { entered: Some(entered), _guard: Some(guard), etag_letter }))
     }
 }
 
 impl Arrived {
-    /// The body as JSON.
-    pub(super) fn json(&self) -> Result<Json, Refusal> {
-        json::parse(&self.body, JSON_DEPTH).map_err(|error| {
-            // Names come from the caller, and answers do not repeat what came in.
-            Refusal::MalformedJson(match error {
-                JsonError::DuplicateKey { .. } => "a JSON object names a member twice".to_owned(),
-                error => error.to_string(),
-            })
-        })
+    /// The body as a command, and the request's digest.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        context: &Context,
+        read: fn(Json) -> Result<T, Refusal>,
+    ) -> Result<(T, RequestDigest), Refusal> {
+        let body = self.body.clone();
+        let digest = self.asked.digester();
+        let work = move || Ok((read(parse(&body)?)?, digest(&body)));
+        if self.body.len() <= SMALL_BODY_BYTES {
+            return work();
+        }
+        context.aside(move |_| work().map_err(Abort::Refused)).await.map_err(refusal_of)
     }
 
     /// [`Asked::begin`] with the body that was read.
-    pub(super) fn begin(&self, context: &Context) -> Result<Begun, Refusal> {
-        self.asked.begin(context, self.key.clone(), &self.body)
+    pub(super) fn begin(&self, context: &Context, digest: RequestDigest) -> Result<Begun, Refusal> {
+        self.asked.begin(context, self.key.clone(), digest)
     }
+}
+
+/// A body as JSON.
+fn parse(body: &[u8]) -> Result<Json, Refusal> {
+    json::parse(body, JSON_DEPTH).map_err(|error| {
+        // Names come from the caller, and answers do not repeat what came in.
+        Refusal::MalformedJson(match error {
+            JsonError::DuplicateKey { .. } => "a JSON object names a member twice".to_owned(),
+            error => error.to_string(),
+        })
+    })
 }
 
 impl Going {

@@ -1,27 +1,24 @@
 //! Keys, key context and translations over HTTP.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use quintet_storage::Uuid;
+use quintet_storage::Abort;
 
 use super::answer::{Answer, answered};
-use super::files::{in_turn, parse_locale, permitted_file, store_part};
+use super::files::permitted_file;
 use super::input::{self, CONTEXT_CHARS_MAX, CONTEXTS_MAX, KEY_PATH_CHARS_MAX, TEXT_CHARS_MAX};
+use super::output;
+use super::paging::{next_cursor, page};
 use super::request::{Begun, arrive, ask, failed, refusal_of};
 use super::routes::{CONTEXT_GET, CONTEXT_PUT, KEY_LIST, TRANSLATION_GET, TRANSLATION_PUT};
-use super::{Context, body, next_cursor, output, page, permitted};
-use crate::catalogue;
-use crate::contexts::{self, PutContexts};
-use crate::keys;
-use crate::model::KeyId;
-use crate::permissions::{Action, Wanted};
-use crate::projects;
+use super::spaces::permitted;
+use crate::access::{Action, ProjectPlace, Wanted, demand};
+use crate::content::{self, KeyId, PutTranslation, Wording};
+use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::tables::Wording;
-use crate::translations::{self, PutTranslation, shaped};
+use crate::spaces::get_project;
 
 /// How many bytes a character takes at most in JSON: an escaped surrogate pair.
 const ESCAPED_BYTES_MAX: usize = 12;
@@ -31,10 +28,8 @@ const TRANSLATION_BYTES_MAX: usize = 6 * TEXT_CHARS_MAX * ESCAPED_BYTES_MAX + 40
 /// The largest body of key contexts, in bytes.
 const CONTEXT_BYTES_MAX: usize =
     CONTEXTS_MAX * ((KEY_PATH_CHARS_MAX + CONTEXT_CHARS_MAX) * ESCAPED_BYTES_MAX + 1024) + 4096;
-/// How often a file may be uploaded between looking at a key and writing.
+/// How often the context may be set by those who do not wait for one another: whose caller has left.
 const ATTEMPTS_MAX: usize = 8;
-/// What all these uploads end in.
-const OVERTAKEN: Refusal = Refusal::Conflict("the file was changed all the time by others; nothing was done");
 
 pub(super) async fn list_keys(State(context): State<Context>, request: Request) -> Response {
     answered(try_list_keys(&context, request).await)
@@ -43,12 +38,14 @@ pub(super) async fn list_keys(State(context): State<Context>, request: Request) 
 async fn try_list_keys(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let mut asked = ask(context, request, &KEY_LIST).await?;
     let kind = format!("keys {}", asked.text(0));
-    let (after, limit) = page::<[u8; 16]>(&mut asked, &kind)?;
-    let project = permitted(context, &asked, Action::Read).await?;
-    let after = after.map(|id| KeyId(Uuid::from_bytes(id)));
-    let found = keys::list_keys(&context.store.read(), asked.tenant_id, project.project_id, after, limit);
-    let (found, last) = found.map_err(|failure| failed(&failure))?;
-    body(200, output::keys(&found, next_cursor(&kind, last.map(|key_id| key_id.0.into_bytes()))?))
+    let (after, limit) = page(&mut asked, &kind)?;
+    let project_id = permitted(context, &asked, Action::Read)?.project_id;
+    let listed = context.aside(move |read| {
+        let found = content::list_keys(read, asked.tenant_id, project_id, after.map(KeyId), limit)?;
+        let next = next_cursor(&kind, found.next.map(|key_id| key_id.0)).map_err(Abort::Refused)?;
+        Ok(Answer::json(200, output::keys(&found.keys, next)?))
+    });
+    listed.await.map_err(refusal_of)
 }
 
 pub(super) async fn get_contexts(State(context): State<Context>, request: Request) -> Response {
@@ -58,13 +55,12 @@ pub(super) async fn get_contexts(State(context): State<Context>, request: Reques
 async fn try_get_contexts(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let mut asked = ask(context, request, &CONTEXT_GET).await?;
     asked.end_query()?;
-    let (_, file) = permitted_file(context, &asked, Action::Read).await?;
-    let (store, tenant_id) = (context.store.clone(), asked.tenant_id);
-    in_turn(context, move || {
-        let found = contexts::get_contexts(&store.read(), tenant_id, file.file_id);
-        body(200, output::contexts(&found.map_err(|failure| failed(&failure))?.all))
-    })
-    .await
+    let (_, file) = permitted_file(context, &asked, Action::Read)?;
+    let told = context.in_turn(move |store| {
+        let found = content::get_contexts(&store.read(), asked.tenant_id, file.file_id)?;
+        Ok(Answer::json(200, output::contexts(&found.all)?))
+    });
+    told.await.map_err(refusal_of)
 }
 
 pub(super) async fn put_contexts(State(context): State<Context>, request: Request) -> Response {
@@ -73,49 +69,37 @@ pub(super) async fn put_contexts(State(context): State<Context>, request: Reques
 
 async fn try_put_contexts(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let arrived = arrive(context, request, &CONTEXT_PUT, CONTEXT_BYTES_MAX).await?;
-    let wished = Arc::new(input::put_contexts(arrived.json()?)?);
-    let asked = &arrived.asked;
+    let (wished, digest) = arrived.read(context, input::put_contexts).await?;
+    let (wished, asked) = (Arc::new(wished), &arrived.asked);
     // What is answered follows from the request, and may be larger than what a transaction takes: it is made again for
     // a repeat.
-    let told = |answer: Answer, file_id| {
-        let told = output::put_contexts(file_id, wished.all()).map_err(|failure| failed(&failure))?;
+    let told = async |answer: Answer, file_id| {
+        let wished = Arc::clone(&wished);
+        let told = context.aside(move |_| Ok(output::put_contexts(file_id, &wished)?)).await.map_err(refusal_of)?;
         Ok(answer.with_body(told))
     };
-    let going = match arrived.begin(context)? {
-        Begun::Replay(answer) => return told(answer, asked.id(1)?),
+    let going = match arrived.begin(context, digest)? {
+        Begun::Replay(answer) => return told(answer, asked.id(1)?).await,
         Begun::Going(going) => going,
     };
-    let (project_id, found) = permitted_file(context, asked, Action::FilesWrite).await?;
-    let (tenant_id, file_id) = (asked.tenant_id, found.file_id);
+    let (project_id, found) = permitted_file(context, asked, Action::FilesWrite)?;
+    let file_id = found.file_id;
+    let _alone = context.lock(file_id.0.as_u128()).await.map_err(|failure| failed(&failure))?;
     for _ in 0..ATTEMPTS_MAX {
-        let (store, wished) = (context.store.clone(), Arc::clone(&wished));
-        let count = wished.all().len();
-        let prepared = in_turn(context, move || {
-            let read = store.read();
-            let file = keys::get_file(&read, tenant_id, project_id, file_id).map_err(refusal_of)?;
-            let catalogue = keys::get_catalogue(&read, tenant_id, file_id);
-            let entries = catalogue.and_then(|row| catalogue::read_entries(&read, &row));
-            let entries = entries.map_err(|failure| failed(&failure))?;
-            let active = entries.iter().filter(|entry| !entry.is_obsolete).map(|entry| entry.path.as_str());
-            wished.check(&active.collect::<HashSet<&str>>())?;
-            let old = contexts::get_contexts(&read, tenant_id, file_id).map_err(|failure| failed(&failure))?;
-            Ok((file.row.version, old.version, contexts::merged(old.all, wished.all()).map_err(refusal_of)?))
-        });
-        let (file_version, base_version, bytes) = prepared.await?;
-        let value = store_part(context, tenant_id, &bytes).await?;
-        let command = PutContexts { project_id, file_id, file_version, base_version, value, count };
-        let actor = asked.actor();
+        let prepared =
+            content::prepare_contexts(context, asked.tenant_id, project_id, file_id, Arc::clone(&wished)).await;
+        let (command, actor) = (prepared.map_err(refusal_of)?, asked.actor());
         let put = going.try_write(context, move |tx, now| {
-            let put = contexts::put_contexts(tx, now, &actor, &command)?;
+            let put = content::put_contexts(tx, now, &actor, &command)?;
             Ok(put.map(|()| Answer::json(200, Vec::new())))
         });
         if let Some(answer) = put.await? {
             // What there was before is for the collector.
             context.clock.wake();
-            return told(answer, file_id.0);
+            return told(answer, file_id.0).await;
         }
     }
-    Err(OVERTAKEN)
+    Err(Refusal::Conflict("the file's context was changed all the time by others; nothing was done"))
 }
 
 pub(super) async fn get_translation(State(context): State<Context>, request: Request) -> Response {
@@ -126,13 +110,16 @@ async fn try_get_translation(context: &Context, request: Request) -> Result<Answ
     let mut asked = ask(context, request, &TRANSLATION_GET).await?;
     asked.end_query()?;
     context.demand_core()?;
-    let locale = parse_locale(asked.text(1))?;
-    let read = context.store.read();
-    let key = keys::get_key(&read, asked.tenant_id, KeyId(asked.id(0)?)).map_err(refusal_of)?;
-    let project = projects::get_project(&read, asked.tenant_id, key.project_id).map_err(refusal_of)?;
-    asked.demand(context, &read, Wanted::InProject(project.place(), Action::Read)).await?;
-    let found = translations::get_translation(&read, asked.tenant_id, &key, &locale);
-    body(200, output::translation(&found.map_err(|failure| failed(&failure))?))
+    let locale = content::translation_locale(asked.text(1))?;
+    let key_id = KeyId(asked.id(0)?);
+    let told = context.aside(move |read| {
+        let key = content::get_key(read, asked.tenant_id, key_id)?;
+        let project = get_project(read, asked.tenant_id, key.project_id)?;
+        demand(read, &asked.caller, Wanted::InProject(ProjectPlace::of(&project), Action::Read))?;
+        let found = content::get_translation(read, asked.tenant_id, &key, &locale)?;
+        Ok(Answer::json(200, output::translation(&found)?))
+    });
+    told.await.map_err(refusal_of)
 }
 
 pub(super) async fn put_translation(State(context): State<Context>, request: Request) -> Response {
@@ -141,31 +128,27 @@ pub(super) async fn put_translation(State(context): State<Context>, request: Req
 
 async fn try_put_translation(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let arrived = arrive(context, request, &TRANSLATION_PUT, TRANSLATION_BYTES_MAX).await?;
-    let wished = input::put_translation(arrived.json()?)?;
-    let going = match arrived.begin(context)? {
+    let (wished, digest) = arrived.read(context, input::put_translation).await?;
+    let going = match arrived.begin(context, digest)? {
         Begun::Replay(answer) => return Ok(answer),
         Begun::Going(going) => going,
     };
     context.demand_core()?;
     let asked = &arrived.asked;
-    let locale = parse_locale(asked.text(1))?;
-    for _ in 0..ATTEMPTS_MAX {
-        let read = context.store.read();
-        let key = keys::get_key(&read, asked.tenant_id, KeyId(asked.id(0)?)).map_err(refusal_of)?;
-        let project = projects::get_project(&read, asked.tenant_id, key.project_id).map_err(refusal_of)?;
-        let wanted = Wanted::InLocale(project.place(), Action::Translate, locale.canonical());
-        asked.demand(context, &read, wanted).await?;
-        let content = shaped(wished.clone(), &key.entry.source, &locale)?;
-        let command = PutTranslation { key, locale: locale.clone(), content, origin: Wording::Human };
-        let actor = asked.actor();
-        let put = going.try_write(context, move |tx, now| {
-            let Some(written) = translations::put_translation(tx, now, &actor, &command)? else { return Ok(None) };
-            let is_first = written.row.as_ref().is_some_and(|row| row.revision == 1);
-            Ok(Some(Answer::json(if is_first { 201 } else { 200 }, output::translation(&written)?)))
-        });
-        if let Some(answer) = put.await? {
-            return Ok(answer);
-        }
-    }
-    Err(OVERTAKEN)
+    let locale = content::translation_locale(asked.text(1))?;
+    let (tenant_id, caller, key_id) = (asked.tenant_id, asked.caller.clone(), KeyId(asked.id(0)?));
+    let shaped = context.aside(move |read| {
+        let key = content::get_key(read, tenant_id, key_id)?;
+        let project = get_project(read, tenant_id, key.project_id)?;
+        let wanted = Wanted::InLocale(ProjectPlace::of(&project), Action::Translate, locale.canonical());
+        demand(read, &caller, wanted)?;
+        Ok(PutTranslation::new(key, locale, wished, Wording::Human)?)
+    });
+    let (command, actor) = (shaped.await.map_err(refusal_of)?, asked.actor());
+    let put = going.write(context, move |tx, now| {
+        let translation = content::put_translation(tx, now, &actor, command)?;
+        let is_first = translation.written.as_ref().is_some_and(|written| written.revision == 1);
+        Ok(Answer::json(if is_first { 201 } else { 200 }, output::translation(&translation)?))
+    });
+    put.await
 }

@@ -230,7 +230,12 @@ fn idempotency_keys() {
     assert_eq!((first.header("idempotent-replayed"), again.header("idempotent-replayed")), ("", "true"));
     let other = json!({"slug": "other", "name": "Twice"});
     refused(&desk.json_under(&key, "POST", "/v1/workspaces", &other), 422, "idempotency_key_reused");
-    // Another principal's keys are its own, and so is another route's.
+    // It is unique whatever the route: there it is another request.
+    let project = json!({"workspace_id": first.json()["id"], "slug": "on", "name": "n", "source_locale": "en"});
+    refused(&desk.json_under(&key, "POST", "/v1/projects", &project), 422, "idempotency_key_reused");
+    let path = format!("/v1/workspaces/{}", text(&first.json(), "id"));
+    assert_eq!(desk.get(&path).expect(200), first.json(), "nothing was changed");
+    // Another principal's keys are its own.
     let colleague = Desk::of(shared(), &desk.tenant_id, &[]);
     colleague.json_under(&key, "POST", "/v1/workspaces", &other).expect(201);
     // A refusal is not remembered: mend the reason, and the same request goes through.

@@ -621,3 +621,35 @@ fn a_core_that_fails_stops_translations_and_exports_alone() {
     appliance.cli_json(&["core", "restore", "cardinals"]);
     assert_eq!(shelf.translation(&key, "de")["state"], "untranslated", "nothing was changed");
 }
+
+/// Where a file ends in a block scalar without a line break: read as Ruby reads it, and written again.
+#[test]
+fn yaml_that_ends_in_a_block_scalar_is_exported() {
+    let shelf = Shelf::open(shared());
+    let rails = |end: &str| format!("en:\n  a: {end}");
+    for (number, (end, source)) in [
+        ("|-\n    x\n     ", "x\n "),
+        (">-\n    x\n     ", "x\n "),
+        ("|2-\n    x\n     ", "x\n "),
+        ("|+\n     ", ""),
+        ("|\n    x", "x"),
+        ("|+\n    x", "x"),
+        ("'\u{feff}x'", "\u{feff}x"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for file in [rails(end), rails(end).replace('\n', "\r\n")] {
+            let query = format!("kind=yaml&profile=rails&path={number}-{}.yml", file.len());
+            let file_id = text(&shelf.upload(&query, file.as_bytes()).expect(201), "file_id");
+            let keys = shelf.desk.get(&shelf.path("/keys?limit=500")).expect(200);
+            let key = keys["keys"].as_array().unwrap().iter().find(|key| key["file_id"] == json!(file_id)).unwrap();
+            assert_eq!(key["source"], source, "{file:?}");
+            assert_eq!(shelf.export(&file_id, "?locale=en").text, file, "as it came");
+            shelf.translate(&text(key, "id"), "de", &json!({"text": "y"})).expect(201);
+            let exported = shelf.export(&file_id, "?locale=de");
+            assert_eq!(exported.status, 200, "{file:?}: {exported:?}");
+            assert!(exported.text.starts_with("de:") && exported.text.contains('y'), "{exported:?}");
+        }
+    }
+}

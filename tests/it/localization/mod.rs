@@ -4,6 +4,8 @@ mod access;
 mod contract;
 mod crash;
 mod files;
+mod order;
+mod rivals;
 mod spaces;
 
 use serde_json::{Value, json};

@@ -1,0 +1,86 @@
+//! What a caller may: what its key carries by itself ([`KEY_PERMISSIONS`](super::KEY_PERMISSIONS)), which holds for the
+//! tenant as a whole, and what its principal was granted here. Nobody else is asked.
+
+use quintet_platform::access::Caller;
+use quintet_storage::{Abort, Failure, Read};
+
+use super::grants::intents_of;
+use super::permissions::{Granted, Intent, ProjectPlace, Target, Wanted, is_ours};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+use crate::spaces::{each_project, each_workspace};
+
+/// Everything a caller may.
+///
+/// # Errors
+/// Only the store's.
+pub fn granted(read: &impl Read, caller: &Caller) -> Result<Granted, Failure> {
+    let own: Vec<String> = caller.permissions.iter().filter(|text| is_ours(text)).cloned().collect();
+    let own = Intent { target: Target::Org, permissions: own };
+    let intents = intents_of(read, TenantId(caller.tenant_id), caller.principal_id)?;
+    Ok(intents.into_iter().chain([own]).collect())
+}
+
+/// Demands a permission.
+///
+/// # Errors
+/// [`Refusal::Forbidden`]
+pub fn demand(read: &impl Read, caller: &Caller, wanted: Wanted<'_>) -> Result<(), Abort<Refusal>> {
+    if granted(read, caller)?.covers(wanted) { Ok(()) } else { Err(Refusal::Forbidden("").into()) }
+}
+
+/// How many workspaces and projects, and how many permissions, [`effective_permissions`] goes into.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Workspaces and projects.
+    pub spaces: usize,
+    /// Bytes of their rows.
+    pub bytes: usize,
+    /// Permissions.
+    pub texts: usize,
+}
+
+/// As far as permissions are told one by one: some 100 ms, and an answer of a few megabytes.
+const EXTENT_MAX: Extent = Extent { spaces: 20_000, bytes: 32 << 20, texts: 100_000 };
+
+/// Every permission that holds now, each project and workspace by its own short id: sorted, each once. In a tenant with
+/// more than 20,000 workspaces and projects (or legal prefixes of 32 MiB), or where these would be more than 100,000
+/// permissions: as they were granted, `*` for every workspace or project of what they were granted for.
+///
+/// # Errors
+/// Only the store's.
+pub fn effective_permissions(read: &impl Read, tenant_id: TenantId, granted: &Granted) -> Result<Vec<String>, Failure> {
+    let one_by_one = expanded(read, tenant_id, granted, EXTENT_MAX)?;
+    Ok(one_by_one.unwrap_or_else(|| granted.texts()))
+}
+
+/// Every permission by short ids; `None` if that would go too far.
+///
+/// # Errors
+/// Only the store's.
+pub fn expanded(
+    read: &impl Read,
+    tenant_id: TenantId,
+    granted: &Granted,
+    extent: Extent,
+) -> Result<Option<Vec<String>>, Failure> {
+    let mut texts = granted.org_texts();
+    let (mut spaces, mut bytes) = (0, 0);
+    let is_end = each_workspace(read, tenant_id, |workspace| {
+        spaces += 1;
+        if granted.covers(Wanted::WorkspaceAdmin(&workspace.short_id)) {
+            texts.push(format!("ws_{}_admin", workspace.short_id));
+        }
+        spaces <= extent.spaces
+    })?;
+    let is_end = is_end
+        && each_project(read, tenant_id, None, |project| {
+            spaces += 1;
+            bytes += project.prefix_bytes();
+            texts.extend(granted.texts_in(ProjectPlace::of(&project)));
+            spaces <= extent.spaces && bytes <= extent.bytes && texts.len() <= extent.texts
+        })?;
+    texts.sort_unstable();
+    texts.dedup();
+    Ok(is_end.then_some(texts))
+}

@@ -1,0 +1,102 @@
+//! The operator's side: templates for keys.
+
+use quintet_platform::ids::parse_uuid;
+use quintet_platform::json::{self, Fields, Limits};
+use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
+
+use super::grants::{CreateGrant, create_grant};
+use super::model::Scope;
+use super::templates::{TEMPLATES, Template, template};
+use crate::audit::Actor;
+use crate::language::{Locale, check_translation_route_length};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+use crate::spaces::{ProjectId, WorkspaceId};
+
+/// A template within a scope, as the command line asks for it.
+#[derive(Clone, Debug)]
+pub struct GrantWish {
+    template: &'static Template,
+    scope: Scope,
+}
+
+/// The names of all templates.
+pub fn template_names() -> impl Iterator<Item = &'static str> {
+    TEMPLATES.iter().map(|template| template.name)
+}
+
+/// Reads a template's name and a scope: a JSON object with `workspace_id`, `project_id` and `locale`, each optional.
+///
+/// # Errors
+/// What is wrong, as a sentence for the operator.
+pub fn read_grant_wish(name: &str, scope: Option<&str>) -> Result<GrantWish, String> {
+    let known = || template_names().collect::<Vec<_>>().join(", ");
+    let template = template(name).ok_or_else(|| format!("unknown template {name:?}; known are {}", known()))?;
+    let mut wish = GrantWish { template, scope: Scope::default() };
+    let Some(scope) = scope else { return Ok(wish) };
+    let json = json::parse(scope.as_bytes(), Limits::default()).map_err(|error| format!("the scope: {error}"))?;
+    let mut fields = Fields::at("scope", json).map_err(|error| error.to_string())?;
+    let mut id = |name: &str| -> Result<Option<Uuid>, String> {
+        let text: Option<String> = fields.optional(name).map_err(|error| error.to_string())?;
+        text.map(|text| parse_uuid(&text).ok_or_else(|| format!("scope.{name} is not a UUID"))).transpose()
+    };
+    wish.scope.workspace_id = id("workspace_id")?.map(WorkspaceId);
+    wish.scope.project_id = id("project_id")?.map(ProjectId);
+    let locale: Option<String> = fields.optional("locale").map_err(|error| error.to_string())?;
+    if let Some(tag) = locale {
+        let locale = Locale::parse(&tag).and_then(|locale| check_translation_route_length(&locale).map(|()| locale));
+        let locale = locale.map_err(|refusal| format!("scope.locale: {}", refusal.explanation()))?;
+        wish.scope.locale = Some(locale.canonical().to_owned());
+    }
+    fields.finish().map_err(|errors| {
+        let names: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
+        format!("{}; a scope has workspace_id, project_id and locale", names.join(", "))
+    })?;
+    Ok(wish)
+}
+
+/// Grants a template to a principal, as the operator; the permissions it confers.
+///
+/// # Errors
+/// Refused with a sentence for the operator; the store's failures.
+pub fn grant(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    tenant_id: Uuid,
+    principal_id: Uuid,
+    wish: GrantWish,
+) -> Result<Vec<String>, Abort<String>> {
+    let GrantWish { template, scope } = wish;
+    let command = CreateGrant { principal_id, template, scope };
+    match create_grant(tx, now, &Actor::operator(TenantId(tenant_id)), command) {
+        Ok(grant) => Ok(grant.intents.into_iter().flat_map(|(intent, _)| intent.permissions).collect()),
+        Err(Abort::Failed(failure)) => Err(failure.into()),
+        Err(Abort::Refused(Refusal::NotFound)) => {
+            Err(Abort::Refused("the tenant has no such workspace or project".to_owned()))
+        }
+        Err(Abort::Refused(Refusal::InvalidField(field, problem))) => Err(Abort::Refused(format!("{field} {problem}"))),
+        Err(Abort::Refused(_)) => Err(Abort::Refused("the template cannot be granted".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_that_make_no_sense() {
+        for (template, scope, expected) in [
+            ("viewers", None, "unknown template"),
+            ("viewer", Some("{"), "the scope: malformed JSON"),
+            ("viewer", Some("[]"), "scope must be an object"),
+            ("viewer", Some(r#"{"project":"x"}"#), "scope.project is not known here"),
+            ("viewer", Some(r#"{"project_id":"x"}"#), "scope.project_id is not a UUID"),
+            ("viewer", Some(r#"{"project_id":7}"#), "scope.project_id must be a string"),
+            ("translator", Some(r#"{"locale":"-"}"#), "scope.locale: "),
+        ] {
+            let error = read_grant_wish(template, scope).unwrap_err();
+            assert!(error.contains(expected), "{template} {scope:?}: {error}");
+        }
+        assert!(read_grant_wish("org_admin", None).is_ok());
+    }
+}

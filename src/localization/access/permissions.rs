@@ -1,0 +1,369 @@
+//! Permissions: their texts, and whether what somebody was granted covers what a route asks for.
+//!
+//! A route asks for one permission ([`Wanted`]), such as `p_<p>_read` of one project. What was granted are *intents*: a
+//! target (the tenant, a workspace, a project) and permission texts. In the text of an intent whose target is a
+//! workspace or the tenant, `*` stands for every project (or workspace) of that target, now and later: nothing needs to
+//! be granted again when a project is made.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::spaces::Project;
+
+/// What can be done in a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Read everything in it.
+    Read,
+    /// Change the project itself.
+    Manage,
+    /// Upload files, set key context.
+    FilesWrite,
+    /// Export files.
+    Export,
+    /// Change glossary and style.
+    GlossaryWrite,
+    /// Make releases, ask for approvals and licences.
+    Release,
+    /// Write translations.
+    Translate,
+    /// Review and reject translations.
+    Review,
+    /// Approve and revoke translations.
+    Approve,
+}
+
+impl Action {
+    /// Its word in permissions.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Action::Read => "read",
+            Action::Manage => "manage",
+            Action::FilesWrite => "files-write",
+            Action::Export => "export",
+            Action::GlossaryWrite => "glossary-write",
+            Action::Release => "release",
+            Action::Translate => "translate",
+            Action::Review => "review",
+            Action::Approve => "approve",
+        }
+    }
+
+    /// Whether it is conferred for one locale or for all.
+    #[must_use]
+    pub const fn is_of_locale(self) -> bool {
+        matches!(self, Action::Translate | Action::Review | Action::Approve)
+    }
+}
+
+/// A permission, as templates confer it. `None` for a workspace or project: every one of the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// Over the tenant itself.
+    Org(&'static str),
+    /// The administration of a workspace.
+    WorkspaceAdmin(Option<String>),
+    /// Something in a project.
+    InProject {
+        /// The project's short id.
+        project: Option<String>,
+        /// What.
+        action: Action,
+        /// For which locale, where that matters; `None`: for any.
+        locale: Option<String>,
+    },
+}
+
+impl Permission {
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let or_every = |id: &Option<String>| id.clone().unwrap_or_else(|| "*".to_owned());
+        match self {
+            Permission::Org(name) => (*name).to_owned(),
+            Permission::WorkspaceAdmin(workspace) => format!("ws_{}_admin", or_every(workspace)),
+            Permission::InProject { project, action, locale } => {
+                let project = or_every(project);
+                match (action.is_of_locale(), locale) {
+                    (false, _) => format!("p_{project}_{}", action.name()),
+                    (true, None) => format!("p_{project}_anyloc_{}", action.name()),
+                    (true, Some(tag)) => format!("p_{project}_loc_{tag}_{}", action.name()),
+                }
+            }
+        }
+    }
+}
+
+/// Where an intent holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// In the whole tenant.
+    Org,
+    /// In one workspace, by its short id.
+    Workspace(String),
+    /// In one project, by its short id.
+    Project(String),
+}
+
+impl Target {
+    /// Its text: `org`, `ws_<w>` or `p_<p>`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Target::Org => "org".to_owned(),
+            Target::Workspace(short_id) => format!("ws_{short_id}"),
+            Target::Project(short_id) => format!("p_{short_id}"),
+        }
+    }
+
+    /// The target of a text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Target> {
+        match text.split_once('_') {
+            None if text == "org" => Some(Target::Org),
+            Some(("ws", short_id)) => Some(Target::Workspace(short_id.to_owned())),
+            Some(("p", short_id)) => Some(Target::Project(short_id.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+/// Permissions at a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    /// Where.
+    pub target: Target,
+    /// What, as texts.
+    pub permissions: Vec<String>,
+}
+
+/// A project as permissions know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProjectPlace<'a> {
+    /// Its workspace's short id.
+    pub workspace: &'a str,
+    /// Its own.
+    pub project: &'a str,
+}
+
+impl<'a> ProjectPlace<'a> {
+    /// Where a project lies.
+    #[must_use]
+    pub fn of(project: &'a Project) -> ProjectPlace<'a> {
+        ProjectPlace { workspace: &project.workspace_short_id, project: &project.short_id }
+    }
+}
+
+/// What a route asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted<'a> {
+    /// A permission over the tenant.
+    Org(&'static str),
+    /// The administration of a workspace, by its short id.
+    WorkspaceAdmin(&'a str),
+    /// Something in a project that has nothing to do with a locale.
+    InProject(ProjectPlace<'a>, Action),
+    /// Something in a project for one locale, by its canonical tag.
+    InLocale(ProjectPlace<'a>, Action, &'a str),
+}
+
+/// Permission texts at one target, in order: those that begin alike lie side by side.
+type Texts = BTreeSet<String>;
+
+/// What a caller was granted, in all, by target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    org: Texts,
+    workspaces: HashMap<String, Texts>,
+    projects: HashMap<String, Texts>,
+}
+
+impl FromIterator<Intent> for Granted {
+    fn from_iter<I: IntoIterator<Item = Intent>>(intents: I) -> Granted {
+        let mut granted = Granted::default();
+        for Intent { target, permissions } in intents {
+            let texts = match target {
+                Target::Org => &mut granted.org,
+                Target::Workspace(short_id) => granted.workspaces.entry(short_id).or_default(),
+                Target::Project(short_id) => granted.projects.entry(short_id).or_default(),
+            };
+            texts.extend(permissions);
+        }
+        granted
+    }
+}
+
+impl Granted {
+    /// Whether it covers what is wanted.
+    #[must_use]
+    pub fn covers(&self, wanted: Wanted<'_>) -> bool {
+        match wanted {
+            Wanted::Org(name) => self.org.contains(name),
+            Wanted::WorkspaceAdmin(workspace) => {
+                let own = format!("ws_{workspace}_admin");
+                let there = self.workspaces.get(workspace).is_some_and(|texts| texts.contains(&own));
+                there || self.org.contains(EVERY_WORKSPACE_ADMIN) || self.org.contains(&own)
+            }
+            Wanted::InProject(place, action) => self.has_in(place, action.name()),
+            Wanted::InLocale(place, action, tag) => {
+                self.has_in(place, &format!("anyloc_{}", action.name()))
+                    || self.has_in(place, &format!("loc_{tag}_{}", action.name()))
+            }
+        }
+    }
+
+    /// Whether anything can be read in a project.
+    #[must_use]
+    pub fn may_read(&self, place: ProjectPlace<'_>) -> bool {
+        self.covers(Wanted::InProject(place, Action::Read))
+    }
+
+    /// What holds at targets that a project is among, for all of their projects.
+    fn reaching(&self, place: ProjectPlace<'_>) -> impl Iterator<Item = &Texts> {
+        std::iter::once(&self.org).chain(self.workspaces.get(place.workspace))
+    }
+
+    fn has_in(&self, place: ProjectPlace<'_>, what: &str) -> bool {
+        let (every, own) = (format!("{EVERY_PROJECT}{what}"), format!("p_{}_{what}", place.project));
+        self.reaching(place).any(|texts| texts.contains(&every) || texts.contains(&own))
+            || self.projects.get(place.project).is_some_and(|texts| texts.contains(&own))
+    }
+
+    /// The texts that hold over the tenant itself.
+    #[must_use]
+    pub fn org_texts(&self) -> Vec<String> {
+        beginning(&self.org, "org_").cloned().collect()
+    }
+
+    /// All texts that hold for one project, with its short id put in the place of `*`; sorted, each once.
+    #[must_use]
+    pub fn texts_in(&self, place: ProjectPlace<'_>) -> Vec<String> {
+        let own = format!("p_{}_", place.project);
+        let of_every = self.reaching(place).flat_map(|texts| beginning(texts, EVERY_PROJECT));
+        let of_every = of_every.filter_map(|text| Some(format!("{own}{}", text.strip_prefix(EVERY_PROJECT)?)));
+        let there = self.reaching(place).chain(self.projects.get(place.project));
+        let of_own = there.flat_map(|texts| beginning(texts, &own)).cloned();
+        let mut texts: Vec<String> = of_every.chain(of_own).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        texts
+    }
+
+    /// All texts as they were granted, `*` among them; sorted, each once.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        let texts = std::iter::once(&self.org).chain(self.workspaces.values()).chain(self.projects.values());
+        texts.flatten().cloned().collect::<Texts>().into_iter().collect()
+    }
+}
+
+/// What begins a text that holds for every project of its target.
+const EVERY_PROJECT: &str = "p_*_";
+/// The text that holds for every workspace of the tenant.
+const EVERY_WORKSPACE_ADMIN: &str = "ws_*_admin";
+
+fn beginning<'t>(texts: &'t Texts, prefix: &str) -> impl Iterator<Item = &'t String> {
+    let prefix = prefix.to_owned();
+    texts.range(prefix.clone()..).take_while(move |text| text.starts_with(&prefix))
+}
+
+/// The permissions a key may carry by itself, with `*` for every workspace and project of the tenant: everything that
+/// the template `org_admin` confers, which a key gets when nothing is asked for.
+pub const KEY_PERMISSIONS: &[&str] = &[
+    "org_members-manage",
+    "org_audit-read",
+    "org_billing-read",
+    "ws_*_admin",
+    "p_*_read",
+    "p_*_manage",
+    "p_*_files-write",
+    "p_*_export",
+    "p_*_glossary-write",
+    "p_*_release",
+    "p_*_anyloc_translate",
+    "p_*_anyloc_review",
+    "p_*_anyloc_approve",
+];
+
+/// Whether a key's permission is this service's.
+#[must_use]
+pub fn is_ours(text: &str) -> bool {
+    KEY_PERMISSIONS.contains(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: ProjectPlace<'static> = ProjectPlace { workspace: "w1", project: "p1" };
+    const BESIDE: ProjectPlace<'static> = ProjectPlace { workspace: "w1", project: "p2" };
+    const ELSEWHERE: ProjectPlace<'static> = ProjectPlace { workspace: "w2", project: "p3" };
+
+    fn granted(target: Target, permissions: &[&str]) -> Granted {
+        let permissions = permissions.iter().map(|text| (*text).to_owned()).collect();
+        Granted::from_iter([Intent { target, permissions }])
+    }
+
+    #[test]
+    fn what_reaches_how_far() {
+        let reads = |granted: &Granted| [HERE, BESIDE, ELSEWHERE].map(|place| granted.may_read(place));
+        assert_eq!(reads(&granted(Target::Org, &["p_*_read"])), [true, true, true]);
+        assert_eq!(reads(&granted(Target::Org, &["p_p1_read"])), [true, false, false]);
+        assert_eq!(reads(&granted(Target::Workspace("w1".into()), &["p_*_read"])), [true, true, false]);
+        assert_eq!(reads(&granted(Target::Project("p1".into()), &["p_p1_read"])), [true, false, false]);
+        // Texts that do not belong to their target confer nothing.
+        assert_eq!(reads(&granted(Target::Project("p1".into()), &["p_*_read", "p_p2_read"])), [false; 3]);
+        assert_eq!(reads(&granted(Target::Workspace("w1".into()), &["p_p3_read"])), [false; 3]);
+        assert_eq!(reads(&granted(Target::Org, &["p_*_manage", "org_audit-read"])), [false; 3]);
+    }
+
+    #[test]
+    fn locales() {
+        let translate = |granted: &Granted, tag| granted.covers(Wanted::InLocale(HERE, Action::Translate, tag));
+        let german = granted(Target::Project("p1".into()), &["p_p1_loc_de_translate"]);
+        assert!(translate(&german, "de"));
+        assert!(!translate(&german, "de-AT") && !translate(&german, "fr"));
+        assert!(!german.covers(Wanted::InLocale(HERE, Action::Review, "de")));
+        let any = granted(Target::Workspace("w1".into()), &["p_*_anyloc_translate"]);
+        assert!(translate(&any, "de") && translate(&any, "fr"));
+    }
+
+    #[test]
+    fn workspaces_and_the_tenant() {
+        let own = granted(Target::Workspace("w1".into()), &["ws_w1_admin"]);
+        assert!(own.covers(Wanted::WorkspaceAdmin("w1")) && !own.covers(Wanted::WorkspaceAdmin("w2")));
+        assert!(granted(Target::Org, &["ws_*_admin"]).covers(Wanted::WorkspaceAdmin("w2")));
+        assert!(!granted(Target::Workspace("w1".into()), &["ws_w2_admin"]).covers(Wanted::WorkspaceAdmin("w2")));
+        assert!(granted(Target::Org, &["org_audit-read"]).covers(Wanted::Org("org_audit-read")));
+        assert!(!granted(Target::Project("p1".into()), &["org_audit-read"]).covers(Wanted::Org("org_audit-read")));
+    }
+
+    #[test]
+    fn what_is_shown_of_a_project() {
+        let intent = |target, permissions: &[&str]| Intent {
+            target,
+            permissions: permissions.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        let all = Granted::from_iter([
+            intent(Target::Org, &["p_*_read", "org_audit-read", "p_p2_manage"]),
+            intent(Target::Project("p1".into()), &["p_p1_read", "p_p1_loc_de_review"]),
+        ]);
+        assert_eq!(all.texts_in(HERE), ["p_p1_loc_de_review", "p_p1_read"]);
+        assert_eq!(all.texts_in(BESIDE), ["p_p2_manage", "p_p2_read"]);
+    }
+
+    #[test]
+    fn targets_have_one_text() {
+        for target in [Target::Org, Target::Workspace("w1".into()), Target::Project("p1".into())] {
+            assert_eq!(Target::parse(&target.text()), Some(target));
+        }
+        assert_eq!(Target::parse("x"), None);
+    }
+
+    #[test]
+    fn a_key_may_carry_what_an_administrator_may_do() {
+        let admin = crate::access::templates::template("org_admin").unwrap();
+        let intents = admin.expand(&crate::access::templates::Place::default()).unwrap();
+        assert_eq!(intents[0].permissions, KEY_PERMISSIONS);
+    }
+}

@@ -1,0 +1,184 @@
+//! A file's keys: one large value for each version, in pages in the order of the keys' numbers.
+//!
+//! A file may have 200,000 keys, and every upload reads them all, so keys are not rows: a catalogue is written in chunks
+//! that nobody sees, and published by the one small transaction that also writes the version, the audit event and the
+//! answer. Nothing of an upload can be seen before, or half. One key is read by reading one page. Ids stay, whatever
+//! comes and goes: a key that is gone stays in the catalogue as obsolete.
+
+use quintet_storage::{Failure, Read, decode_plain, encode_plain};
+
+use super::model::{FileId, KeyEntry};
+use super::sealed::{self, Parts};
+use super::tables::{CATALOGUES, CatalogueRow, PageRow};
+use crate::model::TenantId;
+
+/// About how long a page is, in bytes; one key that is longer has a page of its own.
+const PAGE_BYTES: usize = 16 << 10;
+
+/// A catalogue as it is written: its bytes, and where its pages lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Encoded {
+    /// All pages, one after another.
+    pub bytes: Vec<u8>,
+    /// Where they lie.
+    pub pages: Vec<PageRow>,
+}
+
+/// Writes keys, which are in the order of their numbers.
+///
+/// # Errors
+/// None that can happen with these types.
+pub fn encode(entries: &[KeyEntry]) -> Result<Encoded, Failure> {
+    let mut written = Encoded::default();
+    let mut rest = entries;
+    while let Some(first) = rest.first() {
+        let mut bytes = 0;
+        let count = rest.iter().take_while(|entry| {
+            let fits = bytes < PAGE_BYTES;
+            bytes += entry.path.len() + entry.source.bytes() + 16;
+            fits
+        });
+        let (page, behind) = rest.split_at(count.count());
+        let encoded = encode_plain(&page.to_vec())?;
+        let active = page.iter().filter(|entry| !entry.is_obsolete).count();
+        written.pages.push(PageRow {
+            first: first.number,
+            offset: written.bytes.len() as u64,
+            length: u32::try_from(encoded.len()).map_err(|_| Failure::TooLarge)?,
+            active: Some(u32::try_from(active).map_err(|_| Failure::TooLarge)?),
+        });
+        written.bytes.extend_from_slice(&encoded);
+        rest = behind;
+    }
+    Ok(written)
+}
+
+/// The catalogue of a file.
+///
+/// # Errors
+/// Only the store's.
+pub fn get_catalogue(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<CatalogueRow, Failure> {
+    let row = read.get(&CATALOGUES, &(tenant_id, file_id))?;
+    row.ok_or_else(|| Failure::Damaged(format!("file {} has no catalogue", file_id.0)))
+}
+
+/// Every key, obsolete ones too, in the order of numbers.
+///
+/// # Errors
+/// The store's.
+pub fn read_entries(read: &impl Read, row: &CatalogueRow) -> Result<Vec<KeyEntry>, Failure> {
+    let bytes = sealed::read_all(read, &row.value)?;
+    let mut entries = Vec::new();
+    for page in &row.pages {
+        let from = usize::try_from(page.offset).unwrap_or(usize::MAX);
+        let page = bytes.get(from..from.saturating_add(page.length as usize));
+        let page = page.ok_or_else(|| Failure::Damaged("a catalogue is shorter than its pages".to_owned()))?;
+        entries.extend(decode_plain::<Vec<KeyEntry>>(page)?);
+    }
+    Ok(entries)
+}
+
+fn read_page<R: Read>(parts: &mut Parts<'_, R>, page: &PageRow) -> Result<Vec<KeyEntry>, Failure> {
+    decode_plain(&parts.read(page.offset, page.length)?)
+}
+
+/// One key.
+///
+/// # Errors
+/// The store's.
+pub fn find(read: &impl Read, row: &CatalogueRow, number: u64) -> Result<Option<KeyEntry>, Failure> {
+    let behind = row.pages.partition_point(|page| page.first <= number);
+    let Some(page) = behind.checked_sub(1).and_then(|place| row.pages.get(place)) else { return Ok(None) };
+    let entries = read_page(&mut Parts::of(read, &row.value), page)?;
+    Ok(entries.into_iter().find(|entry| entry.number == number))
+}
+
+/// What a list may still take, and what it may still look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// So many keys.
+    pub keys: usize,
+    /// About so many bytes of source texts; the last key may go beyond.
+    pub bytes: usize,
+    /// About so many bytes of catalogues; the last page may go beyond.
+    pub looked_bytes: usize,
+}
+
+/// Active keys with numbers above `after`, as far as the allowance reaches: behind which number to go on, or `None` at
+/// the end. Pages without active keys are passed over unread.
+///
+/// # Errors
+/// The store's.
+pub fn active_after(
+    read: &impl Read,
+    row: &CatalogueRow,
+    after: u64,
+    allowance: &mut Allowance,
+    mut take: impl FnMut(KeyEntry),
+) -> Result<Option<u64>, Failure> {
+    let begin = row.pages.partition_point(|page| page.first <= after).saturating_sub(1);
+    let mut parts = Parts::of(read, &row.value);
+    let mut behind = after;
+    for page in row.pages.iter().skip(begin).filter(|page| page.active != Some(0)) {
+        if allowance.looked_bytes == 0 {
+            return Ok(Some(behind));
+        }
+        let opened = parts.opened_bytes;
+        let entries = read_page(&mut parts, page)?;
+        allowance.looked_bytes = allowance.looked_bytes.saturating_sub(parts.opened_bytes - opened);
+        for entry in entries.into_iter().filter(|entry| entry.number > after) {
+            let number = entry.number;
+            if !entry.is_obsolete {
+                if allowance.keys == 0 || allowance.bytes == 0 {
+                    return Ok(Some(behind));
+                }
+                allowance.keys -= 1;
+                allowance.bytes = allowance.bytes.saturating_sub(entry.source.bytes());
+                take(entry);
+            }
+            behind = number;
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::model::Source;
+
+    fn entry(number: u64, text: &str) -> KeyEntry {
+        let source = Source::Text(text.to_owned());
+        KeyEntry {
+            number,
+            path: format!("key.{number}"),
+            source,
+            source_version: 1,
+            is_obsolete: number.is_multiple_of(3),
+        }
+    }
+
+    #[test]
+    fn pages_hold_everything_once_and_in_order() {
+        let entries: Vec<KeyEntry> = (1..2000).map(|number| entry(number, &"x".repeat(number as usize % 90))).collect();
+        let written = encode(&entries).unwrap();
+        assert!(written.pages.len() > 5, "{}", written.pages.len());
+        let mut read = Vec::new();
+        let mut end = 0;
+        for page in &written.pages {
+            assert_eq!(page.offset, end);
+            end += u64::from(page.length);
+            let bytes = &written.bytes[page.offset as usize..end as usize];
+            let page_entries: Vec<KeyEntry> = decode_plain(bytes).unwrap();
+            assert_eq!(page.first, page_entries[0].number);
+            let active = page_entries.iter().filter(|entry| !entry.is_obsolete).count();
+            assert_eq!(page.active, Some(active as u32));
+            read.extend(page_entries);
+        }
+        assert_eq!(end, written.bytes.len() as u64);
+        assert_eq!(read, entries);
+        let large = [entry(1, &"y".repeat(1 << 20)), entry(2, "z")];
+        assert_eq!(encode(&large).unwrap().pages.len(), 2);
+        assert_eq!(encode(&[]).unwrap(), Encoded::default());
+    }
+}

@@ -1,0 +1,65 @@
+//! Manifests: what an upload changed, a line for each key.
+
+use std::fmt::Write as _;
+
+use quintet_platform::secrets::{Digest, digest};
+use quintet_storage::{Abort, Failure, Read, decode_plain, encode_plain};
+
+use super::compare::Change;
+use crate::content::key_ids::key_id;
+use crate::content::model::File;
+use crate::content::sealed;
+use crate::content::tables::{IMPORTS, ImportRow};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+
+/// The lines of a manifest: `key id, change, hash before, hash after`, separated by tabs, each ended by LF.
+#[must_use]
+pub fn manifest(prefix: u64, changes: &[Change]) -> String {
+    let hex = |hash: &Option<Digest>| hash.map_or_else(|| "-".to_owned(), |hash| data_encoding::HEXLOWER.encode(&hash));
+    let mut text = String::with_capacity(changes.len() * 120);
+    for change in changes {
+        let id = key_id(prefix, change.number).0;
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{id}\t{}\t{}\t{}", change.kind.name(), hex(&change.before), hex(&change.after));
+    }
+    text
+}
+
+/// The changes as they are stored.
+///
+/// # Errors
+/// None that can happen with these types.
+pub fn encode_changes(changes: &Vec<Change>) -> Result<Vec<u8>, Failure> {
+    encode_plain(changes)
+}
+
+/// An upload of a file, by the number of its audit event.
+#[derive(Clone, Debug)]
+pub struct Import {
+    seq: u64,
+    key_prefix: u64,
+    row: ImportRow,
+}
+
+/// The upload of a file that left the audit event with that number.
+///
+/// # Errors
+/// [`Refusal::NotFound`]
+pub fn get_import(read: &impl Read, tenant_id: TenantId, file: &File, seq: u64) -> Result<Import, Abort<Refusal>> {
+    let row = read.get(&IMPORTS, &(tenant_id, file.file_id, seq))?.ok_or(Refusal::NotFound)?;
+    Ok(Import { seq, key_prefix: file.key_prefix, row })
+}
+
+/// Its manifest.
+///
+/// # Errors
+/// The store's; [`Failure::Damaged`] if it is not what was told when it was uploaded.
+pub fn get_manifest(read: &impl Read, import: &Import) -> Result<String, Failure> {
+    let changes: Vec<Change> = decode_plain(&sealed::read_all(read, &import.row.changes)?)?;
+    let text = manifest(import.key_prefix, &changes);
+    if digest(text.as_bytes()) != import.row.manifest_sha256 {
+        return Err(Failure::Damaged(format!("the manifest of import {} is not what was stored", import.seq)));
+    }
+    Ok(text)
+}

@@ -1,0 +1,251 @@
+//! A shelf with a file on it: what `verify` finds, what publishing checks, how rows of older versions read.
+
+use std::time::Duration;
+
+use quintet_platform::secrets::digest;
+use quintet_storage::large::{LargeValue, Upload};
+use quintet_storage::{Key as StoredKey, Read as _, Row, Scan, Table, Uuid, WriteTx, encode_plain};
+
+use super::catalogue;
+use super::imports::{Counts, Original, PublishImport, Root, publish_import};
+use super::key_ids::{key_id, key_prefix};
+use super::keys::{KeyPage, list_keys};
+use super::model::{File, FileId, Format, Key, KeyEntry, Source};
+use super::tables::{
+    CATALOGUES, CatalogueRow, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, IMPORTS, KEY_FILES, TRANSLATIONS,
+};
+use super::translation::{Wished, Wording};
+use super::translations::{PutTranslation, put_translation};
+use super::{put_source_locale, verify};
+use crate::formats::{Code, Content, ReaderRefusal};
+use crate::language::Locale;
+use crate::refusal::Refusal;
+use crate::spaces::{self, Expected, ProjectId, get_project};
+use crate::testing::{Bench, TENANT, actor, furnished};
+
+const FILE_ID: FileId = FileId(Uuid::from_u128(99));
+
+fn entry() -> KeyEntry {
+    let source = Source::of(&Content::Text("A".into()));
+    KeyEntry { number: 1, path: "a".into(), source, source_version: 1, is_obsolete: false }
+}
+
+/// A large value as it is without a root key: not sealed.
+fn large(bench: &Bench, bytes: &[u8]) -> LargeValue {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let mut upload = Upload::begin(&bench.store, 600, Duration::from_secs(10)).await.unwrap();
+        upload.push(bytes).await.unwrap();
+        upload.finish().await.unwrap()
+    })
+}
+
+/// An upload that is ready to be published.
+fn prepared(bench: &Bench, project_id: ProjectId, base_version: u32) -> PublishImport {
+    let encoded = catalogue::encode(&[entry()]).unwrap();
+    PublishImport {
+        project_id,
+        path: "a.json".into(),
+        format: Format::Json,
+        root: Root::Given(String::new()),
+        file_id: FILE_ID,
+        base_version,
+        original: Original { value: large(bench, b"{\"a\":\"A\"}"), sha256: digest(b"{\"a\":\"A\"}") },
+        catalogue: large(bench, &encoded.bytes),
+        pages: encoded.pages,
+        next_number: 2,
+        keys: 1,
+        changes: large(bench, b"changes"),
+        counts: Counts { added: 1, ..Counts::default() },
+        manifest_sha256: [0; 32],
+    }
+}
+
+fn publish(bench: &Bench, command: PublishImport) -> Result<File, Refusal> {
+    bench.run(move |tx, now| publish_import(tx, now, &actor(TENANT), command))
+}
+
+/// A file with two versions and a translation.
+fn shelved() -> Bench {
+    let (bench, _, project_id) = furnished();
+    for base_version in 0..2 {
+        publish(&bench, prepared(&bench, project_id, base_version)).unwrap();
+    }
+    let key = Key { project_id, file_id: FILE_ID, key_id: key_id(key_prefix(FILE_ID), 1), entry: entry() };
+    let (locale, wished) = (Locale::parse("de").unwrap(), Wished::Text("x".into()));
+    let command = PutTranslation::new(key, locale, wished, Wording::Human).unwrap();
+    bench.run(move |tx, now| put_translation(tx, now, &actor(TENANT), command)).unwrap();
+    bench
+}
+
+#[test]
+fn files_that_do_not_fit_their_rows_are_found() {
+    fn empty<K: StoredKey, V: Row>(tx: &mut WriteTx<'_>, table: &Table<K, V>) {
+        let rows = tx.scan(table, Scan::all()).unwrap();
+        rows.into_iter().for_each(|(key, _)| tx.delete(table, &key));
+    }
+    type Deed = fn(&mut WriteTx<'_>);
+    let deeds: [(Deed, &str); 9] = [
+        (|tx| empty(tx, &FILE_PATHS), "its path is not its own"),
+        (|tx| empty(tx, &KEY_FILES), "its keys' ids are not its own"),
+        (|tx| empty(tx, &CATALOGUES), "it has no list of keys"),
+        (|tx| empty(tx, &IMPORTS), "what version 1 changed is gone"),
+        (|tx| empty(tx, &FILE_LOCALES), "are counted as"),
+        (|tx| empty(tx, &TRANSLATIONS), "have 1 counters"),
+        (
+            |tx| {
+                let (key, _) = tx.scan(&FILE_VERSIONS, Scan::all().limit(1)).unwrap().remove(0);
+                tx.delete(&FILE_VERSIONS, &key);
+            },
+            "its versions are not 1 to 2",
+        ),
+        (
+            |tx| {
+                let (key, mut row) = tx.scan(&FILES, Scan::all()).unwrap().remove(0);
+                row.keys = 7;
+                tx.put(&FILES, &key, &row).unwrap();
+            },
+            "it is not its last version",
+        ),
+        (
+            |tx| {
+                let (key, mut row) = tx.scan(&FILE_VERSIONS, Scan::all()).unwrap().remove(0);
+                row.original.sha256 = [0; 32];
+                tx.put(&FILE_VERSIONS, &key, &row).unwrap();
+            },
+            "the original of version 1 is not what was stored",
+        ),
+    ];
+    assert_eq!(verify(&shelved().store.read()), Ok(Vec::new()));
+    for (deed, expected) in deeds {
+        let bench = shelved();
+        bench
+            .run(move |tx, _| {
+                deed(tx);
+                Ok(())
+            })
+            .unwrap();
+        let findings = verify(&bench.store.read()).unwrap();
+        assert!(findings.iter().any(|finding| finding.contains(expected)), "{expected}: {findings:?}");
+    }
+}
+
+#[test]
+fn publishing_checks_the_source_locale_that_a_root_key_was_read_under() {
+    let (bench, _, project_id) = furnished();
+    let refusal = ReaderRefusal { code: Code::KeyInvalid, line: 2, column: 1 };
+    let rails = |root| PublishImport {
+        path: "a.yml".into(),
+        format: Format::YamlRails,
+        root,
+        ..prepared(&bench, project_id, 0)
+    };
+    let (found, missing) = (rails(Root::Found("en".into(), refusal)), rails(Root::Missing));
+    let named = rails(Root::Given("en".into()));
+    bench
+        .run(move |tx, now| {
+            let expected = Expected::Tags(vec![get_project(tx, TENANT, project_id)?.source.etag()]);
+            put_source_locale(tx, now, &actor(TENANT), project_id, &expected, spaces::given_locale("it")?)
+        })
+        .unwrap();
+    assert_eq!(publish(&bench, found), Err(Refusal::Reader { code: "key_invalid", line: 2, column: 1 }));
+    assert_eq!(
+        publish(&bench, missing).unwrap().root_locale,
+        "it",
+        "a file without a root key has the one there is now"
+    );
+    // What the request named is nobody else's business.
+    let named = PublishImport { path: "b.yml".into(), file_id: FileId(Uuid::from_u128(98)), ..named };
+    assert_eq!(publish(&bench, named).unwrap().root_locale, "en");
+    // And the other way round: from the first file on the source locale stays.
+    let refused = bench.run(move |tx, now| {
+        let expected = Expected::Tags(vec![get_project(tx, TENANT, project_id)?.source.etag()]);
+        put_source_locale(tx, now, &actor(TENANT), project_id, &expected, spaces::given_locale("en")?)
+    });
+    assert!(matches!(refused, Err(Refusal::Conflict(_))), "{refused:?}");
+}
+
+#[test]
+fn only_one_of_two_uploads_to_a_path_makes_a_version() {
+    let (bench, _, project_id) = furnished();
+    let (first, second) = (prepared(&bench, project_id, 0), prepared(&bench, project_id, 0));
+    let second = PublishImport { file_id: FileId(Uuid::from_u128(98)), ..second };
+    publish(&bench, first).unwrap();
+    assert!(matches!(publish(&bench, second), Err(Refusal::Conflict(_))));
+    let elsewhere = PublishImport { path: "b.json".into(), ..prepared(&bench, project_id, 1) };
+    assert!(matches!(publish(&bench, elsewhere), Err(Refusal::Conflict(_))));
+}
+
+/// In version 1 pages did not say how many of their keys are active.
+#[test]
+fn catalogues_of_version_1_are_read() {
+    let (bench, _, project_id) = furnished();
+    publish(&bench, prepared(&bench, project_id, 0)).unwrap();
+    let row = bench.store.read().get(&CATALOGUES, &(TENANT, FILE_ID)).unwrap().unwrap();
+    let page = row.pages[0];
+    let body = (row.version, row.value.clone(), vec![(page.first, page.offset, page.length)], row.next_number);
+    let migrated = CatalogueRow::migrate(1, &encode_plain(&body).unwrap()).unwrap();
+    assert_eq!(migrated.pages[0].active, None);
+    let read = bench.store.read();
+    assert_eq!(catalogue::find(&read, &migrated, 1).unwrap(), Some(entry()));
+    assert!(CatalogueRow::migrate(7, &encode_plain(&body).unwrap()).is_err());
+}
+
+/// Puts pages in the place of those that a file has.
+fn repaged(bench: &Bench, encoded: &catalogue::Encoded) {
+    let (value, pages) = (large(bench, &encoded.bytes), encoded.pages.clone());
+    bench
+        .run(move |tx, _| {
+            let row = tx.get(&CATALOGUES, &(TENANT, FILE_ID))?.unwrap();
+            Ok(tx.put(&CATALOGUES, &(TENANT, FILE_ID), &CatalogueRow { value, pages, ..row })?)
+        })
+        .unwrap();
+}
+
+fn project_of(bench: &Bench) -> ProjectId {
+    bench.store.read().scan(&FILES, Scan::all()).unwrap()[0].0.1
+}
+
+#[test]
+fn pages_without_active_keys_are_passed_over_unread() {
+    let bench = shelved();
+    let project_id = project_of(&bench);
+    let mut encoded = catalogue::encode(&[entry()]).unwrap();
+    encoded.pages[0].active = Some(0);
+    // Whoever reads it finds damage.
+    encoded.pages[0].offset = 1 << 40;
+    repaged(&bench, &encoded);
+    let list = || list_keys(&bench.store.read(), TENANT, project_id, None, 50);
+    assert_eq!(list(), Ok(KeyPage::default()));
+    encoded.pages[0].active = Some(1);
+    repaged(&bench, &encoded);
+    assert!(list().is_err());
+}
+
+#[test]
+fn a_page_of_keys_looks_at_a_bounded_part_of_what_there_is() {
+    let bench = shelved();
+    let project_id = project_of(&bench);
+    let source = Source::Text("x".repeat(200));
+    let gone =
+        |number| KeyEntry { number, path: format!("k{number}"), source: source.clone(), is_obsolete: true, ..entry() };
+    let mut entries: Vec<KeyEntry> = (1..100_000).map(gone).collect();
+    entries.push(KeyEntry { number: 100_000, ..entry() });
+    let mut encoded = catalogue::encode(&entries).unwrap();
+    assert!(encoded.bytes.len() > 20 << 20);
+    // As version 1 of the row had them.
+    encoded.pages.iter_mut().for_each(|page| page.active = None);
+    repaged(&bench, &encoded);
+    let (mut after, mut found, mut pages) = (None, Vec::new(), 0);
+    loop {
+        let page = list_keys(&bench.store.read(), TENANT, project_id, after, 50).unwrap();
+        found.extend(page.keys.into_iter().map(|key| key.entry.number));
+        pages += 1;
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, [100_000]);
+    assert!((3..6).contains(&pages), "{pages} pages");
+}

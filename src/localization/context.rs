@@ -1,0 +1,152 @@
+//! What localization needs to serve, and where its work is done.
+//!
+//! The threads that serve requests serve all services: nothing may keep one of them for long. What looks at a few rows is
+//! done right there. What may look at more is done aside ([`Context::aside`]), and its work is bounded. What reads a whole
+//! file waits for its turn ([`Context::in_turn`]): a file may take a few hundred megabytes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quintet_platform::Foundation;
+use quintet_storage::{Abort, Failure, Snapshot, Store};
+use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore};
+
+use crate::in_flight::InFlight;
+use crate::language::Health;
+use crate::refusal::Refusal;
+
+/// How long a request may wait for the writer.
+pub const WRITER_TIME: Duration = Duration::from_secs(10);
+/// How many requests look at many rows at a time.
+const ASIDES: usize = 4;
+/// How long one waits until it may.
+const ASIDE_TIME: Duration = Duration::from_secs(10);
+/// How many files are read or written at a time.
+const TURNS: usize = 2;
+/// How long an upload or export waits for its turn.
+const TURN_TIME: Duration = Duration::from_secs(60);
+/// How often the core's checks run.
+const CORE_INTERVAL: Duration = Duration::from_secs(60);
+/// How many locks those share who set the context of keys.
+const LOCKS: usize = 64;
+
+/// What localization needs to serve. Clones share it, at the cost of one reference.
+#[derive(Clone)]
+pub struct Context(Arc<Parts>);
+
+/// The parts of a context.
+pub struct Parts {
+    foundation: Foundation,
+    core: Arc<Health>,
+    /// The Idempotency-Keys of requests that are being served.
+    pub(crate) in_flight: InFlight,
+    asides: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
+    locks: Vec<Arc<Mutex<()>>>,
+}
+
+impl std::ops::Deref for Parts {
+    type Target = Foundation;
+
+    fn deref(&self) -> &Foundation {
+        &self.foundation
+    }
+}
+
+impl std::ops::Deref for Context {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Context {
+    /// Made once, when the appliance starts. Runs the core's checks for the first time.
+    #[must_use]
+    pub fn new(foundation: Foundation) -> Context {
+        Context(Arc::new(Parts {
+            foundation,
+            core: Arc::new(Health::start()),
+            in_flight: InFlight::default(),
+            asides: Arc::new(Semaphore::new(ASIDES)),
+            turns: Arc::new(Semaphore::new(TURNS)),
+            locks: (0..LOCKS).map(|_| Arc::default()).collect(),
+        }))
+    }
+
+    /// The state of the language core.
+    #[must_use]
+    pub fn core(&self) -> &Health {
+        &self.core
+    }
+
+    /// Runs the core's checks every minute, for as long as it is polled.
+    pub async fn watch_core(self) {
+        loop {
+            tokio::time::sleep(CORE_INTERVAL).await;
+            let core = Arc::clone(&self.core);
+            if tokio::task::spawn_blocking(move || core.run()).await.is_err() {
+                tracing::error!("the language core's checks could not be run");
+            }
+        }
+    }
+
+    /// Demands that the core can be relied on.
+    ///
+    /// # Errors
+    /// [`Refusal::CoreUnavailable`]
+    pub(crate) fn demand_core(&self) -> Result<(), Refusal> {
+        if self.core.is_available() { Ok(()) } else { Err(Refusal::CoreUnavailable) }
+    }
+
+    /// Runs what looks at more than a few rows, or at a body of more than a few kilobytes, on a thread of its own.
+    ///
+    /// # Errors
+    /// Those of `work`; [`Failure::Busy`] if others kept it waiting, [`Failure::Panicked`] if it panicked.
+    pub(crate) async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Snapshot) -> Result<T, Abort<Refusal>> + Send + 'static,
+    ) -> Result<T, Abort<Refusal>> {
+        self.on_a_thread(&self.asides, ASIDE_TIME, |store| work(&store.read())).await
+    }
+
+    /// Runs what reads a whole file, on a thread of its own, when it is its turn.
+    ///
+    /// # Errors
+    /// As [`Context::aside`].
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, Abort<Refusal>> + Send + 'static,
+    ) -> Result<T, Abort<Refusal>> {
+        self.on_a_thread(&self.turns, TURN_TIME, work).await
+    }
+
+    async fn on_a_thread<T: Send + 'static>(
+        &self,
+        permits: &Arc<Semaphore>,
+        patience: Duration,
+        work: impl FnOnce(&Store) -> Result<T, Abort<Refusal>> + Send + 'static,
+    ) -> Result<T, Abort<Refusal>> {
+        let permit = tokio::time::timeout(patience, Arc::clone(permits).acquire_owned()).await;
+        let Ok(Ok(permit)) = permit else { return Err(Failure::Busy.into()) };
+        let store = self.store.clone();
+        let working = tokio::task::spawn_blocking(move || {
+            let outcome = work(&store);
+            drop(permit);
+            outcome
+        });
+        // Its panic is logged by the runtime.
+        working.await.unwrap_or(Err(Failure::Panicked.into()))
+    }
+
+    /// Waits until nobody else changes something that takes long to prepare; `about` is any number of its own.
+    ///
+    /// # Errors
+    /// [`Failure::Busy`] if that takes too long.
+    pub(crate) async fn lock(&self, about: u128) -> Result<OwnedMutexGuard<()>, Failure> {
+        let place = usize::try_from(about % LOCKS as u128).unwrap_or(0);
+        let lock = self.locks.get(place).cloned().unwrap_or_default();
+        tokio::time::timeout(TURN_TIME, lock.lock_owned()).await.map_err(|_| Failure::Busy)
+    }
+}

@@ -1,0 +1,77 @@
+//! Parsers that are not ours (`tests/corpora/judge.py`), and the files they are asked about.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::formats::Kind;
+
+/// Where files, suites and parsers lie, if they can be had on this machine.
+pub fn corpora() -> Option<PathBuf> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/fetch.sh");
+    let output = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
+    if !output.status.success() {
+        eprintln!("corpora: not tried, see above");
+        return None;
+    }
+    Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
+}
+
+/// Whether all there is is tried, which takes minutes.
+pub fn is_long() -> bool {
+    std::env::var("QUINTET_CORPORA").is_ok_and(|value| value == "all")
+}
+
+/// Files to be judged.
+pub struct Judge {
+    python: PathBuf,
+    directory: tempfile::TempDir,
+    manifest: fs::File,
+    pub files: usize,
+}
+
+impl Judge {
+    pub fn new(corpora: &Path) -> Judge {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = fs::File::create(directory.path().join("manifest")).unwrap();
+        Judge { python: corpora.join("python/bin/python3"), directory, manifest, files: 0 }
+    }
+
+    /// Asks for a file; its string values must be these, in this order.
+    pub fn ask(&mut self, kind: Kind<'_>, bytes: &[u8], values: &[(&str, &str)], may_be_refused: bool) {
+        let (name, root) = match kind {
+            Kind::Json => ("json", None),
+            Kind::Properties => ("properties", None),
+            Kind::Rails { root } => ("yaml", Some(root)),
+            Kind::Flat => ("yaml", None),
+        };
+        let file = self.directory.path().join(format!("{}.{name}", self.files));
+        self.files += 1;
+        fs::write(&file, bytes).unwrap();
+        let entry = json!({
+            "kind": name, "file": file, "root": root, "values": values, "may_be_refused": may_be_refused,
+        });
+        writeln!(self.manifest, "{entry}").unwrap();
+    }
+
+    /// What the parsers say. In a long run, more of them.
+    pub fn verdict(self) -> Value {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/judge.py");
+        let mut judge = Command::new(&self.python);
+        judge.arg(script).arg(self.directory.path().join("manifest"));
+        if is_long() {
+            judge.arg("thorough");
+        }
+        let output = judge.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(verdict["files"], self.files);
+        if verdict["wrong"] != 0 {
+            eprintln!("the files are kept in {}", self.directory.keep().display());
+        }
+        verdict
+    }
+}

@@ -1,0 +1,37 @@
+//! Spaces: where files lie.
+//!
+//! Nouns: a tenant has *workspaces*, they have *projects*; a project has one *source locale* and a set of *target
+//! locales*. A *short id* stands for a workspace or project in permissions.
+//!
+//! Invariants:
+//! - a short id stands for one thing of its tenant, for good;
+//! - slugs are unique: a workspace's in its tenant, a project's in its workspace;
+//! - a project lies in its workspace for good;
+//! - of the target locales no two are one locale; they and the source locale have versions of their own.
+//!
+//! Reading order: `model` · `tables` · `short_ids` · `workspaces` · `projects` · `locales` · `verify`.
+
+mod locales;
+mod model;
+mod projects;
+mod short_ids;
+mod tables;
+mod verify;
+mod workspaces;
+
+#[cfg(test)]
+mod tests;
+
+pub use locales::{get_locales, given_locale, put_locales, put_source_locale, stored_set};
+pub use model::{
+    Expected, GivenLocale, LEGAL_PREFIX_CHARS_MAX, LEGAL_PREFIXES_MAX, LOCALE_CHARS_MAX, LOCALES_MAX, NAME_CHARS_MAX,
+    Project, ProjectId, ProjectLocales, SourceLocale, Workspace, WorkspaceId, is_slug,
+};
+pub use projects::{
+    CreateProject, PatchProject, create_project, each_project, get_project, list_projects, patch_project,
+};
+pub use tables::TABLES;
+#[cfg(test)]
+pub use tables::{WORKSPACE_SLUGS, WORKSPACES, WorkspaceSlugRow};
+pub use verify::verify;
+pub use workspaces::{CreateWorkspace, create_workspace, each_workspace, get_workspace, list_workspaces};
