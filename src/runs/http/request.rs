@@ -3,7 +3,7 @@
 //! Everything is checked in one order: credential, permission, names of parameters, their values, the body's size, its
 //! media type, its form, its members in the order of the documentation; then what the store says.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -20,9 +20,8 @@ use quintet_platform::ids::parse_ulid;
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use super::routes::Route;
-use crate::changes::Place;
 use crate::context::Context;
-use crate::model::{RunId, TenantId};
+use crate::model::{RunId, RunKey, TenantId};
 use crate::refusal::Refusal;
 
 /// The largest body, in bytes: command and environment of 512 KiB, escaped as JSON.
@@ -30,7 +29,7 @@ const BODY_BYTES_MAX: usize = 2 << 20;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a request may wait for the writer.
-const WRITER_TIME: Duration = Duration::from_secs(10);
+pub(super) const WRITER_TIME: Duration = Duration::from_secs(10);
 /// The deepest JSON; the root is level 1.
 const JSON_DEPTH: Limits = Limits { max_depth: 16 };
 
@@ -102,7 +101,7 @@ fn track_id(route: &Route, uri: &Uri) -> Option<String> {
 
 impl Asked {
     /// The run of the path. A malformed id names nothing.
-    pub(super) fn place(&self) -> Result<Place, Refusal> {
+    pub(super) fn run_key(&self) -> Result<RunKey, Refusal> {
         let run_id = self.track_id.as_deref().and_then(parse_ulid).ok_or(Refusal::NotFound)?;
         Ok((self.tenant_id, RunId(run_id)))
     }
@@ -147,7 +146,7 @@ pub(super) async fn write<T: Send + 'static>(
     context: &Context,
     verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
 ) -> Result<T, Refusal> {
-    context.store.write(Instant::now() + WRITER_TIME, verb).await.map_err(refusal_of)
+    context.write(WRITER_TIME, verb).await.map_err(refusal_of)
 }
 
 /// What a request is told of an abort.

@@ -6,12 +6,13 @@ use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service};
 use quintet_platform::egress::Egress;
-use quintet_storage::Failure;
+use quintet_platform::ids::parse_ulid;
+use quintet_storage::{Abort, Failure};
 use tower::ServiceExt as _;
 
 use super::*;
 use crate::context::Settings;
-use crate::model::Ceilings;
+use crate::allowances::Ceilings;
 
 struct Room {
     context: Context,
@@ -89,12 +90,8 @@ async fn damaged_data_is_an_internal_error_without_detail() {
     let tenant_id = room.tenant_id;
     let (_, submitted) = room.submit().await;
     let run_id = RunId(parse_ulid(submitted["track_id"].as_str().unwrap()).unwrap());
-    // A row that says it has lines which nobody can open: sealed for another row.
     let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
-        let owner = quintet_storage::seal::KeyOwner::Tenant(tenant_id.0);
-        let elsewhere = (tenant_id, RunId(Uuid::nil()));
-        let sealed = quintet_storage::seal::seal(tx, owner, &crate::tables::ARCHIVES, &elsewhere, b"x").ok().unwrap();
-        tx.put(&crate::tables::ARCHIVES, &(tenant_id, run_id), &crate::tables::ArchiveRow::Here(sealed))?;
+        crate::containers::tests::spoil_archive(tx, (tenant_id, run_id));
         Ok::<_, Abort<Refusal>>(())
     };
     write(&room.context, verb).await.unwrap();
