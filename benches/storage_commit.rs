@@ -42,8 +42,10 @@ struct Entry {
 }
 impl Row for Entry {}
 
-const BALANCES: Table<u64, Balance> = Table::new(0x0F01, Family::Ledger, "bench_balances").hot();
-const ENTRIES: Table<(u64, u8), Entry> = Table::new(0x0F02, Family::Ledger, "bench_entries");
+/// The column family of the rows measured.
+const FAMILY: Family = Family::named("bench");
+const BALANCES: Table<u64, Balance> = Table::new(0x0F01, FAMILY, "bench_balances").hot();
+const ENTRIES: Table<(u64, u8), Entry> = Table::new(0x0F02, FAMILY, "bench_entries");
 
 #[derive(Debug)]
 struct Never;

@@ -36,10 +36,14 @@ impl Row for Counter {}
 struct Text(String);
 impl Row for Text {}
 
-const COUNTERS: Table<u64, Counter> = Table::new(0x0F11, Family::Ledger, "bench_counters").hot();
-const ENTRIES: Table<u64, Text> = Table::new(0x0F12, Family::Ledger, "bench_entries");
-const KEYS: Table<(u64, u64), Text> = Table::new(0x0F13, Family::Localization, "bench_keys");
-const VERSIONS: Table<u64, Counter> = Table::new(0x0F14, Family::Localization, "bench_versions");
+/// Of those who wait.
+const POSTINGS: Family = Family::named("bench_postings");
+/// Of the import.
+const IMPORTS: Family = Family::named("bench_imports");
+const COUNTERS: Table<u64, Counter> = Table::new(0x0F11, POSTINGS, "bench_counters").hot();
+const ENTRIES: Table<u64, Text> = Table::new(0x0F12, POSTINGS, "bench_entries");
+const KEYS: Table<(u64, u64), Text> = Table::new(0x0F13, IMPORTS, "bench_keys");
+const VERSIONS: Table<u64, Counter> = Table::new(0x0F14, IMPORTS, "bench_versions");
 
 #[derive(Debug)]
 struct Never;

@@ -43,10 +43,14 @@ mod oracle;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
+use quintet_storage::Family;
 
 pub use crate::http::{Context, PERMISSION, ROUTES, Route, Settings, panic_answer, routes};
 pub use crate::store::verify;
 pub use crate::tables::TABLES;
+
+/// The column family that all rows of the room lie in.
+pub(crate) const FAMILY: Family = Family::named("diagrams");
 
 /// What diagrams do when time passes: note uses of pictures, and prune those that nobody uses.
 #[must_use]

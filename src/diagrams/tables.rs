@@ -12,8 +12,9 @@
 
 use bincode::{Decode, Encode};
 use quintet_storage::large::LargeValue;
-use quintet_storage::{Failure, Family, Key, Row, Table, TableSpec, Timestamp};
+use quintet_storage::{Failure, Key, Row, Table, TableSpec, Timestamp};
 
+use crate::FAMILY;
 use crate::render::Format;
 
 /// The SHA-256 of what a picture was made from: engine, format and source.
@@ -34,14 +35,14 @@ impl Key for ContentHash {
 }
 
 /// Finished pictures.
-pub const RESULTS: Table<ContentHash, ResultRow> = Table::new(0x0600, Family::Diagrams, "diagrams_results");
+pub const RESULTS: Table<ContentHash, ResultRow> = Table::new(0x0600, FAMILY, "diagrams_results");
 /// The bytes of small pictures.
-pub const SMALL_BYTES: Table<ContentHash, SmallBytesRow> = Table::new(0x0601, Family::Diagrams, "diagrams_small_bytes");
+pub const SMALL_BYTES: Table<ContentHash, SmallBytesRow> = Table::new(0x0601, FAMILY, "diagrams_small_bytes");
 /// Pictures by their last noted use.
 pub const RESULTS_BY_USE: Table<(Timestamp, ContentHash), ByUseRow> =
-    Table::new(0x0602, Family::Diagrams, "diagrams_results_by_use");
+    Table::new(0x0602, FAMILY, "diagrams_results_by_use");
 /// All pictures together; one row.
-pub const TOTALS: Table<u8, TotalsRow> = Table::new(0x0603, Family::Diagrams, "diagrams_totals").hot();
+pub const TOTALS: Table<u8, TotalsRow> = Table::new(0x0603, FAMILY, "diagrams_totals").hot();
 
 /// The key of the one row of [`TOTALS`].
 pub const THE_TOTALS: u8 = 0;

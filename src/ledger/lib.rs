@@ -48,11 +48,15 @@ mod tests;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
+use quintet_storage::Family;
 
 pub use crate::explain::{EXPLANATIONS, Explanation, explain};
 pub use crate::http::{Context, ROUTES, Route, panic_answer, routes};
 pub use crate::tables::TABLES;
 pub use crate::verify::{Finding, Proof, verify};
+
+/// The column family that all rows of the room lie in.
+pub(crate) const FAMILY: Family = Family::named("ledger");
 
 /// What the ledger does when time passes: releases holds that lapse.
 #[must_use]

@@ -48,46 +48,41 @@
 //! time (`late` says how), which a million backdated entries in one day cannot make long.
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
+use quintet_storage::{Row, Table, TableSpec, Timestamp, Uuid};
 
+use crate::FAMILY;
 use crate::model::{
     AccountId, AccountStatus, AssetTypeId, Counters, Kind, Overflow, Side, SubTenantKind, Sums, TenantId, Tracking,
     TransactionId, TransactionState,
 };
 
 /// Asset types.
-pub const ASSET_TYPES: Table<(TenantId, AssetTypeId), AssetTypeRow> =
-    Table::new(0x0200, Family::Ledger, "ledger_asset_types");
+pub const ASSET_TYPES: Table<(TenantId, AssetTypeId), AssetTypeRow> = Table::new(0x0200, FAMILY, "ledger_asset_types");
 /// Asset types by their code.
-pub const ASSET_CODES: Table<(TenantId, String), AssetCodeRow> =
-    Table::new(0x0201, Family::Ledger, "ledger_asset_codes");
+pub const ASSET_CODES: Table<(TenantId, String), AssetCodeRow> = Table::new(0x0201, FAMILY, "ledger_asset_codes");
 /// What people read about an account.
-pub const PROFILES: Table<(TenantId, AccountId), ProfileRow> =
-    Table::new(0x0202, Family::Ledger, "ledger_account_profiles");
+pub const PROFILES: Table<(TenantId, AccountId), ProfileRow> = Table::new(0x0202, FAMILY, "ledger_account_profiles");
 /// What postings read and change of an account.
-pub const BOOKS: Table<(TenantId, AccountId), BookRow> =
-    Table::new(0x0203, Family::Ledger, "ledger_account_books").hot();
+pub const BOOKS: Table<(TenantId, AccountId), BookRow> = Table::new(0x0203, FAMILY, "ledger_account_books").hot();
 /// The journal.
 pub const TRANSACTIONS: Table<(TenantId, TransactionId), TransactionRow> =
-    Table::new(0x0204, Family::Ledger, "ledger_transactions");
+    Table::new(0x0204, FAMILY, "ledger_transactions");
 /// Statements: account, shelf ([`Shelf::tag`]), transaction, line number.
 pub const LINES: Table<(AccountId, u8, TransactionId, u8), LineRow> =
-    Table::new(0x0205, Family::Ledger, "ledger_statement_lines");
+    Table::new(0x0205, FAMILY, "ledger_statement_lines");
 /// Transactions by their external id.
-pub const EXTERNAL_IDS: Table<(TenantId, String), ExternalIdRow> =
-    Table::new(0x0206, Family::Ledger, "ledger_external_ids");
+pub const EXTERNAL_IDS: Table<(TenantId, String), ExternalIdRow> = Table::new(0x0206, FAMILY, "ledger_external_ids");
 /// Pending transactions by the instant they expire.
 pub const HOLDS: Table<(Timestamp, TenantId, TransactionId), HoldRow> =
-    Table::new(0x0207, Family::Ledger, "ledger_holds_by_expiry");
+    Table::new(0x0207, FAMILY, "ledger_holds_by_expiry");
 /// Late entries over their effective time: account, width of the bucket in microseconds as a power of two, bucket.
-pub const LATE_SUMS: Table<(AccountId, u8, i64), LateSumsRow> = Table::new(0x0208, Family::Ledger, "ledger_late_sums");
+pub const LATE_SUMS: Table<(AccountId, u8, i64), LateSumsRow> = Table::new(0x0208, FAMILY, "ledger_late_sums");
 /// Late entries in the order they were recorded: account, an id from the order of the log.
-pub const LATE_RECORDS: Table<(AccountId, Uuid), LateRecordRow> =
-    Table::new(0x0209, Family::Ledger, "ledger_late_records");
+pub const LATE_RECORDS: Table<(AccountId, Uuid), LateRecordRow> = Table::new(0x0209, FAMILY, "ledger_late_records");
 /// All late entries of an account.
-pub const LATE_TOTALS: Table<AccountId, LateTotalsRow> = Table::new(0x020A, Family::Ledger, "ledger_late_totals").hot();
+pub const LATE_TOTALS: Table<AccountId, LateTotalsRow> = Table::new(0x020A, FAMILY, "ledger_late_totals").hot();
 /// What only the ledger knows of sub-tenants.
-pub const SUB_TENANTS: Table<TenantId, SubTenantRow> = Table::new(0x020B, Family::Ledger, "ledger_sub_tenants");
+pub const SUB_TENANTS: Table<TenantId, SubTenantRow> = Table::new(0x020B, FAMILY, "ledger_sub_tenants");
 
 /// Every table of the ledger.
 pub const TABLES: &[TableSpec] = &[

@@ -46,8 +46,13 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+use quintet_storage::Family;
+
 pub use crate::http::{Context, KeyRule, ROUTES, Route, panic_answer, routes};
 pub use crate::permissions::KEY_PERMISSIONS;
 pub use crate::refusal::KINDS;
 pub use crate::tables::TABLES;
 pub use crate::verify::verify;
+
+/// The column family that all rows of the room lie in.
+pub(crate) const FAMILY: Family = Family::named("localization");

@@ -37,72 +37,64 @@
 //! Ids are unique across tenants, but every key begins with the tenant: what is another tenant's cannot be found.
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
+use quintet_storage::{Row, Table, TableSpec, Timestamp, Uuid};
 
 use quintet_storage::large::LargeValue;
 
+use crate::FAMILY;
 use crate::model::{FileId, FileVersion, GrantId, ProjectId, StoredLocale, TenantId, WorkspaceId};
 
 /// Workspaces.
 pub const WORKSPACES: Table<(TenantId, WorkspaceId), WorkspaceRow> =
-    Table::new(0x0301, Family::Localization, "localization_workspaces");
+    Table::new(0x0301, FAMILY, "localization_workspaces");
 /// Slugs of workspaces.
 pub const WORKSPACE_SLUGS: Table<(TenantId, String), WorkspaceSlugRow> =
-    Table::new(0x0302, Family::Localization, "localization_workspace_slugs");
+    Table::new(0x0302, FAMILY, "localization_workspace_slugs");
 /// Projects.
-pub const PROJECTS: Table<(TenantId, ProjectId), ProjectRow> =
-    Table::new(0x0303, Family::Localization, "localization_projects");
+pub const PROJECTS: Table<(TenantId, ProjectId), ProjectRow> = Table::new(0x0303, FAMILY, "localization_projects");
 /// Slugs of projects.
 pub const PROJECT_SLUGS: Table<(TenantId, WorkspaceId, String), ProjectSlugRow> =
-    Table::new(0x0304, Family::Localization, "localization_project_slugs");
+    Table::new(0x0304, FAMILY, "localization_project_slugs");
 /// Short ids.
-pub const SHORT_IDS: Table<(TenantId, String), ShortIdRow> =
-    Table::new(0x0305, Family::Localization, "localization_short_ids");
+pub const SHORT_IDS: Table<(TenantId, String), ShortIdRow> = Table::new(0x0305, FAMILY, "localization_short_ids");
 /// Target locales of projects.
 pub const PROJECT_LOCALES: Table<(TenantId, ProjectId), ProjectLocalesRow> =
-    Table::new(0x0306, Family::Localization, "localization_project_locales");
+    Table::new(0x0306, FAMILY, "localization_project_locales");
 /// The audit chain of each tenant.
-pub const AUDIT_EVENTS: Table<(TenantId, u64), AuditEventRow> =
-    Table::new(0x0310, Family::Localization, "localization_audit_events");
+pub const AUDIT_EVENTS: Table<(TenantId, u64), AuditEventRow> = Table::new(0x0310, FAMILY, "localization_audit_events");
 /// Where each tenant's chain ends.
-pub const AUDIT_HEADS: Table<TenantId, AuditHeadRow> =
-    Table::new(0x0311, Family::Localization, "localization_audit_heads").hot();
+pub const AUDIT_HEADS: Table<TenantId, AuditHeadRow> = Table::new(0x0311, FAMILY, "localization_audit_heads").hot();
 /// Grants.
-pub const GRANTS: Table<(TenantId, GrantId), GrantRow> =
-    Table::new(0x0318, Family::Localization, "localization_grants");
+pub const GRANTS: Table<(TenantId, GrantId), GrantRow> = Table::new(0x0318, FAMILY, "localization_grants");
 /// Grants of a principal.
 pub const GRANTS_BY_PRINCIPAL: Table<(TenantId, Uuid, GrantId), Mark> =
-    Table::new(0x0319, Family::Localization, "localization_grants_by_principal");
+    Table::new(0x0319, FAMILY, "localization_grants_by_principal");
 /// Files.
-pub const FILES: Table<(TenantId, ProjectId, FileId), FileRow> =
-    Table::new(0x0320, Family::Localization, "localization_files");
+pub const FILES: Table<(TenantId, ProjectId, FileId), FileRow> = Table::new(0x0320, FAMILY, "localization_files");
 /// Paths of files.
 pub const FILE_PATHS: Table<(TenantId, ProjectId, String), FilePathRow> =
-    Table::new(0x0321, Family::Localization, "localization_file_paths");
+    Table::new(0x0321, FAMILY, "localization_file_paths");
 /// Versions of files.
 pub const FILE_VERSIONS: Table<(TenantId, FileId, FileVersion), FileVersionRow> =
-    Table::new(0x0322, Family::Localization, "localization_file_versions");
+    Table::new(0x0322, FAMILY, "localization_file_versions");
 /// Which file's keys have which ids.
-pub const KEY_FILES: Table<(TenantId, u64), KeyFileRow> =
-    Table::new(0x0323, Family::Localization, "localization_key_files");
+pub const KEY_FILES: Table<(TenantId, u64), KeyFileRow> = Table::new(0x0323, FAMILY, "localization_key_files");
 /// The same for a project, in the order of ids.
 pub const KEY_FILES_BY_PROJECT: Table<(TenantId, ProjectId, u64), KeyFileRow> =
-    Table::new(0x0324, Family::Localization, "localization_key_files_by_project");
+    Table::new(0x0324, FAMILY, "localization_key_files_by_project");
 /// Keys of the latest versions.
-pub const CATALOGUES: Table<(TenantId, FileId), CatalogueRow> =
-    Table::new(0x0325, Family::Localization, "localization_catalogues");
+pub const CATALOGUES: Table<(TenantId, FileId), CatalogueRow> = Table::new(0x0325, FAMILY, "localization_catalogues");
 /// What uploads changed.
-pub const IMPORTS: Table<(TenantId, FileId, u64), ImportRow> =
-    Table::new(0x0326, Family::Localization, "localization_imports");
+pub const IMPORTS: Table<(TenantId, FileId, u64), ImportRow> = Table::new(0x0326, FAMILY, "localization_imports");
 /// What translators are told of the keys of files.
 pub const KEY_CONTEXTS: Table<(TenantId, FileId), KeyContextsRow> =
-    Table::new(0x0327, Family::Localization, "localization_key_contexts");
+    Table::new(0x0327, FAMILY, "localization_key_contexts");
 /// Translations.
 pub const TRANSLATIONS: Table<(TenantId, FileId, String, u64), TranslationRow> =
-    Table::new(0x0330, Family::Localization, "localization_translations");
+    Table::new(0x0330, FAMILY, "localization_translations");
 /// How often a file's translations into a locale were changed.
 pub const FILE_LOCALES: Table<(TenantId, FileId, String), FileLocaleRow> =
-    Table::new(0x0331, Family::Localization, "localization_file_locales").hot();
+    Table::new(0x0331, FAMILY, "localization_file_locales").hot();
 
 /// Every table of this package. Their tags lie in 0x0300 to 0x03FF.
 pub const TABLES: &[TableSpec] = &[

@@ -10,7 +10,7 @@ use uuid::Uuid;
 pub const KEPT_MAX: usize = 1_000;
 
 /// Backups, by an id that grows with time.
-pub(crate) const BACKUPS: Table<Uuid, BackupRow> = Table::new(0x0130, Family::Platform, "platform.backups");
+pub(crate) const BACKUPS: Table<Uuid, BackupRow> = Table::new(0x0130, Family::APPLIANCE, "platform.backups");
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct BackupRow {

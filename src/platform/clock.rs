@@ -32,7 +32,7 @@ pub use futures_util::future::BoxFuture;
 pub use crate::time_text::{TimeParseError, parse_rfc3339, rfc3339};
 
 /// The rehearsal clock's reading; one row.
-pub(crate) const READING: Table<u8, Reading> = Table::new(0x0100, Family::Platform, "platform.clock");
+pub(crate) const READING: Table<u8, Reading> = Table::new(0x0100, Family::APPLIANCE, "platform.clock");
 
 /// The key of the one row of [`READING`].
 const THE_READING: u8 = 0;

@@ -3,7 +3,7 @@
 use quintet_storage::{Family, key_newtype};
 
 /// The column family that all rows of the room lie in.
-pub(crate) const FAMILY: Family = Family::Runs;
+pub(crate) const FAMILY: Family = Family::named("runs");
 
 key_newtype!(
     /// A tenant.

@@ -28,9 +28,9 @@ use crate::tx::WriteTx;
 /// Bytes in every chunk but the last, before it is sealed.
 pub const CHUNK_BYTES: usize = 256 << 10;
 
-const UPLOADS: Table<Uuid, UploadRow> = Table::new(0x0001, Family::Large, "large_uploads");
-pub(crate) const CHUNKS: Table<(Uuid, u32), ChunkRow> = Table::new(0x0002, Family::Large, "large_chunks");
-const DEADLINES: Table<(Timestamp, Uuid), DeadlineRow> = Table::new(0x0003, Family::Large, "large_deadlines");
+const UPLOADS: Table<Uuid, UploadRow> = Table::new(0x0001, Family::LARGE, "large_uploads");
+pub(crate) const CHUNKS: Table<(Uuid, u32), ChunkRow> = Table::new(0x0002, Family::LARGE, "large_chunks");
+const DEADLINES: Table<(Timestamp, Uuid), DeadlineRow> = Table::new(0x0003, Family::LARGE, "large_deadlines");
 
 /// The tables of this module.
 pub const TABLES: &[TableSpec] = &[UPLOADS.spec(), CHUNKS.spec(), DEADLINES.spec()];

@@ -13,6 +13,7 @@ use crate::manifest::MANIFEST_FILE;
 use crate::options::StoreOptions;
 use crate::rebuild::{self, Former, LIVE};
 use crate::rocks::{RocksOptions, RocksProjection};
+use crate::table::Registry;
 
 /// What a start goes on from.
 pub(crate) struct Opened {
@@ -21,12 +22,16 @@ pub(crate) struct Opened {
     pub(crate) trust: Trust,
 }
 
-/// Opens the log's directory and the tables. A copy's tables are made anew from its newest sound checkpoint; so are an
+/// Opens the log's directory and the tables of the registry. A copy's tables are made anew from its newest sound checkpoint; so are an
 /// original's that are missing or do not open.
 ///
 /// # Errors
 /// See [`OpenError`].
-pub(crate) fn open(directory: &DataDirectory, options: &StoreOptions) -> Result<Opened, OpenError> {
+pub(crate) fn open(
+    directory: &DataDirectory,
+    registry: &Registry,
+    options: &StoreOptions,
+) -> Result<Opened, OpenError> {
     let data = &directory.path;
     let id = directory.format.directory_id;
     let is_complete = directory.format.complete;
@@ -56,11 +61,11 @@ pub(crate) fn open(directory: &DataDirectory, options: &StoreOptions) -> Result<
         tracing::warn!("the tables are missing or not its own; they are made anew from a checkpoint and the log");
         rebuild::from_checkpoint(data, id, Former::KeepAside).map_err(|error| explain(data, trust, error))?;
     }
-    let projection = match RocksProjection::open(&live, rocks) {
+    let projection = match RocksProjection::open(&live, registry.families(), rocks) {
         Err(OpenError::Damaged { reason, .. }) if trust == Trust::Original => {
             tracing::error!(reason, "the tables are damaged; they are made anew from a checkpoint and the log");
             rebuild::from_checkpoint(data, id, Former::KeepAside).map_err(|error| explain(data, trust, error))?;
-            RocksProjection::open(&live, rocks)?
+            RocksProjection::open(&live, registry.families(), rocks)?
         }
         other => other?,
     };

@@ -1,7 +1,7 @@
 //! Looking at a data directory without changing it: tables opened read-only, with what the log adds laid over them in
 //! memory. For `verify` and salvage; the running store does not use it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -72,9 +72,20 @@ impl Overlay {
         Overlay { base: None, newer: Rows::new(), applied: Applied::NOTHING, _scratch: None }
     }
 
+    /// The families that there are, whether or not a room knows them.
+    pub(crate) fn families(&self) -> BTreeSet<Family> {
+        let newer = self.newer.keys().map(|(family, _)| *family);
+        self.base.iter().flat_map(|base| base.families()).copied().chain(newer).collect()
+    }
+
     /// The last keys of the family's table files, in order.
     pub(crate) fn file_ends(&self, family: Family) -> Vec<Vec<u8>> {
-        self.base.as_ref().map_or(Vec::new(), |base| base.file_ends(family))
+        self.base_of(family).map_or(Vec::new(), |base| base.file_ends(family))
+    }
+
+    /// The tables, if they have the family: a younger version of this binary may be the first to know it.
+    fn base_of(&self, family: Family) -> Option<&RocksProjection> {
+        self.base.as_ref().filter(|base| base.families().contains(&family))
     }
 
     /// How far the rows go.
@@ -140,7 +151,7 @@ impl ProjectionRead for Overlay {
                 Ok(true)
             }
             Some(None) => Ok(false),
-            None => self.base.as_ref().map_or(Ok(false), |base| base.get(family, key, visit)),
+            None => self.base_of(family).map_or(Ok(false), |base| base.get(family, key, visit)),
         }
     }
 
@@ -171,7 +182,7 @@ impl ProjectionRead for Overlay {
             };
             going
         };
-        if let Some(base) = &self.base {
+        if let Some(base) = self.base_of(family) {
             base.scan(family, range, &mut merge)?;
         }
         for (key, value) in newer {

@@ -3,6 +3,7 @@
 //! Its own log is off: ours is the authority. All families are flushed atomically and the applied LSN is written
 //! in the same batch as the rows, so that after any crash the tables are a prefix of the log.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::table::Family;
 
 /// Where the applied LSN stands, in the default family.
 const APPLIED_KEY: &[u8] = b"applied";
+const DEFAULT_FAMILY: &str = "default";
 /// One of them full flushes all families; several smaller ones would flush more often for nothing.
 const MEMTABLE_BYTES: usize = 64 << 20;
 
@@ -43,29 +45,39 @@ pub(crate) struct RocksOptions {
 
 pub(crate) struct RocksProjection {
     db: Arc<DB>,
+    families: BTreeSet<Family>,
 }
 
 impl RocksProjection {
-    /// Opens the database, or makes it where the directory is absent or empty.
+    /// Opens the database, or makes it where the directory is absent or empty. It has the families that are `declared`
+    /// and those it has had so far: another version of this binary may know what is in them.
     ///
     /// # Errors
     /// [`OpenError::Damaged`] if it is not what RocksDB wrote, [`OpenError::Io`] if the system refuses.
-    pub(crate) fn open(path: &Path, options: RocksOptions) -> Result<RocksProjection, OpenError> {
+    pub(crate) fn open(
+        path: &Path,
+        declared: BTreeSet<Family>,
+        options: RocksOptions,
+    ) -> Result<RocksProjection, OpenError> {
         let mut db_options = common_options();
         // A database whose CURRENT file is gone must not be taken for a new one: its files would be removed.
         let is_new = !path.exists() || path.read_dir().is_ok_and(|mut files| files.next().is_none());
         db_options.create_if_missing(is_new);
         make_private_directory(path).map_err(|e| OpenError::io(format!("making {}", path.display()), e))?;
-        // A family of a later version is made then; the names of all are in the manifest of the one that made them.
         db_options.create_missing_column_families(true);
         let manager = WriteBufferManager::new_write_buffer_manager(options.write_buffer_bytes, false);
         db_options.set_write_buffer_manager(&manager);
-        let families = descriptors(options);
-        let db = DB::open_cf_descriptors(&db_options, path, families).map_err(|e| open_error(path, &e))?;
-        Ok(RocksProjection { db: Arc::new(db) })
+        let mut families = declared;
+        if !is_new {
+            families.extend(families_in(path, &db_options)?);
+        }
+        let descriptors = descriptors(&families, options);
+        let db = DB::open_cf_descriptors(&db_options, path, descriptors).map_err(|e| open_error(path, &e))?;
+        Ok(RocksProjection { db: Arc::new(db), families })
     }
 
-    /// Opens a database that nobody writes to, and changes nothing but the files in `scratch`.
+    /// Opens a database that nobody writes to, and changes nothing but the files in `scratch`. It has the families that
+    /// are on disk, no others.
     ///
     /// # Errors
     /// As [`RocksProjection::open`].
@@ -76,11 +88,16 @@ impl RocksProjection {
     ) -> Result<RocksProjection, OpenError> {
         let mut db_options = common_options();
         db_options.set_db_log_dir(scratch);
-        let known = DB::list_cf(&db_options, path).map_err(|e| open_error(path, &e))?;
-        let families = descriptors(options).filter(|family| known.iter().any(|name| name == family.name()));
-        let db =
-            DB::open_cf_descriptors_read_only(&db_options, path, families, false).map_err(|e| open_error(path, &e))?;
-        Ok(RocksProjection { db: Arc::new(db) })
+        let families = families_in(path, &db_options)?;
+        let descriptors = descriptors(&families, options);
+        let db = DB::open_cf_descriptors_read_only(&db_options, path, descriptors, false)
+            .map_err(|e| open_error(path, &e))?;
+        Ok(RocksProjection { db: Arc::new(db), families })
+    }
+
+    /// The families it has.
+    pub(crate) fn families(&self) -> &BTreeSet<Family> {
+        &self.families
     }
 
     /// The last keys of a family's table files, in order.
@@ -109,14 +126,20 @@ fn common_options() -> Options {
     options
 }
 
-/// All column families, RocksDB's own default one last.
-fn descriptors(options: RocksOptions) -> impl Iterator<Item = ColumnFamilyDescriptor> {
+/// The families that a database has on disk.
+fn families_in(path: &Path, db_options: &Options) -> Result<BTreeSet<Family>, OpenError> {
+    let names = DB::list_cf(db_options, path).map_err(|e| open_error(path, &e))?;
+    Ok(names.iter().filter(|name| *name != DEFAULT_FAMILY).map(|name| Family::found(name)).collect())
+}
+
+/// The column families to open, RocksDB's own default one last.
+fn descriptors(families: &BTreeSet<Family>, options: RocksOptions) -> Vec<ColumnFamilyDescriptor> {
     let cache = Cache::new_lru_cache(options.block_cache_bytes);
-    let default = ColumnFamilyDescriptor::new("default", family_options(Family::Platform, &cache));
-    Family::ALL
-        .into_iter()
-        .map(move |family| ColumnFamilyDescriptor::new(family.name(), family_options(family, &cache)))
-        .chain([default])
+    let ours = families
+        .iter()
+        .map(|family| ColumnFamilyDescriptor::new(family.name(), family_options(*family == Family::LARGE, &cache)));
+    let default = ColumnFamilyDescriptor::new(DEFAULT_FAMILY, family_options(false, &cache));
+    ours.chain([default]).collect()
 }
 
 /// Why RocksDB did not open. A file that is missing was lost: nobody removes one that is in use.
@@ -137,7 +160,8 @@ fn family_handle(db: &DB, family: Family) -> Result<&rocksdb::ColumnFamily, Fail
     db.cf_handle(family.name()).ok_or_else(|| Failure::Damaged(format!("column family {} is missing", family.name())))
 }
 
-fn family_options(family: Family, cache: &Cache) -> Options {
+/// How a family is kept; one that `holds_chunks` of large values has larger blocks.
+fn family_options(holds_chunks: bool, cache: &Cache) -> Options {
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_cache(cache);
     blocks.set_cache_index_and_filter_blocks(true);
@@ -157,7 +181,7 @@ fn family_options(family: Family, cache: &Cache) -> Options {
     options.set_bottommost_compression_type(DBCompressionType::Zstd);
     options.set_bottommost_compression_options(ZSTD_WINDOW_BITS, ZSTD_LEVEL, 0, 0, true);
     options.set_level_compaction_dynamic_level_bytes(true);
-    if family == Family::Large {
+    if holds_chunks {
         // Chunks are read whole and rarely; larger blocks spare index entries.
         blocks.set_block_size(64 << 10);
         options.set_block_based_table_factory(&blocks);
@@ -257,9 +281,10 @@ impl Projection for RocksProjection {
     }
 
     fn flush(&self) -> Result<(), Failure> {
-        let mut handles = vec![self.db.cf_handle("default").ok_or(Failure::Damaged("no default family".to_owned()))?];
-        for family in Family::ALL {
-            handles.push(self.family(family)?);
+        let mut handles =
+            vec![self.db.cf_handle(DEFAULT_FAMILY).ok_or(Failure::Damaged("no default family".to_owned()))?];
+        for family in &self.families {
+            handles.push(self.family(*family)?);
         }
         let mut options = FlushOptions::default();
         options.set_wait(true);

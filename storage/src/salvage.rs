@@ -186,7 +186,7 @@ fn everything(lower: Vec<u8>) -> KeyRange {
 }
 
 fn is_readable(view: &Overlay) -> bool {
-    Family::ALL.iter().all(|family| view.scan(*family, &everything(Vec::new()), &mut |_, _| true).is_ok())
+    view.families().into_iter().all(|family| view.scan(family, &everything(Vec::new()), &mut |_, _| true).is_ok())
 }
 
 /// Makes a data directory of the view's readable rows.
@@ -200,9 +200,10 @@ fn write_directory(
     progress: &mut dyn FnMut(&str, u64),
 ) -> Result<(), OpenError> {
     let options = RocksOptions { write_buffer_bytes: 64 << 20, block_cache_bytes: 16 << 20 };
-    let tables = Arc::new(RocksProjection::open(&place.join(LIVE), options)?);
+    let families = &registry.families() | &view.families();
+    let tables = Arc::new(RocksProjection::open(&place.join(LIVE), families.clone(), options)?);
     let failed = |failure: Failure| OpenError::io("writing the new tables", failure);
-    for family in Family::ALL {
+    for family in families {
         let mut batch: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut lower = Vec::new();
         for _ in 0..STRETCHES_MAX {

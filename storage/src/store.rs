@@ -79,11 +79,11 @@ impl Store {
             let started = start(Arc::new(disk), tables as _, registry.clone(), *id.as_bytes(), trust, &options);
             started.map(|started| (started, projection)).map_err(|error| (trust, error))
         };
-        let begun = match begin(opening::open(&directory, &options)?) {
+        let begun = match begin(opening::open(&directory, &registry, &options)?) {
             // Tables that are older than the log: a checkpoint may be young enough.
             Err((Trust::Original, OpenError::LogGap { .. })) if directory.format.complete => {
                 opening::replace_tables(&path, id)?;
-                begin(opening::open(&directory, &options)?)
+                begin(opening::open(&directory, &registry, &options)?)
             }
             other => other,
         };

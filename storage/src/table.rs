@@ -2,56 +2,63 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
 use crate::codec::{self, Row};
 use crate::error::{Failure, OpenError};
 use crate::keys::Key;
 use crate::read::decode_key;
 
-/// The column families: one for each service, one for the appliance's own rows, one for large values.
+/// A column family: a part of the tables that is flushed and compacted by itself. Every room declares one for its rows,
+/// as a constant; its name on disk stays for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
-    /// Rows shared by all services: tenants, keys, idempotency, clock.
-    Platform,
-    /// The localization service.
-    Localization,
-    /// The run service.
-    Runs,
-    /// The ledger.
-    Ledger,
-    /// The messaging service.
-    Messaging,
-    /// The diagram service.
-    Diagrams,
-    /// Chunks of large values of every service.
-    Large,
-}
+pub struct Family(&'static str);
 
 impl Family {
-    /// Every family, in the order of their declaration.
-    pub const ALL: [Family; 7] = [
-        Family::Platform,
-        Family::Localization,
-        Family::Runs,
-        Family::Ledger,
-        Family::Messaging,
-        Family::Diagrams,
-        Family::Large,
-    ];
+    /// The appliance's own rows: what all services share, storage's keys among it.
+    pub const APPLIANCE: Family = Family::named("platform");
+    /// Chunks of large values, whoever they belong to.
+    pub const LARGE: Family = Family::named("large");
+
+    /// Names a family, by lower-case letters, digits and `_`.
+    ///
+    /// # Panics
+    /// On any other name, at compile time where it stands in a constant.
+    #[must_use]
+    pub const fn named(name: &'static str) -> Family {
+        assert!(is_family_name(name), "a family's name is of lower-case letters, digits and _, and not RocksDB's own");
+        Family(name)
+    }
+
+    /// A family that a directory holds; perhaps none of this binary's rooms knows it. Names that were met stay in
+    /// memory: they are few.
+    pub(crate) fn found(name: &str) -> Family {
+        static FOUND: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = found.get(name) {
+            return Family(known);
+        }
+        let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
+        found.insert(name);
+        Family(name)
+    }
 
     /// The column family's name on disk.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Family::Platform => "platform",
-            Family::Localization => "localization",
-            Family::Runs => "runs",
-            Family::Ledger => "ledger",
-            Family::Messaging => "messaging",
-            Family::Diagrams => "diagrams",
-            Family::Large => "large",
-        }
+        self.0
     }
+}
+
+const fn is_family_name(name: &str) -> bool {
+    let mut rest = name.as_bytes();
+    while let [first, others @ ..] = rest {
+        if !(first.is_ascii_lowercase() || first.is_ascii_digit() || *first == b'_') {
+            return false;
+        }
+        rest = others;
+    }
+    !name.is_empty() && !matches!(name.as_bytes(), b"default")
 }
 
 /// A table: its keys are `tag` (two bytes, big-endian) followed by the encoded `K`; its values are rows `V`.
@@ -146,5 +153,11 @@ impl Registry {
     /// Every table, in the order of their tags.
     pub fn tables(&self) -> impl Iterator<Item = TableSpec> + '_ {
         self.by_tag.values().copied()
+    }
+
+    /// The families that the tables lie in, and storage's own.
+    pub(crate) fn families(&self) -> BTreeSet<Family> {
+        let declared = self.tables().map(|table| table.family);
+        declared.chain([Family::APPLIANCE, Family::LARGE]).collect()
     }
 }

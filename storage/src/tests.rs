@@ -4,6 +4,7 @@ mod attacks;
 mod copies;
 mod copying;
 mod crash;
+mod families;
 mod keys;
 mod model;
 mod threads;

@@ -214,7 +214,7 @@ impl Verification {
             }
         };
         let found = self.verified.findings.len();
-        for family in Family::ALL {
+        for family in overlay.families() {
             self.check_family(&overlay, family, progress);
         }
         self.verified.last_lsn = self.verified.last_lsn.max(overlay.applied().lsn);

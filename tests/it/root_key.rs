@@ -18,7 +18,7 @@ struct Letter;
 impl Row for Letter {}
 
 /// Never written: sealed values are bound to it and kept by the test.
-const LETTERS: Table<(Uuid, u32), Letter> = Table::new(0x01FF, Family::Platform, "test_letters");
+const LETTERS: Table<(Uuid, u32), Letter> = Table::new(0x01FF, Family::APPLIANCE, "test_letters");
 
 /// A rehearsal directory with values sealed in it, which the test keeps.
 pub struct Sample {

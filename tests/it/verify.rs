@@ -179,7 +179,7 @@ fn damage_under_a_running_appliance_is_found() {
 #[bincode(crate = "quintet_storage::bincode")]
 struct Mark;
 impl Row for Mark {}
-const KEYS_BY_TENANT: Table<(Uuid, Uuid), Mark> = Table::new(0x0104, Family::Platform, "platform.keys_by_tenant");
+const KEYS_BY_TENANT: Table<(Uuid, Uuid), Mark> = Table::new(0x0104, Family::APPLIANCE, "platform.keys_by_tenant");
 
 #[test]
 fn rows_that_contradict_each_other_are_found_and_not_restored() {

@@ -307,7 +307,7 @@ async fn a_busy_writer_turns_requests_away() {
 async fn damaged_data_is_an_internal_error_without_detail() {
     /// What reads as no account.
     const OTHER: quintet_storage::Table<(TenantId, AccountId), crate::tables::HoldRow> =
-        quintet_storage::Table::new(0x0203, quintet_storage::Family::Ledger, "ledger_account_books");
+        quintet_storage::Table::new(0x0203, crate::FAMILY, "ledger_account_books");
     let room = Room::open();
     let tenant_id = room.tenant_id;
     let accounts = run(&room.context.store, move |tx, now| open_accounts(tx, now, tenant_id, 1));

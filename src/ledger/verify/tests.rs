@@ -150,7 +150,7 @@ fn damaged_rows_are_named_and_passed_over() {
     let (tenant_id, id) = (books.tenant_id, books.second());
     // A row of another type under the key of a transaction does not read as one.
     const OTHER: quintet_storage::Table<(TenantId, TransactionId), LateTotalsRow> =
-        quintet_storage::Table::new(0x0204, quintet_storage::Family::Ledger, "ledger_transactions");
+        quintet_storage::Table::new(0x0204, crate::FAMILY, "ledger_transactions");
     let told = findings(&books, move |tx| tx.put(&OTHER, &(tenant_id, id), &LateTotalsRow::default()));
     assert!(told.contains(&format!("transaction {id}: the transaction is damaged")), "{told}");
     let read = books.bench.store.read();

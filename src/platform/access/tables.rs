@@ -8,21 +8,21 @@ use super::model::{Services, Tenant, TenantStatus};
 use crate::secrets::Digest;
 
 /// Tenants, by id.
-pub(crate) const TENANTS: Table<Uuid, TenantRow> = Table::new(0x0101, Family::Platform, "platform.tenants");
+pub(crate) const TENANTS: Table<Uuid, TenantRow> = Table::new(0x0101, Family::APPLIANCE, "platform.tenants");
 
 /// Index: (parent, sub-tenant).
 pub(crate) const TENANTS_BY_PARENT: Table<(Uuid, Uuid), Mark> =
-    Table::new(0x0102, Family::Platform, "platform.tenants_by_parent");
+    Table::new(0x0102, Family::APPLIANCE, "platform.tenants_by_parent");
 
 /// Keys, by key id.
-pub(crate) const KEYS: Table<Uuid, KeyRow> = Table::new(0x0103, Family::Platform, "platform.keys");
+pub(crate) const KEYS: Table<Uuid, KeyRow> = Table::new(0x0103, Family::APPLIANCE, "platform.keys");
 
 /// Index: (tenant, key).
 pub(crate) const KEYS_BY_TENANT: Table<(Uuid, Uuid), Mark> =
-    Table::new(0x0104, Family::Platform, "platform.keys_by_tenant");
+    Table::new(0x0104, Family::APPLIANCE, "platform.keys_by_tenant");
 
 /// When a key was last used, by key id. Apart from the key, since it changes all the time.
-pub(crate) const KEY_USES: Table<Uuid, KeyUseRow> = Table::new(0x0105, Family::Platform, "platform.key_uses");
+pub(crate) const KEY_USES: Table<Uuid, KeyUseRow> = Table::new(0x0105, Family::APPLIANCE, "platform.key_uses");
 
 /// The row of an index whose key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -39,11 +39,11 @@ pub const KEPT_SECONDS: i64 = 30 * 86_400;
 const HOUR_MICROS: i64 = 3_600_000_000;
 
 /// (tenant, digest of service, route and key).
-pub(crate) const ANSWERS: Table<(Uuid, u128), AnswerRow> = Table::new(0x0110, Family::Platform, "platform.answers");
+pub(crate) const ANSWERS: Table<(Uuid, u128), AnswerRow> = Table::new(0x0110, Family::APPLIANCE, "platform.answers");
 
 /// (the hour, since the epoch, at whose start the answer may go; tenant; digest).
 pub(crate) const ANSWERS_BY_EXPIRY: Table<(u32, Uuid, u128), ExpiryMark> =
-    Table::new(0x0111, Family::Platform, "platform.answers_by_expiry");
+    Table::new(0x0111, Family::APPLIANCE, "platform.answers_by_expiry");
 
 /// What a key is unique within.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,10 +27,10 @@ use crate::time_text::{first_of_next_month, year_and_month};
 pub use verbs::{MeteringRefusal, Quota, find_quota, set_quota};
 
 /// (tenant, service).
-pub(crate) const QUOTAS: Table<(Uuid, u8), QuotaRow> = Table::new(0x0120, Family::Platform, "platform.quotas");
+pub(crate) const QUOTAS: Table<(Uuid, u8), QuotaRow> = Table::new(0x0120, Family::APPLIANCE, "platform.quotas");
 
 /// (tenant, service, month): calls.
-pub(crate) const USAGE: Table<(Uuid, u8, u32), UsageRow> = Table::new(0x0121, Family::Platform, "platform.usage");
+pub(crate) const USAGE: Table<(Uuid, u8, u32), UsageRow> = Table::new(0x0121, Family::APPLIANCE, "platform.usage");
 
 /// A tenant's quota of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]

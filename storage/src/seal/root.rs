@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 use crate::tx::WriteTx;
 
 /// Which root keys the data keys are wrapped by; one row, made with the first data key.
-pub(crate) const ROOT: Table<(), RootRow> = Table::new(0x0005, Family::Platform, "storage_root_key");
+pub(crate) const ROOT: Table<(), RootRow> = Table::new(0x0005, Family::APPLIANCE, "storage_root_key");
 
 /// How long [`Store::unlock`] may wait for the writer of a store that has just been opened.
 const UNLOCK_DEADLINE: Duration = Duration::from_secs(30);

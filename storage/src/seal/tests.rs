@@ -23,8 +23,8 @@ use crate::time::TimeSource;
 struct Letter(Sealed);
 impl Row for Letter {}
 
-const LETTERS: Table<(Uuid, u32), Letter> = Table::new(0x0F11, Family::Platform, "test_letters");
-const OTHERS: Table<(Uuid, u32), Letter> = Table::new(0x0F12, Family::Platform, "test_others");
+const LETTERS: Table<(Uuid, u32), Letter> = Table::new(0x0F11, Family::APPLIANCE, "test_letters");
+const OTHERS: Table<(Uuid, u32), Letter> = Table::new(0x0F12, Family::APPLIANCE, "test_others");
 const TEST_TABLES: &[TableSpec] = &[LETTERS.spec(), OTHERS.spec()];
 
 #[derive(Debug, PartialEq, Eq)]

@@ -62,17 +62,10 @@ impl ProjectionRead for ModelSnapshot {
     }
 
     fn scan(&self, family: Family, range: &KeyRange, visit: Visit<'_>) -> Result<(), Failure> {
-        let next_family = Family::ALL.into_iter().find(|other| *other > family);
         let lower = Bound::Included((family, range.lower.clone()));
-        let upper = match (&range.upper, next_family) {
-            (Some(upper), _) => Bound::Excluded((family, upper.clone())),
-            (None, Some(next)) => Bound::Excluded((next, Vec::new())),
-            (None, None) => Bound::Unbounded,
-        };
-        if range.upper.as_ref().is_some_and(|upper| *upper <= range.lower) {
-            return Ok(());
-        }
-        let mut rows: Vec<_> = self.0.range((lower, upper)).collect();
+        let is_inside = |key: &[u8]| range.upper.as_deref().is_none_or(|upper| key < upper);
+        let from_lower = self.0.range((lower, Bound::Unbounded));
+        let mut rows: Vec<_> = from_lower.take_while(|((other, key), _)| *other == family && is_inside(key)).collect();
         if range.descending {
             rows.reverse();
         }

@@ -16,8 +16,8 @@ use crate::tx::WriteTx;
 pub(super) struct Cell(pub(super) Vec<u8>);
 impl Row for Cell {}
 
-pub(super) const HOT: Table<(u8, u16), Cell> = Table::new(0x0F01, Family::Ledger, "test_hot").hot();
-pub(super) const COLD: Table<(u8, u16), Cell> = Table::new(0x0F02, Family::Platform, "test_cold");
+pub(super) const HOT: Table<(u8, u16), Cell> = Table::new(0x0F01, Family::named("test"), "test_hot").hot();
+pub(super) const COLD: Table<(u8, u16), Cell> = Table::new(0x0F02, Family::APPLIANCE, "test_cold");
 pub(super) const TABLES: &[TableSpec] = &[HOT.spec(), COLD.spec()];
 
 pub(super) type CellKey = (u8, u16);
