@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::appliance::{Answer, Appliance, Setup, rounds, stderr};
-use crate::load::{Books, Posting};
 use crate::loop_disk::{Ballast, LoopDisk};
+use crate::support::appliance::{Answer, Appliance, Setup, rounds, stderr};
+use crate::support::load::{Books, Posting};
 
 const DISK_MB: u64 = 512;
 const RESERVE_MB: u64 = 64;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{FallocateFlags, fallocate, ftruncate, statvfs};
 use rustix::io::Errno;
 
-use crate::appliance::{say_skipped, stderr};
+use crate::support::appliance::{say_skipped, stderr};
 
 /// What happens to the journal when the power goes.
 #[derive(Clone, Copy, Debug)]

@@ -8,18 +8,15 @@
     reason = "tests say what they mean by failing loudly"
 )]
 
-#[path = "../it/appliance.rs"]
-#[allow(dead_code, reason = "shared with tests/it, which uses all of it")]
-mod appliance;
 mod containers;
 mod disk_full;
-#[path = "../it/load.rs"]
-#[allow(dead_code, reason = "shared with tests/it")]
-mod load;
 mod loop_disk;
 mod power_cuts;
 mod pulls;
 mod runs;
+#[path = "../it/support/mod.rs"]
+#[allow(dead_code, reason = "shared with tests/it, which uses all of it")]
+mod support;
 #[path = "../../runtime/src/image/tests/tarball.rs"]
 #[allow(dead_code, reason = "shared with the runtime's own tests")]
 mod tarball;

@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::appliance::{Appliance, Setup, rounds};
-use crate::load::{Books, Posting};
 use crate::loop_disk::{Cut, LoopDisk};
+use crate::support::appliance::{Appliance, Setup, rounds};
+use crate::support::load::{Books, Posting};
 
 const CALLERS: usize = 16;
 

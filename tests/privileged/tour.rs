@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::appliance::say_skipped;
+use crate::support::appliance::say_skipped;
 
 /// How long the whole tour may take.
 const PATIENCE_SECONDS: &str = "240";

@@ -7,21 +7,6 @@ use super::source::{Source, lines_with};
 /// From the files of the tree to what is wrong with them.
 pub type Check = fn(&[Source]) -> Vec<String>;
 
-/// Every check there is.
-pub const ALL: &[Check] = &[
-    long_files,
-    modules_without_doc,
-    manifests_that_import_up,
-    code_that_imports_up,
-    versions_outside_the_root,
-    packages_without_lints,
-    words_left_behind,
-    tests_switched_off,
-    words_out_of_place,
-    wrong_table_tags,
-    unexplained_dependencies,
-];
-
 const LINES_MAX: usize = 999;
 
 /// Which packages of the house a package may import: those on lower floors. The root package imports all of them.
@@ -259,7 +244,7 @@ fn rust(files: &[Source]) -> impl Iterator<Item = &Source> {
     files.iter().filter(|file| file.is_rust())
 }
 
-fn manifests(files: &[Source]) -> impl Iterator<Item = &Source> {
+pub fn manifests(files: &[Source]) -> impl Iterator<Item = &Source> {
     files.iter().filter(|file| file.path == "Cargo.toml" || file.path.ends_with("/Cargo.toml"))
 }
 
@@ -268,12 +253,12 @@ fn member_manifests(files: &[Source]) -> impl Iterator<Item = (&Source, &str)> {
     files.iter().filter_map(|file| Some((file, file.path.strip_suffix("/Cargo.toml")?)))
 }
 
-fn parse(manifest: &Source) -> toml::Table {
+pub fn parse(manifest: &Source) -> toml::Table {
     manifest.text.parse().unwrap_or_else(|error| panic!("{}: {error}", manifest.path))
 }
 
 /// All dependencies of a package, whatever they are for.
-fn dependencies(manifest: &Source) -> Vec<(String, toml::Value)> {
+pub fn dependencies(manifest: &Source) -> Vec<(String, toml::Value)> {
     let table = parse(manifest);
     ["dependencies", "dev-dependencies", "build-dependencies"]
         .iter()

@@ -35,7 +35,7 @@ impl Source {
     }
 
     /// Where the modules lie that this file declares, with a slash at the end.
-    fn children(&self) -> String {
+    pub fn children(&self) -> String {
         let (directory, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
         match name {
             "lib.rs" | "main.rs" | "mod.rs" => format!("{directory}/"),
@@ -101,6 +101,36 @@ fn read_directory(directory: &Path, prefix: &str, files: &mut Vec<Source>) {
 /// The lines of `code` that contain `word`, counted from 1.
 pub fn lines_with(code: &str, word: &str) -> Vec<usize> {
     code.lines().enumerate().filter(|(_, line)| line.contains(word)).map(|(index, _)| index + 1).collect()
+}
+
+/// A word, `::`, or one other character.
+pub struct Token<'a> {
+    pub text: &'a str,
+    pub line: usize,
+}
+
+pub fn tokens(code: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    for (index, mut rest) in code.lines().enumerate() {
+        while let Some(first) = rest.chars().next() {
+            let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let length = match word {
+                0 if rest.starts_with("::") => 2,
+                0 => first.len_utf8(),
+                word => word,
+            };
+            let (text, after) = rest.split_at(length);
+            if !first.is_whitespace() {
+                tokens.push(Token { text, line: index + 1 });
+            }
+            rest = after;
+        }
+    }
+    tokens
+}
+
+pub fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 fn blank_all_but_code(text: &str) -> String {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use quintet_runtime::Limits;
 
 use super::TestRunner;
-use crate::appliance::{quintet, say_skipped, stderr};
+use crate::support::appliance::{quintet, say_skipped, stderr};
 
 /// The hierarchies by which an init system tracks processes, which it keeps groups of its own in.
 fn tracking_roots() -> Vec<PathBuf> {

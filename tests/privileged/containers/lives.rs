@@ -10,7 +10,7 @@ use quintet_runtime::{Action, ContainerState, EndReason, Limits, Refusal, Runner
 use rustix::process::{Pid, Signal};
 
 use super::{TestRunner, shared};
-use crate::appliance::quintet;
+use crate::support::appliance::quintet;
 
 fn kill(pid: i32) {
     rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();

@@ -20,7 +20,7 @@ use quintet_runtime::{
 };
 use serde_json::json;
 
-use crate::appliance::{quintet, say_skipped};
+use crate::support::appliance::{quintet, say_skipped};
 use crate::tarball::{Tarball, docker_archive, pack};
 
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::front::{Act, Asked};
 use super::{layer, noise, place};
-use crate::appliance::{quintet, stderr, stdout};
+use crate::support::appliance::{quintet, stderr, stdout};
 
 fn image(arguments: &[&str], config: &Path) -> Output {
     let mut command = quintet();

@@ -19,8 +19,8 @@ use quintet_runtime::{Digest, ImageInfo, Limits, Stream};
 use registry::{DOCKER_INDEX, INDEX, Pushed, Registry, USER};
 use serde_json::{Value, json};
 
-use crate::appliance::say_skipped;
 use crate::containers::TestRunner;
+use crate::support::appliance::say_skipped;
 use crate::tarball::Tarball;
 
 /// A runner and a registry, for all tests here.

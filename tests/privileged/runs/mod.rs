@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::appliance::{Answer, Appliance, Client, Setup};
 use crate::containers::TestRunner;
+use crate::support::appliance::{Answer, Appliance, Client, Setup};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The states in which a run stays.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{TERMINAL, wait_until};
-use crate::appliance::{Setup, say_skipped};
+use crate::support::appliance::{Setup, say_skipped};
 
 #[test]
 fn root_needs_no_runner_for_the_demo_and_containers_outlive_the_server() {

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{House, shared};
-use crate::appliance::say_skipped;
 use crate::pulls::registry::Registry;
+use crate::support::appliance::say_skipped;
 use crate::tarball::Tarball;
 
 #[test]

@@ -64,7 +64,7 @@ fn a_killed_server_finds_everything_as_it_is() {
 
 #[test]
 fn a_server_killed_again_and_again_starts_nothing_twice() {
-    let rounds = crate::appliance::rounds("RUNS_KILLS", 4);
+    let rounds = crate::support::appliance::rounds("RUNS_KILLS", 4);
     let Some(mut house) = House::start(&[("WORKERS", "6")]) else { return };
     let mut tenant = house.tenant();
     let mut ids: Vec<String> = Vec::new();

@@ -111,7 +111,7 @@ fn two_hundred_at_once_and_a_full_machine_queues() {
 
 #[test]
 fn a_queue_is_drained_at_the_machines_limit() {
-    let count = crate::appliance::rounds("RUNS_DRAINED", 40);
+    let count = crate::support::appliance::rounds("RUNS_DRAINED", 40);
     let Some(house) = House::start(&[("WORKERS", "8")]) else { return };
     let tenants: Vec<Tenant> = (0..count.div_ceil(500)).map(|_| house.tenant()).collect();
     let warm = tenants[0].submit(&script("true"));

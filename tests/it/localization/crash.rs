@@ -1,0 +1,151 @@
+//! kill -9 of the real binary during uploads and translations: nothing that was answered is lost, nothing is half there.
+//!
+//! `QUINTET_KILLS=N` makes more rounds.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::localization::files::Shelf;
+use crate::localization::{Desk, text};
+use crate::support::appliance::{Appliance, Setup, fresh_key, rounds};
+
+/// Files that are uploaded again and again, each by a caller of its own, and keys of a file that nobody uploads, whose
+/// translations are written again and again.
+const UPLOADERS: usize = 3;
+const TRANSLATORS: usize = 3;
+/// Keys of an uploaded file: more than a page of a catalogue, and than one transaction of its chunks.
+const KEYS: usize = 3000;
+
+/// Version `version` of a file: every key says so, and one key more with each.
+fn content(version: usize) -> String {
+    let mut members: Vec<String> =
+        (0..KEYS).map(|n| format!("\"key.{n}\":\"{version} of {n} {}\"", "x".repeat(120))).collect();
+    members.extend((0..version).map(|n| format!("\"more.{n}\":\"\"")));
+    format!("{{{}}}", members.join(",\n"))
+}
+
+/// How often each caller was answered so far.
+#[derive(Clone, Debug, Default)]
+struct Acknowledged {
+    versions: [usize; UPLOADERS],
+    revisions: [usize; TRANSLATORS],
+}
+
+/// Works until the appliance is gone.
+fn work(appliance: Appliance, shelf: &Shelf, keys: &[String], known: &mut Acknowledged, patience: Duration) {
+    let stop = AtomicBool::new(false);
+    let stop = &stop;
+    let (versions, revisions) = std::thread::scope(|scope| {
+        let uploaders: Vec<_> = (0..UPLOADERS)
+            .map(|n| {
+                let mut version = known.versions[n];
+                scope.spawn(move || {
+                    while !stop.load(Ordering::SeqCst) {
+                        let path = shelf.path(&format!("/files?kind=json&path=file{n}.json"));
+                        let body = content(version + 1);
+                        match shelf.desk.try_send("POST", &path, body.as_bytes()) {
+                            Some(answer) if answer.status == 201 => {
+                                version = answer.json()["version"].as_u64().unwrap() as usize
+                            }
+                            _ => break,
+                        }
+                    }
+                    version
+                })
+            })
+            .collect();
+        let translators: Vec<_> = (0..TRANSLATORS)
+            .map(|n| {
+                let mut revision = known.revisions[n];
+                scope.spawn(move || {
+                    while !stop.load(Ordering::SeqCst) {
+                        let path = format!("/v1/keys/{}/translations/de", keys[n]);
+                        let body = json!({"text": format!("revision {}", revision + 1)}).to_string();
+                        match shelf.desk.try_send("PUT", &path, body.as_bytes()) {
+                            Some(answer) if answer.status < 300 => {
+                                revision = answer.json()["revision"].as_u64().unwrap() as usize
+                            }
+                            _ => break,
+                        }
+                    }
+                    revision
+                })
+            })
+            .collect();
+        std::thread::sleep(patience);
+        appliance.kill();
+        stop.store(true, Ordering::SeqCst);
+        let versions: Vec<usize> = uploaders.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let revisions: Vec<usize> = translators.into_iter().map(|thread| thread.join().unwrap()).collect();
+        (versions, revisions)
+    });
+    known.versions.copy_from_slice(&versions);
+    known.revisions.copy_from_slice(&revisions);
+}
+
+/// Holds what is there against what was answered: that, or what was under way as a whole.
+fn audit(shelf: &Shelf, keys: &[String], known: &mut Acknowledged, round: usize) {
+    let files = shelf.desk.get(&shelf.path("/files")).expect(200)["files"].clone();
+    for n in 0..UPLOADERS {
+        let name = format!("file{n}.json");
+        let Some(file) = files.as_array().unwrap().iter().find(|file| file["path"] == *name) else {
+            assert_eq!(known.versions[n], 0, "round {round}: {name} is gone");
+            continue;
+        };
+        let version = file["version"].as_u64().unwrap() as usize;
+        let answered = known.versions[n];
+        assert!(version == answered || version == answered + 1, "round {round}: {name}: {version} after {answered}");
+        assert_eq!(file["keys"], json!(KEYS + version), "round {round}: {name}");
+        let exported = shelf.export(&text(file, "file_id"), "");
+        assert_eq!(exported.text, content(version), "round {round}: {name}");
+        known.versions[n] = version;
+    }
+    for (n, key) in keys.iter().enumerate() {
+        let translation = shelf.translation(key, "de");
+        let revision = translation["revision"].as_u64().unwrap() as usize;
+        let answered = known.revisions[n];
+        assert!(revision == answered || revision == answered + 1, "round {round}: {revision} after {answered}");
+        let expected = if revision == 0 { Value::Null } else { json!(format!("revision {revision}")) };
+        assert_eq!(translation["text"], expected, "round {round}");
+        known.revisions[n] = revision;
+    }
+}
+
+#[test]
+fn nothing_answered_is_lost_and_nothing_is_half_there() {
+    let rounds = rounds("QUINTET_KILLS", 3);
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut appliance = Setup::new().on(&data).start();
+    let mut shelf = Shelf::open(&appliance);
+    let (_, api_key) = appliance.key(&shelf.desk.tenant_id, &[]);
+    shelf.json("translated.json", &json!({"a": "A", "b": "B", "c": "C"}));
+    let keys = ["a", "b", "c"].map(|path| shelf.key_id(path));
+    let mut known = Acknowledged::default();
+    for round in 0..rounds {
+        work(appliance, &shelf, &keys, &mut known, Duration::from_millis(700 + 131 * (round as u64 % 7)));
+        appliance = Setup::new().on(&data).start();
+        let client = appliance.client("localization", &api_key);
+        shelf = Shelf { desk: Desk { client, tenant_id: shelf.desk.tenant_id.clone() }, ..shelf };
+        audit(&shelf, &keys, &mut known, round);
+        assert_eq!(appliance.cli(&["verify"]).status.code(), Some(0), "round {round}");
+    }
+    let all = known.versions.iter().sum::<usize>() + known.revisions.iter().sum::<usize>();
+    assert!(all > rounds * 3, "only {known:?} in {rounds} rounds");
+    assert_eq!(appliance.stop(), Some(0));
+}
+
+impl Desk {
+    /// A request under a fresh Idempotency-Key to an appliance that may go away meanwhile; `None` if no answer came.
+    fn try_send(&self, method: &str, path: &str, body: &[u8]) -> Option<crate::support::appliance::Answer> {
+        let key = fresh_key();
+        let headers = [
+            ("l10n-tenant", self.tenant_id.as_str()),
+            ("content-type", "application/json"),
+            ("idempotency-key", key.as_str()),
+        ];
+        self.client.try_send(method, path, &headers, body).ok()
+    }
+}

@@ -1,0 +1,5 @@
+//! What the tests share: a real appliance, load on it, and what holds for the contract of every service.
+
+pub mod appliance;
+pub mod contract;
+pub mod load;
