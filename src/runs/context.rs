@@ -152,7 +152,7 @@ impl Context {
     ) -> Result<T, Abort<R>>
     where
         T: Send + 'static,
-        R: quintet_storage::Refusal + Send + 'static,
+        R: Send + 'static,
     {
         let outcome = self.store.write(Instant::now() + patience, verb).await;
         self.told(outcome)
@@ -169,7 +169,7 @@ impl Context {
     ) -> Result<T, Abort<R>>
     where
         T: Send + 'static,
-        R: quintet_storage::Refusal + Send + 'static,
+        R: Send + 'static,
     {
         let outcome = self.store.write_freeing(Instant::now() + patience, verb).await;
         self.told(outcome)

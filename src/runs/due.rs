@@ -39,16 +39,16 @@ const EVENTS: u8 = 4;
 impl Key for Due {
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
-            Due::Eligible(run_key) => (ELIGIBLE, *run_key).encode(out),
-            Due::TooLate(run_key) => (TOO_LATE, *run_key).encode(out),
-            Due::Old(run_key) => (OLD, *run_key).encode(out),
-            Due::Hours(tenant_id) => (HOURS, *tenant_id).encode(out),
-            Due::Events(run_key) => (EVENTS, *run_key).encode(out),
+            Due::Eligible(run_key) => Key::encode(&(ELIGIBLE, *run_key), out),
+            Due::TooLate(run_key) => Key::encode(&(TOO_LATE, *run_key), out),
+            Due::Old(run_key) => Key::encode(&(OLD, *run_key), out),
+            Due::Hours(tenant_id) => Key::encode(&(HOURS, *tenant_id), out),
+            Due::Events(run_key) => Key::encode(&(EVENTS, *run_key), out),
         }
     }
 
     fn decode(input: &mut &[u8]) -> Result<Due, Failure> {
-        Ok(match u8::decode(input)? {
+        Ok(match <u8 as Key>::decode(input)? {
             ELIGIBLE => Due::Eligible(Key::decode(input)?),
             TOO_LATE => Due::TooLate(Key::decode(input)?),
             OLD => Due::Old(Key::decode(input)?),

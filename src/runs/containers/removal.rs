@@ -1,6 +1,6 @@
 //! A run goes, with everything that belongs to it: because its caller wants it, or it has been kept long enough.
 
-use quintet_storage::{Abort, Failure, Scan, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, WriteTx};
 
 use super::archive;
 use super::changes::{find, forget};

@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use quintet_platform::egress::Egress;
-use quintet_runtime::{Digest, ImageInfo, Runner, RunnerError};
+use quintet_runtime::{Digest, ImageInfo, Refusal, Runner, RunnerError};
 
 use super::access::Registries;
-use super::documents::{ACCEPTED, Descriptor, Document, Manifest};
+use super::documents::{self, ACCEPTED, Descriptor, Document, Manifest};
 use super::layout::{self, Layout};
 use super::model::{Progress, PullError, PullLimits};
 use super::reference::Reference;

@@ -62,7 +62,7 @@ fn a_look_does_not_walk_what_waits() {
     let bench = bench();
     let limits = ceilings(&[("max_concurrent_runs", 1)]);
     let asked = SetQuotas { numbers: vec![("max_daily_runs", 1_000_000)], ..Default::default() };
-    bench.run(move |tx, now| Ok(hours::set_quotas(tx, now, tenant(1), asked)?)).unwrap();
+    bench.run(move |tx, now| Ok(set_quotas(tx, now, tenant(1), asked)?)).unwrap();
     let mut last = None;
     for slice in 0..waiting.div_ceil(500) {
         let (limits, count) = (limits.clone(), 500.min(waiting - slice * 500));

@@ -103,7 +103,7 @@ fn an_estimate_outside_working_hours_is_the_next_opening() {
     let limits = ceilings(&[("max_concurrent_runs", 1), ("max_queue_seconds", 1_000_000)]);
     let text = Some(Some("shift s \"S\" { }".to_owned()));
     let asked = SetQuotas { working_hours_tjp: text, ..SetQuotas::default() };
-    bench.run(move |tx, now| Ok(hours::set_quotas(tx, now, tenant(1), asked)?)).unwrap();
+    bench.run(move |tx, now| Ok(set_quotas(tx, now, tenant(1), asked)?)).unwrap();
     let long = || Submit { timeout_seconds: Some(3600), ..plain() };
     let mine: Vec<RunKey> = (0..8).map(|_| submitted(&bench, tenant(1), &limits, long()).unwrap()).collect();
     dispatched(&bench, 9, &limits);

@@ -12,7 +12,7 @@ const TO_MONDAY_NINE: i64 = 47 * HOUR;
 
 fn set_hours(bench: &Bench, tenant_id: TenantId, text: Option<&str>) {
     let asked = SetQuotas { working_hours_tjp: Some(text.map(str::to_owned)), ..SetQuotas::default() };
-    bench.run(move |tx, now| Ok(hours::set_quotas(tx, now, tenant_id, asked)?)).unwrap();
+    bench.run(move |tx, now| Ok(set_quotas(tx, now, tenant_id, asked)?)).unwrap();
 }
 
 fn swept(bench: &Bench) {
