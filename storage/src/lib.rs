@@ -10,7 +10,7 @@
 //! - a failed write to the log or the tables ends writing until a restart.
 //!
 //! Reading order: `time`, `error`, `keys`, `codec`, `table` (words) · `read`, `tx` (what verbs and readers use) ·
-//! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `writer`, `space`, `shared`, `pipeline`,
+//! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `waking`, `writer`, `space`, `shared`, `pipeline`,
 //! `housekeeping`, `options`, `directory`, `opening`, `start`, `migration`, `store` (the way of a write) · `manifest`,
 //! `identity`, `checkpoint`, `keeper`, `rebuild`, `backup` (copies) · `overlay`, `verify`, `salvage` (damage) · `seal`
 //! (encryption of values) · `large`, `staging` (what does not fit into one transaction).
@@ -50,6 +50,7 @@ mod table;
 mod time;
 mod tx;
 mod verify;
+mod waking;
 mod writer;
 
 #[cfg(test)]
@@ -78,3 +79,4 @@ pub use table::{Family, Registry, Table, TableSpec};
 pub use time::{TimeSource, Timestamp};
 pub use tx::WriteTx;
 pub use verify::{Finding, Tables, Verification, Verified};
+pub use waking::DueListener;

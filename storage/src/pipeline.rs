@@ -14,7 +14,7 @@ use crate::log::writer::LogWriter;
 use crate::projection::{Application, Applied, Projection};
 use crate::shared::Shared;
 use crate::space::Purpose;
-use crate::table::Registry;
+use crate::table::{Family, Registry};
 use crate::time::TimeSource;
 use crate::writer::{Group, Work, Writer};
 
@@ -29,19 +29,27 @@ pub(crate) enum Message {
     Stop,
 }
 
-/// Applies a frame's operations and its number to the tables, as one.
+/// Applies a frame's operations and its number to the tables, as one; the families it wrote to.
 pub(crate) fn apply_frame(
     tables: &dyn Projection,
     registry: &Registry,
     header: &FrameHeader,
     payload: &[u8],
-) -> Result<(), Failure> {
+) -> Result<Vec<Family>, Failure> {
     let mut fault = None;
+    let mut written: Vec<Family> = Vec::new();
     let mut ops = format::ops(payload).map_while(|op| {
         let placed = op.and_then(|op| {
             let (format::Op::Put { key, .. } | format::Op::Delete { key }) = op;
             registry.table_of(key).map(|table| (table.family, op))
         });
+        // Rows of one family mostly follow one another.
+        if let Some((family, _)) = placed
+            && written.last() != Some(&family)
+            && !written.contains(&family)
+        {
+            written.push(family);
+        }
         if placed.is_none() {
             fault = Some(Failure::Damaged(format!("transaction {} writes to an unknown table", header.first_lsn)));
         }
@@ -53,7 +61,8 @@ pub(crate) fn apply_frame(
     if let Some(failure) = fault {
         return Err(failure);
     }
-    tables.apply(Application { ops: &mut placed.into_iter(), applied: Applied::by(header) })
+    tables.apply(Application { ops: &mut placed.into_iter(), applied: Applied::by(header) })?;
+    Ok(written)
 }
 
 /// Executes what comes in and hands groups to the log whenever it is ready for one.
@@ -190,7 +199,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// Applies one group that the log has on disk; the answers to give now.
+    /// Applies one group that the log has on disk, publishes it and wakes whoever waits for it.
     pub(crate) fn apply(&self, group: &mut Group) -> Result<(), Failure> {
         if group.header.transactions == 0 {
             return Ok(());
@@ -198,10 +207,11 @@ impl Applier {
         // The log has sealed the frame: its header says how long the operations are.
         let sealed = format::decode_frame_header(&group.frame);
         let payload = sealed.map_or(&[][..], |header| format::payload(&header, &group.frame));
-        apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;
+        let written = apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;
         let lsn = group.header.last_lsn();
         self.shared.applied.store(lsn, Ordering::Release);
         self.shared.publish(lsn, group.header.time);
+        self.shared.waking.wake(lsn, &written, &group.due);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use crate::space::RoomState;
 use crate::stats::Stats;
 use crate::table::Registry;
 use crate::time::Timestamp;
+use crate::waking::Waking;
 
 /// What the threads have in common.
 pub(crate) struct Shared {
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) vault: Arc<Vault>,
     pub(crate) registry: Registry,
     pub(crate) published: RwLock<Snapshot>,
+    /// Those who are told of what is published.
+    pub(crate) waking: Waking,
     pub(crate) applied: AtomicU64,
     /// The last transaction that was executed, durable or not.
     pub(crate) executed: AtomicU64,

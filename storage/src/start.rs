@@ -27,6 +27,7 @@ use crate::shared::{House, Shared};
 use crate::space::{FreeSpace, RoomState};
 use crate::stats::Stats;
 use crate::table::Registry;
+use crate::waking::Waking;
 use crate::writer::Writer;
 
 /// Requests that may wait for the writer; more are turned away as busy.
@@ -61,7 +62,7 @@ pub(crate) fn start(
     let mut replayed = 0_u64;
     let recovered = recovery::recover(disk.as_ref(), directory_id, applied.lsn, trust, &mut |header, payload| {
         replayed += u64::from(header.transactions);
-        apply_frame(tables.as_ref(), &registry, header, payload).map_err(opening)
+        apply_frame(tables.as_ref(), &registry, header, payload).map(drop).map_err(opening)
     })?;
     let Recovered { position, carried, last_lsn, last_time, id_tick, segments, torn_at, stale } = recovered;
     if let Some((file, offset)) = torn_at {
@@ -104,6 +105,7 @@ pub(crate) fn start(
         published: RwLock::new(Snapshot::new(tables.snapshot(), last_lsn, last_time).with_vault(&vault)),
         tables,
         vault,
+        waking: Waking::new(registry.families()),
         registry,
         applied: AtomicU64::new(last_lsn),
         executed: AtomicU64::new(last_lsn),

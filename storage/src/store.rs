@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Sender, TrySendError, bounded, unbounded};
+use tokio::sync::watch;
 
 use crate::checkpoint::{CopyWindow, Keeper, Rules};
 use crate::directory::{DataDirectory, Format};
@@ -26,9 +27,10 @@ use crate::shared::Shared;
 use crate::space::{FreeSpace, Purpose, Room, free_space_of};
 use crate::start::{Running, Started, start};
 use crate::stats::StatsReading;
-use crate::table::{Registry, TableSpec};
+use crate::table::{Family, Registry, TableSpec};
 use crate::time::Timestamp;
 use crate::tx::WriteTx;
+use crate::waking::DueListener;
 use crate::writer::Verb;
 
 /// What is kept for copies alone at most, unless the options say otherwise.
@@ -217,6 +219,21 @@ impl Store {
         let is_at_rest = !is_executing && snapshot.lsn() >= executed;
         let complete_until = if is_at_rest { present.max(snapshot.time()) } else { snapshot.time().plus_micros(-1) };
         (snapshot, complete_until)
+    }
+
+    /// Follows a family: the last published group that wrote to it, by its last transaction; 0 before the first since
+    /// the start. Told before the writers of that group have their answers. The channel closes when the store is gone.
+    #[must_use]
+    pub fn changes(&self, family: Family) -> watch::Receiver<Lsn> {
+        self.inner.shared.waking.changes(family)
+    }
+
+    /// Sets who is told what verbs let fall due ([`WriteTx::falls_due`]): for each published group and each tag noted in
+    /// it the earliest instant, before the answers are given. The call comes from the thread that applies groups: it
+    /// must only note and return. There is one listener; a second is not called. One that holds the store keeps it
+    /// alive.
+    pub fn on_due(&self, listener: DueListener) {
+        self.inner.shared.waking.set_on_due(listener);
     }
 
     /// Runs a verb on the writer and answers when its outcome, a refusal too, is durable and published.

@@ -8,5 +8,6 @@ mod families;
 mod keys;
 mod model;
 mod threads;
+mod waking;
 mod whole;
 mod workload;

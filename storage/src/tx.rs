@@ -18,6 +18,7 @@ use crate::read::{Read, Scan, decode_key};
 use crate::seal::{DataKey, KeyOwner, Vault};
 use crate::table::{Family, Table};
 use crate::time::Timestamp;
+use crate::waking::DueNotes;
 
 /// A row as bytes; `None`: deleted.
 pub(crate) type Stored = Option<Arc<[u8]>>;
@@ -97,16 +98,25 @@ pub struct WriteTx<'w> {
     /// Savepoints that are open, one within the other.
     savepoints: usize,
     bytes: usize,
+    due: DueNotes,
+}
+
+/// What a transaction leaves behind.
+pub(crate) struct Writes {
+    pub(crate) rows: BTreeMap<Arc<[u8]>, BufferedRow>,
+    /// About how many bytes they are.
+    pub(crate) bytes: usize,
+    pub(crate) due: DueNotes,
 }
 
 impl<'w> WriteTx<'w> {
     pub(crate) fn new(lent: Lent<'w>) -> WriteTx<'w> {
-        WriteTx { lent, buffer: BTreeMap::new(), undo: Vec::new(), savepoints: 0, bytes: 0 }
+        WriteTx { lent, buffer: BTreeMap::new(), undo: Vec::new(), savepoints: 0, bytes: 0, due: DueNotes::default() }
     }
 
-    /// Everything the transaction wrote, and about how many bytes that is.
-    pub(crate) fn into_writes(self) -> (BTreeMap<Arc<[u8]>, BufferedRow>, usize) {
-        (self.buffer, self.bytes)
+    /// Everything the transaction wrote.
+    pub(crate) fn into_writes(self) -> Writes {
+        Writes { rows: self.buffer, bytes: self.bytes, due: self.due }
     }
 
     /// The keys of sealed values.
@@ -144,6 +154,13 @@ impl<'w> WriteTx<'w> {
         self.buffer_row(table.key_bytes(key), row);
     }
 
+    /// Notes that a row which this transaction writes to the due table of tag `agenda` falls due at `at`. Once the
+    /// transaction is published, the listener of [`Store::on_due`](crate::Store::on_due) is told. A note is not stored,
+    /// and goes with what is undone: a savepoint, a refusal, a failure.
+    pub fn falls_due(&mut self, agenda: u16, at: Timestamp) {
+        self.due.note(agenda, at);
+    }
+
     fn buffer_row(&mut self, key: Vec<u8>, row: BufferedRow) {
         self.bytes += key.len() + row.value.as_ref().map_or(0, |value| value.len());
         let key: Arc<[u8]> = key.into();
@@ -162,6 +179,7 @@ impl<'w> WriteTx<'w> {
     pub fn savepoint<T, E>(&mut self, part: impl FnOnce(&mut WriteTx<'w>) -> Result<T, E>) -> Result<T, E> {
         let mark = self.undo.len();
         let bytes = self.bytes;
+        let due = self.due.mark();
         self.savepoints += 1;
         let outcome = part(self);
         self.savepoints -= 1;
@@ -174,6 +192,7 @@ impl<'w> WriteTx<'w> {
                 }
             }
             self.bytes = bytes;
+            self.due.undo_to(due);
         } else if self.savepoints == 0 {
             self.undo.clear();
         }

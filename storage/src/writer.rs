@@ -16,7 +16,8 @@ use crate::log::format::{self, FrameHeader, Op};
 use crate::projection::{Applied, Projection};
 use crate::seal::Vault;
 use crate::time::Timestamp;
-use crate::tx::{HotRows, Lent, Pending, PendingRow, WriteTx};
+use crate::tx::{HotRows, Lent, Pending, PendingRow, WriteTx, Writes};
+use crate::waking::DueNotes;
 
 /// A group is handed to the log when it holds so many bytes, even if more work waits: with chunks of large values in
 /// it, a group of 1 MiB made others wait 25 ms, this 17 ms (benches/storage_import.rs).
@@ -91,6 +92,8 @@ pub(crate) struct Group {
     pub(crate) header: FrameHeader,
     /// Answers to give once the group is durable and published, refusals among them.
     pub(crate) answers: Vec<Answer>,
+    /// What its transactions let fall due.
+    pub(crate) due: DueNotes,
 }
 
 impl Group {
@@ -105,7 +108,7 @@ impl Group {
             time: Timestamp::EPOCH,
             id_tick: 0,
         };
-        Group { frame: format::begin_frame(), header, answers: Vec::new() }
+        Group { frame: format::begin_frame(), header, answers: Vec::new(), due: DueNotes::default() }
     }
 
     /// Whether it holds nothing, not even an answer.
@@ -178,11 +181,11 @@ impl Writer {
             now,
         });
         let ended = work.run(&mut tx, now);
-        let (writes, bytes) = tx.into_writes();
+        let writes = tx.into_writes();
         match ended {
-            Ended::Committed(answer) if bytes > self.transaction_bytes_max => answer(Err(Failure::TooLarge)),
+            Ended::Committed(answer) if writes.bytes > self.transaction_bytes_max => answer(Err(Failure::TooLarge)),
             // Nothing written: a read in the order of writes. It is answered like a refusal.
-            Ended::Committed(answer) if writes.is_empty() => self.group.answers.push(answer),
+            Ended::Committed(answer) if writes.rows.is_empty() => self.group.answers.push(answer),
             Ended::Committed(answer) => {
                 self.join(writes, now);
                 self.group.answers.push(answer);
@@ -194,14 +197,15 @@ impl Writer {
         false
     }
 
-    fn join(&mut self, writes: std::collections::BTreeMap<Arc<[u8]>, crate::tx::BufferedRow>, now: Timestamp) {
+    fn join(&mut self, writes: Writes, now: Timestamp) {
         let lsn = self.next_lsn;
         self.next_lsn += 1;
         self.group.header.transactions += 1;
         self.group.header.time = now;
         self.group.header.id_tick = self.ids.tick();
         let hot = self.hot.get_mut();
-        for (key, row) in writes {
+        self.group.due.join(writes.due);
+        for (key, row) in writes.rows {
             let op = match &row.value {
                 Some(value) => Op::Put { key: &key, value },
                 None => Op::Delete { key: &key },

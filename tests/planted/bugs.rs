@@ -39,8 +39,20 @@ pub const BUGS: &[Bug] = &[
     bug(
         "publishes before the tables have it",
         "pipeline.rs",
-        "        apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;\n        let lsn = group.header.last_lsn();",
-        "        let lsn = group.header.last_lsn();\n        self.shared.publish(lsn, group.header.time);\n        apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;\n        if lsn > 0 {\n            self.shared.applied.store(lsn, Ordering::Release);\n            return Ok(());\n        }",
+        "        let written = apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;\n        let lsn = group.header.last_lsn();",
+        "        let lsn = group.header.last_lsn();\n        self.shared.publish(lsn, group.header.time);\n        let written = apply_frame(self.shared.tables.as_ref(), &self.shared.registry, &group.header, payload)?;\n        if lsn > 0 {\n            self.shared.applied.store(lsn, Ordering::Release);\n            self.shared.waking.wake(lsn, &written, &group.due);\n            return Ok(());\n        }",
+    ),
+    bug(
+        "wakes before it publishes",
+        "pipeline.rs",
+        "        self.shared.publish(lsn, group.header.time);\n        self.shared.waking.wake(lsn, &written, &group.due);",
+        "        self.shared.waking.wake(lsn, &written, &group.due);\n        self.shared.publish(lsn, group.header.time);",
+    ),
+    bug(
+        "lets fall due what a savepoint has undone",
+        "tx.rs",
+        "            self.due.undo_to(due);",
+        "            let _ = due;",
     ),
     bug(
         "applies a batch without its number",

@@ -62,7 +62,7 @@ fn fill(store: &Store, rows: std::ops::Range<u16>, bytes: usize) -> Content {
 }
 
 /// Ends a store and closes its database, so that the directory can be opened again.
-fn close(store: Store) {
+pub(super) fn close(store: Store) {
     store.shutdown();
 }
 

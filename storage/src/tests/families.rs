@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::copying::{options, soon};
+use super::copying::{close, options, soon};
 use super::workload::{Cell, No};
 use crate::backup;
 use crate::error::Abort;
@@ -38,7 +38,7 @@ fn older(place: &Path, with_rows: bool) {
     }
     store.hold_checkpoint(60).unwrap();
     put(&store, &STAYING, 2);
-    store.shutdown();
+    close(store);
 }
 
 fn findings(place: &Path, tables: &[&[TableSpec]]) -> Vec<String> {
@@ -68,20 +68,20 @@ fn a_directory_opens_with_a_family_that_is_new_and_one_that_nobody_knows() {
     let held = store.hold_checkpoint(60).unwrap();
     let backup_place = directory.path().join("backup");
     backup::create_backup(&place, &held, &backup_place, &[], &mut |_, _, _| {}).unwrap();
-    store.shutdown();
+    close(store);
 
     let restored = directory.path().join("restored");
     backup::begin_restore(&backup_place, &restored, &mut |_, _, _| {}).unwrap().keep().unwrap();
     for place in [&place, &restored] {
         let store = Store::open(options(place), AFTER).unwrap();
         assert_eq!((count(&store.read(), &STAYING), count(&store.read(), &COMING)), (2, 1));
-        store.shutdown();
+        close(store);
     }
     // And back to the earlier version, whose family was carried along.
     let store = Store::open(options(&place), BEFORE).unwrap();
     put(&store, &GOING, 1);
     assert_eq!((count(&store.read(), &STAYING), count(&store.read(), &GOING)), (2, 1));
-    store.shutdown();
+    close(store);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn rows_that_no_room_knows_are_found_and_salvaged_all_the_same() {
     assert_eq!((salvaged.rows, salvaged.lost), (3, Vec::new()));
     let store = Store::open(options(&saved), BEFORE).unwrap();
     assert_eq!((count(&store.read(), &STAYING), count(&store.read(), &GOING)), (2, 1));
-    store.shutdown();
+    close(store);
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl TimeSource for Still {
     }
 }
 
-fn store_on(disk: &SimDisk) -> Store {
+pub(super) fn store_on(disk: &SimDisk) -> Store {
     store_with_space(disk, Box::new(|| Ok(u64::MAX)))
 }
 
@@ -37,7 +37,7 @@ fn store_with_space(disk: &SimDisk, free: FreeSpace) -> Store {
     Store::run(started, None, free, &options).unwrap()
 }
 
-fn soon() -> Instant {
+pub(super) fn soon() -> Instant {
     Instant::now() + Duration::from_secs(10)
 }
 

@@ -1,0 +1,250 @@
+//! Who waits for a change, or for what falls due: told after publication and before the answer, and of nothing that was
+//! undone.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::threads::{soon, store_on};
+use super::workload::{COLD, Cell, HOT, No};
+use crate::env::sim::SimDisk;
+use crate::error::{Abort, Failure};
+use crate::read::Read;
+use crate::store::Store;
+use crate::table::Family;
+use crate::time::Timestamp;
+use crate::tx::WriteTx;
+
+fn at(micros: i64) -> Timestamp {
+    Timestamp::from_micros(micros)
+}
+
+fn cell(byte: u8) -> Cell {
+    Cell(vec![byte; 40])
+}
+
+/// Runs a verb and waits for its answer.
+fn write(
+    store: &Store,
+    verb: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Abort<No>> + Send + 'static,
+) -> Result<(), Abort<No>> {
+    store.write_blocking(soon(), move |tx, _| verb(tx))
+}
+
+/// Everything a store's listener is told.
+fn told(store: &Store) -> Arc<Mutex<Vec<(u16, i64)>>> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&told);
+    store.on_due(Box::new(move |tag, at| listener.lock().unwrap().push((tag, at.as_micros()))));
+    told
+}
+
+#[test]
+fn a_change_is_told_to_those_who_follow_its_family_before_its_answer() {
+    let store = store_on(&SimDisk::default());
+    let (mut hot, mut cold) = (store.changes(HOT.spec().family), store.changes(COLD.spec().family));
+    let mut nothing = store.changes(Family::named("nobody"));
+    assert_eq!((*hot.borrow(), *cold.borrow()), (0, 0));
+
+    write(&store, |tx| Ok(tx.put(&HOT, &(0, 1), &cell(1))?)).unwrap();
+    assert!(hot.has_changed().unwrap() && !cold.has_changed().unwrap(), "the answer comes after it");
+    assert_eq!(*hot.borrow_and_update(), 1);
+
+    write(&store, |tx| {
+        tx.delete(&COLD, &(0, 1));
+        tx.put(&HOT, &(0, 2), &cell(2))?;
+        Ok(tx.put(&COLD, &(0, 3), &cell(3))?)
+    })
+    .unwrap();
+    assert_eq!((*hot.borrow_and_update(), *cold.borrow_and_update()), (2, 2), "a group may write to several");
+
+    // What changes nothing is no change, and who comes later learns where things are.
+    write(&store, |_| Ok(())).unwrap();
+    write(&store, |tx| {
+        tx.put(&HOT, &(0, 4), &cell(4))?;
+        Err(No.into())
+    })
+    .unwrap_err();
+    assert!(!hot.has_changed().unwrap() && !cold.has_changed().unwrap() && !nothing.has_changed().unwrap());
+    let late = store.changes(HOT.spec().family);
+    assert_eq!((*late.borrow(), late.has_changed().unwrap()), (2, false));
+    assert_eq!(*nothing.borrow_and_update(), 0);
+
+    store.shutdown();
+    drop(store);
+    assert!(hot.has_changed().is_err(), "whoever still waits learns that there is nothing more");
+}
+
+#[test]
+fn whoever_is_woken_reads_the_change() {
+    let store = store_on(&SimDisk::default());
+    let mut changes = store.changes(HOT.spec().family);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    std::thread::scope(|scope| {
+        let writing = store.clone();
+        scope.spawn(move || {
+            for row in 0..300 {
+                write(&writing, move |tx| Ok(tx.put(&HOT, &(1, row), &cell(1))?)).unwrap();
+            }
+        });
+        let mut lsn = 0;
+        while lsn < 300 {
+            runtime.block_on(changes.changed()).unwrap();
+            lsn = *changes.borrow_and_update();
+            let read = store.read();
+            assert!(read.lsn() >= lsn);
+            assert!(read.contains(&HOT, &(1, u16::try_from(lsn).unwrap() - 1)).unwrap());
+        }
+    });
+    store.shutdown();
+}
+
+#[test]
+fn what_falls_due_is_told_by_table_and_the_earliest_of_a_group() {
+    let store = store_on(&SimDisk::default());
+    let told = told(&store);
+    write(&store, |tx| {
+        tx.put(&HOT, &(0, 1), &cell(1))?;
+        for (tag, micros) in [(7, 500), (9, 40), (7, 300), (7, 400), (9, 41)] {
+            tx.falls_due(tag, at(micros));
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [(7, 300), (9, 40)], "before the answer");
+
+    // One group of several: the first holds the writer until the others wait behind it.
+    let (entered, release) = (crossbeam_channel::bounded(1), crossbeam_channel::bounded::<()>(1));
+    std::thread::scope(|scope| {
+        let (first, (entered_in, release_out)) = (store.clone(), (entered.0.clone(), release.1.clone()));
+        scope.spawn(move || {
+            write(&first, move |tx| {
+                entered_in.send(()).unwrap();
+                release_out.recv().unwrap();
+                tx.put(&HOT, &(0, 2), &cell(2))?;
+                tx.falls_due(7, at(900));
+                Ok(())
+            })
+            .unwrap();
+        });
+        entered.1.recv().unwrap();
+        for (row, micros) in [(3, 800), (4, 850)] {
+            let other = store.clone();
+            scope.spawn(move || {
+                write(&other, move |tx| {
+                    tx.put(&HOT, &(0, row), &cell(3))?;
+                    tx.falls_due(7, at(micros));
+                    Ok(())
+                })
+                .unwrap();
+            });
+        }
+        while store.stats().queue_depth < 2 {
+            std::thread::yield_now();
+        }
+        release.0.send(()).unwrap();
+    });
+    assert_eq!(*told.lock().unwrap(), [(7, 800)], "one group, told once");
+    store.shutdown();
+}
+
+#[test]
+fn what_is_undone_does_not_fall_due() {
+    let store = store_on(&SimDisk::default());
+    let told = told(&store);
+    write(&store, |tx| {
+        tx.put(&HOT, &(0, 1), &cell(1))?;
+        tx.falls_due(1, at(100));
+        let inner: Result<(), No> = tx.savepoint(|tx| {
+            tx.falls_due(1, at(50));
+            tx.falls_due(2, at(60));
+            let innermost: Result<(), No> = tx.savepoint(|tx| {
+                tx.falls_due(3, at(1));
+                Ok(())
+            });
+            innermost.unwrap();
+            Err(No)
+        });
+        assert_eq!(inner, Err(No));
+        let kept: Result<(), No> = tx.savepoint(|tx| {
+            tx.falls_due(4, at(70));
+            let gone: Result<(), No> = tx.savepoint(|tx| {
+                tx.falls_due(4, at(10));
+                Err(No)
+            });
+            assert_eq!(gone, Err(No));
+            Ok(())
+        });
+        kept.unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [(1, 100), (4, 70)]);
+
+    let note = |tx: &mut WriteTx<'_>| {
+        tx.put(&HOT, &(0, 2), &cell(2)).unwrap();
+        tx.falls_due(1, at(5));
+    };
+    let refused = write(&store, move |tx| {
+        note(tx);
+        Err(No.into())
+    });
+    assert_eq!(refused, Err(Abort::Refused(No)));
+    let failed = write(&store, move |tx| {
+        note(tx);
+        Err(Failure::Damaged("planted".to_owned()).into())
+    });
+    assert!(matches!(failed, Err(Abort::Failed(_))));
+    let panicked = write(&store, move |tx| {
+        note(tx);
+        std::panic::resume_unwind(Box::new("planted"))
+    });
+    assert_eq!(panicked, Err(Abort::Failed(Failure::Panicked)));
+    // A transaction without rows writes to no due table either.
+    write(&store, |tx| {
+        tx.falls_due(1, at(5));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(*told.lock().unwrap(), []);
+    store.shutdown();
+}
+
+#[test]
+fn the_listener_is_called_once_the_row_can_be_read_and_a_second_one_never() {
+    let store = store_on(&SimDisk::default());
+    let (reader, seen) = (Arc::new(OnceLock::<Store>::new()), Arc::new(Mutex::new(Vec::new())));
+    let (listening, noting) = (Arc::clone(&reader), Arc::clone(&seen));
+    store.on_due(Box::new(move |tag, _| {
+        let read = listening.get().unwrap().read();
+        noting.lock().unwrap().push(read.contains(&HOT, &(0, tag)).unwrap());
+    }));
+    store.on_due(Box::new(|_, _| panic!("called")));
+    reader.set(store.clone()).ok().unwrap();
+    for row in 0..50 {
+        write(&store, move |tx| {
+            tx.put(&HOT, &(0, row), &cell(1))?;
+            tx.falls_due(row, at(1));
+            Ok(())
+        })
+        .unwrap();
+    }
+    assert_eq!(*seen.lock().unwrap(), vec![true; 50]);
+    assert_eq!(store.stop_reason(), None);
+    store.shutdown();
+}
+
+#[test]
+fn what_could_not_be_made_durable_wakes_nobody() {
+    let disk = SimDisk::default();
+    let store = store_on(&disk);
+    let told = told(&store);
+    let changes = store.changes(HOT.spec().family);
+    disk.fail_from(disk.calls() + 1);
+    let outcome = write(&store, |tx| {
+        tx.put(&HOT, &(0, 1), &cell(1))?;
+        tx.falls_due(1, at(5));
+        Ok(())
+    });
+    assert_eq!(outcome, Err(Abort::Failed(Failure::OutcomeUnknown)));
+    assert_eq!((changes.has_changed().unwrap(), told.lock().unwrap().len()), (false, 0));
+    store.shutdown();
+}
