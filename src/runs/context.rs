@@ -10,11 +10,11 @@ use quintet_platform::Foundation;
 use quintet_platform::egress::Egress;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_runtime::{ContainerId, Runner};
-use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Lsn, Timestamp, WriteTx};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::allowances::Ceilings;
-use crate::model::RunId;
+use crate::model::{FAMILY, RunId};
 use crate::refusal::Refusal;
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
 
@@ -26,6 +26,10 @@ const READERS: usize = 4;
 const LOOKERS: usize = 8;
 /// How many requests follow a run at a time.
 const FOLLOWERS: usize = 256;
+
+/// How long somebody who waits puts off the next look while changes follow one another, at least and at most.
+const PAUSE_LEAST: Duration = Duration::from_millis(1);
+const PAUSE_MOST: Duration = Duration::from_millis(20);
 
 /// What the operator says of runs.
 #[derive(Clone)]
@@ -70,13 +74,11 @@ pub struct Parts {
     /// One control at a time for a run; runs share a few of these.
     controls: [tokio::sync::Mutex<()>; CONTROLS],
     /// Who reads many lines at the moment.
-    readers: Arc<Semaphore>,
+    pub(crate) readers: Arc<Semaphore>,
     /// Who looks through many rows at the moment.
-    lookers: Arc<Semaphore>,
+    pub(crate) lookers: Arc<Semaphore>,
     /// Who follows a run at the moment.
     pub(crate) followers: Arc<Semaphore>,
-    /// Changes with every transaction of runs.
-    changes: watch::Sender<u64>,
     /// `true` once the appliance stops.
     stopping: watch::Sender<bool>,
 }
@@ -123,7 +125,6 @@ impl Context {
             readers: Arc::new(Semaphore::new(READERS)),
             lookers: Arc::new(Semaphore::new(LOOKERS)),
             followers: Arc::new(Semaphore::new(FOLLOWERS)),
-            changes: watch::Sender::new(0),
             stopping: watch::Sender::new(false),
         })))
     }
@@ -140,8 +141,8 @@ impl Context {
         *self.stopping.borrow()
     }
 
-    /// One transaction, at most so long in waiting for the writer. Whoever waits for runs or for the clock looks again
-    /// after it: nobody else need say so.
+    /// One transaction, at most so long in waiting for the writer. The clock looks again after it; whoever watches runs
+    /// is told by the store.
     ///
     /// # Errors
     /// What the verb refuses, and the store's failures.
@@ -155,7 +156,8 @@ impl Context {
         R: Send + 'static,
     {
         let outcome = self.store.write(Instant::now() + patience, verb).await;
-        self.told(outcome)
+        self.clock.wake();
+        outcome
     }
 
     /// The same for what makes room: the reserve of the disk does not stop it.
@@ -172,25 +174,13 @@ impl Context {
         R: Send + 'static,
     {
         let outcome = self.store.write_freeing(Instant::now() + patience, verb).await;
-        self.told(outcome)
-    }
-
-    fn told<T, R>(&self, outcome: Result<T, Abort<R>>) -> Result<T, Abort<R>> {
-        if !matches!(outcome, Err(Abort::Refused(_))) {
-            self.changed();
-        }
+        self.clock.wake();
         outcome
     }
 
-    /// Says that a run may have changed, or something may be due earlier than it was.
-    pub(crate) fn changed(&self) {
-        self.changes.send_modify(|count| *count = count.wrapping_add(1));
-        self.clock.wake();
-    }
-
-    /// Somebody who waits for changes, from now on.
+    /// Somebody who waits for changes of runs, from now on.
     pub(crate) fn watch(&self) -> Watch {
-        Watch { changes: self.changes.subscribe(), stopping: self.stopping.subscribe() }
+        Watch { changes: self.store.changes(FAMILY), stopping: self.stopping.subscribe(), pause: Duration::ZERO }
     }
 
     /// Looks through rows, however many, on the blocking pool. A few look at a time, the others wait for their turn.
@@ -273,8 +263,10 @@ impl Context {
 
 /// Somebody who waits for changes of runs.
 pub(crate) struct Watch {
-    changes: watch::Receiver<u64>,
+    changes: watch::Receiver<Lsn>,
     stopping: watch::Receiver<bool>,
+    /// How long the next look is put off after a change.
+    pause: Duration,
 }
 
 impl Watch {
@@ -284,11 +276,45 @@ impl Watch {
     }
 
     /// Waits for a change since the mark, at most so long. The stop of the appliance ends it, too.
-    pub(crate) async fn next(&mut self, at_most: Duration) {
+    pub(crate) async fn change(&mut self, at_most: Duration) {
+        // What can tell nothing any more, for the store is closed, is not waited for.
         tokio::select! {
-            _ = self.changes.changed() => {}
-            _ = self.stopping.wait_for(|is_stopping| *is_stopping) => {}
+            Ok(()) = self.changes.changed() => {}
+            Ok(_) = self.stopping.wait_for(|is_stopping| *is_stopping) => {}
             () = tokio::time::sleep(at_most) => {}
         }
+    }
+
+    /// The same for the many who wait for one run while all of them change: the first change after a quiet time is told
+    /// at once, each that follows on its heels a little later.
+    pub(crate) async fn paced_change(&mut self, at_most: Duration) {
+        let began = Instant::now();
+        self.change(at_most).await;
+        let waited = began.elapsed();
+        self.pause = next_pause(self.pause, waited);
+        tokio::time::sleep(self.pause.min(at_most.saturating_sub(waited))).await;
+    }
+}
+
+/// How long a look is put off after a change that came so long after the look before.
+fn next_pause(pause: Duration, waited: Duration) -> Duration {
+    if waited > PAUSE_MOST { Duration::ZERO } else { (pause * 2).clamp(PAUSE_LEAST, PAUSE_MOST) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_who_waits_while_all_changes_looks_a_few_times_a_second() {
+        let change_every = Duration::from_millis(1);
+        let (mut pause, mut now, mut looks) = (Duration::ZERO, Duration::ZERO, 0);
+        while now < Duration::from_secs(1) {
+            pause = next_pause(pause, change_every);
+            now += change_every + pause;
+            looks += 1;
+        }
+        assert!((40..70).contains(&looks), "{looks} looks at a thousand changes");
+        assert_eq!(next_pause(pause, Duration::from_millis(21)), Duration::ZERO, "what comes alone is told at once");
     }
 }

@@ -62,6 +62,9 @@ impl Key for Due {
 /// What falls due.
 const DUE: Table<(Timestamp, Due), DueRow> = Table::new(0x0412, FAMILY, "runs_due_work");
 
+/// What the store calls this table where it tells that something falls due.
+pub(crate) const AGENDA: u16 = DUE.spec().tag;
+
 /// The tables of this file.
 pub(crate) const TABLES: &[TableSpec] = &[DUE.spec()];
 
@@ -72,6 +75,7 @@ impl Row for DueRow {}
 
 /// Has something fall due.
 pub(crate) fn put(tx: &mut WriteTx<'_>, at: Timestamp, due: Due) -> Result<(), Failure> {
+    tx.falls_due(AGENDA, at);
     tx.put(&DUE, &(at, due), &DueRow)
 }
 
@@ -88,4 +92,34 @@ pub(crate) fn is_put(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, 
 /// The first of what falls due, `most` at the most.
 pub(crate) fn first(read: &impl Read, most: usize) -> Result<Vec<(Timestamp, Due)>, Failure> {
     Ok(read.scan(&DUE, Scan::all().limit(most))?.into_iter().map(|(key, _)| key).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use quintet_storage::Uuid;
+
+    use super::*;
+    use crate::model::RunId;
+
+    #[test]
+    fn every_kind_is_stored_and_read_back_with_all_it_needs() {
+        let run_key = (TenantId(Uuid::from_u128(1)), RunId(Uuid::from_u128(2)));
+        let kinds = [
+            Due::Eligible(run_key),
+            Due::TooLate(run_key),
+            Due::Old(run_key),
+            Due::Hours(run_key.0),
+            Due::Events(run_key),
+        ];
+        for (number, due) in kinds.into_iter().enumerate() {
+            let mut bytes = Vec::new();
+            Key::encode(&due, &mut bytes);
+            assert_eq!(usize::from(bytes[0]), number, "what is stored stays what it is");
+            let mut input = bytes.as_slice();
+            assert_eq!((<Due as Key>::decode(&mut input), input), (Ok(due), [].as_slice()));
+            let mut short = &bytes[..bytes.len() - 1];
+            assert!(<Due as Key>::decode(&mut short).is_err());
+        }
+        assert!(<Due as Key>::decode(&mut [5; 33].as_slice()).is_err(), "there is no sixth");
+    }
 }

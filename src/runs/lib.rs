@@ -45,8 +45,7 @@ pub use crate::refusal::KINDS;
 pub use crate::registry::RegistrySettings;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0400 to 0x04FF.
-pub const TABLES: &[TableSpec] =
-    &joined::<TABLE_COUNT>(&[containers::TABLES, allowances::tables::TABLES, due::TABLES]);
+pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[containers::TABLES, allowances::tables::TABLES, due::TABLES]);
 
 const TABLE_COUNT: usize = containers::TABLES.len() + allowances::tables::TABLES.len() + due::TABLES.len();
 

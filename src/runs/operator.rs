@@ -121,7 +121,7 @@ pub fn set_quotas(
     hours::set_quotas(tx, now, TenantId(tenant_id), asked)
 }
 
-/// Has the dispatcher and the clock look again.
+/// Has the clock look again.
 pub fn quotas_changed(context: &Context) {
-    context.changed();
+    context.clock.wake();
 }

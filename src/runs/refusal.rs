@@ -5,7 +5,6 @@ use quintet_platform::http::problem::{Kind, Problem};
 use quintet_platform::problem_kinds;
 use quintet_storage::Failure;
 
-
 /// How long a caller is asked to wait for room on the disk, for the writer or for the runner, in seconds.
 const RETRY_SECONDS: u64 = 5;
 

@@ -26,8 +26,7 @@ pub(super) const METERS: Table<String, MeterRow> = Table::new(0x040F, FAMILY, "r
 pub(super) const CHARGES: Table<RunKey, ChargeRow> = Table::new(0x0410, FAMILY, "runs_charges");
 
 /// The tables of this folder.
-pub(crate) const TABLES: &[TableSpec] =
-    &[DAYS.spec(), QUOTAS.spec(), KEY_TERMS.spec(), METERS.spec(), CHARGES.spec()];
+pub(crate) const TABLES: &[TableSpec] = &[DAYS.spec(), QUOTAS.spec(), KEY_TERMS.spec(), METERS.spec(), CHARGES.spec()];
 
 /// A day of a tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]

@@ -51,10 +51,7 @@ fn quotas_that_are_set_hold_and_defaults_are_not_kept() {
     assert_eq!(quotas::effective(&bench.store.read(), tenant(1), &lower).unwrap().quotas.max_concurrent_runs, 2);
     // Every quota has a run_key to be set and read.
     for kind in QUOTA_KINDS {
-        assert!(
-            Quotas::default().by_name(kind.name).is_some_and(|value| *value >= kind.least),
-            "{kind:?}"
-        );
+        assert!(Quotas::default().by_name(kind.name).is_some_and(|value| *value >= kind.least), "{kind:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use super::loads;
 use super::model::{Class, Run, Share};
 use super::tables::{WAITING, tag_of};
 use crate::allowances::{Ceilings, quotas};
-use crate::model::RunKey;
+use crate::model::{RunKey, TenantId};
 use crate::states::{Actor, RunState};
 
 /// The runs that can be given a slot now, in order; `workers` is how many slots the machine has, `most` how many runs
@@ -23,12 +23,11 @@ pub(super) fn choose(
     ceilings: &Ceilings,
     most: usize,
 ) -> Result<Vec<RunKey>, Failure> {
-    let loads = loads::all(read)?;
-    let busy: u64 = loads.iter().map(|(_, load)| load.busy).sum();
-    let free = usize::try_from(workers.saturating_sub(busy)).unwrap_or(usize::MAX).min(most);
+    let free = free_slots(read, workers)?.min(most);
     if free == 0 {
         return Ok(Vec::new());
     }
+    let loads = loads::all(read)?;
     let mut shares = Vec::new();
     let mut candidates = Vec::new();
     for (tenant_id, load) in loads.into_iter().filter(|(_, load)| load.waiting + load.deferred > 0) {
@@ -63,29 +62,50 @@ pub(super) fn choose(
     Ok(chosen)
 }
 
-/// Gives slots to the runs whose turn it is. One that comes too late fails instead.
+fn free_slots(read: &impl Read, workers: u64) -> Result<usize, Failure> {
+    Ok(usize::try_from(workers.saturating_sub(loads::busy(read)?)).unwrap_or(usize::MAX))
+}
+
+/// Gives slots to runs that were chosen, as far as they can have them still: the choice was made before, since it looks
+/// at all tenants, and others wait for the writer. One that comes too late fails instead.
 pub(super) fn dispatch(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     workers: u64,
     ceilings: &Ceilings,
-    most: usize,
+    chosen: Vec<RunKey>,
 ) -> Result<Vec<RunKey>, Failure> {
-    let chosen = choose(tx, now, workers, ceilings, most)?;
+    let mut free = free_slots(tx, workers)?;
     let mut given = Vec::with_capacity(chosen.len());
     for run_key in chosen {
-        let Some(before) = find(tx, run_key)? else {
-            return Err(Failure::Damaged("a waiting run has no row".to_owned()));
-        };
+        let waits = |run: &Run| run.state == RunState::Scheduled && run.eligible_start <= now;
+        let Some(before) = find(tx, run_key)?.filter(waits) else { continue };
+        if free == 0 || !has_share(tx, now, ceilings, run_key.0, before.class)? {
+            continue;
+        }
         if before.too_late_at() <= now {
             fail_late(tx, now, Actor::Dispatcher, run_key, &before)?;
             continue;
         }
         let run = Run { state: RunState::Queued, queued_at: Some(now), ..before.clone() };
         change(tx, now, Actor::Dispatcher, run_key, Some(&before), run)?;
+        free -= 1;
         given.push(run_key);
     }
     Ok(given)
+}
+
+/// Whether a tenant can have one more slot for a run of this class, now.
+fn has_share(
+    read: &impl Read,
+    now: Timestamp,
+    ceilings: &Ceilings,
+    tenant_id: TenantId,
+    class: Class,
+) -> Result<bool, Failure> {
+    let in_force = quotas::effective(read, tenant_id, ceilings)?;
+    let share = Share { most: in_force.quotas.max_concurrent_runs, load: loads::of(read, tenant_id)? };
+    Ok(in_force.hours.is_open(now) && share.takes(class))
 }
 
 /// Takes the slot of a run back whose container was never started: it waits again. Nothing happens to others.

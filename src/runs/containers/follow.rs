@@ -112,7 +112,7 @@ impl Follower {
                 self.told = Instant::now();
                 return Some(Piece::Sign);
             }
-            self.watch.next(if is_news { SKIP_TIME } else { LOOK_TIME }).await;
+            self.watch.paced_change(if is_news { SKIP_TIME } else { LOOK_TIME }).await;
         }
     }
 

@@ -126,12 +126,7 @@ pub(super) fn in_state(read: &impl Read, run_key: RunKey, states: &[RunState]) -
 }
 
 /// A run in this state whose last container is the one of this number.
-fn with_container(
-    read: &impl Read,
-    run_key: RunKey,
-    state: RunState,
-    container: u32,
-) -> Result<Run, Abort<Refusal>> {
+fn with_container(read: &impl Read, run_key: RunKey, state: RunState, container: u32) -> Result<Run, Abort<Refusal>> {
     let run = in_state(read, run_key, &[state])?;
     if run.starts == container { Ok(run) } else { Err(Refusal::InvalidState(run.state.name()).into()) }
 }

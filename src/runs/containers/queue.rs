@@ -142,9 +142,7 @@ pub(crate) fn scheduling(
         Some(BlockedBy::StartTime) => return Ok(told(Some(start.0))),
         Some(BlockedBy::Engine) => return Ok(told(None)),
         Some(BlockedBy::Concurrency) => (most.min(workers), 0),
-        Some(BlockedBy::Reservations) => {
-            (most.saturating_sub(loads::of(read, run_key.0)?.deferred).min(workers), 0)
-        }
+        Some(BlockedBy::Reservations) => (most.saturating_sub(loads::of(read, run_key.0)?.deferred).min(workers), 0),
         Some(BlockedBy::Workers) => (workers, others_ahead(read, run_key, run)?),
     };
     // So many slots come free in the time that a run holds one: the tenant's mean, or, before any has ended, all the

@@ -8,12 +8,7 @@ use super::tables::{RESULTS, ResultRow};
 use crate::model::RunKey;
 
 /// Keeps how a run ended.
-pub(super) fn put(
-    tx: &mut WriteTx<'_>,
-    run_key: RunKey,
-    result: &RunResult,
-    words: &LastWords,
-) -> Result<(), Failure> {
+pub(super) fn put(tx: &mut WriteTx<'_>, run_key: RunKey, result: &RunResult, words: &LastWords) -> Result<(), Failure> {
     let sealed = if *words == LastWords::default() {
         None
     } else {

@@ -9,13 +9,13 @@ use super::archive::{self, Archive};
 use super::changes::find;
 use super::dispatch::{choose, dispatch, requeue};
 use super::end::End;
+use super::hours::set_quotas;
 use super::list::{Filter, list};
 use super::model::{Class, LastWords, Reason, Run, Secrets};
 use super::queue::{self, BlockedBy, Machine};
 use super::removal::delete;
 use super::submission::{Submit, submit};
 use super::tables::{ARCHIVES, ArchiveRow, BUSY, CONTAINERS, DESCRIPTIONS, EVENTS, RESULTS, RUNS, RunRow, WAITING};
-use super::hours::set_quotas;
 use super::{descriptions, life, loads, results, sealing};
 use crate::allowances::model::SetQuotas;
 use crate::allowances::{Ceilings, quotas};
@@ -31,6 +31,7 @@ mod estimates;
 mod hours;
 mod metering;
 mod retention;
+mod waking;
 mod ways;
 
 fn ceilings(limits: &[(&str, u64)]) -> Ceilings {
@@ -64,7 +65,8 @@ fn run_of(bench: &Bench, run_key: RunKey) -> Run {
 
 fn dispatched(bench: &Bench, workers: u64, limits: &Ceilings) -> Vec<RunKey> {
     let limits = limits.clone();
-    bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &limits, 100)?)).unwrap()
+    let chosen = choose(&bench.store.read(), bench.now(), workers, &limits, 100).unwrap();
+    bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &limits, chosen)?)).unwrap()
 }
 
 fn outcome(reason: EndReason, exit_code: Option<i32>, signal: Option<i32>, oom_killed: bool) -> Outcome {
@@ -170,6 +172,31 @@ fn slots_go_by_eligible_start_within_quotas_and_the_machine() {
 }
 
 #[test]
+fn a_choice_that_is_not_right_any_more_gives_nothing_away() {
+    let bench = bench();
+    let limits = ceilings(&[("max_concurrent_runs", 2)]);
+    let runs: Vec<RunKey> = (0..4).map(|_| submitted(&bench, tenant(1), &limits, plain()).unwrap()).collect();
+    let others: Vec<RunKey> = (0..3).map(|_| submitted(&bench, tenant(2), &limits, plain()).unwrap()).collect();
+    let wide = ceilings(&[("max_concurrent_runs", 99)]);
+    let given = |chosen: &[RunKey], workers, limits: &Ceilings| {
+        let (chosen, limits) = (chosen.to_vec(), limits.clone());
+        bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &limits, chosen)?)).unwrap()
+    };
+    let first = runs[0];
+    bench.run(move |tx, now| delete(tx, now, first)).unwrap();
+    assert_eq!(given(&runs, 9, &limits), runs[1..3], "one was deleted, one is more than the quota");
+    assert_eq!(given(&runs, 9, &limits), [], "they have their slots");
+    assert_eq!(given(&others, 3, &wide), others[..1], "the machine has three");
+    // Its calendar has closed: what was eligible is not any more.
+    let text =
+        Some(Some("shift s \"Saturdays\" { workinghours mon - fri off workinghours sat 9:00 - 10:00 }".to_owned()));
+    let asked = SetQuotas { working_hours_tjp: text, ..SetQuotas::default() };
+    bench.run(move |tx, now| Ok(set_quotas(tx, now, tenant(2), asked)?)).unwrap();
+    assert_eq!(given(&others, 9, &wide), []);
+    assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
+}
+
+#[test]
 fn a_deferred_run_has_its_slot_kept() {
     let bench = bench();
     let limits = ceilings(&[("max_concurrent_runs", 2)]);
@@ -181,8 +208,7 @@ fn a_deferred_run_has_its_slot_kept() {
     let second = submitted(&bench, tenant(1), &limits, plain()).unwrap();
     assert_eq!(dispatched(&bench, 9, &limits), [now_run], "one slot of two is kept");
     let machine = machine(&limits, 9);
-    let blocked =
-        queue::blocked_by(&bench.store.read(), bench.now(), tenant(1), &run_of(&bench, second), machine);
+    let blocked = queue::blocked_by(&bench.store.read(), bench.now(), tenant(1), &run_of(&bench, second), machine);
     assert_eq!(blocked.unwrap(), Some(BlockedBy::Reservations));
     bench.clock.advance(60);
     assert_eq!(dispatched(&bench, 9, &limits), [deferred]);
@@ -248,7 +274,10 @@ fn what_is_told_of_an_earlier_container_or_after_the_end_changes_nothing() {
     assert_eq!(start(&bench, 1), RunState::Pulling);
     assert!(!end(&bench, 1, 9));
     assert_eq!(start(&bench, 2), RunState::Running);
-    assert_eq!(bench.run(move |tx, now| life::resumed(tx, now, Actor::Api, run_key, 2, 0)), Err(Refusal::InvalidState("running")));
+    assert_eq!(
+        bench.run(move |tx, now| life::resumed(tx, now, Actor::Api, run_key, 2, 0)),
+        Err(Refusal::InvalidState("running"))
+    );
     bench.run(move |tx, now| life::paused(tx, now, Actor::Api, run_key, 2)).unwrap();
     assert_eq!(bench.run(move |tx, now| life::stopping(tx, now, run_key)), Err(Refusal::InvalidState("paused")));
     assert_eq!(bench.run(move |tx, now| delete(tx, now, run_key)), Err(Refusal::RunActive));

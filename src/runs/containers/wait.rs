@@ -21,6 +21,6 @@ pub(crate) async fn wait(context: &Context, run_key: RunKey, at_most: Duration) 
         if run.state.is_terminal() || left.is_zero() || context.is_stopping() {
             return Ok(run);
         }
-        watch.next(left).await;
+        watch.paced_change(left).await;
     }
 }

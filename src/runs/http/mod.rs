@@ -104,7 +104,9 @@ async fn try_submit_run(context: &Context, request: Request) -> Result<Answer, R
     let asked = ask(context, request, &RUN_SUBMIT).await?;
     let tenant_id = asked.tenant_id;
     let key_id = Some(asked.caller.key_id.clone());
-    let wanted = Submit { key_id, ..input::submit(asked.json().await?, &context.settings.egress)? };
+    let egress = context.settings.egress.clone();
+    let wanted = asked.json(context, move |json| input::submit(json, &egress)).await?;
+    let wanted = Submit { key_id, ..wanted };
     let ceilings = context.settings.ceilings.clone();
     // The calendar is read now, and only looked up within the transaction.
     quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed(&failure))?;
@@ -272,7 +274,8 @@ async fn put_quotas(State(context): State<Context>, request: Request) -> Respons
 async fn try_put_quotas(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let asked = ask(context, request, &QUOTAS_PUT).await?;
     let tenant_id = asked.tenant_id;
-    let set = input::quotas(asked.json().await?, &context.settings.ceilings)?;
+    let ceilings = context.settings.ceilings.clone();
+    let set = asked.json(context, move |json| input::quotas(json, &ceilings)).await?;
     let verb = move |tx: &mut WriteTx<'_>, now| Ok(hours::set_quotas(tx, now, tenant_id, set)?);
     write(context, verb).await?;
     let (read, now) = context.store.read_now(context.clock.now());

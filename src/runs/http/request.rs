@@ -26,6 +26,8 @@ use crate::refusal::Refusal;
 
 /// The largest body, in bytes: command and environment of 512 KiB, escaped as JSON.
 const BODY_BYTES_MAX: usize = 2 << 20;
+/// What is read at once, in bytes.
+const SMALL_BODY_BYTES: usize = 64 << 10;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a request may wait for the writer.
@@ -124,8 +126,13 @@ impl Asked {
         instant.map(Some).map_err(|_| Refusal::field(name, "must be an RFC 3339 instant such as 2026-01-31T09:00:00Z"))
     }
 
-    /// The body as JSON.
-    pub(super) async fn json(self) -> Result<Json, Refusal> {
+    /// The body, as `read` understands its JSON. A large one is read on the blocking pool: 2 MiB of the smallest members
+    /// take longer than others should wait for.
+    pub(super) async fn json<T: Send + 'static>(
+        self,
+        context: &Context,
+        read: impl FnOnce(Json) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
         let body =
             body::read(&self.headers, self.body, BODY_BYTES_MAX, BODY_TIME).await.map_err(|error| match error {
                 BodyError::TooLarge => Refusal::PayloadTooLarge,
@@ -134,11 +141,19 @@ impl Asked {
         if !body.is_empty() && !body::is_json(&self.headers) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        json::parse(&body, JSON_DEPTH).map_err(|error| match error {
-            JsonError::DuplicateKey { .. } => Refusal::field("", error.to_string()),
-            error => Refusal::MalformedJson(error.to_string()),
-        })
+        if body.len() <= SMALL_BODY_BYTES {
+            return parse(&body).and_then(read);
+        }
+        let parse_and_read = move |_: &Context| Ok(parse(&body).and_then(read)?);
+        context.look(parse_and_read).await.map_err(refusal_of)
     }
+}
+
+fn parse(body: &[u8]) -> Result<Json, Refusal> {
+    json::parse(body, JSON_DEPTH).map_err(|error| match error {
+        JsonError::DuplicateKey { .. } => Refusal::field("", error.to_string()),
+        error => Refusal::MalformedJson(error.to_string()),
+    })
 }
 
 /// One transaction.

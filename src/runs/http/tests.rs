@@ -1,5 +1,7 @@
 //! What black-box tests cannot bring about: a store that has stopped or is damaged, bodies that break off.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
@@ -8,11 +10,12 @@ use quintet_platform::access::{Authority, Service};
 use quintet_platform::egress::Egress;
 use quintet_platform::ids::parse_ulid;
 use quintet_storage::{Abort, Failure};
+use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::context::Settings;
 use crate::allowances::Ceilings;
+use crate::context::Settings;
 
 struct Room {
     context: Context,
@@ -24,7 +27,8 @@ struct Room {
 impl Room {
     fn open() -> Room {
         let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
-        let (tenant_id, api_key) = quintet_support::tenant_and_key(&store, Service::Runs, crate::PERMISSIONS);
+        let permissions = [crate::PERMISSIONS, crate::SPECIAL_PERMISSIONS].concat();
+        let (tenant_id, api_key) = quintet_support::tenant_and_key(&store, Service::Runs, &permissions);
         let settings = Settings {
             workers: 1,
             scratch_mb: 1,
@@ -120,6 +124,43 @@ async fn followers_have_a_bound() {
     let path = format!("/api/v1/runs/{}/logs?follow=true", submitted["track_id"].as_str().unwrap());
     let (status, problem) = room.send("GET", &path, Body::empty()).await;
     assert_eq!((status, &problem["code"]), (503, &json!("busy")));
+    room.context.store.shutdown();
+}
+
+/// Sends a request while nobody gets a turn: it waits for one, and others are served meanwhile; then it is answered.
+async fn waits_for_a_turn(room: &Room, turns: &Arc<Semaphore>, method: &str, path: &str, body: Body, status: u16) {
+    let all = u32::try_from(turns.available_permits()).unwrap();
+    let taken = turns.acquire_many(all).await.unwrap();
+    let mut heavy = std::pin::pin!(room.send(method, path, body));
+    for _ in 0..20 {
+        let light = tokio::select! {
+            biased;
+            answer = &mut heavy => panic!("{method} {path} was answered without a turn: {answer:?}"),
+            answer = room.send("GET", "/api/v1/usage", Body::empty()) => answer,
+        };
+        assert_eq!(light.0, 200);
+    }
+    drop(taken);
+    assert_eq!(heavy.await.0, status, "{method} {path}");
+}
+
+#[tokio::test]
+async fn what_grows_with_data_waits_for_a_turn_and_holds_nobody_up() {
+    let room = Room::open();
+    let (_, submitted) = room.submit().await;
+    let run = format!("/api/v1/runs/{}", submitted["track_id"].as_str().unwrap());
+    let long = json!({"image": "x".repeat(100_000)}).to_string();
+    let (lookers, readers) = (&room.context.lookers, &room.context.readers);
+    for (turns, method, path, body, status) in [
+        (lookers, "GET", "/api/v1/runs?state=exited".to_owned(), String::new(), 200),
+        (lookers, "GET", run.clone(), String::new(), 200),
+        (lookers, "POST", "/api/v1/runs".to_owned(), long.clone(), 422),
+        (lookers, "PUT", "/api/v1/tenant/quotas".to_owned(), long, 422),
+        (readers, "GET", format!("{run}/logs"), String::new(), 200),
+        (readers, "GET", format!("{run}/utilization"), String::new(), 200),
+    ] {
+        waits_for_a_turn(&room, turns, method, &path, Body::from(body), status).await;
+    }
     room.context.store.shutdown();
 }
 

@@ -106,8 +106,8 @@ fn drawing() -> String {
 /// `QUINTET_DRAW=1` writes it anew.
 #[test]
 fn the_manuals_drawing_is_the_tables() {
-    let file = std::path::Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
-        .join("../../assets/manual/run-states.dot");
+    let file =
+        std::path::Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../assets/manual/run-states.dot");
     if std::env::var_os("QUINTET_DRAW").is_some() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, drawing()).unwrap();

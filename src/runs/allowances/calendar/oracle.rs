@@ -295,7 +295,7 @@ fn judged(texts: &[&str]) -> Vec<bool> {
         std::fs::write(file, format!("{project}\n{text}\n")).unwrap();
     }
     let output = Command::new("ruby")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("calendar/oracle.rb"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("allowances/calendar/oracle.rb"))
         .args(&files)
         .env_remove("TZ")
         .env("LC_ALL", "C.UTF-8")

@@ -19,7 +19,13 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    pub(super) fn new(id: Option<&str>, name: String, zone: Zone, week: Week, mut stretches: Vec<(i64, i64)>) -> Calendar {
+    pub(super) fn new(
+        id: Option<&str>,
+        name: String,
+        zone: Zone,
+        week: Week,
+        mut stretches: Vec<(i64, i64)>,
+    ) -> Calendar {
         stretches.retain(|(start, end)| start < end);
         stretches.sort_unstable();
         let mut leaves: Vec<(i64, i64)> = Vec::with_capacity(stretches.len());

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use super::core::{Engine, Trouble};
 use crate::containers::dispatch;
 use crate::context::Context;
+use crate::model::RunKey;
 
 /// Between two looks when nothing happens.
 const TICK: Duration = Duration::from_secs(1);
@@ -89,7 +90,7 @@ impl Engine {
             let told = tokio::select! {
                 told = heard.recv() => told,
                 () = self.context.doubts.notified() => None,
-                () = watch.next(TICK) => None,
+                () = watch.change(TICK) => None,
             };
             match told {
                 Some(Heard::Up) => {
@@ -127,23 +128,29 @@ impl Engine {
     /// Gives slots until there are none, or nobody to have them.
     async fn dispatch(self: &Arc<Self>) -> Result<(), Failure> {
         let workers = u64::from(self.context.settings.workers);
-        while self.has_takers(workers).await? {
+        loop {
+            let chosen = self.choose(workers).await?;
+            if chosen.is_empty() {
+                return Ok(());
+            }
             let ceilings = self.context.settings.ceilings.clone();
-            let given =
-                self.write(move |tx, now| dispatch::dispatch(tx, now, workers, &ceilings, DISPATCH_SLICE)).await?;
+            let given = self.write(move |tx, now| dispatch::dispatch(tx, now, workers, &ceilings, chosen)).await?;
+            if given.is_empty() {
+                // Things have changed since the choice: whatever did that wakes the loop.
+                return Ok(());
+            }
             for run_key in given {
                 tokio::spawn(Arc::clone(self).start(run_key));
             }
         }
-        Ok(())
     }
 
-    /// Whether a slot is free for a run that can have one. All tenants are looked at: on the blocking pool.
-    async fn has_takers(&self, workers: u64) -> Result<bool, Failure> {
+    /// Who gets the free slots. All tenants are looked at: on the blocking pool.
+    async fn choose(&self, workers: u64) -> Result<Vec<RunKey>, Failure> {
         let context = self.context.clone();
         let look = move || {
             let (read, now) = context.store.read_now(context.clock.now());
-            dispatch::choose(&read, now, workers, &context.settings.ceilings, 1).map(|chosen| !chosen.is_empty())
+            dispatch::choose(&read, now, workers, &context.settings.ceilings, DISPATCH_SLICE)
         };
         tokio::task::spawn_blocking(look).await.unwrap_or(Err(Failure::Panicked))
     }

@@ -98,3 +98,49 @@ fn a_look_does_not_walk_what_waits() {
     assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
     eprintln!("verified after {:?}", begun.elapsed());
 }
+
+/// All pages of a list, each with the rows it cost.
+fn pages(bench: &Bench, tenant_id: TenantId, filter: &Filter, limit: usize) -> Vec<(usize, usize)> {
+    let (mut after, mut pages) = (None, Vec::new());
+    loop {
+        let (page, rows) = cost(bench, "a page", |read| list(read, tenant_id, filter, after, limit));
+        pages.push((page.runs.len(), rows));
+        after = page.next;
+        if after.is_none() {
+            return pages;
+        }
+    }
+}
+
+#[test]
+fn a_page_looks_at_so_much_and_is_so_large_and_no_more() {
+    let bench = bench();
+    let limits = ceilings(&[]);
+    let none = Filter { state: Some(RunState::Exited), ..Filter::default() };
+    let mut submit_many = |tenant_id: TenantId, asked: &Submit, count: usize, at_once: usize| {
+        let daily = SetQuotas { numbers: vec![("max_daily_runs", 1_000_000)], ..SetQuotas::default() };
+        bench.run(move |tx, now| Ok(set_quotas(tx, now, tenant_id, daily)?)).unwrap();
+        for _ in 0..count / at_once {
+            let (asked, limits) = (asked.clone(), limits.clone());
+            let verb = move |tx: &mut WriteTx<'_>, now| {
+                (0..at_once).try_for_each(|_| submit(tx, now, tenant_id, &limits, asked.clone()).map(drop))
+            };
+            bench.run(verb).unwrap();
+        }
+    };
+    // None of very many fits: rows are counted.
+    submit_many(tenant(1), &plain(), 6_000, 500);
+    let told = pages(&bench, tenant(1), &none, 50);
+    assert!(told.len() == 2 && told.iter().all(|(found, rows)| *found == 0 && *rows < 5_200), "{told:?}");
+    // Labels that make rows of 25 KiB: bytes are counted.
+    let tags = (0..50).map(|number| format!("{}{number:02}", "\u{10ffff}".repeat(126))).collect();
+    submit_many(tenant(2), &Submit { tags, ..plain() }, 400, 20);
+    let told = pages(&bench, tenant(2), &none, 50);
+    assert!(told.len() >= 3 && told.iter().all(|(_, rows)| *rows < 260), "{told:?}");
+    // Commands of half a MiB: those that are shown are.
+    let command = vec!["x".repeat(120 << 10); 4];
+    submit_many(tenant(3), &Submit { command, ..plain() }, 12, 1);
+    let told = pages(&bench, tenant(3), &Filter::default(), 200);
+    assert!(told.iter().all(|(found, _)| *found <= 5), "{told:?}");
+    assert_eq!(told.iter().map(|(found, _)| found).sum::<usize>(), 12, "and nothing is left out");
+}

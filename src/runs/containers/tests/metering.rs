@@ -1,9 +1,9 @@
 //! Metered keys: what is charged and given back, by example and against a model, whatever the order.
 
 use super::*;
-use crate::operator::{KeyTerms, check_terms, give_terms, key_standing};
 use crate::allowances::model::Meter;
 use crate::allowances::{days, meters, tests as allowed};
+use crate::operator::{KeyTerms, check_terms, give_terms, key_standing};
 
 fn terms(metered_seconds: Option<u64>) -> KeyTerms {
     KeyTerms { tier: metered_seconds.map(|_| "free".to_owned()), metered_seconds, ..KeyTerms::default() }
@@ -265,7 +265,9 @@ fn charges_less_refunds_are_what_was_used_in_any_order() {
             }
         }
         // Those that have waited too long are over and have used nothing.
-        open.retain(|run_key, _| find(&bench.store.read(), *run_key).unwrap().is_some_and(|row| !row.state.is_terminal()));
+        open.retain(|run_key, _| {
+            find(&bench.store.read(), *run_key).unwrap().is_some_and(|row| !row.state.is_terminal())
+        });
         for (key, (key_id, seconds)) in KEYS.into_iter().enumerate() {
             let charged: u64 = open.values().filter(|run| run.key == key).map(|run| run.charged).sum();
             let told = meter(&bench, key_id);
