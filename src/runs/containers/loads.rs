@@ -4,6 +4,7 @@ use quintet_storage::{Failure, Read, Scan, WriteTx};
 
 use super::model::{Class, Load, Run};
 use super::tables::{BUSY, LOADS};
+use crate::context::Context;
 use crate::model::TenantId;
 use crate::states::RunState;
 
@@ -20,6 +21,16 @@ pub(super) fn all(read: &impl Read) -> Result<Vec<(TenantId, Load)>, Failure> {
 /// How many runs of all tenants hold a slot: no more than there are slots.
 pub(crate) fn busy(read: &impl Read) -> Result<u64, Failure> {
     Ok(u64::try_from(read.scan(&BUSY, Scan::all())?.len()).unwrap_or(u64::MAX))
+}
+
+impl Context {
+    /// How many containers hold a slot now, and how many slots there are.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub fn workers(&self) -> Result<(u64, u32), Failure> {
+        Ok((busy(&self.store.read())?, self.settings.workers))
+    }
 }
 
 /// One run more, or one less, in the state that it has. The row of a tenant that has nothing going is not kept: the

@@ -117,7 +117,7 @@ fn a_page_looks_at_so_much_and_is_so_large_and_no_more() {
     let bench = bench();
     let limits = ceilings(&[]);
     let none = Filter { state: Some(RunState::Exited), ..Filter::default() };
-    let mut submit_many = |tenant_id: TenantId, asked: &Submit, count: usize, at_once: usize| {
+    let submit_many = |tenant_id: TenantId, asked: &Submit, count: usize, at_once: usize| {
         let daily = SetQuotas { numbers: vec![("max_daily_runs", 1_000_000)], ..SetQuotas::default() };
         bench.run(move |tx, now| Ok(set_quotas(tx, now, tenant_id, daily)?)).unwrap();
         for _ in 0..count / at_once {

@@ -88,7 +88,9 @@ async fn the_stop_of_the_appliance_ends_all_waits() {
 fn what_falls_due_is_noted_by_whoever_has_it_fall_due() {
     let bench = bench();
     let (sender, told) = std::sync::mpsc::channel();
-    bench.store.on_due(Box::new(move |agenda, at| drop(sender.send((agenda, at)))));
+    bench.store.on_due(Box::new(move |agenda, at| {
+        let _ = sender.send((agenda, at));
+    }));
     let expires_at = bench.now().plus_seconds(7);
     submitted(&bench, tenant(1), &Ceilings::default(), Submit { expires_at: Some(expires_at), ..plain() }).unwrap();
     assert_eq!(told.recv_timeout(PATIENCE), Ok((due::AGENDA, expires_at)));
