@@ -12,7 +12,7 @@ use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::idempotency::Collector;
 use quintet_platform::large_values::LargeValueCollector;
 use quintet_platform::metering::Meter;
-use quintet_storage::{Failure, Snapshot, Store, StoreOptions, TableSpec, read_format};
+use quintet_storage::{Failure, Migration, Snapshot, Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -32,6 +32,10 @@ pub const TABLES: &[&[TableSpec]] = &[
     quintet_runs::TABLES,
     quintet_diagrams::TABLES,
 ];
+
+/// What brings a data directory of an older format to the present one: one line a package that has such steps. They
+/// lead from the first format to the present one without a gap.
+pub const MIGRATIONS: &[&[Migration]] = &[];
 
 /// Finds what contradicts itself in the rows of one package.
 pub type Check = fn(&Snapshot) -> Result<Vec<String>, Failure>;
@@ -184,7 +188,7 @@ pub fn open_store(
     root_key.check()?;
     let system = Clock::system();
     let clock = if rehearsal { Clock::rehearsal(system.now()) } else { system };
-    let opened = Store::open(store_options(config, rehearsal, &clock), TABLES);
+    let opened = Store::open_with(store_options(config, rehearsal, &clock), TABLES, MIGRATIONS);
     let store = opened.map_err(|error| StartError::Open { directory: config.data_dir.clone(), error })?;
     // Nothing is written before the root key is known to be right.
     let unlocked = root_key.unlock(&store);
@@ -226,7 +230,7 @@ fn check_permissions(data_dir: &Path) -> Result<(), StartError> {
 
 #[cfg(test)]
 mod tests {
-    use quintet_storage::Registry;
+    use quintet_storage::{FORMAT_VERSION, Registry};
 
     use super::*;
     use crate::config::Sources;
@@ -248,6 +252,13 @@ mod tests {
     #[test]
     fn tags_and_names_of_tables_are_unique() {
         Registry::new(TABLES).unwrap();
+    }
+
+    #[test]
+    fn migrations_lead_from_the_first_format_to_the_present_one() {
+        let mut from: Vec<u32> = MIGRATIONS.iter().copied().flatten().map(|migration| migration.from).collect();
+        from.sort_unstable();
+        assert!(from.iter().copied().eq(1..FORMAT_VERSION), "{from:?} do not lead to {FORMAT_VERSION}");
     }
 
     #[test]

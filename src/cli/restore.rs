@@ -17,7 +17,7 @@ use super::copying::{self, quoted};
 use super::output::{self, OutputArguments};
 use super::progress::Progress;
 use super::verify::FORMAT_CURE;
-use crate::app::TABLES;
+use crate::app::{MIGRATIONS, TABLES};
 use crate::root_key::{self, KeyPlace};
 use crate::serve;
 
@@ -133,7 +133,7 @@ fn open_and_check(
         disk_reserve_bytes: 0,
         ..StoreOptions::new(place, Arc::new(Clock::system()))
     };
-    let store = Store::open(options, TABLES).map_err(|error| failed(&error))?;
+    let store = Store::open_with(options, TABLES, MIGRATIONS).map_err(|error| failed(&error))?;
     let stopped = store.stop_reason();
     store.shutdown();
     drop(store);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::log::Lsn;
+use crate::time::Lsn;
 
 /// The store could not do its part. It says nothing about the request's merits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,8 @@ pub enum OpenError {
     },
     /// The directory holds files but no FORMAT: not a data directory.
     NotADataDirectory(PathBuf),
-    /// Two tables share a tag or a name, or a tag lies in a reserved block.
+    /// What the packages declare does not fit together: two tables share a tag or a name, or the migrations do not lead
+    /// to the present format.
     Registry(String),
     /// The log starts after what the projection holds; there is a gap nothing can fill.
     LogGap {
@@ -149,7 +150,7 @@ impl fmt::Display for OpenError {
             OpenError::NotADataDirectory(path) => {
                 write!(f, "{} is not empty and not a data directory (it has no FORMAT file)", path.display())
             }
-            OpenError::Registry(reason) => write!(f, "table registry: {reason}"),
+            OpenError::Registry(reason) => write!(f, "a mistake in this binary: {reason}"),
             OpenError::LogGap { projection, log } => {
                 write!(f, "the log starts at {log}, the tables end at {projection}: what lies between is missing")
             }

@@ -9,49 +9,25 @@
 //! - the log's order is the one order of everything; the tables are always a prefix of it;
 //! - a failed write to the log or the tables ends writing until a restart.
 //!
-//! Reading order: `time`, `error`, `keys`, `codec`, `table` (words) · `read`, `tx` (what verbs and readers use) ·
-//! `env`, `log` (the disk) · `projection`, `rocks` (the tables) · `waking`, `writer`, `space`, `shared`, `pipeline`,
-//! `housekeeping`, `options`, `directory`, `opening`, `start`, `migration`, `store` (the way of a write) · `manifest`,
-//! `identity`, `checkpoint`, `keeper`, `rebuild`, `backup` (copies) · `overlay`, `verify`, `salvage` (damage) · `seal`
-//! (encryption of values) · `large`, `staging` (what does not fit into one transaction).
+//! Reading order, which is the order of what imports what: `time`, `error`, `hex` (words) · `env` (the disk) · `log` ·
+//! `tables` (rows as bytes, RocksDB) · `vault` (keys of sealed values) · `view` (what readers see) · `directory` (what it
+//! says of itself) · `copies` (checkpoints, backups, damage) · `write` (the way of a write) · `open` (from files to a
+//! running [`Store`]) · `seal` (encryption of values) · `large` (what does not fit into one transaction).
 
-pub mod backup;
-mod checkpoint;
-mod codec;
+mod copies;
 mod directory;
 mod env;
 mod error;
-mod housekeeping;
-mod identity;
-mod ids;
-mod keeper;
-mod keys;
+mod hex;
 pub mod large;
 mod log;
-mod manifest;
-mod migration;
-mod opening;
-mod options;
-mod overlay;
-mod pipeline;
-mod projection;
-mod read;
-mod rebuild;
-mod rocks;
-mod salvage;
+mod open;
 pub mod seal;
-mod shared;
-mod space;
-pub mod staging;
-mod start;
-mod stats;
-mod store;
-mod table;
+mod tables;
 mod time;
-mod tx;
-mod verify;
-mod waking;
-mod writer;
+mod vault;
+mod view;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -59,24 +35,28 @@ mod tests;
 pub use bincode;
 pub use uuid::Uuid;
 
-pub use checkpoint::CopyWindow;
-pub use codec::{Row, decode_plain, encode_plain};
-pub use directory::{FORMAT_VERSION, Format, read_format};
+pub use copies::backup;
+pub use copies::checkpoint::{CopyWindow, HeldCheckpoint};
+pub use copies::salvage::{Salvaged, salvage};
+pub use copies::verify::{Finding, Tables, Verification, Verified};
+pub use directory::format::{FORMAT_VERSION, Format, read_format};
 pub use env::handle::has_file_handles;
 pub use env::kernel_clock::is_clock_synchronized;
 pub use error::{Abort, Failure, OpenError, Refusal};
-pub use ids::first_id_after;
-pub use keeper::HeldCheckpoint;
-pub use keys::{Key, KeyPrefix, Reverse};
-pub use log::Lsn;
-pub use options::StoreOptions;
-pub use read::{Read, Scan, Snapshot};
-pub use salvage::{Salvaged, salvage};
-pub use space::Room;
-pub use stats::StatsReading;
-pub use store::{LongView, Store};
-pub use table::{Family, Registry, Table, TableSpec};
-pub use time::{TimeSource, Timestamp};
-pub use tx::WriteTx;
-pub use verify::{Finding, Tables, Verification, Verified};
-pub use waking::DueListener;
+pub use large::staging;
+pub use open::migration::{Migrating, Migration};
+pub use open::options::StoreOptions;
+pub use open::store::{LongView, Store};
+pub use tables::codec::{Row, decode_plain, encode_plain};
+pub use tables::family::Family;
+pub use tables::keys::{Key, KeyPrefix, Reverse};
+pub use tables::registry::Registry;
+pub use tables::table::{Table, TableSpec};
+pub use time::{Lsn, TimeSource, Timestamp};
+pub use view::read::{Read, Scan};
+pub use view::snapshot::Snapshot;
+pub use write::ids::first_id_after;
+pub use write::space::Room;
+pub use write::stats::StatsReading;
+pub use write::tx::WriteTx;
+pub use write::waking::DueListener;

@@ -1,6 +1,10 @@
-//! Instants as the appliance stores them, and the narrow door through which time enters this crate.
+//! The two ways to say when: instants, with the narrow door through which time enters this crate, and the numbers of
+//! transactions.
 
 use bincode::{Decode, Encode};
+
+/// A transaction's number in the log, counted from 1; 0 stands for "none yet".
+pub type Lsn = u64;
 
 /// An instant: microseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]

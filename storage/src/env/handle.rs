@@ -11,6 +11,8 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::hex::hexadecimal;
+
 /// The most bytes a handle may have (MAX_HANDLE_SZ in the kernel).
 const HANDLE_BYTES_MAX: usize = 128;
 
@@ -63,8 +65,7 @@ pub(crate) fn handle_of(path: &Path) -> io::Result<Option<String>> {
         };
     }
     let used = raw.f_handle.get(..raw.handle_bytes as usize).unwrap_or_default();
-    let bytes: String = used.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some(format!("{file_system:016x}:{}:{bytes}", raw.handle_type)))
+    Ok(Some(format!("{file_system:016x}:{}:{}", raw.handle_type, hexadecimal(used))))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{Disk, DiskFile};
+use super::disk::{Disk, DiskFile};
 
 /// Files that others must not read: the log holds everything.
 const PRIVATE: u32 = 0o600;
@@ -164,11 +164,18 @@ pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Opens a file that is nothing but a file: what comes from elsewhere may be a link to a device, or a pipe.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+}
+
 /// Copies a file byte for byte into one of the same mode, durably; never by links. Each piece goes to `piece` as well.
 pub(crate) fn copy_file(from: &Path, to: &Path, piece: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     use std::io::{Read, Write};
     use std::os::unix::fs::PermissionsExt;
-    let mut source = crate::manifest::open_regular(from)?;
+    let mut source = open_regular(from)?;
     let mode = source.metadata()?.permissions().mode() & 0o700;
     let mut target = OpenOptions::new().write(true).create_new(true).mode(mode).open(to)?;
     let mut buffer = vec![0; 1 << 20];
@@ -198,7 +205,7 @@ pub(crate) struct DirectoryLock {
 impl DirectoryLock {
     /// Takes the lock of a directory that is only looked at, if it has a lock file; `None` if another process holds it.
     pub(crate) fn take_existing(path: &Path) -> io::Result<Option<DirectoryLock>> {
-        let file = crate::manifest::open_regular(path)?;
+        let file = open_regular(path)?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(DirectoryLock { _file: file })),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),

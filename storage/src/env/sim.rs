@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Disk, DiskFile};
+use super::disk::{Disk, DiskFile};
 
 /// A write is torn at this granularity; each sector is old or new, never a mixture (DESIGN.md, assumptions).
 const SECTOR_BYTES: usize = 512;

@@ -3,8 +3,7 @@
 //! A frame is one committed group of transactions; it begins at a multiple of [`BLOCK_BYTES`], so that no
 //! sector holding synced bytes is ever written again.
 
-use super::Lsn;
-use crate::time::Timestamp;
+use crate::time::{Lsn, Timestamp};
 
 /// Frames begin at multiples of this.
 pub(crate) const BLOCK_BYTES: usize = 512;
@@ -60,7 +59,7 @@ pub(crate) struct FrameHeader {
     pub(crate) synced_lsn: Lsn,
     /// The writer's time at the last of them.
     pub(crate) time: Timestamp,
-    /// How far identifiers have been given out then ([`crate::ids::IdMint::tick`]).
+    /// How far identifiers have been given out then ([`crate::write::ids::IdMint::tick`]).
     pub(crate) id_tick: u64,
 }
 

@@ -13,31 +13,16 @@ use std::io;
 use std::path::PathBuf;
 
 use super::format::{self, BLOCK_BYTES, FRAME_HEADER_BYTES, FrameHeader, SEGMENT_HEADER_BYTES, SegmentHeader};
-use super::writer::LogPosition;
-use super::{DIRECTORY, FILLING_FILE, Lsn, MAKING_FILE, SPARE_FILE, WATERMARK_FILE, segment_name, segment_number};
+use super::segment::{
+    DIRECTORY, FILLING_FILE, FoundSegment, LogPosition, MAKING_FILE, SPARE_FILE, Trust, WATERMARK_FILE, segment_name,
+    segment_number,
+};
 use crate::env::{Disk, DiskFile};
 use crate::error::OpenError;
-use crate::time::Timestamp;
+use crate::time::{Lsn, Timestamp};
 
 /// How much of a segment's unused end is looked at in one read; whole blocks.
 const SCAN_BYTES: usize = 512 * BLOCK_BYTES;
-
-/// A segment as found on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FoundSegment {
-    pub(crate) header: SegmentHeader,
-    /// The first transaction of the segment after it, if there is one.
-    pub(crate) end_lsn: Option<Lsn>,
-}
-
-/// Where the log's files come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// The directory wrote them itself.
-    Original,
-    /// They were copied, perhaps while they were written.
-    Copy,
-}
 
 /// What the log holds, after all of it has been read once.
 #[derive(Debug)]

@@ -7,10 +7,11 @@ use std::io;
 use std::path::PathBuf;
 
 use super::format::SEGMENT_HEADER_BYTES;
-use super::recovery::{self, FoundSegment, Trust};
-use super::{DIRECTORY, Lsn, segment_name};
-use crate::env::Disk;
+use super::recovery;
+use super::segment::{DIRECTORY, FoundSegment, Trust, segment_name};
+use crate::env::{Disk, DiskFile};
 use crate::error::OpenError;
+use crate::time::Lsn;
 
 /// What the walk found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,7 +99,7 @@ pub(crate) fn scan(
 
 /// Follows a segment's frames as far as they go: where it ended, the last checksum, the next transaction, the count.
 fn walk(
-    file: &dyn crate::env::DiskFile,
+    file: &dyn DiskFile,
     name: &str,
     segment: &FoundSegment,
     length: u64,

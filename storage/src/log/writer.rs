@@ -4,33 +4,16 @@ use std::io;
 use std::sync::Arc;
 
 use super::format::{self, FrameHeader, SEGMENT_HEADER_BYTES, SegmentHeader};
-use super::recovery::Trust;
-use super::{FILLING_FILE, Lsn, MAKING_FILE, SPARE_FILE, WATERMARK_FILE, segment_name};
+use super::segment::{
+    ClosedSegment, FILLING_FILE, LogPosition, MAKING_FILE, SPARE_FILE, Trust, WATERMARK_FILE, segment_name,
+};
 use crate::env::{Disk, DiskFile};
+use crate::time::Lsn;
 
 /// How much is written at once when a new segment is filled with zeros.
 const ZERO_CHUNK_BYTES: usize = 1 << 20;
 /// How much of a spare segment is synced at once: whoever syncs a commit meanwhile waits behind no more than this.
 const SPARE_SYNC_BYTES: u64 = 4 << 20;
-
-/// What the next frame continues from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LogPosition {
-    /// The number of the newest segment on disk, 0 if there is none.
-    pub(crate) segment: u64,
-    /// The last transaction in the log.
-    pub(crate) last_lsn: Lsn,
-    /// The checksum of the last frame.
-    pub(crate) checksum: u32,
-}
-
-/// A segment that is complete and closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ClosedSegment {
-    pub(crate) number: u64,
-    /// The first transaction behind it.
-    pub(crate) next_lsn: Lsn,
-}
 
 /// The one appender. After an error it must not be used again: what it wrote may or may not be on disk.
 pub(crate) struct LogWriter {

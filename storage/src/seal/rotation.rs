@@ -15,13 +15,13 @@
 
 use uuid::Uuid;
 
-use super::KeyOwner;
-use super::data_keys::{self, DATA_KEYS, KeyRow, Wrap};
-use super::root::{KeyId, KeyRing, OtherKey, OwnerKey, Phase, ROOT, RootRow, Verdict};
+use super::root::{OtherKey, OwnerKey, Phase, ROOT, RootRow, Verdict};
 use crate::error::Failure;
-use crate::read::{Read, Scan};
 use crate::time::Timestamp;
-use crate::tx::WriteTx;
+use crate::vault::data_keys::{self, DATA_KEYS, KeyRow, Wrap};
+use crate::vault::{KeyId, KeyOwner, KeyRing};
+use crate::view::read::{Read, Scan};
+use crate::write::tx::WriteTx;
 
 /// The most data keys that one step looks at.
 pub const STEP_ROWS_MAX: usize = 500;

@@ -1,23 +1,33 @@
 //! Sealing on a real store: what opens, what must not, and rotation step by step with every key that a copy may have.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
+use bincode::{Decode, Encode};
 use proptest::prelude::*;
 use tempfile::TempDir;
+use uuid::Uuid;
+use zeroize::Zeroizing;
 
-use super::cipher::{self, KeyBytes};
-use super::data_keys::{CACHED_MAX, DATA_KEYS, KeyRow, unwrap_with};
 use super::root::{OtherKey, Phase, ROOT, RootRow, Verdict};
 use super::rotation::{self, Progress};
 use super::*;
-use crate::large::{self, CHUNK_BYTES, CHUNKS, ChunkRow, LargeValue, Upload, UploadRefusal};
-use crate::options::StoreOptions;
-use crate::read::{Scan, Snapshot};
-use crate::store::Store;
-use crate::table::Family;
-use crate::time::TimeSource;
+use crate::error::{Abort, Failure, Refusal};
+use crate::large::value::{CHUNKS, ChunkRow};
+use crate::large::{self, CHUNK_BYTES, LargeValue, Upload, UploadRefusal};
+use crate::open::options::StoreOptions;
+use crate::open::store::Store;
+use crate::tables::codec::Row;
+use crate::tables::family::Family;
+use crate::tables::table::Table;
+use crate::time::{TimeSource, Timestamp};
+use crate::vault::cipher::{self, Binding, KeyBytes};
+use crate::vault::data_keys::{CACHED_MAX, DATA_KEYS, KeyRow, unwrap_with};
+use crate::view::read::{Read, Scan};
+use crate::view::snapshot::Snapshot;
+use crate::write::tx::WriteTx;
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 struct Letter(Sealed);
@@ -157,37 +167,37 @@ proptest! {
         cut in any::<prop::sample::Index>(),
     ) {
         let key = KeyBytes::new(key);
-        let place = Place::Value { owner: owners.0, stored_key: &rows.0 };
-        let sealed = cipher::seal(&key, &place, &text).unwrap();
+        let binding = Binding::Value { owner: owners.0, stored_key: &rows.0 };
+        let sealed = cipher::seal(&key, &binding, &text).unwrap();
         prop_assert_eq!(sealed.len(), text.len() + OVERHEAD_BYTES);
-        prop_assert_eq!(cipher::open(&key, &place, &sealed).map(|text| text.to_vec()), Some(text.clone()));
+        prop_assert_eq!(cipher::open(&key, &binding, &sealed).map(|text| text.to_vec()), Some(text.clone()));
         // Another nonce each time.
-        prop_assert_ne!(&cipher::seal(&key, &place, &text).unwrap(), &sealed);
+        prop_assert_ne!(&cipher::seal(&key, &binding, &text).unwrap(), &sealed);
         if *key != other_key {
-            prop_assert!(cipher::open(&KeyBytes::new(other_key), &place, &sealed).is_none());
+            prop_assert!(cipher::open(&KeyBytes::new(other_key), &binding, &sealed).is_none());
         }
         if owners.0 != owners.1 {
-            let place = Place::Value { owner: owners.1, stored_key: &rows.0 };
-            prop_assert!(cipher::open(&key, &place, &sealed).is_none());
+            let binding = Binding::Value { owner: owners.1, stored_key: &rows.0 };
+            prop_assert!(cipher::open(&key, &binding, &sealed).is_none());
         }
         if rows.0 != rows.1 {
-            let place = Place::Value { owner: owners.0, stored_key: &rows.1 };
-            prop_assert!(cipher::open(&key, &place, &sealed).is_none());
+            let binding = Binding::Value { owner: owners.0, stored_key: &rows.1 };
+            prop_assert!(cipher::open(&key, &binding, &sealed).is_none());
         }
         // Any bit of version, nonce, ciphertext and tag.
         let mut changed = sealed.clone();
         changed[flip.index(sealed.len())] ^= 1 << bit;
-        prop_assert!(cipher::open(&key, &place, &changed).is_none());
-        prop_assert!(cipher::open(&key, &place, &sealed[..cut.index(sealed.len())]).is_none());
+        prop_assert!(cipher::open(&key, &binding, &changed).is_none());
+        prop_assert!(cipher::open(&key, &binding, &sealed[..cut.index(sealed.len())]).is_none());
         changed = sealed.clone();
         changed.push(0);
-        prop_assert!(cipher::open(&key, &place, &changed).is_none());
+        prop_assert!(cipher::open(&key, &binding, &changed).is_none());
     }
 
     #[test]
     fn owners_come_back_from_their_bytes(owner in any_owner(), other in any_owner()) {
-        let bytes = crate::codec::encode_plain(&owner).unwrap();
-        prop_assert_eq!(crate::codec::decode_plain::<KeyOwner>(&bytes).unwrap(), owner);
+        let bytes = crate::tables::codec::encode_plain(&owner).unwrap();
+        prop_assert_eq!(crate::tables::codec::decode_plain::<KeyOwner>(&bytes).unwrap(), owner);
         prop_assert_eq!(owner.bytes() == other.bytes(), owner == other);
         prop_assert_eq!(KeyOwner::of_key(owner.key()), Some(owner));
     }

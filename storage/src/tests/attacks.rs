@@ -9,22 +9,22 @@ use uuid::Uuid;
 
 use super::copying::{ALL, Still, options, soon};
 use super::workload::{COLD, Cell, No};
-use crate::checkpoint::{Keeper, Rules, Source};
+use crate::copies::checkpoint::{Keeper, Rules, Source};
+use crate::copies::rebuild::{self, Former};
+use crate::copies::salvage::salvage;
+use crate::copies::verify::{Tables, Verification};
+use crate::directory::identity::{self, Provenance};
 use crate::env::Disk;
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure, OpenError};
-use crate::identity::{self, Provenance};
 use crate::log::format::{self, FrameHeader, Op};
-use crate::log::recovery::{self, Trust};
-use crate::log::writer::{LogPosition, LogWriter};
-use crate::log::{WATERMARK_FILE, segment_name};
-use crate::options::StoreOptions;
-use crate::read::{Read, Scan};
-use crate::rebuild::{self, Former};
-use crate::salvage::salvage;
-use crate::store::Store;
+use crate::log::recovery;
+use crate::log::writer::LogWriter;
+use crate::log::{LogPosition, Trust, WATERMARK_FILE, segment_name};
+use crate::open::options::StoreOptions;
+use crate::open::store::Store;
 use crate::time::Timestamp;
-use crate::verify::{Tables, Verification};
+use crate::view::read::{Read, Scan};
 
 fn fill(store: &Store, rows: std::ops::Range<u16>, bytes: usize) {
     for row in rows {
@@ -199,9 +199,10 @@ fn a_damaged_successor_counts_for_nothing() {
         again.make(2, later, &|| false).unwrap();
     }
     again.retire(later, false, &|_| 0);
-    let sound = crate::checkpoint::list(directory.path()).unwrap();
-    let sound =
-        sound.iter().filter(|(_, path)| crate::checkpoint::check(path, Uuid::from_u128(1), &mut |_| Ok(())).is_ok());
+    let sound = crate::copies::checkpoint::list(directory.path()).unwrap();
+    let sound = sound
+        .iter()
+        .filter(|(_, path)| crate::copies::checkpoint::check(path, Uuid::from_u128(1), &mut |_| Ok(())).is_ok());
     assert!(sound.count() > 0, "no sound checkpoint is left");
 }
 
@@ -340,7 +341,7 @@ fn verify_of_a_backup_leaves_nothing() {
     fill(&store, 0..5, 100);
     let held = store.hold_checkpoint(60).unwrap();
     let backup = directory.path().join("backup");
-    crate::backup::create_backup(&data, &held, &backup, &[], &mut |_, _, _| {}).unwrap();
+    crate::copies::backup::create_backup(&data, &held, &backup, &[], &mut |_, _, _| {}).unwrap();
     store.shutdown();
     assert_eq!(findings(&backup), Vec::<String>::new());
     assert!(!backup.join("LOCK").exists());
@@ -398,7 +399,7 @@ fn backup_to_a_linked_directory() {
     let link = directory.path().join("backup");
     std::os::unix::fs::symlink(directory.path().join("real"), &link).unwrap();
     let mut copied = 0;
-    let made = crate::backup::create_backup(&data, &held, &link, &[], &mut |_, done, _| copied = done);
+    let made = crate::copies::backup::create_backup(&data, &held, &link, &[], &mut |_, done, _| copied = done);
     store.shutdown();
     assert!(made.is_ok() || copied == 0, "{made:?} after {copied} bytes");
 }
@@ -414,14 +415,15 @@ fn hostile_source() {
     let backup = directory.path().join("backup");
     let key = directory.path().join("root.key");
     fs::write(&key, "key").unwrap();
-    crate::backup::create_backup(&data, &held, &backup, &[(key, "root.key".into())], &mut |_, _, _| {}).unwrap();
+    crate::copies::backup::create_backup(&data, &held, &backup, &[(key, "root.key".into())], &mut |_, _, _| {})
+        .unwrap();
     store.shutdown();
     fs::remove_file(backup.join("root.key")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", backup.join("root.key")).unwrap();
     let mut read = 0_u64;
     let began = Instant::now();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        crate::backup::begin_restore(&backup, &directory.path().join("r"), &mut |_, done, _| {
+        crate::copies::backup::begin_restore(&backup, &directory.path().join("r"), &mut |_, done, _| {
             read = done;
             assert!(done < 1 << 30, "a gigabyte was read for a key of three bytes");
         })
@@ -489,7 +491,7 @@ fn copy_of_an_incomplete_directory() {
     format.complete = false;
     let copy = directory.path().join("copy");
     assert!(std::process::Command::new("cp").arg("-a").arg(&data).arg(&copy).status().unwrap().success());
-    crate::directory::write_format(&copy, &format).unwrap();
+    crate::directory::format::write_format(&copy, &format).unwrap();
     fs::write(copy.join("live/marker.txt"), "").unwrap();
     let store = Store::open(options(&copy), ALL).unwrap();
     store.shutdown();

@@ -9,8 +9,8 @@ use super::crash::{Machine, TellSeed, seed_from_environment};
 use super::model::ModelTables;
 use crate::env::sim::SimDisk;
 use crate::env::{Disk, DiskFile};
-use crate::log::Lsn;
-use crate::log::recovery::Trust;
+use crate::log::Trust;
+use crate::time::Lsn;
 
 /// A copier's reads end at borders of this many bytes: what a processor copies at once.
 const LINE_BYTES: usize = 64;
@@ -19,7 +19,7 @@ const LINE_BYTES: usize = 64;
 struct Checkpoints(Vec<(Lsn, Arc<ModelTables>, usize)>);
 
 impl Checkpoints {
-    /// The rule of checkpoint.rs: one goes once its successor has been there for a window.
+    /// The rule of `copies::checkpoint`: one goes once its successor has been there for a window.
     fn look(&mut self, machine: &mut Machine, step: usize, window: usize) {
         if self.0.last().is_none_or(|(lsn, ..)| machine.flushed > *lsn) {
             self.0.push((machine.flushed, Arc::new(machine.tables.checkpoint()), step));

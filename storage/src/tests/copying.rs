@@ -9,17 +9,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::workload::{COLD, Cell, Content, No, TABLES, check_all};
-use crate::backup::{self, CopyError};
+use crate::copies::backup::{self, CopyError};
+use crate::copies::salvage::salvage;
+use crate::copies::verify::{Finding, Tables, Verification, Verified};
 use crate::error::{Abort, OpenError};
 use crate::large;
-use crate::log::Lsn;
-use crate::options::StoreOptions;
-use crate::read::{Read, Scan};
-use crate::salvage::salvage;
-use crate::store::Store;
-use crate::table::TableSpec;
-use crate::time::{TimeSource, Timestamp};
-use crate::verify::{Finding, Tables, Verification, Verified};
+use crate::open::options::StoreOptions;
+use crate::open::store::Store;
+use crate::tables::table::TableSpec;
+use crate::time::{Lsn, TimeSource, Timestamp};
+use crate::view::read::{Read, Scan};
 
 pub(super) const ALL: &[&[TableSpec]] = &[TABLES, large::TABLES];
 
@@ -82,7 +81,7 @@ fn verify(path: &Path) -> Verified {
     verification.finish()
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
@@ -387,7 +386,7 @@ fn a_flipped_bit_in_any_file_is_never_a_wrong_answer() {
                     let place = directory.join(format!("{number}-{round}"));
                     copy(data, &place);
                     // As if it had always lain here.
-                    crate::identity::write(&place).unwrap();
+                    crate::directory::identity::write(&place).unwrap();
                     let file = candidates[random.usize(..candidates.len())].strip_prefix(data).unwrap();
                     let file = place.join(file);
                     // Segments are mostly zeros: half of the flips go where records are.
@@ -527,39 +526,4 @@ fn salvage_keeps_the_state_before_a_damaged_place_of_the_log() {
     let store = open(&saved);
     assert_eq!(store.read().scan(&COLD, Scan::all()).unwrap().len() as u64, salvaged.lsn);
     close(store);
-}
-
-#[test]
-fn an_older_format_migrates_behind_a_checkpoint_and_survives_a_crash_between() {
-    use crate::migration::{Migration, Migrations};
-    fn write(store: &Store, row: u16, value: u8) -> Result<(), String> {
-        let written = store
-            .write_blocking(soon(), move |tx, _| Ok::<_, Abort<No>>(tx.put(&COLD, &(9, row), &Cell(vec![value]))?));
-        written.map_err(|_: Abort<No>| "not written".to_owned())
-    }
-    const TO_2: Migration = Migration { from: 1, run: |store| write(store, 2, 2) };
-    const TO_3: Migration = Migration { from: 2, run: |store| write(store, 3, 3) };
-    const FAILS: Migration = Migration { from: 2, run: |_| Err("the power went".to_owned()) };
-    let migrations = |steps| Migrations { newest: 3, steps };
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let store = open(&data);
-    let mut content = fill(&store, 0..50, 50);
-    let before = store.read().lsn();
-    close(store);
-    let failed = Store::open_with(options(&data), ALL, migrations(&[TO_2, FAILS])).err();
-    assert!(matches!(failed, Some(OpenError::Io { .. })), "{failed:?}");
-    assert_eq!(crate::read_format(&data).unwrap().unwrap().version, 1, "it has its old version until all is done");
-    let store = Store::open_with(options(&data), ALL, migrations(&[TO_2, TO_3])).unwrap();
-    content.insert((1, (9, 2)), vec![2]);
-    content.insert((1, (9, 3)), vec![3]);
-    check_all(&store.read(), &content).unwrap();
-    close(store);
-    assert_eq!(crate::read_format(&data).unwrap().unwrap().version, 3);
-    assert!(crate::checkpoint::list(&data).unwrap().iter().any(|(lsn, _)| *lsn >= before));
-    // This version knows nothing of it, and a later one nothing of what is too old.
-    assert!(matches!(Store::open(options(&data), ALL).err(), Some(OpenError::NewerFormat { found: 3, known: 1 })));
-    let later = Migrations { newest: 9, steps: &[Migration { from: 8, run: |_| Ok(()) }] };
-    let refused = Store::open_with(options(&data), ALL, later).err();
-    assert!(matches!(refused, Some(OpenError::OlderFormat { found: 3, oldest: 8 })), "{refused:?}");
 }

@@ -9,14 +9,13 @@ use super::model::ModelTables;
 use super::workload::{self, Content, End, No, TABLES, check_all, check_scan, transact};
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure, OpenError};
-use crate::log::Lsn;
-use crate::log::recovery::Trust;
-use crate::options::StoreOptions;
-use crate::pipeline::Applier;
-use crate::start::{Started, start};
-use crate::table::Registry;
-use crate::time::{TimeSource, Timestamp};
-use crate::writer::{Group, Verb};
+use crate::log::Trust;
+use crate::open::options::StoreOptions;
+use crate::open::start::{Started, start};
+use crate::tables::registry::Registry;
+use crate::time::{Lsn, TimeSource, Timestamp};
+use crate::write::pipeline::Applier;
+use crate::write::writer::{Group, Verb};
 
 const DIRECTORY_ID: [u8; 16] = *b"a test directory";
 const SEGMENT_BYTES: u64 = 24 << 10;
@@ -105,13 +104,13 @@ impl Machine {
         check_all(&crate::Snapshot::new(self.snapshot(), lsn, Timestamp::EPOCH), &content).unwrap();
         *self.content.lock().unwrap() = content;
         // Transactions that were lost have taken their time with them.
-        self.last_time.store(self.started.as_ref().unwrap().last_time().as_micros(), Ordering::SeqCst);
+        self.last_time.store(self.started.as_ref().unwrap().published().time().as_micros(), Ordering::SeqCst);
         self.durable.clear();
         Ok(())
     }
 
-    fn snapshot(&self) -> Arc<dyn crate::projection::ProjectionRead> {
-        use crate::projection::Projection;
+    fn snapshot(&self) -> Arc<dyn crate::tables::projection::ProjectionRead> {
+        use crate::tables::projection::Projection;
         self.tables.snapshot()
     }
 
@@ -212,7 +211,7 @@ impl Machine {
     }
 
     fn flush(&mut self) -> Result<(), PowerLoss> {
-        use crate::projection::Projection;
+        use crate::tables::projection::Projection;
         self.tables.flush().unwrap();
         self.flushed = self.tables.newest().0;
         self.started.as_ref().unwrap().remove_segments(self.flushed.min(self.keep_above));
@@ -340,8 +339,11 @@ fn flip_bits(watermark_lost: bool) -> usize {
                 Ok(_started) => {
                     let (lsn, _) = tables.newest();
                     assert!(lsn >= proven, "{lsn} recovered, {proven} proven, after a flip in {name}");
-                    let snapshot =
-                        crate::Snapshot::new(crate::projection::Projection::snapshot(&*tables), lsn, Timestamp::EPOCH);
+                    let snapshot = crate::Snapshot::new(
+                        crate::tables::projection::Projection::snapshot(&*tables),
+                        lsn,
+                        Timestamp::EPOCH,
+                    );
                     check_all(&snapshot, &machine.history[lsn as usize]).unwrap();
                 }
                 Err(OpenError::Damaged { .. } | OpenError::LogGap { .. }) => found += 1,
@@ -401,8 +403,11 @@ fn every_byte_position_of_a_torn_tail() {
                     if cut > last { lsn == whole } else { lsn < whole },
                     "{lsn} of {whole} with {cut} of {last} bytes"
                 );
-                let snapshot =
-                    crate::Snapshot::new(crate::projection::Projection::snapshot(&*tables), lsn, Timestamp::EPOCH);
+                let snapshot = crate::Snapshot::new(
+                    crate::tables::projection::Projection::snapshot(&*tables),
+                    lsn,
+                    Timestamp::EPOCH,
+                );
                 check_all(&snapshot, &machine.history[lsn as usize]).unwrap();
             }
         }
@@ -412,8 +417,9 @@ fn every_byte_position_of_a_torn_tail() {
 #[test]
 fn a_sound_frame_of_another_history_is_not_taken() {
     use crate::env::{Disk, DiskFile};
+    use crate::log::LogPosition;
     use crate::log::format::{self, FrameHeader, Op};
-    use crate::log::writer::{LogPosition, LogWriter};
+    use crate::log::writer::LogWriter;
     let write = |disk: &SimDisk, value: &[u8]| {
         let start = LogPosition { segment: 0, last_lsn: 0, checksum: 0 };
         let mut log =

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::copying::{close, options, soon};
 use super::workload::{Cell, No};
-use crate::backup;
+use crate::copies::salvage::salvage;
+use crate::copies::verify::{Tables, Verification};
 use crate::error::Abort;
-use crate::large;
-use crate::read::{Read, Scan};
-use crate::salvage::salvage;
-use crate::store::Store;
-use crate::table::{Family, Table, TableSpec};
-use crate::verify::{Tables, Verification};
+use crate::open::store::Store;
+use crate::tables::family::Family;
+use crate::tables::table::{Table, TableSpec};
+use crate::view::read::{Read, Scan};
+use crate::{backup, large};
 
 const STAYING: Table<u16, Cell> = Table::new(0x0F31, Family::named("staying"), "test_staying");
 const GOING: Table<u16, Cell> = Table::new(0x0F32, Family::named("going"), "test_going");
@@ -105,6 +105,6 @@ fn large_values_lie_in_a_family_of_their_own_whatever_the_rooms_declare() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().join("data");
     Store::open(options(&place), &[]).unwrap().shutdown();
-    let live = crate::overlay::Overlay::open(&place.join("live")).unwrap();
+    let live = crate::view::overlay::Overlay::open(&place.join("live")).unwrap();
     assert_eq!(Vec::from_iter(live.families()), [Family::LARGE, Family::APPLIANCE]);
 }

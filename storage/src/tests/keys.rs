@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::keys::{Key, KeyPrefix, Reverse, after_prefix};
+use crate::tables::keys::{Key, KeyPrefix, Reverse, after_prefix};
 use crate::time::Timestamp;
 
 fn bytes<K: Key>(key: &K) -> Vec<u8> {

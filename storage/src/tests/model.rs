@@ -6,10 +6,10 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use crate::error::Failure;
-use crate::log::Lsn;
 use crate::log::format::Op;
-use crate::projection::{Application, Applied, KeyRange, Projection, ProjectionRead, Visit};
-use crate::table::Family;
+use crate::tables::family::Family;
+use crate::tables::projection::{Application, Applied, KeyRange, Projection, ProjectionRead, Visit};
+use crate::time::Lsn;
 
 pub(super) type Rows = BTreeMap<(Family, Vec<u8>), Vec<u8>>;
 

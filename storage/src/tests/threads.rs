@@ -8,14 +8,14 @@ use super::model::ModelTables;
 use super::workload::{Cell, HOT, No, TABLES};
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure};
-use crate::log::recovery::Trust;
-use crate::options::StoreOptions;
-use crate::read::Read;
-use crate::space::{FreeSpace, Room};
-use crate::start::start;
-use crate::store::Store;
-use crate::table::Registry;
+use crate::log::Trust;
+use crate::open::options::StoreOptions;
+use crate::open::start::start;
+use crate::open::store::Store;
+use crate::tables::registry::Registry;
 use crate::time::{TimeSource, Timestamp};
+use crate::view::read::Read;
+use crate::write::space::{FreeSpace, Room};
 
 struct Still;
 impl TimeSource for Still {

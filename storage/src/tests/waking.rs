@@ -7,11 +7,11 @@ use super::threads::{soon, store_on};
 use super::workload::{COLD, Cell, HOT, No};
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure};
-use crate::read::Read;
-use crate::store::Store;
-use crate::table::Family;
+use crate::open::store::Store;
+use crate::tables::family::Family;
 use crate::time::Timestamp;
-use crate::tx::WriteTx;
+use crate::view::read::Read;
+use crate::write::tx::WriteTx;
 
 fn at(micros: i64) -> Timestamp {
     Timestamp::from_micros(micros)

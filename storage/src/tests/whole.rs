@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::workload::{COLD, Cell, Content, HOT, No, TABLES, check_all, check_scan};
+use crate::directory::format::FORMAT_VERSION;
 use crate::error::{Abort, OpenError};
-use crate::large::{self, LargeValue, Upload};
-use crate::options::StoreOptions;
-use crate::store::Store;
+use crate::large;
+use crate::large::value::{LargeValue, Upload};
+use crate::open::options::StoreOptions;
+use crate::open::store::Store;
 use crate::time::{TimeSource, Timestamp};
 
 #[derive(Default)]
@@ -108,10 +110,10 @@ fn foreign_and_newer_directories_are_refused_unchanged() {
     let newer = tempfile::tempdir().unwrap();
     close(open(&options(newer.path())));
     let file = newer.path().join("FORMAT");
-    let text = std::fs::read_to_string(&file).unwrap().replace("format = 1", "format = 99");
+    let text = std::fs::read_to_string(&file).unwrap().replace(&format!("format = {FORMAT_VERSION}"), "format = 99");
     std::fs::write(&file, text).unwrap();
     let refused = Store::open(options(newer.path()), &[TABLES, large::TABLES]);
-    assert!(matches!(refused.err(), Some(OpenError::NewerFormat { found: 99, known: 1 })));
+    assert!(matches!(refused.err(), Some(OpenError::NewerFormat { found: 99, known: FORMAT_VERSION })));
 }
 
 #[test]
@@ -263,7 +265,7 @@ fn a_directory_whose_making_was_interrupted_is_made() {
     assert!(text.contains("complete = true"));
     assert_eq!(text, std::fs::read_to_string(&file).unwrap());
     let format = crate::read_format(directory.path()).unwrap().unwrap();
-    crate::directory::write_format(directory.path(), &crate::Format { complete: false, ..format }).unwrap();
+    crate::directory::format::write_format(directory.path(), &crate::Format { complete: false, ..format }).unwrap();
     std::fs::remove_dir_all(directory.path().join("live")).unwrap();
     std::fs::remove_dir_all(directory.path().join("wal")).unwrap();
     close(open(&options));
@@ -271,7 +273,7 @@ fn a_directory_whose_making_was_interrupted_is_made() {
 
 #[test]
 fn a_snapshot_answers_for_a_limited_time() {
-    use crate::read::{Read, Scan};
+    use crate::view::read::{Read, Scan};
     let directory = tempfile::tempdir().unwrap();
     let store = open(&options(directory.path()));
     let fresh = store.read();

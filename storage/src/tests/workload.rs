@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use bincode::{Decode, Encode};
 
-use crate::codec::Row;
 use crate::error::{Abort, Failure, Refusal};
-use crate::read::{Read, Scan};
-use crate::table::{Family, Table, TableSpec};
+use crate::tables::codec::Row;
+use crate::tables::family::Family;
+use crate::tables::table::{Table, TableSpec};
 use crate::time::Timestamp;
-use crate::tx::WriteTx;
+use crate::view::read::{Read, Scan};
+use crate::write::tx::WriteTx;
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(super) struct Cell(pub(super) Vec<u8>);

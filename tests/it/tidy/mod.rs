@@ -241,7 +241,7 @@ fn what_is_allowed_passes() {
         Source::new("src/ledger/tables.rs", "//! A.\nTable::new(0x0200, F, \"a\"); Table::new(0x02ff, F, \"b\");"),
         Source::new("src/ledger/Cargo.toml", &format!("[dependencies]\nquintet-storage.workspace = true\n{LINTED}")),
         Source::new("src/platform/clock.rs", "//! A.\nfn a() { SystemTime::now() }"),
-        Source::new("storage/src/rocks.rs", "//! A.\nfn a(db: rocksdb::DB) {}"),
+        Source::new("storage/src/tables/rocks.rs", "//! A.\nfn a(db: rocksdb::DB) {}"),
         Source::new(
             "Cargo.toml",
             &format!("[workspace.dependencies]\nserde = \"1\"\n[dependencies]\nserde.workspace = true\n{LINTED}"),

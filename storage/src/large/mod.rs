@@ -1,0 +1,11 @@
+//! What does not fit into one transaction.
+//!
+//! Reading order: `value` (large values, in chunks) · `staging` (changes of many rows, in steps).
+
+pub mod staging;
+pub(crate) mod value;
+
+pub use value::{
+    CHUNK_BYTES, LargeValue, TABLES, Upload, UploadRefusal, adopt, collect, is_sound, next_deadline, read_chunk,
+    release,
+};
