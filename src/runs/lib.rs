@@ -36,7 +36,7 @@ mod testing;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
-use quintet_storage::{Failure, Snapshot, TableSpec};
+use quintet_storage::{Failure, Migration, Snapshot, TableSpec};
 
 pub use crate::allowances::{Ceilings, calendar};
 pub use crate::context::{Context, Settings};
@@ -48,6 +48,9 @@ pub use crate::registry::RegistrySettings;
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[containers::TABLES, allowances::tables::TABLES, due::TABLES]);
 
 const TABLE_COUNT: usize = containers::TABLES.len() + allowances::tables::TABLES.len() + due::TABLES.len();
+
+/// What brings rows of runs from an older format of the directory to the present one.
+pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];
 
 /// Several lists as one.
 #[expect(clippy::indexing_slicing, reason = "in a constant: a place that is not there is no program")]

@@ -28,6 +28,7 @@ use crate::testing::{Bench, bench, plain, tenant};
 
 mod costs;
 mod estimates;
+mod format_1;
 mod hours;
 mod metering;
 mod retention;

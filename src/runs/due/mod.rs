@@ -6,11 +6,14 @@
 //! |---|---|---|---|
 //! | 0x0412 | due | instant, kind, whose | what falls due by the clock; the key says everything |
 //!
-//! 0x040A is retired: it was this table, with the tenant in the row, and, for a changed calendar, the tenant's id where
-//! that of a run was expected.
+//! In the first format of the directory this was table 0x040A; `format_1` moves its rows here.
+
+mod format_1;
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Failure, Key, Read, Row, Scan, Table, TableSpec, Timestamp, WriteTx};
+
+pub(crate) use format_1::MIGRATION;
 
 use crate::model::{FAMILY, RunKey, TenantId};
 
@@ -65,8 +68,8 @@ const DUE: Table<(Timestamp, Due), DueRow> = Table::new(0x0412, FAMILY, "runs_du
 /// What the store calls this table where it tells that something falls due.
 pub(crate) const AGENDA: u16 = DUE.spec().tag;
 
-/// The tables of this file.
-pub(crate) const TABLES: &[TableSpec] = &[DUE.spec()];
+/// The tables of this folder.
+pub(crate) const TABLES: &[TableSpec] = &[DUE.spec(), format_1::DUE.spec()];
 
 /// Its key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
