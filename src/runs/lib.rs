@@ -13,8 +13,8 @@
 //!
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
-//! `context` · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `usage`,
-//! `operator` · `http`. Each imports only what stands before it.
+//! `context` · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `usage` ·
+//! `http` · `operator`. Each imports only what stands before it.
 
 mod allowances;
 mod containers;

@@ -10,7 +10,8 @@
 use bincode::{Decode, Encode};
 use quintet_storage::{Failure, Migrating, Migration, Row, Table, Timestamp};
 
-use super::{Due, DueRow, ELIGIBLE, EVENTS, HOURS, OLD, TOO_LATE};
+use super::model::{Due, ELIGIBLE, EVENTS, HOURS, OLD, TOO_LATE};
+use super::tables::{self, DueRow};
 use crate::model::{FAMILY, RunId, TenantId};
 
 /// What fell due.
@@ -37,6 +38,6 @@ fn run(migrating: &mut Migrating<'_>) -> Result<(), Failure> {
             EVENTS => Due::Events(run_key),
             _ => return Err(Failure::Damaged(format!("nothing fell due that had kind {kind}"))),
         };
-        tx.put(&super::DUE, &(at, due), &DueRow)
+        tx.put(&tables::DUE, &(at, due), &DueRow)
     })
 }
