@@ -4,22 +4,32 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
 use quintet_platform::egress::Egress;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_runtime::{ContainerId, Runner};
-use tokio::sync::{Notify, watch};
+use quintet_storage::{Abort, Failure, Lsn, Timestamp, WriteTx};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::model::{Ceilings, RunId};
-use crate::registry::{PullLimits, Puller, Registries};
+use crate::allowances::Ceilings;
+use crate::model::{FAMILY, RunId};
+use crate::refusal::Refusal;
+use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
 
 /// See [`Parts::controls`].
 const CONTROLS: usize = 64;
-/// How many requests for logs are served at a time; each may hold 16 MiB.
+/// How many requests for logs and samples are served at a time; each may hold 16 MiB.
 const READERS: usize = 4;
+/// How many requests look through rows at a time.
+const LOOKERS: usize = 8;
 /// How many requests follow a run at a time.
 const FOLLOWERS: usize = 256;
+
+/// How long somebody who waits puts off the next look while changes follow one another, at least and at most.
+const PAUSE_LEAST: Duration = Duration::from_millis(1);
+const PAUSE_MOST: Duration = Duration::from_millis(20);
 
 /// What the operator says of runs.
 #[derive(Clone)]
@@ -38,19 +48,6 @@ pub struct Settings {
     pub registries: Vec<RegistrySettings>,
 }
 
-/// What the operator says of a registry.
-#[derive(Clone, Debug)]
-pub struct RegistrySettings {
-    /// Its host and port.
-    pub host: String,
-    /// Whether it is spoken to without TLS.
-    pub plain_http: bool,
-    /// Who is asking; empty: nobody in particular.
-    pub username: String,
-    /// The password.
-    pub password: quintet_platform::secrets::Secret,
-}
-
 /// What runs need. Clones share it, at the cost of one reference.
 #[derive(Clone)]
 pub struct Context(Arc<Parts>);
@@ -67,21 +64,23 @@ pub struct Parts {
     /// The appliance stops: pulls are called off.
     pub(crate) is_pulling_over: AtomicBool,
     /// Ends the names of this appliance's containers, so that two appliances can share a runner.
-    pub(crate) tag: String,
+    tag: String,
     /// Whether the runner answered the last time.
     pub(crate) engine_up: AtomicBool,
     /// Something may have been done or not: the engine asks the runner.
     pub(crate) is_in_doubt: AtomicBool,
+    /// Has the engine look at once, for there are doubts.
+    pub(crate) doubts: Notify,
     /// One control at a time for a run; runs share a few of these.
-    pub(crate) controls: [tokio::sync::Mutex<()>; CONTROLS],
+    controls: [tokio::sync::Mutex<()>; CONTROLS],
     /// Who reads many lines at the moment.
-    pub(crate) readers: tokio::sync::Semaphore,
+    pub(crate) readers: Arc<Semaphore>,
+    /// Who looks through many rows at the moment.
+    pub(crate) lookers: Arc<Semaphore>,
     /// Who follows a run at the moment.
-    pub(crate) followers: Arc<tokio::sync::Semaphore>,
-    /// Wakes the engine.
-    pub(crate) wake: Notify,
-    /// Changes with every change of a run, for those who wait for one; `true` once the appliance stops.
-    pub(crate) changes: watch::Sender<bool>,
+    pub(crate) followers: Arc<Semaphore>,
+    /// `true` once the appliance stops.
+    stopping: watch::Sender<bool>,
 }
 
 impl std::ops::Deref for Parts {
@@ -112,7 +111,6 @@ impl Context {
         let directory_id = foundation.store.format().directory_id.simple().to_string();
         let tag = directory_id.chars().skip(20).collect();
         let runner = settings.runner_socket.clone().map(Runner::new);
-        let (changes, _) = watch::channel(false);
         Ok(Context(Arc::new(Parts {
             foundation,
             puller,
@@ -122,36 +120,111 @@ impl Context {
             tag,
             engine_up: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(true),
+            doubts: Notify::new(),
             controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
-            readers: tokio::sync::Semaphore::new(READERS),
-            followers: Arc::new(tokio::sync::Semaphore::new(FOLLOWERS)),
-            wake: Notify::new(),
-            changes,
+            readers: Arc::new(Semaphore::new(READERS)),
+            lookers: Arc::new(Semaphore::new(LOOKERS)),
+            followers: Arc::new(Semaphore::new(FOLLOWERS)),
+            stopping: watch::Sender::new(false),
         })))
     }
 
     /// Ends what would not end by itself: those who wait for a run, and those who follow one. Called when the appliance
     /// stops, before open requests are waited for.
     pub fn stop(&self) {
-        self.changes.send_replace(true);
         self.is_pulling_over.store(true, Ordering::SeqCst);
-        self.wake.notify_one();
+        self.stopping.send_replace(true);
     }
 
     /// Whether the appliance stops.
     pub(crate) fn is_stopping(&self) -> bool {
-        *self.changes.borrow()
+        *self.stopping.borrow()
+    }
+
+    /// One transaction, at most so long in waiting for the writer. The clock looks again after it; whoever watches runs
+    /// is told by the store.
+    ///
+    /// # Errors
+    /// What the verb refuses, and the store's failures.
+    pub(crate) async fn write<T, R>(
+        &self,
+        patience: Duration,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
+    ) -> Result<T, Abort<R>>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+    {
+        let outcome = self.store.write(Instant::now() + patience, verb).await;
+        self.clock.wake();
+        outcome
+    }
+
+    /// The same for what makes room: the reserve of the disk does not stop it.
+    ///
+    /// # Errors
+    /// Those of [`Context::write`].
+    pub(crate) async fn write_freeing<T, R>(
+        &self,
+        patience: Duration,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
+    ) -> Result<T, Abort<R>>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+    {
+        let outcome = self.store.write_freeing(Instant::now() + patience, verb).await;
+        self.clock.wake();
+        outcome
+    }
+
+    /// Somebody who waits for changes of runs, from now on.
+    pub(crate) fn watch(&self) -> Watch {
+        Watch { changes: self.store.changes(FAMILY), stopping: self.stopping.subscribe(), pause: Duration::ZERO }
+    }
+
+    /// Looks through rows, however many, on the blocking pool. A few look at a time, the others wait for their turn.
+    ///
+    /// # Errors
+    /// What the look answers.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Context) -> Result<T, Abort<Refusal>> + Send + 'static,
+    ) -> Result<T, Abort<Refusal>> {
+        self.block(&self.lookers, look).await
+    }
+
+    /// Reads what a run wrote or used, on the blocking pool, a few at a time.
+    ///
+    /// # Errors
+    /// What the reading answers.
+    pub(crate) async fn read_large<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Context) -> Result<T, Abort<Refusal>> + Send + 'static,
+    ) -> Result<T, Abort<Refusal>> {
+        self.block(&self.readers, read).await
+    }
+
+    /// The turn is kept until the work is done, even if the caller has left meanwhile.
+    async fn block<T: Send + 'static>(
+        &self,
+        turns: &Arc<Semaphore>,
+        work: impl FnOnce(&Context) -> Result<T, Abort<Refusal>> + Send + 'static,
+    ) -> Result<T, Abort<Refusal>> {
+        let turn: OwnedSemaphorePermit =
+            Arc::clone(turns).acquire_owned().await.map_err(|_| Abort::Refused(Refusal::Busy))?;
+        let context = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work(&context)
+        });
+        done.await.unwrap_or(Err(Abort::Failed(Failure::Panicked)))
     }
 
     /// Has the engine ask the runner how things stand.
     pub(crate) fn doubt(&self) {
         self.is_in_doubt.store(true, Ordering::SeqCst);
-    }
-
-    /// Says that a run has changed.
-    pub(crate) fn changed(&self) {
-        self.changes.send_modify(|_| {});
-        self.wake.notify_one();
+        self.doubts.notify_one();
     }
 
     /// The name of a run's container.
@@ -181,17 +254,67 @@ impl Context {
         self.runner.is_some()
     }
 
-    /// How many containers hold a slot now, and how many slots there are.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub fn workers(&self) -> Result<(u64, u32), quintet_storage::Failure> {
-        Ok((crate::queries::busy(&self.store.read())?, self.settings.workers))
-    }
-
     /// Whether the runner answers.
     #[must_use]
     pub fn is_engine_up(&self) -> bool {
         self.engine_up.load(Ordering::SeqCst)
+    }
+}
+
+/// Somebody who waits for changes of runs.
+pub(crate) struct Watch {
+    changes: watch::Receiver<Lsn>,
+    stopping: watch::Receiver<bool>,
+    /// How long the next look is put off after a change.
+    pause: Duration,
+}
+
+impl Watch {
+    /// What has changed until now is seen: the next wait is for something new. To be called before the look.
+    pub(crate) fn mark(&mut self) {
+        let _ = self.changes.borrow_and_update();
+    }
+
+    /// Waits for a change since the mark, at most so long. The stop of the appliance ends it, too.
+    pub(crate) async fn change(&mut self, at_most: Duration) {
+        // What can tell nothing any more, for the store is closed, is not waited for.
+        tokio::select! {
+            Ok(()) = self.changes.changed() => {}
+            Ok(_) = self.stopping.wait_for(|is_stopping| *is_stopping) => {}
+            () = tokio::time::sleep(at_most) => {}
+        }
+    }
+
+    /// The same for the many who wait for one run while all of them change: the first change after a quiet time is told
+    /// at once, each that follows on its heels a little later.
+    pub(crate) async fn paced_change(&mut self, at_most: Duration) {
+        let began = Instant::now();
+        self.change(at_most).await;
+        let waited = began.elapsed();
+        self.pause = next_pause(self.pause, waited);
+        tokio::time::sleep(self.pause.min(at_most.saturating_sub(waited))).await;
+    }
+}
+
+/// How long a look is put off after a change that came so long after the look before.
+fn next_pause(pause: Duration, waited: Duration) -> Duration {
+    if waited > PAUSE_MOST { Duration::ZERO } else { (pause * 2).clamp(PAUSE_LEAST, PAUSE_MOST) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_who_waits_while_all_changes_looks_a_few_times_a_second() {
+        let change_every = Duration::from_millis(1);
+        let (mut pause, mut now, mut looks) = (Duration::ZERO, Duration::ZERO, 0);
+        while now < Duration::from_secs(1) {
+            pause = next_pause(pause, change_every);
+            now += change_every + pause;
+            looks += 1;
+        }
+        assert!((40..70).contains(&looks), "{looks} looks at a thousand changes");
+        assert_eq!(next_pause(pause, Duration::from_millis(21)), Duration::ZERO, "what comes alone is told at once");
     }
 }

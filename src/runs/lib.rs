@@ -11,51 +11,62 @@
 //! - a run that has ended stays as it ended;
 //! - a metered key has paid for what its runs have used, and for what those are charged that have not ended: no more.
 //!
-//! Reading order: `model`, `refusal` (words and pure rules) · `tables` (all that is stored) · `changes` (the one way
-//! a state changes) · `calendar` (when runs may start) · the verbs `submission`, `dispatch`, `life`, `due` ·
-//! `quotas`, `terms` (what keys allow), `queries` · `operator` · `context` · `engine` (what starts and ends containers) · `registry` (where images come from)
-//! · `archive`, `logs` (what a run wrote) · `http` · `verify`.
+//! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
+//! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
+//! `context` · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `usage` ·
+//! `http` · `operator`. Each imports only what stands before it.
 
-mod archive;
-pub mod calendar;
-mod changes;
+mod allowances;
+mod containers;
 mod context;
-mod dispatch;
 mod due;
-mod engine;
+mod events;
 mod http;
-mod life;
-mod logs;
 mod model;
 pub mod operator;
-mod queries;
-mod quotas;
 mod refusal;
 pub mod registry;
-mod submission;
-mod tables;
-mod terms;
-mod verify;
+mod states;
+mod sweep;
+mod usage;
 
 #[cfg(test)]
 mod testing;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
-use quintet_storage::Family;
+use quintet_storage::{Failure, Migration, Snapshot, TableSpec};
 
-pub use crate::context::{Context, RegistrySettings, Settings};
+pub use crate::allowances::{Ceilings, calendar};
+pub use crate::context::{Context, Settings};
 pub use crate::http::{ROUTES, Route, panic_answer, routes};
-pub use crate::model::Ceilings;
 pub use crate::refusal::KINDS;
-pub use crate::tables::TABLES;
-pub use crate::verify::verify;
+pub use crate::registry::RegistrySettings;
 
-/// The column family that all rows of the room lie in.
-pub(crate) const FAMILY: Family = Family::named("runs");
+/// Every table of this package, a folder's after the other's. Their tags lie in 0x0400 to 0x04FF.
+pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[containers::TABLES, allowances::tables::TABLES, due::TABLES]);
+
+const TABLE_COUNT: usize = containers::TABLES.len() + allowances::tables::TABLES.len() + due::TABLES.len();
+
+/// What brings rows of runs from an older format of the directory to the present one.
+pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];
+
+/// Several lists as one.
+#[expect(clippy::indexing_slicing, reason = "in a constant: a place that is not there is no program")]
+const fn joined<const COUNT: usize>(lists: &[&[TableSpec]]) -> [TableSpec; COUNT] {
+    let mut all = [lists[0][0]; COUNT];
+    let (mut list, mut row, mut place) = (0, 0, 0);
+    while place < COUNT {
+        if row == lists[list].len() {
+            (list, row) = (list + 1, 0);
+        } else {
+            all[place] = lists[list][row];
+            (row, place) = (row + 1, place + 1);
+        }
+    }
+    all
+}
 
 /// What a key may be given. A key gets these when none are asked for.
 pub const PERMISSIONS: &[&str] = &["svc_run_submit", "svc_run_read", "svc_run_control", "svc_run_delete"];
@@ -65,5 +76,18 @@ pub const SPECIAL_PERMISSIONS: &[&str] = &["svc_tenant_admin"];
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(due::Sweep(context.clone()))]
+    vec![Arc::new(sweep::Sweep(context.clone()))]
+}
+
+/// Finds what contradicts itself in the rows of runs.
+///
+/// # Errors
+/// The store's failures.
+pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
+    let mut findings = Vec::new();
+    containers::verify(read, &mut findings)?;
+    allowances::quotas::verify(read, &mut findings)?;
+    let is_open = |run_key| Ok(containers::find(read, run_key)?.is_some_and(|run| !run.state.is_terminal()));
+    allowances::meters::verify(read, is_open, &mut findings)?;
+    Ok(findings)
 }

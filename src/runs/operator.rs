@@ -4,15 +4,15 @@ use quintet_platform::json::{Limits, parse};
 use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 use serde_json::{Map, Value, json};
 
+use crate::allowances::model::{QUOTA_KINDS, QuotaKind, SetQuotas};
+use crate::allowances::{Ceilings, meters, quotas, terms};
+use crate::containers::hours;
 use crate::context::Context;
 use crate::http::{read_quotas, show_quotas};
-use crate::model::{Ceilings, QUOTA_KINDS, TenantId};
-use crate::quotas::{self, SetQuotas};
+use crate::model::TenantId;
 use crate::refusal::Refusal;
-use crate::tables::KEY_TERMS;
-use crate::terms;
 
-pub use crate::tables::KeyTermsRow as KeyTerms;
+pub use crate::allowances::KeyTerms;
 
 /// What a key allows, and how much of it is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,10 +36,7 @@ pub fn check_terms(terms: &KeyTerms) -> Result<(), String> {
 /// # Errors
 /// The store's failures.
 pub fn give_terms(tx: &mut WriteTx<'_>, key_id: &str, given: &KeyTerms) -> Result<(), Failure> {
-    if *given == KeyTerms::default() {
-        return Ok(());
-    }
-    tx.put(&KEY_TERMS, &key_id.to_owned(), given)
+    terms::give(tx, key_id, given)
 }
 
 /// What a key allows; none if nothing was said of it.
@@ -51,7 +48,7 @@ pub fn key_standing(read: &impl Read, key_id: &str) -> Result<Option<KeyStanding
     if terms == KeyTerms::default() {
         return Ok(None);
     }
-    let spent_seconds = terms::meter(read, key_id)?.spent_seconds();
+    let spent_seconds = meters::meter(read, key_id)?.spent_seconds();
     let remaining_seconds = terms.metered_seconds.map(|most| most.saturating_sub(spent_seconds));
     Ok(Some(KeyStanding { terms, remaining_seconds }))
 }
@@ -74,7 +71,7 @@ pub fn quotas(context: &Context, tenant_id: Uuid) -> Result<Value, Failure> {
 #[must_use]
 pub fn ceilings(context: &Context) -> Value {
     let shown = |most: u64, is_cores: bool| if is_cores { json!(most as f64 / 1000.0) } else { json!(most) };
-    let most = |kind: &crate::model::QuotaKind| {
+    let most = |kind: &QuotaKind| {
         let most = context.settings.ceilings.of(kind.name)?;
         Some((kind.name.to_owned(), shown(most, kind.is_cores)))
     };
@@ -97,7 +94,7 @@ impl QuotaChange {
             Refusal::AboveCeiling(name, most) => {
                 format!("{name} can be {most} at most: that is runs.ceilings.{}", Ceilings::name_for(name))
             }
-            Refusal::InvalidWorkingHours(error) => format!("the working hours: {error}"),
+            Refusal::InvalidWorkingHours(fault) => format!("the working hours: {}", fault.detail),
             Refusal::Validation(name, problem) => format!("{name} {problem}"),
             other => format!("{other:?}"),
         })
@@ -121,11 +118,10 @@ pub fn set_quotas(
     tenant_id: Uuid,
     QuotaChange(asked): QuotaChange,
 ) -> Result<(), Failure> {
-    quotas::set(tx, now, TenantId(tenant_id), asked)
+    hours::set_quotas(tx, now, TenantId(tenant_id), asked)
 }
 
-/// Has the dispatcher and the clock look again.
+/// Has the clock look again.
 pub fn quotas_changed(context: &Context) {
     context.clock.wake();
-    context.changed();
 }

@@ -5,8 +5,6 @@ use quintet_platform::json::Json;
 use quintet_platform::problem_kinds;
 use quintet_storage::Failure;
 
-use crate::calendar::ShiftError;
-
 /// How long a caller is asked to wait for room on the disk, for the writer or for the runner, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -43,8 +41,8 @@ pub enum Refusal {
     Validation(String, String),
     /// A quota above what the operator allows; which, and how much is allowed.
     AboveCeiling(&'static str, String),
-    /// The working hours are not a calendar; says where and why.
-    InvalidWorkingHours(ShiftError),
+    /// The working hours are not a calendar.
+    InvalidWorkingHours(ShiftFault),
     /// A member that an inline webhook must not have.
     UnknownWebhookKey(String),
     /// The webhook's address is not one that may be called; says why.
@@ -69,6 +67,21 @@ pub enum Refusal {
     OutcomeUnknown,
     /// A mistake of the appliance.
     InternalError,
+}
+
+/// What is wrong with working hours: where, what stands there, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShiftFault {
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in the line, from 1.
+    pub column: usize,
+    /// What stands there.
+    pub found: String,
+    /// What would be right.
+    pub expected: String,
+    /// All of it as a sentence.
+    pub detail: String,
 }
 
 impl quintet_storage::Refusal for Refusal {}
@@ -172,13 +185,13 @@ impl Refusal {
             Refusal::Validation(name, detail) if name.is_empty() => problem.detail(detail.clone()),
             Refusal::Validation(name, detail) => problem.detail(detail.clone()).field(name.clone()),
             Refusal::AboveCeiling(name, most) => problem.detail(format!("can be {most} at most")).field(*name),
-            Refusal::InvalidWorkingHours(error) => problem
-                .detail(error.to_string())
+            Refusal::InvalidWorkingHours(fault) => problem
+                .detail(fault.detail.clone())
                 .field("working_hours_tjp")
-                .member("line", number(error.line))
-                .member("column", number(error.column))
-                .member("found", error.found.as_str())
-                .member("expected", error.expected.as_str()),
+                .member("line", number(fault.line))
+                .member("column", number(fault.column))
+                .member("found", fault.found.as_str())
+                .member("expected", fault.expected.as_str()),
             Refusal::UnknownWebhookKey(name) => problem.detail("is not known here").field(name.clone()),
             Refusal::UrlNotAllowed(detail) => problem.detail(*detail).field("webhook.url"),
             Refusal::Forbidden("") => problem,

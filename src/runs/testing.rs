@@ -2,10 +2,10 @@
 
 use quintet_storage::Uuid;
 
+use crate::containers::model::Secrets;
+use crate::containers::submission::Submit;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
-use crate::submission::Submit;
-use crate::tables::Secrets;
 
 /// Half past noon of some day, UTC.
 pub(crate) const NOON: i64 = 1_700_051_400_000_000;

@@ -28,6 +28,11 @@ impl Answer {
         Answer::other(status, JSON, value.to_string())
     }
 
+    /// JSON that is written already.
+    pub(super) fn text(status: u16, json: String) -> Answer {
+        Answer::other(status, JSON, json)
+    }
+
     /// Nothing but the status 204.
     pub(super) fn nothing() -> Answer {
         Answer::other(204, "", Bytes::new())

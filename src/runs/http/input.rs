@@ -9,12 +9,13 @@ use quintet_platform::http::shown_name;
 use quintet_platform::json::{FieldError, FieldProblem, Fields, Given, Json, Number};
 use quintet_storage::Timestamp;
 
-use crate::calendar::Calendar;
-use crate::model::{Ceilings, MEMORY_MB_LEAST, QUOTA_KINDS, QuotaKind, is_event_pattern};
-use crate::quotas::SetQuotas;
-use crate::refusal::Refusal;
-use crate::submission::Submit;
-use crate::tables::{Secrets, WebhookRow};
+use crate::allowances::Ceilings;
+use crate::allowances::calendar::{Calendar, ShiftError};
+use crate::allowances::model::{MEMORY_MB_LEAST, QUOTA_KINDS, QuotaKind, SetQuotas};
+use crate::containers::model::{Secrets, Webhook};
+use crate::containers::submission::Submit;
+use crate::events::is_event_pattern;
+use crate::refusal::{Refusal, ShiftFault};
 
 /// The longest name of an image, in characters.
 const IMAGE_CHARS_MAX: usize = 512;
@@ -60,7 +61,7 @@ pub(super) fn submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
         Some(json) => Some(webhook(json, egress)?),
     };
     fields.finish().map_err(|unknown| first(unknown, field))?;
-    let (webhook, webhook_secret) = webhook.map_or((None, None), |(row, secret)| (Some(row), secret));
+    let (webhook, webhook_secret) = webhook.map_or((None, None), |(webhook, secret)| (Some(webhook), secret));
     Ok(Submit {
         image,
         command,
@@ -93,12 +94,18 @@ pub(crate) fn quotas(body: Json, ceilings: &Ceilings) -> Result<SetQuotas, Refus
         Given::Absent => None,
         Given::Null => Some(None),
         Given::Value(text) => {
-            Calendar::parse(&text).map_err(Refusal::InvalidWorkingHours)?;
+            Calendar::parse(&text).map_err(no_calendar)?;
             Some(Some(text))
         }
     };
     fields.finish().map_err(|unknown| first(unknown, field))?;
     Ok(SetQuotas { numbers, working_hours_tjp })
+}
+
+fn no_calendar(error: ShiftError) -> Refusal {
+    let detail = error.to_string();
+    let ShiftError { line, column, found, expected } = error;
+    Refusal::InvalidWorkingHours(ShiftFault { line, column, found, expected, detail })
 }
 
 /// The value of a quota, processor time in thousandths of a core.
@@ -255,7 +262,7 @@ fn instant(fields: &mut Fields, name: &str) -> Result<Option<Timestamp>, Refusal
     })
 }
 
-fn webhook(json: Json, egress: &Egress) -> Result<(WebhookRow, Option<String>), Refusal> {
+fn webhook(json: Json, egress: &Egress) -> Result<(Webhook, Option<String>), Refusal> {
     let mut fields = Fields::at("webhook", json).map_err(field)?;
     let url: String = fields.required("url").map_err(field)?;
     let events = match fields.take("events") {
@@ -279,7 +286,7 @@ fn webhook(json: Json, egress: &Egress) -> Result<(WebhookRow, Option<String>), 
     if secret.as_ref().is_some_and(|secret| secret.is_empty() || secret.len() > SECRET_BYTES_MAX) {
         return Err(Refusal::field("webhook.secret", "must have 1 to 256 bytes"));
     }
-    Ok((WebhookRow { url, events, has_secret: secret.is_some() }, secret))
+    Ok((Webhook { url, events, has_secret: secret.is_some() }, secret))
 }
 
 /// What can be told of an address before anybody resolves it. It is vetted again whenever it is called.

@@ -1,11 +1,10 @@
 //! Runs over HTTP: the routes on one screen, thin handlers below.
 //!
 //! Reading order: `routes` (the table), this file, `request` (the way of a request), `input`, `output`, `answer` ·
-//! `reading` (results, logs, samples), `follow` · `describe` (what the service says of itself).
+//! `reading` (results, logs, samples) · `describe` (what the service says of itself).
 
 mod answer;
 mod describe;
-mod follow;
 mod input;
 mod output;
 mod reading;
@@ -15,38 +14,34 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::Response;
 use axum::routing::{get, post};
-use quintet_platform::access::{Caller, Service};
 use quintet_platform::cursor;
 use quintet_platform::http::request_id;
 use quintet_platform::ids::{parse_ulid, ulid};
-use quintet_platform::metering::find_quota;
-use quintet_runtime::Action;
-use quintet_storage::{Abort, Failure, Read, Snapshot, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 use serde_json::{Value, json};
 
-use crate::changes::{Place, find};
+use crate::allowances::quotas;
+use crate::containers::list::{Filter, list};
+use crate::containers::model::{Description, Run};
+use crate::containers::queue::{Machine, listed, scheduling};
+use crate::containers::submission::{Submit, submit};
+use crate::containers::{control, descriptions, find, hours, loads, removal, wait};
 use crate::context::Context;
-use crate::engine::{on_runner, refusal_of as runner_refusal};
-use crate::life;
-use crate::model::{RunId, RunState, TenantId};
-use crate::queries::{self, Filter};
-use crate::quotas;
+use crate::model::{RunId, RunKey, TenantId};
 use crate::refusal::Refusal;
-use crate::submission::{self, Submit};
-use crate::tables::{DESCRIPTIONS, RUNS, RunRow};
-use crate::terms;
+use crate::states::RunState;
+use crate::usage::usage;
 use answer::{Answer, answered, refuse, tell};
 pub(crate) use input::quotas as read_quotas;
-use output::Used;
 pub(crate) use output::quotas as show_quotas;
-use request::{Asked, ask, failed, refusal_of, write};
+use request::{WRITER_TIME, ask, failed, refusal_of, write};
 use routes::*;
 pub use routes::{ROUTES, Route};
 
@@ -55,7 +50,6 @@ const PAGE_DEFAULT: u64 = 50;
 const PAGE_MAX: i64 = 200;
 /// The longest wait for an end, in seconds.
 const WAIT_MAX: i64 = 60;
-const DAY_MICROS: i64 = 86_400_000_000;
 
 /// The listener of runs.
 pub fn routes(context: Context) -> Router {
@@ -90,11 +84,11 @@ pub fn panic_answer() -> Response {
 async fn get_health(State(context): State<Context>) -> Response {
     let read = context.store.read();
     let nowhere = (TenantId(Uuid::nil()), RunId(Uuid::nil()));
-    let is_database_up = read.contains(&RUNS, &nowhere).is_ok() && context.store.stop_reason().is_none();
+    let is_database_up = find(&read, nowhere).is_ok() && context.store.stop_reason().is_none();
     let word = |is_up: bool| if is_up { "up" } else { "down" };
     let is_engine_up = context.is_engine_up();
     let status = if is_database_up && is_engine_up { "ok" } else { "degraded" };
-    let busy = queries::busy(&read).unwrap_or(0);
+    let busy = loads::busy(&read).unwrap_or(0);
     let health = json!({
         "status": status, "database": word(is_database_up), "cache": word(is_database_up),
         "engine": word(is_engine_up), "workers": {"total": context.settings.workers, "busy": busy},
@@ -110,15 +104,15 @@ async fn try_submit_run(context: &Context, request: Request) -> Result<Answer, R
     let asked = ask(context, request, &RUN_SUBMIT).await?;
     let tenant_id = asked.tenant_id;
     let key_id = Some(asked.caller.key_id.clone());
-    let submit = Submit { key_id, ..input::submit(asked.json().await?, &context.settings.egress)? };
+    let egress = context.settings.egress.clone();
+    let wanted = asked.json(context, move |json| input::submit(json, &egress)).await?;
+    let wanted = Submit { key_id, ..wanted };
     let ceilings = context.settings.ceilings.clone();
     // The calendar is read now, and only looked up within the transaction.
     quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed(&failure))?;
-    let verb = move |tx: &mut WriteTx<'_>, now| submission::submit(tx, now, tenant_id, &ceilings, submit);
-    let (run_id, row) = write(context, verb).await?;
-    context.clock.wake();
-    context.changed();
-    Ok(Answer::json(202, &output::submitted(run_id, &row)))
+    let verb = move |tx: &mut WriteTx<'_>, now| submit(tx, now, tenant_id, &ceilings, wanted);
+    let (run_id, run) = write(context, verb).await?;
+    Ok(Answer::json(202, &output::submitted(run_id, &run)))
 }
 
 async fn list_runs(State(context): State<Context>, request: Request) -> Response {
@@ -140,7 +134,7 @@ async fn try_list_runs(context: &Context, request: Request) -> Result<Answer, Re
         tag: asked.query.take("tag"),
         name: asked.query.take("name"),
         image: asked.query.take("image"),
-        workflow_id: workflow_id.map(Uuid::into_bytes),
+        workflow_id,
         submitted_after: asked.instant("submitted_after")?,
         submitted_before: asked.instant("submitted_before")?,
     };
@@ -152,37 +146,41 @@ async fn try_list_runs(context: &Context, request: Request) -> Result<Answer, Re
             Some(RunId(position.ok_or_else(|| Refusal::field("cursor", "is not a cursor of this list"))?))
         }
     };
+    let (tenant_id, limit) = (asked.tenant_id, usize::try_from(limit).unwrap_or(1));
+    let page = move |context: &Context| Ok(list_page(context, tenant_id, &filter, after, limit, &kind)?);
+    Ok(Answer::text(200, context.look(page).await.map_err(refusal_of)?))
+}
+
+fn list_page(
+    context: &Context,
+    tenant_id: TenantId,
+    filter: &Filter,
+    after: Option<RunId>,
+    limit: usize,
+    kind: &str,
+) -> Result<String, Failure> {
     let read = context.store.read();
-    let limit = usize::try_from(limit).unwrap_or(1);
-    let (runs, next) =
-        queries::list(&read, asked.tenant_id, &filter, after, limit).map_err(|failure| failed(&failure))?;
-    let now = context.clock.now();
-    let hours = quotas::hours(&read, asked.tenant_id).map_err(|failure| failed(&failure))?;
-    let mut items = Vec::with_capacity(runs.len());
-    for (run_id, row) in runs {
-        let description = read.get(&DESCRIPTIONS, &(asked.tenant_id, run_id)).map_err(|failure| failed(&failure))?;
-        let standing = queries::listed(&hours, now, &row);
-        items.push(output::run(now, run_id, &row, description.as_ref(), &standing));
-    }
-    let next = next.map(|run_id| cursor::encode(&kind, run_id.0.as_bytes()));
-    Ok(Answer::json(200, &json!({"items": items, "next_cursor": next})))
+    let page = list(&read, tenant_id, filter, after, limit)?;
+    let (now, hours) = (context.clock.now(), quotas::hours(&read, tenant_id)?);
+    let item = |(run_id, run, description): (RunId, Run, Option<Description>)| {
+        output::run(now, run_id, &run, description.as_ref(), &listed(&hours, now, &run))
+    };
+    let items: Vec<Value> = page.runs.into_iter().map(item).collect();
+    let next = page.next.map(|run_id| cursor::encode(kind, run_id.0.as_bytes()));
+    Ok(json!({"items": items, "next_cursor": next}).to_string())
 }
 
 /// A run with what it waits for.
-fn view(context: &Context, place: Place, row: &RunRow) -> Result<Value, Refusal> {
+fn view(context: &Context, run_key: RunKey, run: &Run) -> Result<Value, Failure> {
     let (read, now) = context.store.read_now(context.clock.now());
-    let found = read.get(&DESCRIPTIONS, &place).and_then(|description| {
-        let workers = u64::from(context.settings.workers);
-        let (ceilings, is_up) = (&context.settings.ceilings, context.is_engine_up());
-        Ok((description, queries::standing(&read, now, place, row, ceilings, workers, is_up)?))
-    });
-    let (description, standing) = found.map_err(|failure| failed(&failure))?;
-    Ok(output::run(now, place.1, row, description.as_ref(), &standing))
-}
-
-/// The run of a request's path.
-fn run_of(context: &Context, place: Place) -> Result<RunRow, Refusal> {
-    find(&context.store.read(), place).map_err(|failure| failed(&failure))?.ok_or(Refusal::NotFound)
+    let machine = Machine {
+        workers: u64::from(context.settings.workers),
+        ceilings: &context.settings.ceilings,
+        is_engine_up: context.is_engine_up(),
+    };
+    let description = descriptions::get(&read, run_key)?;
+    let scheduling = scheduling(&read, now, run_key, run, machine)?;
+    Ok(output::run(now, run_key.1, run, description.as_ref(), &scheduling))
 }
 
 async fn get_run(State(context): State<Context>, request: Request) -> Response {
@@ -192,19 +190,16 @@ async fn get_run(State(context): State<Context>, request: Request) -> Response {
 async fn try_get_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let mut asked = ask(context, request, &RUN_GET).await?;
     let wait_seconds = asked.integer("wait", 1, WAIT_MAX)?;
-    let place = asked.place()?;
-    let until = Instant::now() + Duration::from_secs(wait_seconds.unwrap_or(0));
-    let mut changes = context.changes.subscribe();
-    let row = loop {
-        let is_stopping = *changes.borrow_and_update();
-        let row = run_of(context, place)?;
-        let left = until.saturating_duration_since(Instant::now());
-        if row.state.is_terminal() || left.is_zero() || is_stopping {
-            break row;
-        }
-        let _ = tokio::time::timeout(left, changes.changed()).await;
+    let run_key = asked.run_key()?;
+    let at_most = Duration::from_secs(wait_seconds.unwrap_or(0));
+    let run = wait(context, run_key, at_most).await.map_err(refusal_of)?;
+    let told = if run.state == RunState::Scheduled {
+        // Its place in the queue is counted.
+        context.look(move |context| Ok(view(context, run_key, &run)?)).await.map_err(refusal_of)?
+    } else {
+        view(context, run_key, &run).map_err(|failure| failed(&failure))?
     };
-    Ok(Answer::json(200, &view(context, place, &row)?))
+    Ok(Answer::json(200, &told))
 }
 
 async fn delete_run(State(context): State<Context>, request: Request) -> Response {
@@ -212,11 +207,9 @@ async fn delete_run(State(context): State<Context>, request: Request) -> Respons
 }
 
 async fn try_delete_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
-    let place = ask(context, request, &RUN_DELETE).await?.place()?;
-    write(context, move |tx, now| life::delete(tx, now, place)).await?;
-    context.clock.wake();
-    context.changed();
-    Ok(Answer::json(200, &json!({"track_id": ulid(place.1.0), "deleted": true})))
+    let run_key = ask(context, request, &RUN_DELETE).await?.run_key()?;
+    write(context, move |tx, now| removal::delete(tx, now, run_key)).await?;
+    Ok(Answer::json(200, &json!({"track_id": ulid(run_key.1.0), "deleted": true})))
 }
 
 async fn pause_run(State(context): State<Context>, request: Request) -> Response {
@@ -224,11 +217,9 @@ async fn pause_run(State(context): State<Context>, request: Request) -> Response
 }
 
 async fn try_pause_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
-    let asked = ask(context, request, &RUN_PAUSE).await?;
-    let place = asked.place()?;
-    let _turn = context.control_of(place.1).await;
-    let row = control(context, place, &[RunState::Running], Action::Pause).await?;
-    noted(context, move |tx, now| life::paused(tx, now, place, row.starts)).await
+    let run_key = ask(context, request, &RUN_PAUSE).await?.run_key()?;
+    control::pause(context, run_key, WRITER_TIME).await.map_err(refusal_of)?;
+    Ok(Answer::nothing())
 }
 
 async fn resume_run(State(context): State<Context>, request: Request) -> Response {
@@ -236,13 +227,9 @@ async fn resume_run(State(context): State<Context>, request: Request) -> Respons
 }
 
 async fn try_resume_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
-    let asked = ask(context, request, &RUN_RESUME).await?;
-    let place = asked.place()?;
-    let _turn = context.control_of(place.1).await;
-    let row = control(context, place, &[RunState::Paused], Action::Resume).await?;
-    let pause = row.paused_at.map_or(0, |since| context.clock.now().as_micros().saturating_sub(since.as_micros()));
-    let paused_micros = row.paused_micros.saturating_add(u64::try_from(pause).unwrap_or(0));
-    noted(context, move |tx, now| life::resumed(tx, now, place, row.starts, paused_micros)).await
+    let run_key = ask(context, request, &RUN_RESUME).await?.run_key()?;
+    control::resume(context, run_key, WRITER_TIME).await.map_err(refusal_of)?;
+    Ok(Answer::nothing())
 }
 
 async fn stop_run(State(context): State<Context>, request: Request) -> Response {
@@ -250,12 +237,9 @@ async fn stop_run(State(context): State<Context>, request: Request) -> Response 
 }
 
 async fn try_stop_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
-    let asked = ask(context, request, &RUN_STOP).await?;
-    let place = asked.place()?;
-    // Its end is not noted before this is: it would not be known that it was told to stop.
-    let _turn = context.control_of(place.1).await;
-    control(context, place, &[RunState::Running], Action::Stop).await?;
-    noted(context, move |tx, now| life::stopping(tx, now, place)).await
+    let run_key = ask(context, request, &RUN_STOP).await?.run_key()?;
+    control::stop(context, run_key, WRITER_TIME).await.map_err(refusal_of)?;
+    Ok(Answer::nothing())
 }
 
 async fn kill_run(State(context): State<Context>, request: Request) -> Response {
@@ -263,33 +247,9 @@ async fn kill_run(State(context): State<Context>, request: Request) -> Response 
 }
 
 async fn try_kill_run(context: &Context, request: Request) -> Result<Answer, Refusal> {
-    let asked = ask(context, request, &RUN_KILL).await?;
-    let place = asked.place()?;
-    let _turn = context.control_of(place.1).await;
-    control(context, place, &[RunState::Running, RunState::Paused], Action::Kill).await?;
+    let run_key = ask(context, request, &RUN_KILL).await?.run_key()?;
+    control::kill(context, run_key).await.map_err(refusal_of)?;
     Ok(Answer::nothing())
-}
-
-/// Does something to the container of a run in one of these states.
-async fn control(context: &Context, place: Place, states: &[RunState], action: Action) -> Result<RunRow, Refusal> {
-    let row = life::in_state(&context.store.read(), place, states).map_err(refusal_of)?;
-    let runner = context.runner.as_ref().ok_or(Refusal::EngineUnavailable)?;
-    let id = context.container_id(place.1, row.starts).ok_or(Refusal::InternalError)?;
-    on_runner(runner, move |runner| runner.control(&id, action)).await.map_err(|error| runner_refusal(&error))?;
-    Ok(row)
-}
-
-/// Notes what was done to a container. Should the store not take it, the engine finds out from the runner.
-async fn noted<T: Send + 'static>(
-    context: &Context,
-    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
-) -> Result<Answer, Refusal> {
-    let outcome = write(context, verb).await;
-    if outcome.is_err() {
-        context.doubt();
-    }
-    context.changed();
-    outcome.map(|_| Answer::nothing())
 }
 
 async fn get_quotas(State(context): State<Context>, request: Request) -> Response {
@@ -314,11 +274,10 @@ async fn put_quotas(State(context): State<Context>, request: Request) -> Respons
 async fn try_put_quotas(context: &Context, request: Request) -> Result<Answer, Refusal> {
     let asked = ask(context, request, &QUOTAS_PUT).await?;
     let tenant_id = asked.tenant_id;
-    let set = input::quotas(asked.json().await?, &context.settings.ceilings)?;
-    let verb = move |tx: &mut WriteTx<'_>, now| Ok(quotas::set(tx, now, tenant_id, set)?);
+    let ceilings = context.settings.ceilings.clone();
+    let set = asked.json(context, move |json| input::quotas(json, &ceilings)).await?;
+    let verb = move |tx: &mut WriteTx<'_>, now| Ok(hours::set_quotas(tx, now, tenant_id, set)?);
     write(context, verb).await?;
-    context.clock.wake();
-    context.changed();
     let (read, now) = context.store.read_now(context.clock.now());
     quotas_view(&read, now, tenant_id, context)
 }
@@ -328,26 +287,8 @@ async fn get_usage(State(context): State<Context>, request: Request) -> Response
 }
 
 async fn try_get_usage(context: &Context, request: Request) -> Result<Answer, Refusal> {
-    let asked: Asked = ask(context, request, &USAGE_GET).await?;
+    let asked = ask(context, request, &USAGE_GET).await?;
     let (read, now) = context.store.read_now(context.clock.now());
-    usage_view(context, &read, now, &asked.caller).map_err(|failure| failed(&failure))
-}
-
-fn usage_view(context: &Context, read: &Snapshot, now: Timestamp, caller: &Caller) -> Result<Answer, Failure> {
-    let tenant_id = TenantId(caller.tenant_id);
-    let (load, day) = quotas::used(read, tenant_id, now)?;
-    let calls = context.meter.usage(read, Service::Runs, caller.root_tenant_id, now);
-    let used = Used {
-        quotas: &quotas::effective(read, tenant_id, &context.settings.ceilings)?.quotas,
-        terms: &terms::of(read, &caller.key_id)?,
-        meter: terms::meter(read, &caller.key_id)?,
-        load,
-        day,
-        midnight: Timestamp::from_micros((crate::model::utc_day(now) + 1) * DAY_MICROS),
-        expires_at: caller.expires_at,
-        calls: find_quota(read, caller.root_tenant_id, Service::Runs)?,
-        calls_used: calls.calls,
-        next_month: calls.ends_at,
-    };
-    Ok(Answer::json(200, &output::usage(&used)))
+    let usage = usage(context, &read, now, &asked.caller).map_err(|failure| failed(&failure))?;
+    Ok(Answer::json(200, &output::usage(&usage)))
 }

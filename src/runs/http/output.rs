@@ -2,15 +2,15 @@
 
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
-use quintet_platform::metering::Quota;
-use quintet_storage::{Timestamp, Uuid};
+use quintet_storage::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::calendar::{Calendar, Hours};
-use crate::model::{Quotas, RunId};
-use crate::queries::{BlockedBy, Standing};
-use crate::quotas::InForce;
-use crate::tables::{DayRow, DescriptionRow, KeyTermsRow, LastWords, LoadRow, MeterRow, ResultRow, RunRow};
+use crate::allowances::calendar::{Calendar, Hours};
+use crate::allowances::model::InForce;
+use crate::containers::model::{Description, LastWords, Reason, Run, RunResult};
+use crate::containers::queue::{BlockedBy, Scheduling};
+use crate::model::RunId;
+use crate::usage::Usage;
 
 /// An instant, or null.
 fn at(instant: Option<Timestamp>) -> Value {
@@ -28,10 +28,10 @@ fn cores(millicores: u64) -> Value {
 }
 
 /// The answer to a submission.
-pub(super) fn submitted(run_id: RunId, row: &RunRow) -> Value {
+pub(super) fn submitted(run_id: RunId, run: &Run) -> Value {
     json!({
-        "track_id": ulid(run_id.0), "status": row.state.name(), "eligible_start": rfc3339(row.eligible_start),
-        "clamped": row.clamped,
+        "track_id": ulid(run_id.0), "status": run.state.name(), "eligible_start": rfc3339(run.eligible_start),
+        "clamped": run.clamped,
     })
 }
 
@@ -39,43 +39,41 @@ pub(super) fn submitted(run_id: RunId, row: &RunRow) -> Value {
 pub(super) fn run(
     now: Timestamp,
     run_id: RunId,
-    row: &RunRow,
-    description: Option<&DescriptionRow>,
-    standing: &Standing,
+    run: &Run,
+    description: Option<&Description>,
+    scheduling: &Scheduling,
 ) -> Value {
     let env: Map<String, Value> = description
         .map(|description| description.env_names.iter().map(|name| (name.clone(), json!("***"))).collect())
         .unwrap_or_default();
-    let pause = row.paused_at.map_or(0, |since| now.as_micros().saturating_sub(since.as_micros()));
-    let paused_micros = row.paused_micros.saturating_add(u64::try_from(pause).unwrap_or(0));
     json!({
-        "track_id": ulid(run_id.0), "name": row.name, "tags": row.tags, "image": row.image,
-        "image_digest": row.image_digest, "command": description.map(|description| &description.command),
-        "env": env, "state": row.state.name(), "reason": row.reason.map(crate::model::Reason::name),
-        "message": row.message, "exit_code": row.exit_code,
-        "cpu_limit": cores(u64::from(row.limits.cpu_millicores)), "memory_limit_mb": row.limits.memory_mb,
-        "timeout_seconds": row.limits.timeout_seconds, "clamped": row.clamped,
-        "scheduled_start": at(row.scheduled_start), "expires_at": at(row.expires_at),
-        "submitted_at": rfc3339(row.submitted_at), "queued_at": at(row.queued_at), "pulling_at": at(row.pulling_at),
-        "started_at": at(row.started_at), "paused_at": at(row.paused_at), "finished_at": at(row.finished_at),
-        "paused_seconds": seconds(paused_micros),
-        "workflow_id": row.workflow_id.map(|id| ulid(Uuid::from_bytes(id))), "node_ref": row.node_ref,
-        "attempt": row.attempt,
+        "track_id": ulid(run_id.0), "name": run.name, "tags": run.tags, "image": run.image,
+        "image_digest": run.image_digest, "command": description.map(|description| &description.command),
+        "env": env, "state": run.state.name(), "reason": run.reason.map(Reason::name),
+        "message": run.message, "exit_code": run.exit_code,
+        "cpu_limit": cores(u64::from(run.limits.cpu_millicores)), "memory_limit_mb": run.limits.memory_mb,
+        "timeout_seconds": run.limits.timeout_seconds, "clamped": run.clamped,
+        "scheduled_start": at(run.scheduled_start), "expires_at": at(run.expires_at),
+        "submitted_at": rfc3339(run.submitted_at), "queued_at": at(run.queued_at), "pulling_at": at(run.pulling_at),
+        "started_at": at(run.started_at), "paused_at": at(run.paused_at), "finished_at": at(run.finished_at),
+        "paused_seconds": seconds(run.paused_micros_at(now)),
+        "workflow_id": run.workflow_id.map(ulid), "node_ref": run.node_ref,
+        "attempt": run.attempt,
         "scheduling_info": {
-            "eligible_start": rfc3339(standing.start.0), "working_hours_applied": standing.start.1,
-            "queue_position": standing.position, "estimated_start": at(standing.estimated_start),
-            "blocked_by": standing.blocked_by.map(BlockedBy::name),
+            "eligible_start": rfc3339(scheduling.start.0), "working_hours_applied": scheduling.start.1,
+            "queue_position": scheduling.position, "estimated_start": at(scheduling.estimated_start),
+            "blocked_by": scheduling.blocked_by.map(BlockedBy::name),
         },
     })
 }
 
 /// How a run ended.
-pub(super) fn result(run_id: RunId, row: &RunRow, result: &ResultRow, words: &LastWords) -> Value {
+pub(super) fn result(run_id: RunId, run: &Run, result: &RunResult, words: &LastWords) -> Value {
     let output: Option<Value> = words.output.as_deref().and_then(|text| serde_json::from_str(text).ok());
     json!({
-        "track_id": ulid(run_id.0), "state": row.state.name(), "reason": row.reason.map(crate::model::Reason::name),
-        "message": row.message, "exit_code": row.exit_code, "signal": result.signal, "oom_killed": result.oom_killed,
-        "started_at": at(row.started_at), "finished_at": at(row.finished_at),
+        "track_id": ulid(run_id.0), "state": run.state.name(), "reason": run.reason.map(Reason::name),
+        "message": run.message, "exit_code": run.exit_code, "signal": result.signal, "oom_killed": result.oom_killed,
+        "started_at": at(run.started_at), "finished_at": at(run.finished_at),
         "duration_seconds": seconds(result.duration_micros), "paused_seconds": seconds(result.paused_micros),
         "stdout_bytes": result.stdout_bytes, "stderr_bytes": result.stderr_bytes,
         "stdout_truncated": result.stdout_truncated, "stderr_truncated": result.stderr_truncated,
@@ -129,28 +127,9 @@ fn working_hours(now: Timestamp, calendar: &Calendar) -> Value {
     })
 }
 
-/// What a key allows and what has been used, as far as the answer says it.
-pub(super) struct Used<'a> {
-    pub(super) quotas: &'a Quotas,
-    pub(super) terms: &'a KeyTermsRow,
-    pub(super) meter: MeterRow,
-    pub(super) load: LoadRow,
-    pub(super) day: DayRow,
-    /// The next UTC midnight.
-    pub(super) midnight: Timestamp,
-    /// When the key expires.
-    pub(super) expires_at: Option<Timestamp>,
-    /// What the operator has set for calls.
-    pub(super) calls: Quota,
-    /// Calls of this month.
-    pub(super) calls_used: u64,
-    /// The first of the next month.
-    pub(super) next_month: Timestamp,
-}
-
 /// What a key allows, and what has been used.
-pub(super) fn usage(used: &Used<'_>) -> Value {
-    let Used { quotas, terms, meter, load, day, .. } = used;
+pub(super) fn usage(used: &Usage) -> Value {
+    let Usage { quotas, terms, meter, load, submitted, .. } = used;
     let policy = |name: &str, used: Option<u64>, limit: u64, resets_at: Option<Timestamp>| {
         json!({
             "policy": name, "used": used, "limit": limit, "remaining": used.map(|used| limit.saturating_sub(used)),
@@ -158,7 +137,7 @@ pub(super) fn usage(used: &Used<'_>) -> Value {
         })
     };
     let mut policies = vec![
-        policy("daily_runs", Some(day.submitted), quotas.max_daily_runs, Some(used.midnight)),
+        policy("daily_runs", Some(*submitted), quotas.max_daily_runs, Some(used.midnight)),
         policy("concurrent_runs", Some(load.busy), quotas.max_concurrent_runs, None),
     ];
     policies

@@ -3,7 +3,7 @@
 //! Everything is checked in one order: credential, permission, names of parameters, their values, the body's size, its
 //! media type, its form, its members in the order of the documentation; then what the store says.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -20,17 +20,18 @@ use quintet_platform::json::{self, Json, JsonError, Limits};
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use super::routes::Route;
-use crate::changes::Place;
 use crate::context::Context;
-use crate::model::{RunId, TenantId};
+use crate::model::{RunId, RunKey, TenantId};
 use crate::refusal::Refusal;
 
 /// The largest body, in bytes: command and environment of 512 KiB, escaped as JSON.
 const BODY_BYTES_MAX: usize = 2 << 20;
+/// What is read at once, in bytes.
+const SMALL_BODY_BYTES: usize = 64 << 10;
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a request may wait for the writer.
-const WRITER_TIME: Duration = Duration::from_secs(10);
+pub(super) const WRITER_TIME: Duration = Duration::from_secs(10);
 /// The deepest JSON; the root is level 1.
 const JSON_DEPTH: Limits = Limits { max_depth: 16 };
 
@@ -102,7 +103,7 @@ fn track_id(route: &Route, uri: &Uri) -> Option<String> {
 
 impl Asked {
     /// The run of the path. A malformed id names nothing.
-    pub(super) fn place(&self) -> Result<Place, Refusal> {
+    pub(super) fn run_key(&self) -> Result<RunKey, Refusal> {
         let run_id = self.track_id.as_deref().and_then(parse_ulid).ok_or(Refusal::NotFound)?;
         Ok((self.tenant_id, RunId(run_id)))
     }
@@ -125,8 +126,13 @@ impl Asked {
         instant.map(Some).map_err(|_| Refusal::field(name, "must be an RFC 3339 instant such as 2026-01-31T09:00:00Z"))
     }
 
-    /// The body as JSON.
-    pub(super) async fn json(self) -> Result<Json, Refusal> {
+    /// The body, as `read` understands its JSON. A large one is read on the blocking pool: 2 MiB of the smallest members
+    /// take longer than others should wait for.
+    pub(super) async fn json<T: Send + 'static>(
+        self,
+        context: &Context,
+        read: impl FnOnce(Json) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
         let body =
             body::read(&self.headers, self.body, BODY_BYTES_MAX, BODY_TIME).await.map_err(|error| match error {
                 BodyError::TooLarge => Refusal::PayloadTooLarge,
@@ -135,11 +141,19 @@ impl Asked {
         if !body.is_empty() && !body::is_json(&self.headers) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        json::parse(&body, JSON_DEPTH).map_err(|error| match error {
-            JsonError::DuplicateKey { .. } => Refusal::field("", error.to_string()),
-            error => Refusal::MalformedJson(error.to_string()),
-        })
+        if body.len() <= SMALL_BODY_BYTES {
+            return parse(&body).and_then(read);
+        }
+        let parse_and_read = move |_: &Context| Ok(parse(&body).and_then(read)?);
+        context.look(parse_and_read).await.map_err(refusal_of)
     }
+}
+
+fn parse(body: &[u8]) -> Result<Json, Refusal> {
+    json::parse(body, JSON_DEPTH).map_err(|error| match error {
+        JsonError::DuplicateKey { .. } => Refusal::field("", error.to_string()),
+        error => Refusal::MalformedJson(error.to_string()),
+    })
 }
 
 /// One transaction.
@@ -147,7 +161,7 @@ pub(super) async fn write<T: Send + 'static>(
     context: &Context,
     verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
 ) -> Result<T, Refusal> {
-    context.store.write(Instant::now() + WRITER_TIME, verb).await.map_err(refusal_of)
+    context.write(WRITER_TIME, verb).await.map_err(refusal_of)
 }
 
 /// What a request is told of an abort.

@@ -1,17 +1,21 @@
 //! What black-box tests cannot bring about: a store that has stopped or is damaged, bodies that break off.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service};
 use quintet_platform::egress::Egress;
-use quintet_storage::Failure;
+use quintet_platform::ids::parse_ulid;
+use quintet_storage::{Abort, Failure};
+use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::allowances::Ceilings;
 use crate::context::Settings;
-use crate::model::Ceilings;
 
 struct Room {
     context: Context,
@@ -23,7 +27,8 @@ struct Room {
 impl Room {
     fn open() -> Room {
         let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
-        let (tenant_id, api_key) = quintet_support::tenant_and_key(&store, Service::Runs, crate::PERMISSIONS);
+        let permissions = [crate::PERMISSIONS, crate::SPECIAL_PERMISSIONS].concat();
+        let (tenant_id, api_key) = quintet_support::tenant_and_key(&store, Service::Runs, &permissions);
         let settings = Settings {
             workers: 1,
             scratch_mb: 1,
@@ -89,12 +94,8 @@ async fn damaged_data_is_an_internal_error_without_detail() {
     let tenant_id = room.tenant_id;
     let (_, submitted) = room.submit().await;
     let run_id = RunId(parse_ulid(submitted["track_id"].as_str().unwrap()).unwrap());
-    // A row that says it has lines which nobody can open: sealed for another row.
     let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
-        let owner = quintet_storage::seal::KeyOwner::Tenant(tenant_id.0);
-        let elsewhere = (tenant_id, RunId(Uuid::nil()));
-        let sealed = quintet_storage::seal::seal(tx, owner, &crate::tables::ARCHIVES, &elsewhere, b"x").ok().unwrap();
-        tx.put(&crate::tables::ARCHIVES, &(tenant_id, run_id), &crate::tables::ArchiveRow::Here(sealed))?;
+        crate::containers::tests::spoil_archive(tx, (tenant_id, run_id));
         Ok::<_, Abort<Refusal>>(())
     };
     write(&room.context, verb).await.unwrap();
@@ -123,6 +124,43 @@ async fn followers_have_a_bound() {
     let path = format!("/api/v1/runs/{}/logs?follow=true", submitted["track_id"].as_str().unwrap());
     let (status, problem) = room.send("GET", &path, Body::empty()).await;
     assert_eq!((status, &problem["code"]), (503, &json!("busy")));
+    room.context.store.shutdown();
+}
+
+/// Sends a request while nobody gets a turn: it waits for one, and others are served meanwhile; then it is answered.
+async fn waits_for_a_turn(room: &Room, turns: &Arc<Semaphore>, method: &str, path: &str, body: Body, status: u16) {
+    let all = u32::try_from(turns.available_permits()).unwrap();
+    let taken = turns.acquire_many(all).await.unwrap();
+    let mut heavy = std::pin::pin!(room.send(method, path, body));
+    for _ in 0..20 {
+        let light = tokio::select! {
+            biased;
+            answer = &mut heavy => panic!("{method} {path} was answered without a turn: {answer:?}"),
+            answer = room.send("GET", "/api/v1/usage", Body::empty()) => answer,
+        };
+        assert_eq!(light.0, 200);
+    }
+    drop(taken);
+    assert_eq!(heavy.await.0, status, "{method} {path}");
+}
+
+#[tokio::test]
+async fn what_grows_with_data_waits_for_a_turn_and_holds_nobody_up() {
+    let room = Room::open();
+    let (_, submitted) = room.submit().await;
+    let run = format!("/api/v1/runs/{}", submitted["track_id"].as_str().unwrap());
+    let long = json!({"image": "x".repeat(100_000)}).to_string();
+    let (lookers, readers) = (&room.context.lookers, &room.context.readers);
+    for (turns, method, path, body, status) in [
+        (lookers, "GET", "/api/v1/runs?state=exited".to_owned(), String::new(), 200),
+        (lookers, "GET", run.clone(), String::new(), 200),
+        (lookers, "POST", "/api/v1/runs".to_owned(), long.clone(), 422),
+        (lookers, "PUT", "/api/v1/tenant/quotas".to_owned(), long, 422),
+        (readers, "GET", format!("{run}/logs"), String::new(), 200),
+        (readers, "GET", format!("{run}/utilization"), String::new(), 200),
+    ] {
+        waits_for_a_turn(&room, turns, method, &path, Body::from(body), status).await;
+    }
     room.context.store.shutdown();
 }
 

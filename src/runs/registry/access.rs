@@ -8,7 +8,19 @@ use http::{HeaderMap, HeaderValue};
 use quintet_platform::secrets::Secret;
 
 use super::reference::{NotAReference, normal_host};
-use crate::context::RegistrySettings;
+
+/// What the operator says of a registry.
+#[derive(Clone, Debug)]
+pub struct RegistrySettings {
+    /// Its host and port.
+    pub host: String,
+    /// Whether it is spoken to without TLS.
+    pub plain_http: bool,
+    /// Who is asking; empty: nobody in particular.
+    pub username: String,
+    /// The password.
+    pub password: Secret,
+}
 
 /// What is known of registries, by host and port.
 #[derive(Clone, Debug, Default)]

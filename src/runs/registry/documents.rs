@@ -3,7 +3,7 @@
 use quintet_runtime::Digest;
 use serde::Deserialize;
 
-use super::PullError;
+use super::model::PullError;
 
 pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";

@@ -11,7 +11,7 @@ use quintet_platform::secrets::random_bytes;
 use quintet_runtime::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::PullError;
+use super::model::PullError;
 
 /// Makes a directory that nobody else looks into, or empties it.
 pub(super) fn make_empty(directory: &Path) -> io::Result<()> {

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::access::{Challenge, Registries, challenge, escaped};
-use super::{PullError, PullLimits, Reference};
+use super::model::{PullError, PullLimits};
+use super::reference::Reference;
 
 /// Redirects that are followed, one after the other.
 const REDIRECTS_MAX: u32 = 5;

@@ -1,0 +1,91 @@
+//! What holds for a tenant: the contract's defaults, what was set for it, within the operator's ceilings.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use quintet_storage::{Failure, Read, Scan, WriteTx};
+
+use super::calendar::Calendar;
+use super::model::{Ceilings, Hours, InForce, QUOTA_KINDS, Quotas, SetQuotas};
+use super::tables::QUOTAS;
+use crate::model::TenantId;
+
+/// Calendars kept read, with at most 16 KiB of text each.
+const CALENDARS_KEPT: usize = 256;
+
+/// Calendars by their text: reading one is a function of the text alone, and the dispatcher asks every second.
+static CALENDARS: LazyLock<Mutex<HashMap<String, Arc<Calendar>>>> = LazyLock::new(Mutex::default);
+
+/// What is in force for a tenant.
+///
+/// # Errors
+/// The store's failures; it counts as damage if the working hours are not a calendar.
+pub(crate) fn effective(read: &impl Read, tenant_id: TenantId, ceilings: &Ceilings) -> Result<InForce, Failure> {
+    let set = read.get(&QUOTAS, &tenant_id)?.unwrap_or_default();
+    let mut quotas = Quotas::default();
+    for (name, number) in set.numbers {
+        if let Some(value) = quotas.by_name(&name) {
+            *value = number;
+        }
+    }
+    let hours = Hours(set.working_hours_tjp.as_deref().map(calendar).transpose()?);
+    Ok(InForce { quotas: quotas.within(ceilings), working_hours_tjp: set.working_hours_tjp, hours })
+}
+
+/// The working hours of a tenant.
+///
+/// # Errors
+/// Those of [`effective`].
+pub(crate) fn hours(read: &impl Read, tenant_id: TenantId) -> Result<Hours, Failure> {
+    let set = read.get(&QUOTAS, &tenant_id)?.unwrap_or_default();
+    Ok(Hours(set.working_hours_tjp.as_deref().map(calendar).transpose()?))
+}
+
+/// The calendar of a text that was accepted once.
+fn calendar(text: &str) -> Result<Arc<Calendar>, Failure> {
+    let known = CALENDARS.lock().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
+    if let Some(calendar) = known {
+        return Ok(calendar);
+    }
+    let calendar = Calendar::parse(text)
+        .map_err(|error| Failure::Damaged(format!("the working hours of a tenant are not a calendar: {error}")))?;
+    let calendar = Arc::new(calendar);
+    let mut calendars = CALENDARS.lock().unwrap_or_else(PoisonError::into_inner);
+    if calendars.len() >= CALENDARS_KEPT {
+        calendars.clear();
+    }
+    calendars.insert(text.to_owned(), Arc::clone(&calendar));
+    Ok(calendar)
+}
+
+/// Changes quotas; says whether the working hours are others now. Then all that waits is looked at anew:
+/// `containers::hours` calls this and sees to it.
+///
+/// # Errors
+/// The store's failures.
+pub(crate) fn set(tx: &mut WriteTx<'_>, tenant_id: TenantId, asked: SetQuotas) -> Result<bool, Failure> {
+    let mut row = tx.get(&QUOTAS, &tenant_id)?.unwrap_or_default();
+    let mut defaults = Quotas::default();
+    for (name, value) in asked.numbers {
+        row.numbers.retain(|(known, _)| known != name);
+        if defaults.by_name(name).is_some_and(|default| *default != value) {
+            row.numbers.push((name.to_owned(), value));
+        }
+    }
+    row.numbers.sort_by_key(|(name, _)| QUOTA_KINDS.iter().position(|kind| kind.name == name));
+    let hours = asked.working_hours_tjp.filter(|hours| *hours != row.working_hours_tjp);
+    let are_hours_new = hours.is_some();
+    row.working_hours_tjp = hours.unwrap_or(row.working_hours_tjp);
+    tx.put(&QUOTAS, &tenant_id, &row)?;
+    Ok(are_hours_new)
+}
+
+/// Finds working hours that are no calendar.
+pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    for (tenant_id, _) in read.scan(&QUOTAS, Scan::all())? {
+        if let Err(Failure::Damaged(problem)) = hours(read, tenant_id) {
+            findings.push(format!("tenant {tenant_id}: {problem}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! From the slot to the running container.
+
+use std::sync::Arc;
+
+use quintet_runtime::{ContainerDescription, ContainerStatus, ImageInfo, Limits, Refusal, RunnerError};
+use quintet_storage::Timestamp;
+
+use super::core::{Engine, Trouble};
+use crate::containers::end::End;
+use crate::containers::model::{Reason, Run};
+use crate::containers::{archive, descriptions, life};
+use crate::model::RunKey;
+use crate::registry::{PullError, Puller, Reference};
+
+/// Processes and threads of a container.
+const PIDS: u32 = 512;
+
+impl Engine {
+    /// Starts the container of a run that has been given a slot.
+    pub(super) async fn start(self: Arc<Self>, run_key: RunKey) {
+        let Some(_hand) = self.take(run_key.1) else { return };
+        if self.context.is_stopping() {
+            return;
+        }
+        if let Err(trouble) = self.try_start(run_key).await {
+            self.doubt(&trouble);
+        }
+    }
+
+    async fn try_start(&self, run_key: RunKey) -> Result<(), Trouble> {
+        let Some(run) = self.write(move |tx, now| life::pulling(tx, now, run_key)).await? else { return Ok(()) };
+        let number = run.starts;
+        let image = match self.image(&run.image).await? {
+            Ok(image) => image,
+            Err(end) => return self.end_without_container(run_key, number, end).await,
+        };
+        let now = self.context.clock.now();
+        if run.expires_at.is_some_and(|expiry| expiry <= now) {
+            let end = End::failed(Reason::Expired, "it had not started when expires_at came", now);
+            return self.end_without_container(run_key, number, end).await;
+        }
+        let Some(id) = self.context.container_id(run_key.1, number) else { return Ok(()) };
+        let Ok(_turn) = self.starts.acquire().await else { return Ok(()) };
+        let description = self.describe(run_key, &run, &image)?;
+        let started = {
+            let id = id.clone();
+            self.call(move |runner| runner.start(&id, &description)).await
+        };
+        let asked_again = match started {
+            Ok(status) => Ok(status),
+            Err(RunnerError::Refused(refusal)) => match refusal {
+                Refusal::NameTaken | Refusal::StartFailed(_) | Refusal::Failed(_) => {
+                    let status = self.call(move |runner| runner.status(&id)).await;
+                    status.map_err(|error| (error, refusal.to_string()))
+                }
+                refusal => Err((RunnerError::Refused(Refusal::NoSuchContainer), refusal.to_string())),
+            },
+            Err(error) => return Err(error.into()),
+        };
+        match asked_again {
+            Ok(status) => self.started(run_key, number, status).await,
+            Err((RunnerError::Refused(_), message)) => {
+                let end = End::failed(Reason::StartFailed, message, self.context.clock.now());
+                self.end_without_container(run_key, number, end).await
+            }
+            Err((error, _)) => Err(error.into()),
+        }
+    }
+
+    /// The container exists; if it has ended already, it is heard of in the usual way.
+    async fn started(&self, run_key: RunKey, number: u32, status: ContainerStatus) -> Result<(), Trouble> {
+        let Some(at) = status.started_at_micros.map(Timestamp::from_micros) else { return Ok(()) };
+        let digest = status.image.to_string();
+        Ok(self.write(move |tx, now| life::started(tx, now, run_key, number, at, &digest)).await?)
+    }
+
+    async fn end_without_container(&self, run_key: RunKey, number: u32, end: End) -> Result<(), Trouble> {
+        self.write(move |tx, now| {
+            life::ended(tx, now, run_key, number, &end)?;
+            archive::keep(tx, now, run_key, None)
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// The image of a run, pulled if it is not here; or how the run ends without it.
+    async fn image(&self, name: &str) -> Result<Result<ImageInfo, End>, Trouble> {
+        let asked = name.to_owned();
+        if let Some(image) = self.call(move |runner| Puller::present(runner, &asked)).await? {
+            return Ok(Ok(image));
+        }
+        let failed = |reason, message| End::failed(reason, message, self.context.clock.now());
+        let Ok(reference) = Reference::parse(name) else {
+            return Ok(Err(failed(Reason::ImageNotFound, "that is no reference of an image".to_owned())));
+        };
+        let Ok(_turn) = self.pulls.acquire().await else { return Err(Trouble::Stopping) };
+        let (context, runner) = (self.context.clone(), self.runner.clone());
+        let pull = move || context.puller.pull(&runner, &reference, &context.is_pulling_over, &|_| {});
+        match tokio::task::spawn_blocking(pull).await {
+            Ok(Ok(image)) => Ok(Ok(image)),
+            Ok(Err(PullError::Cancelled)) | Err(_) => Err(Trouble::Stopping),
+            Ok(Err(PullError::Runner(error @ (RunnerError::Unavailable { .. } | RunnerError::Confused)))) => {
+                Err(error.into())
+            }
+            Ok(Err(PullError::NotFound)) => Ok(Err(failed(Reason::ImageNotFound, PullError::NotFound.to_string()))),
+            Ok(Err(error)) => Ok(Err(failed(Reason::ImagePullFailed, error.to_string()))),
+        }
+    }
+
+    fn describe(&self, run_key: RunKey, run: &Run, image: &ImageInfo) -> Result<ContainerDescription, Trouble> {
+        let found = descriptions::open(&self.context.store.read(), run_key)?;
+        let (description, secrets) =
+            found.ok_or_else(|| quintet_storage::Failure::Damaged("a run has no description".to_owned()))?;
+        Ok(ContainerDescription {
+            image: image.digest.clone(),
+            command: description.command,
+            env: secrets.env.into_iter().collect(),
+            limits: Limits {
+                cpu_millicores: run.limits.cpu_millicores,
+                memory_bytes: run.limits.memory_mb.saturating_mul(1 << 20),
+                pids: PIDS,
+                scratch_bytes: self.context.settings.scratch_mb << 20,
+                timeout_seconds: run.limits.timeout_seconds,
+                grace_seconds: run.limits.grace_seconds,
+            },
+        })
+    }
+}

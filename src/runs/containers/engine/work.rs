@@ -1,0 +1,157 @@
+//! The engine's loop: it hears of containers, and gives slots.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use quintet_runtime::{ContainerId, Runner};
+use quintet_storage::Failure;
+use tokio::sync::mpsc;
+
+use super::core::{Engine, Trouble};
+use crate::containers::dispatch;
+use crate::context::Context;
+use crate::model::RunKey;
+
+/// Between two looks when nothing happens.
+const TICK: Duration = Duration::from_secs(1);
+/// How long the runner is asked to wait for the end of a container.
+const LISTEN_TIME: Duration = Duration::from_secs(5);
+/// Between two calls to a runner that does not answer.
+const DOWN_PAUSE: Duration = Duration::from_millis(200);
+/// Runs given a slot in one transaction.
+const DISPATCH_SLICE: usize = 64;
+
+/// What the thread that listens to the runner tells.
+enum Heard {
+    /// It answers, for the first time or again.
+    Up,
+    /// It does not answer.
+    Down,
+    /// These containers have ended.
+    Ended(Vec<ContainerId>),
+}
+
+impl Context {
+    /// Starts what is due and sees to what ends, until [`Context::stop`].
+    pub async fn run_containers(self) {
+        let Some(runner) = self.runner.clone() else { return };
+        let (sender, mut heard) = mpsc::channel(64);
+        let listening = {
+            let (context, runner) = (self.clone(), runner.clone());
+            move || listen(&context, &runner, &sender)
+        };
+        if let Err(error) = std::thread::Builder::new().name("runs".into()).spawn(listening) {
+            tracing::error!(%error, "nobody listens to the runner");
+            return;
+        }
+        Arc::new(Engine::new(self, runner)).run(&mut heard).await;
+    }
+}
+
+/// Asks the runner in a loop what has ended. On a thread of its own: each question takes seconds.
+fn listen(context: &Context, runner: &Runner, heard: &mpsc::Sender<Heard>) {
+    let (mut cursor, mut is_up) = (0, None);
+    while !context.is_stopping() {
+        let told = match runner.ended(cursor, LISTEN_TIME) {
+            Ok(ended) => {
+                cursor = ended.cursor;
+                if is_up != Some(true) && heard.blocking_send(Heard::Up).is_err() {
+                    return;
+                }
+                is_up = Some(true);
+                Heard::Ended(ended.ids)
+            }
+            Err(error) => {
+                if is_up != Some(false) {
+                    tracing::warn!(%error, "runs wait until the runner answers");
+                }
+                (cursor, is_up) = (0, Some(false));
+                std::thread::sleep(DOWN_PAUSE);
+                Heard::Down
+            }
+        };
+        if heard.blocking_send(told).is_err() {
+            return;
+        }
+    }
+}
+
+impl Engine {
+    async fn run(self: Arc<Self>, heard: &mut mpsc::Receiver<Heard>) {
+        let mut answers = false;
+        let mut watch = self.context.watch();
+        while !self.context.is_stopping() {
+            watch.mark();
+            if answers {
+                answers = self.step().await;
+            }
+            self.context.engine_up.store(answers, Ordering::SeqCst);
+            let told = tokio::select! {
+                told = heard.recv() => told,
+                () = self.context.doubts.notified() => None,
+                () = watch.change(TICK) => None,
+            };
+            match told {
+                Some(Heard::Up) => {
+                    answers = true;
+                    self.context.is_in_doubt.store(true, Ordering::SeqCst);
+                }
+                Some(Heard::Down) => answers = false,
+                Some(Heard::Ended(ids)) => {
+                    for id in ids {
+                        tokio::spawn(Arc::clone(&self).finish(id));
+                    }
+                }
+                None => {}
+            }
+        }
+        self.context.engine_up.store(false, Ordering::SeqCst);
+    }
+
+    /// Clears doubts, then gives slots. Says whether the runner answers.
+    async fn step(self: &Arc<Self>) -> bool {
+        if self.context.is_in_doubt.swap(false, Ordering::SeqCst)
+            && let Err(trouble) = self.reattach().await
+        {
+            // Not at once: what cannot be done now is tried at the next look.
+            self.context.is_in_doubt.store(true, Ordering::SeqCst);
+            tracing::warn!(%trouble, "it is not known how runs stand; asking the runner again");
+            return !matches!(trouble, Trouble::Runner(_));
+        }
+        if let Err(failure) = self.dispatch().await {
+            tracing::warn!(%failure, "slots could not be given; trying again");
+        }
+        true
+    }
+
+    /// Gives slots until there are none, or nobody to have them.
+    async fn dispatch(self: &Arc<Self>) -> Result<(), Failure> {
+        let workers = u64::from(self.context.settings.workers);
+        loop {
+            let chosen = self.choose(workers).await?;
+            if chosen.is_empty() {
+                return Ok(());
+            }
+            let ceilings = self.context.settings.ceilings.clone();
+            let given = self.write(move |tx, now| dispatch::dispatch(tx, now, workers, &ceilings, chosen)).await?;
+            if given.is_empty() {
+                // Things have changed since the choice: whatever did that wakes the loop.
+                return Ok(());
+            }
+            for run_key in given {
+                tokio::spawn(Arc::clone(self).start(run_key));
+            }
+        }
+    }
+
+    /// Who gets the free slots. All tenants are looked at: on the blocking pool.
+    async fn choose(&self, workers: u64) -> Result<Vec<RunKey>, Failure> {
+        let context = self.context.clone();
+        let look = move || {
+            let (read, now) = context.store.read_now(context.clock.now());
+            dispatch::choose(&read, now, workers, &context.settings.ceilings, DISPATCH_SLICE)
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or(Err(Failure::Panicked))
+    }
+}

@@ -1,0 +1,236 @@
+//! Following a run: what it writes, piece by piece, until it has ended.
+//!
+//! The next piece is looked for when the caller has taken the one before: a slow caller costs a page of lines, no more.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quintet_runtime::{LogPage, RunnerError, Stream};
+use quintet_storage::{Abort, Timestamp};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::archive::Reader;
+use super::changes::find;
+use super::life;
+use super::logs::{self, Entry, Source, Wanted};
+use super::runner::on_runner;
+use crate::context::{Context, Watch};
+use crate::model::RunKey;
+use crate::refusal::Refusal;
+use crate::states::RunState;
+
+/// The most lines of one stream in one piece.
+const PAGE_LINES: u32 = 2_000;
+/// What a piece should have of a stream, in bytes of text: after a page of long lines, fewer are asked for.
+const PAGE_BYTES: usize = 256 << 10;
+/// Lines asked for before it is known how long they are: of the longest, so many are a MiB.
+const FIRST_LINES: u32 = 16;
+/// Between two looks at a container that writes nothing.
+const LOOK_TIME: Duration = Duration::from_millis(200);
+/// Between two looks at one that writes what is not wanted.
+const SKIP_TIME: Duration = Duration::from_millis(10);
+/// A sign of life this often keeps the connection.
+const SIGN_TIME: Duration = Duration::from_secs(10);
+
+/// What somebody who follows is told.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece {
+    /// Lines.
+    Lines(Vec<Entry>),
+    /// Nothing, for a while.
+    Sign,
+    /// It is over; in which state, if the run is still there.
+    End(Option<RunState>),
+}
+
+/// Somebody who follows.
+pub(crate) struct Follower {
+    context: Context,
+    run_key: RunKey,
+    wanted: Wanted,
+    next: Vec<(Stream, u64)>,
+    lines_wanted: u32,
+    watch: Watch,
+    archive: Option<Reader>,
+    told: Instant,
+    /// What was found and is not told yet.
+    found: VecDeque<Entry>,
+    has_ended: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Begins to follow a run, with what is wanted of what it wrote already; says where that came from.
+pub(crate) async fn follow(
+    context: &Context,
+    run_key: RunKey,
+    wanted: Wanted,
+) -> Result<(Source, Follower), Abort<Refusal>> {
+    let permit = Arc::clone(&context.followers).try_acquire_owned().map_err(|_| Refusal::Busy)?;
+    let found = match logs::nothing_yet(context, run_key, &wanted)? {
+        Some(found) => found,
+        None => {
+            let wanted = wanted.clone();
+            context.read_large(move |context| logs::read(context, run_key, &wanted)).await?
+        }
+    };
+    let follower = Follower {
+        watch: context.watch(),
+        context: context.clone(),
+        run_key,
+        wanted,
+        next: found.next,
+        lines_wanted: FIRST_LINES,
+        archive: None,
+        told: Instant::now(),
+        found: found.entries.into(),
+        has_ended: false,
+        _permit: permit,
+    };
+    Ok((found.source, follower))
+}
+
+impl Follower {
+    /// The next piece; none after the end, or when the appliance stops.
+    pub(crate) async fn piece(&mut self) -> Option<Piece> {
+        loop {
+            if !self.found.is_empty() {
+                return Some(self.lines());
+            }
+            if self.has_ended || self.context.is_stopping() {
+                return None;
+            }
+            self.watch.mark();
+            let is_news = self.look().await?;
+            if !self.found.is_empty() {
+                continue;
+            }
+            if self.has_ended {
+                return Some(self.end());
+            }
+            if self.told.elapsed() > SIGN_TIME {
+                self.told = Instant::now();
+                return Some(Piece::Sign);
+            }
+            self.watch.paced_change(if is_news { SKIP_TIME } else { LOOK_TIME }).await;
+        }
+    }
+
+    /// Looks for lines; says whether there were any, wanted or not. None if nothing can be told any more.
+    async fn look(&mut self) -> Option<bool> {
+        if self.archive.is_some() {
+            return self.read_on().await;
+        }
+        let read = self.context.store.read();
+        let is_over = find(&read, self.run_key).ok()?.is_none_or(|run| run.state.is_terminal());
+        let container = life::container(&read, self.run_key.1).ok()?;
+        let id = container.and_then(|(_, number)| self.context.container_id(self.run_key.1, number));
+        let Some((runner, id)) = self.context.runner.clone().zip(id) else {
+            return if is_over { self.open_archive().await } else { Some(false) };
+        };
+        let mut entries = Vec::new();
+        let mut is_complete = true;
+        let most = self.lines_wanted;
+        for (stream, next) in &mut self.next {
+            let (id, from, stream_wanted) = (id.clone(), *next, *stream);
+            match on_runner(&runner, move |runner| runner.log(&id, stream_wanted, from, most)).await {
+                Ok(page) => {
+                    is_complete &= page.complete;
+                    take_page(page, *stream, next, &mut entries);
+                }
+                // It is gone, archived perhaps, or not there yet.
+                Err(RunnerError::Refused(_)) if is_over => return self.open_archive().await,
+                Err(_) => is_complete = false,
+            }
+        }
+        self.has_ended = is_over && is_complete && entries.is_empty();
+        entries.sort_by_key(|entry| entry.at);
+        self.lines_wanted = lines_of_a_piece(&entries).unwrap_or(most);
+        Some(self.take(entries))
+    }
+
+    async fn open_archive(&mut self) -> Option<bool> {
+        let (read, run_key) = (self.context.store.read(), self.run_key);
+        match tokio::task::spawn_blocking(move || Reader::open(&read, run_key)).await {
+            Ok(Ok(Some(reader))) => {
+                self.archive = Some(reader);
+                self.read_on().await
+            }
+            _ => {
+                self.has_ended = true;
+                Some(false)
+            }
+        }
+    }
+
+    /// Looks for the next lines of the archive that have not been told.
+    async fn read_on(&mut self) -> Option<bool> {
+        let mut reader = self.archive.take()?;
+        let mut next = self.next.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let (mut entries, mut bytes) = (Vec::new(), 0);
+            let mut is_end = false;
+            while entries.len() < PAGE_LINES as usize && bytes < PAGE_BYTES {
+                let Some((stream, line)) = reader.next().ok()? else {
+                    is_end = true;
+                    break;
+                };
+                let Some((_, next)) = next.iter_mut().find(|(wanted, _)| *wanted == stream) else { continue };
+                if line.number >= *next {
+                    bytes += line.text.len();
+                    let page = LogPage { next_line: line.number + 1, lines: vec![line], complete: false };
+                    take_page(page, stream, next, &mut entries);
+                }
+            }
+            Some((reader, next, entries, is_end))
+        });
+        let (reader, next, entries, is_end) = read.await.ok()??;
+        (self.archive, self.next) = (Some(reader), next);
+        self.has_ended = is_end && entries.is_empty();
+        Some(self.take(entries))
+    }
+
+    /// Keeps what is wanted of what was found; says whether anything was found.
+    fn take(&mut self, entries: Vec<Entry>) -> bool {
+        let is_news = !entries.is_empty();
+        let since = self.wanted.since;
+        self.found.extend(entries.into_iter().filter(|entry| since.is_none_or(|since| entry.at >= since)));
+        is_news
+    }
+
+    /// The next of what was found: so little that it is written out in no time.
+    fn lines(&mut self) -> Piece {
+        self.told = Instant::now();
+        let (mut lines, mut bytes) = (Vec::new(), 0);
+        while bytes < PAGE_BYTES && lines.len() < PAGE_LINES as usize {
+            let Some(entry) = self.found.pop_front() else { break };
+            bytes += entry.text.len();
+            lines.push(entry);
+        }
+        Piece::Lines(lines)
+    }
+
+    fn end(&self) -> Piece {
+        let run = find(&self.context.store.read(), self.run_key).ok().flatten();
+        Piece::End(run.map(|run| run.state))
+    }
+}
+
+/// How many lines such as these make a piece; none if there are none to tell by.
+fn lines_of_a_piece(entries: &[Entry]) -> Option<u32> {
+    let bytes: usize = entries.iter().map(|entry| entry.text.len() + 1).sum();
+    let lines = (entries.len() * PAGE_BYTES).checked_div(bytes)?;
+    Some(u32::try_from(lines).unwrap_or(PAGE_LINES).clamp(1, PAGE_LINES))
+}
+
+fn take_page(page: LogPage, stream: Stream, next: &mut u64, entries: &mut Vec<Entry>) {
+    for line in page.lines {
+        let at = Timestamp::from_micros(line.at_micros);
+        if line.number > *next {
+            entries.push(Entry { at, stream, text: logs::marker(line.number - *next) });
+        }
+        *next = line.number + 1;
+        entries.push(Entry { at, stream, text: line.text });
+    }
+    *next = (*next).max(page.next_line);
+}

@@ -1,0 +1,51 @@
+//! What a key allows, and what has been used of it.
+
+use quintet_platform::access::{Caller, Service};
+use quintet_platform::metering::{Quota, find_quota};
+use quintet_storage::{Failure, Snapshot, Timestamp};
+
+use crate::allowances::model::{Meter, Quotas, next_midnight};
+use crate::allowances::{KeyTerms, days, meters, quotas, terms};
+use crate::containers::loads;
+use crate::containers::model::Load;
+use crate::context::Context;
+use crate::model::TenantId;
+
+/// What a key allows, and what has been used of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Usage {
+    pub(crate) quotas: Quotas,
+    pub(crate) terms: KeyTerms,
+    pub(crate) meter: Meter,
+    pub(crate) load: Load,
+    /// Runs submitted today.
+    pub(crate) submitted: u64,
+    /// The next UTC midnight.
+    pub(crate) midnight: Timestamp,
+    /// When the key expires.
+    pub(crate) expires_at: Option<Timestamp>,
+    /// What the operator has set for calls.
+    pub(crate) calls: Quota,
+    /// Calls of this month.
+    pub(crate) calls_used: u64,
+    /// The first of the next month.
+    pub(crate) next_month: Timestamp,
+}
+
+/// What a caller's key allows, and what has been used of it.
+pub(crate) fn usage(context: &Context, read: &Snapshot, now: Timestamp, caller: &Caller) -> Result<Usage, Failure> {
+    let tenant_id = TenantId(caller.tenant_id);
+    let calls = context.meter.usage(read, Service::Runs, caller.root_tenant_id, now);
+    Ok(Usage {
+        quotas: quotas::effective(read, tenant_id, &context.settings.ceilings)?.quotas,
+        terms: terms::of(read, &caller.key_id)?,
+        meter: meters::meter(read, &caller.key_id)?,
+        load: loads::of(read, tenant_id)?,
+        submitted: days::submitted(read, now, tenant_id)?,
+        midnight: next_midnight(now),
+        expires_at: caller.expires_at,
+        calls: find_quota(read, caller.root_tenant_id, Service::Runs)?,
+        calls_used: calls.calls,
+        next_month: calls.ends_at,
+    })
+}
