@@ -14,7 +14,7 @@ use bincode::{Decode, Encode};
 use quintet_storage::large::LargeValue;
 use quintet_storage::{Failure, Family, Key, Row, Table, TableSpec, Timestamp};
 
-use crate::render::Format;
+use quintet_drawing::render::Format;
 
 /// The SHA-256 of what a picture was made from: engine, format and source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::answer::{json_answer, nosniff, refuse};
 use super::request;
 use super::routes::{Parameter, Place, ROUTES, Route};
-use crate::limits::Limits;
+use quintet_drawing::limits::Limits;
 
 /// The version of the interface, from the contract.
 const VERSION: &str = "1.0.0";

@@ -1,0 +1,24 @@
+//! The painter: a graph with its parts and their places, made into a scene.
+//!
+//! In reading order: `scene` (what comes out), `picture` (the whole way), `page` (around it), `cluster`, `node`, `edge`
+//! (the parts), `label`, `html`, `link` (what they say), `pen`, `corners`, `order`, `cost` (their tools).
+
+pub mod scene;
+
+mod cluster;
+mod corners;
+mod cost;
+mod edge;
+mod html;
+mod label;
+mod link;
+mod node;
+mod order;
+mod page;
+mod pen;
+mod picture;
+
+#[cfg(test)]
+mod tests;
+
+pub use picture::paint;
