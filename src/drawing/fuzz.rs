@@ -16,7 +16,7 @@ use crate::layout::layout;
 use crate::limits::Limits;
 use crate::paint::paint;
 use crate::plan::Plan;
-use crate::work::{BUDGET_STEPS, Care, Work};
+use crate::work::{BUDGET_STEPS, Care, Work, cpu_time};
 use crate::{png, svg};
 
 /// Values that some reader of attributes may trip over.
@@ -237,12 +237,6 @@ fn run(source: &[u8], budget: u64) -> &'static str {
 
 /// Seeds that once took too long or had no finite drawing; every run has them.
 const FOUND: [u64; 4] = [1032, 1535, 1991, 2238];
-
-/// What this thread has computed so far: other programs on the machine do not count.
-fn cpu_time() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(spent.tv_sec).unwrap(), u32::try_from(spent.tv_nsec).unwrap())
-}
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)

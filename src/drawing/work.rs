@@ -124,6 +124,12 @@ impl Work {
     }
 }
 
+/// What this thread has computed so far: what other programs and threads of the machine take does not count.
+pub(crate) fn cpu_time() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(spent.tv_sec).unwrap_or_default(), u32::try_from(spent.tv_nsec).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

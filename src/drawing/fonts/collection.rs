@@ -5,8 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ttf_parser::{Face, name_id};
-
+use super::face::Description;
 use super::names::{is_bold, is_italic, letters};
 use crate::text::Font;
 
@@ -24,10 +23,7 @@ const STYLES: [&str; 6] = ["bold", "italic", "oblique", "regular", "book", "roma
 struct File {
     name: String,
     bytes: Vec<u8>,
-    /// Family, full name and PostScript name, by their letters and digits alone.
-    names: Vec<String>,
-    is_bold: bool,
-    is_italic: bool,
+    about: Description,
 }
 
 /// The fonts of a directory, in the order of the files' names. The default has none.
@@ -75,9 +71,8 @@ impl Collection {
                 .checked_sub(metadata.len())
                 .ok_or_else(|| io::Error::other(format!("the fonts have more than {ALL_BYTES_MAX} bytes together")))?;
             let bytes = std::fs::read(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-            let face = Face::parse(&bytes, 0).map_err(|error| wrong(format!("is not a font: {error}")))?;
-            let (names, is_bold, is_italic) = (names(&face), face.is_bold(), face.is_italic() || face.is_oblique());
-            files.push(File { name, names, is_bold, is_italic, bytes });
+            let about = Description::read(&bytes).map_err(|error| wrong(format!("is not a font: {error}")))?;
+            files.push(File { name, about, bytes });
         }
         Ok(Collection { files })
     }
@@ -117,21 +112,11 @@ impl Collection {
     }
 
     fn nearest(&self, name: &str, (bold, italic): (bool, bool)) -> Option<usize> {
-        let named = self.files.iter().enumerate().filter(|(_, file)| file.names.iter().any(|own| own == name));
-        let distance = |file: &File| u8::from(file.is_bold != bold) * 2 + u8::from(file.is_italic != italic);
+        let named = self.files.iter().enumerate().filter(|(_, file)| file.about.names.iter().any(|own| own == name));
+        let distance =
+            |file: &File| u8::from(file.about.is_bold != bold) * 2 + u8::from(file.about.is_italic != italic);
         named.min_by_key(|(_, file)| distance(file)).map(|(index, _)| index)
     }
-}
-
-/// What a font may be called by.
-fn names(face: &Face<'_>) -> Vec<String> {
-    let wanted = [name_id::FAMILY, name_id::TYPOGRAPHIC_FAMILY, name_id::FULL_NAME, name_id::POST_SCRIPT_NAME];
-    let given = face.names().into_iter().filter(|name| wanted.contains(&name.name_id));
-    let mut names: Vec<String> = given.filter_map(|name| Some(letters(&name.to_string()?))).collect();
-    names.retain(|name| !name.is_empty());
-    names.sort();
-    names.dedup();
-    names
 }
 
 #[cfg(test)]
@@ -185,7 +170,11 @@ mod tests {
         let width = |collection: &Collection, name: &str| Fonts::new(collection).line("iiii", &font(name)).1;
         // The embedded font for a name with this one's letters is the same one: a name for the test alone.
         let renamed = Collection {
-            files: own.files.into_iter().map(|file| File { names: vec!["serifa".to_owned()], ..file }).collect(),
+            files: own
+                .files
+                .into_iter()
+                .map(|file| File { about: Description { names: vec!["serifa".to_owned()], ..file.about }, ..file })
+                .collect(),
         };
         assert!(width(&renamed, "Serifa") > width(&none, "Serifa") * 1.5);
         assert_eq!(width(&renamed, "Times"), width(&none, "Times"));

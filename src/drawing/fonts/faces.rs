@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
-use ttf_parser::{Face, GlyphId};
+use skrifa::GlyphId;
+use skrifa::outline::OutlinePen;
 
 use super::collection::Collection;
 use super::embedded::{self, Embedded, Family};
+use super::face::{Face, MISSING};
 use crate::text::Font;
 
 /// A font file.
@@ -49,7 +51,7 @@ impl<'a> Fonts<'a> {
                 Key::Embedded(embedded) => embedded::data(embedded),
                 Key::Own(index) => own.data(index)?,
             };
-            Face::parse(bytes, 0).ok()
+            Face::open(bytes).ok()
         };
         self.faces.entry(key).or_insert_with(parse).as_ref()
     }
@@ -70,26 +72,25 @@ impl<'a> Fonts<'a> {
             let mut keys = [first, embedded, FALLBACK].into_iter().chain((0..self.own.len()).map(Key::Own));
             let found = keys.find_map(|key| {
                 let face = self.face(key)?;
-                let glyph = face.glyph_index(c)?;
-                Some((key, glyph, face.glyph_hor_advance(glyph).unwrap_or_default(), face.units_per_em()))
+                let glyph = face.glyph(c)?;
+                Some((key, glyph, face.advance(glyph), face.units_per_em))
             });
             let missing = || {
                 let face = self.face(embedded)?;
-                let advance = face.glyph_hor_advance(GlyphId(0)).unwrap_or_default();
-                Some((embedded, GlyphId(0), advance, face.units_per_em()))
+                Some((embedded, MISSING, face.advance(MISSING), face.units_per_em))
             };
             let Some((key, glyph, advance, units)) = found.or_else(missing) else { continue };
-            let scale = font.size / f64::from(units.max(1));
+            let scale = font.size / f64::from(units);
             glyphs.push(Placed { key, glyph, x, scale });
-            x += f64::from(advance) * scale;
+            x += advance * scale;
         }
         (glyphs, x)
     }
 
     /// Draws the outline of a glyph, in the font's own units.
-    pub fn outline(&mut self, placed: &Placed, builder: &mut dyn ttf_parser::OutlineBuilder) {
+    pub fn outline(&mut self, placed: &Placed, pen: &mut impl OutlinePen) {
         if let Some(face) = self.face(placed.key) {
-            face.outline_glyph(placed.glyph, builder);
+            face.outline(placed.glyph, pen);
         }
     }
 }
@@ -109,7 +110,7 @@ mod tests {
                 let own = Collection::default();
                 let mut fonts = Fonts::new(&own);
                 let face = fonts.face(Key::Embedded((family, bold, italic))).unwrap();
-                assert!(face.glyph_index('a').is_some() && face.glyph_index('é').is_some());
+                assert!(face.glyph('a').is_some() && face.glyph('é').is_some());
             }
         }
     }

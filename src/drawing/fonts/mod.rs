@@ -4,8 +4,12 @@
 
 mod collection;
 mod embedded;
+mod face;
 mod faces;
 mod names;
+
+#[cfg(test)]
+mod tests;
 
 pub use collection::{ALL_BYTES_MAX, Collection, FILE_BYTES_MAX, FILES_MAX};
 pub use faces::{Fonts, Placed};

@@ -1,5 +1,6 @@
 //! The scene as PNG, painted with tiny-skia.
 
+use skrifa::outline::OutlinePen;
 use tiny_skia::{
     FillRule, GradientStop, LinearGradient, Mask, Paint, Path, PathBuilder, Pixmap, Point as SkiaPoint, RadialGradient,
     Shader, SpreadMode, Stroke as SkiaStroke, StrokeDash, Transform,
@@ -241,7 +242,7 @@ impl Outline {
     }
 }
 
-impl ttf_parser::OutlineBuilder for Outline {
+impl OutlinePen for Outline {
     fn move_to(&mut self, x: f32, y: f32) {
         let (x, y) = self.at(x, y);
         self.builder.move_to(x, y);
