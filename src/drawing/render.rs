@@ -16,7 +16,7 @@ use crate::svg;
 use crate::work::{Care, Exhausted, Work};
 
 /// Counted up whenever the same source may give another picture, so that nobody who keeps pictures gives the old one.
-pub const REVISION: u32 = 3;
+pub const REVISION: u32 = 4;
 
 /// What a picture is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -40,7 +40,8 @@ pub(super) fn paint(
         items.extend(curves);
         items.extend(arrows(&style, &list, fill.as_ref(), plan, route));
     }
-    let mut out = link::wrap(attributes, names, "", id, None, items);
+    let own = link::of(attributes, names, "", None, &mut pen.warnings);
+    let mut out = link::wrap(id, own, items);
     if style.invisible {
         return out;
     }
@@ -64,7 +65,8 @@ pub(super) fn paint(
         }
         let suffix = if name == "xlabel" { "label" } else { name };
         let text = link::label_text(attributes, if name == "xlabel" { "label" } else { name });
-        out.extend(link::wrap(attributes, names, prefix, &format!("{id}-{suffix}"), text, items));
+        let own = link::of(attributes, names, prefix, text, &mut pen.warnings);
+        out.extend(link::wrap(&format!("{id}-{suffix}"), own, items));
     }
     out
 }

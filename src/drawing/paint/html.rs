@@ -1,7 +1,7 @@
 //! HTML-like labels, painted.
 
+use super::address;
 use super::corners::{fit_gradient, rounded};
-use super::link::is_safe;
 use super::scene::{Anchor, Item, Link, Text};
 use crate::geometry::{Point, Rect};
 use crate::html::Html;
@@ -105,7 +105,7 @@ impl Painter<'_, '_> {
 
     /// Puts items under the link of a table or cell, if it has one.
     fn link(&mut self, frame: &Frame, default: &str, own: Vec<Item>, items: &mut Vec<Item>) {
-        let href = frame.href.clone().filter(|url| is_safe(url));
+        let href = frame.href.as_deref().and_then(|written| address::followed(written, self.warnings));
         if href.is_none() && frame.title.is_none() {
             items.extend(own);
             return;

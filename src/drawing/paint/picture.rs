@@ -30,7 +30,7 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Re
         id: graph_id.unwrap_or_else(|| "graph0".to_owned()),
         class: root.text("class").map(str::to_owned),
         items: Vec::new(),
-        link: link::of(&root, &names, "", link::label_text(&root, "label")),
+        link: link::of(&root, &names, "", link::label_text(&root, "label"), &mut pen.warnings),
         groups: Vec::new(),
         bounds: layout.bounds,
         pad: page::pad(&root),
@@ -60,7 +60,8 @@ pub fn paint(graph: &Graph, plan: &Plan, layout: &Output, work: &mut Work) -> Re
             let colors = LabelColors::new(&mut pen, &attributes, &id);
             items.extend(Placed::at(label, at).paint(&mut pen, colors.look()));
         }
-        let items = link::wrap(&attributes, &own, "", &id, link::label_text(&attributes, "label"), items);
+        let text = link::label_text(&attributes, "label");
+        let items = link::wrap(&id, link::of(&attributes, &own, "", text, &mut pen.warnings), items);
         let painted = group(GroupKind::Cluster, id, title.clone(), &attributes, items);
         work.spend(group_steps(&painted))?;
         scene.groups.push(painted);
@@ -121,7 +122,7 @@ fn node_group(
             let colors = LabelColors::new(pen, &attributes, &id);
             items.extend(Placed::at(label, *place).paint(pen, colors.look()));
         }
-        items = link::wrap(&attributes, &names, "", &id, Some(label), items);
+        items = link::wrap(&id, link::of(&attributes, &names, "", Some(label), &mut pen.warnings), items);
     }
     let mut group = group(GroupKind::Node, id, node.name.text.to_string(), &attributes, items);
     group.is_hidden = is_hidden;

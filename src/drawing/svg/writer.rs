@@ -7,7 +7,7 @@ use crate::geometry::{POINTS_PER_INCH, Point};
 use crate::limits::TooMuch;
 use crate::paint::scene::{Anchor, Group, Item, Link, Scene, Text};
 use crate::style::{Color, Dash, Fill, Gradient, Stroke};
-use crate::text::{Font, is_entity_start};
+use crate::text::{Font, decode_xml_one};
 
 /// Writes a scene as SVG of at most `most_bytes`.
 ///
@@ -62,7 +62,7 @@ fn escape(out: &mut String, text: &str, keep: Keep, hyphens: bool) {
     let mut before = '\0';
     for (at, c) in text.char_indices() {
         match c {
-            '&' if keep == Keep::Entities && text.get(at..).is_some_and(is_entity_start) => out.push('&'),
+            '&' if keep == Keep::Entities && text.get(at..).and_then(decode_xml_one).is_some() => out.push('&'),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -96,11 +96,15 @@ impl Writer {
     }
 
     fn attribute(&mut self, name: &str, value: &str, hyphens: bool) {
+        self.attribute_of(name, value, Keep::Entities, hyphens);
+    }
+
+    fn attribute_of(&mut self, name: &str, value: &str, keep: Keep, hyphens: bool) {
         if self.out.len() <= self.most_bytes {
             self.out.push(' ');
             self.out.push_str(name);
             self.out.push_str("=\"");
-            escape(&mut self.out, value, Keep::Entities, hyphens);
+            escape(&mut self.out, value, keep, hyphens);
             self.out.push('"');
         }
     }
@@ -204,7 +208,8 @@ impl Writer {
         self.attribute("id", id, true);
         self.push("><a");
         if let Some(href) = &link.href {
-            self.attribute("xlink:href", href, false);
+            // Decoded and judged already: nothing of it may be decoded again.
+            self.attribute_of("xlink:href", href, Keep::Nothing, false);
         }
         if let Some(title) = &link.title {
             self.attribute("xlink:title", title, true);

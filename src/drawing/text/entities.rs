@@ -47,12 +47,21 @@ const LONGEST_ENTITY: usize = 8;
 
 /// Decodes `&name;`, `&#65;` and `&#x41;`; what is no entity stays as it is.
 pub fn decode_entities(text: &str) -> String {
+    decode_with(text, decode_one)
+}
+
+/// Decodes what XML readers decode, and nothing else.
+pub(crate) fn decode_xml(text: &str) -> String {
+    decode_with(text, decode_xml_one)
+}
+
+fn decode_with(text: &str, one: impl Fn(&str) -> Option<(char, &str)>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         let (before, entity) = rest.split_at(at);
         out.push_str(before);
-        match decode_one(entity) {
+        match one(entity) {
             Some((c, after)) => {
                 out.push(c);
                 rest = after;
@@ -86,15 +95,18 @@ pub(crate) fn decode_one(text: &str) -> Option<(char, &str)> {
     if code == 0 { None } else { Some((char::from_u32(code)?, after)) }
 }
 
-/// Whether `text` begins with an entity that XML readers know, too: a number, or one of the five names of XML.
+/// The character of the entity `text` begins with, if it is one that XML readers know, too: a number, or one of the
+/// five names of XML; and what follows it.
 ///
 /// Other names would need a document type that declares them.
-pub(crate) fn is_entity_start(text: &str) -> bool {
-    let Some(body) = text.strip_prefix('&') else { return false };
-    let Some(end) = body.bytes().take(LONGEST_ENTITY + 1).position(|byte| byte == b';') else { return false };
-    let name = body.get(..end).unwrap_or_default();
-    matches!(name, "amp" | "lt" | "gt" | "quot" | "apos")
-        || (name.starts_with('#') && decode_one(text).is_some_and(|(c, _)| is_xml(c)))
+pub(crate) fn decode_xml_one(text: &str) -> Option<(char, &str)> {
+    if let Some(after) = text.strip_prefix("&apos;") {
+        return Some(('\'', after));
+    }
+    let (c, after) = decode_one(text)?;
+    let is_number = text.starts_with("&#") && is_xml(c);
+    let is_named = ["&amp;", "&lt;", "&gt;", "&quot;"].iter().any(|name| text.starts_with(name));
+    (is_number || is_named).then_some((c, after))
 }
 
 /// Whether XML can hold a character.

@@ -13,7 +13,7 @@ mod widths;
 mod tests;
 
 pub use entities::decode_entities;
-pub(crate) use entities::{decode_one as decode_entity, is_entity_start};
+pub(crate) use entities::{decode_one as decode_entity, decode_xml, decode_xml_one};
 pub use escape::{Names, expand, substitute, substituted_bytes};
 pub use font::{
     DEFAULT_FONT, DEFAULT_FONT_SIZE, Font, FontStyle, LARGEST_FONT_SIZE, LINE_SPACING, SMALLEST_FONT_SIZE, font_name,
