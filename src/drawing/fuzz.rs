@@ -206,17 +206,17 @@ fn run(source: &[u8], budget: u64) -> &'static str {
     let valid = validate(source, &limits);
     let Ok(parsed) = parse(source, &limits) else { return "refused" };
     drop(valid);
-    let Ok(plan) = Plan::new(&parsed.graph, &limits) else { return "too much" };
+    let mut work = Work::new(budget, None);
+    let Ok(plan) = Plan::new(&parsed.graph, &limits, &mut work) else { return "too much" };
     for shape in &plan.shapes {
         assert!(shape.size.width.is_finite() && shape.size.height.is_finite(), "a node without a size");
     }
-    let mut work = Work::new(budget, None);
     let Ok(output) = layout(&plan.input, &mut work) else { return "exhausted" };
     let finite = |point: &crate::geometry::Point| point.x.is_finite() && point.y.is_finite();
     assert!(output.nodes.iter().all(finite), "a node is nowhere");
     assert!(output.edges.iter().flat_map(|edge| &edge.beziers).flatten().all(finite), "an edge runs nowhere");
     assert!(finite(&output.bounds.low) && finite(&output.bounds.high), "the drawing has no size");
-    let (scene, _) = paint(&parsed.graph, &plan, &output, &mut Work::default()).unwrap();
+    let (scene, _) = paint(&parsed.graph, &plan, &output, &mut Work::new(u64::MAX, None)).unwrap();
     match svg::write(&scene, limits.output_bytes) {
         Ok(svg) => {
             assert!(svg.ends_with("</svg>\n"), "no picture");

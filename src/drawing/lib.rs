@@ -6,8 +6,9 @@
 //! Reading order, which is also the way of a source: `render` (the whole way) · `dot` (the language) · `graph` (what it
 //! says) · `text`, `html` (labels, measured) · `style`, `shapes` (what nodes and arrows look like) · `plan` (what the
 //! layout is asked) · `layout` · `paint` (the scene) · `svg`, `png` with `fonts` (the two writers). All lean on
-//! `geometry`, `limits`, `warnings` and `work`; `outline` tells a graph in words.
+//! `geometry`, `limits`, `work`, `bound` and `warnings`; `outline` tells a graph in words.
 
+pub mod bound;
 pub mod dot;
 pub mod fonts;
 pub mod geometry;

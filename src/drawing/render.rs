@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::bound::Bound;
 use crate::dot::{ParseError, parse};
 use crate::fonts::Collection;
 use crate::graph::Graph;
@@ -11,9 +12,9 @@ use crate::layout::layout;
 use crate::limits::{Limits, TooMuch};
 use crate::paint::paint;
 use crate::plan::Plan;
-use crate::png::{self, PngError};
+use crate::png;
 use crate::svg;
-use crate::work::{Care, Exhausted, Work};
+use crate::work::{Care, Effort, Exhausted, PAINTING_STEPS, Work};
 
 /// Counted up whenever the same source may give another picture, so that nobody who keeps pictures gives the old one.
 pub const REVISION: u32 = 4;
@@ -64,11 +65,13 @@ pub struct Options {
     pub enlarge: f64,
     /// Fonts that text of a PNG is painted with before the embedded ones.
     pub fonts: Arc<Collection>,
+    /// What it may cost.
+    pub effort: Effort,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { limits: Limits::default(), enlarge: 1.0, fonts: Arc::default() }
+        Options { limits: Limits::default(), enlarge: 1.0, fonts: Arc::default(), effort: Effort::default() }
     }
 }
 
@@ -139,11 +142,11 @@ impl From<TooMuch> for RenderError {
     }
 }
 
-impl From<PngError> for RenderError {
-    fn from(error: PngError) -> RenderError {
-        match error {
-            PngError::TooMuch(limit) => RenderError::TooMuch(limit),
-            PngError::Exhausted(error) => RenderError::Exhausted(error),
+impl From<Bound> for RenderError {
+    fn from(bound: Bound) -> RenderError {
+        match bound {
+            Bound::TooMuch(limit) => RenderError::TooMuch(limit),
+            Bound::Exhausted(error) => RenderError::Exhausted(error),
         }
     }
 }
@@ -162,12 +165,14 @@ impl From<Exhausted> for RenderError {
 /// See [`RenderError`].
 pub fn render(source: &[u8], format: Format, options: &Options) -> Result<Rendered, RenderError> {
     let limits = &options.limits;
+    let mut work = Work::of(options.effort);
     let parsed = parse(source, limits)?;
     let mut warnings = parsed.warnings;
     warnings.extend(other_engine(&parsed.graph));
-    let plan = Plan::new(&parsed.graph, limits)?;
-    let mut work = Work::default();
+    let plan = Plan::new(&parsed.graph, limits, &mut work)?;
+    work.keep(PAINTING_STEPS);
     let output = layout(&plan.input, &mut work)?;
+    work.release();
     let (scene, painting) = paint(&parsed.graph, &plan, &output, &mut work)?;
     warnings.extend(plan.warnings.into_list());
     warnings.extend(painting.into_list());
@@ -245,6 +250,8 @@ mod tests {
         let too_much = |limit: TooMuch| Some(RenderError::TooMuch(limit));
         let exhausted = Some(RenderError::Exhausted(Exhausted::Steps));
         let limits = Limits::default();
+        // Steps alone end a drawing here, however slow a build for tests is.
+        let options = Options { effort: Effort { time: None, ..Effort::default() }, ..Options::default() };
         for (source, expected) in [
             (format!("graph {{ node [tooltip=\"{long}\"] {nodes} }}"), exhausted.clone()),
             (format!("graph {{ node [id=\"{long}\"] {nodes} }}"), exhausted.clone()),
@@ -259,7 +266,7 @@ mod tests {
             (format!("graph {{ node [shape=polygon, sides=999999, peripheries=999999] {few} }}"), None),
             (format!("graph {{ node [color=\"{long}\", style=\"{}\"] {few} }}", "a,".repeat(8_000)), None),
         ] {
-            let drawn = svg(&source);
+            let drawn = render(source.as_bytes(), Format::Svg, &options);
             if let Ok(drawn) = &drawn {
                 assert!(drawn.bytes.len() < 4 << 20, "{source:.60}: {} bytes", drawn.bytes.len());
                 assert!(drawn.warnings.len() < 10, "{source:.60}: {:?}", drawn.warnings.len());

@@ -1,17 +1,49 @@
 //! The work a drawing may cost, counted in steps, so that the same source always gives the same picture.
 //!
-//! Every loop whose length the source decides spends steps here. A step is about as much as one look at an edge: some
-//! nanoseconds. While steps are left, what is left decides how much care is taken ([`Care`]); when none are left the
-//! drawing is refused. Behind the counter stands a clock for what the counter missed; it is looked at once every
-//! [`STEPS_PER_LOOK`] steps, and it never changes a picture, it only ends the work.
+//! Every loop whose length the source decides spends steps here. A step is about ten nanoseconds: two or three looks at
+//! things that lie all over the memory, as edges of large graphs do. While steps are left, what is left decides how much
+//! care is taken ([`Care`]); when none are left the drawing is refused. Behind the counter stands a clock for what the
+//! counter missed. It counts what this thread computes, not what passes while others have the processor; it is looked
+//! at once every [`STEPS_PER_LOOK`] steps, and it never changes a picture, it only ends the work.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The steps a drawing may cost: somewhat less than two seconds on a slow core.
-pub const BUDGET_STEPS: u64 = 150_000_000;
+/// The steps a drawing may cost: well below [`DEADLINE`], so that a machine that is slower, or busy with other things,
+/// still draws all of it.
+pub const BUDGET_STEPS: u64 = 140_000_000;
 
-/// How long a drawing may take by the clock.
-pub const DEADLINE_SECONDS: u64 = 10;
+/// Those of them that a layout leaves to the painter, whatever it could do with them.
+pub const PAINTING_STEPS: u64 = 60_000_000;
+
+/// How long a drawing may compute, from the first byte of the source to the last of the picture.
+pub const DEADLINE: Duration = Duration::from_secs(2);
+
+/// The steps of a first try: what takes more is not small. Most drawings take a tenth of it.
+pub const TRY_STEPS: u64 = 4_000_000;
+
+/// What one drawing may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Steps in all. They decide how much care is taken.
+    pub steps: u64,
+    /// Steps after which it is given up, though more would do: a first try. Nothing else is different.
+    pub given_up_after: Option<u64>,
+    /// What the thread may compute.
+    pub time: Option<Duration>,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { steps: BUDGET_STEPS, given_up_after: None, time: Some(DEADLINE) }
+    }
+}
+
+impl Effort {
+    /// A first try at a drawing that may turn out to be small.
+    pub fn a_try() -> Effort {
+        Effort { given_up_after: Some(TRY_STEPS), ..Effort::default() }
+    }
+}
 
 /// Steps between two looks at the clock.
 pub const STEPS_PER_LOOK: u64 = 65_536;
@@ -37,6 +69,8 @@ pub enum Exhausted {
     Steps,
     /// The clock ran out first.
     Clock,
+    /// It was a first try only, and is no small drawing.
+    GivenUp,
 }
 
 impl std::fmt::Display for Exhausted {
@@ -44,6 +78,7 @@ impl std::fmt::Display for Exhausted {
         f.write_str(match self {
             Exhausted::Steps => "the graph takes too much work to draw",
             Exhausted::Clock => "the graph takes too long to draw",
+            Exhausted::GivenUp => "the graph is not small",
         })
     }
 }
@@ -54,23 +89,52 @@ impl std::error::Error for Exhausted {}
 #[derive(Debug)]
 pub struct Work {
     budget: u64,
+    /// What is left out of the budget for what comes later.
+    kept: u64,
     spent: u64,
     next_look: u64,
-    deadline: Option<Instant>,
+    given_up_after: u64,
+    /// What this thread has computed when time is up.
+    deadline: Option<Duration>,
     care: Care,
 }
 
 impl Default for Work {
     fn default() -> Work {
-        Work::new(BUDGET_STEPS, Some(Duration::from_secs(DEADLINE_SECONDS)))
+        Work::of(Effort::default())
     }
 }
 
 impl Work {
-    /// Work of `budget` steps that ends after `limit` by the clock, if there is one.
-    pub fn new(budget: u64, limit: Option<Duration>) -> Work {
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-        Work { budget, spent: 0, next_look: STEPS_PER_LOOK.min(budget), deadline, care: Care::Full }
+    /// The work of one drawing.
+    pub fn of(effort: Effort) -> Work {
+        let deadline = effort.time.map(|time| cpu_time().saturating_add(time));
+        let given_up_after = effort.given_up_after.unwrap_or(u64::MAX);
+        let mut work =
+            Work { budget: effort.steps, kept: 0, spent: 0, next_look: 0, given_up_after, deadline, care: Care::Full };
+        work.set_next_look();
+        work
+    }
+
+    /// Work of `budget` steps that ends when this thread has computed for `time`, if that is said.
+    pub fn new(budget: u64, time: Option<Duration>) -> Work {
+        Work::of(Effort { steps: budget, given_up_after: None, time })
+    }
+
+    fn set_next_look(&mut self) {
+        self.next_look = self.spent.saturating_add(STEPS_PER_LOOK).min(self.budget).min(self.given_up_after);
+    }
+
+    /// Leaves some of the steps out until they are released.
+    pub fn keep(&mut self, steps: u64) {
+        self.kept = steps.min(self.left());
+        self.budget -= self.kept;
+        self.set_next_look();
+    }
+
+    /// Puts back what was kept.
+    pub fn release(&mut self) {
+        self.budget += std::mem::take(&mut self.kept);
     }
 
     /// Counts `steps` as done.
@@ -85,9 +149,20 @@ impl Work {
         if self.spent > self.budget {
             return Err(Exhausted::Steps);
         }
-        self.next_look = self.spent.saturating_add(STEPS_PER_LOOK).min(self.budget);
+        if self.spent > self.given_up_after {
+            return Err(Exhausted::GivenUp);
+        }
+        self.set_next_look();
+        self.look()
+    }
+
+    /// Looks at the clock, before and after what does not count steps.
+    ///
+    /// # Errors
+    /// When time is up.
+    pub fn look(&self) -> Result<(), Exhausted> {
         match self.deadline {
-            Some(deadline) if Instant::now() > deadline => Err(Exhausted::Clock),
+            Some(deadline) if cpu_time() > deadline => Err(Exhausted::Clock),
             _ => Ok(()),
         }
     }
@@ -152,9 +227,26 @@ mod tests {
     #[test]
     fn the_clock_ends_what_the_counter_missed() {
         let mut work = Work::new(u64::MAX, Some(Duration::ZERO));
-        std::thread::sleep(Duration::from_millis(2));
         assert_eq!(work.spend(1), Ok(()), "not looked at yet");
         assert_eq!(work.spend(STEPS_PER_LOOK), Err(Exhausted::Clock));
+    }
+
+    #[test]
+    fn a_try_is_given_up_and_is_like_the_whole_until_then() {
+        let mut work = Work::of(Effort { given_up_after: Some(1_000), ..Effort::default() });
+        assert_eq!((work.left(), work.share(50)), (BUDGET_STEPS, Work::default().share(50)));
+        assert_eq!((work.spend(1_000), work.spend(1)), (Ok(()), Err(Exhausted::GivenUp)));
+    }
+
+    #[test]
+    fn what_is_kept_is_there_later() {
+        let mut work = Work::new(1_000, None);
+        work.keep(400);
+        assert_eq!((work.left(), work.spend(601)), (600, Err(Exhausted::Steps)));
+        work.release();
+        assert_eq!((work.left(), work.spend(399), work.spend(1)), (399, Ok(()), Err(Exhausted::Steps)));
+        work.keep(9_999);
+        assert_eq!(work.left(), 0);
     }
 
     #[test]

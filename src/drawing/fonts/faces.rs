@@ -1,6 +1,7 @@
 //! The fonts that a picture is painted with, and the glyphs of its lines.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use skrifa::GlyphId;
 use skrifa::outline::OutlinePen;
@@ -36,12 +37,15 @@ pub struct Placed {
 pub struct Fonts<'a> {
     own: &'a Collection,
     faces: HashMap<Key, Option<Face<'a>>>,
+    /// Which fonts are asked first for a name, bold or not, italic or not: one of the operator's, if it has the name,
+    /// and an embedded one.
+    chosen: HashMap<(Arc<str>, bool, bool), (Option<usize>, Embedded)>,
 }
 
 impl<'a> Fonts<'a> {
     /// None yet. The operator's `own` come before the embedded ones.
     pub fn new(own: &'a Collection) -> Fonts<'a> {
-        Fonts { own, faces: HashMap::new() }
+        Fonts { own, faces: HashMap::new(), chosen: HashMap::new() }
     }
 
     fn face(&mut self, key: Key) -> Option<&Face<'a>> {
@@ -56,6 +60,13 @@ impl<'a> Fonts<'a> {
         self.faces.entry(key).or_insert_with(parse).as_ref()
     }
 
+    /// Names are long, and asked of many words; few pictures have many.
+    fn choose(&mut self, font: &Font) -> (Option<usize>, Embedded) {
+        let key = (Arc::clone(&font.name), font.style.bold, font.style.italic);
+        let own = self.own;
+        *self.chosen.entry(key).or_insert_with(|| (own.find(font), embedded::embedded(font)))
+    }
+
     /// How many fonts are asked for a letter at most.
     pub fn asked_at_most(&self) -> usize {
         self.own.len() + 3
@@ -63,8 +74,9 @@ impl<'a> Fonts<'a> {
 
     /// The glyphs of a line, and its width in points.
     pub fn line(&mut self, text: &str, font: &Font) -> (Vec<Placed>, f64) {
-        let embedded = Key::Embedded(embedded::embedded(font));
-        let first = self.own.find(font).map_or(embedded, Key::Own);
+        let (own, embedded) = self.choose(font);
+        let embedded = Key::Embedded(embedded);
+        let first = own.map_or(embedded, Key::Own);
         let mut x = 0.0;
         let mut glyphs = Vec::new();
         for c in text.chars().filter(|c| !c.is_control()) {
@@ -85,6 +97,11 @@ impl<'a> Fonts<'a> {
             x += advance * scale;
         }
         (glyphs, x)
+    }
+
+    /// Whether a glyph is the operator's: of what such a font may cost, nothing is known.
+    pub fn is_own(&self, placed: &Placed) -> bool {
+        matches!(placed.key, Key::Own(_))
     }
 
     /// Draws the outline of a glyph, in the font's own units.

@@ -14,6 +14,8 @@ pub struct Html {
     pub size: Size,
     /// The font it starts with.
     pub font: Font,
+    /// How many cells and pieces of text it has.
+    pub parts: usize,
     pub(crate) content: Content,
 }
 
@@ -44,7 +46,8 @@ impl Html {
         if let Content::Table(table) = &mut content {
             place_table(table, Rect::around(Point::default(), size));
         }
-        Ok(Html { size, font, content })
+        let parts = parts(&content);
+        Ok(Html { size, font, parts, content })
     }
 
     /// The box of the cell or table with this port, from the label's middle.
@@ -66,6 +69,21 @@ impl Html {
         }
         None
     }
+}
+
+/// Cells and pieces of text.
+fn parts(content: &Content) -> usize {
+    let mut count = 0;
+    let mut open = vec![content];
+    while let Some(content) = open.pop() {
+        count += 1;
+        match content {
+            Content::Empty => {}
+            Content::Text(lines) => count += lines.iter().map(|line| line.spans.len()).sum::<usize>(),
+            Content::Table(table) => open.extend(table.rows.iter().flatten().map(|cell| &cell.content)),
+        }
+    }
+    count
 }
 
 /// Where a warning belongs.

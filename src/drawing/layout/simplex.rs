@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::table::{Lists, NONE, Table, Union};
+use super::table::{NONE, Table, Union};
 use crate::work::{Exhausted, Work};
 
 /// What to do with freedom that costs nothing.
@@ -97,6 +97,43 @@ pub fn solve(
     Ok((simplex.values, ending))
 }
 
+/// An edge as one of its ends has it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spoke {
+    edge: u32,
+    /// The other end.
+    other: u32,
+}
+
+/// A node that a walk has come to, and the spokes that it has not looked at.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    node: u32,
+    cursor: u32,
+    end: u32,
+    parent_edge: u32,
+}
+
+/// What the tree knows of a node, in one place: walking the tree jumps all over the memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct TreeNode {
+    /// The least number of those below, and its own, which is given after theirs.
+    low: u32,
+    lim: u32,
+    /// The edge towards the root.
+    parent_edge: u32,
+    /// Its first spoke, and how many of them belong to the tree.
+    start: u32,
+    degree: u32,
+}
+
+impl TreeNode {
+    #[inline]
+    fn tree_spokes(&self) -> std::ops::Range<usize> {
+        self.start as usize..(self.start + self.degree) as usize
+    }
+}
+
 struct Simplex {
     /// The nodes of the problem; the root that holds separate parts together comes after them.
     count: usize,
@@ -104,21 +141,42 @@ struct Simplex {
     parts: Union,
     edges: Table<Constraint>,
     cuts: Table<i64>,
-    in_tree: Table<bool>,
     tree: Table<u32>,
     /// Place of an edge in `tree`.
     tree_places: Table<u32>,
-    /// All edges at a node; those of the tree come first.
-    at_node: Lists,
-    /// How many edges of the tree there are at a node.
-    tree_degrees: Table<u32>,
+    /// All edges at a node, node after node; those of the tree come first.
+    spokes: Table<Spoke>,
+    /// Where the spokes of a node begin; those of the next node follow.
+    starts: Table<u32>,
+    /// The nodes as the tree has them.
+    nodes: Table<TreeNode>,
     values: Table<i32>,
-    parent_edges: Table<u32>,
-    low: Table<u32>,
-    lim: Table<u32>,
-    cursors: Table<u32>,
     stack: Vec<u32>,
+    walk: Vec<Visit>,
     next_search: usize,
+}
+
+/// Where each node's spokes begin, and the spokes.
+fn spokes(nodes: usize, edges: &Table<Constraint>) -> (Table<u32>, Table<Spoke>) {
+    let mut starts: Table<u32> = Table::filled(0, nodes + 2);
+    for edge in edges.iter() {
+        starts[edge.tail as usize + 2] += 1;
+        starts[edge.head as usize + 2] += 1;
+    }
+    for node in 2..starts.len() {
+        let before = starts[node - 1];
+        starts[node] += before;
+    }
+    let mut spokes: Table<Spoke> = Table::filled(Spoke::default(), edges.len() * 2);
+    for (index, edge) in edges.iter().enumerate() {
+        for (node, other) in [(edge.tail, edge.head), (edge.head, edge.tail)] {
+            let place = starts[node as usize + 1];
+            spokes[place] = Spoke { edge: index as u32, other };
+            starts[node as usize + 1] = place + 1;
+        }
+    }
+    starts.truncate(nodes + 1);
+    (starts, spokes)
 }
 
 impl Simplex {
@@ -136,31 +194,34 @@ impl Simplex {
                 edges.add(Constraint { tail: count as u32, head: first, length: 0, weight: 0 });
             }
         }
-        let pairs = edges.iter().enumerate().flat_map(|(i, edge)| [(edge.tail, i as u32), (edge.head, i as u32)]);
-        let at_node = Lists::new(nodes, pairs);
+        let (starts, spokes) = spokes(nodes, &edges);
+        let at = |node: usize| TreeNode { parent_edge: NONE, start: starts[node], ..TreeNode::default() };
         let edge_count = edges.len();
         Simplex {
             count,
             parts,
             cuts: Table::filled(0, edge_count),
-            in_tree: Table::filled(false, edge_count),
             tree: Table::new(),
             tree_places: Table::filled(NONE, edge_count),
-            at_node,
-            tree_degrees: Table::filled(0, nodes),
+            nodes: (0..nodes).map(at).collect(),
+            spokes,
+            starts,
             values: Table::filled(0, nodes),
-            parent_edges: Table::filled(NONE, nodes),
-            low: Table::filled(0, nodes),
-            lim: Table::filled(0, nodes),
-            cursors: Table::filled(0, nodes),
             stack: Vec::new(),
+            walk: Vec::new(),
             next_search: 0,
             edges,
         }
     }
 
-    fn nodes(&self) -> usize {
+    fn count_all(&self) -> usize {
         self.values.len()
+    }
+
+    /// All spokes of a node.
+    #[inline]
+    fn spokes_at(&self, node: u32) -> std::ops::Range<usize> {
+        self.starts[node] as usize..self.starts[node as usize + 1] as usize
     }
 
     #[inline]
@@ -174,7 +235,7 @@ impl Simplex {
         for node in 0..self.count {
             self.values[node] = values[node];
         }
-        if self.nodes() > self.count {
+        if self.count_all() > self.count {
             let least = values.iter().copied().min().unwrap_or(0);
             self.values[self.count] = least;
         }
@@ -184,7 +245,7 @@ impl Simplex {
     }
 
     fn longest_paths(&mut self) {
-        for node in 0..self.nodes() {
+        for node in 0..self.count_all() {
             self.values[node] = i32::MIN / 2;
         }
         self.longest_paths_from();
@@ -192,12 +253,12 @@ impl Simplex {
 
     /// Every node as low as what lies below it lets it, and not below what it has.
     fn longest_paths_from(&mut self) {
-        let mut degrees: Table<u32> = Table::filled(0, self.nodes());
+        let mut degrees: Table<u32> = Table::filled(0, self.count_all());
         for edge in self.edges.iter().filter(|edge| edge.length > FREE) {
             degrees[edge.head] += 1;
         }
-        let mut ready: Vec<u32> = (0..self.nodes() as u32).filter(|node| degrees[*node] == 0).collect();
-        let mut done: Table<bool> = Table::filled(false, self.nodes());
+        let mut ready: Vec<u32> = (0..self.count_all() as u32).filter(|node| degrees[*node] == 0).collect();
+        let mut done: Table<bool> = Table::filled(false, self.count_all());
         let mut at = 0;
         let mut unseen = 0;
         loop {
@@ -207,9 +268,8 @@ impl Simplex {
                 if self.values[node] == i32::MIN / 2 {
                     self.values[node] = 0;
                 }
-                for place in self.at_node.range(node) {
-                    let edge = self.at_node.at(place);
-                    let e = self.edges[edge];
+                for place in self.spokes_at(node) {
+                    let e = self.edges[self.spokes[place].edge];
                     if e.tail == node && e.length > FREE {
                         self.values[e.head] = self.values[e.head].max(self.values[node].saturating_add(e.length));
                         degrees[e.head] -= 1;
@@ -220,14 +280,14 @@ impl Simplex {
                 }
             }
             // A cycle: the constraints that come into its first node from undone nodes are left out.
-            while unseen < self.nodes() && done[unseen] {
+            while unseen < self.count_all() && done[unseen] {
                 unseen += 1;
             }
-            if unseen >= self.nodes() {
+            if unseen >= self.count_all() {
                 return;
             }
-            for place in self.at_node.range(unseen as u32) {
-                let edge = self.at_node.at(place);
+            for place in self.spokes_at(unseen as u32) {
+                let edge = self.spokes[place].edge;
                 if self.edges[edge].head == unseen as u32 && !done[self.edges[edge].tail] {
                     self.edges[edge].length = FREE;
                     self.edges[edge].weight = 0;
@@ -241,7 +301,7 @@ impl Simplex {
     /// Makes the feasible values ones that a spanning tree of tight edges holds. Trees of tight edges are joined, the
     /// smallest first, each along its edge of least slack.
     fn tight_tree(&mut self, work: &mut Work) -> Result<(), Exhausted> {
-        let nodes = self.nodes();
+        let nodes = self.count_all();
         let mut trees = Union::new(nodes);
         let mut sizes: Table<u32> = Table::filled(1, nodes);
         // The nodes of a tree in a ring.
@@ -266,15 +326,13 @@ impl Simplex {
             let mut node = root;
             let mut steps = 0;
             loop {
-                for place in self.at_node.range(node) {
+                for place in self.spokes_at(node) {
                     steps += 1;
-                    let edge = self.at_node.at(place);
-                    let e = self.edges[edge];
-                    let outward = e.tail == node;
-                    let other = if outward { e.head } else { e.tail };
+                    let Spoke { edge, other } = self.spokes[place];
                     if trees.find(other) == root {
                         continue;
                     }
+                    let outward = self.edges[edge].tail == node;
                     let slack = self.slack(edge);
                     if best.is_none_or(|(least, at, _)| (slack, edge) < (least, at)) {
                         best = Some((slack, edge, outward));
@@ -319,40 +377,41 @@ impl Simplex {
     }
 
     fn enter_tree(&mut self, edge: u32) {
-        self.in_tree[edge] = true;
         self.tree_places[edge] = self.tree.len() as u32;
         self.tree.add(edge);
         self.mark_in_tree(edge);
     }
 
-    fn mark_in_tree(&mut self, edge: u32) {
+    /// Puts the spokes of an edge among those of the tree. Gives the steps it took.
+    fn mark_in_tree(&mut self, edge: u32) -> u64 {
         let e = self.edges[edge];
+        let mut steps = 0;
         for node in [e.tail, e.head] {
-            let range = self.at_node.range(node);
-            let border = range.start + self.tree_degrees[node] as usize;
-            if let Some(place) = (border..range.end).find(|place| self.at_node.at(*place) == edge) {
-                self.at_node.exchange(place, border);
-                self.tree_degrees[node] += 1;
+            let end = self.spokes_at(node).end;
+            let border = self.nodes[node].tree_spokes().end;
+            if let Some(place) = (border..end).find(|place| self.spokes[*place].edge == edge) {
+                steps += (place - border) as u64;
+                self.spokes.exchange(place, border);
+                self.nodes[node].degree += 1;
             }
         }
+        steps
     }
 
-    fn mark_out_of_tree(&mut self, edge: u32) {
+    /// The other way around.
+    fn mark_out_of_tree(&mut self, edge: u32) -> u64 {
         let e = self.edges[edge];
+        let mut steps = 0;
         for node in [e.tail, e.head] {
-            let start = self.at_node.range(node).start;
-            let border = start + self.tree_degrees[node] as usize;
-            if let Some(place) = (start..border).find(|place| self.at_node.at(*place) == edge) {
-                self.at_node.exchange(place, border - 1);
-                self.tree_degrees[node] -= 1;
+            let range = self.nodes[node].tree_spokes();
+            let (start, border) = (range.start, range.end);
+            if let Some(place) = (start..border).find(|place| self.spokes[*place].edge == edge) {
+                steps += (place - start) as u64;
+                self.spokes.exchange(place, border - 1);
+                self.nodes[node].degree -= 1;
             }
         }
-    }
-
-    #[inline]
-    fn tree_at(&self, node: u32) -> std::ops::Range<usize> {
-        let start = self.at_node.range(node).start;
-        start..start + self.tree_degrees[node] as usize
+        steps
     }
 
     #[inline]
@@ -369,52 +428,51 @@ impl Simplex {
     /// steps it took.
     fn number_below(&mut self, root: u32, parent_edge: u32, low: u32) -> u64 {
         let mut next = low;
-        let mut stack = std::mem::take(&mut self.stack);
-        stack.clear();
-        self.parent_edges[root] = parent_edge;
-        self.low[root] = next;
-        self.cursors[root] = 0;
-        stack.push(root);
+        let mut walk = std::mem::take(&mut self.walk);
+        walk.clear();
+        walk.push(self.visit(root, parent_edge, next));
         let mut steps = 0;
-        while let Some(&node) = stack.last() {
+        while let Some(at) = walk.last_mut() {
             steps += 1;
-            let range = self.tree_at(node);
-            let place = range.start + self.cursors[node] as usize;
-            if place < range.end {
-                self.cursors[node] += 1;
-                let edge = self.at_node.at(place);
-                if edge != self.parent_edges[node] {
-                    let below = self.other(edge, node);
-                    self.parent_edges[below] = edge;
-                    self.low[below] = next;
-                    self.cursors[below] = 0;
-                    stack.push(below);
+            if at.cursor < at.end {
+                let Spoke { edge, other } = self.spokes[at.cursor];
+                at.cursor += 1;
+                if edge != at.parent_edge {
+                    walk.push(self.visit(other, edge, next));
                 }
             } else {
-                self.lim[node] = next;
+                self.nodes[at.node].lim = next;
                 next += 1;
-                stack.pop();
+                walk.pop();
             }
         }
-        self.stack = stack;
-        steps
+        self.walk = walk;
+        // All over the memory: a step of this walk is as long as two others.
+        steps * 2
+    }
+
+    #[inline]
+    fn visit(&mut self, node: u32, parent_edge: u32, low: u32) -> Visit {
+        let at = &mut self.nodes[node];
+        (at.parent_edge, at.low) = (parent_edge, low);
+        Visit { node, cursor: at.start, end: at.start + at.degree, parent_edge }
     }
 
     /// Cut values from the leaves upwards: what leaves the part below a node less what enters it, summed over its
     /// nodes, so that every edge is looked at twice in all.
     fn first_cut_values(&mut self) {
-        let mut order: Table<u32> = Table::filled(0, self.nodes() + 1);
-        for node in 0..self.nodes() as u32 {
-            order[self.lim[node]] = node;
+        let mut order: Table<u32> = Table::filled(0, self.count_all() + 1);
+        for node in 0..self.count_all() as u32 {
+            order[self.nodes[node].lim] = node;
         }
-        let mut flows: Table<i64> = Table::filled(0, self.nodes());
+        let mut flows: Table<i64> = Table::filled(0, self.count_all());
         for edge in self.edges.iter() {
             flows[edge.tail] += i64::from(edge.weight);
             flows[edge.head] -= i64::from(edge.weight);
         }
-        for i in 1..=self.nodes() {
+        for i in 1..=self.count_all() {
             let node = order[i];
-            let parent = self.parent_edges[node];
+            let parent = self.nodes[node].parent_edge;
             if parent == NONE {
                 continue;
             }
@@ -468,16 +526,16 @@ impl Simplex {
 
     #[inline]
     fn is_below(&self, node: u32, root: u32) -> bool {
-        let lim = self.lim[node];
-        self.low[root] <= lim && lim <= self.lim[root]
+        let (lim, root) = (self.nodes[node].lim, &self.nodes[root]);
+        root.low <= lim && lim <= root.lim
     }
 
     /// The edge of least slack that crosses the cut of `leaving` the other way.
     fn entering_edge(&mut self, leaving: u32, work: &mut Work) -> Result<Option<u32>, Exhausted> {
         let e = self.edges[leaving];
-        let tail_below = self.lim[e.tail] < self.lim[e.head];
+        let tail_below = self.nodes[e.tail].lim < self.nodes[e.head].lim;
         let root = if tail_below { e.tail } else { e.head };
-        let (low, lim) = (self.low[root], self.lim[root]);
+        let (low, lim) = (self.nodes[root].low, self.nodes[root].lim);
         let mut best = None;
         let mut least = i32::MAX;
         let mut steps = 0;
@@ -485,24 +543,26 @@ impl Simplex {
         stack.clear();
         stack.push(root);
         'search: while let Some(node) = stack.pop() {
-            let range = self.at_node.range(node);
-            let tree_end = range.start + self.tree_degrees[node] as usize;
-            for place in range.start..tree_end {
-                let edge = self.at_node.at(place);
-                if edge != self.parent_edges[node] {
-                    stack.push(self.other(edge, node));
+            let range = self.spokes_at(node);
+            let at = self.nodes[node];
+            for place in at.tree_spokes() {
+                let Spoke { edge, other } = self.spokes[place];
+                if edge != at.parent_edge {
+                    stack.push(other);
                 }
             }
-            steps += range.len() as u64 + 1;
-            for place in tree_end..range.end {
-                let edge = self.at_node.at(place);
+            let (tree, others) = (at.degree as usize, range.len().saturating_sub(at.degree as usize));
+            // Those of the tree lie side by side.
+            steps += (others + tree / 4) as u64 + 1;
+            for place in at.tree_spokes().end..range.end {
+                let edge = self.spokes[place].edge;
                 let f = &self.edges[edge];
                 // Into the part below if its tail leaves; out of it if its head does.
                 let (inner, outer) = if tail_below { (f.head, f.tail) } else { (f.tail, f.head) };
                 if inner != node {
                     continue;
                 }
-                let outer_lim = self.lim[outer];
+                let outer_lim = self.nodes[outer].lim;
                 if low <= outer_lim && outer_lim <= lim {
                     continue;
                 }
@@ -523,7 +583,7 @@ impl Simplex {
 
     fn exchange(&mut self, leaving: u32, entering: u32, work: &mut Work) -> Result<(), Exhausted> {
         let e = self.edges[leaving];
-        let tail_below = self.lim[e.tail] < self.lim[e.head];
+        let tail_below = self.nodes[e.tail].lim < self.nodes[e.head].lim;
         let root = if tail_below { e.tail } else { e.head };
         let slack = self.slack(entering);
         if slack > 0 {
@@ -531,29 +591,29 @@ impl Simplex {
         }
         let cut = self.cuts[leaving];
         let f = self.edges[entering];
-        let meet = self.update_cuts(f.tail, f.head, cut, true);
-        self.update_cuts(f.head, f.tail, cut, false);
+        let (meet, up) = self.update_cuts(f.tail, f.head, cut, true);
+        let (_, down) = self.update_cuts(f.head, f.tail, cut, false);
         self.cuts[entering] = -cut;
         self.cuts[leaving] = 0;
         let place = self.tree_places[leaving];
-        self.in_tree[leaving] = false;
         self.tree_places[leaving] = NONE;
-        self.mark_out_of_tree(leaving);
-        self.in_tree[entering] = true;
+        let out = self.mark_out_of_tree(leaving);
         self.tree_places[entering] = place;
         self.tree[place] = entering;
-        self.mark_in_tree(entering);
-        let (parent, low) = (self.parent_edges[meet], self.low[meet]);
+        let into = self.mark_in_tree(entering);
+        let (parent, low) = (self.nodes[meet].parent_edge, self.nodes[meet].low);
         let steps = self.number_below(meet, parent, low);
-        work.spend(steps + 8)
+        work.spend(steps + (up + down) * 2 + (out + into) / 4 + 8)
     }
 
-    /// The cut values on the way from `from` up to the node that also has `to` below it, which it gives: the cycle of
-    /// the entering edge, walked along it.
-    fn update_cuts(&mut self, from: u32, to: u32, cut: i64, is_tail: bool) -> u32 {
+    /// The cut values on the way from `from` up to the node that also has `to` below it, which it gives with the steps it
+    /// took: the cycle of the entering edge, walked along it.
+    fn update_cuts(&mut self, from: u32, to: u32, cut: i64, is_tail: bool) -> (u32, u64) {
         let mut node = from;
+        let mut steps = 0;
         while !self.is_below(to, node) {
-            let edge = self.parent_edges[node];
+            steps += 1;
+            let edge = self.nodes[node].parent_edge;
             if edge == NONE {
                 break;
             }
@@ -561,31 +621,32 @@ impl Simplex {
             self.cuts[edge] += if along { -cut } else { cut };
             node = self.other(edge, node);
         }
-        node
+        (node, steps)
     }
 
     /// Moves the part below `root`, or, if it is the greater part, all the others the other way.
     fn shift_below(&mut self, root: u32, by: i32, work: &mut Work) -> Result<(), Exhausted> {
-        let (low, lim) = (self.low[root], self.lim[root]);
+        let (low, lim) = (self.nodes[root].low, self.nodes[root].lim);
         let size = (lim - low + 1) as usize;
-        if size * 2 > self.nodes() {
-            for node in 0..self.nodes() {
-                let own = self.lim[node];
+        if size * 2 > self.count_all() {
+            for node in 0..self.count_all() {
+                let own = self.nodes[node].lim;
                 if own < low || own > lim {
                     self.values[node] -= by;
                 }
             }
-            return work.spend(self.nodes() as u64 / 2);
+            return work.spend(self.count_all() as u64 / 2);
         }
         let mut stack = std::mem::take(&mut self.stack);
         stack.clear();
         stack.push(root);
         while let Some(node) = stack.pop() {
             self.values[node] += by;
-            for place in self.tree_at(node) {
-                let edge = self.at_node.at(place);
-                if edge != self.parent_edges[node] {
-                    stack.push(self.other(edge, node));
+            let at = self.nodes[node];
+            for place in at.tree_spokes() {
+                let Spoke { edge, other } = self.spokes[place];
+                if edge != at.parent_edge {
+                    stack.push(other);
                 }
             }
         }
@@ -619,8 +680,8 @@ impl Simplex {
         for node in 0..self.count as u32 {
             let (mut into, mut out) = (0i64, 0i64);
             let (mut least, mut most) = (0, greatest as i32);
-            for place in self.at_node.range(node) {
-                let e = self.edges[self.at_node.at(place)];
+            for place in self.spokes_at(node) {
+                let e = self.edges[self.spokes[place].edge];
                 if (e.tail as usize).max(e.head as usize) >= self.count || e.length <= FREE {
                     continue;
                 }
@@ -666,7 +727,7 @@ impl Simplex {
                 continue;
             }
             let e = self.edges[edge];
-            let tail_below = self.lim[e.tail] < self.lim[e.head];
+            let tail_below = self.nodes[e.tail].lim < self.nodes[e.head].lim;
             let (root, by) = if tail_below { (e.tail, -(slack / 2)) } else { (e.head, slack / 2) };
             self.shift_below(root, by, work)?;
         }

@@ -10,6 +10,7 @@ use super::{everything, installed};
 use crate::dot::parse;
 use crate::limits::Limits;
 use crate::plan::Plan;
+use crate::work::Work;
 
 /// How far a width or height may be off and count as the same, in points.
 const SLACK: f64 = 0.5;
@@ -23,7 +24,7 @@ fn compare(graphviz: &mut Graphviz, source: &[u8]) -> Option<(usize, usize, Vec<
     let json: Value = serde_json::from_str(&json).ok()?;
     let limits = Limits::default();
     let graph = parse(source, &limits).ok()?.graph;
-    let plan = Plan::new(&graph, &limits).ok()?;
+    let plan = Plan::new(&graph, &limits, &mut Work::default()).ok()?;
     let (mut same, mut all, mut wrong) = (0, 0, Vec::new());
     for object in json["objects"].as_array()? {
         let points = |name: &str| Some(object[name].as_str()?.parse::<f64>().ok()? * 72.0);

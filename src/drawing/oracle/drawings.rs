@@ -12,7 +12,7 @@ use crate::geometry::{Point, Size};
 use crate::layout::{Output, layout};
 use crate::limits::Limits;
 use crate::plan::Plan;
-use crate::work::Work;
+use crate::work::{PAINTING_STEPS, Work};
 
 /// How far a node's width or height may be off and count as the same, in points.
 const SAME_POINTS: f64 = 0.5;
@@ -117,8 +117,10 @@ fn theirs(json: &Value, milliseconds: f64) -> Option<Drawing> {
 fn ours(source: &[u8], limits: &Limits) -> Result<(Drawing, Output), String> {
     let started = Instant::now();
     let parsed = parse(source, limits).map_err(|error| error.to_string())?;
-    let plan = Plan::new(&parsed.graph, limits).map_err(|error| error.to_string())?;
-    let output = layout(&plan.input, &mut Work::default()).map_err(|error| error.to_string())?;
+    let mut work = Work::default();
+    let plan = Plan::new(&parsed.graph, limits, &mut work).map_err(|error| error.to_string())?;
+    work.keep(PAINTING_STEPS);
+    let output = layout(&plan.input, &mut work).map_err(|error| error.to_string())?;
     let milliseconds = started.elapsed().as_secs_f64() * 1000.0;
     let names = parsed.graph.nodes.iter().map(|node| node.name.text.to_string());
     let drawing = Drawing {

@@ -150,7 +150,7 @@ fn compare(graphviz: &mut Graphviz, source: &[u8]) -> Option<(usize, usize, Vec<
     let theirs = graphviz.render(source, "dot", "svg").output?;
     let limits = Limits::default();
     let parsed = parse(source, &limits).ok()?.graph;
-    let plan = Plan::new(&parsed, &limits).ok()?;
+    let plan = Plan::new(&parsed, &limits, &mut Work::default()).ok()?;
     let layout = layout_of(&json, &parsed, &plan)?;
     let (scene, _) = paint(&parsed, &plan, &layout, &mut Work::default()).ok()?;
     if let Some(path) = std::env::var_os("PAINT_OUT") {

@@ -3,8 +3,8 @@
 use super::scene::{Group, Item};
 
 /// The steps that an item, a point and a byte of text cost, from here to the finished file.
-const STEPS_PER_ITEM: u64 = 64;
-const STEPS_PER_POINT: u64 = 4;
+const STEPS_PER_ITEM: u64 = 128;
+const STEPS_PER_POINT: u64 = 8;
 const STEPS_PER_BYTE: u64 = 2;
 
 /// What a group costs. A short source can give thousands of objects long texts: this is what bounds them together.

@@ -11,7 +11,7 @@ use crate::work::{Exhausted, Work};
 fn painted(source: &str, work: &mut Work) -> Result<String, Exhausted> {
     let limits = Limits::default();
     let graph = parse(source.as_bytes(), &limits).unwrap().graph;
-    let plan = Plan::new(&graph, &limits).unwrap();
+    let plan = Plan::new(&graph, &limits, &mut Work::default()).unwrap();
     let output = layout(&plan.input, &mut Work::default()).unwrap();
     let (scene, _) = paint(&graph, &plan, &output, work)?;
     Ok(svg::write(&scene, 1 << 20).unwrap())

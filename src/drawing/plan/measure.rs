@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::labels::{box_label, check_labels, label};
 use super::model::{ClusterPlan, EdgePlan, Plan};
 use super::settings::{complaints, of_graph, ordering};
+use crate::bound::Bound;
 use crate::graph::values::Attributes;
 use crate::graph::{Element, Graph};
 use crate::html::label::Label;
@@ -15,6 +16,11 @@ use crate::shapes::arrows::Arrow;
 use crate::style::Style;
 use crate::text::Names;
 use crate::warnings::Warnings;
+use crate::work::{Exhausted, Work};
+
+/// Steps of work for a node or an edge, and for a corner, a field or a cell.
+const STEPS_PER_OBJECT: u64 = 128;
+const STEPS_PER_PART: u64 = 8;
 
 /// The largest `minlen` that counts: more ranks than that are no drawing.
 const MOST_RANKS_OF_AN_EDGE: i64 = 1_000;
@@ -26,14 +32,15 @@ impl Plan {
     /// Measures everything in `graph`.
     ///
     /// # Errors
-    /// Clusters that are nested too deep, or labels that are too long together.
-    pub fn new(graph: &Graph, limits: &Limits) -> Result<Plan, TooMuch> {
+    /// Clusters that are nested too deep, labels that are too long together, or too much work.
+    pub fn new(graph: &Graph, limits: &Limits, work: &mut Work) -> Result<Plan, Bound> {
         check_labels(graph, limits)?;
         let mut plan = Plan { input: of_graph(graph.root()), warnings: complaints(graph.root()), ..Plan::default() };
         plan.graph_label(graph);
         plan.clusters(graph, limits)?;
-        plan.nodes(graph);
-        plan.edges(graph);
+        plan.nodes(graph, work)?;
+        plan.edges(graph, work)?;
+        work.look()?;
         Ok(plan)
     }
 
@@ -80,7 +87,7 @@ impl Plan {
         Ok(())
     }
 
-    fn nodes(&mut self, graph: &Graph) {
+    fn nodes(&mut self, graph: &Graph, work: &mut Work) -> Result<(), Exhausted> {
         let is_flipped = matches!(self.input.rank_direction, RankDirection::LeftRight | RankDirection::RightLeft);
         let graph_name = graph.name().map(|name| &*name.text);
         let mut groups = Numbers::default();
@@ -96,12 +103,14 @@ impl Plan {
                 ordering: ordering(element),
                 outer_label: outer_label.as_ref().map(Label::size),
             });
+            work.spend(STEPS_PER_OBJECT + STEPS_PER_PART * shape.parts() as u64)?;
             self.shapes.push(shape);
             self.outer_labels.push(outer_label);
         }
+        Ok(())
     }
 
-    fn edges(&mut self, graph: &Graph) {
+    fn edges(&mut self, graph: &Graph, work: &mut Work) -> Result<(), Exhausted> {
         let clusters: HashMap<&str, usize> = self
             .clusters
             .iter()
@@ -153,8 +162,12 @@ impl Plan {
                 label_distance: element.number("labeldistance", 1.0, 0.0),
                 label_is_placed: element.text("labelangle").is_some() || element.text("labeldistance").is_some(),
             });
+            // A port is looked for among all parts of its node.
+            let parts = |node: usize| self.shapes.get(node).map_or(0, NodeShape::parts) as u64;
+            work.spend(STEPS_PER_OBJECT + (parts(edge.tail) + parts(edge.head)) / 2)?;
             self.edges.push(plan);
         }
+        Ok(())
     }
 }
 

@@ -1,13 +1,15 @@
 //! What attributes ask of the layout, read off drawings of Graphviz 16.1.
 
 use super::Plan;
+use crate::bound::Bound;
 use crate::dot::parse;
 use crate::layout::{Across, Along, BoxLabel, RankKind};
 use crate::limits::{Limits, TooMuch};
+use crate::work::Work;
 
 fn plan(source: &str) -> Plan {
     let limits = Limits::default();
-    Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).unwrap()
+    Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits, &mut Work::default()).unwrap()
 }
 
 /// Each expectation was read off a drawing of Graphviz 16.1.
@@ -72,8 +74,9 @@ fn labels_are_bounded_together() {
     let plan = |nodes: usize| {
         let names: String = (0..nodes).map(|node| format!("n{node};")).collect();
         let source = format!("graph {{ node [label=aaaaaaaaaa] {names} }}");
-        Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits).map(|plan| plan.shapes.len())
+        Plan::new(&parse(source.as_bytes(), &limits).unwrap().graph, &limits, &mut Work::default())
+            .map(|plan| plan.shapes.len())
     };
     assert_eq!(plan(10), Ok(10));
-    assert_eq!(plan(11), Err(TooMuch::LabelsBytes(100)));
+    assert_eq!(plan(11), Err(Bound::TooMuch(TooMuch::LabelsBytes(100))));
 }

@@ -30,6 +30,16 @@ impl NodeShape {
         }
     }
 
+    /// Of how many parts it is made: corners, fields of a record, cells and lines of an HTML-like label.
+    pub fn parts(&self) -> usize {
+        let corners = |ring: &Ring| match ring {
+            Ring::Ellipse(_) => 1,
+            Ring::Polygon(points) => points.len(),
+        };
+        let html = self.label.as_ref().and_then(|placed| placed.label.as_html());
+        self.rings.iter().map(corners).sum::<usize>() + self.fields.len() + html.map_or(0, |label| label.parts)
+    }
+
     /// The corners of the outermost outline, if it has corners.
     pub fn corners(&self) -> Option<&[Point]> {
         match self.rings.last() {

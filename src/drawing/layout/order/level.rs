@@ -84,6 +84,8 @@ struct Run<'a> {
     anchors: Table<(u32, bool)>,
     medians: Table<f64>,
     has_blocks: bool,
+    /// Whether anything of all that may keep neighbours from changing places.
+    has_stays: bool,
     tree: Table<i64>,
     ends: Vec<(u64, u64, i64)>,
     keys: Vec<u64>,
@@ -144,6 +146,7 @@ pub fn order(level: &mut Level, passes: Passes, work: &mut Work) -> Result<i64, 
                     since = 0;
                 }
                 best_here = now;
+                work.spend(run.position.len() as u64 / 2)?;
                 keep(now, &run, &mut best);
             }
         }
@@ -222,6 +225,7 @@ impl Run<'_> {
         }
         let anchors = anchors(level, &up_starts, &down_starts);
         let blocks = level.blocks.iter().filter(|block| **block != NONE).count();
+        let has_stays = blocks > 1 || !after.is_empty() || anchors.iter().any(|anchor| anchor.0 != NONE);
         let mut run = Run {
             position: Table::filled(0, count),
             up_starts,
@@ -238,6 +242,7 @@ impl Run<'_> {
             anchors,
             medians: Table::filled(-1.0, count),
             has_blocks: blocks > 1,
+            has_stays,
             tree: Table::new(),
             ends: Vec::new(),
             keys: Vec::new(),
@@ -387,7 +392,7 @@ impl Run<'_> {
             keys.clear();
             let ties = if from_above { self.ups(place) } else { self.downs(place) };
             keys.extend(ties.iter().map(|tie| u64::from(self.position[tie.other] * PORTS) + u64::from(tie.other_port)));
-            steps += keys.len() as u64 + 1;
+            steps += keys.len() as u64 + 2;
             self.medians[place] = weighted_median(&mut keys);
             self.keys = keys;
         }
@@ -611,7 +616,9 @@ impl Run<'_> {
         for slot in from as usize..(to as usize).saturating_sub(1) {
             let list = &self.level.ranks[rank];
             let (Some(&left), Some(&right)) = (list.get(slot), list.get(slot + 1)) else { continue };
+            steps += 1;
             if self.must_stay(left, right) {
+                steps += self.after.look(left as usize).map_or(0, Vec::len) as u64 / 4;
                 continue;
             }
             let (now, then, cost) = self.pair_crossings(left, right);
@@ -688,12 +695,16 @@ impl Run<'_> {
         if let Some(list) = self.level.ranks.look_mut(rank) {
             let moved = list.remove(at);
             list.insert(best.1, moved);
+            work.spend(list.len() as u64 / 2)?;
         }
         self.number(rank);
         Ok(-best.0)
     }
 
     fn must_stay(&self, left: u32, right: u32) -> bool {
+        if !self.has_stays {
+            return false;
+        }
         if self.anchors[left].0 != NONE || self.anchors[right].0 != NONE {
             return true;
         }
@@ -716,11 +727,13 @@ impl Run<'_> {
                 for (end, tie) in own.iter_mut().zip(ties.part(part)) {
                     *end = (self.position[tie.other] * PORTS + tie.other_port, tie.count);
                 }
-                own.sort_unstable();
-                steps += own.len() as u64;
+                if own.len() > 1 {
+                    own.sort_unstable();
+                }
+                steps += 2 * own.len() as u64 + 1;
             }
         }
-        work.spend(steps / 2)
+        work.spend(steps)
     }
 
     /// Crossings among the lines of two neighbours, as they stand and exchanged, and what it cost to count them.
