@@ -130,10 +130,10 @@ diagrams-prerequisites: prerequisites ## install Graphviz and the graphs that dr
 	@packaging/diagrams-oracle.sh
 
 diagrams-oracle: diagrams-prerequisites ## compare all drawings with Graphviz's, and print what is reached beside the goals
-	@$(in) QUINTET_DIAGRAMS_ORACLE=all cargo test --locked --release -p quintet-diagrams --lib oracle::goals -- --nocapture
+	@$(in) QUINTET_DIAGRAMS_ORACLE=all cargo test --locked --release -p quintet-drawing --lib oracle::goals -- --nocapture
 
 diagrams-fuzz: ## hostile DOT sources through the whole drawing (CASES=N)
-	@$(in) QUINTET_DIAGRAMS_CASES=$(CASES) cargo test --locked --release -p quintet-diagrams --lib hostile_sources -- --nocapture
+	@$(in) QUINTET_DIAGRAMS_CASES=$(CASES) cargo test --locked --release -p quintet-drawing --lib hostile_sources -- --nocapture
 
 gallery: rocksdb ## draw the pictures of assets/gallery anew
 	@$(in) cargo build --locked

@@ -1,7 +1,7 @@
-// Makes src/diagrams/text/widths.txt: the widths of the fonts that Graphviz knows by heart, measured on labels it laid
+// Makes src/drawing/text/widths.txt: the widths of the fonts that Graphviz knows by heart, measured on labels it laid
 // out. Needs what packaging/diagrams-oracle.sh installs:
 //
-//   node packaging/diagrams-font-widths.mjs ~/.cache/quintet/diagrams > src/diagrams/text/widths.txt
+//   node packaging/diagrams-font-widths.mjs ~/.cache/quintet/diagrams > src/drawing/text/widths.txt
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use quintet_diagrams::fonts::Collection;
 use quintet_diagrams::generate::Generator;
+use quintet_drawing::fonts::Collection;
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use quintet_diagrams::render::{Format, Options, render};
+use quintet_drawing::render::{Format, Options, render};
 
 /// How long any one drawing may take.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -6,14 +6,11 @@ use std::sync::Arc;
 use data_encoding::HEXLOWER;
 use quintet_platform::secrets;
 
-use crate::dot::ParseError;
-use crate::fonts::Collection;
-use crate::limits::TooMuch;
-use crate::render::{Format, Options, RenderError, render};
-use crate::work::Care;
-
-/// Counted up whenever the same source may give another picture, so that nobody gets the old one.
-const REVISION: u32 = 3;
+use quintet_drawing::dot::ParseError;
+use quintet_drawing::fonts::Collection;
+use quintet_drawing::limits::TooMuch;
+use quintet_drawing::render::{Format, Options, REVISION, RenderError, render};
+use quintet_drawing::work::Care;
 
 /// A finished picture.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,11 +15,11 @@ use quintet_storage::large::{self, Upload, UploadRefusal};
 use quintet_storage::{Abort, Failure, Read, Scan, Snapshot, Store, Timestamp, WriteTx};
 
 use crate::engine::Drawing;
-use crate::render::Format;
 use crate::tables::{
     ByUseRow, ContentHash, RESULTS, RESULTS_BY_USE, ResultRow, SMALL_BYTES, SmallBytesRow, THE_TOTALS, TOTALS,
     TotalsRow,
 };
+use quintet_drawing::render::Format;
 
 /// A picture of at most this many bytes lies in a row of its own.
 const SMALL_BYTES_MAX: usize = 64 << 10;

@@ -12,10 +12,12 @@
 
 use bincode::{Decode, Encode};
 use quintet_storage::large::LargeValue;
-use quintet_storage::{Failure, Key, Row, Table, TableSpec, Timestamp};
+use quintet_storage::{Failure, Family, Key, Row, Table, TableSpec, Timestamp};
 
-use crate::FAMILY;
-use crate::render::Format;
+use quintet_drawing::render::Format;
+
+/// The column family that all rows of the room lie in.
+pub(crate) const FAMILY: Family = Family::named("diagrams");
 
 /// The SHA-256 of what a picture was made from: engine, format and source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

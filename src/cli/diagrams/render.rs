@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use quintet_diagrams::fonts::Collection;
-use quintet_diagrams::render::{Format, Options, RenderError, render};
+use quintet_drawing::fonts::Collection;
+use quintet_drawing::render::{Format, Options, RenderError, render};
 
 use crate::cli::CliError;
 use crate::cli::output;

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{json_answer, nosniff, refuse};
 use super::request;
-use super::routes::{Parameter, Place, ROUTES, Route};
-use crate::limits::Limits;
+use super::routes::{HEALTH, HTML, Parameter, Place, ROUTES, Route};
+use quintet_drawing::limits::Limits;
 
 /// The version of the interface, from the contract.
 const VERSION: &str = "1.0.0";
@@ -179,20 +179,12 @@ fn operation(route: &Route) -> Value {
         .collect();
     let mut responses = Map::new();
     for (status, about) in route.answers {
-        let mut response = json!({"description": about});
-        if let Some(members) = response.as_object_mut() {
-            let is_page = route.media_type == "text/html";
-            let (media_type, schema) = match status {
-                200 | 503 if *status == 200 || route.path == "/health" => (route.media_type, json!({})),
-                304 => ("", json!({})),
-                _ if is_page => (route.media_type, json!({})),
-                _ => ("application/json", json!({"$ref": "#/components/schemas/Error"})),
-            };
-            if !media_type.is_empty() {
-                members.insert("content".to_owned(), json!({media_type: {"schema": schema}}));
-            }
+        let mut response = Map::from_iter([("description".to_owned(), json!(about))]);
+        let content = content(route, *status);
+        if !content.is_empty() {
+            response.insert("content".to_owned(), content.into());
         }
-        responses.insert(status.to_string(), response);
+        responses.insert(status.to_string(), response.into());
     }
     let mut operation = describe::operation(route.summary, route.permission, parameters, responses);
     if !route.permission.is_empty() {
@@ -204,7 +196,7 @@ fn operation(route: &Route) -> Value {
             fields.iter().map(|field| (field.name.to_owned(), schema(field))).collect();
         let required: Vec<&str> = fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
         let media_type =
-            if route.media_type == "text/html" { "application/x-www-form-urlencoded" } else { "application/json" };
+            if route.media_type == HTML { "application/x-www-form-urlencoded" } else { "application/json" };
         let body = json!({
             "type": "object", "required": required, "additionalProperties": false, "properties": properties,
         });
@@ -212,6 +204,22 @@ fn operation(route: &Route) -> Value {
             .insert("requestBody".to_owned(), json!({"required": true, "content": {media_type: {"schema": body}}}));
     }
     Value::Object(operation)
+}
+
+/// What an answer may be written as: media types with their schemas.
+fn content(route: &Route, status: u16) -> Map<String, Value> {
+    let own = || (route.media_type.to_owned(), json!({"schema": {}}));
+    let error = || ("application/json".to_owned(), json!({"schema": {"$ref": "#/components/schemas/Error"}}));
+    let is_page = route.media_type == HTML;
+    match status {
+        304 => Map::new(),
+        200 => Map::from_iter([own()]),
+        503 if route.path == HEALTH.path => Map::from_iter([own()]),
+        // What is wrong with a link stands on the page; a parameter that the page does not know is an error as anywhere.
+        400 if is_page && route.method == "GET" => Map::from_iter([own(), error()]),
+        _ if is_page => Map::from_iter([own()]),
+        _ => Map::from_iter([error()]),
+    }
 }
 
 /// The guide for agents.

@@ -18,11 +18,12 @@ use quintet_platform::http::query::Query;
 use quintet_platform::secrets;
 
 use super::answer::{nosniff, refuse, with_refusal_headers};
-use super::outline::{self, Outline};
-use super::{Context, request, work};
+use super::{request, work};
+use crate::context::Context;
 use crate::generate::PROMPT_BYTES_MAX;
 use crate::refusal::Refusal;
-use crate::render::Format;
+use quintet_drawing::outline::{self, Outline};
+use quintet_drawing::render::Format;
 
 /// The page around what is put into it.
 const TEMPLATE: &str = include_str!("../../../assets/diagrams/page.html");

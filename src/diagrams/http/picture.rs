@@ -15,10 +15,11 @@ use quintet_platform::http::etag::ETag;
 use quintet_platform::http::precondition::is_not_modified;
 
 use super::answer::{nosniff, tell_warnings};
-use super::{Context, request};
+use super::request;
+use crate::context::Context;
 use crate::refusal::Refusal;
-use crate::render::Format;
 use crate::tables::{ContentHash, ResultRow};
+use quintet_drawing::render::Format;
 
 /// A picture by its name never changes. Where keys are required, only the caller's own cache may keep it.
 const FOR_EVERYBODY: HeaderValue = HeaderValue::from_static("public, immutable, max-age=31536000");

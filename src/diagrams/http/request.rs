@@ -15,8 +15,8 @@ use quintet_platform::http::query::{Query, QueryError};
 use quintet_platform::json::{self, Fields, JsonError, Limits};
 use tokio::sync::SemaphorePermit;
 
-use super::Context;
 use super::routes::PERMISSION;
+use crate::context::Context;
 use crate::refusal::Refusal;
 
 /// A body up to this size is read without further ado; of larger ones, only so many are held at once.

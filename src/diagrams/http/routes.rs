@@ -50,7 +50,8 @@ pub struct Parameter {
 pub const PERMISSION: &str = "diagrams_render";
 
 const JSON: &str = "application/json";
-const HTML: &str = "text/html";
+/// The media type of pages.
+pub(super) const HTML: &str = "text/html";
 
 const fn parameter(name: &'static str, place: Place, is_required: bool, about: &'static str) -> Parameter {
     Parameter { name, place, is_required, one_of: &[], about }
@@ -71,7 +72,10 @@ pub const PAGE: Route = Route {
             ..parameter("view", Place::Query, false, "1: nothing but the picture of `inline`.")
         },
     ],
-    answers: &[(200, "the page"), (400, "an unknown parameter, or an `inline` that is no base64 of text")],
+    answers: &[
+        (200, "the page"),
+        (400, "{error}: an unknown parameter; or the page: an `inline` that is no base64 of text"),
+    ],
     media_type: HTML,
 };
 

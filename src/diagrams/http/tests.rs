@@ -1,22 +1,26 @@
 //! What black-box tests cannot bring about: a pool that is full, a drawing that panics or never ends, a store that has
 //! stopped, pictures that warn.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::Request;
 use futures_util::StreamExt as _;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
+use quintet_drawing::render::Format;
+use quintet_platform::Foundation;
 use quintet_platform::access::Authority;
 use quintet_platform::clock::Clock;
 use quintet_storage::{Store, StoreOptions, TimeSource};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::*;
-use crate::engine::{Drawing, DrawingError};
-use crate::pool::PoolLimits;
+use super::routes;
+use crate::context::{BODY_TIME, Context, LARGE_BODIES_MAX, SATURATED_TIME, Settings};
+use crate::engine::{Drawing, DrawingError, Engine};
+use crate::pool::{Pool, PoolLimits, PoolReading};
 
 struct Room {
     context: Context,

@@ -2,14 +2,14 @@
 
 use quintet_storage::Room;
 
-use super::Context;
-use crate::dot;
+use crate::context::Context;
 use crate::engine::DrawingError;
-use crate::limits::Limits;
 use crate::refusal::Refusal;
-use crate::render::Format;
 use crate::store::content_hash;
 use crate::tables::ContentHash;
+use quintet_drawing::dot;
+use quintet_drawing::limits::Limits;
+use quintet_drawing::render::Format;
 
 /// The largest source, in bytes.
 pub(super) fn source_bytes_max() -> usize {

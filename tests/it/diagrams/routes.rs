@@ -177,6 +177,29 @@ fn a_mistake_has_its_place() {
 }
 
 #[test]
+fn links_that_run_something_are_left_out() {
+    let (appliance, client) = (shared(), open());
+    let cell = "label=<<table HREF=\"&amp;#106;avascript:alert(1)\"><tr><td>c</td></tr></table>>";
+    for attributes in [
+        "URL=\"&#106;avascript:alert(1)\"",
+        "href=\"java&#9;script&#58;alert(1)\"",
+        "URL=\"&amp;#106;avascript:alert(1)\"",
+        cell,
+    ] {
+        let source = format!("graph {{ n [{attributes}] }}");
+        let answer = post(&client, "/graphs?format=svg", &json!({ "dotfile": source }));
+        assert!(answer.header("x-render-warning").contains("is left out"), "{source}: {answer:?}");
+        let path = draw(appliance, &client, "/graphs?format=svg", &source);
+        let picture = client.get(&path);
+        assert_eq!(picture.status, 200);
+        assert!(!picture.text.contains("href=") && picture.text.contains("</text>"), "{}", picture.text);
+    }
+    let source = "graph { n [URL=\"http&#58;//a/?b&amp;c\"] }";
+    let path = draw(appliance, &client, "/graphs?format=svg", source);
+    assert!(client.get(&path).text.contains("xlink:href=\"http://a/?b&amp;c\""));
+}
+
+#[test]
 fn limits_are_named() {
     let client = open();
     let nodes: String = (0..5001).map(|n| format!("n{n};")).collect();
@@ -352,6 +375,13 @@ fn the_page_is_served_with_a_strict_policy() {
     assert_eq!(client.get("/?inline=!").status, 400);
     for query in ["view=2", "x=1", "inline=&inline="] {
         refused(&client.get(&format!("/?{query}")), 400);
+    }
+    let openapi = client.get("/openapi.json").expect(200);
+    for (query, written) in [("inline=!", "text/html"), ("x=1", "application/json"), ("view=2", "application/json")] {
+        let answer = client.get(&format!("/?{query}"));
+        assert_eq!(answer.header("content-type").split(';').next(), Some(written), "{query}");
+        let documented = &openapi["paths"]["/"]["get"]["responses"][answer.status.to_string()]["content"];
+        assert!(documented[written].is_object(), "{query}: {documented}");
     }
     let form = |body: &str| {
         client.send("POST", "/", &[("content-type", "application/x-www-form-urlencoded")], body.as_bytes())

@@ -13,12 +13,13 @@ const LINES_MAX: usize = 999;
 const FLOORS: &[(&str, &[&str])] = &[
     ("storage", &[]),
     ("runtime", &[]),
+    ("src/drawing", &[]),
     ("src/platform", &["quintet-storage"]),
     ("src/localization", &["quintet-storage", "quintet-platform"]),
     ("src/runs", &["quintet-storage", "quintet-platform", "quintet-runtime"]),
     ("src/ledger", &["quintet-storage", "quintet-platform"]),
     ("src/messaging", &["quintet-storage", "quintet-platform"]),
-    ("src/diagrams", &["quintet-storage", "quintet-platform"]),
+    ("src/diagrams", &["quintet-storage", "quintet-platform", "quintet-drawing"]),
     ("tests/support", &["quintet-storage", "quintet-platform"]),
 ];
 

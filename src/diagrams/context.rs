@@ -1,0 +1,108 @@
+//! What the room needs to serve: the foundation of all services, and its own parts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quintet_platform::Foundation;
+use quintet_platform::clock::DueWork;
+use tokio::sync::Semaphore;
+
+use crate::engine::Engine;
+use crate::generate::Generator;
+use crate::pool::{Pool, PoolReading};
+use crate::store::{self, Results};
+use crate::tables::TotalsRow;
+
+/// After how long of drawings waiting without a break the service calls itself degraded.
+pub(crate) const SATURATED_TIME: Duration = Duration::from_secs(10);
+/// How long a body may take to arrive.
+pub(crate) const BODY_TIME: Duration = Duration::from_secs(30);
+/// Bodies that are not small, held at once.
+pub(crate) const LARGE_BODIES_MAX: usize = 32;
+
+/// What diagrams need to serve. Clones share it, at the cost of one reference.
+#[derive(Clone)]
+pub struct Context(pub(crate) Arc<Parts>);
+
+/// The parts of a context.
+pub struct Parts {
+    foundation: Foundation,
+    /// What draws.
+    pub engine: Engine,
+    /// What writes DOT for a text, if anything does.
+    pub generator: Option<Generator>,
+    /// The threads that draw.
+    pub pool: Pool,
+    /// Kept pictures.
+    pub results: Arc<Results>,
+    /// Whether drawing and reading pictures takes a key.
+    pub requires_key: bool,
+    /// Places for bodies that are not small.
+    pub large_bodies: Semaphore,
+    /// After how long of drawings waiting without a break the service calls itself degraded.
+    pub saturated_time: Duration,
+    /// How long a body may take to arrive.
+    pub body_time: Duration,
+}
+
+impl std::ops::Deref for Parts {
+    type Target = Foundation;
+
+    fn deref(&self) -> &Foundation {
+        &self.foundation
+    }
+}
+
+/// What this service needs besides the foundation of all.
+pub struct Settings {
+    /// What draws.
+    pub engine: Engine,
+    /// What writes DOT for a text, if anything does.
+    pub generator: Option<Generator>,
+    /// The threads that draw.
+    pub pool: Pool,
+    /// Whether drawing and reading pictures takes a key.
+    pub requires_key: bool,
+    /// How many MiB of pictures are kept.
+    pub cache_mb: u32,
+}
+
+impl std::ops::Deref for Context {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Context {
+    /// Made once, when the appliance starts.
+    #[must_use]
+    pub fn new(foundation: Foundation, settings: Settings) -> Context {
+        let Settings { engine, generator, pool, requires_key, cache_mb } = settings;
+        let results = Arc::new(Results::new(foundation.store.clone(), foundation.clock.clone(), cache_mb));
+        Context(Arc::new(Parts {
+            foundation,
+            engine,
+            generator,
+            pool,
+            results,
+            requires_key,
+            large_bodies: Semaphore::new(LARGE_BODIES_MAX),
+            saturated_time: SATURATED_TIME,
+            body_time: BODY_TIME,
+        }))
+    }
+
+    /// What the threads have done and are about to do, and what is stored, for metrics.
+    #[must_use]
+    pub fn reading(&self) -> (PoolReading, TotalsRow) {
+        (self.pool.reading(), self.results.totals().unwrap_or_default())
+    }
+}
+
+/// What diagrams do when time passes: note uses of pictures, and prune those that nobody uses.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![store::due_work(&context.results)]
+}

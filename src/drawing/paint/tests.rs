@@ -1,0 +1,88 @@
+//! Whole graphs through the painter, where the comparison with Graphviz may not be installed.
+
+use super::paint;
+use crate::dot::parse;
+use crate::layout::layout;
+use crate::limits::Limits;
+use crate::plan::Plan;
+use crate::svg;
+use crate::work::{Exhausted, Work};
+
+fn painted(source: &str, work: &mut Work) -> Result<String, Exhausted> {
+    let limits = Limits::default();
+    let graph = parse(source.as_bytes(), &limits).unwrap().graph;
+    let plan = Plan::new(&graph, &limits, &mut Work::default()).unwrap();
+    let output = layout(&plan.input, &mut Work::default()).unwrap();
+    let (scene, _) = paint(&graph, &plan, &output, work)?;
+    Ok(svg::write(&scene, 1 << 20).unwrap())
+}
+
+fn svg_of(source: &str) -> String {
+    painted(source, &mut Work::default()).unwrap()
+}
+
+#[test]
+fn a_node_is_written_as_graphviz_writes_it() {
+    let svg = svg_of("digraph \"G x\" { a [label=\"x<y\", style=\"filled,dashed\", fillcolor=red, class=k] }");
+    let expected = "<g id=\"graph0\" class=\"graph\" transform=\"scale(1 1) rotate(0) translate(4 40)\">\n\
+        <title>G x</title>\n\
+        <polygon fill=\"white\" stroke=\"none\" points=\"-4,4 -4,-40 58,-40 58,4 -4,4\"/>\n\
+        <!-- a -->\n\
+        <g id=\"node1\" class=\"node k\">\n\
+        <title>a</title>\n\
+        <ellipse fill=\"red\" stroke=\"black\" stroke-dasharray=\"5,2\" cx=\"27\" cy=\"-18\" rx=\"27\" ry=\"18\"/>\n\
+        <text xml:space=\"preserve\" text-anchor=\"middle\" x=\"27\" y=\"-13.8\" font-family=\"Times,serif\" \
+        font-size=\"14.00\">x&lt;y</text>\n\
+        </g>\n\
+        </g>\n\
+        </svg>\n";
+    assert!(svg.ends_with(expected), "{svg}");
+    assert!(svg.contains("<svg width=\"62pt\" height=\"44pt\"\n viewBox=\"0.00 0.00 62.00 44.00\""), "{svg}");
+}
+
+#[test]
+fn no_link_leads_anywhere_unsafe() {
+    let svg = svg_of(
+        "digraph { URL=\"javascript:1\" a [URL=\"javascript:2\" tooltip=t] b [href=\"data:3\"] \
+         c [shape=none label=<<table href=\"javascript:4\"><tr><td href=\"vbscript:5\" title=\"x\">c</td></tr></table>>] \
+         a -> b [URL=\"java\\nscript:6\" headlabel=h headURL=\"javascript:7\"] d [URL=\"https://ok/\"] e [URL=\"ok.html\"] }",
+    );
+    assert!(!svg.contains("script:") && !svg.contains("data:"), "{svg}");
+    assert!(svg.contains("xlink:href=\"https://ok/\"") && svg.contains("xlink:href=\"ok.html\""));
+    assert!(svg.contains("xlink:title=\"t\""));
+}
+
+#[test]
+fn invisible_things_leave_no_trace_but_a_comment() {
+    let svg = svg_of("digraph { a [style=invis URL=x] a -> b [style=invis] subgraph cluster_c { style=invis c } }");
+    assert!(svg.contains("<!-- a -->\n<!-- b -->"), "{svg}");
+    assert!(!svg.contains("<title>a</title>") && !svg.contains("<path"), "{svg}");
+    assert!(svg.contains("<title>cluster_c</title>\n</g>"), "{svg}");
+}
+
+#[test]
+fn output_order_is_as_asked() {
+    let at = |svg: &str, text: &str| svg.find(text).unwrap();
+    let edges = svg_of("digraph { outputorder=edgesfirst a -> b }");
+    assert!(at(&edges, "class=\"edge\"") < at(&edges, "class=\"node\""));
+    let plain = svg_of("digraph { a -> b; c }");
+    assert!(at(&plain, "<title>b<") < at(&plain, "class=\"edge\""));
+    assert!(at(&plain, "class=\"edge\"") < at(&plain, "<title>c<"));
+}
+
+#[test]
+fn painting_ends_when_the_work_is_spent() {
+    let source = "digraph { a -> b -> c }";
+    assert_eq!(painted(source, &mut Work::new(100, None)), Err(Exhausted::Steps));
+}
+
+#[test]
+fn size_dpi_and_rotation_are_obeyed() {
+    assert!(svg_of("digraph { dpi=144 a }").contains("<svg width=\"124pt\" height=\"88pt\""));
+    assert!(svg_of("digraph { size=\"5,5!\" a }").contains("scale(5.80645 5.80645)"));
+    let turned = svg_of("digraph { rotate=90 a -> b }");
+    assert!(
+        turned.contains("<svg width=\"116pt\" height=\"62pt\"") && turned.contains("rotate(-90) translate(-58 112)")
+    );
+    assert!(!svg_of("digraph { bgcolor=transparent a }").contains("<polygon"));
+}
