@@ -159,7 +159,7 @@ pub fn get_translation(
     Ok(Translation { key_id: key.key_id().0, locale: locale.canonical().to_owned(), state, row })
 }
 
-/// One for each key and canonical tag (contract, Translation): `de` and `de-x-formal` are two.
+/// One for each key and canonical tag: `de` and `de-x-formal` are two.
 fn row_key(tenant_id: TenantId, file_id: FileId, locale: &Locale, number: u64) -> (TenantId, FileId, String, u64) {
     (tenant_id, file_id, locale.canonical().to_owned(), number)
 }

@@ -35,7 +35,7 @@ use std::time::Instant;
 use budget::Budget;
 use refusal::Offence;
 
-/// The largest file that is read, in bytes (contract, "Limits").
+/// The largest file that is read, in bytes: 50 MiB, beyond which an upload is 413.
 pub const FILE_BYTES_MAX: usize = 52_428_800;
 /// The deepest nesting of mappings and sequences; the root is the first level.
 pub const DEPTH_MAX: usize = 64;
