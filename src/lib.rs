@@ -10,8 +10,8 @@
 //!
 //! Reading order: [`config`] (what the operator says) · [`outside`] (ties to other systems) · [`app`] (everything that is
 //! open) · [`router`] (which
-//! routes hang on which listener) · [`listener`], [`tls`], [`open_files`], [`operations`], [`metrics`] · [`admin`] (the
-//! unix socket) · [`serve`], [`own_runner`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
+//! routes hang on which listener) · [`listener`], [`tls`], [`open_files`], [`operations`], [`metrics`], [`manual`] ·
+//! [`admin`] (the unix socket) · [`serve`], [`own_runner`], [`signals`] (start, drain, stop) · [`cli`] (one file a command).
 
 pub mod admin;
 pub mod app;
@@ -19,6 +19,7 @@ pub mod cli;
 pub mod config;
 pub mod listener;
 pub mod logging;
+pub mod manual;
 pub mod metrics;
 pub mod open_files;
 pub mod operations;

@@ -24,6 +24,7 @@ mod init;
 mod key;
 mod ledger;
 mod ledger_export;
+mod manual;
 pub(crate) mod output;
 mod place;
 mod progress;
@@ -48,7 +49,7 @@ pub use error::CliError;
     arg_required_else_help = true,
     subcommand_required = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the data directory is in use by another process, 4 damage found.\n\nTry `quintet demo` first."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the data directory is in use by another process, 4 damage found.\n\nTry `quintet demo` first; `quintet manual` explains everything."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -79,6 +80,7 @@ enum Command {
     Render(render::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
+    Manual(manual::Arguments),
     #[command(hide = true)]
     Docs(docs::Arguments),
 }
@@ -114,6 +116,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
     };
     match outcome {

@@ -36,6 +36,7 @@ mod localization_access;
 mod localization_contract;
 mod localization_crash;
 mod localization_files;
+mod manual;
 mod operations;
 mod packaging;
 mod proxies;

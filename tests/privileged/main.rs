@@ -17,10 +17,10 @@ mod disk_full;
 #[allow(dead_code, reason = "shared with tests/it")]
 mod load;
 mod loop_disk;
+mod manual;
 mod power_cuts;
 mod pulls;
 mod runs;
 #[path = "../../runtime/src/image/tests/tarball.rs"]
 #[allow(dead_code, reason = "shared with the runtime's own tests")]
 mod tarball;
-mod tour;
