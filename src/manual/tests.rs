@@ -15,11 +15,14 @@ const SUMMARY_LEN_MAX: usize = 64;
 
 /// All blocks, those within lists included.
 fn all_blocks(blocks: &[Block]) -> Vec<&Block> {
-    let below = |block| match block {
-        &Block::List { ref items, .. } => items.iter().flat_map(|item| all_blocks(item)).collect(),
-        _ => Vec::new(),
-    };
-    blocks.iter().flat_map(|block| std::iter::once(block).chain(below(block))).collect()
+    let mut found = Vec::new();
+    for block in blocks {
+        found.push(block);
+        if let Block::List { items, .. } = block {
+            items.iter().for_each(|item| found.extend(all_blocks(item)));
+        }
+    }
+    found
 }
 
 /// All spans of a page, those within others included.
