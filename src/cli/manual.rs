@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use super::CliError;
@@ -46,8 +46,9 @@ impl PageView {
     }
 }
 
+/// The names alone: this is made whenever any command starts, and no page is read for it.
 fn topics() -> PossibleValuesParser {
-    PossibleValuesParser::new(PAGES.iter().map(|page| PossibleValue::new(page.topic).help(page.summary())))
+    PossibleValuesParser::new(PAGES.iter().map(|page| page.topic))
 }
 
 /// Runs the command.
