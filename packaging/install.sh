@@ -59,5 +59,5 @@ if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     echo "Installed. Start it: systemctl enable --now quintet-containers quintet-runner quintet"
 else
-    echo "Installed. There is no systemd here; README.md, chapter Install, says how to start it by hand."
+    echo 'Installed. There is no systemd here; `quintet manual install` says how to start it by hand.'
 fi

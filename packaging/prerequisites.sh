@@ -7,8 +7,8 @@ set -euo pipefail
 # e2fsprogs (disks that tests cut the power of), rsync (copies of running directories that tests make), hledger (reads
 # what the ledger exports), python3-venv (the parsers that judge exported string files, tests/corpora/), busybox-static
 # (what the containers of tests run), docker-registry (what tests pull images from), tj3 and tzdata (what working hours
-# are compared with), curl and jq (the README's tour), openssl (a client that encrypted listeners are tried with), systemd
-# (judges the units; it is not started).
+# are compared with), curl and jq (examples of the README and the manual), openssl (certificates, a client that encrypted
+# listeners are tried with), systemd (judges the units; it is not started).
 packages=(
     g++ make libclang-dev ccache strace e2fsprogs rsync hledger python3-venv busybox-static docker-registry tj3 tzdata
     curl jq openssl systemd

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use quintet_platform::secrets::Secret;
 use toml::de::{DeTable, DeValue};
 
+pub mod sample;
 pub mod schema;
 pub mod value;
 

@@ -10,7 +10,7 @@
 //!
 //! Reading order: [`config`] (what the operator says) · [`outside`] (ties to other systems) · [`app`] (everything that is
 //! open) · [`router`] (which
-//! routes hang on which listener) · [`listener`], [`tls`], [`open_files`], [`operations`], [`metrics`], [`measures`] ·
+//! routes hang on which listener) · [`listener`], [`tls`], [`open_files`], [`operations`], [`metrics`], [`measures`], [`manual`] ·
 //! [`admin`] (the unix socket) · [`serve`], [`own_runner`], [`signals`] (start, drain, stop) · [`cli`] (the commands).
 
 pub mod admin;
@@ -19,6 +19,7 @@ pub mod cli;
 pub mod config;
 pub mod listener;
 pub mod logging;
+pub mod manual;
 pub mod measures;
 pub mod metrics;
 pub mod open_files;

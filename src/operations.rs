@@ -1,4 +1,4 @@
-//! The operations listener: metrics for Prometheus, and whether the process lives and can work.
+//! The operations listener: metrics for Prometheus, whether the process lives and can work, and the manual.
 
 use axum::Router;
 use axum::extract::State;
@@ -11,6 +11,7 @@ use quintet_storage::Room;
 use serde_json::json;
 
 use crate::app::App;
+use crate::manual;
 
 /// The content type of Prometheus' text format in its standardized form.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -21,8 +22,11 @@ pub fn routes(app: &App) -> Router {
         .route("/metrics", get(show_metrics))
         .route("/livez", get(show_liveness))
         .route("/readyz", get(show_readiness))
+        .with_state(app.clone())
+        .merge(manual::http::routes())
         .fallback(async || {
-            problem(StatusCode::NOT_FOUND, "not_found", "no such path; there are /metrics, /livez and /readyz")
+            let there = "no such path; there are /metrics, /livez, /readyz and /manual";
+            problem(StatusCode::NOT_FOUND, "not_found", there)
         })
         .method_not_allowed_fallback(async || {
             let mut answer =
@@ -30,7 +34,6 @@ pub fn routes(app: &App) -> Router {
             answer.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static("GET, HEAD"));
             answer
         })
-        .with_state(app.clone())
 }
 
 /// How this listener refuses what it must before its routes are asked.

@@ -200,7 +200,7 @@ async fn run_clock(app: App, mut stopping: watch::Receiver<bool>) {
     app.clock.run_real_time(stopped).await;
 }
 
-/// Waits until everything that was accepted is answered, or the deadline has passed.
+/// Closes the store in good order: what waits is executed and answered, then the lock is given back.
 async fn close_store(app: &App) {
     let store = app.store.clone();
     let _ = tokio::task::spawn_blocking(move || store.shutdown()).await;

@@ -91,7 +91,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// One core, 512 MiB, 512 processes, 1 GiB of scratch, ten minutes, 10 s of grace: the defaults of 5-runs.md.
+    /// One core, 512 MiB, 512 processes, 1 GiB of scratch, ten minutes, 10 s of grace: for callers that say nothing.
     fn default() -> Limits {
         Limits {
             cpu_millicores: 1000,

@@ -9,9 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::{CliError, output};
-
-/// The configuration file as it is installed: every key at its default, with what it is for.
-pub const SAMPLE: &str = include_str!("../../packaging/quintet.toml");
+use crate::config::sample;
 
 /// Write completions and manual pages
 #[derive(Debug, clap::Args)]
@@ -51,7 +49,7 @@ fn write_completions(whole: &clap::Command, directory: &Path) -> Result<(), CliE
 fn write_pages(whole: &clap::Command, directory: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(directory).map_err(CliError::failed)?;
     clap_mangen::generate_to(visible(whole), directory).map_err(CliError::failed)?;
-    std::fs::write(directory.join("quintet.toml.5"), configuration_page(SAMPLE).render()).map_err(CliError::failed)
+    std::fs::write(directory.join("quintet.toml.5"), configuration_page(sample::TEXT).render()).map_err(CliError::failed)
 }
 
 /// The command line without the commands that are hidden, which generators of completions show as well. clap takes no
@@ -67,40 +65,7 @@ fn visible(whole: &clap::Command) -> clap::Command {
         .subcommands(shown)
 }
 
-/// A key of the sample file with what is said above it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct SampleKey<'a> {
-    /// The section it is in, as it is written; empty at the top.
-    pub section: &'a str,
-    /// The line that sets it, without the `#` before it.
-    pub line: &'a str,
-    /// What it is for, a sentence or several.
-    pub meaning: String,
-}
-
-/// The keys of the sample file, in order. A line `# …` explains, `#key = value` is a key at its default, `#[section]`
-/// and `[section]` begin a section, and an empty line ends what is said about a key.
-#[must_use]
-pub fn sample_keys(sample: &str) -> Vec<SampleKey<'_>> {
-    let (mut keys, mut section, mut words) = (Vec::new(), "", Vec::new());
-    for line in sample.lines() {
-        let bare = line.strip_prefix('#').unwrap_or(line);
-        if let Some(comment) = line.strip_prefix("# ") {
-            words.push(comment.trim());
-        } else if let Some(name) = bare.strip_prefix('[') {
-            section = name.split(']').next().unwrap_or_default();
-            words.clear();
-        } else if bare.contains(" = ") {
-            keys.push(SampleKey { section, line: bare, meaning: words.join(" ") });
-            words.clear();
-        } else {
-            words.clear();
-        }
-    }
-    keys
-}
-
-fn configuration_page(sample: &str) -> Roff {
+fn configuration_page(text: &str) -> Roff {
     let mut page = Roff::new();
     page.control("TH", ["quintet.toml", "5", "", "quintet", "quintet"]);
     page.control("SH", ["NAME"]);
@@ -115,7 +80,7 @@ fn configuration_page(sample: &str) -> Roff {
     page.control("PP", []);
     page.text([roman("Each key is shown at its default, or, where it says so, with an example.")]);
     let mut last = None;
-    for key in sample_keys(sample) {
+    for key in sample::keys(text) {
         if last != Some(key.section) {
             let heading = if key.section.is_empty() { "AT THE TOP".to_owned() } else { format!("[{}]", key.section) };
             page.control("SH", [heading.as_str()]);
@@ -184,28 +149,5 @@ mod tests {
             assert!(!directory.path().join(format!("quintet-{name}.1")).exists(), "{name}");
             assert!(!read("quintet.fish").contains(&format!(" -a \"{name}\"")), "{name}");
         }
-    }
-
-    #[test]
-    fn every_key_of_the_sample_is_explained() {
-        let keys = sample_keys(SAMPLE);
-        assert!(keys.len() > 50);
-        let unexplained: Vec<_> = keys.iter().filter(|key| !key.meaning.ends_with('.')).collect();
-        assert!(unexplained.is_empty(), "{unexplained:?}");
-    }
-
-    #[test]
-    fn sample_files_are_read_by_the_line() {
-        let sample =
-            "# A file.\n\n# First,\n# and second.\n#a = 1\n\n[s]\n# Third.\nb = [] # c\n#[t.\"x:1\"]\n#d = \"\"\n";
-        let keys: Vec<_> = sample_keys(sample).into_iter().map(|key| (key.section, key.line, key.meaning)).collect();
-        assert_eq!(
-            keys,
-            [
-                ("", "a = 1", "First, and second.".to_owned()),
-                ("s", "b = [] # c", "Third.".to_owned()),
-                ("t.\"x:1\"", "d = \"\"", String::new()),
-            ]
-        );
     }
 }

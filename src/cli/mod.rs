@@ -18,6 +18,7 @@ mod init;
 mod key;
 mod ledger;
 mod localization;
+mod manual;
 pub(crate) mod output;
 mod place;
 mod progress;
@@ -42,7 +43,7 @@ use runs::{image, runner};
     arg_required_else_help = true,
     subcommand_required = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the data directory is in use by another process, 4 damage found.\n\nTry `quintet demo` first."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the data directory is in use by another process, 4 damage found.\n\nTry `quintet demo` first; `quintet manual` explains everything."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -73,6 +74,7 @@ enum Command {
     Render(render::Arguments),
     Clock(clock::Arguments),
     Config(config::Arguments),
+    Manual(manual::Arguments),
     #[command(hide = true)]
     Docs(docs::Arguments),
 }
@@ -108,6 +110,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Clock(arguments) => clock::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Manual(arguments) => manual::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments, &Cli::command()),
     };
     match outcome {

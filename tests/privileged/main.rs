@@ -11,6 +11,7 @@
 mod containers;
 mod disk_full;
 mod loop_disk;
+mod manual;
 mod power_cuts;
 mod pulls;
 mod runs;
@@ -20,4 +21,3 @@ mod support;
 #[path = "../../runtime/src/image/tests/tarball.rs"]
 #[allow(dead_code, reason = "shared with the runtime's own tests")]
 mod tarball;
-mod tour;

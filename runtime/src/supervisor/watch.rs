@@ -20,7 +20,7 @@ use crate::logs::StreamWriter;
 use crate::model::{ContainerState, EndReason, Outcome, Sample, Stream};
 use crate::protocol::{self, Action, Answer, Refusal, Reply};
 
-/// A sample each second for ten minutes, then every five; 3,600 in all (5-runs.md).
+/// A sample each second for ten minutes, then every five; 3,600 in all: what a run shows as its utilization.
 const FINE_SAMPLES: u32 = 600;
 const SAMPLES_MAX: u32 = 3600;
 const FINE: Duration = Duration::from_secs(1);

@@ -353,6 +353,6 @@ fn show(running: &Running, state: &State, trials: &[Trial]) {
     let data_dir = running.app().store.directory().display();
     let program = std::env::args().next().unwrap_or_else(|| "quintet".into());
     output::say(&format!("Tenant {} ({}), data in {data_dir}.", output::plain(&state.tenant_name), state.tenant_id));
-    output::say(&format!("`{program} status --data {data_dir}` shows more; `{program} --help` lists the commands."));
+    output::say(&format!("`{program} status --data {data_dir}` shows more; `{program} manual` is the manual."));
     output::say("Ctrl-C stops; the next start goes on with the same data.");
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::bytes::BYTE_ORDER_MARK;
 
-/// The reader's refusal codes of the contract (section "File routes").
+/// Why an uploaded file is not taken, by the codes that the upload route (POST /v1/projects/{id}/files) answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// The bytes do not follow the format's grammar.

@@ -1,5 +1,5 @@
 //! The route table: what is served, who may call it, and what it is described with. Everything that tells of routes
-//! (the router, `/openapi.json`, `/llms.txt`, the README) is made from it or held against it.
+//! (the router, `/openapi.json`, `/llms.txt`, the manual) is made from it or held against it.
 
 use quintet_platform::http::describe::Parameter;
 

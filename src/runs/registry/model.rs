@@ -29,7 +29,7 @@ pub struct PullLimits {
 }
 
 impl Default for PullLimits {
-    /// Ten minutes (5-runs.md) and 16 GiB.
+    /// Ten minutes and 16 GiB: a run that waits for its image ends as `image_pull_failed` after that.
     fn default() -> PullLimits {
         PullLimits {
             document_bytes: 4 << 20,

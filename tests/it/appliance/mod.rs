@@ -9,6 +9,7 @@ mod crash;
 mod doctor;
 mod faults;
 mod hardening;
+mod manual;
 mod operations;
 mod packaging;
 mod proxies;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use serde_json::{Value, json};
 
-use crate::support::appliance::{Answer, Appliance, Client, Setup, say_skipped, shared};
+use crate::support::appliance::{Answer, Appliance, Client, Setup, in_browser, shared};
 
 const SOURCE: &str = "digraph { a -> b }";
 
@@ -719,23 +719,12 @@ fn more_than_can_be_drawn_is_turned_away_and_nothing_breaks() {
 
 #[test]
 fn the_page_works_in_a_browser() {
-    let top = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    let tools = std::process::Command::new(format!("{top}/packaging/browser.sh")).arg("--where").output().unwrap();
-    if !tools.status.success() {
-        assert!(std::env::var_os("CI").is_none(), "packaging/browser.sh installs what this needs");
-        return say_skipped("there is no browser; packaging/browser.sh installs one");
-    }
     let (engine, url) = Engine::open();
     engine.says(&["```dot\ndigraph { x -> y -> z }\n```"]);
     let keyed = keyed(&url).start();
     let (_, key) = keyed.key(&keyed.tenant(), &["diagrams_render"]);
     let address = |appliance: &Appliance| format!("http://{}", appliance.address("diagrams"));
     let given = json!({ "open": address(shared()), "keyed": address(&keyed), "key": key });
-    let mut node = std::process::Command::new("timeout");
-    node.args(["--kill-after=5", "120", "node"]).arg(format!("{top}/tests/it/diagrams/page.mjs"));
-    node.arg(String::from_utf8(tools.stdout).unwrap().trim()).arg(given.to_string());
-    let output = node.output().unwrap();
-    let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}\n{wrong}");
+    let Some(said) = in_browser("diagrams/page.mjs", &given) else { return };
     assert!(said.lines().count() >= 13, "{said}");
 }

@@ -371,6 +371,22 @@ pub fn say_skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "{test}: skipped: {reason}");
 }
 
+/// Runs a script of tests/it that drives a real browser; what it printed. None where no browser is installed.
+pub fn in_browser(script: &str, given: &Value) -> Option<String> {
+    let top = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let tools = Command::new(format!("{top}/packaging/browser.sh")).arg("--where").output().unwrap();
+    if !tools.status.success() {
+        assert!(std::env::var_os("CI").is_none(), "packaging/browser.sh installs what this needs");
+        say_skipped("there is no browser; packaging/browser.sh installs one");
+        return None;
+    }
+    let mut node = Command::new("timeout");
+    node.args(["--kill-after=5", "240", "node"]).arg(format!("{top}/tests/it/{script}"));
+    let output = node.arg(stdout(&tools).trim()).arg(given.to_string()).output().unwrap();
+    assert!(output.status.success(), "{}\n{}", stdout(&output), stderr(&output));
+    Some(stdout(&output))
+}
+
 /// A number no other test of this run has.
 pub fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

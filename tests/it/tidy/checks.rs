@@ -7,6 +7,12 @@ use super::source::{Source, lines_with};
 /// From the files of the tree to what is wrong with them.
 pub type Check = fn(&[Source]) -> Vec<String>;
 
+/// The manual's page that lists what is served.
+pub const ROUTES_PAGE: &str = "assets/manual/routes.md";
+
+/// The manual's page that says why each dependency is one.
+const DEPENDENCIES_PAGE: &str = "assets/manual/dependencies.md";
+
 const LINES_MAX: usize = 999;
 
 /// Which packages of the house a package may import: those on lower floors. The root package imports all of them.
@@ -203,20 +209,21 @@ pub fn table_tags(file: &Source) -> Vec<String> {
 
 pub fn unexplained_dependencies(files: &[Source]) -> Vec<String> {
     let Some(root) = manifests(files).find(|file| file.path == "Cargo.toml") else { return Vec::new() };
-    let Some(readme) = files.iter().find(|file| file.path == "README.md") else {
-        return vec!["README.md: is missing".to_owned()];
+    let Some(page) = files.iter().find(|file| file.path == DEPENDENCIES_PAGE) else {
+        return vec![format!("{DEPENDENCIES_PAGE}: is missing")];
     };
     let used: BTreeSet<String> = parse(root)
         .get("workspace")
         .and_then(|workspace| workspace.get("dependencies")?.as_table().cloned())
         .map(|table| table.keys().filter(|name| !name.starts_with("quintet-")).cloned().collect())
         .unwrap_or_default();
-    let explained: BTreeSet<String> = first_cells(section(&readme.text, "Dependencies")).collect();
+    let explained: BTreeSet<String> = first_cells(section(&page.text, "What is used")).collect();
     let wanted: BTreeSet<String> = manifests(files).flat_map(dependencies).map(|(name, _)| name).collect();
     let idle = used.difference(&wanted).map(|name| format!("Cargo.toml: no package uses {name}"));
     let unexplained =
-        used.difference(&explained).map(|name| format!("README.md: Dependencies gives no reason for {name}"));
-    let unused = explained.difference(&used).map(|name| format!("README.md: {name} is no dependency any more"));
+        used.difference(&explained).map(|name| format!("{DEPENDENCIES_PAGE}: gives no reason for {name}"));
+    let unused =
+        explained.difference(&used).map(|name| format!("{DEPENDENCIES_PAGE}: {name} is no dependency any more"));
     idle.chain(unexplained).chain(unused).collect()
 }
 
@@ -225,8 +232,8 @@ pub fn undocumented_routes(table: &str, served: &[[String; 3]]) -> Vec<String> {
     let documented: BTreeSet<[String; 3]> = table.lines().filter_map(documented_route).collect();
     let served: BTreeSet<[String; 3]> = served.iter().cloned().collect();
     let show = |[method, path, permission]: &[String; 3]| format!("{method} {path} ({permission})");
-    let missing = served.difference(&documented).map(|route| format!("README.md: lacks {}", show(route)));
-    let wrong = documented.difference(&served).map(|route| format!("README.md: {} is not served so", show(route)));
+    let missing = served.difference(&documented).map(|route| format!("{ROUTES_PAGE}: lacks {}", show(route)));
+    let wrong = documented.difference(&served).map(|route| format!("{ROUTES_PAGE}: {} is not served so", show(route)));
     missing.chain(wrong).collect()
 }
 

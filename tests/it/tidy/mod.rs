@@ -109,15 +109,15 @@ fn documented_routes_are_the_served_ones() {
     let localization = quintet_localization::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
     let runs = quintet_runs::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
     let diagrams = quintet_diagrams::ROUTES.iter().map(|route| [route.method, route.path, route.permission]);
-    let readme = tree().into_iter().find(|file| file.path == "README.md").expect("README.md exists");
+    let page = tree().into_iter().find(|file| file.path == checks::ROUTES_PAGE).expect("the page exists");
     for (heading, served) in [
-        ("Ledger routes", ledger.collect::<Vec<_>>()),
-        ("Localization routes", localization.collect()),
+        ("Ledger", ledger.collect::<Vec<_>>()),
+        ("Localization", localization.collect()),
         ("Runs", runs.collect()),
-        ("Diagrams routes", diagrams.collect()),
+        ("Diagrams", diagrams.collect()),
     ] {
         let served: Vec<_> = served.into_iter().map(|route| route.map(str::to_owned)).collect();
-        let complaints = checks::undocumented_routes(checks::section(&readme.text, heading), &served);
+        let complaints = checks::undocumented_routes(checks::section(&page.text, heading), &served);
         assert!(complaints.is_empty(), "{heading}\n{}\n", complaints.join("\n"));
     }
 }
@@ -174,10 +174,10 @@ const FAULTS: &[Fault] = &[
     (checks::wrong_table_tags, &[("src/ledger/a.rs", "Table::new(0x0201,"), ("src/ledger/b.rs", "Table::new(\n0x0201,")], "src/ledger/b.rs"),
     (circles::circles, &[("Cargo.toml", "[package]\nname = \"a\""), ("src/lib.rs", "mod b;\nuse b::B;"), ("src/b.rs", "use crate::A;")], "src/lib.rs:2: b::B"),
     (circles::circles, &[("a/Cargo.toml", "[package]\nname = \"a\"\n[dependencies]\nb = 1"), ("b/Cargo.toml", "[package]\nname = \"b\"\n[dev-dependencies]\na = 1")], "a b need one another"),
-    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("README.md", "## Dependencies\n")], "serde"),
-    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("README.md", "## Dependencies\n| `serde` | x |\n")], "no package uses serde"),
-    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]"), ("README.md", "## Dependencies\n| `serde` | x |\n## B")], "serde"),
-    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("README.md", "## Dependencies\n| `serde` | |\n## B")], "serde"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("assets/manual/dependencies.md", "## What is used\n")], "serde"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("assets/manual/dependencies.md", "## What is used\n| `serde` | x |\n")], "no package uses serde"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]"), ("assets/manual/dependencies.md", "## What is used\n| `serde` | x |\n## B")], "serde"),
+    (checks::unexplained_dependencies, &[("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""), ("assets/manual/dependencies.md", "## What is used\n| `serde` | |\n## B")], "serde"),
 ];
 
 #[test]
@@ -220,7 +220,7 @@ fn what_is_allowed_passes() {
             "Cargo.toml",
             &format!("[workspace.dependencies]\nserde = \"1\"\n[dependencies]\nserde.workspace = true\n{LINTED}"),
         ),
-        Source::new("README.md", "## Dependencies\n| `serde` | reads |\n## B\n| `other` | x |"),
+        Source::new("assets/manual/dependencies.md", "## What is used\n| `serde` | reads |\n## B\n| `other` | x |"),
     ];
     for check in ALL {
         assert_eq!(check(&files), Vec::<String>::new());

@@ -12,7 +12,7 @@ fn spent(tenant: &Tenant) -> u64 {
     metered["used"].as_u64().unwrap()
 }
 
-/// The seconds that a run has used, by the rule of the README.
+/// The seconds that a run has used, by the rule of the manual (runs, keys that allow less).
 fn used(result: &Value) -> u64 {
     let seconds = |name: &str| result[name].as_f64().unwrap();
     (seconds("duration_seconds") - seconds("paused_seconds")).ceil() as u64

@@ -246,8 +246,8 @@ fn the_first_shift_is_the_calendar() {
 
 #[test]
 fn the_documented_examples_are_taken() {
-    let readme = include_str!("../../../../README.md");
-    for (document, prefix) in [(readme, ""), (include_str!("mod.rs"), "//! ")] {
+    let manual = include_str!("../../../../assets/manual/runs.md");
+    for (document, prefix) in [(manual, ""), (include_str!("mod.rs"), "//! ")] {
         let lines = document.lines().map(|line| line.strip_prefix(prefix).unwrap_or(line));
         let example =
             lines.skip_while(|line| !line.starts_with("shift office")).take_while(|line| !line.starts_with("```"));
