@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
 	disk-full-long faults-long kills-long copies-long locale-tables rows corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -36,6 +36,7 @@ install: release ## install it below PREFIX (/usr/local), with units, completion
 
 deb: release ## make the Debian package of the release binary
 	$(call step,Debian package)
+	@packaging/prerequisites.sh deb
 	@$(in) packaging/deb.sh $(call binary,release)
 
 # MACHINE=--qemu tries it on Debian's own kernel as well, with control groups of version 2; that takes minutes.
@@ -45,12 +46,16 @@ test-installed: build ## install the package in a Debian with systemd of its own
 	$(call step,the package on a system of its own)
 	@$(in) tests/installed/run.sh $(MACHINE) $(call binary,debug)
 
-test: prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: test-prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
-prerequisites: ## install the Debian packages a build needs, where they are missing
+prerequisites: ## install the Debian packages that building and running need, where they are missing
 	$(call step,prerequisites)
 	@packaging/prerequisites.sh
+
+test-prerequisites: ## install the Debian packages that tests need as well
+	$(call step,prerequisites of tests)
+	@packaging/prerequisites.sh test
 
 browser: ## install the browser that the page of the diagrams is tested with
 	$(call step,browser)
@@ -87,7 +92,7 @@ static: build ## check that the binary is static and runs
 	$(call step,static binary)
 	@$(in) packaging/check-static.sh $(call binary,debug)
 
-bench: prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
+bench: test-prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
 	@packaging/bench-prerequisites.sh
 	@packaging/diagrams-oracle.sh
 	@$(in) cargo bench --locked --bench '*'
@@ -125,7 +130,7 @@ corpora-long: ## all string files of all packages, in all variants, edited and r
 fuzz-long: ## random and damaged string files by the hundred thousand (CASES=N)
 	@$(in) QUINTET_FILES_CASES=$(CASES) cargo test --locked -p quintet-localization --lib random -- --nocapture
 
-diagrams-prerequisites: prerequisites ## install Graphviz and the graphs that drawings are compared with
+diagrams-prerequisites: test-prerequisites ## install Graphviz and the graphs that drawings are compared with
 	$(call step,what drawings are compared with)
 	@packaging/diagrams-oracle.sh
 

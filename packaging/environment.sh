@@ -10,18 +10,17 @@ quintet_top=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
 export BUILD_CACHE="${BUILD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/quintet}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$BUILD_CACHE/target}"
-export CCACHE_DIR="${CCACHE_DIR:-$BUILD_CACHE/ccache}"
-export CC="${CC:-ccache gcc}"
-export CXX="${CXX:-ccache g++}"
+export CC="${CC:-gcc}"
+export CXX="${CXX:-g++}"
 
 # RocksDB's C++ is compiled once by packaging/rocksdb.sh, and every profile, check and clippy links or skips that
-# one archive. Its directory is named after all that shapes it: the crate, its features, the flags, the compiler.
+# one archive. Its directory is named after all that shapes it: the crates, how they are compiled, the compiler.
 quintet_rocksdb_key() {
     {
-        grep -A 3 '^name = "librocksdb-sys"$' "$quintet_top/Cargo.lock"
-        grep '^rocksdb = ' "$quintet_top/Cargo.toml"
-        grep 'rustflags' "$quintet_top/.cargo/config.toml"
-        # ${CXX##* } is the compiler itself, behind ccache.
+        grep -E -A 3 '^name = "(librocksdb|lz4|zstd)-sys"$' "$quintet_top/Cargo.lock"
+        # Its flags and units; what it says and how it is explained changes no archive.
+        grep -E -v '^ *(#|say |$)' "$quintet_top/packaging/rocksdb.sh"
+        # ${CXX##* } is the compiler itself, behind ccache and the like.
         "${CXX##* }" --version | head -n 1
     } | sha256sum | cut -c 1-16
 }

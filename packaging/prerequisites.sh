@@ -1,21 +1,39 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that a build needs, and only those that are missing. Run by root, or by a user with sudo.
+# Installs the Debian packages that are missing for a purpose, and only those. Run by root, or by a user with sudo.
+#
+#   packaging/prerequisites.sh         # to build and to run
+#   packaging/prerequisites.sh deb     # to make the Debian package as well
+#   packaging/prerequisites.sh test    # to test as well, which takes them all
 set -euo pipefail
 
-# What each is for: the C++ compiler and its static library (RocksDB), make, libclang (RocksDB's Rust bindings are made
-# from its header), ccache (compiled C and C++ kept between profiles and clones), strace (faults injected by tests),
-# e2fsprogs (disks that tests cut the power of), rsync (copies of running directories that tests make), hledger (reads
-# what the ledger exports), python3-venv (the parsers that judge exported string files, tests/corpora/), busybox-static
-# (what the containers of tests run), docker-registry (what tests pull images from), tj3 and tzdata (what working hours
-# are compared with), curl and jq (examples of the README and the manual), openssl (certificates, a client that encrypted
-# listeners are tried with), systemd (judges the units; it is not started).
-packages=(
-    g++ make libclang-dev ccache strace e2fsprogs rsync hledger python3-venv busybox-static docker-registry tj3 tzdata
-    curl jq openssl systemd
+# The C++ compiler and its static library (RocksDB), make, libclang (RocksDB's Rust bindings are made from its header),
+# e2fsprogs (the disks of containers), curl and jq (what the demo prints, and the examples of the README and the manual).
+packages=(g++ make libclang-dev e2fsprogs curl jq)
+# python3 (puts the licences of what is linked together).
+to_package=(python3)
+# strace (faults injected by tests), rsync (copies of running directories
+# that tests make), hledger (reads what the ledger exports), python3-venv (the parsers that judge exported string files,
+# tests/corpora/), busybox-static (what the containers of tests run), docker-registry (what tests pull images from), tj3
+# and tzdata (what working hours are compared with), openssl (a client that encrypted listeners are tried with), systemd
+# (judges the units; it is not started).
+to_test=(
+    strace rsync hledger python3-venv busybox-static docker-registry tj3 tzdata openssl systemd
 )
 
 say() { printf 'prerequisites: %s\n' "$*"; }
 fail() { printf 'prerequisites: %s\n' "$*" >&2; exit 1; }
+
+case "${1:-run}" in
+run) ;;
+deb) packages+=("${to_package[@]}") ;;
+test)
+    packages+=("${to_package[@]}" "${to_test[@]}")
+    for component in cargo-fmt cargo-clippy; do
+        command -v "$component" >/dev/null 2>&1 || say "$component is missing, and 'make test' needs it"
+    done
+    ;;
+*) fail "run, deb or test, not $1" ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do
@@ -26,9 +44,6 @@ done
 if ! command -v cargo >/dev/null 2>&1; then
     fail "cargo is not on the PATH. Install Rust (the version is in Cargo.toml, rust-version) and try again."
 fi
-for component in cargo-fmt cargo-clippy; do
-    command -v "$component" >/dev/null 2>&1 || say "$component is missing; 'make run' does without, 'make test' does not."
-done
 
 if [ ${#missing[@]} -eq 0 ]; then
     say "nothing to install (${packages[*]})"

@@ -63,7 +63,7 @@ struct Prepared {
 #[test]
 fn no_fault_of_the_disk_loses_what_was_answered() {
     if Command::new("strace").arg("-V").output().is_err() {
-        say_skipped("strace is not installed (packaging/prerequisites.sh installs it)");
+        say_skipped("strace is not installed (packaging/prerequisites.sh test installs it)");
         return;
     }
     let begun = Instant::now();

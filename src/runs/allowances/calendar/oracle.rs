@@ -254,7 +254,7 @@ fn installed() -> bool {
         && Path::new("/usr/share/zoneinfo/Europe/Berlin").exists();
     if !there {
         eprintln!(
-            "\n*** NOT COMPARED WITH TASKJUGGLER: tj3 (with tzdata) is not installed; run packaging/prerequisites.sh. ***\n"
+            "\n*** NOT COMPARED WITH TASKJUGGLER: tj3 (with tzdata) is not installed; run packaging/prerequisites.sh test. ***\n"
         );
     }
     there
