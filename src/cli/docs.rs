@@ -49,7 +49,8 @@ fn write_completions(whole: &clap::Command, directory: &Path) -> Result<(), CliE
 fn write_pages(whole: &clap::Command, directory: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(directory).map_err(CliError::failed)?;
     clap_mangen::generate_to(visible(whole), directory).map_err(CliError::failed)?;
-    std::fs::write(directory.join("quintet.toml.5"), configuration_page(sample::TEXT).render()).map_err(CliError::failed)
+    std::fs::write(directory.join("quintet.toml.5"), configuration_page(sample::TEXT).render())
+        .map_err(CliError::failed)
 }
 
 /// The command line without the commands that are hidden, which generators of completions show as well. clap takes no

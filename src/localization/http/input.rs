@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
 

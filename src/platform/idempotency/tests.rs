@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use http::HeaderMap;
 use quintet_storage::seal::{self, Erased, KeyOwner};
-use quintet_storage::{Failure, Read as _, Row as _};
+use quintet_storage::{Failure, Read as _};
 
 use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, AnswerRow, HOUR_MICROS, StoredBody, StoredType};
 use super::*;

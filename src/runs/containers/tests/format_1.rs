@@ -15,6 +15,7 @@ use crate::model::FAMILY;
 const ROWS: &str = include_str!("format_1.rows");
 
 /// A key of any table.
+#[derive(Debug)]
 struct RawKey(Vec<u8>);
 
 impl Key for RawKey {
@@ -28,7 +29,7 @@ impl Key for RawKey {
 }
 
 /// A row of any table, of version 1.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct RawRow(Vec<u8>);
 
 impl bincode::Encode for RawRow {
