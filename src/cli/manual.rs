@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::CliError;
 use super::output::{self, OutputArguments};
-use crate::admin::Items;
+use crate::admin::call::Items;
 use crate::manual::document::Document;
 use crate::manual::terminal::{Look, render};
 use crate::manual::{self, EXAMPLES, PAGES, Page};
