@@ -445,7 +445,7 @@ mod tests {
     impl Drop for Shelf {
         fn drop(&mut self) {
             let groups: &[&[TableSpec]] = &[large::TABLES, crate::tables::TABLES];
-            quintet_support::rows::gather(&self.results.store.read(), groups);
+            quintet_rows::gather(&self.results.store.read(), groups);
             self.results.store.shutdown();
         }
     }

@@ -7,9 +7,8 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, first_id_afte
 
 use crate::late::late_until;
 use crate::model::{AccountId, Basis, Overflow, TenantId, TransactionId};
-use crate::movement::counters_disagree;
 use crate::refusal::Refusal;
-use crate::tables::{BOOKS, BookRow, LATE_RECORDS, LINES, LateRecordRow, PostedAfter, Shelf};
+use crate::tables::{BOOKS, BookRow, LATE_RECORDS, LINES, LateRecordRow, PostedAfter, Shelf, counters_disagree};
 
 /// An account's balance as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ mod tests;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::model::{Overflow, TenantId, TransactionId, TransactionState};
-use crate::movement::{Movement, counters_disagree, numbered};
+use crate::movement::{Movement, numbered};
 use crate::posting::{Transaction, get_transaction};
 use crate::refusal::Refusal;
-use crate::tables::{BOOKS, End, HOLDS, LINES, Settlement, Shelf, TRANSACTIONS};
+use crate::tables::{BOOKS, End, HOLDS, LINES, Settlement, Shelf, TRANSACTIONS, counters_disagree};
 
 /// How many statement lines one transaction of the sweep moves before it makes room for others. A single hold
 /// has at most a hundred.

@@ -10,8 +10,7 @@
 use quintet_storage::{Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::model::{AccountId, Overflow, Sums};
-use crate::movement::counters_disagree;
-use crate::tables::{LATE_RECORDS, LATE_SUMS, LATE_TOTALS, LateRecordRow, LateSumsRow, PostedAfter};
+use crate::tables::{LATE_RECORDS, LATE_SUMS, LATE_TOTALS, LateRecordRow, LateSumsRow, PostedAfter, counters_disagree};
 
 /// The widest buckets: so few cover the years 0000 to 9999 that there is no need for wider ones.
 const WIDEST: u8 = 54;

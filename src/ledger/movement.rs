@@ -7,7 +7,9 @@ use crate::model::{
     AccountId, AccountStatus, AssetTypeId, Counters, Overflow, Side, Sums, TenantId, TransactionId, TransactionState,
 };
 use crate::refusal::Refusal;
-use crate::tables::{BOOKS, BookRow, LINES, LegRow, LineRow, PostedAfter, Settlement, Shelf, TransactionRow, unsigned};
+use crate::tables::{
+    BOOKS, BookRow, LINES, LegRow, LineRow, PostedAfter, Settlement, Shelf, TransactionRow, counters_disagree, unsigned,
+};
 
 /// The accounts of one transaction, in the order of their first leg. At most a hundred, so a list it is.
 #[derive(Debug, Default)]
@@ -202,11 +204,6 @@ impl WideSum {
 /// Legs with their line numbers, which count from 1.
 pub(crate) fn numbered(legs: &[LegRow]) -> impl Iterator<Item = (u8, &LegRow)> {
     (1_u8..=u8::MAX).zip(legs)
-}
-
-/// Counters and journal do not fit each other.
-pub(crate) fn counters_disagree(account_id: AccountId) -> Failure {
-    Failure::Damaged(format!("the counters of account {account_id} do not fit the journal"))
 }
 
 fn advance(running: &mut [(AccountId, PostedAfter)], leg: &LegRow) -> Result<PostedAfter, Failure> {

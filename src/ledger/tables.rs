@@ -48,7 +48,7 @@
 //! time (`late` says how), which a million backdated entries in one day cannot make long.
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
+use quintet_storage::{Failure, Family, Row, Table, TableSpec, Timestamp, Uuid};
 
 use crate::model::{
     AccountId, AccountStatus, AssetTypeId, Counters, Kind, Overflow, Side, SubTenantKind, Sums, TenantId, Tracking,
@@ -436,3 +436,8 @@ impl Row for LateSumsRow {}
 impl Row for LateRecordRow {}
 impl Row for LateTotalsRow {}
 impl Row for SubTenantRow {}
+
+/// Counters and journal do not fit each other.
+pub(crate) fn counters_disagree(account_id: AccountId) -> Failure {
+    Failure::Damaged(format!("the counters of account {account_id} do not fit the journal"))
+}

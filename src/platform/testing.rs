@@ -42,7 +42,7 @@ impl TestStore {
 
 impl Drop for TestStore {
     fn drop(&mut self) {
-        quintet_support::rows::gather(&self.store.read(), &[seal::TABLES, crate::TABLES]);
+        quintet_rows::gather(&self.store.read(), &[seal::TABLES, crate::TABLES]);
         self.store.shutdown();
     }
 }

@@ -3,8 +3,6 @@
 //! Everything here panics where it cannot go on: a test that cannot be set up has failed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they mean by failing loudly")]
 
-pub mod rows;
-
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -57,7 +55,7 @@ impl std::ops::Deref for OpenStore {
 
 impl Drop for OpenStore {
     fn drop(&mut self) {
-        rows::gather(&self.0.read(), &groups(self.1));
+        quintet_rows::gather(&self.0.read(), &groups(self.1));
         self.0.shutdown();
     }
 }

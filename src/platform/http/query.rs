@@ -163,6 +163,14 @@ pub fn decode_segment(segment: &str) -> Option<String> {
     decode_bytes(segment.as_bytes(), false)
 }
 
+/// A text as a segment of a path: everything but RFC 3986's unreserved characters as `%XX`.
+#[must_use]
+pub fn encode_segment(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    encode(text, &mut out);
+    out
+}
+
 fn decode_bytes(mut rest: &[u8], plus_is_space: bool) -> Option<String> {
     let mut bytes = Vec::with_capacity(rest.len());
     while let Some((&byte, after)) = rest.split_first() {

@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::route::{Parameter, Route};
 use super::shape::Shape;
 use crate::Foundation;
-use crate::http::query::{Query, decode_segment};
+use crate::http::query::{Query, decode_segment, encode_segment};
 use crate::http::request_id::RequestId;
 use crate::time_text::parse_rfc3339;
 
@@ -202,16 +202,15 @@ impl<D: Dialect> Visit<D> {
 
     /// The path, what varies in it in one spelling.
     pub(super) fn canonical_path(&self) -> String {
-        let shape_of = |template: &str| {
+        let spelled = |template: &str, segment: &str| {
             let name = template.strip_prefix('{')?.strip_suffix('}')?;
-            self.route.segments.iter().find(|segment| segment.name == name).map(|segment| segment.shape)
+            let text = decode_segment(segment)?;
+            let described = self.route.segments.iter().find(|described| described.name == name);
+            Some(encode_segment(&described.map_or(text.clone(), |described| described.shape.canonical(text))))
         };
         let pairs = self.route.path.split('/').zip(self.parts.uri.path().split('/'));
-        let spelled = pairs.map(|(template, segment)| match shape_of(template) {
-            Some(shape) => shape.canonical(segment.to_owned()),
-            None => segment.to_owned(),
-        });
-        spelled.collect::<Vec<_>>().join("/")
+        let segments = pairs.map(|(template, segment)| spelled(template, segment).unwrap_or(segment.to_owned()));
+        segments.collect::<Vec<_>>().join("/")
     }
 }
 

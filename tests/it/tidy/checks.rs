@@ -26,11 +26,12 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("src/ledger", &["quintet-storage", "quintet-platform"]),
     ("src/messaging", &["quintet-storage", "quintet-platform"]),
     ("src/diagrams", &["quintet-storage", "quintet-platform", "quintet-drawing"]),
+    ("tests/rows", &["quintet-storage"]),
     ("tests/support", &["quintet-storage", "quintet-platform"]),
 ];
 
-/// What the tests of rooms share; no product code can import it, for it is a development dependency alone.
-const SUPPORT: &str = "quintet-support";
+/// What tests share; no product code can import it, for it is a development dependency alone.
+const FOR_TESTS: [&str; 2] = ["quintet-rows", "quintet-support"];
 
 /// What the ground floor does not know of.
 const UPSTAIRS: [&str; 5] = ["axum", "http", "hyper", "hyper-util", "tower"];
@@ -84,12 +85,16 @@ pub fn manifests_that_import_up(files: &[Source]) -> Vec<String> {
             complaints.push(format!("{}: {directory} has no floor; give it one in tests/it/tidy/checks.rs", file.path));
             continue;
         };
-        if parse(file).get("dependencies").is_some_and(|table| table.get(SUPPORT).is_some()) {
-            complaints.push(format!("{}: {SUPPORT} is for tests; make it a dev-dependency", file.path));
+        let manifest = parse(file);
+        for name in FOR_TESTS.iter().filter(|_| !directory.starts_with("tests/")) {
+            if manifest.get("dependencies").is_some_and(|table| table.get(name).is_some()) {
+                complaints.push(format!("{}: {name} is for tests; make it a dev-dependency", file.path));
+            }
         }
         let ground_floor = allowed.is_empty();
         for (name, _) in dependencies(file) {
-            let ours = name.starts_with("quintet") && name != SUPPORT && !allowed.contains(&name.as_str());
+            let ours =
+                name.starts_with("quintet") && !FOR_TESTS.contains(&name.as_str()) && !allowed.contains(&name.as_str());
             if ours || (ground_floor && UPSTAIRS.contains(&name.as_str())) {
                 complaints.push(format!("{}: imports point down only, and {name} does not lie below", file.path));
             }
@@ -108,7 +113,7 @@ pub fn code_that_imports_up(files: &[Source]) -> Vec<String> {
         let code = file.code();
         for name in FLOORS.iter().map(|(other, _)| format!("quintet-{}", other.rsplit('/').next().unwrap_or(other))) {
             let word = format!("{}::", name.replace('-', "_"));
-            if name != own && name != SUPPORT && !allowed.contains(&name.as_str()) {
+            if name != own && !FOR_TESTS.contains(&name.as_str()) && !allowed.contains(&name.as_str()) {
                 complaints.extend(at_lines(file, &code, &word, "imports point down only"));
             }
         }

@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quintet::app::TABLES;
+use quintet_rows::{PLACE, hexadecimal, shape_of};
 use quintet_storage::{Registry, TableSpec};
-use quintet_support::rows::{PLACE, hexadecimal, shape_of};
 
 use super::checks::ROOM_TAGS;
 

@@ -1,6 +1,7 @@
 //! Real rows for `tests/it/tidy/rows/`: what the stores of tests hold when they close, a few of each shape.
 //!
 //! Nothing happens unless `QUINTET_ROWS` names a directory; `make rows` does (CONTRIBUTING.md, "Stored bytes").
+#![allow(clippy::unwrap_used, reason = "tests say what they mean by failing loudly")]
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
