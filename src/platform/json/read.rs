@@ -156,9 +156,11 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, word: &str, value: Json) -> Result<Option<Json>, JsonError> {
+        let at = self.lexer.at();
         match self.lexer.word(word) {
             Ok(()) => Ok(Some(value)),
-            Err(error) => Err(self.error(error)),
+            // What is told is where the word begins that is none.
+            Err(error) => Err(self.error(LexError { at, ..error })),
         }
     }
 
