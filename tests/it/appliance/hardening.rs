@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::appliance::{Setup, shared, stderr, stdout};
+use crate::support::appliance::{Appliance, Setup, shared, stderr, stdout};
 
 /// Asks the administration socket for its status, whoever runs it.
 const ASK: &str = r#"use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die "connect: $!";
@@ -78,6 +78,42 @@ fn nonsense_at_the_edge_does_no_harm() {
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{input:?}: {answer}");
     }
     shared().stranger("ledger").get("/healthz").expect(200);
+}
+
+/// Sends bytes to a listener; everything that comes back until the connection ends.
+fn said_to(appliance: &Appliance, service: &str, bytes: &[u8]) -> String {
+    let mut stream = appliance.connect(service).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn every_listener_wants_one_host() {
+    let appliance = shared();
+    for service in appliance.services() {
+        for (version, hosts, is_taken) in [
+            ("1.1", &["x"][..], true),
+            ("1.1", &["127.0.0.1:80"], true),
+            ("1.0", &[], true),
+            ("1.1", &[], false),
+            ("1.1", &["x", "x"], false),
+            ("1.1", &["x", "y"], false),
+            ("1.0", &["x", "y"], false),
+            ("1.1", &["u@x"], false),
+            ("1.1", &[""], false),
+        ] {
+            let fields: String = hosts.iter().map(|host| format!("host: {host}\r\n")).collect();
+            let request = format!("GET /livez HTTP/{version}\r\n{fields}connection: close\r\n\r\n");
+            let answer = said_to(appliance, service, request.as_bytes());
+            let is_400 = answer.split(' ').nth(1) == Some("400");
+            assert_eq!(is_400, !is_taken, "{service}, HTTP/{version}, {hosts:?}: {answer}");
+            // In the service's own form.
+            assert!(is_taken || answer.contains("\r\ncontent-type: application/"), "{service}: {answer}");
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod config;
 mod copies;
 mod crash;
 mod doctor;
+mod errors;
 mod faults;
 mod hardening;
 mod manual;

@@ -1,5 +1,6 @@
 //! What one caller does to others who are at it at the same time: nothing.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -134,4 +135,44 @@ fn a_source_locale_and_a_first_rails_file_agree() {
             _ => panic!("a file with root en was answered {uploaded:?}, and source locale it {set:?}"),
         }
     }
+}
+
+/// Megabytes that a process keeps in memory of its own.
+fn resident_mebibytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}
+
+#[test]
+fn answers_that_nobody_reads_are_not_kept() {
+    let appliance = Setup::new().start();
+    let shelf = Shelf::open(&appliance);
+    // Some 8 MiB a piece: 250 of them whole would be 2 GiB.
+    let imported = shelf.upload("kind=json&path=a.json", &keys(0..100_000, &"text ".repeat(13))).expect(201);
+    let path = shelf.path(&format!("/files/{}/export", text(&imported, "file_id")));
+    let (_, key) = appliance.key(&shelf.desk.tenant_id, &[]);
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\nl10n-tenant: {}\r\n\r\n",
+        shelf.desk.tenant_id
+    );
+    let unread: Vec<_> = (0..250)
+        .map(|_| {
+            let mut socket = appliance.connect("localization").unwrap();
+            socket.write_all(request.as_bytes()).unwrap();
+            socket
+        })
+        .collect();
+    let mut most = 0;
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(12) {
+        most = most.max(resident_mebibytes(appliance.pid()));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(most < 1_000, "250 answers that nobody reads take {most} MiB");
+    // Whoever reads gets his whole.
+    let whole = shelf.export(&text(&imported, "file_id"), "");
+    assert_eq!(whole.status, 200);
+    assert!(whole.text.len() > 8 << 20, "{}", whole.text.len());
+    drop(unread);
 }
