@@ -25,7 +25,7 @@ const CONTRACT: &[(&str, &str)] = &[
     ("scheduled", "failed"),
 ];
 
-/// What 5-runs.md settles beside it.
+/// What other rules settle beside it: restarts give back slots, and a run may end while it is pulled or paused.
 const SETTLED: &[(&str, &str)] = &[
     ("queued", "scheduled"),
     ("pulling", "scheduled"),
