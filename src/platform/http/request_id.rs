@@ -127,4 +127,12 @@ mod tests {
             }
         }
     }
+
+    #[tokio::test]
+    async fn one_that_was_given_before_stays() {
+        let app = Router::new().route("/", get(async || "")).layer(middleware::from_fn(assign));
+        let mut request = Request::get("/").header("x-request-id", "mine").body(Body::empty()).unwrap();
+        request.extensions_mut().insert(of(&[b"given"]));
+        assert_eq!(app.oneshot(request).await.unwrap().headers()["x-request-id"], "given");
+    }
 }

@@ -47,6 +47,11 @@ fn the_table_is_the_contracts_and_what_was_settled_beside_it() {
 }
 
 #[test]
+fn the_names_are_those_of_the_states() {
+    assert_eq!(RunState::NAMES, RunState::ALL.map(RunState::name));
+}
+
+#[test]
 fn nothing_leaves_an_end_and_every_state_is_reached() {
     for state in RunState::ALL {
         let leaves = TRANSITIONS.iter().any(|way| way.from == Some(state));

@@ -58,8 +58,9 @@ pub(super) async fn submit(call: Call) -> Answered {
     let wanted = Submit { key_id: Some(change.call.caller.key_id.clone()), ..wanted? };
     // The calendar is read now, and only looked up within the transaction.
     quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed::<Refusal>(&failure))?;
+    let ceilings = context.settings.ceilings.clone();
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        let (run_id, run) = submission::submit(tx, now, tenant_id, &context.settings.ceilings, wanted)?;
+        let (run_id, run) = submission::submit(tx, now, tenant_id, &ceilings, wanted)?;
         Ok(Answer::value(202, &write_submitted(run_id, &run)))
     };
     change.write(verb).await
