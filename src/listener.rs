@@ -37,7 +37,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tower::ServiceExt;
 
 use quintet_platform::http::origin::ReachedByHttps;
-use quintet_platform::http::request_id;
+use quintet_platform::http::request_id::{self, RequestId};
 use quintet_platform::service::Fault;
 
 use crate::config::value::Network;
@@ -261,16 +261,18 @@ async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> R
             request.extensions_mut().insert(ReachedByHttps);
         }
     }
+    let id = RequestId::of(request.headers());
+    request.extensions_mut().insert(id.clone());
     let refused =
         |fault, headers: &http::HeaderMap| request_id::assigned(headers, |extensions| (site.refuse)(fault, extensions));
     let answered = if host::is_missing(&request) {
-        refused(Fault::HostMissing, request.headers())
+        request_id::answered(id, |extensions| (site.refuse)(Fault::HostMissing, extensions))
     } else {
         match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
             Ok(Ok(answered)) => answered,
             Err(_) => {
                 tracing::error!(service = site.name, "a handler panicked; the request was answered with a failure");
-                (site.refuse)(Fault::Internal, &http::Extensions::new())
+                request_id::answered(id, |extensions| (site.refuse)(Fault::Internal, extensions))
             }
         }
     };

@@ -31,7 +31,7 @@ pub fn sites(app: &App) -> Vec<Site> {
         site(app, &unsent, "localization", quintet_localization::routes(app.localization.clone()), |_, _| {
             quintet_localization::panic_answer()
         }),
-        site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), |_, _| quintet_runs::panic_answer()),
+        site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), refuse::<quintet_runs::Runs>),
         site(app, &unsent, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
         site(app, &unsent, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), |_, _| {
             quintet_diagrams::panic_answer()

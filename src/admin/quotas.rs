@@ -114,7 +114,6 @@ async fn change(State(app): State<App>, Path(tenant): Path<String>, body: Body) 
         Abort::Refused(refusal @ MeteringRefusal::TenantNotFound) => TaskError::NotFound(refusal.to_string()),
         Abort::Refused(refusal) => TaskError::Unusable(refusal.to_string()),
     })?;
-    operator::quotas_changed(&app.runs);
     tracing::info!(%tenant_id, %service, of_calls, quotas = names.join(","), "the operator changed quotas of a tenant");
     CHANGE.answer(&quota_view(&app, &tenant, service)?)
 }

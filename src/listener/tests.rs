@@ -18,7 +18,10 @@ async fn break_down() -> Response {
 async fn exchange(request: &[u8]) -> String {
     let router =
         Router::new().route("/", axum::routing::get(async || "fine")).route("/bug", axum::routing::get(break_down));
-    let refuse: Refuse = |_, _| (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
+    let refuse: Refuse = |_, extensions| {
+        let request_id = extensions.get::<RequestId>().map_or("nobody", RequestId::as_str);
+        (http::StatusCode::INTERNAL_SERVER_ERROR, format!("own words to {request_id}")).into_response()
+    };
     let head_timeout = Duration::from_millis(200);
     let site =
         Site { name: "test", router, refuse, unsent: Unsent::default(), trusted_proxies: Arc::from([]), head_timeout };
@@ -36,10 +39,13 @@ async fn exchange(request: &[u8]) -> String {
 
 #[tokio::test]
 async fn a_panic_answers_in_the_services_own_words_and_spares_the_connection() {
-    let requests = ["GET /bug HTTP/1.1\r\nhost: x\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"];
+    let requests = [
+        "GET /bug HTTP/1.1\r\nhost: x\r\nx-request-id: mine\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+    ];
     let answer = exchange(requests.concat().as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
-    assert!(answer.contains("own words"), "{answer}");
+    assert!(answer.contains("x-request-id: mine") && answer.contains("own words to mine"), "{answer}");
     assert!(answer.ends_with("fine"), "{answer}");
 }
 

@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 use quintet_platform::Foundation;
 use quintet_platform::egress::Egress;
 use quintet_platform::ids::{parse_ulid, ulid};
+use quintet_platform::service::Turns;
 use quintet_runtime::{ContainerId, Runner};
-use quintet_storage::{Abort, Failure, Lsn, Timestamp, WriteTx};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use quintet_storage::{Abort, Lsn, Timestamp, WriteTx};
+use tokio::sync::{Notify, Semaphore, watch};
 
 use crate::allowances::Ceilings;
 use crate::model::{FAMILY, RunId};
-use crate::refusal::Refusal;
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
 
 /// See [`Parts::controls`].
 const CONTROLS: usize = 64;
 /// How many requests for logs and samples are served at a time; each may hold 16 MiB.
-const READERS: usize = 4;
+pub(crate) const READERS: usize = 4;
 /// How many requests look through rows at a time.
-const LOOKERS: usize = 8;
+pub(crate) const LOOKERS: usize = 8;
 /// How many requests follow a run at a time.
 const FOLLOWERS: usize = 256;
 
@@ -73,10 +73,10 @@ pub struct Parts {
     pub(crate) doubts: Notify,
     /// One control at a time for a run; runs share a few of these.
     controls: [tokio::sync::Mutex<()>; CONTROLS],
-    /// Who reads many lines at the moment.
-    pub(crate) readers: Arc<Semaphore>,
-    /// Who looks through many rows at the moment.
-    pub(crate) lookers: Arc<Semaphore>,
+    /// For those who read many lines.
+    pub(crate) readers: Turns,
+    /// For those who look through many rows, or read a large body.
+    pub(crate) lookers: Turns,
     /// Who follows a run at the moment.
     pub(crate) followers: Arc<Semaphore>,
     /// `true` once the appliance stops.
@@ -122,8 +122,8 @@ impl Context {
             is_in_doubt: AtomicBool::new(true),
             doubts: Notify::new(),
             controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
-            readers: Arc::new(Semaphore::new(READERS)),
-            lookers: Arc::new(Semaphore::new(LOOKERS)),
+            readers: Turns::new(READERS),
+            lookers: Turns::new(LOOKERS),
             followers: Arc::new(Semaphore::new(FOLLOWERS)),
             stopping: watch::Sender::new(false),
         })))
@@ -141,8 +141,7 @@ impl Context {
         *self.stopping.borrow()
     }
 
-    /// One transaction, at most so long in waiting for the writer. The clock looks again after it; whoever watches runs
-    /// is told by the store.
+    /// One transaction, at most so long in waiting for the writer.
     ///
     /// # Errors
     /// What the verb refuses, and the store's failures.
@@ -155,70 +154,12 @@ impl Context {
         T: Send + 'static,
         R: Send + 'static,
     {
-        let outcome = self.store.write(Instant::now() + patience, verb).await;
-        self.clock.wake();
-        outcome
-    }
-
-    /// The same for what makes room: the reserve of the disk does not stop it.
-    ///
-    /// # Errors
-    /// Those of [`Context::write`].
-    pub(crate) async fn write_freeing<T, R>(
-        &self,
-        patience: Duration,
-        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
-    ) -> Result<T, Abort<R>>
-    where
-        T: Send + 'static,
-        R: Send + 'static,
-    {
-        let outcome = self.store.write_freeing(Instant::now() + patience, verb).await;
-        self.clock.wake();
-        outcome
+        self.store.write(Instant::now() + patience, verb).await
     }
 
     /// Somebody who waits for changes of runs, from now on.
     pub(crate) fn watch(&self) -> Watch {
         Watch { changes: self.store.changes(FAMILY), stopping: self.stopping.subscribe(), pause: Duration::ZERO }
-    }
-
-    /// Looks through rows, however many, on the blocking pool. A few look at a time, the others wait for their turn.
-    ///
-    /// # Errors
-    /// What the look answers.
-    pub(crate) async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&Context) -> Result<T, Abort<Refusal>> + Send + 'static,
-    ) -> Result<T, Abort<Refusal>> {
-        self.block(&self.lookers, look).await
-    }
-
-    /// Reads what a run wrote or used, on the blocking pool, a few at a time.
-    ///
-    /// # Errors
-    /// What the reading answers.
-    pub(crate) async fn read_large<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Context) -> Result<T, Abort<Refusal>> + Send + 'static,
-    ) -> Result<T, Abort<Refusal>> {
-        self.block(&self.readers, read).await
-    }
-
-    /// The turn is kept until the work is done, even if the caller has left meanwhile.
-    async fn block<T: Send + 'static>(
-        &self,
-        turns: &Arc<Semaphore>,
-        work: impl FnOnce(&Context) -> Result<T, Abort<Refusal>> + Send + 'static,
-    ) -> Result<T, Abort<Refusal>> {
-        let turn: OwnedSemaphorePermit =
-            Arc::clone(turns).acquire_owned().await.map_err(|_| Abort::Refused(Refusal::Busy))?;
-        let context = self.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            work(&context)
-        });
-        done.await.unwrap_or(Err(Abort::Failed(Failure::Panicked)))
     }
 
     /// Has the engine ask the runner how things stand.

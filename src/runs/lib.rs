@@ -13,14 +13,16 @@
 //!
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
-//! `context` · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `usage` ·
-//! `http` · `operator`. Each imports only what stands before it.
+//! `context`, `dialect`, `form`, `wire` (what all endpoints share) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
+//! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
 
 mod allowances;
 mod containers;
 mod context;
+mod dialect;
 mod due;
 mod events;
+mod form;
 mod http;
 mod model;
 pub mod operator;
@@ -28,7 +30,9 @@ mod refusal;
 pub mod registry;
 mod states;
 mod sweep;
+mod tenant;
 mod usage;
+mod wire;
 
 #[cfg(test)]
 mod testing;
@@ -36,12 +40,15 @@ mod testing;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
+use quintet_platform::jobs::{Rows, Sweep};
+use quintet_platform::service::{self, Route};
 use quintet_storage::{Failure, Migration, Snapshot, TableSpec};
 
 pub use crate::allowances::{Ceilings, calendar};
 pub use crate::context::{Context, Settings};
-pub use crate::http::{ROUTES, Route, panic_answer, routes};
-pub use crate::refusal::KINDS;
+pub use crate::dialect::Runs;
+pub use crate::http::routes;
+pub use crate::refusal::CODES;
 pub use crate::registry::RegistrySettings;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0400 to 0x04FF.
@@ -73,10 +80,15 @@ pub const PERMISSIONS: &[&str] = &["svc_run_submit", "svc_run_read", "svc_run_co
 /// What a key gets by name only.
 pub const SPECIAL_PERMISSIONS: &[&str] = &["svc_tenant_admin"];
 
+/// Every route that is served.
+pub fn served() -> impl Iterator<Item = &'static Route> {
+    service::routes::<Runs>(crate::http::ENDPOINTS)
+}
+
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(sweep::Sweep(context.clone()))]
+    vec![Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfRuns)))]
 }
 
 /// Finds what contradicts itself in the rows of runs.

@@ -1,6 +1,7 @@
 //! The operator's side of runs: quotas of tenants, and what keys allow.
 
 use quintet_platform::json::{Limits, parse};
+use quintet_platform::service::{Fault, Problem};
 use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 use serde_json::{Map, Value, json};
 
@@ -8,9 +9,10 @@ use crate::allowances::model::{QUOTA_KINDS, QuotaKind, SetQuotas};
 use crate::allowances::{Ceilings, meters, quotas, terms};
 use crate::containers::hours;
 use crate::context::Context;
-use crate::http::{read_quotas, show_quotas};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::tenant::form::read_quotas;
+use crate::tenant::wire::write_quotas;
 
 pub use crate::allowances::KeyTerms;
 
@@ -64,7 +66,7 @@ pub fn quota_names() -> impl Iterator<Item = &'static str> {
 /// The store's failures.
 pub fn quotas(context: &Context, tenant_id: Uuid) -> Result<Value, Failure> {
     let (read, now) = context.store.read_now(context.clock.now());
-    Ok(show_quotas(now, &quotas::effective(&read, TenantId(tenant_id), &context.settings.ceilings)?))
+    Ok(write_quotas(now, &quotas::effective(&read, TenantId(tenant_id), &context.settings.ceilings)?))
 }
 
 /// What no tenant may exceed, by the names of the quotas; processor time in cores. What is not limited is absent.
@@ -95,7 +97,10 @@ impl QuotaChange {
                 format!("{name} can be {most} at most: that is runs.ceilings.{}", Ceilings::name_for(name))
             }
             Refusal::InvalidWorkingHours(fault) => format!("the working hours: {}", fault.detail),
-            Refusal::Validation(name, problem) => format!("{name} {problem}"),
+            Refusal::Fault(Fault::Shape(problems)) => {
+                let told = |Problem { field, problem }| format!("{field} {problem}").trim_start().to_owned();
+                problems.into_iter().map(told).collect::<Vec<_>>().join("; ")
+            }
             other => format!("{other:?}"),
         })
     }
@@ -108,7 +113,7 @@ impl QuotaChange {
     }
 }
 
-/// Changes the quotas of a tenant. Call [`quotas_changed`] once it is committed.
+/// Changes the quotas of a tenant.
 ///
 /// # Errors
 /// The store's failures.
@@ -119,9 +124,4 @@ pub fn set_quotas(
     QuotaChange(asked): QuotaChange,
 ) -> Result<(), Failure> {
     hours::set_quotas(tx, now, TenantId(tenant_id), asked)
-}
-
-/// Has the clock look again.
-pub fn quotas_changed(context: &Context) {
-    context.clock.wake();
 }

@@ -1,9 +1,9 @@
 //! Every way runs say no, and the one place that turns it into a status and a stable code.
 
-use quintet_platform::http::problem::{Kind, Problem};
-use quintet_platform::json::Json;
-use quintet_platform::problem_kinds;
-use quintet_storage::Failure;
+use quintet_platform::codes;
+use quintet_platform::http::query::QueryError;
+use quintet_platform::json::{Json, JsonError};
+use quintet_platform::service::{Code, Fault, Problem, ServiceRefusal, Verdict};
 
 /// How long a caller is asked to wait for room on the disk, for the writer or for the runner, in seconds.
 const RETRY_SECONDS: u64 = 5;
@@ -11,34 +11,18 @@ const RETRY_SECONDS: u64 = 5;
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The body is no JSON; says where.
-    MalformedJson(String),
-    /// A query parameter that the route does not know; which, and those it knows.
-    UnknownQueryParameter(String, Vec<&'static str>),
-    /// No credential, or a malformed, unknown, expired or revoked one.
-    Unauthorized,
-    /// The caller may not; says why where that is not about permissions.
-    Forbidden(&'static str),
+    /// What every service refuses alike.
+    Fault(Fault),
     /// The key does not allow this image.
     ImageNotAllowed,
-    /// No such path, or no such run of this tenant.
+    /// No such run of this tenant.
     NotFound,
-    /// The path exists, the method does not; the answer carries `Allow`.
-    MethodNotAllowed,
-    /// The body did not arrive in time.
-    RequestTimeout,
     /// The run has not ended.
     NotTerminal,
     /// The run's state does not allow this; says which it is in.
     InvalidState(&'static str),
     /// The run must end before it can be deleted.
     RunActive,
-    /// The body is larger than allowed.
-    PayloadTooLarge,
-    /// A body of another media type.
-    UnsupportedMediaType,
-    /// A member of the body or a parameter is wrong; which, and how.
-    Validation(String, String),
     /// A quota above what the operator allows; which, and how much is allowed.
     AboveCeiling(&'static str, String),
     /// The working hours are not a calendar.
@@ -51,22 +35,8 @@ pub enum Refusal {
     DailyQuota(u64),
     /// A metered key has not that much time left: how many seconds it has, and how many were to be charged.
     MeteredQuota(u64, u64),
-    /// The tenant has no calls left; wait so many seconds.
-    QuotaExceeded(u64),
-    /// An external authorization system could not be asked.
-    AuthorizationUnavailable,
     /// The runner does not answer.
     EngineUnavailable,
-    /// Free disk space is below the reserve; nothing was done.
-    StorageFull,
-    /// The writer did not get to the request in time, or too many like it are served; nothing was done.
-    Busy,
-    /// Writing has stopped until a restart; nothing was done.
-    WritingStopped,
-    /// It may or may not have been done.
-    OutcomeUnknown,
-    /// A mistake of the appliance.
-    InternalError,
 }
 
 /// What is wrong with working hours: where, what stands there, and what would be right.
@@ -87,7 +57,8 @@ pub struct ShiftFault {
 impl quintet_storage::Refusal for Refusal {}
 
 /// Every code that is answered.
-pub const KINDS: &[Kind] = problem_kinds! { "urn:runs:problem:";
+pub const CODES: &[Code] = codes! {
+    400 "host_missing" "HTTP/1.1 needs one Host header that names a host"
     400 "malformed_json" "The body is not JSON"
     400 "unknown_query_parameter" "The query has a parameter that is not known here"
     401 "unauthorized" "A valid API key is required"
@@ -118,107 +89,104 @@ pub const KINDS: &[Kind] = problem_kinds! { "urn:runs:problem:";
     503 "writing_stopped" "Writing has stopped until a restart; nothing was done"
 };
 
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Fault(fault)
+    }
+}
+
 impl Refusal {
     /// A member or parameter that is wrong.
     #[must_use]
     pub fn field(name: impl Into<String>, problem: impl Into<String>) -> Refusal {
-        Refusal::Validation(name.into(), problem.into())
+        Refusal::Fault(Fault::Shape(vec![Problem::new(name, problem)]))
     }
+}
 
-    /// What a failure of the store is answered with.
-    #[must_use]
-    pub fn of_failure(failure: &Failure) -> Refusal {
-        match failure {
-            Failure::Busy => Refusal::Busy,
-            Failure::StorageFull => Refusal::StorageFull,
-            Failure::Stopped => Refusal::WritingStopped,
-            Failure::OutcomeUnknown => Refusal::OutcomeUnknown,
-            Failure::Damaged(_) | Failure::TooLarge | Failure::Panicked | Failure::Io(_) => Refusal::InternalError,
-        }
-    }
-
-    /// Its status and code.
-    fn status_and_code(&self) -> (u16, &'static str) {
+impl ServiceRefusal for Refusal {
+    fn verdict(&self) -> Verdict {
         match self {
-            Refusal::MalformedJson(_) => (400, "malformed_json"),
-            Refusal::UnknownQueryParameter(..) => (400, "unknown_query_parameter"),
-            Refusal::Unauthorized => (401, "unauthorized"),
-            Refusal::Forbidden(_) => (403, "forbidden"),
-            Refusal::ImageNotAllowed => (403, "image_not_allowed"),
-            Refusal::NotFound => (404, "not_found"),
-            Refusal::MethodNotAllowed => (405, "method_not_allowed"),
-            Refusal::RequestTimeout => (408, "request_timeout"),
-            Refusal::NotTerminal => (409, "not_terminal"),
-            Refusal::InvalidState(_) => (409, "invalid_state"),
-            Refusal::RunActive => (409, "run_active"),
-            Refusal::PayloadTooLarge => (413, "payload_too_large"),
-            Refusal::UnsupportedMediaType => (415, "unsupported_media_type"),
-            Refusal::Validation(..) => (422, "validation_failed"),
-            Refusal::AboveCeiling(..) => (422, "above_ceiling"),
-            Refusal::InvalidWorkingHours(_) => (422, "invalid_working_hours"),
-            Refusal::UnknownWebhookKey(_) => (422, "unknown_webhook_key"),
-            Refusal::UrlNotAllowed(_) => (422, "url_not_allowed"),
-            Refusal::DailyQuota(_) => (429, "daily_quota_exceeded"),
-            Refusal::MeteredQuota(..) => (429, "metered_quota_exceeded"),
-            Refusal::QuotaExceeded(_) => (429, "quota_exceeded"),
-            Refusal::AuthorizationUnavailable => (503, "authorization_unavailable"),
-            Refusal::EngineUnavailable => (503, "engine_unavailable"),
-            Refusal::StorageFull => (503, "storage_full"),
-            Refusal::Busy => (503, "busy"),
-            Refusal::WritingStopped => (503, "writing_stopped"),
-            Refusal::OutcomeUnknown => (503, "outcome_unknown"),
-            Refusal::InternalError => (500, "internal_error"),
-        }
-    }
-
-    /// The answer, with the id of the request it answers.
-    #[must_use]
-    pub fn problem(&self, request_id: &str) -> Problem {
-        let (status, code) = self.status_and_code();
-        let problem = Problem::of(KINDS, status, code);
-        let problem = match self {
-            Refusal::MalformedJson(detail) => problem.detail(detail.clone()),
-            Refusal::UnknownQueryParameter(names, supported) => {
-                let supported: Vec<Json> = supported.iter().map(|name| Json::from(*name)).collect();
-                problem.detail("is not known here").field(names.clone()).member("supported", supported)
+            Refusal::Fault(fault) => verdict_of_fault(fault),
+            Refusal::ImageNotAllowed => Verdict::new(403, "image_not_allowed").problem("image", ""),
+            Refusal::NotFound => Verdict::new(404, "not_found").detail("no such run in this tenant"),
+            Refusal::NotTerminal => Verdict::new(409, "not_terminal"),
+            Refusal::InvalidState(state) => Verdict::new(409, "invalid_state").detail(format!("the run is {state}")),
+            Refusal::RunActive => Verdict::new(409, "run_active"),
+            Refusal::AboveCeiling(name, most) => {
+                Verdict::new(422, "above_ceiling").problem(*name, format!("can be {most} at most"))
             }
-            Refusal::Validation(name, detail) if name.is_empty() => problem.detail(detail.clone()),
-            Refusal::Validation(name, detail) => problem.detail(detail.clone()).field(name.clone()),
-            Refusal::AboveCeiling(name, most) => problem.detail(format!("can be {most} at most")).field(*name),
-            Refusal::InvalidWorkingHours(fault) => problem
-                .detail(fault.detail.clone())
-                .field("working_hours_tjp")
+            Refusal::InvalidWorkingHours(fault) => Verdict::new(422, "invalid_working_hours")
+                .problem("working_hours_tjp", fault.detail.clone())
                 .member("line", number(fault.line))
                 .member("column", number(fault.column))
                 .member("found", fault.found.as_str())
                 .member("expected", fault.expected.as_str()),
-            Refusal::UnknownWebhookKey(name) => problem.detail("is not known here").field(name.clone()),
-            Refusal::UrlNotAllowed(detail) => problem.detail(*detail).field("webhook.url"),
-            Refusal::Forbidden("") => problem,
-            Refusal::Forbidden(detail) => problem.detail(*detail),
-            Refusal::InvalidState(state) => problem.detail(format!("the run is {state}")),
-            Refusal::ImageNotAllowed => problem.field("image"),
-            Refusal::MeteredQuota(left, wanted) => {
-                problem.detail(format!("the key has {left} seconds left, and the run would be charged {wanted}"))
+            Refusal::UnknownWebhookKey(name) => {
+                Verdict::new(422, "unknown_webhook_key").problem(name, "is not known here")
             }
-            Refusal::DailyQuota(seconds) | Refusal::QuotaExceeded(seconds) => problem.retry_after(*seconds),
-            Refusal::AuthorizationUnavailable
-            | Refusal::EngineUnavailable
-            | Refusal::StorageFull
-            | Refusal::Busy
-            | Refusal::WritingStopped => problem.retry_after(RETRY_SECONDS),
-            Refusal::Unauthorized
-            | Refusal::NotFound
-            | Refusal::MethodNotAllowed
-            | Refusal::RequestTimeout
-            | Refusal::NotTerminal
-            | Refusal::RunActive
-            | Refusal::PayloadTooLarge
-            | Refusal::UnsupportedMediaType
-            | Refusal::OutcomeUnknown
-            | Refusal::InternalError => problem,
-        };
-        if request_id.is_empty() { problem } else { problem.member("request_id", request_id) }
+            Refusal::UrlNotAllowed(problem) => Verdict::new(422, "url_not_allowed").problem("webhook.url", *problem),
+            Refusal::DailyQuota(seconds) => Verdict::new(429, "daily_quota_exceeded").retry_after(*seconds),
+            Refusal::MeteredQuota(left, wanted) => Verdict::new(429, "metered_quota_exceeded")
+                .detail(format!("the key has {left} seconds left, and the run would be charged {wanted}")),
+            Refusal::EngineUnavailable => Verdict::new(503, "engine_unavailable").retry_after(RETRY_SECONDS),
+        }
+    }
+}
+
+/// How a fault is answered that every service knows.
+fn verdict_of_fault(fault: &Fault) -> Verdict {
+    let (status, code) = code_of_fault(fault);
+    let verdict = Verdict::new(status, code).about(fault);
+    let verdict = match fault {
+        Fault::TenantNotProvisioned => verdict.detail("the tenant is not provisioned for runs"),
+        Fault::TenantSuspended => verdict.detail("the tenant is suspended"),
+        Fault::CredentialExpired => verdict.detail("the API key has expired"),
+        Fault::NoSuchPath => verdict.detail("there is no such path"),
+        Fault::RateLimited(_) => verdict.detail("too many requests from this address"),
+        _ => verdict,
+    };
+    let verdict = match fault.supported() {
+        Some(names) => verdict.member("supported", names.iter().map(|name| Json::from(*name)).collect::<Vec<_>>()),
+        None => verdict,
+    };
+    match fault {
+        Fault::AuthorizationUnavailable
+        | Fault::AppliancesCredentialRejected
+        | Fault::Busy
+        | Fault::DiskReserve
+        | Fault::WritingStopped => verdict.retry_after(RETRY_SECONDS),
+        _ => verdict,
+    }
+}
+
+/// The status and code of what every service refuses alike. No route of runs takes an Idempotency-Key, and the listener of
+/// runs has no rate of its own: what would be answered there is what comes nearest.
+fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
+    match fault {
+        Fault::HostMissing => (400, "host_missing"),
+        Fault::NoSuchPath => (404, "not_found"),
+        Fault::MethodNotAllowed => (405, "method_not_allowed"),
+        Fault::Unauthenticated | Fault::CredentialExpired => (401, "unauthorized"),
+        Fault::TenantNotProvisioned | Fault::TenantSuspended | Fault::Forbidden => (403, "forbidden"),
+        Fault::QuotaExceeded(_) | Fault::RateLimited(_) => (429, "quota_exceeded"),
+        Fault::AuthorizationUnavailable | Fault::AppliancesCredentialRejected => (503, "authorization_unavailable"),
+        Fault::Query { error: QueryError::Unknown(_), .. } => (400, "unknown_query_parameter"),
+        // A member named twice: the body is JSON, but says two things.
+        Fault::Query { .. }
+        | Fault::Shape(_)
+        | Fault::Json(JsonError::DuplicateKey { .. })
+        | Fault::KeyMissing
+        | Fault::KeyMalformed(_)
+        | Fault::KeyReused => (422, "validation_failed"),
+        Fault::Json(_) => (400, "malformed_json"),
+        Fault::BodyTooLarge => (413, "payload_too_large"),
+        Fault::BodyTimedOut | Fault::BodyBroken => (408, "request_timeout"),
+        Fault::MediaTypeUnsupported => (415, "unsupported_media_type"),
+        Fault::Busy | Fault::KeyInProgress => (503, "busy"),
+        Fault::DiskReserve => (503, "storage_full"),
+        Fault::WritingStopped => (503, "writing_stopped"),
+        Fault::OutcomeUnknown => (503, "outcome_unknown"),
+        Fault::Unreadable | Fault::Internal => (500, "internal_error"),
     }
 }
 
@@ -232,17 +200,9 @@ mod tests {
 
     #[test]
     fn every_code_is_documented_once() {
-        let mut seen: Vec<(u16, &str)> = KINDS.iter().map(|kind| (kind.status, kind.code)).collect();
+        let mut seen: Vec<(u16, &str)> = CODES.iter().map(|known| (known.status, known.code)).collect();
         assert!(seen.is_sorted(), "in order, so that a missing one is seen");
         seen.dedup();
-        assert_eq!(seen.len(), KINDS.len());
-    }
-
-    #[test]
-    fn a_problem_names_its_request_and_what_is_supported() {
-        let refusal = Refusal::UnknownQueryParameter("statee".into(), vec!["state", "tag"]);
-        let body = refusal.problem("r1").body();
-        assert!(body.contains(r#""field":"statee","supported":["state","tag"],"request_id":"r1""#), "{body}");
-        assert!(body.contains("urn:runs:problem:unknown_query_parameter"), "{body}");
+        assert_eq!(seen.len(), CODES.len());
     }
 }

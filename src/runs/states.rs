@@ -1,6 +1,6 @@
 //! The states of a run, and the one table of the ways between them: who may take which, and the event that tells of it.
 //!
-//! The table is the contract's, with what 5-runs.md settles beside it: a run whose container was never started waits
+//! The table is the contract's, and what follows from other rules beside it: a run whose container was never started waits
 //! again after a restart, and one may end while it is pulled or paused. `containers::changes` looks every change up
 //! here before it writes it, and the manual's drawing (`assets/manual/run-states.dot`) is made of it.
 
@@ -37,6 +37,19 @@ use RunState::{Exited, Failed, Killed, Paused, Pulling, Queued, Running, Schedul
 impl RunState {
     /// Every state.
     pub const ALL: [RunState; 9] = [Scheduled, Queued, Pulling, Running, Paused, Exited, Failed, Timeout, Killed];
+
+    /// The names of all, in the same order.
+    pub const NAMES: [&'static str; 9] = [
+        Scheduled.name(),
+        Queued.name(),
+        Pulling.name(),
+        Running.name(),
+        Paused.name(),
+        Exited.name(),
+        Failed.name(),
+        Timeout.name(),
+        Killed.name(),
+    ];
 
     /// The contract's name.
     #[must_use]
@@ -134,13 +147,13 @@ pub(crate) const TRANSITIONS: &[Transition] = &[
     way(Running, Killed, &[Engine], "run.killed", "POST kill, or a stop too late"),
     way(Paused, Killed, &[Engine], "run.killed", "POST kill"),
     way(Scheduled, Failed, &[Clock, Dispatcher], "run.failed", "queue_timeout or expired"),
-    // 5-runs.md, "Restart".
+    // After a restart, what had a slot and no container waits again; what was paused and is gone is lost.
     way(Queued, Scheduled, &[Engine], "run.scheduled", "restart"),
     way(Pulling, Scheduled, &[Engine], "run.scheduled", "restart"),
     way(Paused, Failed, &[Engine], "run.failed", "lost"),
     // The contract's "worker failed to start it", and an image that is not to be had.
     way(Pulling, Failed, &[Engine], "run.failed", "no image, or no start"),
-    // 5-runs.md, "Pulls".
+    // A container that was told to end before its command ran.
     way(Pulling, Killed, &[Engine], "run.killed", "killed before it ran"),
 ];
 

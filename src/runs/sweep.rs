@@ -3,23 +3,17 @@
 //! What has been kept long enough goes at once with everything that belongs to it: the run, what it was to run, its
 //! result, its logs and samples, its events. A transaction takes so much and no more, however much is due.
 
-use std::convert::Infallible;
-use std::time::Duration;
-
-use quintet_platform::clock::{BoxFuture, DueWork};
-use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
+use quintet_platform::jobs::{Agenda, Progress, Swept};
+use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 
 use crate::containers::removal::{EVENTS_AT_ONCE, remove_events, remove_old};
 use crate::containers::{hours, late};
-use crate::context::Context;
 use crate::due::{self, Due};
 
 /// What is looked at in one transaction.
 const SLICE: usize = 100;
 /// Events removed in one transaction, after which the rest is left to the next one.
 const EVENTS_MAX: usize = 2_000;
-/// How long one slice may wait for the writer; the clock tries again.
-const WRITER_TIME: Duration = Duration::from_secs(10);
 
 /// Does what is due, at most a slice of it; how much it saw to.
 pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failure> {
@@ -59,43 +53,24 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
     Ok(if events >= EVENTS_AT_ONCE { SLICE } else { due.len() })
 }
 
-/// Looks at the clock for all runs.
-pub(crate) struct Sweep(pub(crate) Context);
+/// What falls due of all tenants' runs.
+pub(crate) struct DueOfRuns;
 
-impl Sweep {
-    async fn sweep_all(&self) {
-        loop {
-            let verb = |tx: &mut WriteTx<'_>, now| Ok(sweep(tx, now)?);
-            let slice: Result<usize, Abort<Infallible>> = self.0.write_freeing(WRITER_TIME, verb).await;
-            match slice {
-                Ok(seen_to) if seen_to < SLICE => return,
-                Ok(_) => {}
-                Err(Abort::Refused(never)) => match never {},
-                Err(Abort::Failed(failure)) => {
-                    tracing::warn!(%failure, "what is due of runs could not be done; trying again later");
-                    return;
-                }
-            }
-        }
-    }
-}
+impl Agenda for DueOfRuns {
+    /// There is none before which nothing will fall due: a run can be submitted whose `expires_at` is long over.
+    type Place = ();
 
-impl DueWork for Sweep {
-    fn name(&self) -> &'static str {
-        "runs.due"
+    const NAME: &'static str = "runs.due";
+    const TAG: u16 = due::AGENDA;
+    const IS_FREEING: bool = true;
+    const FIRST: () = ();
+
+    fn next(&self, read: &Snapshot, _from: ()) -> Result<Option<Timestamp>, Failure> {
+        Ok(due::first(read, 1)?.first().map(|(at, _)| *at))
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
-        match due::first(&self.0.store.read(), 1) {
-            Ok(due) => due.first().map(|(at, _)| *at),
-            Err(failure) => {
-                tracing::warn!(%failure, "what is due of runs could not be read");
-                None
-            }
-        }
-    }
-
-    fn run_due(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.sweep_all())
+    fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, _from: ()) -> Result<Swept<()>, Failure> {
+        let progress = if sweep(tx, now)? < SLICE { Progress::Rest } else { Progress::More };
+        Ok(Swept { to: None, progress })
     }
 }

@@ -50,7 +50,9 @@ impl RequestId {
 /// The middleware, for `axum::middleware::from_fn(request_id::assign)`: outermost, so that refusals carry the
 /// identifier too.
 pub async fn assign(mut request: Request, next: Next) -> Response {
-    let id = RequestId::of(request.headers());
+    // Whoever has to answer should a handler panic has given it one already.
+    let given = request.extensions_mut().remove::<RequestId>();
+    let id = given.unwrap_or_else(|| RequestId::of(request.headers()));
     let header = HeaderValue::from_str(id.as_str()).ok();
     let span = tracing::info_span!("request", request_id = id.as_str(), method = %request.method());
     request.extensions_mut().insert(id);
@@ -63,7 +65,11 @@ pub async fn assign(mut request: Request, next: Next) -> Response {
 
 /// The answer to a request that is refused before the middleware has seen it, with its identifier all the same.
 pub fn assigned(headers: &HeaderMap, answer: impl FnOnce(&Extensions) -> Response) -> Response {
-    let id = RequestId::of(headers);
+    answered(RequestId::of(headers), answer)
+}
+
+/// An answer that nobody behind the middleware gives any more, with the identifier that the request has.
+pub fn answered(id: RequestId, answer: impl FnOnce(&Extensions) -> Response) -> Response {
     let header = HeaderValue::from_str(id.as_str()).ok();
     let mut extensions = Extensions::new();
     extensions.insert(id);
@@ -120,5 +126,13 @@ mod tests {
                 assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "mine");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn one_that_was_given_before_stays() {
+        let app = Router::new().route("/", get(async || "")).layer(middleware::from_fn(assign));
+        let mut request = Request::get("/").header("x-request-id", "mine").body(Body::empty()).unwrap();
+        request.extensions_mut().insert(of(&[b"given"]));
+        assert_eq!(app.oneshot(request).await.unwrap().headers()["x-request-id"], "given");
     }
 }

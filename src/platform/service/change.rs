@@ -18,9 +18,13 @@ use super::call::{Call, failed, refusal_of};
 use super::dialect::{Dialect, ServiceRefusal};
 use super::fault::Fault;
 use super::route::{Content, KeyRule, Route};
+use super::turns::Turns;
 use crate::http::body;
 use crate::idempotency::{self, Beside, Entered, Guard, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use crate::json::{self, Json, JsonError};
+
+/// The largest body that is parsed at once, on the thread that serves, where a route's bodies can be large; in bytes.
+const SMALL_BODY_BYTES: usize = 64 << 10;
 
 /// A request that changes something, its body read.
 pub struct Change<D: Dialect> {
@@ -47,31 +51,58 @@ impl<D: Dialect> Call<D> {
     /// # Errors
     /// As [`Call::change`].
     pub async fn change_of(mut self, body_bytes_max: usize) -> Result<Change<D>, D::Refusal> {
+        let (key, body) = self.take_in(body_bytes_max).await?;
+        let said = parse::<D>(&body)?;
+        Ok(self.into_change(key, &body, said))
+    }
+
+    /// [`Call::change_of`] of a route whose bodies can be large, with what `read` makes of what the body says. A large one
+    /// is parsed and read on a thread of its own, when it is its turn: that takes longer than others should wait.
+    ///
+    /// # Errors
+    /// As [`Call::change`]; or the turn does not come.
+    pub async fn change_large<T: Send + 'static>(
+        mut self,
+        body_bytes_max: usize,
+        turns: &Turns,
+        read: impl FnOnce(Json) -> Result<T, D::Refusal> + Send + 'static,
+    ) -> Result<(Change<D>, Result<T, D::Refusal>), D::Refusal> {
+        let (key, body) = self.take_in(body_bytes_max).await?;
+        let whole = body.clone();
+        let parse_and_read = move || {
+            let json = parse::<D>(&whole)?.and_then(|json| json.ok_or(Fault::Json(JsonError::Empty)));
+            Ok::<_, Fault>(json.map_err(D::Refusal::from).and_then(read))
+        };
+        let parsed = if body.len() <= SMALL_BODY_BYTES { parse_and_read() } else { turns.take(parse_and_read).await? };
+        let mut change = self.into_change(key, &body, Ok(None));
+        // What is wrong with the query comes first, as it does without a turn.
+        let query_fault = change.optional_json().err();
+        Ok((change, query_fault.map_or(parsed?, Err)))
+    }
+
+    /// The Idempotency-Key and the body, as far as the route takes them.
+    async fn take_in(&mut self, body_bytes_max: usize) -> Result<(Option<String>, Bytes), D::Refusal> {
         let key = self.idempotency_key()?;
         let body = self.take_body();
-        let body = match self.route.body {
-            Content::Nothing => Bytes::new(),
-            _ => {
-                let read = body::read(self.headers(), body, body_bytes_max, D::DEMANDS.body_time).await;
-                read.map_err(Fault::of_body)?
-            }
-        };
+        if self.route.body == Content::Nothing {
+            return Ok((key, Bytes::new()));
+        }
+        let read = body::read(self.headers(), body, body_bytes_max, D::DEMANDS.body_time).await;
+        let body = read.map_err(Fault::of_body)?;
         if D::DEMANDS.wants_media_type && !body.is_empty() && !body::is_json(self.headers()) {
             return Err(Fault::MediaTypeUnsupported.into());
         }
         self.check_coding()?;
-        let said = match json::parse(&body, D::DEMANDS.json) {
-            Ok(json) => Ok(Some(json)),
-            Err(JsonError::Empty) => Ok(None),
-            Err(error @ JsonError::TooDeep) => return Err(Fault::Json(error).into()),
-            Err(error) => Err(Fault::Json(error)),
-        };
+        Ok((key, body))
+    }
+
+    fn into_change(mut self, key: Option<String>, body: &[u8], said: Result<Option<Json>, Fault>) -> Change<D> {
         let said = match self.query_fault.take() {
             Some(fault) => Err(fault),
             None => said,
         };
-        let entered = key.map(|key| self.entered(key, &body));
-        Ok(Change { call: self, said, entered, guard: None, is_freeing: false })
+        let entered = key.map(|key| self.entered(key, body));
+        Change { call: self, said, entered, guard: None, is_freeing: false }
     }
 
     /// [`Call::change`] of a route that takes its body in by itself; `content` stands for what it says.
@@ -288,6 +319,16 @@ pub fn refused<D: Dialect>(refusal: &D::Refusal) -> Answer {
         Some(name) => answer.header(name, value),
         None => answer,
     })
+}
+
+/// What a body says, if it says anything. What nests too deep is refused before anything is looked up.
+fn parse<D: Dialect>(body: &[u8]) -> Result<Result<Option<Json>, Fault>, Fault> {
+    match json::parse(body, D::DEMANDS.json) {
+        Ok(json) => Ok(Ok(Some(json))),
+        Err(JsonError::Empty) => Ok(Ok(None)),
+        Err(error @ JsonError::TooDeep) => Err(Fault::Json(error)),
+        Err(error) => Ok(Err(Fault::Json(error))),
+    }
 }
 
 fn remember(tx: &mut WriteTx<'_>, now: Timestamp, entered: &Entered, answer: &Answer) -> Result<(), Failure> {

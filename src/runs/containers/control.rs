@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use quintet_platform::service::Fault;
 use quintet_runtime::Action;
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
@@ -56,7 +57,7 @@ async fn control(
 ) -> Result<Run, Abort<Refusal>> {
     let run = life::in_state(&context.store.read(), run_key, states)?;
     let runner = context.runner.as_ref().ok_or(Refusal::EngineUnavailable)?;
-    let id = context.container_id(run_key.1, run.starts).ok_or(Refusal::InternalError)?;
+    let id = context.container_id(run_key.1, run.starts).ok_or(Refusal::Fault(Fault::Internal))?;
     on_runner(runner, move |runner| runner.control(&id, action)).await.map_err(|error| refusal_of(&error))?;
     Ok(run)
 }

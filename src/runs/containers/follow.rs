@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use quintet_platform::service::Fault;
 use quintet_runtime::{LogPage, RunnerError, Stream};
 use quintet_storage::{Abort, Timestamp};
 use tokio::sync::OwnedSemaphorePermit;
@@ -66,12 +67,13 @@ pub(crate) async fn follow(
     run_key: RunKey,
     wanted: Wanted,
 ) -> Result<(Source, Follower), Abort<Refusal>> {
-    let permit = Arc::clone(&context.followers).try_acquire_owned().map_err(|_| Refusal::Busy)?;
+    let permit = Arc::clone(&context.followers).try_acquire_owned().map_err(|_| Refusal::Fault(Fault::Busy))?;
     let found = match logs::nothing_yet(context, run_key, &wanted)? {
         Some(found) => found,
         None => {
-            let wanted = wanted.clone();
-            context.read_large(move |context| logs::read(context, run_key, &wanted)).await?
+            let (own, wanted) = (context.clone(), wanted.clone());
+            let read = move || logs::read(&own, run_key, &wanted);
+            context.readers.take(read).await.map_err(Refusal::Fault)??
         }
     };
     let follower = Follower {

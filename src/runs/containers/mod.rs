@@ -15,7 +15,7 @@
 //! `paces`, `descriptions`, `results` (a table each) · `changes` (the one way a state changes) · the verbs `submission`,
 //! `late`, `dispatch`, `life`, `removal`, `hours` · what is asked: `queue`, `list`, `wait` · what a run wrote and used:
 //! `archive`, `logs`, `follow`, `utilization` · `runner` and `control` (what callers do to containers) · `engine` (what
-//! starts and ends them) · `verify`.
+//! starts and ends them) · `verify` · `http`.
 
 mod archive;
 mod changes;
@@ -26,6 +26,7 @@ mod end;
 mod engine;
 pub(crate) mod follow;
 pub(crate) mod hours;
+pub(crate) mod http;
 pub(crate) mod late;
 mod life;
 pub(crate) mod list;

@@ -12,9 +12,7 @@ use quintet_storage::TableSpec;
 
 pub(crate) use format_1::MIGRATION;
 pub(crate) use model::Due;
-#[cfg(test)]
-pub(crate) use tables::AGENDA;
-pub(crate) use tables::{clear, first, is_put, put};
+pub(crate) use tables::{AGENDA, clear, first, is_put, put};
 
 /// The tables of this folder.
 pub(crate) const TABLES: &[TableSpec] = &[tables::DUE.spec(), format_1::DUE.spec()];

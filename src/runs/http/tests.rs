@@ -1,21 +1,28 @@
-//! What black-box tests cannot bring about: a store that has stopped or is damaged, bodies that break off.
+//! What black-box tests cannot bring about: a store that has stopped or is damaged, bodies that break off, turns that do not
+//! come; and that all that is said of the service fits together.
 
-use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::stream;
+use http::{Extensions, HeaderMap};
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service};
 use quintet_platform::egress::Egress;
+use quintet_platform::http::request_id;
 use quintet_platform::ids::parse_ulid;
+use quintet_platform::service::{Dialect as _, Fault, ServiceRefusal as _, Turns, describe, refuse};
 use quintet_storage::{Abort, Failure};
-use tokio::sync::Semaphore;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use super::*;
 use crate::allowances::Ceilings;
-use crate::context::Settings;
+use crate::context::{LOOKERS, READERS, Settings};
+use crate::model::{RunId, TenantId};
+use crate::refusal::{CODES, Refusal, ShiftFault};
 
 struct Room {
     context: Context,
@@ -60,17 +67,98 @@ impl Room {
     }
 }
 
+#[test]
+fn nothing_that_is_said_of_it_is_loose() {
+    assert_eq!(describe::loose_ends::<Runs>(ENDPOINTS), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_submitted_leads_to_all_that_can_be_done_with_it() {
+    let document = describe::document::<Runs>(ENDPOINTS);
+    let links = document["paths"]["/api/v1/runs"]["post"]["responses"]["202"]["links"].as_object().unwrap();
+    for route in crate::served().filter(|route| !route.segments.is_empty()) {
+        assert_eq!(links[route.name]["parameters"], json!({"track_id": "$response.body#/track_id"}));
+    }
+}
+
 #[tokio::test]
 async fn every_route_is_served_and_asks_for_a_key() {
     let room = Room::open();
-    for route in ROUTES {
+    for route in crate::served() {
         let path = route.path.replace("{track_id}", "x");
-        let request = http::Request::builder().method(route.method).uri(path).body(Body::empty()).unwrap();
+        let request = http::Request::builder().method(route.method.as_str()).uri(path).body(Body::empty()).unwrap();
         let response = routes(room.context.clone()).oneshot(request).await.unwrap();
         let expected = if route.permission.is_empty() { 200 } else { 401 };
-        assert_eq!(response.status().as_u16(), expected, "{} {}", route.method, route.path);
+        assert_eq!(response.status().as_u16(), expected, "{}", route.template());
     }
     room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn of_several_credentials_none_counts() {
+    let room = Room::open();
+    let credential = format!("Bearer {}", room.api_key);
+    for (credentials, status) in
+        [(vec![credential.as_str()], 200), (vec![&credential, &credential], 401), (vec![&credential, "Bearer x"], 401)]
+    {
+        let mut request = http::Request::builder().uri("/api/v1/usage");
+        for credential in &credentials {
+            request = request.header("authorization", *credential);
+        }
+        let response = routes(room.context.clone()).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{} fields", credentials.len());
+        assert_eq!(response.headers().contains_key("www-authenticate"), status == 401);
+    }
+    room.context.store.shutdown();
+}
+
+/// The problem that a refusal is answered with.
+fn problem_of(refusal: &Refusal) -> Value {
+    let (_, body) = Runs::write(&refusal.verdict(), "the-request");
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[test]
+fn every_problem_has_a_detail_and_names_its_request() {
+    let shift = ShiftFault { line: 1, column: 2, found: "x".into(), expected: "y".into(), detail: "z".into() };
+    let own = [
+        Refusal::ImageNotAllowed,
+        Refusal::NotFound,
+        Refusal::NotTerminal,
+        Refusal::InvalidState("paused"),
+        Refusal::RunActive,
+        Refusal::AboveCeiling("max_cpu", "2".into()),
+        Refusal::InvalidWorkingHours(shift),
+        Refusal::UnknownWebhookKey("webhook.a".into()),
+        Refusal::UrlNotAllowed("it must not name a user"),
+        Refusal::DailyQuota(1),
+        Refusal::MeteredQuota(1, 2),
+        Refusal::EngineUnavailable,
+        Refusal::field("", "must be an object"),
+    ];
+    let shared = Fault::one_of_each().into_iter().map(|(_, fault)| Refusal::Fault(fault));
+    for refusal in own.into_iter().chain(shared) {
+        let problem = problem_of(&refusal);
+        let told = |name: &str| problem[name].as_str().is_some_and(|text| !text.is_empty());
+        assert!(["type", "title", "code", "detail"].into_iter().all(told), "{refusal:?}: {problem}");
+        assert_eq!(problem["request_id"], "the-request", "{refusal:?}");
+        assert!(CODES.iter().any(|known| problem["title"] == known.title), "{refusal:?}: {problem}");
+        assert!(problem.get("field").is_none_or(|field| field != ""), "{refusal:?}: {problem}");
+    }
+    assert_eq!(problem_of(&Refusal::ImageNotAllowed)["field"], "image");
+}
+
+#[tokio::test]
+async fn what_no_handler_answers_has_the_form_too() {
+    for (fault, status, code) in [(Fault::HostMissing, 400, "host_missing"), (Fault::Internal, 500, "internal_error")] {
+        let response = request_id::assigned(&HeaderMap::new(), |extensions| refuse::<Runs>(fault, extensions));
+        let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+        assert_eq!(response.status().as_u16(), status);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let problem: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((&problem["code"], &problem["request_id"]), (&json!(code), &json!(request_id)));
+    }
+    assert_eq!(refuse::<Runs>(Fault::Internal, &Extensions::new()).status(), 500);
 }
 
 #[tokio::test]
@@ -89,20 +177,20 @@ async fn a_store_that_has_stopped_takes_nothing_and_still_reads() {
 }
 
 #[tokio::test]
-async fn damaged_data_is_an_internal_error_without_detail() {
+async fn damaged_data_is_an_internal_error_that_tells_nothing_of_it() {
     let room = Room::open();
     let tenant_id = room.tenant_id;
     let (_, submitted) = room.submit().await;
     let run_id = RunId(parse_ulid(submitted["track_id"].as_str().unwrap()).unwrap());
-    let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
+    let verb = move |tx: &mut quintet_storage::WriteTx<'_>, _| {
         crate::containers::tests::spoil_archive(tx, (tenant_id, run_id));
         Ok::<_, Abort<Refusal>>(())
     };
-    write(&room.context, verb).await.unwrap();
+    room.context.write(Duration::from_secs(60), verb).await.unwrap();
     let path = format!("/api/v1/runs/{}/logs", submitted["track_id"].as_str().unwrap());
     let (status, problem) = room.send("GET", &path, Body::empty()).await;
     assert_eq!((status, &problem["code"]), (500, &json!("internal_error")));
-    assert!(problem.get("detail").is_none(), "{problem}");
+    assert_eq!(problem["detail"], problem["title"]);
     room.context.store.shutdown();
 }
 
@@ -127,10 +215,26 @@ async fn followers_have_a_bound() {
     room.context.store.shutdown();
 }
 
+/// Takes all turns until what it gives is dropped.
+async fn take_all(turns: &Turns, at_once: usize) -> Vec<mpsc::Sender<()>> {
+    let mut taken = Vec::new();
+    for _ in 0..at_once {
+        let (turns, (go, wait), (begin, begun)) = (turns.clone(), mpsc::channel(), tokio::sync::oneshot::channel());
+        tokio::spawn(async move {
+            let work = move || {
+                let _ = begin.send(());
+                let _ = wait.recv();
+            };
+            turns.take(work).await
+        });
+        begun.await.unwrap();
+        taken.push(go);
+    }
+    taken
+}
+
 /// Sends a request while nobody gets a turn: it waits for one, and others are served meanwhile; then it is answered.
-async fn waits_for_a_turn(room: &Room, turns: &Arc<Semaphore>, method: &str, path: &str, body: Body, status: u16) {
-    let all = u32::try_from(turns.available_permits()).unwrap();
-    let taken = turns.acquire_many(all).await.unwrap();
+async fn waits_for_a_turn(room: &Room, taken: Vec<mpsc::Sender<()>>, (method, path): (&str, &str), body: Body) -> u16 {
     let mut heavy = std::pin::pin!(room.send(method, path, body));
     for _ in 0..20 {
         let light = tokio::select! {
@@ -141,7 +245,7 @@ async fn waits_for_a_turn(room: &Room, turns: &Arc<Semaphore>, method: &str, pat
         assert_eq!(light.0, 200);
     }
     drop(taken);
-    assert_eq!(heavy.await.0, status, "{method} {path}");
+    heavy.await.0
 }
 
 #[tokio::test]
@@ -150,8 +254,8 @@ async fn what_grows_with_data_waits_for_a_turn_and_holds_nobody_up() {
     let (_, submitted) = room.submit().await;
     let run = format!("/api/v1/runs/{}", submitted["track_id"].as_str().unwrap());
     let long = json!({"image": "x".repeat(100_000)}).to_string();
-    let (lookers, readers) = (&room.context.lookers, &room.context.readers);
-    for (turns, method, path, body, status) in [
+    let (lookers, readers) = ((&room.context.lookers, LOOKERS), (&room.context.readers, READERS));
+    for ((turns, at_once), method, path, body, status) in [
         (lookers, "GET", "/api/v1/runs?state=exited".to_owned(), String::new(), 200),
         (lookers, "GET", run.clone(), String::new(), 200),
         (lookers, "POST", "/api/v1/runs".to_owned(), long.clone(), 422),
@@ -159,7 +263,9 @@ async fn what_grows_with_data_waits_for_a_turn_and_holds_nobody_up() {
         (readers, "GET", format!("{run}/logs"), String::new(), 200),
         (readers, "GET", format!("{run}/utilization"), String::new(), 200),
     ] {
-        waits_for_a_turn(&room, turns, method, &path, Body::from(body), status).await;
+        let taken = take_all(turns, at_once).await;
+        let answered = waits_for_a_turn(&room, taken, (method, &path), Body::from(body)).await;
+        assert_eq!(answered, status, "{method} {path}");
     }
     room.context.store.shutdown();
 }
@@ -172,7 +278,6 @@ fn failures_of_the_store_have_codes_of_their_own() {
         (Failure::StorageFull, "storage_full"),
         (Failure::Panicked, "internal_error"),
     ] {
-        assert_eq!(Refusal::of_failure(&failure).problem("").code(), code);
+        assert_eq!(Refusal::Fault(Fault::of_failure(&failure)).verdict().code, code);
     }
-    assert_eq!(panic_answer().status(), 500);
 }

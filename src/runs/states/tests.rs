@@ -25,7 +25,7 @@ const CONTRACT: &[(&str, &str)] = &[
     ("scheduled", "failed"),
 ];
 
-/// What 5-runs.md settles beside it.
+/// What other rules settle beside it: restarts give back slots, and a run may end while it is pulled or paused.
 const SETTLED: &[(&str, &str)] = &[
     ("queued", "scheduled"),
     ("pulling", "scheduled"),
@@ -44,6 +44,11 @@ fn the_table_is_the_contracts_and_what_was_settled_beside_it() {
     let ours: Vec<_> = TRANSITIONS.iter().map(ends).collect();
     assert_eq!(ours.iter().collect::<BTreeSet<_>>(), known.iter().collect::<BTreeSet<_>>());
     assert_eq!((ours.len(), known.len()), (ours.iter().collect::<BTreeSet<_>>().len(), ours.len()), "each once");
+}
+
+#[test]
+fn the_names_are_those_of_the_states() {
+    assert_eq!(RunState::NAMES, RunState::ALL.map(RunState::name));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::support::contract::{self, faults};
 
 /// Every code, and the test that provokes it.
 const PROVOKED: &[(&str, &str)] = &[
+    ("host_missing", "runs/http::what_no_handler_answers_has_the_form_too"),
     ("malformed_json", "it/runs/queue::submissions_that_are_wrong"),
     ("unknown_query_parameter", "it/runs/queue::paths_methods_and_parameters"),
     ("unauthorized", "it/runs/queue::keys_open_what_they_may"),
@@ -31,7 +32,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("daily_quota_exceeded", "it/runs/queue::the_day_has_so_many_runs_and_quotas_keep_below_the_ceilings"),
     ("metered_quota_exceeded", "it/runs/keys::a_metered_key_is_charged_once_whatever_happens"),
     ("quota_exceeded", "it/runs/contract::calls_have_a_quota"),
-    ("internal_error", "runs/http::damaged_data_is_an_internal_error_without_detail"),
+    ("internal_error", "runs/http::damaged_data_is_an_internal_error_that_tells_nothing_of_it"),
     ("authorization_unavailable", "it/runs/contract::without_its_authorization_system_nobody_is_let_in"),
     ("busy", "runs/http::followers_have_a_bound"),
     ("engine_unavailable", "privileged/runs/restarts::runs_wait_for_a_runner_that_is_away"),
@@ -42,7 +43,7 @@ const PROVOKED: &[(&str, &str)] = &[
 
 #[test]
 fn every_code_has_a_test_that_provokes_it() {
-    let known: BTreeSet<&str> = quintet_runs::KINDS.iter().map(|kind| kind.code).collect();
+    let known: BTreeSet<&str> = quintet_runs::CODES.iter().map(|known| known.code).collect();
     contract::every_code_is_provoked(&known, PROVOKED);
 }
 

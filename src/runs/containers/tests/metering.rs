@@ -190,7 +190,7 @@ fn charges_less_refunds_are_what_was_used_in_any_order() {
                     let limits = limits.clone();
                     let killed = bench.run(move |tx, now| {
                         submit(tx, now, tenant(1), &limits, asked)?;
-                        Err::<(), _>(Refusal::Busy.into())
+                        Err::<(), _>(Refusal::NotTerminal.into())
                     });
                     assert!(killed.is_err());
                     continue;
@@ -250,7 +250,7 @@ fn charges_less_refunds_are_what_was_used_in_any_order() {
                     let end_of = end_of.clone();
                     let killed = bench.run(move |tx, now| {
                         life::ended(tx, now, run_key, starts, &end_of)?;
-                        Err::<(), _>(Refusal::Busy.into())
+                        Err::<(), _>(Refusal::NotTerminal.into())
                     });
                     assert!(killed.is_err());
                 }

@@ -84,6 +84,24 @@ async fn the_stop_of_the_appliance_ends_all_waits() {
     context.store.shutdown();
 }
 
+#[tokio::test]
+async fn what_falls_due_is_done_even_if_it_was_due_long_before() {
+    let (context, _directory) = context();
+    let [sweep] = &crate::due_work(&context)[..] else { panic!("runs have one agenda") };
+    assert_eq!((sweep.agenda(), sweep.next_due()), (Some(due::AGENDA), None));
+    // Twice: what the sweep has seen to must not hide what falls due before it.
+    for days in [1, 2] {
+        let expires_at = Some(context.clock.now().plus_seconds(-days * 86_400));
+        let asked = Submit { expires_at, ..plain() };
+        let run_id = write(&context.store, |tx, now| submit(tx, now, tenant(1), &Ceilings::default(), asked)).0;
+        assert_eq!(sweep.next_due(), expires_at);
+        sweep.run_due().await;
+        assert_eq!(find(&context.store.read(), (tenant(1), run_id)).unwrap().unwrap().reason, Some(Reason::Expired));
+        assert!(sweep.next_due().unwrap() > context.clock.now(), "its retention is left");
+    }
+    context.store.shutdown();
+}
+
 #[test]
 fn what_falls_due_is_noted_by_whoever_has_it_fall_due() {
     let bench = bench();

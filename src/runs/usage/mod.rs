@@ -1,5 +1,7 @@
 //! What a key allows, and what has been used of it.
 
+pub(crate) mod http;
+
 use quintet_platform::access::{Caller, Service};
 use quintet_platform::metering::{Quota, find_quota};
 use quintet_storage::{Failure, Snapshot, Timestamp};

@@ -1,26 +1,28 @@
-//! What a submission says: members in the order of the documentation, each with its bounds.
+//! Submitting a run: members in the order of the documentation, each with its bounds.
 
-use std::net::IpAddr;
-
-use http::Uri;
-use quintet_platform::clock::parse_rfc3339;
+use quintet_platform::clock::{parse_rfc3339, rfc3339};
 use quintet_platform::egress::Egress;
 use quintet_platform::http::shown_name;
-use quintet_platform::json::{FieldError, FieldProblem, Fields, Given, Json, Number};
-use quintet_storage::Timestamp;
+use quintet_platform::ids::ulid;
+use quintet_platform::json::{Fields, Json, Number};
+use quintet_platform::service::{Answer, Content, Route, failed, json as success};
+use quintet_storage::{Timestamp, WriteTx};
+use serde_json::{Value, json};
 
-use crate::allowances::Ceilings;
-use crate::allowances::calendar::{Calendar, ShiftError};
-use crate::allowances::model::{MEMORY_MB_LEAST, QUOTA_KINDS, QuotaKind, SetQuotas};
-use crate::containers::model::{Secrets, Webhook};
-use crate::containers::submission::Submit;
-use crate::events::is_event_pattern;
-use crate::refusal::{Refusal, ShiftFault};
+use super::webhook::read_webhook;
+use crate::allowances::model::MEMORY_MB_LEAST;
+use crate::allowances::quotas;
+use crate::containers::model::{Run, Secrets};
+use crate::containers::submission::{self, Submit};
+use crate::dialect::{Answered, BODY_BYTES_MAX, Call, tenant_of};
+use crate::form::{field, first, optional};
+use crate::model::RunId;
+use crate::refusal::Refusal;
 
 /// The longest name of an image, in characters.
-const IMAGE_CHARS_MAX: usize = 512;
+pub(super) const IMAGE_CHARS_MAX: usize = 512;
 /// The longest name of a run and the longest label, in characters.
-const NAME_CHARS_MAX: usize = 128;
+pub(super) const NAME_CHARS_MAX: usize = 128;
 /// The most labels.
 const TAGS_MAX: usize = 50;
 /// The most arguments, and the most variables.
@@ -32,15 +34,40 @@ const WORDS_BYTES_MAX: usize = 512 << 10;
 /// The least of a core, and the most cores that can be asked for; more is clamped anyway.
 const CPU_LEAST: f64 = 0.01;
 const CPU_MOST: f64 = 1_000_000.0;
-/// The longest address of a webhook, in characters.
-const URL_CHARS_MAX: usize = 2048;
-/// The most events that a webhook asks for.
-const EVENTS_MAX: usize = 64;
-/// The longest secret of a webhook, in bytes.
-const SECRET_BYTES_MAX: usize = 256;
 
-/// Reads a submission.
-pub(super) fn submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
+pub(super) const SUBMIT: Route = Route::post("submit_run", "/api/v1/runs")
+    .permission("svc_run_submit")
+    .summary("Submit a run; it is never refused for want of a slot")
+    .body(Content::Json("RunSubmit"))
+    .successes(&[success(202, "RunSubmitted")])
+    .makes("track_id", "track_id")
+    .codes(&[
+        "daily_quota_exceeded",
+        "image_not_allowed",
+        "metered_quota_exceeded",
+        "unknown_webhook_key",
+        "url_not_allowed",
+    ]);
+
+pub(super) async fn submit(call: Call) -> Answered {
+    let context = call.context.clone();
+    let egress = context.settings.egress.clone();
+    let read = move |json| read_submit(json, &egress);
+    let (change, wanted) = call.change_large(BODY_BYTES_MAX, &context.lookers, read).await?;
+    let tenant_id = tenant_of(&change.call);
+    let wanted = Submit { key_id: Some(change.call.caller.key_id.clone()), ..wanted? };
+    // The calendar is read now, and only looked up within the transaction.
+    quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed::<Refusal>(&failure))?;
+    let ceilings = context.settings.ceilings.clone();
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        let (run_id, run) = submission::submit(tx, now, tenant_id, &ceilings, wanted)?;
+        Ok(Answer::value(202, &write_submitted(run_id, &run)))
+    };
+    change.write(verb).await
+}
+
+/// POST /api/v1/runs
+fn read_submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
     let mut fields = Fields::new(body).map_err(field)?;
     let image = image(fields.required("image").map_err(field)?)?;
     let command = command(&mut fields)?;
@@ -58,7 +85,7 @@ pub(super) fn submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
     let expires_at = instant(&mut fields, "expires_at")?;
     let webhook = match fields.take("webhook") {
         None | Some(Json::Null) => None,
-        Some(json) => Some(webhook(json, egress)?),
+        Some(json) => Some(read_webhook(json, egress)?),
     };
     fields.finish().map_err(|unknown| first(unknown, field))?;
     let (webhook, webhook_secret) = webhook.map_or((None, None), |(webhook, secret)| (Some(webhook), secret));
@@ -76,73 +103,6 @@ pub(super) fn submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
         webhook,
         key_id: None,
     })
-}
-
-/// Reads a change of quotas. A calendar is read here, before there is a transaction.
-pub(crate) fn quotas(body: Json, ceilings: &Ceilings) -> Result<SetQuotas, Refusal> {
-    let mut fields = Fields::new(body).map_err(field)?;
-    let mut numbers = Vec::new();
-    for kind in QUOTA_KINDS {
-        let Some(json) = fields.take(kind.name) else { continue };
-        let value = quota(kind, json)?;
-        match ceilings.of(kind.name) {
-            Some(most) if value > most => return Err(Refusal::AboveCeiling(kind.name, shown(kind, most))),
-            _ => numbers.push((kind.name, value)),
-        }
-    }
-    let working_hours_tjp = match fields.nullable::<String>("working_hours_tjp").map_err(field)? {
-        Given::Absent => None,
-        Given::Null => Some(None),
-        Given::Value(text) => {
-            Calendar::parse(&text).map_err(no_calendar)?;
-            Some(Some(text))
-        }
-    };
-    fields.finish().map_err(|unknown| first(unknown, field))?;
-    Ok(SetQuotas { numbers, working_hours_tjp })
-}
-
-fn no_calendar(error: ShiftError) -> Refusal {
-    let detail = error.to_string();
-    let ShiftError { line, column, found, expected } = error;
-    Refusal::InvalidWorkingHours(ShiftFault { line, column, found, expected, detail })
-}
-
-/// The value of a quota, processor time in thousandths of a core.
-fn quota(kind: &QuotaKind, json: Json) -> Result<u64, Refusal> {
-    let value = match json {
-        Json::Number(number) if kind.is_cores => {
-            let cores: f64 = number.as_str().parse().unwrap_or(-1.0);
-            // Below the least stays below it: a float becomes the nearest number there is.
-            Some((cores * 1000.0).round() as u64)
-        }
-        Json::Number(number) if number.is_integer() => number.as_u64(),
-        _ => None,
-    };
-    value.filter(|value| (kind.least..=kind.most).contains(value)).ok_or_else(|| {
-        let what = if kind.is_cores { "number of cores" } else { "whole number" };
-        let (least, most) = (shown(kind, kind.least), shown(kind, kind.most));
-        Refusal::field(kind.name, format!("must be a {what} from {least} to {most}"))
-    })
-}
-
-/// The value of a quota as callers write it.
-fn shown(kind: &QuotaKind, value: u64) -> String {
-    if kind.is_cores { (value as f64 / 1000.0).to_string() } else { value.to_string() }
-}
-
-fn field(error: FieldError) -> Refusal {
-    Refusal::field(error.field, error.problem.to_string())
-}
-
-fn first(errors: Vec<FieldError>, refusal: impl Fn(FieldError) -> Refusal) -> Refusal {
-    let nothing = FieldError { field: String::new(), problem: FieldProblem::Unknown };
-    refusal(errors.into_iter().next().unwrap_or(nothing))
-}
-
-/// A member that may be absent or null.
-fn optional<T: quintet_platform::json::FromJson>(fields: &mut Fields, name: &str) -> Result<Option<T>, Refusal> {
-    fields.nullable(name).map(Given::value).map_err(field)
 }
 
 fn image(image: String) -> Result<String, Refusal> {
@@ -262,52 +222,10 @@ fn instant(fields: &mut Fields, name: &str) -> Result<Option<Timestamp>, Refusal
     })
 }
 
-fn webhook(json: Json, egress: &Egress) -> Result<(Webhook, Option<String>), Refusal> {
-    let mut fields = Fields::at("webhook", json).map_err(field)?;
-    let url: String = fields.required("url").map_err(field)?;
-    let events = match fields.take("events") {
-        Some(Json::Array(items)) => items,
-        None => return Err(Refusal::field("webhook.events", "is required")),
-        Some(_) => return Err(Refusal::field("webhook.events", "must be an array of event patterns")),
-    };
-    let secret = optional::<String>(&mut fields, "secret")?;
-    fields.finish().map_err(|unknown| first(unknown, |error| Refusal::UnknownWebhookKey(error.field)))?;
-    check_url(&url, egress)?;
-    if events.is_empty() || events.len() > EVENTS_MAX {
-        return Err(Refusal::field("webhook.events", "must have 1 to 64 event patterns"));
-    }
-    let pattern = |json: Json| match json {
-        Json::String(pattern) if is_event_pattern(&pattern) => Ok(pattern),
-        _ => {
-            Err(Refusal::field("webhook.events", "must be event patterns such as run.exited, run.terminal, run.* or *"))
-        }
-    };
-    let events = events.into_iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
-    if secret.as_ref().is_some_and(|secret| secret.is_empty() || secret.len() > SECRET_BYTES_MAX) {
-        return Err(Refusal::field("webhook.secret", "must have 1 to 256 bytes"));
-    }
-    Ok((Webhook { url, events, has_secret: secret.is_some() }, secret))
-}
-
-/// What can be told of an address before anybody resolves it. It is vetted again whenever it is called.
-fn check_url(url: &str, egress: &Egress) -> Result<(), Refusal> {
-    let uri = Uri::try_from(url).ok().filter(|_| url.chars().count() <= URL_CHARS_MAX && url.is_ascii());
-    let Some(uri) = uri else { return Err(Refusal::UrlNotAllowed("it must be an absolute https:// address")) };
-    let is_tls = match uri.scheme_str() {
-        Some("https") => true,
-        Some("http") => false,
-        _ => return Err(Refusal::UrlNotAllowed("it must be an absolute https:// address")),
-    };
-    if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) {
-        return Err(Refusal::UrlNotAllowed("it must not name a user"));
-    }
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let is_name = host.chars().any(|c| c.is_ascii_alphabetic()) && !host.contains(':') && !host.starts_with("0x");
-    match host.parse::<IpAddr>() {
-        Ok(address) if egress.allows_address(address, is_tls) => Ok(()),
-        Ok(_) => Err(Refusal::UrlNotAllowed("the address is not of the public internet, or not encrypted")),
-        Err(_) if is_name && is_tls => Ok(()),
-        Err(_) if is_name => Err(Refusal::UrlNotAllowed("http:// is for networks that the operator allows")),
-        Err(_) => Err(Refusal::UrlNotAllowed("the host is neither a name nor an address in its usual form")),
-    }
+/// The answer to a submission.
+fn write_submitted(run_id: RunId, run: &Run) -> Value {
+    json!({
+        "track_id": ulid(run_id.0), "status": run.state.name(), "eligible_start": rfc3339(run.eligible_start),
+        "clamped": run.clamped,
+    })
 }

@@ -1,0 +1,174 @@
+//! What a run leaves: its result, its logs, its samples.
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderName, HeaderValue};
+use quintet_platform::clock::rfc3339;
+use quintet_platform::ids::ulid;
+use quintet_platform::service::{Answer, Parameter, Route, Shape, failed, json as success, media, refusal_of};
+use quintet_runtime::{Sample, Stream};
+use quintet_storage::Timestamp;
+use serde_json::{Value, json};
+
+use super::path::{RUN, run_key, run_of};
+use crate::containers::follow::{Follower, Piece, follow};
+use crate::containers::logs::{self as kept, Entry, Found, LINES_MAX, Wanted};
+use crate::containers::model::{LastWords, Reason, Run, RunResult};
+use crate::containers::{results, utilization as used};
+use crate::dialect::{Answered, Call, in_turn};
+use crate::model::{RunId, RunKey};
+use crate::refusal::Refusal;
+use crate::states::RunState;
+use crate::wire::{at, seconds};
+
+/// Says where lines come from.
+const LOG_SOURCE: HeaderName = HeaderName::from_static("x-log-source");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+const STREAM: Parameter =
+    Parameter::new("stream", Shape::Word(&["stdout", "stderr", "both"], "stdout"), "Which stream.");
+const TAIL: Parameter = Parameter::new("tail", Shape::integer(1, LINES_MAX as i64), "Only the last so many lines.");
+const SINCE: Parameter = Parameter::new("since", Shape::Instant, "Only lines written at this instant or later.");
+const FOLLOW: Parameter = Parameter::new(
+    "follow",
+    Shape::Word(&["true", "false"], "false"),
+    "Server-sent events instead: a `line` for each line, then an `end` once the run has ended.",
+);
+
+pub(super) const RESULT: Route = Route::get("get_run_result", "/api/v1/runs/{track_id}/result")
+    .permission("svc_run_read")
+    .summary("How a run ended")
+    .segments(&[RUN])
+    .successes(&[success(200, "Result")])
+    .codes(&["not_terminal"]);
+pub(super) const LOGS: Route = Route::get("get_run_logs", "/api/v1/runs/{track_id}/logs")
+    .permission("svc_run_read")
+    .summary("What a run wrote; the header X-Log-Source says where that comes from: live, archive or none")
+    .segments(&[RUN])
+    .parameters(&[STREAM, TAIL, SINCE, FOLLOW])
+    .successes(&[media(
+        200,
+        &[
+            ("application/json", r##"{"$ref":"#/components/schemas/Logs"}"##),
+            ("text/event-stream", r#"{"type":"string"}"#),
+        ],
+    )
+    .about("Lines; with follow, server-sent events")])
+    .codes(&["engine_unavailable", "busy"]);
+pub(super) const UTILIZATION: Route = Route::get("get_run_utilization", "/api/v1/runs/{track_id}/utilization")
+    .permission("svc_run_read")
+    .summary("What a run used: a sample a second for ten minutes, then one every five; 100 percent is a full core")
+    .segments(&[RUN])
+    .successes(&[success(200, "Utilization")])
+    .codes(&["engine_unavailable", "busy"]);
+
+pub(super) async fn result(call: Call) -> Answered {
+    let run_key = run_key(&call)?;
+    let run = run_of(&call, run_key)?;
+    if !run.state.is_terminal() {
+        return Err(Refusal::NotTerminal.into());
+    }
+    let (result, words) = results::get(&call.snapshot(), run_key).map_err(|failure| failed::<Refusal>(&failure))?;
+    Ok(Answer::value(200, &write_result(run_key.1, &run, &result, &words)))
+}
+
+pub(super) async fn logs(mut call: Call) -> Answered {
+    let stream = call.word(&STREAM)?.unwrap_or("stdout");
+    let streams = match stream {
+        "both" => vec![Stream::Stdout, Stream::Stderr],
+        "stderr" => vec![Stream::Stderr],
+        _ => vec![Stream::Stdout],
+    };
+    let tail = call.integer(&TAIL)?.and_then(|tail| usize::try_from(tail).ok());
+    let wanted = Wanted { streams, tail, since: call.instant(&SINCE)? };
+    let is_followed = call.word(&FOLLOW)? == Some("true");
+    let run_key = run_key(&call)?;
+    run_of(&call, run_key)?;
+    let (source, answer) = if is_followed {
+        let (source, follower) = follow(&call.context, run_key, wanted).await.map_err(refusal_of)?;
+        (source, Answer::stream(200, EVENTS, events(follower)))
+    } else {
+        let context = call.context.clone();
+        let read = move || {
+            let found = kept::read(&context, run_key, &wanted)?;
+            Ok((found.source, write_lines(run_key, stream, &found).to_string()))
+        };
+        let (source, text) = in_turn(&call.context.readers, read).await?;
+        (source, Answer::json(200, text))
+    };
+    Ok(answer.header(LOG_SOURCE, HeaderValue::from_static(source.name())))
+}
+
+pub(super) async fn utilization(call: Call) -> Answered {
+    let run_key = run_key(&call)?;
+    run_of(&call, run_key)?;
+    let context = call.context.clone();
+    let read = move || Ok(write_samples(run_key.1, &used::samples(&context, run_key)?).to_string());
+    Ok(Answer::json(200, in_turn(&call.context.readers, read).await?))
+}
+
+/// How a run ended.
+fn write_result(run_id: RunId, run: &Run, result: &RunResult, words: &LastWords) -> Value {
+    let output: Option<Value> = words.output.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    json!({
+        "track_id": ulid(run_id.0), "state": run.state.name(), "reason": run.reason.map(Reason::name),
+        "message": run.message, "exit_code": run.exit_code, "signal": result.signal, "oom_killed": result.oom_killed,
+        "started_at": at(run.started_at), "finished_at": at(run.finished_at),
+        "duration_seconds": seconds(result.duration_micros), "paused_seconds": seconds(result.paused_micros),
+        "stdout_bytes": result.stdout_bytes, "stderr_bytes": result.stderr_bytes,
+        "stdout_truncated": result.stdout_truncated, "stderr_truncated": result.stderr_truncated,
+        "result_summary": words.summary, "output": output,
+        "peak_memory_mb": result.peak_memory_bytes.div_ceil(1 << 20), "cpu_seconds": seconds(result.cpu_micros),
+    })
+}
+
+fn write_lines(run_key: RunKey, stream: &str, found: &Found) -> Value {
+    let texts: Vec<&str> = found.entries.iter().map(|entry| entry.text.as_str()).collect();
+    let entries: Vec<Value> = found.entries.iter().map(write_entry).collect();
+    json!({
+        "track_id": ulid(run_key.1.0), "stream": stream, "lines": texts, "entries": entries,
+        "truncated": found.truncated,
+    })
+}
+
+/// What somebody who follows is told, as server-sent events.
+fn events(follower: Follower) -> Body {
+    Body::from_stream(stream::unfold(follower, |mut follower| async move {
+        let event = match follower.piece().await? {
+            Piece::Lines(entries) => {
+                let line = |entry: &Entry| format!("event: line\ndata: {}\n\n", write_entry(entry));
+                entries.iter().map(line).collect::<String>()
+            }
+            Piece::Sign => ": still here\n\n".to_owned(),
+            Piece::End(state) => {
+                let state = state.map_or("deleted", RunState::name);
+                format!("event: end\ndata: {}\n\n", json!({"state": state}))
+            }
+        };
+        Some((Ok::<Bytes, std::convert::Infallible>(event.into()), follower))
+    }))
+}
+
+/// A line, as answers tell it.
+fn write_entry(entry: &Entry) -> Value {
+    let stream = match entry.stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    };
+    json!({"ts": rfc3339(entry.at), "stream": stream, "line": entry.text})
+}
+
+/// What a container used.
+fn write_samples(run_id: RunId, samples: &[Sample]) -> Value {
+    let sample = |sample: &Sample| {
+        json!({
+            "ts": rfc3339(Timestamp::from_micros(sample.at_micros)),
+            "state": if sample.paused { "paused" } else { "running" },
+            "cpu_percent": (sample.cpu_percent * 10.0).round() / 10.0,
+            "memory_mb": sample.memory_bytes.div_ceil(1 << 20), "memory_limit_mb": sample.memory_limit_bytes >> 20,
+            "pids": sample.pids, "io_read_bytes": sample.io_read_bytes, "io_write_bytes": sample.io_write_bytes,
+        })
+    };
+    json!({"track_id": ulid(run_id.0), "samples": samples.iter().map(sample).collect::<Vec<_>>()})
+}
