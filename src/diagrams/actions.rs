@@ -1,5 +1,12 @@
 //! What requests set in motion: drawing and keeping, checking, asking the AI engine.
 
+use std::sync::Arc;
+
+use quintet_drawing::dot;
+use quintet_drawing::limits::Limits;
+use quintet_drawing::outline::{self, Outline};
+use quintet_drawing::render::Format;
+use quintet_platform::service::{Fault, failed};
 use quintet_storage::Room;
 
 use crate::context::Context;
@@ -7,56 +14,76 @@ use crate::engine::DrawingError;
 use crate::refusal::Refusal;
 use crate::store::content_hash;
 use crate::tables::ContentHash;
-use quintet_drawing::dot;
-use quintet_drawing::limits::Limits;
-use quintet_drawing::render::Format;
 
 /// The largest source, in bytes.
-pub(super) fn source_bytes_max() -> usize {
+#[must_use]
+pub fn source_bytes_max() -> usize {
     Limits::default().source_bytes
 }
 
 /// A picture that is stored now.
-pub(super) struct Drawn {
+pub struct Drawn {
     /// Its name.
-    pub(super) hash: ContentHash,
+    pub hash: ContentHash,
     /// What was not honoured.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// Whether it was simplified.
-    pub(super) is_degraded: bool,
+    pub is_degraded: bool,
 }
 
 /// Draws a source, unless the same was drawn before, and keeps the picture.
-pub(super) async fn draw_and_keep(context: &Context, format: Format, source: String) -> Result<Drawn, Refusal> {
+///
+/// # Errors
+/// It cannot be drawn, there is too much to draw, or nothing can be stored.
+pub async fn draw_and_keep(context: &Context, format: Format, source: String) -> Result<Drawn, Refusal> {
     let hash = content_hash(&context.engine.identity, format, source.as_bytes());
-    if let Some(row) = context.results.find(hash)? {
+    if let Some(row) = context.results.find(hash).map_err(|failure| failed::<Refusal>(&failure))? {
         return Ok(Drawn { hash, warnings: row.warnings, is_degraded: row.is_degraded });
     }
     // What cannot be stored need not be drawn.
     if context.store.stop_reason().is_some() {
-        return Err(Refusal::StorageStopped);
+        return Err(Fault::WritingStopped.into());
     }
     if context.store.room() != Room::Ample {
-        return Err(Refusal::StorageFull);
+        return Err(Fault::DiskReserve.into());
     }
-    let draw = context.engine.draw.clone();
-    let drawn = context.pool.run(move || draw(source.as_bytes(), format)).await?;
+    let (engine, source) = (context.engine.clone(), Arc::<[u8]>::from(source.into_bytes()));
+    let a_try = {
+        let (engine, source) = (engine.clone(), Arc::clone(&source));
+        move || engine.try_drawing(&source, format)
+    };
+    let drawn = context.pool.draw(a_try, move || engine.draw(&source, format)).await.map_err(Refusal::of_pool)?;
     let drawing = drawn.map_err(Refusal::Undrawable)?;
     let (warnings, is_degraded) = (drawing.warnings.clone(), drawing.is_degraded);
-    context.results.keep(hash, format, drawing).await?;
+    context.results.keep(hash, format, drawing).await.map_err(|failure| failed::<Refusal>(&failure))?;
     Ok(Drawn { hash, warnings, is_degraded })
 }
 
 /// Whether a source is valid DOT, and nothing but DOT.
-pub(super) async fn check(context: &Context, source: String) -> Result<Result<(), DrawingError>, Refusal> {
-    Ok(context.pool.run(move || dot::validate(source.as_bytes(), &Limits::default())).await?.map_err(Into::into))
+///
+/// # Errors
+/// There is too much to check.
+pub async fn check(context: &Context, source: String) -> Result<Result<(), DrawingError>, Refusal> {
+    let check = move || dot::validate(source.as_bytes(), &Limits::default()).map_err(DrawingError::from);
+    context.pool.check(check).await.map_err(Refusal::of_pool)
+}
+
+/// A source in words; `None` if it is no valid DOT.
+///
+/// # Errors
+/// There is too much to read.
+pub async fn outline(context: &Context, source: String) -> Result<Option<Outline>, Refusal> {
+    context.pool.check(move || outline::of(&source)).await.map_err(Refusal::of_pool)
 }
 
 /// Asks the AI engine for DOT, and takes no other than valid DOT from it.
-pub(super) async fn generate(context: &Context, prompt: &str) -> Result<String, Refusal> {
+///
+/// # Errors
+/// There is no engine, it failed, or there is too much to check.
+pub async fn generate(context: &Context, prompt: &str) -> Result<String, Refusal> {
     let generator = context.generator.as_ref().ok_or(Refusal::NoEngine)?;
     if prompt.trim().is_empty() {
-        return Err(Refusal::Invalid("prompt must say what the diagram is to show".to_owned()));
+        return Err(Refusal::invalid("prompt must say what the diagram is to show"));
     }
     generator
         .generate(prompt, |source| async move {
