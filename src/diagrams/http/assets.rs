@@ -23,8 +23,7 @@ const ASSET: Route = Route::get("get_asset", "/assets/{name}")
         nothing(304).about("If-None-Match names it"),
     ])
     .codes(&["no_such_file"]);
-pub(super) const ENDPOINTS: &[Endpoint<Diagrams>] =
-    &[Endpoint::open(&ASSET, |visit| Box::pin(async move { get_asset(&visit) }))];
+pub(super) const ENDPOINTS: &[Endpoint<Diagrams>] = &[Endpoint::open(&ASSET, |visit| Box::pin(get_asset(visit)))];
 
 /// What the page loads: name, media type, text.
 const ASSETS: &[(&str, &str, &str)] = &[
@@ -39,7 +38,7 @@ static ASSET_TAGS: LazyLock<Vec<ETag>> = LazyLock::new(|| {
     ASSETS.iter().map(|(_, _, text)| ETag::strong(&digest(text))).collect()
 });
 
-fn get_asset(visit: &Visit) -> Answered {
+async fn get_asset(visit: Visit) -> Answered {
     let name = visit.segment::<String>(FILE.name).unwrap_or_default();
     let found = ASSETS.iter().zip(ASSET_TAGS.iter()).find(|((known, ..), _)| *known == name);
     let ((_, media_type, text), tag) = found.ok_or(Refusal::NoSuchFile)?;

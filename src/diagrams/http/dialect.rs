@@ -109,8 +109,9 @@ impl Dialect for Diagrams {
         }
         if route.has_mark(PAGE) {
             let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
-            for (_, refused) in responses.into_iter().flatten().filter(|(status, _)| status.as_str() >= "400") {
-                refused["content"]["text/html"] = json!({"schema": {"type": "string"}});
+            let refused = responses.into_iter().flatten().filter(|(status, _)| status.as_str() >= "400");
+            for content in refused.filter_map(|(_, refused)| refused.get_mut("content")?.as_object_mut()) {
+                content.insert("text/html".to_owned(), json!({"schema": {"type": "string"}}));
             }
         }
     }

@@ -31,62 +31,81 @@ fn docs(endpoints: Endpoints<Diagrams>) -> Value {
     })
 }
 
+/// A member of an object; null where there is none.
+fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
+    value.get(name).unwrap_or(&Value::Null)
+}
+
 /// A route, from its operation in the document.
 fn endpoint(route: &Route, document: &Value) -> Value {
-    let operation = &document["paths"][route.path][route.method.as_str().to_ascii_lowercase()];
-    let named = operation["parameters"].as_array().into_iter().flatten();
-    let mut parameters: Vec<Value> = named
-        .map(|one| parameter(&one["name"], &one["in"], &one["schema"], &one["required"], &one["description"]))
-        .collect();
+    let operations = member(member(document, "paths"), route.path);
+    let operation = member(operations, &route.method.as_str().to_ascii_lowercase());
+    let named = member(operation, "parameters").as_array().into_iter().flatten();
+    let told = |one: &Value| {
+        parameter(
+            member(one, "name"),
+            member(one, "in"),
+            member(one, "schema"),
+            member(one, "required"),
+            member(one, "description"),
+        )
+    };
+    let mut parameters: Vec<Value> = named.map(told).collect();
     parameters.extend(fields(operation, document));
-    let responses = operation["responses"].as_object().into_iter().flatten();
+    let responses = member(operation, "responses").as_object().into_iter().flatten();
     let responses: Map<String, Value> =
         responses.map(|(status, told)| (status.clone(), meaning(status, told))).collect();
-    let mut endpoint = json!({
-        "method": route.method.as_str(), "path": route.path, "description": route.summary, "parameters": parameters,
-        "responses": responses,
-    });
+    let mut endpoint = Map::from_iter([
+        ("method".to_owned(), json!(route.method.as_str())),
+        ("path".to_owned(), json!(route.path)),
+        ("description".to_owned(), json!(route.summary)),
+        ("parameters".to_owned(), json!(parameters)),
+        ("responses".to_owned(), json!(responses)),
+    ]);
     if !route.permission.is_empty() {
-        endpoint["permission"] = json!(route.permission);
+        endpoint.insert("permission".to_owned(), json!(route.permission));
     }
-    endpoint
+    Value::Object(endpoint)
 }
 
 /// The fields of a route's body.
 fn fields(operation: &Value, document: &Value) -> Vec<Value> {
-    let contents = operation["requestBody"]["content"].as_object();
+    let contents = member(member(operation, "requestBody"), "content").as_object();
     let Some(content) = contents.and_then(|contents| contents.values().next()) else { return Vec::new() };
-    let reference = content["schema"]["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
-    let schema = reference.and_then(|pointer| document.pointer(pointer)).unwrap_or(&content["schema"]);
-    let required = schema["required"].as_array();
+    let schema = member(content, "schema");
+    let reference = member(schema, "$ref").as_str().and_then(|reference| reference.strip_prefix('#'));
+    let schema = reference.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema);
+    let required = member(schema, "required").as_array();
     let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    properties
-        .map(|(name, schema)| {
-            let (place, is_required) = (json!("body"), json!(is_required(name)));
-            parameter(&json!(name), &place, schema, &is_required, &schema["description"])
-        })
-        .collect()
+    let properties = member(schema, "properties").as_object().into_iter().flatten();
+    let told = |(name, schema): (&String, &Value)| {
+        let is_required = json!(is_required(name));
+        parameter(&json!(name), &json!("body"), schema, &is_required, member(schema, "description"))
+    };
+    properties.map(told).collect()
 }
 
 fn parameter(name: &Value, place: &Value, schema: &Value, is_required: &Value, about: &Value) -> Value {
-    let mut told =
-        json!({"name": name, "in": place, "type": schema["type"], "required": is_required, "description": about});
-    if schema["enum"].is_array() {
-        told["enum"] = schema["enum"].clone();
-    }
-    told
+    let told = [
+        ("name", name),
+        ("in", place),
+        ("type", member(schema, "type")),
+        ("required", is_required),
+        ("description", about),
+    ];
+    let words = Some(("enum", member(schema, "enum"))).filter(|(_, words)| words.is_array());
+    told.into_iter().chain(words).map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
 /// What a status of a route means: what its codes say, or what is described.
 fn meaning(status: &str, told: &Value) -> Value {
-    let codes = told["x-codes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let codes = member(told, "x-codes").as_array().into_iter().flatten().filter_map(Value::as_str);
     let known = |code: &str| {
         let is_it = |known: &&Code| known.code == code && known.status.to_string() == status;
         Diagrams::INTERFACE.codes.iter().find(is_it).map(|known| known.title)
     };
     let titles: Vec<&str> = codes.filter_map(known).collect();
-    if titles.is_empty() { told["description"].clone() } else { json!(titles.join("; or ")) }
+    if titles.is_empty() { member(told, "description").clone() } else { json!(titles.join("; or ")) }
 }
 
 fn examples() -> Value {

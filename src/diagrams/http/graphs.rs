@@ -54,7 +54,7 @@ const GRAPH: Route = Route::get("get_graph", "/graphs/{filename}")
 
 pub(super) const ENDPOINTS: &[Endpoint<Diagrams>] = &[
     Endpoint::new(&RENDER, |call| Box::pin(draw_graph(call))),
-    Endpoint::new(&GRAPH, |call| Box::pin(async move { get_graph(call) })),
+    Endpoint::new(&GRAPH, |call| Box::pin(get_graph(call))),
 ];
 
 /// A picture by its name never changes. Where keys are required, only the caller's own cache may keep it.
@@ -76,7 +76,7 @@ async fn draw_graph(mut call: Call) -> Answered {
     Ok(with_warnings(Answer::value(200, &json!({ "url": url })), &drawn.warnings, drawn.is_degraded))
 }
 
-fn get_graph(mut call: Call) -> Answered {
+async fn get_graph(mut call: Call) -> Answered {
     let as_base64 = call.word(&BASE64)? == Some("true");
     let named = call.segment::<String>(FILE_NAME.name).and_then(|name| parse_file_name(&name));
     let (hash, format) = named

@@ -1,11 +1,12 @@
 //! Sources without pictures: checked, or written for a text.
 
 use quintet_platform::service::{Answer, Content, Endpoint, Route, json as success};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::body;
 use super::dialect::{Answered, Call, Diagrams, PERMISSION};
 use crate::actions;
+use crate::engine::DrawingError;
 use crate::generate::PROMPT_BYTES_MAX;
 
 const VALIDATE: Route = Route::post("validate_source", "/validate")
@@ -30,14 +31,14 @@ async fn validate(call: Call) -> Answered {
     let source = body::one_field(call, "dotfile", actions::source_bytes_max()).await?;
     let told = match actions::check(&context, source).await? {
         Ok(()) => json!({ "valid": true }),
-        Err(error) => {
-            let mut told = json!({ "valid": false, "error": error.message });
-            for (name, place) in [("line", error.line), ("column", error.column)] {
-                if let Some(place) = place {
-                    told[name] = json!(place);
-                }
-            }
-            told
+        Err(DrawingError { message, line, column, .. }) => {
+            let members = [
+                ("valid", Some(json!(false))),
+                ("error", Some(json!(message))),
+                ("line", line.map(Value::from)),
+                ("column", column.map(Value::from)),
+            ];
+            members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
         }
     };
     Ok(Answer::value(200, &told))
