@@ -276,7 +276,7 @@ mod tests {
         let given: Vec<&str> =
             PERMISSIONS.iter().flat_map(|(_, own, special)| own.iter().chain(*special)).copied().collect();
         let ledger = quintet_ledger::served().map(|route| (route.permission, route.path));
-        let diagrams = quintet_diagrams::ROUTES.iter().map(|route| (route.permission, route.path));
+        let diagrams = quintet_diagrams::served().map(|route| (route.permission, route.path));
         let runs = quintet_runs::served().map(|route| (route.permission, route.path));
         for (permission, path) in ledger.chain(runs).chain(diagrams).filter(|(permission, _)| !permission.is_empty()) {
             assert!(given.contains(&permission), "{permission} of {path}");

@@ -33,9 +33,13 @@ pub fn sites(app: &App) -> Vec<Site> {
         }),
         site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), refuse::<quintet_runs::Runs>),
         site(app, &unsent, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
-        site(app, &unsent, "diagrams", quintet_diagrams::routes(app.diagrams.clone()), |_, _| {
-            quintet_diagrams::panic_answer()
-        }),
+        site(
+            app,
+            &unsent,
+            "diagrams",
+            quintet_diagrams::routes(app.diagrams.clone()),
+            refuse::<quintet_diagrams::Diagrams>,
+        ),
         site(app, &unsent, "operations", operations::routes(app), operations::refuse),
     ]
 }

@@ -4,19 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
-use quintet_platform::clock::DueWork;
 use tokio::sync::Semaphore;
 
 use crate::engine::Engine;
 use crate::generate::Generator;
 use crate::pool::{Pool, PoolReading};
-use crate::store::{self, Results};
+use crate::store::Results;
 use crate::tables::TotalsRow;
 
 /// After how long of drawings waiting without a break the service calls itself degraded.
 pub(crate) const SATURATED_TIME: Duration = Duration::from_secs(10);
-/// How long a body may take to arrive.
-pub(crate) const BODY_TIME: Duration = Duration::from_secs(30);
 /// Bodies that are not small, held at once.
 pub(crate) const LARGE_BODIES_MAX: usize = 32;
 
@@ -41,8 +38,6 @@ pub struct Parts {
     pub large_bodies: Semaphore,
     /// After how long of drawings waiting without a break the service calls itself degraded.
     pub saturated_time: Duration,
-    /// How long a body may take to arrive.
-    pub body_time: Duration,
 }
 
 impl std::ops::Deref for Parts {
@@ -90,7 +85,6 @@ impl Context {
             requires_key,
             large_bodies: Semaphore::new(LARGE_BODIES_MAX),
             saturated_time: SATURATED_TIME,
-            body_time: BODY_TIME,
         }))
     }
 
@@ -99,10 +93,4 @@ impl Context {
     pub fn reading(&self) -> (PoolReading, TotalsRow) {
         (self.pool.reading(), self.results.totals().unwrap_or_default())
     }
-}
-
-/// What diagrams do when time passes: note uses of pictures, and prune those that nobody uses.
-#[must_use]
-pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![store::due_work(&context.results)]
 }

@@ -10,7 +10,7 @@ use quintet_drawing::dot::ParseError;
 use quintet_drawing::fonts::Collection;
 use quintet_drawing::limits::TooMuch;
 use quintet_drawing::render::{Format, Options, REVISION, RenderError, render};
-use quintet_drawing::work::Care;
+use quintet_drawing::work::{Care, Effort, Exhausted};
 
 /// A finished picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +62,9 @@ impl From<RenderError> for DrawingError {
     }
 }
 
-/// Draws a source; called on a thread of the pool.
-pub type Draw = Arc<dyn Fn(&[u8], Format) -> Result<Drawing, DrawingError> + Send + Sync>;
+/// Draws a source with so much effort; `None` where that was a try, which has been given up. Called on a thread of the
+/// pool.
+pub type Draw = Arc<dyn Fn(&[u8], Format, Effort) -> Result<Option<Drawing>, DrawingError> + Send + Sync>;
 
 /// What draws.
 #[derive(Clone)]
@@ -72,6 +73,24 @@ pub struct Engine {
     pub identity: String,
     /// Draws.
     pub draw: Draw,
+}
+
+impl Engine {
+    /// Draws a source if that takes no more than small ones do; `None`: it takes more.
+    #[must_use]
+    pub fn try_drawing(&self, source: &[u8], format: Format) -> Option<Result<Drawing, DrawingError>> {
+        (self.draw)(source, format, Effort::a_try()).transpose()
+    }
+
+    /// Draws a source.
+    ///
+    /// # Errors
+    /// Why there is no picture.
+    pub fn draw(&self, source: &[u8], format: Format) -> Result<Drawing, DrawingError> {
+        let drawn = (self.draw)(source, format, Effort::default())?;
+        // Only a try is given up.
+        drawn.ok_or_else(|| DrawingError::without_place(Exhausted::Steps.to_string()))
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -91,11 +110,40 @@ pub fn engine(fonts: Collection) -> Engine {
         identity.push_str(&HEXLOWER.encode(&secrets::digest_parts(&contents)));
     }
     let options = Options { fonts: Arc::new(fonts), ..Options::default() };
-    Engine { identity, draw: Arc::new(move |source, format| draw(source, format, &options)) }
+    let draw = move |source: &[u8], format, effort| draw(source, format, &Options { effort, ..options.clone() });
+    Engine { identity, draw: Arc::new(draw) }
 }
 
-fn draw(source: &[u8], format: Format, options: &Options) -> Result<Drawing, DrawingError> {
-    let rendered = render(source, format, options)?;
+fn draw(source: &[u8], format: Format, options: &Options) -> Result<Option<Drawing>, DrawingError> {
+    let rendered = match render(source, format, options) {
+        Err(RenderError::Exhausted(Exhausted::GivenUp)) => return Ok(None),
+        rendered => rendered?,
+    };
     let is_degraded = rendered.care != Care::Full;
-    Ok(Drawing { bytes: rendered.bytes, warnings: rendered.warnings, is_degraded })
+    Ok(Some(Drawing { bytes: rendered.bytes, warnings: rendered.warnings, is_degraded }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_try_can_draw_is_drawn_alike_and_what_it_cannot_is_given_up() {
+        let engine = engine(Collection::default());
+        for (source, is_small) in [
+            ("graph { a }".to_owned(), true),
+            ("digraph { a -> ; }".to_owned(), true),
+            (
+                format!(
+                    "digraph {{ {} }}",
+                    (0..2_000).map(|n| format!("n{n} -> n{};", n * 7 % 300)).collect::<String>()
+                ),
+                false,
+            ),
+        ] {
+            let (tried, whole) =
+                (engine.try_drawing(source.as_bytes(), Format::Svg), engine.draw(source.as_bytes(), Format::Svg));
+            assert_eq!(tried, is_small.then_some(whole), "{source:.60}");
+        }
+    }
 }

@@ -15,6 +15,7 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use quintet_platform::egress::Egress;
 use quintet_platform::json::{Json, Limits, parse};
 use quintet_platform::secrets::Secret;
+use quintet_platform::service::Fault;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -79,13 +80,13 @@ impl Generator {
     /// Asks for DOT; `check` says what is wrong with one.
     ///
     /// # Errors
-    /// [`Refusal::Busy`] if too many ask at once; [`Refusal::EngineFailed`] if the engine cannot be reached, answers no
+    /// [`Fault::Busy`] if too many ask at once; [`Refusal::EngineFailed`] if the engine cannot be reached, answers no
     /// chat completion, or gives DOT that is invalid twice; whatever `check` cannot decide.
     pub async fn generate<F>(&self, prompt: &str, check: impl Fn(String) -> F) -> Result<String, Refusal>
     where
         F: Future<Output = Result<Result<(), String>, Refusal>>,
     {
-        let Ok(_place) = self.places.try_acquire() else { return Err(Refusal::Busy) };
+        let Ok(_place) = self.places.try_acquire() else { return Err(Fault::Busy.into()) };
         let mut messages =
             vec![json!({"role": "system", "content": INSTRUCTIONS}), json!({"role": "user", "content": prompt})];
         let mut wrong = String::new();

@@ -1,174 +1,221 @@
-//! Every no of this room, and the one table from it to a status.
+//! Every no of this room, and the one match from it to a status and a code.
+//!
+//! What callers branch on is the status; the error is a sentence, and codes are what the description calls its reasons.
 
-use quintet_platform::access::AuthRefusal;
-use quintet_storage::Failure;
+use quintet_platform::service::{Code, Fault, Problem, ServiceRefusal, Verdict};
 
 use crate::engine::DrawingError;
 use crate::pool::PoolRefusal;
 
-/// Why a request is not answered with what it asks for. Texts are for people and change; statuses do not.
+/// Every reason, with what is said where nothing more particular is.
+pub const CODES: &[Code] = quintet_platform::codes! {
+    400 "invalid_request" "the request is malformed"
+    401 "unauthenticated" "a key is required: Authorization: Bearer KEY"
+    401 "credential_expired" "the key has expired"
+    403 "not_provisioned" "the key's tenant has no diagrams"
+    403 "tenant_suspended" "the key's tenant is suspended"
+    403 "forbidden" "the key lacks the permission diagrams_render"
+    404 "no_such_path" "no such path; GET /api/docs lists them"
+    404 "no_such_picture" "no such picture; POST /graphs draws it (again)"
+    404 "no_such_file" "no such file"
+    405 "method_not_allowed" "this path does not know that method"
+    408 "body_timed_out" "the body did not arrive in time"
+    413 "too_large" "the body, the source or the prompt is too large"
+    422 "undrawable" "the source cannot be drawn"
+    429 "quota_exceeded" "the tenant's quota is used up"
+    500 "internal" "the request could not be answered"
+    502 "engine_failed" "the AI engine failed, or gave invalid DOT twice"
+    503 "no_engine" "no AI engine is configured (ai.url)"
+    503 "busy" "too much to draw at the moment"
+    503 "storage_full" "free disk space is below the reserve"
+    503 "storage_stopped" "storage takes no writes; a restart clears it"
+    503 "authorization_unavailable" "the authorization system cannot be asked"
+};
+
+/// Why a request is not answered with what it asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The request is malformed; says how.
-    Invalid(String),
-    /// The credential is missing or unknown.
-    Unauthenticated,
-    /// The credential has expired.
-    CredentialExpired,
-    /// The credential does not allow this, or its tenant may not.
-    Forbidden(&'static str),
-    /// There is no such thing.
-    NotFound(&'static str),
-    /// The path knows other methods.
-    MethodNotAllowed,
-    /// The body did not arrive in time.
-    BodyTimedOut,
-    /// The body, the source or the prompt is too large; says how large it may be.
+    /// What every service refuses alike.
+    Fault(Fault),
+    /// There is no such picture, or not any more.
+    NoSuchPicture,
+    /// The page has no such file.
+    NoSuchFile,
+    /// The source or the prompt is too large; says how large it may be.
     TooLarge(String),
     /// The source gives no picture.
     Undrawable(DrawingError),
-    /// The tenant's quota is used up for so many seconds.
-    QuotaExceeded(u32),
-    /// It went wrong here.
-    Internal,
     /// What was asked for text failed; says how.
     EngineFailed(String),
     /// Nobody has said what to ask for text.
     NoEngine,
-    /// Too much at once.
-    Busy,
-    /// Free disk space is below the reserve.
-    StorageFull,
-    /// Writing has stopped, or the outcome is unknown.
-    StorageStopped,
-    /// The authorization system cannot be asked.
-    AuthorizationUnavailable,
 }
 
-/// What a refusal is answered with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The status.
-    pub status: u16,
-    /// The text.
-    pub error: String,
-    /// After how many seconds a repetition may succeed.
-    pub retry_after_seconds: Option<u32>,
+impl quintet_storage::Refusal for Refusal {}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Fault(fault)
+    }
 }
 
 impl Refusal {
-    /// What it is answered with.
+    /// The request is malformed; says how.
+    pub fn invalid(how: impl Into<String>) -> Refusal {
+        Refusal::Fault(Fault::Shape(vec![Problem::new("", how)]))
+    }
+
+    /// Why the pool gave no result.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        let (status, error, retry_after_seconds) = match self {
-            Refusal::Invalid(how) => (400, how.as_str(), None),
-            Refusal::Unauthenticated => (401, "a key is required: Authorization: Bearer KEY", None),
-            Refusal::CredentialExpired => (401, "the key has expired", None),
-            Refusal::Forbidden(why) => (403, *why, None),
-            Refusal::NotFound(what) => (404, *what, None),
-            Refusal::MethodNotAllowed => (405, "this path does not know that method", None),
-            Refusal::BodyTimedOut => (408, "the body did not arrive in time", None),
-            Refusal::TooLarge(what) => (413, what.as_str(), None),
-            Refusal::Undrawable(error) if error.is_source_too_large => (413, error.message.as_str(), None),
-            Refusal::Undrawable(error) => (422, error.message.as_str(), None),
-            Refusal::QuotaExceeded(seconds) => (429, "the tenant's quota is used up", Some(*seconds)),
-            Refusal::Internal => (500, "the request could not be answered", None),
-            Refusal::EngineFailed(how) => (502, how.as_str(), None),
-            Refusal::NoEngine => (503, "no AI engine is configured (ai.url)", None),
-            Refusal::Busy => (503, "too much to draw at the moment", Some(1)),
-            Refusal::StorageFull => (503, "free disk space is below the reserve", Some(30)),
-            Refusal::StorageStopped => (503, "storage takes no writes; a restart clears it", Some(30)),
-            Refusal::AuthorizationUnavailable => (503, "the authorization system cannot be asked", Some(5)),
-        };
-        Verdict { status, error: error.to_owned(), retry_after_seconds }
-    }
-
-    /// Where in the source the fault is: line and column.
-    #[must_use]
-    pub fn place(&self) -> (Option<u32>, Option<u32>) {
-        match self {
-            Refusal::Undrawable(error) => (error.line, error.column),
-            _ => (None, None),
-        }
-    }
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Refusal {
-        match failure {
-            Failure::Busy => Refusal::Busy,
-            Failure::StorageFull => Refusal::StorageFull,
-            Failure::Stopped | Failure::OutcomeUnknown => {
-                tracing::error!(%failure, "a picture could not be stored");
-                Refusal::StorageStopped
-            }
-            Failure::Damaged(_) | Failure::TooLarge | Failure::Panicked | Failure::Io(_) => {
-                tracing::error!(%failure, "a request failed");
-                Refusal::Internal
-            }
-        }
-    }
-}
-
-impl From<PoolRefusal> for Refusal {
-    fn from(refusal: PoolRefusal) -> Refusal {
+    pub fn of_pool(refusal: PoolRefusal) -> Refusal {
         match refusal {
-            PoolRefusal::Busy => Refusal::Busy,
+            PoolRefusal::Busy => Refusal::Fault(Fault::Busy),
             PoolRefusal::Overdue => {
                 Refusal::Undrawable(DrawingError::without_place("the drawing takes longer than any may"))
             }
             PoolRefusal::Panicked => {
                 tracing::error!("a drawing panicked");
-                Refusal::Internal
+                Refusal::Fault(Fault::Internal)
             }
         }
     }
 }
 
-impl From<AuthRefusal> for Refusal {
-    fn from(refusal: AuthRefusal) -> Refusal {
-        match refusal {
-            AuthRefusal::Unauthenticated => Refusal::Unauthenticated,
-            AuthRefusal::CredentialExpired => Refusal::CredentialExpired,
-            AuthRefusal::TenantNotProvisioned => Refusal::Forbidden("the key's tenant has no diagrams"),
-            AuthRefusal::TenantSuspended => Refusal::Forbidden("the key's tenant is suspended"),
-            AuthRefusal::Forbidden => Refusal::Forbidden("the key lacks the permission diagrams_render"),
+impl ServiceRefusal for Refusal {
+    fn verdict(&self) -> Verdict {
+        match self {
+            Refusal::Fault(fault) => of_fault(fault),
+            Refusal::NoSuchPicture => Verdict::new(404, "no_such_picture"),
+            Refusal::NoSuchFile => Verdict::new(404, "no_such_file"),
+            Refusal::TooLarge(what) => Verdict::new(413, "too_large").detail(what),
+            Refusal::Undrawable(error) => of_drawing(error),
+            Refusal::EngineFailed(how) => Verdict::new(502, "engine_failed").detail(how),
+            Refusal::NoEngine => Verdict::new(503, "no_engine"),
         }
+    }
+}
+
+/// What a verdict says, as a sentence.
+#[must_use]
+pub fn sentence(verdict: &Verdict) -> &str {
+    match verdict.problems.first() {
+        Some(particular) => &particular.problem,
+        None => CODES.iter().find(|known| known.code == verdict.code).map_or(verdict.code, |known| known.title),
+    }
+}
+
+fn of_drawing(error: &DrawingError) -> Verdict {
+    let verdict = match error.is_source_too_large {
+        true => Verdict::new(413, "too_large"),
+        false => Verdict::new(422, "undrawable"),
+    };
+    let places = [("line", error.line), ("column", error.column)];
+    let members = places.into_iter().filter_map(|(name, place)| Some((name, place?)));
+    members.fold(verdict.detail(&error.message), |verdict, (name, place)| verdict.member(name, u64::from(place)))
+}
+
+fn of_fault(fault: &Fault) -> Verdict {
+    let (status, code, retry_after_seconds) = match fault {
+        Fault::NoSuchPath => (404, "no_such_path", None),
+        Fault::MethodNotAllowed => (405, "method_not_allowed", None),
+        Fault::Unauthenticated => (401, "unauthenticated", None),
+        Fault::CredentialExpired => (401, "credential_expired", None),
+        Fault::TenantNotProvisioned => (403, "not_provisioned", None),
+        Fault::TenantSuspended => (403, "tenant_suspended", None),
+        Fault::Forbidden => (403, "forbidden", None),
+        Fault::QuotaExceeded(seconds) | Fault::RateLimited(seconds) => (429, "quota_exceeded", Some(*seconds)),
+        Fault::AuthorizationUnavailable | Fault::AppliancesCredentialRejected => {
+            (503, "authorization_unavailable", Some(5))
+        }
+        Fault::BodyTooLarge => (413, "too_large", None),
+        Fault::BodyTimedOut => (408, "body_timed_out", None),
+        Fault::HostMissing | Fault::Query { .. } | Fault::BodyBroken | Fault::Json(_) | Fault::Shape(_) => {
+            (400, "invalid_request", None)
+        }
+        // Nothing is asked for a key or a media type, so these do not arise.
+        Fault::KeyMissing
+        | Fault::KeyMalformed(_)
+        | Fault::KeyReused
+        | Fault::KeyInProgress
+        | Fault::MediaTypeUnsupported => (400, "invalid_request", None),
+        Fault::Busy => (503, "busy", Some(1)),
+        Fault::DiskReserve => (503, "storage_full", Some(30)),
+        Fault::WritingStopped | Fault::OutcomeUnknown => (503, "storage_stopped", Some(30)),
+        Fault::Unreadable | Fault::Internal => (500, "internal", None),
+    };
+    let verdict = Verdict { retry_after_seconds, ..Verdict::new(status, code) };
+    match particulars(fault) {
+        Some(text) => verdict.detail(text),
+        None => verdict,
+    }
+}
+
+/// What is particular about a fault.
+fn particulars(fault: &Fault) -> Option<String> {
+    match fault {
+        Fault::HostMissing => Some("the Host field must name this service".to_owned()),
+        Fault::Query { error, .. } => Some(error.to_string()),
+        Fault::Json(error) => Some(error.to_string()),
+        Fault::BodyBroken => Some("the body was cut short".to_owned()),
+        Fault::Shape(problems) => {
+            let texts = problems.iter().map(|Problem { field, problem }| match field.as_str() {
+                "" => problem.clone(),
+                field => format!("{field} {problem}"),
+            });
+            Some(texts.collect::<Vec<_>>().join("; "))
+        }
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use quintet_platform::http::query::QueryError;
+    use quintet_storage::Failure;
+
     use super::*;
 
     #[test]
     fn every_failure_has_its_status() {
-        let place = DrawingError { line: Some(3), ..DrawingError::without_place("m") };
         let large = DrawingError { is_source_too_large: true, ..DrawingError::without_place("m") };
+        let stored = |failure| Refusal::from(Fault::of_failure(&failure));
         for (refusal, status, retry_after) in [
-            (Refusal::from(Failure::Busy), 503, Some(1)),
-            (Refusal::from(Failure::StorageFull), 503, Some(30)),
-            (Refusal::from(Failure::Stopped), 503, Some(30)),
-            (Refusal::from(Failure::OutcomeUnknown), 503, Some(30)),
-            (Refusal::from(Failure::Damaged("secret place".into())), 500, None),
-            (Refusal::from(PoolRefusal::Busy), 503, Some(1)),
-            (Refusal::from(PoolRefusal::Overdue), 422, None),
-            (Refusal::from(PoolRefusal::Panicked), 500, None),
-            (Refusal::from(AuthRefusal::Unauthenticated), 401, None),
-            (Refusal::from(AuthRefusal::CredentialExpired), 401, None),
-            (Refusal::from(AuthRefusal::TenantNotProvisioned), 403, None),
-            (Refusal::from(AuthRefusal::TenantSuspended), 403, None),
-            (Refusal::from(AuthRefusal::Forbidden), 403, None),
-            (Refusal::Undrawable(place.clone()), 422, None),
+            (stored(Failure::Busy), 503, Some(1)),
+            (stored(Failure::StorageFull), 503, Some(30)),
+            (stored(Failure::Stopped), 503, Some(30)),
+            (stored(Failure::OutcomeUnknown), 503, Some(30)),
+            (stored(Failure::Damaged("secret place".into())), 500, None),
+            (stored(Failure::Io("secret place".into())), 500, None),
+            (Refusal::of_pool(PoolRefusal::Busy), 503, Some(1)),
+            (Refusal::of_pool(PoolRefusal::Overdue), 422, None),
+            (Refusal::of_pool(PoolRefusal::Panicked), 500, None),
+            (Fault::Unauthenticated.into(), 401, None),
+            (Fault::CredentialExpired.into(), 401, None),
+            (Fault::TenantNotProvisioned.into(), 403, None),
+            (Fault::TenantSuspended.into(), 403, None),
+            (Fault::Forbidden.into(), 403, None),
             (Refusal::Undrawable(large), 413, None),
-            (Refusal::QuotaExceeded(7), 429, Some(7)),
-            (Refusal::BodyTimedOut, 408, None),
-            (Refusal::AuthorizationUnavailable, 503, Some(5)),
+            (Fault::QuotaExceeded(7).into(), 429, Some(7)),
+            (Fault::BodyTimedOut.into(), 408, None),
+            (Fault::AuthorizationUnavailable.into(), 503, Some(5)),
         ] {
             let verdict = refusal.verdict();
             assert_eq!((verdict.status, verdict.retry_after_seconds), (status, retry_after), "{refusal:?}");
-            assert!(!verdict.error.contains("secret"), "{verdict:?}");
+            assert!(!sentence(&verdict).contains("secret"), "{verdict:?}");
         }
-        assert_eq!(Refusal::Undrawable(place).place(), (Some(3), None));
+    }
+
+    #[test]
+    fn what_is_particular_is_said() {
+        let said = |refusal: Refusal| sentence(&refusal.verdict()).to_owned();
+        assert_eq!(said(Refusal::NoEngine), "no AI engine is configured (ai.url)");
+        assert_eq!(said(Refusal::invalid("the form is no text")), "the form is no text");
+        let unknown = Fault::of_query(QueryError::Unknown(vec!["x".to_owned()]), []);
+        assert_eq!(said(unknown.into()), "unknown parameters: x");
+        let shape = Fault::Shape(vec![Problem::new("dotfile", "is required"), Problem::new("x", "is not known here")]);
+        assert_eq!(said(shape.into()), "dotfile is required; x is not known here");
+        let wrong = DrawingError { line: Some(3), ..DrawingError::without_place("m") };
+        let verdict = Refusal::Undrawable(wrong).verdict();
+        assert_eq!((sentence(&verdict), verdict.members.len()), ("m", 1));
     }
 }

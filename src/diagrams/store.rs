@@ -1,15 +1,14 @@
 //! Finished pictures in the appliance's storage: kept once, found by content hash, pruned when they are too many.
 //!
 //! A picture can be made again at any time, so nothing here is precious; what matters is that it stays within its
-//! bound. Reading costs no write: a use is noted in memory, and only if the stored one is older than [`USE_GRAIN`];
-//! notes are stored together, a minute later. A crash takes back a minute of notes, nothing else.
+//! bound. Reading costs no write: a use is noted in memory, and only if the stored one is older than
+//! [`USE_GRAIN_SECONDS`]; notes are stored together, a minute later. A crash takes back a minute of notes, nothing else.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use quintet_platform::clock::{BoxFuture, Clock, DueWork};
+use quintet_platform::clock::Clock;
+use quintet_platform::jobs::{Noted, Progress};
 use quintet_platform::secrets;
 use quintet_storage::large::{self, Upload, UploadRefusal};
 use quintet_storage::{Abort, Failure, Read, Scan, Snapshot, Store, Timestamp, WriteTx};
@@ -52,19 +51,12 @@ pub fn content_hash(engine: &str, format: Format, source: &[u8]) -> ContentHash 
     ContentHash(secrets::digest_parts(&[engine.as_bytes(), b"\n", format.name().as_bytes(), b"\n", source]))
 }
 
-/// The stored pictures. Register it as [`DueWork`].
+/// The stored pictures.
 pub struct Results {
     store: Store,
     clock: Clock,
     bound_bytes: u64,
-    noted: Mutex<Noted>,
-}
-
-#[derive(Default)]
-struct Noted {
-    uses: HashMap<ContentHash, Timestamp>,
-    /// When the oldest note that is not stored was made.
-    since: Option<Timestamp>,
+    noted: Noted<ContentHash>,
 }
 
 impl Results {
@@ -72,7 +64,7 @@ impl Results {
     #[must_use]
     pub fn new(store: Store, clock: Clock, bound_mb: u32) -> Results {
         let bound_bytes = (u64::from(bound_mb) << 20).max(BOUND_BYTES_MIN);
-        Results { store, clock, bound_bytes, noted: Mutex::default() }
+        Results { store, clock, bound_bytes, noted: Noted::new(NOTES_MAX, STORE_AFTER_SECONDS) }
     }
 
     /// A stored picture; its use is noted.
@@ -133,19 +125,16 @@ impl Results {
             true => (None, Some(SmallBytesRow(bytes))),
             false => (Some(self.upload(&bytes).await?), None),
         };
+        let bound_bytes = self.bound_bytes;
         let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
             let row = ResultRow { format: format.into(), size_bytes, used_at: now, is_degraded, warnings, large };
-            keep(tx, now, hash, &row, small.as_ref())
-        };
-        match self.store.write(Instant::now() + WRITER_TIME, verb).await {
-            Ok(totals) => {
-                if totals.bytes > self.bound_bytes {
-                    self.clock.wake();
-                }
-                Ok(())
+            let totals = keep(tx, now, hash, &row, small.as_ref())?;
+            if totals.bytes > bound_bytes {
+                tx.falls_due(RESULTS_BY_USE.spec().tag, now);
             }
-            Err(abort) => Err(failure_of(abort)),
-        }
+            Ok(())
+        };
+        self.store.write(Instant::now() + WRITER_TIME, verb).await.map_err(failure_of)
     }
 
     async fn upload(&self, bytes: &[u8]) -> Result<large::LargeValue, Failure> {
@@ -154,10 +143,8 @@ impl Results {
             upload.push(bytes).await?;
             upload.finish().await
         };
-        let value = upload.await.map_err(failure_of)?;
         // If nothing adopts it, it is collected at its deadline.
-        self.clock.wake();
-        Ok(value)
+        upload.await.map_err(failure_of)
     }
 
     /// How many pictures there are, and how large they are together.
@@ -173,88 +160,57 @@ impl Results {
         if now < used_at.plus_seconds(USE_GRAIN_SECONDS) {
             return;
         }
-        let is_first = {
-            let mut noted = self.noted();
-            if noted.uses.len() >= NOTES_MAX && !noted.uses.contains_key(&hash) {
-                return;
-            }
-            noted.uses.insert(hash, now);
-            let is_first = noted.since.is_none();
-            noted.since.get_or_insert(now);
-            is_first
-        };
-        if is_first {
+        if self.noted.note(hash, now) {
             self.clock.wake();
         }
     }
 
-    fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    /// When noted uses are to be stored.
+    pub(crate) fn uses_due(&self) -> Option<Timestamp> {
+        self.noted.due()
     }
 
-    /// Stores what was noted. What cannot be stored is forgotten: the next use notes it again.
-    async fn store_uses(&self) {
-        let taken = std::mem::take(&mut *self.noted());
-        let mut uses: Vec<(ContentHash, Timestamp)> = taken.uses.into_iter().collect();
-        uses.sort_unstable();
-        while !uses.is_empty() {
-            let slice = uses.split_off(uses.len().saturating_sub(SLICE_RESULTS));
-            let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| put_uses(tx, &slice);
-            let stored: Result<(), Abort<Infallible>> = self.store.write(deadline(), verb).await;
-            if let Err(Abort::Failed(failure)) = stored {
-                tracing::warn!(%failure, "last uses of pictures could not be stored");
-                return;
+    /// Stores a part of what was noted; what cannot be stored is noted again.
+    ///
+    /// # Errors
+    /// The store's failures.
+    pub(crate) async fn store_uses(&self) -> Result<Progress, Failure> {
+        let uses = self.noted.take(SLICE_RESULTS);
+        let slice = uses.clone();
+        let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| put_uses(tx, &slice);
+        match self.store.write(deadline(), verb).await {
+            Ok(()) if uses.len() == SLICE_RESULTS => Ok(Progress::More),
+            Ok(()) => Ok(Progress::Rest),
+            Err(Abort::Refused(never)) => match never {},
+            Err(Abort::Failed(failure)) => {
+                self.noted.put_back(uses);
+                Err(failure)
             }
         }
     }
 
-    /// Removes the least recently used pictures until the rest is within the bound.
-    async fn prune(&self) {
-        loop {
-            let bound_bytes = self.bound_bytes;
-            let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| prune(tx, now, bound_bytes);
-            let pruned: Result<usize, Abort<Infallible>> = self.store.write_freeing(deadline(), verb).await;
-            match pruned {
-                Ok(0) => return,
-                // What was released is the collector's, which may be asleep.
-                Ok(_) => self.clock.wake(),
-                Err(Abort::Refused(never)) => match never {},
-                Err(Abort::Failed(failure)) => {
-                    tracing::warn!(%failure, "pictures could not be pruned; trying again later");
-                    return;
-                }
-            }
+    /// When there is something to prune: at once, or not at all.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn pruning_due(&self) -> Result<Option<Timestamp>, Failure> {
+        let is_over = self.totals()?.bytes > self.bound_bytes;
+        Ok(is_over.then(|| self.clock.now()))
+    }
+
+    /// Removes some of the least recently used pictures, if all together are over the bound.
+    ///
+    /// # Errors
+    /// The store's failures.
+    pub(crate) async fn prune(&self) -> Result<Progress, Failure> {
+        let bound_bytes = self.bound_bytes;
+        let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| prune(tx, now, bound_bytes);
+        match self.store.write_freeing(deadline(), verb).await {
+            Ok(0) => Ok(Progress::Rest),
+            Ok(_) => Ok(Progress::More),
+            Err(Abort::Refused(never)) => match never {},
+            Err(Abort::Failed(failure)) => Err(failure),
         }
-    }
-
-    fn is_over_bound(&self) -> bool {
-        self.totals().is_ok_and(|totals| totals.bytes > self.bound_bytes)
-    }
-}
-
-impl DueWork for Results {
-    fn name(&self) -> &'static str {
-        "diagrams.results"
-    }
-
-    fn next_due(&self) -> Option<Timestamp> {
-        if self.is_over_bound() {
-            return Some(self.clock.now());
-        }
-        self.noted().since.map(|since| since.plus_seconds(STORE_AFTER_SECONDS))
-    }
-
-    fn run_due(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            let is_note_due =
-                self.noted().since.is_some_and(|since| since.plus_seconds(STORE_AFTER_SECONDS) <= self.clock.now());
-            if is_note_due {
-                self.store_uses().await;
-            }
-            if self.is_over_bound() {
-                self.prune().await;
-            }
-        })
     }
 }
 
@@ -387,19 +343,16 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     Ok(findings)
 }
 
-/// What the results do when time passes.
-#[must_use]
-pub fn due_work(results: &Arc<Results>) -> Arc<dyn DueWork> {
-    Arc::clone(results) as Arc<dyn DueWork>
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use quintet_platform::jobs::{Rows, Sweep};
     use quintet_platform::large_values::UnownedValues;
     use quintet_storage::{StoreOptions, TableSpec};
 
     use super::*;
+    use crate::sweep::{Pruning, Uses};
 
     struct Shelf {
         results: Arc<Results>,
@@ -421,7 +374,9 @@ mod tests {
             clock.resume(&store).unwrap();
             let results = Results { bound_bytes: 1 << 20, ..Results::new(store.clone(), clock.clone(), 0) };
             let results = Arc::new(results);
-            clock.register(due_work(&results));
+            clock.attend(&store);
+            clock.register(Arc::new(Sweep(Uses(Arc::clone(&results)))));
+            clock.register(Arc::new(Sweep(Pruning(Arc::clone(&results)))));
             clock.register(Arc::new(Sweep(Rows::new(store, UnownedValues))));
             Shelf { results, clock, _directory: directory }
         }
@@ -478,9 +433,9 @@ mod tests {
         assert_eq!(shelf.clock.next_due().map(Timestamp::as_micros), upload_deadlines(&shelf));
         shelf.clock.advance(USE_GRAIN_SECONDS.unsigned_abs()).await.unwrap();
         shelf.results.find(first).unwrap();
-        assert!(shelf.results.noted().since.is_some());
+        assert!(shelf.results.uses_due().is_some());
         shelf.clock.advance(61).await.unwrap();
-        assert!(shelf.results.noted().since.is_none());
+        assert!(shelf.results.uses_due().is_none());
         assert_eq!(shelf.findings(), Vec::<String>::new());
         let third = shelf.keep(3, 400_000).await;
         shelf.clock.advance(1).await.unwrap();

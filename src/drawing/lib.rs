@@ -35,4 +35,7 @@ mod fuzz;
 mod gallery;
 
 #[cfg(test)]
+mod hostile;
+
+#[cfg(test)]
 mod oracle;

@@ -1,19 +1,39 @@
-//! Diagrams over HTTP: the routes on one screen, thin handlers below.
+//! Diagrams over HTTP: for each kind of thing a file with its routes, what they read and write, and what answers them.
 //!
-//! Reading order: `routes` (the table), `handlers`, `request` (who asks, and what), `work` (drawing, storing, asking the
-//! AI engine), `picture` (stored pictures on their way out), `answer` · `page` (the web page) · `describe`.
+//! Reading order: `limits`, `dialect`, `body` (reading) · `picture` (stored pictures on their way out), `graphs`,
+//! `sources` · `html` (the page as text), `page`, `assets` · `health` · `docs` (the contract's own description).
 
-mod answer;
-mod describe;
-mod handlers;
+mod assets;
+mod body;
+mod dialect;
+mod docs;
+mod graphs;
+mod health;
+mod html;
+mod limits;
 mod page;
 mod picture;
-mod request;
-mod routes;
-mod work;
+mod sources;
 
 #[cfg(test)]
 mod tests;
 
-pub use handlers::{panic_answer, routes};
-pub use routes::{PERMISSION, ROUTES, Route};
+use axum::Router;
+use quintet_platform::service::{self, Endpoint, Endpoints};
+
+use crate::context::Context;
+
+pub use dialect::{Diagrams, PERMISSION};
+
+/// Everything that is served.
+pub const ENDPOINTS: Endpoints<Diagrams> =
+    &[page::ENDPOINTS, DESCRIPTION, sources::ENDPOINTS, graphs::ENDPOINTS, health::ENDPOINTS, assets::ENDPOINTS];
+
+/// The description of all endpoints is one of them.
+const DESCRIPTION: &[Endpoint<Diagrams>] =
+    &[Endpoint::open(&docs::DOCS, |_| Box::pin(async { Ok(docs::get_docs(ENDPOINTS)) }))];
+
+/// The diagrams' listener.
+pub fn routes(context: Context) -> Router {
+    service::router::<Diagrams>(&context, ENDPOINTS, |router| router)
+}

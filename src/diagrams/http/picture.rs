@@ -1,34 +1,27 @@
-//! Stored pictures on their way out: piece by piece, as they are or as base64.
+//! Stored pictures on their way out: their names, what is said beside them, and their bytes piece by piece, as they are
+//! or as base64.
 
 use std::collections::VecDeque;
 use std::io;
 
 use axum::body::Body;
-use axum::extract::Request;
-use axum::response::Response;
 use bytes::Bytes;
 use data_encoding::{BASE64, HEXLOWER};
 use futures_util::stream;
-use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue};
-use quintet_platform::http::etag::ETag;
-use quintet_platform::http::precondition::is_not_modified;
-
-use super::answer::{nosniff, tell_warnings};
-use super::request;
-use crate::context::Context;
-use crate::refusal::Refusal;
-use crate::tables::{ContentHash, ResultRow};
+use http::{HeaderName, HeaderValue};
 use quintet_drawing::render::Format;
+use quintet_platform::service::Answer;
+use quintet_storage::Failure;
 
-/// A picture by its name never changes. Where keys are required, only the caller's own cache may keep it.
-const FOR_EVERYBODY: HeaderValue = HeaderValue::from_static("public, immutable, max-age=31536000");
-const FOR_ITS_READER: HeaderValue = HeaderValue::from_static("private, immutable, max-age=31536000");
-/// A picture that is opened by itself runs nothing, loads nothing, and belongs to no origin.
-const SANDBOX: HeaderValue =
-    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'");
-/// Plain text, in base64's letters.
-const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=us-ascii");
+use crate::context::Context;
+use crate::tables::{ContentHash, ResultRow};
+
+/// What could not be honoured.
+const X_RENDER_WARNING: HeaderName = HeaderName::from_static("x-render-warning");
+/// The drawing was simplified.
+const X_RENDER_DEGRADED: HeaderName = HeaderName::from_static("x-render-degraded");
+/// The longest value of a header field with warnings, in bytes.
+const WARNING_BYTES_MAX: usize = 1024;
 
 /// The file name of a picture.
 pub(super) fn file_name(hash: ContentHash, format: Format) -> String {
@@ -36,46 +29,36 @@ pub(super) fn file_name(hash: ContentHash, format: Format) -> String {
 }
 
 /// What a file name says, if it is one.
-fn parse_file_name(name: &str) -> Option<(ContentHash, Format)> {
+pub(super) fn parse_file_name(name: &str) -> Option<(ContentHash, Format)> {
     let (stem, extension) = name.split_once('.')?;
     let hash: [u8; 32] = HEXLOWER.decode(stem.as_bytes()).ok()?.try_into().ok()?;
     Some((ContentHash(hash), Format::named(extension)?))
 }
 
-/// Answers a request for a picture.
-pub(super) async fn answer(context: &Context, request: Request) -> Result<Response, Refusal> {
-    request::authorize(context, request.headers()).await?;
-    let mut query = request::query(request.uri())?;
-    let as_base64 = query.one_of("base64", &["true", "false"]).map_err(request::parameter)? == Some("true");
-    query.finish().map_err(request::parameter)?;
-    let named = request::behind(&request, "/graphs/").and_then(|name| parse_file_name(&name));
-    let (hash, format) = named.ok_or_else(|| {
-        Refusal::Invalid("a picture's name is 64 hexadecimal digits with .png or .svg behind them".to_owned())
-    })?;
-    let row = context.results.find(hash)?.filter(|row| row.format == format.into());
-    let row = row.ok_or(Refusal::NotFound("no such picture; POST /graphs draws it (again)"))?;
-    let name = HEXLOWER.encode(&hash.0);
-    let tag = ETag::strong(&if as_base64 { format!("{name}-base64") } else { name });
-    let mut response = Response::new(Body::empty());
-    let fields = response.headers_mut();
-    fields.insert(ETAG, tag.header_value());
-    fields.insert(CACHE_CONTROL, if context.requires_key { FOR_ITS_READER } else { FOR_EVERYBODY });
-    if is_not_modified(request.headers(), &tag) {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        return Ok(response);
+/// Says beside a picture what its drawing could not honour.
+pub(super) fn with_warnings(mut answer: Answer, warnings: &[String], is_degraded: bool) -> Answer {
+    let mut text = String::new();
+    for warning in warnings {
+        let separator = if text.is_empty() { "" } else { "; " };
+        // Header fields hold visible ASCII and blanks; whatever else a label put into a warning is a question mark.
+        let plain = warning.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' });
+        text.extend(separator.chars().chain(plain));
+        if text.len() > WARNING_BYTES_MAX {
+            text.truncate(WARNING_BYTES_MAX);
+            break;
+        }
     }
-    let content_type = if as_base64 { PLAIN } else { HeaderValue::from_static(format.content_type()) };
-    let length = if as_base64 { row.size_bytes.div_ceil(3).saturating_mul(4) } else { row.size_bytes };
-    fields.insert(CONTENT_TYPE, content_type);
-    fields.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    fields.insert(CONTENT_SECURITY_POLICY, SANDBOX);
-    tell_warnings(&mut response, &row.warnings, row.is_degraded);
-    *response.body_mut() = body(context.clone(), hash, row, as_base64)?;
-    Ok(nosniff(response))
+    if let (false, Ok(value)) = (text.is_empty(), HeaderValue::from_str(&text)) {
+        answer = answer.header(X_RENDER_WARNING, value);
+    }
+    match is_degraded {
+        true => answer.header(X_RENDER_DEGRADED, HeaderValue::from_static("true")),
+        false => answer,
+    }
 }
 
 /// A picture's bytes, read as they are sent: nobody who reads slowly holds more than a piece.
-fn body(context: Context, hash: ContentHash, row: ResultRow, as_base64: bool) -> Result<Body, Refusal> {
+pub(super) fn bytes_of(context: Context, hash: ContentHash, row: ResultRow, as_base64: bool) -> Result<Body, Failure> {
     // The first piece is read before the status is sent.
     let mut pieces: VecDeque<Vec<u8>> = context.results.piece(hash, &row, 0)?.into_iter().collect();
     let mut index = 1;
@@ -138,5 +121,17 @@ mod tests {
         ] {
             assert_eq!(parse_file_name(&name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn warnings_fit_into_a_header_field() {
+        let warning = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
+            let response = with_warnings(Answer::nothing(200), &texts, false).into_response();
+            response.headers().get(X_RENDER_WARNING).map(|value| value.to_str().unwrap().to_owned())
+        };
+        assert_eq!(warning(&[]), None);
+        assert_eq!(warning(&["a\r\nSet-Cookie: x", "\u{e9}"]).as_deref(), Some("a??Set-Cookie: x; ?"));
+        assert_eq!(warning(&["w".repeat(300).as_str(); 9]).map(|text| text.len()), Some(WARNING_BYTES_MAX));
     }
 }

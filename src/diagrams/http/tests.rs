@@ -1,7 +1,8 @@
 //! What black-box tests cannot bring about: a pool that is full, a drawing that panics or never ends, a store that has
 //! stopped, pictures that warn.
 
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -10,39 +11,45 @@ use futures_util::StreamExt as _;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use quintet_drawing::render::Format;
+use quintet_drawing::work::Effort;
 use quintet_platform::Foundation;
 use quintet_platform::access::Authority;
-use quintet_platform::clock::Clock;
-use quintet_storage::{Store, StoreOptions, TimeSource};
+use quintet_platform::service::{Fault, describe, refuse};
+use quintet_storage::Store;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::routes;
-use crate::context::{BODY_TIME, Context, LARGE_BODIES_MAX, SATURATED_TIME, Settings};
+use super::dialect::PAGE;
+use super::*;
+use crate::context::{LARGE_BODIES_MAX, SATURATED_TIME, Settings};
 use crate::engine::{Drawing, DrawingError, Engine};
 use crate::pool::{Pool, PoolLimits, PoolReading};
 
 struct Room {
     context: Context,
-    /// Lets drawings of `held` end.
+    /// Lets drawings of `held` end, one for each.
     release: mpsc::Sender<()>,
+    /// How many of them were begun among the large ones.
+    held: Arc<AtomicUsize>,
     _directory: tempfile::TempDir,
 }
 
-/// An engine that does as its source says.
-fn engine(held: mpsc::Receiver<()>) -> Engine {
-    let held = std::sync::Mutex::new(held);
-    let draw = move |source: &[u8], _: Format| match source {
-        b"held" => {
+/// An engine that does as its source says. What begins with `held` is large.
+fn engine(begun: Arc<AtomicUsize>, held: mpsc::Receiver<()>) -> Engine {
+    let held = Mutex::new(held);
+    let draw = move |source: &[u8], _: Format, effort: Effort| match source {
+        source if source.starts_with(b"held") && effort.given_up_after.is_some() => Ok(None),
+        source if source.starts_with(b"held") => {
+            begun.fetch_add(1, Ordering::SeqCst);
             let _ = held.lock().unwrap().recv();
             Err(DrawingError::without_place("released"))
         }
         b"panic" => panic!("on purpose"),
-        source if source.starts_with(b"simplified") => Ok(Drawing {
+        source if source.starts_with(b"simplified") => Ok(Some(Drawing {
             bytes: b"<svg/>".to_vec(),
             warnings: vec!["layout=neato\r\nis drawn with dot".to_owned(), "caf\u{e9}".to_owned()],
             is_degraded: true,
-        }),
+        })),
         _ => Err(DrawingError::without_place("the graph has more than 5000 nodes")),
     };
     Engine { identity: "test".to_owned(), draw: Arc::new(draw) }
@@ -50,20 +57,17 @@ fn engine(held: mpsc::Receiver<()>) -> Engine {
 
 impl Room {
     fn open(saturated_time: Duration) -> Room {
-        Room::with_times(saturated_time, BODY_TIME)
+        Room::with_queue(saturated_time, 1)
     }
 
-    fn with_times(saturated_time: Duration, body_time: Duration) -> Room {
-        let directory = tempfile::tempdir().unwrap();
-        let clock = Clock::system();
-        let options = StoreOptions::new(directory.path(), Arc::new(clock.clone()) as Arc<dyn TimeSource>);
-        let tables = &[quintet_storage::large::TABLES, quintet_platform::TABLES, crate::TABLES];
-        let store = Store::open(options, tables).unwrap();
+    fn with_queue(saturated_time: Duration, queue: usize) -> Room {
+        let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
         let (release, held) = mpsc::channel();
+        let begun = Arc::new(AtomicUsize::new(0));
         let limits =
-            PoolLimits { width: 1, queue: 1, queue_time: Duration::from_secs(20), run_time: Duration::from_secs(20) };
+            PoolLimits { width: 1, queue, queue_time: Duration::from_secs(20), run_time: Duration::from_secs(20) };
         let settings = Settings {
-            engine: engine(held),
+            engine: engine(Arc::clone(&begun), held),
             generator: None,
             pool: Pool::start(limits).unwrap(),
             requires_key: false,
@@ -71,8 +75,12 @@ impl Room {
         };
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings);
         let mut parts = Arc::into_inner(context.0).unwrap();
-        (parts.saturated_time, parts.body_time) = (saturated_time, body_time);
-        Room { context: Context(Arc::new(parts)), release, _directory: directory }
+        parts.saturated_time = saturated_time;
+        Room { context: Context(Arc::new(parts)), release, held: begun, _directory: directory }
+    }
+
+    fn store(&self) -> &Store {
+        &self.context.store
     }
 
     async fn call(&self, method: Method, path: &str, body: &str) -> (StatusCode, http::HeaderMap, Value) {
@@ -88,20 +96,24 @@ impl Room {
         tokio::spawn(call(self.context.clone(), Method::POST, "/graphs?format=svg".to_owned(), body))
     }
 
-    async fn until(&self, condition: impl Fn(PoolReading) -> bool) {
+    async fn until(&self, condition: impl Fn(&Room, PoolReading) -> bool) {
         for _ in 0..2_000 {
-            if condition(self.context.pool.reading()) {
+            if condition(self, self.context.pool.reading()) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         panic!("it did not come about");
     }
+
+    fn held(&self) -> usize {
+        self.held.load(Ordering::SeqCst)
+    }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        self.context.store.shutdown();
+        self.store().shutdown();
     }
 }
 
@@ -113,29 +125,87 @@ async fn call(context: Context, method: Method, path: String, body: String) -> (
     (parts.status, parts.headers, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
+#[test]
+fn nothing_that_is_said_of_it_is_loose() {
+    assert_eq!(describe::loose_ends::<Diagrams>(ENDPOINTS), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn every_route_is_told_everywhere() {
+    let room = Room::open(SATURATED_TIME);
+    let (_, _, docs) = room.call(Method::GET, "/api/docs", "").await;
+    let (_, _, openapi) = room.call(Method::GET, "/openapi.json", "").await;
+    assert_eq!((&docs["title"], &docs["version"]), (&json!("Diagrams"), &json!("1.0.0")));
+    let told: Vec<(&str, &str)> = docs["endpoints"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|endpoint| (endpoint["method"].as_str().unwrap(), endpoint["path"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told, crate::served().map(|route| (route.method.as_str(), route.path)).collect::<Vec<_>>());
+    let of = |method: &str, path: &str| {
+        let endpoints = docs["endpoints"].as_array().unwrap();
+        endpoints.iter().find(|endpoint| endpoint["method"] == method && endpoint["path"] == path).unwrap().clone()
+    };
+    let drawing = of("POST", "/graphs");
+    let parameter = |name: &str| drawing["parameters"].as_array().unwrap().iter().find(|one| one["name"] == name);
+    let format = parameter("format").unwrap();
+    assert_eq!((&format["in"], &format["enum"]), (&json!("query"), &json!(["png", "svg"])));
+    let dotfile = parameter("dotfile").unwrap();
+    assert_eq!((&dotfile["in"], &dotfile["required"]), (&json!("body"), &json!(true)));
+    assert_eq!(drawing["permission"], PERMISSION);
+    assert_eq!(drawing["responses"]["422"], "the source cannot be drawn");
+    assert_eq!(of("GET", "/graphs/{filename}")["parameters"][0]["in"], "path");
+    // What is wrong with a link stands on the page; a parameter that the page does not know is an error as anywhere.
+    let wrong = &openapi["paths"]["/"]["get"]["responses"]["400"]["content"];
+    assert!(wrong["text/html"].is_object() && wrong["application/json"].is_object(), "{wrong}");
+    assert!(crate::served().filter(|route| route.has_mark(PAGE)).all(|route| route.path == "/"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_is_told_at_once_and_when_to_come_back() {
     let room = Room::open(Duration::from_millis(1));
     assert_eq!(room.call(Method::GET, "/health", "").await.2["status"], "healthy");
-    let first = room.draw_beside("held");
-    room.until(|pool| pool.begun == 1).await;
-    let second = room.draw_beside("anything");
-    room.until(|pool| pool.waiting == 1).await;
-    let (status, headers, body) = room.draw("anything").await;
+    let first = room.draw_beside("held 1");
+    room.until(|room, _| room.held() == 1).await;
+    let second = room.draw_beside("held 2");
+    room.until(|_, pool| pool.begun == 2 && pool.waiting == 1).await;
+    let (status, headers, body) = room.draw("held 3").await;
     assert_eq!((status.as_u16(), headers["retry-after"].to_str().unwrap()), (503, "1"), "{body}");
     assert!(body["error"].is_string());
-    let (status, _, body) = room.call(Method::POST, "/validate", r#"{"dotfile": "graph {}"}"#).await;
-    assert_eq!(status, 503, "{body}");
     tokio::time::sleep(Duration::from_millis(5)).await;
     let (status, _, body) = room.call(Method::GET, "/health", "").await;
     assert_eq!((status.as_u16(), &body["status"]), (503, &json!("degraded")), "{body}");
     assert!(body["reason"].as_str().unwrap().contains("waiting"), "{body}");
     let (pool, _) = room.context.reading();
-    assert_eq!((pool.waiting, pool.begun, pool.turned_away), (1, 1, 2));
-    room.release.send(()).unwrap();
+    assert_eq!((pool.waiting, pool.begun, pool.turned_away), (1, 3, 1));
+    for _ in 0..2 {
+        room.release.send(()).unwrap();
+    }
     assert_eq!(first.await.unwrap().0, 422);
     assert_eq!(second.await.unwrap().0, 422);
     assert_eq!(room.call(Method::GET, "/health", "").await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_small_goes_past_eight_large_drawings() {
+    let room = Room::with_queue(SATURATED_TIME, 8);
+    let mut heavy = Vec::new();
+    for number in 1..=8 {
+        heavy.push(room.draw_beside(&format!("held {number}")));
+        room.until(|room, pool| room.held() == 1 && pool.begun == number && pool.waiting == number as usize - 1).await;
+    }
+    // None of them ends before all of this was answered: whatever waited for one of them would wait for ever.
+    for number in 0..10 {
+        assert_eq!(room.draw(&format!("simplified {number}")).await.0, 200);
+        let (status, _, body) = room.call(Method::POST, "/validate", r#"{"dotfile": "graph { a }"}"#).await;
+        assert_eq!((status.as_u16(), body), (200, json!({ "valid": true })));
+    }
+    assert!(heavy.iter().all(|drawing| !drawing.is_finished()) && room.held() == 1);
+    for drawing in heavy {
+        room.release.send(()).unwrap();
+        assert_eq!(drawing.await.unwrap().0, 422);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,6 +214,8 @@ async fn a_panic_is_an_internal_error_that_says_nothing() {
     let (status, _, body) = room.draw("panic").await;
     assert_eq!((status.as_u16(), body), (500, json!({ "error": "the request could not be answered" })));
     assert_eq!(room.draw("more").await.0, 422);
+    let answer = refuse::<Diagrams>(Fault::Internal, &http::Extensions::new());
+    assert_eq!((answer.status().as_u16(), answer.headers()["cache-control"].to_str().unwrap()), (500, "no-store"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,7 +248,7 @@ async fn without_storage_what_is_there_can_still_be_read() {
     let room = Room::open(SATURATED_TIME);
     let (_, _, body) = room.draw("simplified").await;
     let path = body["url"].as_str().unwrap().trim_start_matches("http://diagrams.example").to_owned();
-    room.context.store.shutdown();
+    room.store().shutdown();
     let (status, headers, body) = room.draw("simplified otherwise").await;
     assert_eq!((status.as_u16(), headers["retry-after"].to_str().unwrap()), (503, "30"), "{body}");
     assert_eq!(room.draw("simplified").await.0, 200, "it is there already");
@@ -194,9 +266,10 @@ async fn only_so_many_large_bodies_are_held_at_once() {
     assert_eq!(room.call(Method::POST, "/graphs", &large).await.0, 422);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// Time passes at once where nothing else is to be done.
+#[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_arrive_in_time_is_408() {
-    let room = Room::with_times(SATURATED_TIME, Duration::from_millis(20));
+    let room = Room::open(SATURATED_TIME);
     for path in ["/graphs", "/validate"] {
         // The beginning comes, and the rest never.
         let beginning = futures_util::stream::iter([Ok::<_, std::io::Error>("{\"dotfile\": ")]);

@@ -33,13 +33,16 @@ pub struct Placed {
     pub scale: f64,
 }
 
+/// What is asked of a font: its name, bold or not, italic or not.
+type Wanted = (Arc<str>, bool, bool);
+/// Which fonts are asked first: one of the operator's, if it has the name, and an embedded one.
+type Chosen = (Option<usize>, Embedded);
+
 /// The fonts that one picture needed so far.
 pub struct Fonts<'a> {
     own: &'a Collection,
     faces: HashMap<Key, Option<Face<'a>>>,
-    /// Which fonts are asked first for a name, bold or not, italic or not: one of the operator's, if it has the name,
-    /// and an embedded one.
-    chosen: HashMap<(Arc<str>, bool, bool), (Option<usize>, Embedded)>,
+    chosen: HashMap<Wanted, Chosen>,
 }
 
 impl<'a> Fonts<'a> {

@@ -190,11 +190,6 @@ impl Lists {
     pub fn at(&self, place: usize) -> u32 {
         self.items[place]
     }
-
-    /// Exchanges the items of two places.
-    pub fn exchange(&mut self, a: usize, b: usize) {
-        self.items.exchange(a, b);
-    }
 }
 
 /// Sets that grow together.

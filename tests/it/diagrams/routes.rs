@@ -324,7 +324,7 @@ fn it_says_what_it_is() {
     let health = client.get("/health");
     assert_eq!(health.expect(200)["status"], "healthy");
     assert_eq!(client.send("HEAD", "/health", &[], b"").status, 200);
-    for path in ["/api/docs", "/openapi.json", "/llms.txt", "/health"] {
+    for path in ["/api/docs", "/health"] {
         refused(&client.get(&format!("{path}?x=1")), 400);
     }
     let metrics = shared().stranger("operations").get("/metrics").text;

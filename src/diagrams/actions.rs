@@ -1,0 +1,96 @@
+//! What requests set in motion: drawing and keeping, checking, asking the AI engine.
+
+use std::sync::Arc;
+
+use quintet_drawing::dot;
+use quintet_drawing::limits::Limits;
+use quintet_drawing::outline::{self, Outline};
+use quintet_drawing::render::Format;
+use quintet_platform::service::{Fault, failed};
+use quintet_storage::Room;
+
+use crate::context::Context;
+use crate::engine::DrawingError;
+use crate::refusal::Refusal;
+use crate::store::content_hash;
+use crate::tables::ContentHash;
+
+/// The largest source, in bytes.
+#[must_use]
+pub fn source_bytes_max() -> usize {
+    Limits::default().source_bytes
+}
+
+/// A picture that is stored now.
+pub struct Drawn {
+    /// Its name.
+    pub hash: ContentHash,
+    /// What was not honoured.
+    pub warnings: Vec<String>,
+    /// Whether it was simplified.
+    pub is_degraded: bool,
+}
+
+/// Draws a source, unless the same was drawn before, and keeps the picture.
+///
+/// # Errors
+/// It cannot be drawn, there is too much to draw, or nothing can be stored.
+pub async fn draw_and_keep(context: &Context, format: Format, source: String) -> Result<Drawn, Refusal> {
+    let hash = content_hash(&context.engine.identity, format, source.as_bytes());
+    if let Some(row) = context.results.find(hash).map_err(|failure| failed::<Refusal>(&failure))? {
+        return Ok(Drawn { hash, warnings: row.warnings, is_degraded: row.is_degraded });
+    }
+    // What cannot be stored need not be drawn.
+    if context.store.stop_reason().is_some() {
+        return Err(Fault::WritingStopped.into());
+    }
+    if context.store.room() != Room::Ample {
+        return Err(Fault::DiskReserve.into());
+    }
+    let (engine, source) = (context.engine.clone(), Arc::<[u8]>::from(source.into_bytes()));
+    let a_try = {
+        let (engine, source) = (engine.clone(), Arc::clone(&source));
+        move || engine.try_drawing(&source, format)
+    };
+    let drawn = context.pool.draw(a_try, move || engine.draw(&source, format)).await.map_err(Refusal::of_pool)?;
+    let drawing = drawn.map_err(Refusal::Undrawable)?;
+    let (warnings, is_degraded) = (drawing.warnings.clone(), drawing.is_degraded);
+    context.results.keep(hash, format, drawing).await.map_err(|failure| failed::<Refusal>(&failure))?;
+    Ok(Drawn { hash, warnings, is_degraded })
+}
+
+/// Whether a source is valid DOT, and nothing but DOT.
+///
+/// # Errors
+/// There is too much to check.
+pub async fn check(context: &Context, source: String) -> Result<Result<(), DrawingError>, Refusal> {
+    let check = move || dot::validate(source.as_bytes(), &Limits::default()).map_err(DrawingError::from);
+    context.pool.check(check).await.map_err(Refusal::of_pool)
+}
+
+/// A source in words; `None` if it is no valid DOT.
+///
+/// # Errors
+/// There is too much to read.
+pub async fn outline(context: &Context, source: String) -> Result<Option<Outline>, Refusal> {
+    context.pool.check(move || outline::of(&source)).await.map_err(Refusal::of_pool)
+}
+
+/// Asks the AI engine for DOT, and takes no other than valid DOT from it.
+///
+/// # Errors
+/// There is no engine, it failed, or there is too much to check.
+pub async fn generate(context: &Context, prompt: &str) -> Result<String, Refusal> {
+    let generator = context.generator.as_ref().ok_or(Refusal::NoEngine)?;
+    if prompt.trim().is_empty() {
+        return Err(Refusal::invalid("prompt must say what the diagram is to show"));
+    }
+    generator
+        .generate(prompt, |source| async move {
+            Ok(check(context, source).await?.map_err(|error| match error.line {
+                Some(line) => format!("line {line}: {}", error.message),
+                None => error.message,
+            }))
+        })
+        .await
+}
