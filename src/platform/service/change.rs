@@ -22,6 +22,10 @@ use crate::http::body;
 use crate::idempotency::{self, Beside, Entered, Guard, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use crate::json::{self, Json, JsonError};
 
+/// A body that is read right where the request is served: larger ones wait for their turn elsewhere, where the service
+/// has turns for them.
+const SMALL_BODY_BYTES: usize = 32 * 1024;
+
 /// A request that changes something, its body read.
 pub struct Change<D: Dialect> {
     /// What it shares with those that only read.
@@ -60,7 +64,14 @@ impl<D: Dialect> Call<D> {
             return Err(Fault::MediaTypeUnsupported.into());
         }
         self.check_coding()?;
-        let said = match json::parse(&body, D::DEMANDS.json) {
+        let enter = key.map(|key| self.entering(key));
+        let turns = D::turns(&self.context).filter(|_| body.len() > SMALL_BODY_BYTES);
+        let read = move || (json::parse(&body, D::DEMANDS.json), enter.map(|enter| enter(&body)));
+        let (said, entered) = match turns {
+            Some(turns) => turns.take(read).await?,
+            None => read(),
+        };
+        let said = match said {
             Ok(json) => Ok(Some(json)),
             Err(JsonError::Empty) => Ok(None),
             Err(error @ JsonError::TooDeep) => return Err(Fault::Json(error).into()),
@@ -70,7 +81,6 @@ impl<D: Dialect> Call<D> {
             Some(fault) => Err(fault),
             None => said,
         };
-        let entered = key.map(|key| self.entered(key, &body));
         Ok(Change { call: self, said, entered, guard: None, is_freeing: false })
     }
 
@@ -79,7 +89,7 @@ impl<D: Dialect> Call<D> {
     /// # Errors
     /// As [`Call::change`], as far as the key goes.
     pub fn change_by(self, key: Option<String>, content: &[u8]) -> Change<D> {
-        let entered = key.map(|key| self.entered(key, content));
+        let entered = key.map(|key| self.entering(key)(content));
         Change { call: self, said: Ok(None), entered, guard: None, is_freeing: false }
     }
 
@@ -113,7 +123,8 @@ impl<D: Dialect> Call<D> {
         Ok(())
     }
 
-    fn entered(&self, key: String, body: &[u8]) -> Entered {
+    /// What its answer is remembered under, as soon as there is the body.
+    fn entering(&self, key: String) -> impl FnOnce(&[u8]) -> Entered + Send + use<D> {
         let tenant_id = D::tenant_id(&self.caller);
         let mut query = self.canonical_query();
         if self.route.is_conditional {
@@ -123,14 +134,14 @@ impl<D: Dialect> Call<D> {
                 query.push_str(&String::from_utf8_lossy(value.as_bytes()));
             }
         }
-        let digest = RequestDigest::of(self.route.method.as_str(), &self.canonical_path(), &query, body);
+        let (method, path) = (self.route.method.as_str(), self.canonical_path());
         let scope = Scope {
             service: D::SERVICE,
             tenant_id,
             within: D::key_scope(&self.caller, self.route, self.parts.uri.path()),
             key,
         };
-        Entered { scope, digest }
+        move |body| Entered { scope, digest: RequestDigest::of(method, &path, &query, body) }
     }
 }
 
