@@ -28,9 +28,13 @@ pub fn is_encrypted(name: &str, address: SocketAddr) -> bool {
 pub fn sites(app: &App) -> Vec<Site> {
     let unsent = Unsent::default();
     vec![
-        site(app, &unsent, "localization", quintet_localization::routes(app.localization.clone()), |_, _| {
-            quintet_localization::panic_answer()
-        }),
+        site(
+            app,
+            &unsent,
+            "localization",
+            quintet_localization::routes(app.localization.clone()),
+            refuse::<quintet_localization::Localization>,
+        ),
         site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), refuse::<quintet_runs::Runs>),
         site(app, &unsent, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
         site(

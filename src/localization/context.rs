@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
-use quintet_storage::{Abort, Failure, Snapshot, Store};
-use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore};
+use quintet_platform::service::{Fault, Turns};
+use quintet_storage::{Abort, Snapshot, Store};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use crate::in_flight::InFlight;
 use crate::language::Health;
 use crate::refusal::Refusal;
 
@@ -19,12 +19,10 @@ use crate::refusal::Refusal;
 pub const WRITER_TIME: Duration = Duration::from_secs(10);
 /// How many requests look at many rows at a time.
 const ASIDES: usize = 4;
-/// How long one waits until it may.
-const ASIDE_TIME: Duration = Duration::from_secs(10);
 /// How many files are read or written at a time.
 const TURNS: usize = 2;
-/// How long an upload or export waits for its turn.
-const TURN_TIME: Duration = Duration::from_secs(60);
+/// How long one waits for those who change the same thing.
+const LOCK_TIME: Duration = Duration::from_secs(60);
 /// How often the core's checks run.
 const CORE_INTERVAL: Duration = Duration::from_secs(60);
 /// How many locks those share who set the context of keys.
@@ -38,10 +36,9 @@ pub struct Context(Arc<Parts>);
 pub struct Parts {
     foundation: Foundation,
     core: Arc<Health>,
-    /// The Idempotency-Keys of requests that are being served.
-    pub(crate) in_flight: InFlight,
-    asides: Arc<Semaphore>,
-    turns: Arc<Semaphore>,
+    /// Those of requests that look at many rows, or at a body of more than a few kilobytes.
+    pub(crate) asides: Turns,
+    turns: Turns,
     locks: Vec<Arc<Mutex<()>>>,
 }
 
@@ -68,9 +65,8 @@ impl Context {
         Context(Arc::new(Parts {
             foundation,
             core: Arc::new(Health::start()),
-            in_flight: InFlight::default(),
-            asides: Arc::new(Semaphore::new(ASIDES)),
-            turns: Arc::new(Semaphore::new(TURNS)),
+            asides: Turns::new(ASIDES),
+            turns: Turns::new(TURNS),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
         }))
     }
@@ -103,12 +99,12 @@ impl Context {
     /// Runs what looks at more than a few rows, or at a body of more than a few kilobytes, on a thread of its own.
     ///
     /// # Errors
-    /// Those of `work`; [`Failure::Busy`] if others kept it waiting, [`Failure::Panicked`] if it panicked.
+    /// Those of `work`; [`Fault::Busy`] if others kept it waiting, [`Fault::Internal`] if it panicked.
     pub(crate) async fn aside<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Snapshot) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
-        self.on_a_thread(&self.asides, ASIDE_TIME, |store| work(&store.read())).await
+        self.taking(&self.asides, |store| work(&store.read())).await
     }
 
     /// Runs what reads a whole file, on a thread of its own, when it is its turn.
@@ -119,34 +115,28 @@ impl Context {
         &self,
         work: impl FnOnce(&Store) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
-        self.on_a_thread(&self.turns, TURN_TIME, work).await
+        self.taking(&self.turns, work).await
     }
 
-    async fn on_a_thread<T: Send + 'static>(
+    async fn taking<T: Send + 'static>(
         &self,
-        permits: &Arc<Semaphore>,
-        patience: Duration,
+        turns: &Turns,
         work: impl FnOnce(&Store) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
-        let permit = tokio::time::timeout(patience, Arc::clone(permits).acquire_owned()).await;
-        let Ok(Ok(permit)) = permit else { return Err(Failure::Busy.into()) };
         let store = self.store.clone();
-        let working = tokio::task::spawn_blocking(move || {
-            let outcome = work(&store);
-            drop(permit);
-            outcome
-        });
-        // Its panic is logged by the runtime.
-        working.await.unwrap_or(Err(Failure::Panicked.into()))
+        match turns.take(move || work(&store)).await {
+            Ok(outcome) => outcome,
+            Err(fault) => Err(Abort::Refused(fault.into())),
+        }
     }
 
     /// Waits until nobody else changes something that takes long to prepare; `about` is any number of its own.
     ///
     /// # Errors
-    /// [`Failure::Busy`] if that takes too long.
-    pub(crate) async fn lock(&self, about: u128) -> Result<OwnedMutexGuard<()>, Failure> {
+    /// [`Fault::Busy`] if that takes too long.
+    pub(crate) async fn lock(&self, about: u128) -> Result<OwnedMutexGuard<()>, Fault> {
         let place = usize::try_from(about % LOCKS as u128).unwrap_or(0);
         let lock = self.locks.get(place).cloned().unwrap_or_default();
-        tokio::time::timeout(TURN_TIME, lock.lock_owned()).await.map_err(|_| Failure::Busy)
+        tokio::time::timeout(LOCK_TIME, lock.lock_owned()).await.map_err(|_| Fault::Busy)
     }
 }

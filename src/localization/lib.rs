@@ -13,18 +13,20 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of string files) · `model`, `refusal`, `rows` · `audit` (the chain) · `spaces`
-//! (workspaces, projects, locales) · `access` (permissions, grants) · `context` (where work is done) · `content` (files,
-//! keys, translations, exports) · `http` · `verify`.
+//! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
+//! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
+//! (workspaces, projects, locales) · `grants` · `content` (files, keys, translations, exports) · `verify`. A folder has
+//! its endpoints beside it, in its own `http`.
 
 mod access;
 mod audit;
 mod content;
 mod context;
 pub mod formats;
+mod grants;
 mod http;
-mod in_flight;
 pub mod language;
+mod lists;
 mod model;
 mod refusal;
 mod rows;
@@ -34,32 +36,48 @@ mod verify;
 #[cfg(test)]
 mod testing;
 
+use axum::Router;
+use quintet_platform::service::{self, Endpoints, Route};
 use quintet_storage::TableSpec;
 
-pub use crate::access::{KEY_PERMISSIONS, operator};
+use crate::lists::joined;
+
+pub use crate::access::KEY_PERMISSIONS;
 pub use crate::context::Context;
-pub use crate::http::{KeyRule, ROUTES, Route, panic_answer, routes};
-pub use crate::refusal::KINDS;
+pub use crate::grants::operator;
+pub use crate::http::Localization;
+pub use crate::refusal::CODES;
 pub use crate::verify::verify;
+
+/// Everything that is served.
+const ENDPOINTS: Endpoints<Localization> = &[
+    http::health::ENDPOINTS,
+    grants::http::ENDPOINTS,
+    spaces::http::workspaces::ENDPOINTS,
+    spaces::http::projects::ENDPOINTS,
+    spaces::http::locales::ENDPOINTS,
+    content::http::source_locale::ENDPOINTS,
+    http::locales::ENDPOINTS,
+    content::http::uploads::ENDPOINTS,
+    content::http::files::ENDPOINTS,
+    content::http::exports::ENDPOINTS,
+    content::http::contexts::ENDPOINTS,
+    content::http::keys::ENDPOINTS,
+    content::http::translations::ENDPOINTS,
+];
+
+/// Localization's listener.
+pub fn routes(context: Context) -> Router {
+    service::router::<Localization>(&context, ENDPOINTS, |router| router)
+}
+
+/// Every route that is served.
+pub fn served() -> impl Iterator<Item = &'static Route> {
+    service::routes::<Localization>(ENDPOINTS)
+}
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
 pub const TABLES: &[TableSpec] =
-    &joined::<TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES]);
+    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES]);
 
 const TABLE_COUNT: usize = spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len();
-
-/// Several lists as one.
-#[expect(clippy::indexing_slicing, reason = "in a constant: a place that is not there is no program")]
-const fn joined<const COUNT: usize>(lists: &[&[TableSpec]]) -> [TableSpec; COUNT] {
-    let mut all = [lists[0][0]; COUNT];
-    let (mut list, mut row, mut place) = (0, 0, 0);
-    while place < COUNT {
-        if row == lists[list].len() {
-            (list, row) = (list + 1, 0);
-        } else {
-            all[place] = lists[list][row];
-            (row, place) = (row + 1, place + 1);
-        }
-    }
-    all
-}

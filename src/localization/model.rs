@@ -9,3 +9,11 @@ key_newtype!(
     /// A tenant.
     pub TenantId(Uuid)
 );
+key_newtype!(
+    /// A workspace of a tenant.
+    pub WorkspaceId(Uuid)
+);
+key_newtype!(
+    /// A project of a workspace.
+    pub ProjectId(Uuid)
+);

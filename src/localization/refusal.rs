@@ -1,55 +1,42 @@
 //! Every way localization says no, and the one place that turns it into a status and a stable code.
 
+use quintet_platform::codes;
 use quintet_platform::http::etag::ETag;
-use quintet_platform::http::problem::{Kind, Problem};
-use quintet_platform::json::Json;
-use quintet_platform::problem_kinds;
-use quintet_storage::Failure;
+use quintet_platform::http::query::QueryError;
+use quintet_platform::service::{Code, Fault, ServiceRefusal, Verdict};
 
 use ::http::header::ETAG;
 
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
-pub const CORE_RETRY_SECONDS: u64 = 60;
+const CORE_RETRY_SECONDS: u64 = 60;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No credential, or a malformed, unknown, expired or revoked one.
-    Unauthenticated,
-    /// The caller may not; says why where that is not about permissions.
-    Forbidden(&'static str),
-    /// No such path, or no such thing in this tenant.
+    /// What every service refuses alike.
+    Fault(Fault),
+    /// The request names another tenant than its credential's.
+    OtherTenant,
+    /// No such thing in this tenant.
     NotFound,
     /// An export of a revision that does not exist yet.
     RevisionNotFound,
-    /// The path exists, the method does not; the answer carries `Allow`.
-    MethodNotAllowed,
     /// A parameter, a header or a part of the path is wrong; which, and how.
     InvalidParameter(String, String),
-    /// Parameters that the route does not know.
-    UnknownParameter(String),
     /// A member that the body must not have.
     UnknownField(String),
     /// A member of the body is wrong; which, and how.
     InvalidField(String, String),
-    /// The body is no JSON; says where.
-    MalformedJson(String),
     /// The body is JSON of the wrong shape as a whole.
     InvalidBody(&'static str),
-    /// The body did not arrive in time.
-    RequestTimeout,
-    /// A JSON body over the cap.
-    PayloadTooLarge,
+    /// What was uploaded waited longer to be published than such values are kept.
+    UploadExpired,
+    /// More key context than a file may have.
+    ContextTooLarge,
     /// An uploaded file over the cap.
     UploadTooLarge,
-    /// A body of another media type than the route takes.
-    UnsupportedMediaType,
-    /// The Idempotency-Key was used for another request.
-    IdempotencyKeyReused,
-    /// A request with the same Idempotency-Key is being served.
-    IdempotencyInProgress,
     /// Something else holds the place; says what.
     Conflict(&'static str),
     /// The path holds a file of another kind, profile or root locale.
@@ -93,26 +80,18 @@ pub enum Refusal {
     ContextInvalid(String),
     /// The language core's own checks do not pass.
     CoreUnavailable,
-    /// The tenant has no calls left; wait so many seconds.
-    QuotaExceeded(u64),
-    /// An external authorization system could not be asked.
-    AuthorizationUnavailable,
-    /// Free disk space is below the reserve; nothing was done.
-    StorageFull,
-    /// The writer did not get to the request in time; nothing was done.
-    Busy,
-    /// Writing has stopped until a restart; nothing was done.
-    WritingStopped,
-    /// It may or may not have been done.
-    OutcomeUnknown,
-    /// A mistake of the appliance.
-    InternalError,
 }
 
 impl quintet_storage::Refusal for Refusal {}
 
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        Refusal::Fault(fault)
+    }
+}
+
 /// Every code that is answered.
-pub const KINDS: &[Kind] = problem_kinds! { "urn:l10n:problem:";
+pub const CODES: &[Code] = codes! {
     400 "invalid_body" "The body as a whole has the wrong shape"
     400 "invalid_field" "A member of the body is missing or has a value it cannot have"
     400 "invalid_parameter" "A parameter or header is missing or has a value it cannot have"
@@ -212,154 +191,127 @@ impl Refusal {
     pub fn field(name: impl Into<String>, problem: impl Into<String>) -> Refusal {
         Refusal::InvalidField(name.into(), problem.into())
     }
+}
 
-    /// What a failure of the store is answered with.
-    #[must_use]
-    pub fn of_failure(failure: &Failure) -> Refusal {
-        match failure {
-            Failure::Busy => Refusal::Busy,
-            Failure::StorageFull => Refusal::StorageFull,
-            Failure::Stopped => Refusal::WritingStopped,
-            Failure::OutcomeUnknown => Refusal::OutcomeUnknown,
-            Failure::Damaged(_) | Failure::TooLarge | Failure::Panicked | Failure::Io(_) => Refusal::InternalError,
-        }
-    }
-
-    /// Its status and code.
-    fn status_and_code(&self) -> (u16, &'static str) {
+impl ServiceRefusal for Refusal {
+    fn verdict(&self) -> Verdict {
+        let of = Verdict::new;
         match self {
-            Refusal::Unauthenticated => (401, "unauthenticated"),
-            Refusal::Forbidden(_) => (403, "forbidden"),
-            Refusal::NotFound => (404, "not_found"),
-            Refusal::RevisionNotFound => (404, "revision_not_found"),
-            Refusal::MethodNotAllowed => (405, "method_not_allowed"),
-            Refusal::InvalidParameter(..) => (400, "invalid_parameter"),
-            Refusal::UnknownParameter(_) => (400, "unknown_parameter"),
-            Refusal::UnknownField(_) => (400, "unknown_field"),
-            Refusal::InvalidField(..) => (400, "invalid_field"),
-            Refusal::MalformedJson(_) => (400, "malformed_json"),
-            Refusal::InvalidBody(_) => (400, "invalid_body"),
-            Refusal::RequestTimeout => (408, "request_timeout"),
-            Refusal::PayloadTooLarge => (413, "payload_too_large"),
-            Refusal::UploadTooLarge => (413, "upload_too_large"),
-            Refusal::UnsupportedMediaType => (415, "unsupported_media_type"),
-            Refusal::IdempotencyKeyReused => (422, "idempotency_key_reused"),
-            Refusal::IdempotencyInProgress => (409, "idempotency_in_progress"),
-            Refusal::Conflict(_) => (409, "conflict"),
-            Refusal::FormatMismatch => (409, "format_mismatch"),
-            Refusal::KeyObsolete => (409, "key_obsolete"),
-            Refusal::RevisionSuperseded(_) => (410, "revision_superseded"),
-            Refusal::PreconditionFailed(_) => (412, "precondition_failed"),
-            Refusal::PreconditionRequired => (428, "precondition_required"),
-            Refusal::FormatNotOffered => (422, "format_not_offered"),
-            Refusal::Reader { code, .. } | Refusal::Tag(code) => (422, code),
-            Refusal::LocaleDuplicate => (422, "locale_duplicate"),
-            Refusal::EditShape(_) => (422, "edit_shape"),
-            Refusal::ValueTooLong => (422, "value_too_long"),
-            Refusal::ValueUnrepresentable => (422, "value_unrepresentable"),
-            Refusal::UnprocessableParameter(..) => (422, "invalid_parameter"),
-            Refusal::KeyUnknown(_) => (422, "key_unknown"),
-            Refusal::LengthRange(_) => (422, "length_range"),
-            Refusal::ContextInvalid(_) => (422, "context_invalid"),
-            Refusal::CoreUnavailable => (503, "language_core_unavailable"),
-            Refusal::QuotaExceeded(_) => (429, "quota_exceeded"),
-            Refusal::AuthorizationUnavailable => (503, "authorization_unavailable"),
-            Refusal::StorageFull => (503, "storage_full"),
-            Refusal::Busy => (503, "busy"),
-            Refusal::WritingStopped => (503, "writing_stopped"),
-            Refusal::OutcomeUnknown => (503, "outcome_unknown"),
-            Refusal::InternalError => (500, "internal_error"),
-        }
-    }
-
-    /// The answer.
-    #[must_use]
-    pub fn problem(&self) -> Problem {
-        let (status, code) = self.status_and_code();
-        let problem = Problem::of(KINDS, status, code);
-        match self {
-            Refusal::InvalidParameter(name, detail) | Refusal::InvalidField(name, detail) => {
-                let problem = problem.detail(detail.clone());
-                if name.is_empty() { problem } else { problem.field(name.clone()) }
-            }
-            Refusal::UnknownParameter(names) | Refusal::UnknownField(names) => {
-                problem.detail("is not known here").field(names.clone())
-            }
-            Refusal::KeyUnknown(name) | Refusal::LengthRange(name) | Refusal::ContextInvalid(name) => {
-                problem.field(name.clone())
-            }
-            Refusal::MalformedJson(detail) => problem.detail(detail.clone()),
-            Refusal::UnprocessableParameter(name, detail) => problem.detail(*detail).field(*name),
-            Refusal::Forbidden("") => problem,
-            Refusal::Forbidden(detail)
-            | Refusal::InvalidBody(detail)
-            | Refusal::Conflict(detail)
-            | Refusal::EditShape(detail) => problem.detail(*detail),
-            Refusal::Reader { line: 0, .. } => problem,
-            Refusal::Reader { line, column, .. } => problem
+            Refusal::Fault(fault) => of_fault(fault),
+            Refusal::OtherTenant => of(403, "forbidden").detail("the credential is another tenant's"),
+            Refusal::NotFound => of(404, "not_found"),
+            Refusal::RevisionNotFound => of(404, "revision_not_found"),
+            Refusal::InvalidParameter(name, problem) => of(400, "invalid_parameter").problem(name, problem),
+            Refusal::UnknownField(names) => of(400, "unknown_field").problem(names, "is not known here"),
+            Refusal::InvalidField(name, problem) => of(400, "invalid_field").problem(name, problem),
+            Refusal::InvalidBody(detail) => of(400, "invalid_body").detail(*detail),
+            Refusal::UploadExpired => of(408, "request_timeout"),
+            Refusal::ContextTooLarge => of(413, "payload_too_large"),
+            Refusal::UploadTooLarge => of(413, "upload_too_large"),
+            Refusal::Conflict(detail) => of(409, "conflict").detail(*detail),
+            Refusal::FormatMismatch => of(409, "format_mismatch"),
+            Refusal::KeyObsolete => of(409, "key_obsolete"),
+            Refusal::RevisionSuperseded(current) => of(410, "revision_superseded").header(ETAG, current.header_value()),
+            Refusal::PreconditionFailed(current) => of(412, "precondition_failed").header(ETAG, current.header_value()),
+            Refusal::PreconditionRequired => of(428, "precondition_required"),
+            Refusal::FormatNotOffered => of(422, "format_not_offered"),
+            Refusal::Reader { code, line: 0, .. } => of(422, code),
+            Refusal::Reader { code, line, column } => of(422, code)
                 .detail(format!("at line {line}, column {column}"))
-                .member("line", Json::from(*line))
-                .member("column", Json::from(*column)),
-            Refusal::RevisionSuperseded(current) | Refusal::PreconditionFailed(current) => {
-                problem.header(ETAG, current.header_value())
-            }
-            Refusal::CoreUnavailable => problem.retry_after(CORE_RETRY_SECONDS),
-            Refusal::QuotaExceeded(seconds) => problem.retry_after(*seconds),
-            Refusal::AuthorizationUnavailable | Refusal::StorageFull | Refusal::Busy | Refusal::WritingStopped => {
-                problem.retry_after(RETRY_SECONDS)
-            }
-            Refusal::Unauthenticated
-            | Refusal::NotFound
-            | Refusal::RevisionNotFound
-            | Refusal::MethodNotAllowed
-            | Refusal::RequestTimeout
-            | Refusal::PayloadTooLarge
-            | Refusal::UploadTooLarge
-            | Refusal::UnsupportedMediaType
-            | Refusal::IdempotencyKeyReused
-            | Refusal::IdempotencyInProgress
-            | Refusal::FormatMismatch
-            | Refusal::KeyObsolete
-            | Refusal::PreconditionRequired
-            | Refusal::FormatNotOffered
-            | Refusal::Tag(_)
-            | Refusal::LocaleDuplicate
-            | Refusal::ValueTooLong
-            | Refusal::ValueUnrepresentable
-            | Refusal::OutcomeUnknown
-            | Refusal::InternalError => problem,
+                .member("line", *line)
+                .member("column", *column),
+            Refusal::Tag(code) => of(422, code),
+            Refusal::LocaleDuplicate => of(422, "locale_duplicate"),
+            Refusal::EditShape(detail) => of(422, "edit_shape").detail(*detail),
+            Refusal::ValueTooLong => of(422, "value_too_long"),
+            Refusal::ValueUnrepresentable => of(422, "value_unrepresentable"),
+            Refusal::UnprocessableParameter(name, problem) => of(422, "invalid_parameter").problem(*name, *problem),
+            Refusal::KeyUnknown(name) => of(422, "key_unknown").problem(name, ""),
+            Refusal::LengthRange(name) => of(422, "length_range").problem(name, ""),
+            Refusal::ContextInvalid(name) => of(422, "context_invalid").problem(name, ""),
+            Refusal::CoreUnavailable => of(503, "language_core_unavailable").retry_after(CORE_RETRY_SECONDS),
         }
+    }
+}
+
+/// What every service refuses alike, in this service's codes.
+fn of_fault(fault: &Fault) -> Verdict {
+    let of = |status, code| Verdict::new(status, code).about(fault);
+    match fault {
+        Fault::HostMissing => of(400, "invalid_parameter").problem("Host", "HTTP/1.1 needs one that names a host"),
+        Fault::NoSuchPath => of(404, "not_found"),
+        Fault::MethodNotAllowed => of(405, "method_not_allowed"),
+        Fault::RateLimited(_) | Fault::QuotaExceeded(_) => of(429, "quota_exceeded"),
+        Fault::Unauthenticated | Fault::CredentialExpired => of(401, "unauthenticated"),
+        Fault::TenantNotProvisioned => of(403, "forbidden").detail("the tenant is not provisioned for localization"),
+        Fault::TenantSuspended => of(403, "forbidden").detail("the tenant is suspended"),
+        Fault::Forbidden => of(403, "forbidden"),
+        Fault::AuthorizationUnavailable | Fault::AppliancesCredentialRejected => {
+            of(503, "authorization_unavailable").retry_after(RETRY_SECONDS)
+        }
+        Fault::Query { error: QueryError::Unknown(_), .. } => of(400, "unknown_parameter"),
+        Fault::Query { .. } | Fault::KeyMissing | Fault::KeyMalformed(_) => of(400, "invalid_parameter"),
+        Fault::KeyReused => of(422, "idempotency_key_reused"),
+        Fault::KeyInProgress => of(409, "idempotency_in_progress"),
+        Fault::BodyTooLarge => of(413, "payload_too_large"),
+        Fault::BodyTimedOut | Fault::BodyBroken => of(408, "request_timeout"),
+        Fault::MediaTypeUnsupported => of(415, "unsupported_media_type"),
+        Fault::Json(_) => of(400, "malformed_json"),
+        Fault::Shape(_) => of(400, "invalid_field"),
+        Fault::Busy => of(503, "busy").retry_after(RETRY_SECONDS),
+        Fault::DiskReserve => of(503, "storage_full").retry_after(RETRY_SECONDS),
+        Fault::WritingStopped => of(503, "writing_stopped").retry_after(RETRY_SECONDS),
+        Fault::OutcomeUnknown => of(503, "outcome_unknown"),
+        Fault::Unreadable | Fault::Internal => of(500, "internal_error"),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use quintet_storage::Failure;
+
     use super::*;
 
     #[test]
     fn every_code_is_documented_once() {
-        let mut seen: Vec<(u16, &str)> = KINDS.iter().map(|kind| (kind.status, kind.code)).collect();
+        let mut seen: Vec<(u16, &str)> = CODES.iter().map(|known| (known.status, known.code)).collect();
         assert!(seen.is_sorted(), "in order, so that a missing one is seen");
         seen.dedup();
-        assert_eq!(seen.len(), KINDS.len());
-        let codes = TAG_CODES.iter().map(|code| Refusal::Tag(code));
+        assert_eq!(seen.len(), CODES.len());
+        let tags = TAG_CODES.iter().map(|code| Refusal::Tag(code));
         let readers = READER_CODES.iter().map(|code| Refusal::Reader { code, line: 1, column: 2 });
-        for refusal in codes.chain(readers) {
-            let body = refusal.problem().body();
-            assert!(body.contains("urn:l10n:problem:"), "{body}");
+        for verdict in tags.chain(readers).map(|refusal| refusal.verdict()) {
+            assert!(seen.contains(&(verdict.status, verdict.code)), "{}", verdict.code);
         }
     }
 
     #[test]
-    fn failures_and_refusals() {
-        assert_eq!(Refusal::of_failure(&Failure::Damaged("x".into())), Refusal::InternalError);
-        let body = Refusal::of_failure(&Failure::StorageFull).problem().body();
-        assert!(body.contains("\"storage_full\""), "{body}");
+    fn failures_of_the_store_have_codes() {
+        let code = |failure| Refusal::from(Fault::of_failure(&failure)).verdict().code;
+        assert_eq!(code(Failure::Busy), "busy");
+        assert_eq!(code(Failure::StorageFull), "storage_full");
+        assert_eq!(code(Failure::Stopped), "writing_stopped");
+        assert_eq!(code(Failure::OutcomeUnknown), "outcome_unknown");
+        assert_eq!(code(Failure::Damaged("x".into())), "internal_error");
+        assert_eq!(code(Failure::Io("x".into())), "internal_error");
+        assert_eq!(code(Failure::Panicked), "internal_error");
     }
 
     #[test]
     fn a_reader_says_where() {
-        let body = Refusal::Reader { code: "malformed", line: 3, column: 7 }.problem().body();
-        assert!(body.contains(r#""detail":"at line 3, column 7","line":3,"column":7"#), "{body}");
+        let verdict = Refusal::Reader { code: "malformed", line: 3, column: 7 }.verdict();
+        assert_eq!(verdict.problems[0].problem, "at line 3, column 7");
+        assert_eq!(verdict.members, [("line", 3_usize.into()), ("column", 7_usize.into())]);
+    }
+
+    #[test]
+    fn what_may_pass_says_when() {
+        let waits = |refusal: Refusal| refusal.verdict().retry_after_seconds;
+        for fault in [Fault::Busy, Fault::DiskReserve, Fault::WritingStopped, Fault::AuthorizationUnavailable] {
+            assert_eq!(waits(fault.into()), Some(RETRY_SECONDS));
+        }
+        assert_eq!(waits(Refusal::CoreUnavailable), Some(CORE_RETRY_SECONDS));
+        assert_eq!(waits(Fault::QuotaExceeded(7).into()), Some(7));
+        assert_eq!(waits(Fault::OutcomeUnknown.into()), None);
     }
 }

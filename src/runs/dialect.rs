@@ -69,6 +69,10 @@ impl Dialect for Runs {
         context
     }
 
+    fn turns(context: &Context) -> Option<&Turns> {
+        Some(&context.lookers)
+    }
+
     async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
         let caller = context.admit(Service::Runs, authorization(&parts.headers), Some(route.permission)).await;
         caller.map_err(|not| Fault::of_admission(not).into())

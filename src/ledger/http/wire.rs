@@ -1,31 +1,12 @@
 //! What the ledger writes: the wire types that its records share.
 
-use quintet_platform::clock::rfc3339;
-use quintet_storage::{Failure, Timestamp, Uuid};
+pub(super) use quintet_platform::service::{Id, Instant, written as json};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::model::Sums;
 use crate::money::format_minor;
 use crate::statement::Entry;
-
-/// An id as text.
-pub(super) struct Id(pub(super) Uuid);
-
-impl Serialize for Id {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
-    }
-}
-
-/// An instant as text, in UTC.
-pub(super) struct Instant(pub(super) Timestamp);
-
-impl Serialize for Instant {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&rfc3339(self.0))
-    }
-}
 
 /// Minor units as text.
 pub(super) struct Minor(pub(super) i128);
@@ -53,15 +34,6 @@ impl Serialize for Metadata<'_> {
         let raw: &RawValue =
             serde_json::from_str(self.0.unwrap_or("{}")).map_err(|_| serde::ser::Error::custom("stored metadata"))?;
         raw.serialize(serializer)
-    }
-}
-
-/// JSON of a wire type. All that can fail is stored metadata that is no JSON.
-pub(super) fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::with_capacity(512);
-    match serde_json::to_writer(&mut body, value) {
-        Ok(()) => Ok(body),
-        Err(error) => Err(Failure::Damaged(format!("a stored value cannot be written as JSON: {error}"))),
     }
 }
 

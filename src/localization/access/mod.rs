@@ -9,23 +9,22 @@
 //! - a principal has a bounded number of grants, and what is looked up for a request is bounded by that alone, however
 //!   many workspaces and projects there are.
 //!
-//! Reading order: `permissions` (texts, and what covers what) · `templates` · `model` · `tables` · `grants` ·
-//! `authorization` (what a caller may) · `operator` · `verify`.
+//! Below workspaces and projects, which it knows by their short ids; granting, which looks them up, is
+//! [`grants`](crate::grants). Reading order: `permissions` (texts, and what covers what) · `templates` · `model` · `tables` ·
+//! `authorization` (what a caller may) · `verify`.
 
 mod authorization;
-mod grants;
 mod model;
-pub mod operator;
 mod permissions;
 mod tables;
 mod templates;
 mod verify;
 
 #[cfg(test)]
-mod tests;
-
-pub use authorization::{demand, effective_permissions, granted};
-pub use permissions::{Action, KEY_PERMISSIONS, ProjectPlace, Wanted};
-pub use tables::TABLES;
-pub use templates::TEMPLATES;
+pub use authorization::intents_of;
+pub use authorization::{demand, granted};
+pub use model::{GRANTS_MAX, Grant, GrantId, IntentState, Scope};
+pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, ProjectPlace, Wanted};
+pub use tables::{GRANTS, GRANTS_BY_PRINCIPAL, GrantRow, IntentRow, MarkRow, TABLES};
+pub use templates::{Place, TEMPLATES, Template, template};
 pub use verify::verify;

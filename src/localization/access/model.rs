@@ -4,12 +4,15 @@ use bincode::{Decode, Encode};
 use quintet_storage::{Timestamp, Uuid, key_newtype};
 
 use super::permissions::Intent;
-use crate::spaces::{ProjectId, WorkspaceId};
+use crate::model::{ProjectId, WorkspaceId};
 
 key_newtype!(
     /// A grant.
     pub GrantId(Uuid)
 );
+
+/// The most grants of a principal: all of them are looked up for each of its requests. The contract knows no such limit.
+pub const GRANTS_MAX: usize = 500;
 
 /// How far a grant, or one intent of it, has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]

@@ -7,8 +7,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::spaces::Project;
-
 /// What can be done in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -144,14 +142,6 @@ pub struct ProjectPlace<'a> {
     pub workspace: &'a str,
     /// Its own.
     pub project: &'a str,
-}
-
-impl<'a> ProjectPlace<'a> {
-    /// Where a project lies.
-    #[must_use]
-    pub fn of(project: &'a Project) -> ProjectPlace<'a> {
-        ProjectPlace { workspace: &project.workspace_short_id, project: &project.short_id }
-    }
 }
 
 /// What a route asks for.

@@ -115,6 +115,13 @@ pub struct Place {
 pub struct ScopeFault(pub &'static str);
 
 impl Template {
+    /// What it confers, in words.
+    #[must_use]
+    pub fn confers(&self) -> Vec<&'static str> {
+        let admin = self.is_workspace_admin.then_some("ws_<w>_admin");
+        self.org.iter().copied().chain(admin).chain(self.actions.iter().map(|action| action.name())).collect()
+    }
+
     /// What it confers within a scope. A project outweighs the workspace it lies in, which the caller has checked.
     ///
     /// # Errors

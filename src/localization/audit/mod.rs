@@ -23,6 +23,6 @@ mod tests;
 pub use model::{Actor, ActorKind, Event};
 #[cfg(test)]
 pub use record::events_after;
-pub use record::{is_readable, record};
+pub use record::{probe, record};
 pub use tables::TABLES;
 pub use verify::verify;

@@ -87,8 +87,10 @@ pub fn events_after(
     Ok(rows.into_iter().map(|((_, seq), row)| (seq, row)).collect())
 }
 
-/// Whether the store can be read at all.
-#[must_use]
-pub fn is_readable(read: &impl Read) -> bool {
-    read.contains(&AUDIT_HEADS, &TenantId(Uuid::nil())).is_ok()
+/// Reads something, to see whether the store can be read at all.
+///
+/// # Errors
+/// It cannot.
+pub fn probe(read: &impl Read) -> Result<bool, Failure> {
+    read.contains(&AUDIT_HEADS, &TenantId(Uuid::nil()))
 }

@@ -84,7 +84,7 @@ fn merged(old: Vec<KeyContext>, new: &[KeyContext]) -> Result<Vec<u8>, Abort<Ref
         old.into_iter().map(|context| (context.path.clone(), context)).collect();
     by_path.extend(new.iter().map(|context| (context.path.clone(), context.clone())));
     let bytes = encode_plain(&by_path.into_values().collect::<Vec<_>>())?;
-    if bytes.len() > FILE_BYTES_MAX { Err(Refusal::PayloadTooLarge.into()) } else { Ok(bytes) }
+    if bytes.len() > FILE_BYTES_MAX { Err(Refusal::ContextTooLarge.into()) } else { Ok(bytes) }
 }
 
 /// Sets what is told of some keys.
@@ -107,7 +107,7 @@ pub struct PutContexts {
 ///
 /// # Errors
 /// In this order: [`Refusal::NotFound`]; for the first entry at fault [`Refusal::KeyUnknown`], [`Refusal::LengthRange`],
-/// [`Refusal::ContextInvalid`]; [`Refusal::PayloadTooLarge`] if it would be more than a file may have.
+/// [`Refusal::ContextInvalid`]; [`Refusal::ContextTooLarge`] if it would be more than a file may have.
 pub async fn prepare_contexts(
     context: &Context,
     tenant_id: TenantId,
@@ -133,7 +133,7 @@ pub async fn prepare_contexts(
 /// Sets what is told of some keys. `None`: somebody else has done so in between; prepare it anew.
 ///
 /// # Errors
-/// [`Refusal::RequestTimeout`] if it took so long that the value was collected.
+/// [`Refusal::UploadExpired`] if it took so long that the value was collected.
 pub fn put_contexts(
     tx: &mut WriteTx<'_>,
     now: Timestamp,

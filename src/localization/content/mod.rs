@@ -12,12 +12,13 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `exports` · `verify`.
+//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
 
 mod catalogue;
 mod contexts;
 mod exports;
 mod files;
+pub mod http;
 mod imports;
 mod key_ids;
 mod keys;
@@ -32,23 +33,14 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use contexts::{KeyContext, get_contexts, prepare_contexts, put_contexts};
-pub use exports::{
-    Fallback, Material, MetadataEntry, NoteExport, TRANSLATIONS_BYTES_MAX, Wish, check_revision, etag, gather,
-    note_export,
-};
-pub use files::{get_file, list_files};
-pub use imports::{ImportFile, Original, Receiver, get_import, get_manifest, prepare_import, publish_import};
-pub use keys::{ListedKey, get_key, list_keys};
-pub use model::{File, FileId, Format, KeyClass, KeyId, Source, category_at};
-pub use source_locale::put_source_locale;
 pub use tables::TABLES;
-pub use translation::{Translated, Translation, Wished, Wording, translation_locale};
-pub use translations::{PutTranslation, get_translation, put_translation};
 pub use verify::verify;
 #[cfg(test)]
 pub use {
+    exports::gather,
+    files::get_file,
     key_ids::key_prefix,
+    model::FileId,
     tables::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow},
     translations::LOCALES_MAX,
 };

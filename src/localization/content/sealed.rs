@@ -28,7 +28,7 @@ pub async fn begin(store: &Store, tenant_id: TenantId) -> Result<Upload, Abort<R
 /// Stores a value.
 ///
 /// # Errors
-/// [`Refusal::RequestTimeout`] if it took longer than such values are kept.
+/// [`Refusal::UploadExpired`] if it took longer than such values are kept.
 pub async fn store_value(store: &Store, tenant_id: TenantId, bytes: &[u8]) -> Result<LargeValue, Abort<Refusal>> {
     let mut upload = begin(store, tenant_id).await?;
     upload.push(bytes).await.map_err(refused)?;
@@ -38,7 +38,7 @@ pub async fn store_value(store: &Store, tenant_id: TenantId, bytes: &[u8]) -> Re
 /// Makes a value part of what the transaction writes.
 ///
 /// # Errors
-/// [`Refusal::RequestTimeout`] if it took so long that the value was collected.
+/// [`Refusal::UploadExpired`] if it took so long that the value was collected.
 pub fn adopt(tx: &mut WriteTx<'_>, now: Timestamp, value: &LargeValue) -> Result<(), Abort<Refusal>> {
     large::adopt(tx, now, value).map_err(refused)
 }
@@ -46,7 +46,7 @@ pub fn adopt(tx: &mut WriteTx<'_>, now: Timestamp, value: &LargeValue) -> Result
 /// Why a value was not stored, in this room's words.
 pub fn refused(abort: Abort<UploadRefusal>) -> Abort<Refusal> {
     match abort {
-        Abort::Refused(UploadRefusal::Expired) => Abort::Refused(Refusal::RequestTimeout),
+        Abort::Refused(UploadRefusal::Expired) => Abort::Refused(Refusal::UploadExpired),
         Abort::Refused(UploadRefusal::Erased) => Abort::Failed(tenant_erased()),
         Abort::Failed(failure) => Abort::Failed(failure),
     }

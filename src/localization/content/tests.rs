@@ -11,12 +11,13 @@ use super::imports::{Counts, Original, PublishImport, Root, publish_import};
 use super::key_ids::{key_id, key_prefix};
 use super::keys::{KeyPage, list_keys};
 use super::model::{File, FileId, Format, Key, KeyEntry, Source};
+use super::source_locale::put_source_locale;
 use super::tables::{
     CATALOGUES, CatalogueRow, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, IMPORTS, KEY_FILES, TRANSLATIONS,
 };
 use super::translation::{Wished, Wording};
 use super::translations::{PutTranslation, put_translation};
-use super::{put_source_locale, verify};
+use super::verify;
 use crate::formats::{Code, Content, ReaderRefusal};
 use crate::language::Locale;
 use crate::refusal::Refusal;

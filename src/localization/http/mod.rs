@@ -1,22 +1,17 @@
-//! Localization over HTTP: the routes on one screen, thin handlers below.
+//! What all of localization's endpoints share; and those that belong to no folder of their own: health and the locales
+//! that there are.
 //!
-//! Reading order: `routes` (the table), `router`, `request` (the way of a request), `paging`, `input`, `output`, `answer` ·
-//! `spaces`, `files`, `translations` · `describe` (what the service says of itself).
+//! Below the folders, each of which has its endpoints beside it; they are strung together at the top of the room.
+//!
+//! Reading order: `dialect`, `form` (reading bodies) · `health`, `locales`.
 
-mod answer;
-mod describe;
-mod files;
-mod input;
-mod output;
-mod paging;
-mod request;
-mod router;
-mod routes;
-mod spaces;
-mod translations;
+mod dialect;
+mod form;
+pub mod health;
+pub mod locales;
 
 #[cfg(test)]
 mod tests;
 
-pub use router::{panic_answer, routes};
-pub use routes::{KeyRule, ROUTES, Route};
+pub use dialect::{Answered, CORE, Call, Caller, LIMIT, Localization, TAGGED};
+pub use form::{Form, LOCALE_CHARS_MAX, read};

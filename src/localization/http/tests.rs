@@ -9,19 +9,21 @@ use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::AccessRefusal;
 use quintet_platform::access::{Authority, Service};
+use quintet_platform::service::{Content, Fault, KeyRule, ServiceRefusal as _, describe, refuse};
 use quintet_storage::{Abort, Failure, Read as _, Uuid};
 use quintet_support::{tenant_and_key, write};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::{KeyRule, ROUTES, panic_answer, routes};
-use crate::access::KEY_PERMISSIONS;
+use super::Localization;
+use crate::access::{KEY_PERMISSIONS, TEMPLATES};
 use crate::content::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileId, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow};
 use crate::context::Context;
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::spaces::{ProjectId, WORKSPACE_SLUGS, WORKSPACES, WorkspaceId, WorkspaceSlugRow};
+use crate::{ENDPOINTS, routes};
 
 struct Room {
     context: Context,
@@ -111,13 +113,14 @@ impl Room {
 #[tokio::test]
 async fn every_route_is_served_and_asks_for_a_key() {
     let room = Room::open();
-    for route in ROUTES {
+    for route in crate::served() {
         let path: Vec<&str> =
             route.path.split('/').map(|part| if part.starts_with('{') { "x" } else { part }).collect();
-        let request = http::Request::builder().method(route.method).uri(path.join("/")).body(Body::empty()).unwrap();
+        let request =
+            http::Request::builder().method(route.method.as_str()).uri(path.join("/")).body(Body::empty()).unwrap();
         let response = routes(room.context.clone()).oneshot(request).await.unwrap();
         let expected = if route.permission.is_empty() { 200 } else { 401 };
-        assert_eq!(response.status().as_u16(), expected, "{}", route.template);
+        assert_eq!(response.status().as_u16(), expected, "{}", route.template());
     }
     room.context.store.shutdown();
 }
@@ -253,9 +256,18 @@ fn failures_of_the_store_have_codes_of_their_own() {
         (Failure::StorageFull, "storage_full"),
         (Failure::Panicked, "internal_error"),
     ] {
-        assert_eq!(Refusal::of_failure(&failure).problem().code(), code);
+        assert_eq!(Refusal::from(Fault::of_failure(&failure)).verdict().code, code);
     }
-    assert_eq!(panic_answer().status(), 500);
+    assert_eq!(refuse::<Localization>(Fault::Internal, &http::Extensions::new()).status(), 500);
+}
+
+#[test]
+fn nothing_that_is_said_of_it_is_loose() {
+    assert_eq!(describe::loose_ends::<Localization>(ENDPOINTS), Vec::<String>::new());
+    let text = describe::guide(ENDPOINTS);
+    for template in TEMPLATES {
+        assert!(text.contains(&format!("- {}: ", template.name)), "{}", template.name);
+    }
 }
 
 #[test]
@@ -331,7 +343,7 @@ async fn what_goes_for_every_route() {
     let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
     let stranger = room.stranger();
     let mut ids = 0;
-    for route in ROUTES.iter().filter(|route| !route.permission.is_empty()) {
+    for route in crate::served().filter(|route| !route.permission.is_empty()) {
         let path = route
             .path
             .replace("{workspace_id}", workspace.as_str().unwrap())
@@ -341,41 +353,40 @@ async fn what_goes_for_every_route() {
             .replace("{seq}", "3")
             .replace("{locale}", "de");
         assert!(!path.contains('{'), "{path}");
-        let query = if route.request == "File" { "?kind=json&path=a.json" } else { "" };
-        let body = || match route.request {
-            "" => Body::empty(),
-            "File" => Body::from("{}"),
-            "KeyContextsPut" => Body::from(r#"{"keys":[{"path":"a"}]}"#),
-            "TranslationPut" => Body::from(r#"{"text":"x"}"#),
-            "ProjectLocalesPut" => Body::from(r#"{"locales":["de"]}"#),
-            "SourceLocalePut" => Body::from(r#"{"source_locale":"de"}"#),
-            "LocaleValidate" => Body::from(r#"{"tag":"de"}"#),
+        let query = if route.name == "upload_file" { "?kind=json&path=a.json" } else { "" };
+        let body = || match route.body {
+            Content::Nothing => Body::empty(),
+            Content::Json("KeyContextsPut") => Body::from(r#"{"keys":[{"path":"a"}]}"#),
+            Content::Json("TranslationPut") => Body::from(r#"{"text":"x"}"#),
+            Content::Json("ProjectLocalesPut") => Body::from(r#"{"locales":["de"]}"#),
+            Content::Json("SourceLocalePut") => Body::from(r#"{"source_locale":"de"}"#),
+            Content::Json("LocaleValidate") => Body::from(r#"{"tag":"de"}"#),
             _ => Body::from("{}"),
         };
         let code = async |room: &Room, key: Option<&str>, path: String| {
-            let (parts, bytes) = room.call(key, route.method, &path, body()).await;
+            let (parts, bytes) = room.call(key, route.method.as_str(), &path, body()).await;
             let problem: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
             (parts.status.as_u16(), problem["code"].as_str().unwrap_or_default().to_owned())
         };
         let joint = if query.is_empty() { "?" } else { "&" };
         let unknown = code(&room, Some("k1"), format!("{path}{query}{joint}colour=red")).await;
-        assert_eq!(unknown, (400, "unknown_parameter".to_owned()), "{}", route.template);
+        assert_eq!(unknown, (400, "unknown_parameter".to_owned()), "{}", route.template());
         if route.key == KeyRule::Required {
             for key in [None, Some(""), Some("x".repeat(201).as_str())] {
                 let refused = code(&room, key, format!("{path}{query}")).await;
-                assert_eq!(refused, (400, "invalid_parameter".to_owned()), "{}", route.template);
+                assert_eq!(refused, (400, "invalid_parameter".to_owned()), "{}", route.template());
             }
         }
         if route.path.contains('{') {
             ids += 1;
             let refused = code(&stranger, Some("k2"), format!("{path}{query}")).await;
-            assert_eq!(refused, (404, "not_found".to_owned()), "{}: another tenant's", route.template);
-            let known = code(&room, Some(route.template), format!("{path}{query}")).await;
-            assert_ne!(known.0, 404, "{}: its own is there", route.template);
+            assert_eq!(refused, (404, "not_found".to_owned()), "{}: another tenant's", route.template());
+            let known = code(&room, Some(&route.template()), format!("{path}{query}")).await;
+            assert_ne!(known.0, 404, "{}: its own is there", route.template());
         }
         if route.parameters.iter().any(|parameter| parameter.name == "limit") {
             for (limit, status) in [("1", 200), ("500", 200), ("0", 400), ("501", 400), ("-1", 400), ("x", 400)] {
-                assert_eq!(code(&room, None, format!("{path}?limit={limit}")).await.0, status, "{}", route.template);
+                assert_eq!(code(&room, None, format!("{path}?limit={limit}")).await.0, status, "{}", route.template());
             }
         }
     }

@@ -9,8 +9,9 @@
 //! - a project lies in its workspace for good;
 //! - of the target locales no two are one locale; they and the source locale have versions of their own.
 //!
-//! Reading order: `model` · `tables` · `short_ids` · `workspaces` · `projects` · `locales` · `verify`.
+//! Reading order: `model` · `tables` · `short_ids` · `workspaces` · `projects` · `locales` · `http` · `verify`.
 
+pub mod http;
 mod locales;
 mod model;
 mod projects;
@@ -22,16 +23,17 @@ mod workspaces;
 #[cfg(test)]
 mod tests;
 
-pub use locales::{get_locales, given_locale, put_locales, put_source_locale, stored_set};
-pub use model::{
-    Expected, GivenLocale, LEGAL_PREFIX_CHARS_MAX, LEGAL_PREFIXES_MAX, LOCALE_CHARS_MAX, LOCALES_MAX, NAME_CHARS_MAX,
-    Project, ProjectId, ProjectLocales, SourceLocale, Workspace, WorkspaceId, is_slug,
-};
-pub use projects::{
-    CreateProject, PatchProject, create_project, each_project, get_project, list_projects, patch_project,
-};
+pub use locales::{given_locale, put_source_locale};
+pub use model::{Expected, GivenLocale, Project, ProjectId, SourceLocale};
+pub use projects::{each_project, get_project};
 pub use tables::TABLES;
 #[cfg(test)]
 pub use tables::{WORKSPACE_SLUGS, WORKSPACES, WorkspaceSlugRow};
 pub use verify::verify;
-pub use workspaces::{CreateWorkspace, create_workspace, each_workspace, get_workspace, list_workspaces};
+pub use workspaces::{each_workspace, get_workspace};
+#[cfg(test)]
+pub use {
+    model::WorkspaceId,
+    projects::{CreateProject, create_project},
+    workspaces::{CreateWorkspace, create_workspace},
+};

@@ -2,18 +2,11 @@
 
 use bincode::{Decode, Encode};
 use quintet_platform::http::etag::ETag;
-use quintet_storage::{Timestamp, key_newtype};
+use quintet_storage::Timestamp;
 
+use crate::access::ProjectPlace;
+pub use crate::model::{ProjectId, WorkspaceId};
 use crate::refusal::Refusal;
-
-key_newtype!(
-    /// A workspace of a tenant.
-    pub WorkspaceId(Uuid)
-);
-key_newtype!(
-    /// A project of a workspace.
-    pub ProjectId(Uuid)
-);
 
 /// The longest name of a workspace or project, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -25,8 +18,6 @@ pub const LEGAL_PREFIXES_MAX: usize = 50;
 pub const LEGAL_PREFIX_CHARS_MAX: usize = 200;
 /// The most target locales of a project.
 pub const LOCALES_MAX: usize = 100;
-/// The longest locale in a request's body, in characters.
-pub const LOCALE_CHARS_MAX: usize = 64;
 
 /// Whether a text is a slug: `^[a-z0-9][a-z0-9-]{1,62}$`.
 #[must_use]
@@ -84,6 +75,12 @@ pub struct Project {
 }
 
 impl Project {
+    /// Where it lies, as permissions know it.
+    #[must_use]
+    pub fn place(&self) -> ProjectPlace<'_> {
+        ProjectPlace { workspace: &self.workspace_short_id, project: &self.short_id }
+    }
+
     /// How many bytes its legal prefixes have: up to 40,000, whereas all else is small.
     #[must_use]
     pub fn prefix_bytes(&self) -> usize {

@@ -2,11 +2,9 @@
 
 use quintet_storage::Read as _;
 
+use super::projects::{CreateProject, PatchProject, create_project, list_projects, patch_project};
 use super::tables::{PROJECT_SLUGS, SHORT_IDS, WORKSPACE_SLUGS, WORKSPACES};
-use super::{
-    CreateProject, PatchProject, Project, WorkspaceId, create_project, given_locale, list_projects, patch_project,
-    verify,
-};
+use super::{Project, WorkspaceId, given_locale, verify};
 use crate::testing::{Bench, TENANT, actor, furnished};
 
 #[test]

@@ -19,6 +19,8 @@ pub enum LexProblem {
     Malformed,
     /// An escape of half of a surrogate pair.
     LoneSurrogate,
+    /// An escape of the character NUL, where that is refused.
+    Nul,
 }
 
 /// A place in a text. Offsets are bytes, and always at the start of a character.
@@ -27,13 +29,20 @@ pub struct Lexer<'t> {
     text: &'t str,
     at: usize,
     has_escaped_slashes: bool,
+    refuses_nul: bool,
 }
 
 impl<'t> Lexer<'t> {
     /// A lexer at an offset of a text; at its end, if it is shorter.
     #[must_use]
     pub fn new(text: &'t str, at: usize) -> Lexer<'t> {
-        Lexer { text, at: at.min(text.len()), has_escaped_slashes: false }
+        Lexer { text, at: at.min(text.len()), has_escaped_slashes: false, refuses_nul: false }
+    }
+
+    /// The same for those who cannot take the character NUL in a string: unescaped it is none of JSON's anyway.
+    #[must_use]
+    pub fn refusing_nul(self) -> Lexer<'t> {
+        Lexer { refuses_nul: true, ..self }
     }
 
     /// The offset it stands at.
@@ -180,6 +189,9 @@ impl<'t> Lexer<'t> {
         };
         let lone = LexError { at: self.at, problem: LexProblem::LoneSurrogate };
         let escaped = char::from_u32(code).ok_or(lone)?;
+        if escaped == '\0' && self.refuses_nul {
+            return Err(LexError { at: self.at, problem: LexProblem::Nul });
+        }
         self.at += length;
         Ok(escaped)
     }
@@ -229,6 +241,12 @@ mod tests {
         ] {
             assert_eq!(Lexer::new(text, 0).string(), Err(LexError { at, problem }), "{text}");
         }
+        let nul = LexError { at: 2, problem: LexProblem::Nul };
+        assert_eq!(
+            Lexer::new(r#""a\u0000\x""#, 0).refusing_nul().string(),
+            Err(nul),
+            "the first that is wrong is told"
+        );
     }
 
     #[test]

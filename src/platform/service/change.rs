@@ -18,13 +18,13 @@ use super::call::{Call, failed, refusal_of};
 use super::dialect::{Dialect, ServiceRefusal};
 use super::fault::Fault;
 use super::route::{Content, KeyRule, Route};
-use super::turns::Turns;
 use crate::http::body;
 use crate::idempotency::{self, Beside, Entered, Guard, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use crate::json::{self, Json, JsonError};
 
-/// The largest body that is parsed at once, on the thread that serves, where a route's bodies can be large; in bytes.
-const SMALL_BODY_BYTES: usize = 64 << 10;
+/// A body that is read right where the request is served: larger ones wait for their turn elsewhere, where the service
+/// has turns for them.
+const SMALL_BODY_BYTES: usize = 32 * 1024;
 
 /// A request that changes something, its body read.
 pub struct Change<D: Dialect> {
@@ -51,58 +51,37 @@ impl<D: Dialect> Call<D> {
     /// # Errors
     /// As [`Call::change`].
     pub async fn change_of(mut self, body_bytes_max: usize) -> Result<Change<D>, D::Refusal> {
-        let (key, body) = self.take_in(body_bytes_max).await?;
-        let said = parse::<D>(&body)?;
-        Ok(self.into_change(key, &body, said))
-    }
-
-    /// [`Call::change_of`] of a route whose bodies can be large, with what `read` makes of what the body says. A large one
-    /// is parsed and read on a thread of its own, when it is its turn: that takes longer than others should wait.
-    ///
-    /// # Errors
-    /// As [`Call::change`]; or the turn does not come.
-    pub async fn change_large<T: Send + 'static>(
-        mut self,
-        body_bytes_max: usize,
-        turns: &Turns,
-        read: impl FnOnce(Json) -> Result<T, D::Refusal> + Send + 'static,
-    ) -> Result<(Change<D>, Result<T, D::Refusal>), D::Refusal> {
-        let (key, body) = self.take_in(body_bytes_max).await?;
-        let whole = body.clone();
-        let parse_and_read = move || {
-            let json = parse::<D>(&whole)?.and_then(|json| json.ok_or(Fault::Json(JsonError::Empty)));
-            Ok::<_, Fault>(json.map_err(D::Refusal::from).and_then(read))
-        };
-        let parsed = if body.len() <= SMALL_BODY_BYTES { parse_and_read() } else { turns.take(parse_and_read).await? };
-        let mut change = self.into_change(key, &body, Ok(None));
-        // What is wrong with the query comes first, as it does without a turn.
-        let query_fault = change.optional_json().err();
-        Ok((change, query_fault.map_or(parsed?, Err)))
-    }
-
-    /// The Idempotency-Key and the body, as far as the route takes them.
-    async fn take_in(&mut self, body_bytes_max: usize) -> Result<(Option<String>, Bytes), D::Refusal> {
         let key = self.idempotency_key()?;
         let body = self.take_body();
-        if self.route.body == Content::Nothing {
-            return Ok((key, Bytes::new()));
-        }
-        let read = body::read(self.headers(), body, body_bytes_max, D::DEMANDS.body_time).await;
-        let body = read.map_err(Fault::of_body)?;
+        let body = match self.route.body {
+            Content::Nothing => Bytes::new(),
+            _ => {
+                let read = body::read(self.headers(), body, body_bytes_max, D::DEMANDS.body_time).await;
+                read.map_err(Fault::of_body)?
+            }
+        };
         if D::DEMANDS.wants_media_type && !body.is_empty() && !body::is_json(self.headers()) {
             return Err(Fault::MediaTypeUnsupported.into());
         }
         self.check_coding()?;
-        Ok((key, body))
-    }
-
-    fn into_change(mut self, key: Option<String>, body: &[u8], said: Result<Option<Json>, Fault>) -> Change<D> {
+        let enter = key.map(|key| self.entering(key));
+        let turns = D::turns(&self.context).filter(|_| body.len() > SMALL_BODY_BYTES);
+        let read = move || (json::parse(&body, D::DEMANDS.json), enter.map(|enter| enter(&body)));
+        let (said, entered) = match turns {
+            Some(turns) => turns.take(read).await?,
+            None => read(),
+        };
+        let said = match said {
+            Ok(json) => Ok(Some(json)),
+            Err(JsonError::Empty) => Ok(None),
+            Err(error @ JsonError::TooDeep) => return Err(Fault::Json(error).into()),
+            Err(error) => Err(Fault::Json(error)),
+        };
         let said = match self.query_fault.take() {
             Some(fault) => Err(fault),
             None => said,
         };
-        let entered = key.map(|key| self.entered(key, body));
-        Change { call: self, said, entered, guard: None, is_freeing: false }
+        Ok(Change { call: self, said, entered, guard: None, is_freeing: false })
     }
 
     /// [`Call::change`] of a route that takes its body in by itself; `content` stands for what it says.
@@ -110,7 +89,7 @@ impl<D: Dialect> Call<D> {
     /// # Errors
     /// As [`Call::change`], as far as the key goes.
     pub fn change_by(self, key: Option<String>, content: &[u8]) -> Change<D> {
-        let entered = key.map(|key| self.entered(key, content));
+        let entered = key.map(|key| self.entering(key)(content));
         Change { call: self, said: Ok(None), entered, guard: None, is_freeing: false }
     }
 
@@ -144,7 +123,8 @@ impl<D: Dialect> Call<D> {
         Ok(())
     }
 
-    fn entered(&self, key: String, body: &[u8]) -> Entered {
+    /// What its answer is remembered under, as soon as there is the body.
+    fn entering(&self, key: String) -> impl FnOnce(&[u8]) -> Entered + Send + use<D> {
         let tenant_id = D::tenant_id(&self.caller);
         let mut query = self.canonical_query();
         if self.route.is_conditional {
@@ -154,14 +134,14 @@ impl<D: Dialect> Call<D> {
                 query.push_str(&String::from_utf8_lossy(value.as_bytes()));
             }
         }
-        let digest = RequestDigest::of(self.route.method.as_str(), &self.canonical_path(), &query, body);
+        let (method, path) = (self.route.method.as_str(), self.canonical_path());
         let scope = Scope {
             service: D::SERVICE,
             tenant_id,
             within: D::key_scope(&self.caller, self.route, self.parts.uri.path()),
             key,
         };
-        Entered { scope, digest }
+        move |body| Entered { scope, digest: RequestDigest::of(method, &path, &query, body) }
     }
 }
 
@@ -319,16 +299,6 @@ pub fn refused<D: Dialect>(refusal: &D::Refusal) -> Answer {
         Some(name) => answer.header(name, value),
         None => answer,
     })
-}
-
-/// What a body says, if it says anything. What nests too deep is refused before anything is looked up.
-fn parse<D: Dialect>(body: &[u8]) -> Result<Result<Option<Json>, Fault>, Fault> {
-    match json::parse(body, D::DEMANDS.json) {
-        Ok(json) => Ok(Ok(Some(json))),
-        Err(JsonError::Empty) => Ok(Ok(None)),
-        Err(error @ JsonError::TooDeep) => Err(Fault::Json(error)),
-        Err(error) => Ok(Err(Fault::Json(error))),
-    }
 }
 
 fn remember(tx: &mut WriteTx<'_>, now: Timestamp, entered: &Entered, answer: &Answer) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::answer::{Answer, Stop};
 use super::fault::Fault;
 use super::route::Route;
+use super::turns::Turns;
 use super::verdict::{Code, Verdict};
 use crate::Foundation;
 use crate::access::Service;
@@ -90,6 +91,11 @@ pub trait Dialect: Sized + Send + Sync + 'static {
 
     /// What it stands on.
     fn foundation(context: &Self::Context) -> &Foundation;
+
+    /// Where large bodies are read, so that the threads that serve are free meanwhile; `None`: bodies are small.
+    fn turns(_context: &Self::Context) -> Option<&Turns> {
+        None
+    }
 
     /// Lets a request in: who asks, and whether they may.
     fn admit(

@@ -14,7 +14,7 @@
 //! - storage's failures become answers in one place ([`Fault::of_failure`]), where they are logged, too;
 //! - an answer is remembered in the transaction of the effect, or not at all.
 //!
-//! Reading order: `shape`, `route` · `fault`, `verdict`, `answer` · `dialect` · `call`, `page`, `change`, `endpoint` ·
+//! Reading order: `shape`, `route` · `fault`, `verdict`, `answer`, `wire` · `dialect` · `call`, `page`, `change`, `endpoint` ·
 //! `turns`, `health` · `describe`, `router`.
 
 mod answer;
@@ -31,6 +31,7 @@ mod router;
 mod shape;
 mod turns;
 mod verdict;
+mod wire;
 
 pub use crate::idempotency::Entered;
 pub use answer::{Answer, JSON, Stop};
@@ -45,4 +46,5 @@ pub use route::{Content, KeyRule, Method, Parameter, Route, Segment, Success, an
 pub use router::{refuse, router, told};
 pub use shape::Shape;
 pub use turns::Turns;
-pub use verdict::{Code, PROBLEM, Verdict, problem};
+pub use verdict::{Code, PROBLEM, Verdict, problem, problem_schema};
+pub use wire::{Id, Instant, written};

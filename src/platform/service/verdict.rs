@@ -1,8 +1,11 @@
 //! How a refusal is answered: its status and code, and what is said about it. In which form that is written is the
 //! service's dialect.
 
+use std::collections::BTreeSet;
+
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
 
 use super::fault::{Fault, Problem};
 use crate::json::{Json, to_compact};
@@ -138,6 +141,20 @@ pub fn problem(prefix: &str, codes: &[Code], verdict: &Verdict, further: Vec<(&'
     let further = verdict.members.iter().cloned().chain(further);
     members.extend(further.map(|(name, value)| (name.to_owned(), value)));
     to_compact(&Json::Object(members)).into_bytes()
+}
+
+/// The schema of a problem: the members that all have, and those that the service's have besides (an object of schemas).
+#[must_use]
+pub fn problem_schema(codes: &[Code], further: Value) -> Value {
+    let codes: BTreeSet<&str> = codes.iter().map(|known| known.code).collect();
+    let mut members = json!({
+        "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
+        "code": {"enum": codes}, "detail": {"type": "string"}, "field": {"type": "string"},
+    });
+    if let (Some(members), Value::Object(further)) = (members.as_object_mut(), further) {
+        members.extend(further);
+    }
+    json!({"type": "object", "required": ["type", "title", "status", "code"], "properties": members})
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::wire::write_quotas;
 use crate::allowances::quotas;
 use crate::containers::hours;
 use crate::context::Context;
-use crate::dialect::{Answered, BODY_BYTES_MAX, Call, Runs, tenant_of};
+use crate::dialect::{Answered, Call, Runs, tenant_of};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 
@@ -33,9 +33,10 @@ async fn get(call: Call) -> Answered {
 async fn change(call: Call) -> Answered {
     let (context, tenant_id) = (call.context.clone(), tenant_of(&call));
     let ceilings = context.settings.ceilings.clone();
-    let read = move |json| read_quotas(json, &ceilings);
-    let (change, asked) = call.change_large(BODY_BYTES_MAX, &context.lookers, read).await?;
-    let asked = asked?;
+    let mut change = call.change().await?;
+    let said = change.json()?;
+    // A calendar is compiled, which can take long.
+    let asked = context.lookers.take(move || read_quotas(said, &ceilings)).await.map_err(Refusal::from)??;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         hours::set_quotas(tx, now, tenant_id, asked)?;
         Ok(Answer::nothing(204))

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use quintet_platform::service::Route;
 use serde_json::{Value, json};
 
 use crate::localization::files::Shelf;
@@ -72,7 +73,7 @@ const PROVOKED: &[(&str, &str)] = &[
 
 #[test]
 fn every_code_has_a_test_that_provokes_it() {
-    let known: BTreeSet<&str> = quintet_localization::KINDS.iter().map(|kind| kind.code).collect();
+    let known: BTreeSet<&str> = quintet_localization::CODES.iter().map(|known| known.code).collect();
     contract::every_code_is_provoked(&known, PROVOKED);
 }
 
@@ -242,7 +243,7 @@ fn answers_have_the_documented_shapes() {
         witness.call(desk, "GET", &template, &path, &[], b"");
         witness.call(stranger, "GET", &template, &path, &[], b"");
     }
-    let described = quintet_localization::ROUTES.iter().map(|route| route.template.to_owned());
+    let described = quintet_localization::served().map(Route::template);
     let missed: Vec<String> = described.filter(|route| !witness.seen.contains(route)).collect();
     assert_eq!(missed, Vec::<String>::new());
     let guide = appliance.stranger("localization").get("/llms.txt");

@@ -43,7 +43,7 @@ pub struct ImportFile {
 ///
 /// # Errors
 /// In this order: [`Refusal::Reader`]; [`Refusal::FormatMismatch`] if the path holds another kind of file;
-/// [`Refusal::RequestTimeout`] if it took longer than its bytes are kept.
+/// [`Refusal::UploadExpired`] if it took longer than its bytes are kept.
 pub async fn prepare_import(
     context: &Context,
     tenant_id: TenantId,

@@ -90,7 +90,7 @@ pub struct PublishImport {
 /// # Errors
 /// [`Refusal::NotFound`]; [`Refusal::Reader`] if the source locale was set meanwhile and is not the file's root key any
 /// more; [`Refusal::FormatMismatch`] if the path holds another kind of file; [`Refusal::Conflict`] if another upload has
-/// won the race for the version; [`Refusal::RequestTimeout`] if it took so long that its parts were collected.
+/// won the race for the version; [`Refusal::UploadExpired`] if it took so long that its parts were collected.
 pub fn publish_import(
     tx: &mut WriteTx<'_>,
     now: Timestamp,

@@ -38,7 +38,7 @@ impl Receiver {
     /// Some more bytes.
     ///
     /// # Errors
-    /// [`Refusal::UploadTooLarge`]; [`Refusal::RequestTimeout`] if it takes longer than such values are kept.
+    /// [`Refusal::UploadTooLarge`]; [`Refusal::UploadExpired`] if it takes longer than such values are kept.
     pub async fn push(&mut self, bytes: &[u8]) -> Result<(), Abort<Refusal>> {
         self.arrived += bytes.len();
         if self.arrived > FILE_BYTES_MAX {

@@ -14,7 +14,7 @@ use crate::allowances::model::MEMORY_MB_LEAST;
 use crate::allowances::quotas;
 use crate::containers::model::{Run, Secrets};
 use crate::containers::submission::{self, Submit};
-use crate::dialect::{Answered, BODY_BYTES_MAX, Call, tenant_of};
+use crate::dialect::{Answered, Call, tenant_of};
 use crate::form::{field, first, optional};
 use crate::model::RunId;
 use crate::refusal::Refusal;
@@ -51,11 +51,10 @@ pub(super) const SUBMIT: Route = Route::post("submit_run", "/api/v1/runs")
 
 pub(super) async fn submit(call: Call) -> Answered {
     let context = call.context.clone();
-    let egress = context.settings.egress.clone();
-    let read = move |json| read_submit(json, &egress);
-    let (change, wanted) = call.change_large(BODY_BYTES_MAX, &context.lookers, read).await?;
+    let mut change = call.change().await?;
     let tenant_id = tenant_of(&change.call);
-    let wanted = Submit { key_id: Some(change.call.caller.key_id.clone()), ..wanted? };
+    let wanted = read_submit(change.json()?, &context.settings.egress)?;
+    let wanted = Submit { key_id: Some(change.call.caller.key_id.clone()), ..wanted };
     // The calendar is read now, and only looked up within the transaction.
     quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed::<Refusal>(&failure))?;
     let ceilings = context.settings.ceilings.clone();

@@ -2,13 +2,9 @@
 
 use quintet_storage::Uuid;
 
-use super::authorization::{Extent, expanded};
-use super::grants::{CreateGrant, GRANTS_MAX, create_grant, intents_of};
-use super::model::{GrantId, Scope};
-use super::permissions::Granted;
-use super::tables::{GRANTS_BY_PRINCIPAL, MarkRow};
-use super::templates::template;
-use super::verify;
+use super::create::{CreateGrant, create_grant};
+use super::effective::{Extent, expanded};
+use crate::access::{GRANTS_BY_PRINCIPAL, GRANTS_MAX, GrantId, Granted, MarkRow, Scope, intents_of, template, verify};
 use crate::refusal::Refusal;
 use crate::testing::{Bench, TENANT, actor, furnished};
 

@@ -1,19 +1,16 @@
 //! Grants: a template for a principal within a scope.
 
 use quintet_platform::json::Json;
-use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Read, Scan, Timestamp, Uuid, WriteTx};
 
-use super::model::{Grant, GrantId, IntentState, Scope};
-use super::permissions::{Intent, Target};
-use super::tables::{GRANTS, GRANTS_BY_PRINCIPAL, GrantRow, IntentRow, MarkRow};
-use super::templates::{Place, Template};
+use crate::access::{
+    GRANTS, GRANTS_BY_PRINCIPAL, GRANTS_MAX, Grant, GrantId, GrantRow, Intent, IntentRow, IntentState, MarkRow, Place,
+    Scope, Template,
+};
 use crate::audit::{self, Actor, Event};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::spaces::{get_project, get_workspace};
-
-/// The most grants of a principal: all of them are looked up for each of its requests. The contract knows no such limit.
-pub const GRANTS_MAX: usize = 500;
 
 /// Grants a template.
 #[derive(Clone, Debug)]
@@ -89,22 +86,4 @@ fn place_of(read: &impl Read, tenant_id: TenantId, scope: &Scope) -> Result<Plac
         place.project = Some(project.short_id);
     }
     Ok(place)
-}
-
-/// Every intent that holds for a principal.
-///
-/// # Errors
-/// Only the store's.
-pub fn intents_of(read: &impl Read, tenant_id: TenantId, principal_id: Uuid) -> Result<Vec<Intent>, Failure> {
-    let mut intents = Vec::new();
-    let grants = read.scan(&GRANTS_BY_PRINCIPAL, Scan::prefix(&(tenant_id, principal_id)).limit(GRANTS_MAX))?;
-    for ((.., grant_id), MarkRow) in grants {
-        let Some(grant) = read.get(&GRANTS, &(tenant_id, grant_id))? else { continue };
-        let held = grant.intents.into_iter().filter(|intent| intent.state == IntentState::Granted);
-        intents.extend(held.filter_map(|intent| {
-            let target = Target::parse(&intent.target)?;
-            Some(Intent { target, permissions: intent.permissions })
-        }));
-    }
-    Ok(intents)
 }

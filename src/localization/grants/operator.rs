@@ -4,14 +4,12 @@ use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{self, Fields, Limits};
 use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
 
-use super::grants::{CreateGrant, create_grant};
-use super::model::Scope;
-use super::templates::{TEMPLATES, Template, template};
+use super::create::{CreateGrant, create_grant};
+use crate::access::{Scope, TEMPLATES, Template, template};
 use crate::audit::Actor;
 use crate::language::{Locale, check_translation_route_length};
-use crate::model::TenantId;
+use crate::model::{ProjectId, TenantId, WorkspaceId};
 use crate::refusal::Refusal;
-use crate::spaces::{ProjectId, WorkspaceId};
 
 /// A template within a scope, as the command line asks for it.
 #[derive(Clone, Debug)]

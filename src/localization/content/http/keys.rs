@@ -1,0 +1,74 @@
+//! Keys: list.
+
+use quintet_platform::service::{
+    Answer, CURSOR, Endpoint, Id, Route, Segment, Shape, json as success, next_cursor, refusal_of, written,
+};
+use quintet_storage::Failure;
+
+use super::wire::Forms;
+use crate::access::Action;
+use crate::content::keys::{self, ListedKey};
+use crate::content::model::{KeyId, Source, category_at};
+use crate::http::{Answered, Call, LIMIT, Localization};
+use crate::spaces::http::{PROJECT, permitted};
+
+/// The key that a path names.
+pub const KEY: Segment = Segment::new("key_id", Shape::Uuid);
+
+/// Uploads make keys, and this tells their ids.
+const LIST: Route = Route::get("list_keys", "/v1/projects/{project_id}/keys")
+    .permission("p_<p>_read")
+    .summary("List its active keys, in the order of ids")
+    .segments(&[PROJECT])
+    .parameters(&[CURSOR, LIMIT])
+    .successes(&[success(200, "KeyPage")])
+    .makes(KEY.noun, "keys/0/id")
+    .codes(&["busy"]);
+
+/// The endpoints of this file.
+pub const ENDPOINTS: &[Endpoint<Localization>] = &[Endpoint::new(&LIST, |call| Box::pin(list(call)))];
+
+async fn list(mut call: Call) -> Answered {
+    let kind = format!("keys {}", call.segment::<String>(PROJECT.name).unwrap_or_default());
+    let page = call.page::<KeyId>(&kind, &LIMIT)?;
+    let project_id = permitted(&call, Action::Read)?.project_id;
+    let context = call.context.clone();
+    let listed = context.aside(move |read| {
+        let found = keys::list_keys(read, call.caller.tenant_id(), project_id, page.after, page.limit)?;
+        Ok(Answer::json(200, write_page(&found.keys, next_cursor(&kind, found.next.as_ref())?)?))
+    });
+    Ok(listed.await.map_err(refusal_of)?)
+}
+
+#[derive(serde::Serialize)]
+struct KeyBody<'a> {
+    id: Id,
+    file_id: Id,
+    path: &'a str,
+    plural: bool,
+    source: Option<&'a str>,
+    forms: Option<Forms<'a>>,
+}
+
+fn of_key(key: &ListedKey) -> KeyBody<'_> {
+    let entry = &key.entry;
+    let (source, forms) = match &entry.source {
+        Source::Text(text) => (Some(text.as_str()), None),
+        Source::Forms(forms) => {
+            let forms = forms.iter().map(|(place, text)| (category_at(*place).name(), text.as_str()));
+            (None, Some(Forms(forms.collect())))
+        }
+    };
+    let plural = entry.source.is_plural();
+    KeyBody { id: Id(key.key_id.0), file_id: Id(key.file_id.0), path: &entry.path, plural, source, forms }
+}
+
+#[derive(serde::Serialize)]
+struct KeyPage<'a> {
+    keys: Vec<KeyBody<'a>>,
+    next_cursor: Option<String>,
+}
+
+fn write_page(page: &[ListedKey], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
+    written(&KeyPage { keys: page.iter().map(of_key).collect(), next_cursor })
+}
