@@ -271,6 +271,19 @@ fn nothing_that_is_said_of_it_is_loose() {
 }
 
 #[test]
+fn what_is_made_leads_to_what_takes_it() {
+    let document = describe::document(ENDPOINTS);
+    let links = |path: &str| document["paths"][path]["post"]["responses"]["201"]["links"].clone();
+    assert!(links("/v1/workspaces")["get_workspace"].is_object());
+    let of_project = links("/v1/projects");
+    assert_eq!(of_project["upload_file"]["parameters"], json!({"project_id": "$response.body#/id"}));
+    let of_file = links("/v1/projects/{project_id}/files");
+    let place = json!({"project_id": "$request.path.project_id", "file_id": "$response.body#/file_id"});
+    assert_eq!(of_file["export_file"]["parameters"], place);
+    assert_eq!(of_file["put_key_contexts"]["parameters"], place);
+}
+
+#[test]
 fn a_file_that_takes_too_long_is_refused() {
     let refusal = crate::formats::read(crate::formats::Kind::Json, b"{}", Instant::now()).unwrap_err();
     assert_eq!(refusal.code.as_str(), "parse_timeout");

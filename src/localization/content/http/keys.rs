@@ -15,14 +15,12 @@ use crate::spaces::http::{PROJECT, permitted};
 /// The key that a path names.
 pub const KEY: Segment = Segment::new("key_id", Shape::Uuid);
 
-/// Uploads make keys, and this tells their ids.
 const LIST: Route = Route::get("list_keys", "/v1/projects/{project_id}/keys")
     .permission("p_<p>_read")
     .summary("List its active keys, in the order of ids")
     .segments(&[PROJECT])
     .parameters(&[CURSOR, LIMIT])
     .successes(&[success(200, "KeyPage")])
-    .makes(KEY.noun, "keys/0/id")
     .codes(&["busy"]);
 
 /// The endpoints of this file.

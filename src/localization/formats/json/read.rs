@@ -152,7 +152,7 @@ impl<'t, 'd> Scanner<'t, 'd> {
             Some(b't') => self.lexer.word("true").map_err(as_value)?,
             Some(b'f') => self.lexer.word("false").map_err(as_value)?,
             Some(b'n') => self.lexer.word("null").map_err(as_value)?,
-            _ => drop(self.lexer.number().map_err(as_value)?),
+            _ => self.lexer.number().map(drop).map_err(as_value)?,
         }
         Ok(None)
     }
