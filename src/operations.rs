@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
-use quintet_platform::http::problem::Problem;
+use quintet_platform::http::problem::problem;
 use quintet_platform::service::Fault;
 use quintet_storage::Room;
 use serde_json::json;
@@ -73,10 +73,6 @@ async fn show_readiness(State(app): State<App>) -> Response {
             "free disk space is below the reserve; reads go on, and writing resumes by itself once there is room",
         ),
     }
-}
-
-fn problem(status: StatusCode, code: &'static str, detail: &str) -> Response {
-    Problem::new(status, code).detail(detail).into_response()
 }
 
 fn json_answer(status: StatusCode, body: &serde_json::Value) -> Response {

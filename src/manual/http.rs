@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, StatusCode};
-use quintet_platform::http::problem::Problem;
+use quintet_platform::http::problem::problem;
 
 use super::{PAGES, html};
 
@@ -36,9 +36,7 @@ pub fn routes() -> Router {
 async fn show_page(topic: Result<Path<String>, PathRejection>) -> Response {
     match topic.ok().and_then(|Path(topic)| SHOWN.get(topic.as_str())) {
         Some(page) => answer("text/html; charset=utf-8", page.as_str()),
-        None => Problem::new(StatusCode::NOT_FOUND, "not_found")
-            .detail("the manual has no such topic; /manual lists all")
-            .into_response(),
+        None => problem(StatusCode::NOT_FOUND, "not_found", "the manual has no such topic; /manual lists all"),
     }
 }
 

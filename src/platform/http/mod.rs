@@ -1,10 +1,9 @@
 //! The strict pieces HTTP interfaces are put together from. Each service keeps its own error shape and routes.
 //!
-//! Reading order: [`query`], [`body`], [`origin`] (what comes in) · [`etag`], [`precondition`] · [`problem`], [`describe`]
-//! (what goes out) · [`request_id`].
+//! Reading order: [`query`], [`body`], [`origin`] (what comes in) · [`etag`], [`precondition`] · [`problem`] (what goes
+//! out) · [`request_id`].
 
 pub mod body;
-pub mod describe;
 pub mod etag;
 pub mod origin;
 pub mod precondition;

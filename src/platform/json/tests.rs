@@ -75,7 +75,7 @@ fn integers_of_numbers() {
 #[test]
 fn malformed_documents() {
     for (text, line, column) in [
-        ("nul", 1, 4),
+        ("nul", 1, 1),
         ("nulll", 1, 5),
         ("True", 1, 1),
         ("'a'", 1, 1),
