@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-/// The steps a drawing may cost: below [`DEADLINE`], so that a machine that is slower, or busy with other
+/// The steps a drawing may cost: below [`DEADLINE`], so that a machine that is slower, or busy with other things,
 /// still draws all of it.
 pub const BUDGET_STEPS: u64 = 185_000_000;
 
