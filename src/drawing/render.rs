@@ -17,7 +17,7 @@ use crate::svg;
 use crate::work::{Care, Effort, Exhausted, PAINTING_STEPS, Work};
 
 /// Counted up whenever the same source may give another picture, so that nobody who keeps pictures gives the old one.
-pub const REVISION: u32 = 4;
+pub const REVISION: u32 = 5;
 
 /// What a picture is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -250,6 +250,8 @@ mod tests {
         let too_much = |limit: TooMuch| Some(RenderError::TooMuch(limit));
         let exhausted = Some(RenderError::Exhausted(Exhausted::Steps));
         let limits = Limits::default();
+        // Of long texts on many nodes, painting and writing may be the first to end.
+        let too_long = too_much(TooMuch::OutputBytes(limits.output_bytes));
         // Steps alone end a drawing here, however slow a build for tests is.
         let options = Options { effort: Effort { time: None, ..Effort::default() }, ..Options::default() };
         for (source, expected) in [
@@ -271,7 +273,9 @@ mod tests {
                 assert!(drawn.bytes.len() < 4 << 20, "{source:.60}: {} bytes", drawn.bytes.len());
                 assert!(drawn.warnings.len() < 10, "{source:.60}: {:?}", drawn.warnings.len());
             }
-            assert_eq!(drawn.err(), expected, "{source:.60}");
+            let error = drawn.err();
+            let is_too_long = expected == exhausted && error == too_long;
+            assert!(is_too_long || error == expected, "{source:.60}: {error:?}");
         }
     }
 

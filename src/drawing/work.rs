@@ -8,9 +8,9 @@
 
 use std::time::Duration;
 
-/// The steps a drawing may cost: well below [`DEADLINE`], so that a machine that is slower, or busy with other things,
+/// The steps a drawing may cost: below [`DEADLINE`], so that a machine that is slower, or busy with other things,
 /// still draws all of it.
-pub const BUDGET_STEPS: u64 = 140_000_000;
+pub const BUDGET_STEPS: u64 = 180_000_000;
 
 /// Those of them that a layout leaves to the painter, whatever it could do with them.
 pub const PAINTING_STEPS: u64 = 60_000_000;

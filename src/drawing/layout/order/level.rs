@@ -637,7 +637,7 @@ impl Run<'_> {
                 self.is_stale[rank - 1] = true;
             }
         }
-        work.spend(steps)?;
+        work.spend(steps / 2)?;
         Ok(saved)
     }
 
@@ -688,7 +688,7 @@ impl Run<'_> {
                 }
             }
         }
-        work.spend(steps)?;
+        work.spend(steps / 2)?;
         if best.1 == at {
             return Ok(0);
         }
@@ -733,7 +733,7 @@ impl Run<'_> {
                 steps += 2 * own.len() as u64 + 1;
             }
         }
-        work.spend(steps)
+        work.spend(steps / 2)
     }
 
     /// Crossings among the lines of two neighbours, as they stand and exchanged, and what it cost to count them.
