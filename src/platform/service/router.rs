@@ -29,7 +29,10 @@ pub fn router<D: Dialect>(
     around: impl FnOnce(Router) -> Router,
 ) -> Router {
     let mut router = Router::new();
-    for endpoint in endpoints.iter().copied().flatten() {
+    let mut ordered: Vec<_> = endpoints.iter().copied().flatten().collect();
+    // `Allow` names a path's methods in this order, wherever they lie.
+    ordered.sort_by_key(|endpoint| endpoint.route.method);
+    for endpoint in ordered {
         let context = context.clone();
         let answering = move |request: Request| {
             let context = context.clone();

@@ -173,6 +173,6 @@ fn answers_that_nobody_reads_are_not_kept() {
     // Whoever reads gets his whole.
     let whole = shelf.export(&text(&imported, "file_id"), "");
     assert_eq!(whole.status, 200);
-    assert!(whole.text.len() > 8 << 20, "{}", whole.text.len());
+    assert!(whole.text.len() > 8_000_000, "{}", whole.text.len());
     drop(unread);
 }
