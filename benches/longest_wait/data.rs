@@ -15,12 +15,15 @@ const POSTINGS: usize = 40_000;
 /// Runs that wait.
 const RUNS: usize = 5_000;
 
+/// Asks a server: which caller, and for which time.
+type Ask = Box<dyn Fn(&Server, usize, usize) + Send + Sync>;
+
 /// A request that is as expensive as its service has one.
 pub struct Worst {
     /// What is asked for.
     pub name: &'static str,
-    /// Asks: which caller, and for which time.
-    pub ask: Box<dyn Fn(&Server, usize, usize) + Send + Sync>,
+    /// Asks for it.
+    pub ask: Ask,
 }
 
 fn worst(name: &'static str, ask: impl Fn(&Server, usize, usize) + Send + Sync + 'static) -> Worst {

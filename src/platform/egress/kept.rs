@@ -37,10 +37,13 @@ impl Drop for Moving {
 
 /// Connections that wait for the next request. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Kept(Arc<Mutex<HashMap<Target, Vec<(Connection, Instant)>>>>);
+pub(super) struct Kept(Arc<Mutex<Waiting>>);
+
+/// Those to a target, each with when it began to wait.
+type Waiting = HashMap<Target, Vec<(Connection, Instant)>>;
 
 impl Kept {
-    fn all(&self) -> MutexGuard<'_, HashMap<Target, Vec<(Connection, Instant)>>> {
+    fn all(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

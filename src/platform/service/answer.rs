@@ -189,7 +189,7 @@ impl Answer {
 #[derive(Debug)]
 pub enum Stop<R> {
     /// The request was answered before; with this.
-    Replay(Answer),
+    Replay(Box<Answer>),
     /// It is refused.
     Refused(R),
 }

@@ -178,7 +178,9 @@ impl<D: Dialect> Change<D> {
         let foundation = self.call.foundation();
         let found = idempotency::lookup(&foundation.store.read(), &entered.scope, &entered.digest, self.call.now());
         match found.map_err(|failure| failed::<D::Refusal>(&failure))? {
-            Lookup::Replay(stored) => return Err(Stop::Replay(Answer::replayed(stored, self.call.route.etag))),
+            Lookup::Replay(stored) => {
+                return Err(Stop::Replay(Box::new(Answer::replayed(stored, self.call.route.etag))));
+            }
             Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
             Lookup::Fresh => {}
         }

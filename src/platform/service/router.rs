@@ -76,14 +76,14 @@ fn filter(method: Method) -> MethodFilter {
 
 /// The response of an outcome.
 fn respond<D: Dialect>(outcome: Answered<D>, request_id: &str) -> Response {
-    match outcome {
-        Ok(answer) | Err(Stop::Replay(answer)) => {
-            let mut response = answer.into_response();
-            D::dress(&mut response);
-            response
-        }
-        Err(Stop::Refused(refusal)) => told::<D>(&refusal, request_id),
-    }
+    let answer = match outcome {
+        Ok(answer) => answer,
+        Err(Stop::Replay(answer)) => *answer,
+        Err(Stop::Refused(refusal)) => return told::<D>(&refusal, request_id),
+    };
+    let mut response = answer.into_response();
+    D::dress(&mut response);
+    response
 }
 
 /// A refusal as a response to the request with this identifier.

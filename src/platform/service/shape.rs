@@ -63,17 +63,11 @@ impl Shape {
     /// Its JSON schema.
     #[must_use]
     pub fn schema(self) -> Value {
-        let mut schema = match self {
-            Shape::Text { min, max } => {
-                let mut schema = json!({"type": "string"});
-                if min > 0 {
-                    schema["minLength"] = json!(min);
-                }
-                if max < usize::MAX {
-                    schema["maxLength"] = json!(max);
-                }
-                schema
-            }
+        let schema = match self {
+            Shape::Text { min: 0, max: usize::MAX } => json!({"type": "string"}),
+            Shape::Text { min, max: usize::MAX } => json!({"type": "string", "minLength": min}),
+            Shape::Text { min: 0, max } => json!({"type": "string", "maxLength": max}),
+            Shape::Text { min, max } => json!({"type": "string", "minLength": min, "maxLength": max}),
             Shape::Uuid => json!({"type": "string", "format": "uuid", "minLength": 36, "maxLength": 36}),
             Shape::Ulid => json!({
                 "type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$", "minLength": ULID_LEN,
@@ -86,12 +80,14 @@ impl Shape {
             Shape::Cursor => json!({"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": cursor::MAX_LEN}),
             Shape::Pattern(pattern) => json!({"type": "string", "pattern": pattern}),
         };
-        match self {
-            Shape::Integer { default: Some(default), .. } => schema["default"] = json!(default),
-            Shape::Word(_, default) if !default.is_empty() => schema["default"] = json!(default),
-            _ => {}
-        }
-        schema
+        let default = match self {
+            Shape::Integer { default: Some(default), .. } => json!(default),
+            Shape::Word(_, default) if !default.is_empty() => json!(default),
+            _ => return schema,
+        };
+        let Value::Object(mut members) = schema else { return schema };
+        members.insert("default".to_owned(), default);
+        Value::Object(members)
     }
 
     /// What a value must be, in words that follow "must be".

@@ -68,7 +68,7 @@ async fn put(call: Call) -> Answered {
     match change.begin() {
         Err(Stop::Replay(answer)) => {
             let file_id = change.call.segment(FILE.name).map(FileId).ok_or(Refusal::NotFound)?;
-            return told(&context, answer, file_id, wished).await;
+            return told(&context, *answer, file_id, wished).await;
         }
         others => others?,
     }

@@ -151,14 +151,14 @@ fn response(route: &Route, success: &Success, routes: &[&'static Route]) -> Valu
         ("", _) => "Success",
         (about, _) => about,
     };
-    let mut response = json!({"description": about});
+    let mut response = Map::from_iter([("description".to_owned(), json!(about))]);
     let body = content(success.content);
     if !body.is_empty() {
-        response["content"] = Value::Object(body);
+        response.insert("content".to_owned(), Value::Object(body));
     }
     let links = links_of(route, routes);
     if !links.is_empty() && success.content != Content::Nothing {
-        response["links"] = Value::Object(links);
+        response.insert("links".to_owned(), Value::Object(links));
     }
-    response
+    Value::Object(response)
 }
