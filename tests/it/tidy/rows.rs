@@ -169,6 +169,7 @@ fn rows_that_were_stored_are_read_as_what_they_are() {
         for (path, block) in files() {
             let own: Vec<Fixture> = fixtures.iter().filter(|one| one.tag() & 0xff00 == block).cloned().collect();
             if !own.is_empty() {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, print(&own, &tables)).unwrap();
             }
         }
