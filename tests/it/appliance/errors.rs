@@ -20,8 +20,9 @@ fn told<D: Dialect>(fault: &Fault) -> String {
 fn table() -> String {
     let mut table = "| what came in | ledger | localization | runs | diagrams |\n|---|---|---|---|---|\n".to_owned();
     for (what, fault) in Fault::one_of_each() {
-        let cells =
-            [told::<Ledger>(&fault), told::<Localization>(&fault), told::<Runs>(&fault), told::<Diagrams>(&fault)];
+        // Callers of the diagrams get a status and a sentence.
+        let diagrams = told::<Diagrams>(&fault).split(' ').next().unwrap_or_default().to_owned();
+        let cells = [told::<Ledger>(&fault), told::<Localization>(&fault), told::<Runs>(&fault), diagrams];
         table.push_str(&format!("| {what} | {} |\n", cells.join(" | ")));
     }
     table
