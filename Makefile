@@ -16,10 +16,10 @@ binary = "$$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/$(1)/quintet"
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: prerequisites rocksdb ## build the release binary and start the demo in the foreground, until Ctrl-C
-	$(call step,release build)
-	@$(in) cargo build --locked --release
-	@$(in) exec $(call binary,release) demo
+run: prerequisites rocksdb ## build the binary the quick way and start the demo in the foreground, until Ctrl-C
+	$(call step,quick build)
+	@$(in) cargo build --locked --profile quick
+	@$(in) exec $(call binary,quick) demo
 
 release: prerequisites rocksdb ## build the release binary
 	$(call step,release build)
