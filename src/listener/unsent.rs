@@ -188,7 +188,8 @@ mod tests {
         for bytes in [0, 1, 128 << 10, (128 << 10) + 1, 1 << 20] {
             assert_eq!(read(unsent.hold(answer(bytes)).await.unwrap()).await.unwrap(), bytes);
         }
-        assert_eq!((unsent.held().bytes, unsent.held().answers.len()), (0, 0));
+        let left = { unsent.held().answers.len() };
+        assert_eq!((unsent.held().bytes, left), (0, 0));
         // One that is larger than all the room goes out alone.
         let first = unsent.hold(answer(2 << 20)).await.unwrap();
         assert_eq!(first.body().size_hint().exact(), Some(2 << 20));
