@@ -70,6 +70,11 @@ impl Dialect for Ledger {
         caller.map(|caller| TenantId(caller.tenant_id)).map_err(|not| Fault::of_admission(not).into())
     }
 
+    /// Every route is bounded for each address ([`super::routes`]).
+    fn codes_besides(_route: &Route) -> Vec<&'static str> {
+        vec!["RATE_LIMITED"]
+    }
+
     fn tenant_id(caller: &TenantId) -> Uuid {
         caller.0
     }

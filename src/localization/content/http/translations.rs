@@ -29,7 +29,7 @@ const ESCAPED_BYTES_MAX: usize = 12;
 const BODY_BYTES_MAX: usize = FORMS_MAX * TEXT_CHARS_MAX * ESCAPED_BYTES_MAX + 4096;
 
 /// The locale that a path names. Whatever is longer is no tag that can be stored.
-const LOCALE: Segment = Segment::new("locale", Shape::Text { min: 1, max: 255 });
+const LOCALE: Segment = Segment::new("locale", Shape::Pattern("^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$"));
 
 const GET: Route = Route::get("get_translation", "/v1/keys/{key_id}/translations/{locale}")
     .permission("p_<p>_read")

@@ -18,10 +18,10 @@ pub fn document<D: Dialect>(endpoints: Endpoints<D>) -> Value {
     for route in &routes {
         let operations = paths.entry(route.path).or_default();
         let described = operation::<D>(route, &routes);
-        operations.insert(route.method.as_str().to_ascii_lowercase(), Value::Object(described));
         if !route.is_change() && route.permission.is_empty() {
-            operations.insert("head".to_owned(), head(route));
+            operations.insert("head".to_owned(), Value::Object(head(route, described.clone())));
         }
+        operations.insert(route.method.as_str().to_ascii_lowercase(), Value::Object(described));
     }
     let interface = D::INTERFACE;
     json!({
@@ -45,13 +45,14 @@ pub fn schemas<D: Dialect>() -> Map<String, Value> {
     schemas
 }
 
-fn head(route: &Route) -> Value {
-    let responses: Map<String, Value> = route
-        .successes
-        .iter()
-        .map(|success| (success.status.to_string(), json!({"description": "As GET, without a body"})))
-        .collect();
-    json!({"operationId": format!("head_{}", route.name), "summary": route.summary, "responses": responses})
+/// A HEAD: all that its GET is and answers, without a body.
+fn head(route: &Route, mut get: Map<String, Value>) -> Map<String, Value> {
+    let statuses = get.get("responses").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let responses: Map<String, Value> =
+        statuses.map(|status| (status.clone(), json!({"description": "As GET, without a body"}))).collect();
+    get.insert("operationId".to_owned(), json!(format!("head_{}", route.name)));
+    get.insert("responses".to_owned(), Value::Object(responses));
+    get
 }
 
 fn operation<D: Dialect>(route: &Route, routes: &[&'static Route]) -> Map<String, Value> {
@@ -89,7 +90,7 @@ fn idempotency_key<D: Dialect>(route: &Route) -> Option<Value> {
         KeyRule::Optional => false,
         KeyRule::Required => true,
     };
-    let schema = json!({"type": "string", "minLength": 1, "maxLength": D::DEMANDS.key_chars_max});
+    let schema = json!({"type": "string", "minLength": 1, "maxLength": D::DEMANDS.key_chars_max, "pattern": "^[^\\u0000-\\u001f\\u007f]*$"});
     let about = "Repeating a request with its key does it once and answers alike, for 30 days.";
     Some(parameter("header", "Idempotency-Key", is_required, schema, about))
 }
