@@ -139,8 +139,9 @@ fn serve(stream: &TcpStream, behind: &str, rule: &Rule, seen: &Mutex<Vec<Asked>>
 #[expect(clippy::disallowed_methods, reason = "a test's own connection")]
 fn hand_on(lines: &[String], behind: &str, mut out: &TcpStream, most: usize, drips: bool) -> std::io::Result<()> {
     let mut registry = TcpStream::connect(behind)?;
-    registry.write_all(lines.concat().as_bytes())?;
-    registry.write_all(b"\r\n")?;
+    // One request a connection, on both sides: the registry says so to whoever asks.
+    let lines: String = lines.iter().filter(|line| !line.to_lowercase().starts_with("connection:")).cloned().collect();
+    write!(registry, "{lines}connection: close\r\n\r\n")?;
     let mut answer = BufReader::new(registry);
     loop {
         let mut line = String::new();
