@@ -9,7 +9,9 @@ fn a_run_goes_from_a_request_to_an_exit_code() {
     let Some(house) = shared() else { return };
     let tenant = house.tenant();
     let body = script_with(
-        "echo hello $NAME; echo oops >&2; echo '{\"answer\": 42}'",
+        // Some 4 MB, so that there is a peak of memory to tell.
+        "x=0123456789abcdef; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do x=$x$x; done
+         echo hello $NAME; echo oops >&2; echo '{\"answer\": 42}'",
         json!({"env": {"NAME": "world"}, "name": "first", "tags": ["a", "b"], "timeout_seconds": 99_999}),
     );
     let answer = tenant.client.post("/api/v1/runs", &body).expect(202);
