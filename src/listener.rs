@@ -35,9 +35,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tower::ServiceExt;
+use tracing::Instrument as _;
 
 use quintet_platform::http::origin::ReachedByHttps;
-use quintet_platform::http::request_id::{self, RequestId};
+use quintet_platform::http::request_id::{RequestId, X_REQUEST_ID};
 use quintet_platform::service::Fault;
 
 use crate::config::value::Network;
@@ -50,6 +51,7 @@ pub use origin::Peer;
 use origin::{is_trusted, origin_of};
 use sources::Sources;
 pub use stall::Progressing;
+use unsent::NoRoom;
 pub use unsent::Unsent;
 
 /// The usual [`Site::head_timeout`].
@@ -215,10 +217,11 @@ pub async fn serve_connection<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let head_timeout = site.head_timeout;
+    let site = Arc::new(site);
     let watched = activity.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (request, watched) = (watched.begin(request), watched.clone());
-        let answering = answer(site.clone(), peer, request);
+        let answering = answer(Arc::clone(&site), peer, request);
         // Boxed because taking the stream back afterwards needs a future that can be moved.
         Box::pin(answering.map(move |answered| answered.map(|answer| watched.end(answer))))
     });
@@ -251,7 +254,7 @@ pub async fn serve_connection<S>(
     drop(permit);
 }
 
-async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> Result<Response, Infallible> {
+async fn answer(site: Arc<Site>, peer: Option<Peer>, mut request: Request<Body>) -> Result<Response, Infallible> {
     let is_encrypted = peer.is_some_and(|peer| peer.is_encrypted);
     if let Some(peer) = peer {
         let origin = origin_of(peer, request.headers(), &site.trusted_proxies);
@@ -262,24 +265,36 @@ async fn answer(site: Site, peer: Option<Peer>, mut request: Request<Body>) -> R
         }
     }
     let id = RequestId::of(request.headers());
+    let span = id.span(request.method());
     request.extensions_mut().insert(id.clone());
-    let refused =
-        |fault, headers: &http::HeaderMap| request_id::assigned(headers, |extensions| (site.refuse)(fault, extensions));
-    let answered = if host::is_missing(&request) {
-        request_id::answered(id, |extensions| (site.refuse)(Fault::HostMissing, extensions))
-    } else {
-        match AssertUnwindSafe(site.router.oneshot(request)).catch_unwind().await {
-            Ok(Ok(answered)) => answered,
-            Err(_) => {
-                tracing::error!(service = site.name, "a handler panicked; the request was answered with a failure");
-                request_id::answered(id, |extensions| (site.refuse)(Fault::Internal, extensions))
-            }
-        }
-    };
-    let held = site.unsent.hold(answered).await;
-    let mut answer = held.unwrap_or_else(|head| refused(Fault::Busy, &head.headers));
+    let mut answer = serve(&site, &id, request).instrument(span).await;
+    answer.headers_mut().insert(X_REQUEST_ID, id.into_header());
     if is_encrypted {
         answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, HSTS);
     }
     Ok(answer)
+}
+
+/// What the site answers, or what is said for it.
+async fn serve(site: &Site, id: &RequestId, request: Request<Body>) -> Response {
+    let refused = |fault| {
+        let mut extensions = http::Extensions::new();
+        extensions.insert(id.clone());
+        (site.refuse)(fault, &extensions)
+    };
+    if host::is_missing(&request) {
+        return refused(Fault::HostMissing);
+    }
+    let answer = match AssertUnwindSafe(site.router.clone().oneshot(request)).catch_unwind().await {
+        Ok(Ok(answer)) => answer,
+        Err(_) => {
+            tracing::error!(service = site.name, "a handler panicked; the request was answered with a failure");
+            refused(Fault::Internal)
+        }
+    };
+    match unsent::is_small(&answer) {
+        true => answer,
+        // Boxed, so that the many small answers need not carry the room for it.
+        false => Box::pin(site.unsent.hold(answer)).await.unwrap_or_else(|NoRoom| refused(Fault::Busy)),
+    }
 }

@@ -52,7 +52,8 @@ fn site(app: &App, unsent: &Unsent, name: &'static str, routes: Router, refuse: 
     let counted = routes.layer(middleware::from_fn_with_state(app.metrics.of_service(name), metrics::count));
     Site {
         name,
-        router: counted,
+        // The state makes axum put handlers and layers together once, and not anew for each request.
+        router: counted.with_state(()),
         refuse,
         unsent: unsent.clone(),
         trusted_proxies: Arc::from(app.config.trusted_proxies.as_slice()),

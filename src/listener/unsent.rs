@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::response::Parts;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, SizeHint};
 
@@ -36,6 +35,15 @@ struct Shared {
     bound_bytes: usize,
     patience: Duration,
     held: Mutex<Held>,
+}
+
+/// There is no room for another large answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoRoom;
+
+/// Whether an answer is so small, or made as it is sent, that nobody need look after it.
+pub(super) fn is_small(answer: &Response) -> bool {
+    answer.body().size_hint().exact().is_none_or(|bytes| bytes <= SMALL_BYTES)
 }
 
 #[derive(Default)]
@@ -67,14 +75,11 @@ impl Unsent {
         self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An answer on its way out, held here if it is large and there as a whole.
+    /// A large answer on its way out, held here if it is there as a whole.
     ///
     /// # Errors
-    /// There is no room for it; its head is given back.
-    pub async fn hold(&self, answer: Response) -> Result<Response, Box<Parts>> {
-        if answer.body().size_hint().exact().is_none_or(|bytes| bytes <= SMALL_BYTES) {
-            return Ok(answer);
-        }
+    /// There is no room for it.
+    pub(super) async fn hold(&self, answer: Response) -> Result<Response, NoRoom> {
         let (parts, mut body) = answer.into_parts();
         let whole = match body.frame().await {
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
@@ -86,10 +91,8 @@ impl Unsent {
             let rest = futures_util::StreamExt::chain(first, body.into_data_stream());
             return Ok(Response::from_parts(parts, Body::from_stream(rest)));
         }
-        match self.take_in(whole, Instant::now()) {
-            Some(place) => Ok(Response::from_parts(parts, Body::new(place))),
-            None => Err(Box::new(parts)),
-        }
+        let place = self.take_in(whole, Instant::now()).ok_or(NoRoom)?;
+        Ok(Response::from_parts(parts, Body::new(place)))
     }
 
     fn take_in(&self, whole: Bytes, now: Instant) -> Option<Place> {

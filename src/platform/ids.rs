@@ -18,14 +18,14 @@ pub const ULID_LEN: usize = 26;
 /// The ULID text of an identifier: 26 characters of Crockford's base 32, upper case.
 #[must_use]
 pub fn ulid(id: Uuid) -> String {
-    let value = id.as_u128();
-    (0..ULID_LEN)
-        .rev()
-        .map(|place| {
-            let digit = usize::try_from((value >> (5 * place)) & 31).unwrap_or(0);
-            CROCKFORD.get(digit).copied().map_or('0', char::from)
-        })
-        .collect()
+    let mut left = id.as_u128();
+    let mut text = [b'0'; ULID_LEN];
+    for character in text.iter_mut().rev() {
+        let digit = usize::try_from(left & 31).unwrap_or(0);
+        *character = CROCKFORD.get(digit).copied().unwrap_or(b'0');
+        left >>= 5;
+    }
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Reads a ULID. Upper or lower case; no other spelling (Crockford's look-alikes are refused, so that one

@@ -90,7 +90,8 @@ impl Egress {
             let (parts, mut body) = self.open(request).await?.into_parts();
             Ok(Response::from_parts(parts, body.whole(ANSWER_BYTES_MAX).await?))
         };
-        within(time, exchange).await
+        // Boxed, for it is large (names, TLS, two connections): whoever may have to call somebody would carry it along.
+        within(time, Box::pin(exchange)).await
     }
 
     /// Sends a request and hands its answer on as soon as its head is there. How large the body may be and how long it

@@ -2,7 +2,6 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::middleware;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use bytes::Bytes;
@@ -18,7 +17,7 @@ use super::endpoint::{DOCUMENT, Endpoints, GUIDE};
 use super::fault::Fault;
 use super::route::Method;
 use crate::http::etag::ETag;
-use crate::http::request_id;
+use crate::http::request_id::RequestId;
 use crate::secrets::digest;
 
 /// A service's listener. Requests get their identifiers here, before they pass whatever the service puts `around` its
@@ -37,8 +36,9 @@ pub fn router<D: Dialect>(
         let answering = move |request: Request| {
             let context = context.clone();
             async move {
-                let request_id = request_id_of(request.extensions()).to_owned();
-                respond::<D>(endpoint.serve(context, request).await, &request_id)
+                let request_id = request.extensions().get::<RequestId>().cloned();
+                let outcome = endpoint.serve(context, request).await;
+                respond::<D>(outcome, request_id.as_ref().map_or("", RequestId::as_str))
             }
         };
         router = router.route(endpoint.route.path, on(filter(endpoint.route.method), answering));
@@ -51,7 +51,7 @@ pub fn router<D: Dialect>(
         .method_not_allowed_fallback(async |request: Request| {
             refuse::<D>(Fault::MethodNotAllowed, request.extensions())
         });
-    around(router).layer(middleware::from_fn(request_id::assign))
+    around(router)
 }
 
 /// What is answered the same every time, with its digest as entity tag.

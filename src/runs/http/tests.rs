@@ -11,7 +11,7 @@ use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service};
 use quintet_platform::egress::Egress;
-use quintet_platform::http::request_id;
+use quintet_platform::http::request_id::RequestId;
 use quintet_platform::ids::parse_ulid;
 use quintet_platform::service::{Dialect as _, Fault, ServiceRefusal as _, Turns, describe, refuse};
 use quintet_storage::{Abort, Failure};
@@ -49,7 +49,7 @@ impl Room {
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> (u16, Value) {
-        let request = http::Request::builder()
+        let mut request = http::Request::builder()
             .method(method)
             .uri(path)
             .header("authorization", format!("Bearer {}", self.api_key))
@@ -57,6 +57,9 @@ impl Room {
             .header("x-request-id", "the-request")
             .body(body)
             .unwrap();
+        // As the listener does.
+        let id = RequestId::of(request.headers());
+        request.extensions_mut().insert(id);
         let mut response = routes(self.context.clone()).oneshot(request).await.unwrap();
         let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
         (response.status().as_u16(), serde_json::from_slice(&bytes).unwrap_or(Value::Null))
@@ -151,12 +154,14 @@ fn every_problem_has_a_detail_and_names_its_request() {
 #[tokio::test]
 async fn what_no_handler_answers_has_the_form_too() {
     for (fault, status, code) in [(Fault::HostMissing, 400, "host_missing"), (Fault::Internal, 500, "internal_error")] {
-        let response = request_id::assigned(&HeaderMap::new(), |extensions| refuse::<Runs>(fault, extensions));
-        let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+        let id = RequestId::of(&HeaderMap::new());
+        let mut extensions = Extensions::new();
+        extensions.insert(id.clone());
+        let response = refuse::<Runs>(fault, &extensions);
         assert_eq!(response.status().as_u16(), status);
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let problem: Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!((&problem["code"], &problem["request_id"]), (&json!(code), &json!(request_id)));
+        assert_eq!((&problem["code"], &problem["request_id"]), (&json!(code), &json!(id.as_str())));
     }
     assert_eq!(refuse::<Runs>(Fault::Internal, &Extensions::new()).status(), 500);
 }
