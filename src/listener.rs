@@ -16,7 +16,7 @@ mod unsent;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -285,6 +285,9 @@ async fn serve(site: &Site, id: &RequestId, request: Request<Body>) -> Response 
     if host::is_missing(&request) {
         return refused(Fault::HostMissing);
     }
+    let source = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|source| source.0.ip());
+    // The unix socket has one.
+    let source = source.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     let answer = match AssertUnwindSafe(site.router.clone().oneshot(request)).catch_unwind().await {
         Ok(Ok(answer)) => answer,
         Err(_) => {
@@ -295,6 +298,6 @@ async fn serve(site: &Site, id: &RequestId, request: Request<Body>) -> Response 
     match unsent::is_small(&answer) {
         true => answer,
         // Boxed, so that the many small answers need not carry the room for it.
-        false => Box::pin(site.unsent.hold(answer)).await.unwrap_or_else(|NoRoom| refused(Fault::Busy)),
+        false => Box::pin(site.unsent.hold(answer, source)).await.unwrap_or_else(|NoRoom| refused(Fault::Busy)),
     }
 }

@@ -1,10 +1,13 @@
 //! Asset types: define and list.
 
-use quintet_storage::{Abort, Read, Scan, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
 use crate::model::{AssetTypeId, Kind, NAME_CHARS_MAX, SCALE_MAX, TenantId};
 use crate::refusal::Refusal;
 use crate::tables::{ASSET_CODES, ASSET_TYPES, AssetCodeRow, AssetTypeRow};
+
+/// The most asset types of a tenant.
+const ASSET_TYPES_MAX: usize = 10_000;
 
 /// Defines an asset type.
 #[derive(Clone, Debug)]
@@ -53,6 +56,15 @@ pub fn create_asset_type(
     let row = AssetTypeRow { code: by_code.1, kind: command.kind, scale: command.scale, created_at: now };
     tx.put(&ASSET_TYPES, &(command.tenant_id, asset_type_id), &row)?;
     Ok(AssetType { asset_type_id, row })
+}
+
+/// Whether a tenant has as many asset types as it may have. All of them are listed at once (contract 3, A), so they are
+/// bounded; those that are made side by side may pass the bound by a few.
+///
+/// # Errors
+/// Only the store's.
+pub fn are_all_made(read: &impl Read, tenant_id: TenantId) -> Result<bool, Failure> {
+    Ok(read.scan(&ASSET_TYPES, Scan::prefix(&(tenant_id,)).limit(ASSET_TYPES_MAX))?.len() >= ASSET_TYPES_MAX)
 }
 
 /// Every asset type of a tenant, oldest first.

@@ -15,6 +15,8 @@ use crate::tables::{SUB_TENANTS, SubTenantRow};
 
 /// How many keys are read at a time.
 const KEYS_PAGE: usize = 1000;
+/// The most keys of a sub-tenant, revoked and expired ones included.
+const KEYS_MAX: usize = 10_000;
 
 /// Creates a sub-tenant.
 #[derive(Clone, Debug)]
@@ -170,6 +172,15 @@ pub fn issue_sub_tenant_key(
         secret,
     };
     access::issue_key_as(tx, now, id, issue).map_err(of_access)
+}
+
+/// Whether a sub-tenant has as many keys as it may have. All of them are listed at once (contract 3, A), so they are
+/// bounded; those that are issued side by side may pass the bound by a few.
+///
+/// # Errors
+/// Only the store's.
+pub fn are_all_issued(read: &impl Read, sub_tenant_id: TenantId) -> Result<bool, Failure> {
+    Ok(access::list_keys(read, sub_tenant_id.0, None, KEYS_MAX)?.len() >= KEYS_MAX)
 }
 
 /// A sub-tenant's keys, oldest first, revoked and expired ones included.

@@ -13,6 +13,7 @@ use quintet_storage::{Abort, Snapshot, Store};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::language::Health;
+use crate::model::TenantId;
 use crate::refusal::Refusal;
 
 /// How long a request may wait for the writer.
@@ -96,35 +97,38 @@ impl Context {
         if self.core.is_available() { Ok(()) } else { Err(Refusal::CoreUnavailable) }
     }
 
-    /// Runs what looks at more than a few rows, or at a body of more than a few kilobytes, on a thread of its own.
+    /// Runs for a tenant what looks at more than a few rows, or at a body of more than a few kilobytes, on a thread of its own.
     ///
     /// # Errors
     /// Those of `work`; [`Fault::Busy`] if others kept it waiting, [`Fault::Internal`] if it panicked.
     pub(crate) async fn aside<T: Send + 'static>(
         &self,
+        tenant_id: TenantId,
         work: impl FnOnce(&Snapshot) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
-        self.taking(&self.asides, |store| work(&store.read())).await
+        self.taking(&self.asides, tenant_id, |store| work(&store.read())).await
     }
 
-    /// Runs what reads a whole file, on a thread of its own, when it is its turn.
+    /// Runs for a tenant what reads a whole file, on a thread of its own, when it is its turn.
     ///
     /// # Errors
     /// As [`Context::aside`].
     pub(crate) async fn in_turn<T: Send + 'static>(
         &self,
+        tenant_id: TenantId,
         work: impl FnOnce(&Store) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
-        self.taking(&self.turns, work).await
+        self.taking(&self.turns, tenant_id, work).await
     }
 
     async fn taking<T: Send + 'static>(
         &self,
         turns: &Turns,
+        tenant_id: TenantId,
         work: impl FnOnce(&Store) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
         let store = self.store.clone();
-        match turns.take(move || work(&store)).await {
+        match turns.take(tenant_id.0, move || work(&store)).await {
             Ok(outcome) => outcome,
             Err(fault) => Err(Abort::Refused(fault.into())),
         }

@@ -10,9 +10,8 @@ use quintet_platform::access::{Caller, Service, authorization};
 use quintet_platform::json::{Json, Limits};
 use quintet_platform::service::{
     self, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, ServiceRefusal as _, Turns, Verdict, problem,
-    refusal_of,
 };
-use quintet_storage::{Abort, Uuid};
+use quintet_storage::Uuid;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -126,12 +125,4 @@ impl Dialect for Runs {
 /// In which tenant a caller acts.
 pub(crate) fn tenant_of(call: &Call) -> TenantId {
     TenantId(call.caller.tenant_id)
-}
-
-/// Reads what can take long, when it is its turn, off the threads that serve everybody.
-pub(crate) async fn in_turn<T: Send + 'static>(
-    turns: &Turns,
-    read: impl FnOnce() -> Result<T, Abort<Refusal>> + Send + 'static,
-) -> Result<T, Refusal> {
-    turns.take(read).await?.map_err(refusal_of)
 }

@@ -4,14 +4,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they mean by failing loudly")]
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use quintet_platform::access::{
     AccessRefusal, CreateTenant, IssueKey, PreparedSecret, Service, Services, create_tenant, issue_key,
 };
 use quintet_platform::clock::Clock;
+use quintet_platform::service::Turns;
 use quintet_storage::seal::{KeyRing, RootKey};
 use quintet_storage::{Abort, Refusal, Store, StoreOptions, TableSpec, TimeSource, Timestamp, Uuid, WriteTx};
 use tempfile::TempDir;
@@ -163,4 +164,22 @@ pub fn tenant_and_key(store: &Store, service: Service, permissions: &[&str]) -> 
         issue_key(tx, now, key)
     });
     (issued.tenant_id, issued.api_key.expose().clone())
+}
+
+/// Takes all turns until what it gives is dropped.
+pub async fn take_all(turns: &Turns, at_once: usize) -> Vec<mpsc::Sender<()>> {
+    let mut taken = Vec::new();
+    for _ in 0..at_once {
+        let (turns, (go, wait), (begin, begun)) = (turns.clone(), mpsc::channel(), tokio::sync::oneshot::channel());
+        tokio::spawn(async move {
+            let work = move || {
+                let _ = begin.send(());
+                let _ = wait.recv();
+            };
+            turns.take(Uuid::nil(), work).await
+        });
+        begun.await.unwrap();
+        taken.push(go);
+    }
+    taken
 }

@@ -11,7 +11,7 @@ use quintet_platform::service::{
 };
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp};
 
-use super::dialect::{ACCOUNT, Answered, CURSOR, Call, LIMIT, Ledger, of_verb};
+use super::dialect::{ACCOUNT, Answered, CURSOR, Call, LIMIT, Ledger, answer_in_turn, of_verb};
 use super::form::{Form, complete, instant_problem};
 use super::wire::{EntryRecord, Id, Instant, Metadata, Minor, Money, SumsRecord, entry_record, json, sums_record};
 use crate::accounts::{self, Account, CreateAccount, PatchAccount};
@@ -123,11 +123,12 @@ async fn create(call: Call) -> Answered {
 async fn list(mut call: Call) -> Answered {
     const KIND: &str = "accounts";
     let page = call.page::<AccountId>(KIND, &LIMIT)?;
-    call.answer(200, |read| {
-        let (found, more) = accounts::list_accounts(read, call.caller, page.after, page.limit)?;
+    answer_in_turn(&call, move |read, tenant_id| {
+        let (found, more) = accounts::list_accounts(read, tenant_id, page.after, page.limit)?;
         let last = found.last().filter(|_| more).map(|last| last.account_id);
         Ok(write_page(&found, next_cursor(KIND, last.as_ref())?)?)
     })
+    .await
 }
 
 async fn get(call: Call) -> Answered {
@@ -187,12 +188,13 @@ async fn list_entries(mut call: Call) -> Answered {
         call.take(&STATE).map(|text| TransactionState::parse(&text).ok_or(Refusal::InvalidState)).transpose()?;
     let kind = format!("entries {account_id} {}", state.map_or("all", TransactionState::as_str));
     let after: Option<(TransactionId, u8)> = call.cursor(&kind)?;
-    call.answer(200, |read| {
-        let wanted = StatementQuery { tenant_id: call.caller, account_id, state, after, limit };
+    answer_in_turn(&call, move |read, tenant_id| {
+        let wanted = StatementQuery { tenant_id, account_id, state, after, limit };
         let (page, more) = statement::list_entries(read, wanted)?;
         let last = page.last().filter(|_| more).map(|last| (last.transaction_id, last.line_no));
         Ok(write_entries(&page, next_cursor(&kind, last.as_ref())?)?)
     })
+    .await
 }
 
 /// The members of an account that a PATCH knows but never changes.

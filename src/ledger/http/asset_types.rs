@@ -4,7 +4,7 @@ use quintet_platform::json::{Json, Number};
 use quintet_platform::service::{Content, Endpoint, KeyRule, Route, json as success};
 use quintet_storage::Failure;
 
-use super::dialect::{Answered, Call, Ledger, of_verb};
+use super::dialect::{Answered, Call, Ledger, answer_in_turn, of_verb};
 use super::form::{Form, complete};
 use super::wire::{Id, Instant, json};
 use crate::asset_types::{self, AssetType, CreateAssetType};
@@ -30,11 +30,18 @@ async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
     let tenant_id = change.call.caller;
     let command = change.json().and_then(|json| read_create(tenant_id, json));
+    let snapshot = change.call.snapshot();
+    let count = move || Ok(asset_types::are_all_made(&snapshot, tenant_id)?);
+    let are_all_made = change.call.in_turn(&change.call.context.turns, count).await?;
+    let command = command.and_then(|command| match are_all_made {
+        true => Err(Refusal::ConstraintViolation("a tenant has at most 10,000 asset types")),
+        false => Ok(command),
+    });
     change.write(|tx, now| of_verb(201, asset_types::create_asset_type(tx, now, command?), write_created)).await
 }
 
 async fn list(call: Call) -> Answered {
-    call.answer(200, |read| Ok(write_list(&asset_types::list_asset_types(read, call.caller)?)?))
+    answer_in_turn(&call, |read, tenant_id| Ok(write_list(&asset_types::list_asset_types(read, tenant_id)?)?)).await
 }
 
 /// POST /v1/asset-types

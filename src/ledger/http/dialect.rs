@@ -9,9 +9,9 @@ use quintet_platform::access::{Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
     self, Answer, CURSOR as ANY_CURSOR, Demands, Dialect, Fault, Interface, JSON, Parameter, Route, Segment, Shape,
-    Verdict,
+    Turns, Verdict,
 };
-use quintet_storage::{Abort, Failure, Uuid};
+use quintet_storage::{Abort, Failure, Snapshot, Uuid};
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -63,6 +63,10 @@ impl Dialect for Ledger {
 
     fn foundation(context: &Context) -> &Foundation {
         context
+    }
+
+    fn turns(context: &Context) -> Option<&Turns> {
+        Some(&context.turns)
     }
 
     async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<TenantId, Refusal> {
@@ -120,6 +124,16 @@ impl Dialect for Ledger {
         let kind = if is_transient { ", transient" } else { "" };
         format!("{status} {code}{kind}: {title} Cure: {cure}")
     }
+}
+
+/// What is answered from many rows, read when it is the tenant's turn.
+pub(super) async fn answer_in_turn(
+    call: &Call,
+    read: impl FnOnce(&Snapshot, TenantId) -> Result<Vec<u8>, Abort<Refusal>> + Send + 'static,
+) -> Answered {
+    let (snapshot, tenant_id) = (call.snapshot(), call.caller);
+    let body = call.in_turn(&call.context.turns, move || read(&snapshot, tenant_id)).await?;
+    Ok(Answer::json(200, body))
 }
 
 /// The answer to what a verb did.

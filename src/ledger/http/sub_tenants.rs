@@ -11,7 +11,7 @@ use quintet_platform::service::{
 };
 use quintet_storage::{Abort, Failure, Uuid};
 
-use super::dialect::{Answered, CURSOR, Call, LIMIT, Ledger, of_verb};
+use super::dialect::{Answered, CURSOR, Call, LIMIT, Ledger, answer_in_turn, of_verb};
 use super::form::{Form, complete, nothing};
 use super::wire::{Id, Instant, json};
 use crate::model::{Role, SubTenantKind, TenantId};
@@ -51,7 +51,7 @@ const KEY_CREATE: Route = Route::post("create_sub_tenant_key", "/v1/sub-tenants/
     .body(Content::Json("KeyCreate"))
     .successes(&[success(201, "KeyIssued")])
     .makes("key_id", "key_id")
-    .codes(&["SUB_TENANT_NOT_FOUND", "INVALID_KEY"]);
+    .codes(&["SUB_TENANT_NOT_FOUND", "INVALID_KEY", "CONSTRAINT_VIOLATION"]);
 const KEY_LIST: Route = Route::get("list_sub_tenant_keys", "/v1/sub-tenants/{id}/keys")
     .permission("ledger_partner")
     .summary("List the keys of a sub-tenant, without their secrets")
@@ -90,11 +90,12 @@ async fn create(call: Call) -> Answered {
 async fn list(mut call: Call) -> Answered {
     const KIND: &str = "sub-tenants";
     let page = call.page::<TenantId>(KIND, &LIMIT)?;
-    call.answer(200, |read| {
-        let (found, more) = sub_tenants::list_sub_tenants(read, call.caller, page.after, page.limit)?;
+    answer_in_turn(&call, move |read, tenant_id| {
+        let (found, more) = sub_tenants::list_sub_tenants(read, tenant_id, page.after, page.limit)?;
         let last = found.last().filter(|_| more).map(|last| TenantId(last.tenant.tenant_id));
         Ok(write_page(&found, next_cursor(KIND, last.as_ref())?)?)
     })
+    .await
 }
 
 async fn patch(call: Call) -> Answered {
@@ -108,17 +109,28 @@ async fn patch(call: Call) -> Answered {
 
 async fn list_keys(call: Call) -> Answered {
     let sub_tenant_id = sub_tenant_id(&call)?;
-    call.answer(200, |read| {
-        let mut keys = sub_tenants::list_sub_tenant_keys(read, call.caller, sub_tenant_id)?;
-        call.foundation().uses.fill_in(&mut keys);
+    let context = call.context.clone();
+    answer_in_turn(&call, move |read, tenant_id| {
+        let mut keys = sub_tenants::list_sub_tenant_keys(read, tenant_id, sub_tenant_id)?;
+        context.uses.fill_in(&mut keys);
         Ok(write_keys(&keys)?)
     })
+    .await
 }
 
 async fn issue_key(call: Call) -> Answered {
     let mut change = call.change().await?;
     let (parent, sub_tenant_id) = (change.call.caller, sub_tenant_id(&change.call));
-    let mut command = change.json().and_then(|json| read_issue(parent, sub_tenant_id?, json, PreparedSecret::draw()));
+    let mut command =
+        change.json().and_then(|json| read_issue(parent, sub_tenant_id.clone()?, json, PreparedSecret::draw()));
+    if let Ok(sub_tenant_id) = sub_tenant_id {
+        let snapshot = change.call.snapshot();
+        let count = move || Ok(sub_tenants::are_all_issued(&snapshot, sub_tenant_id)?);
+        if change.call.in_turn(&change.call.context.turns, count).await? {
+            let full = Refusal::ConstraintViolation("a sub-tenant has at most 10,000 keys");
+            command = command.and(Err(full));
+        }
+    }
     if let (Ok(command), Authority::External(_)) = (&mut command, change.call.foundation().authority.as_ref()) {
         announce(&change, command).await?;
     }

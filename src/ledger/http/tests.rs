@@ -17,6 +17,7 @@ use quintet_support::tenant_and_key;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
+use super::context::TURNS;
 use super::dialect::of_verb;
 use super::transactions::write_posted;
 use super::*;
@@ -37,7 +38,7 @@ struct Room {
 impl Room {
     fn open() -> Room {
         let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
-        let permissions = ["ledger_admin", "ledger_poster", "ledger_reader"];
+        let permissions = ["ledger_admin", "ledger_partner", "ledger_poster", "ledger_reader"];
         let (tenant_id, api_key) = tenant_and_key(&store, Service::Ledger, &permissions);
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded), 0, 0);
         Room { context, tenant_id: TenantId(tenant_id), api_key, directory }
@@ -372,5 +373,54 @@ async fn duplicates_and_retries_change_nothing() {
         assert_eq!((proof.findings, proof.transactions), (vec![], done), "step {step}");
     }
     assert!((20..60).contains(&done), "{done} were done, the others refused");
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn lists_wait_for_a_turn_and_hold_nobody_up() {
+    let room = Room::open();
+    let [account, sub_tenant] = [(); 2].map(|()| "01890000-0000-7000-8000-000000000000");
+    for (path, status) in [
+        ("/v1/asset-types".to_owned(), 200),
+        ("/v1/accounts".to_owned(), 200),
+        (format!("/v1/accounts/{account}/entries"), 404),
+        ("/v1/sub-tenants".to_owned(), 200),
+        (format!("/v1/sub-tenants/{sub_tenant}/keys"), 404),
+    ] {
+        let taken = quintet_support::take_all(&room.context.turns, TURNS).await;
+        let mut list = std::pin::pin!(room.call(Method::GET, &path, "", &Value::Null));
+        for _ in 0..20 {
+            let light = tokio::select! {
+                biased;
+                answer = &mut list => panic!("{path} was answered without a turn: {answer:?}"),
+                answer = room.call(Method::GET, "/healthz", "", &Value::Null) => answer,
+            };
+            assert_eq!(light.0, 200);
+        }
+        drop(taken);
+        assert_eq!(list.await.0, status, "{path}");
+    }
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn what_is_listed_at_once_is_bounded() {
+    let room = Room::open();
+    let tenant_id = room.tenant_id;
+    let work = move |tx: &mut WriteTx<'_>, now| {
+        for number in 0..9_999 {
+            let command = CreateAssetType { tenant_id, code: format!("A{number}"), kind: Kind::Credit, scale: 0 };
+            asset_types::create_asset_type(tx, now, command)?;
+        }
+        Ok::<_, Abort<Refusal>>(())
+    };
+    room.context.store.write(std::time::Instant::now() + std::time::Duration::from_secs(60), work).await.unwrap();
+    for (key, code, status) in [("last", "B", 201), ("more", "C", 422), ("last", "B", 201)] {
+        let body = json!({"code": code, "kind": "credit", "scale": 0});
+        let (answered, _, told) = room.call(Method::POST, "/v1/asset-types", key, &body).await;
+        assert_eq!(answered, status, "{code}: {told}");
+    }
+    let (_, _, list) = room.call(Method::GET, "/v1/asset-types", "", &Value::Null).await;
+    assert_eq!(list["asset_types"].as_array().unwrap().len(), 10_000);
     room.context.store.shutdown();
 }

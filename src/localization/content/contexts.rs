@@ -116,7 +116,7 @@ pub async fn prepare_contexts(
     wished: Arc<Vec<KeyContext>>,
 ) -> Result<PutContexts, Abort<Refusal>> {
     let count = wished.len();
-    let prepared = context.in_turn(move |store| {
+    let prepared = context.in_turn(tenant_id, move |store| {
         let read = store.read();
         get_file(&read, tenant_id, project_id, file_id)?;
         let entries = read_entries(&read, &get_catalogue(&read, tenant_id, file_id)?)?;

@@ -26,7 +26,7 @@ struct Me {
 /// Every permission the caller has now, with each project that it covers by its own short id.
 async fn get_me(call: Call) -> Answered {
     let context = call.context.clone();
-    let told = context.aside(move |read| {
+    let told = context.aside(call.caller.tenant_id(), move |read| {
         let actor = &call.caller.actor;
         let granted = granted(read, &call.caller.key)?;
         let permissions = effective_permissions(read, actor.tenant_id, &granted)?;

@@ -30,7 +30,7 @@ pub const ENDPOINTS: &[Endpoint<Localization>] = &[
 
 async fn list_locales(call: Call) -> Answered {
     call.context.demand_core()?;
-    let told = call.context.aside(|_| Ok(Answer::json(200, write_list(profiles())?))).await;
+    let told = call.context.aside(call.caller.tenant_id(), |_| Ok(Answer::json(200, write_list(profiles())?))).await;
     Ok(told.map_err(refusal_of)?)
 }
 

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::authenticate::{AuthRefusal, Caller, KnownKey, admit, authenticate, bearer};
 use super::model::Service;
-use crate::egress::Egress;
+use crate::egress::{Egress, Repeatable};
 use crate::ids::parse_uuid;
 use crate::json::{Json, Limits, parse, to_compact};
 use crate::secrets::Secret;
@@ -227,6 +227,8 @@ impl ExternalAuthority {
             .header(AUTHORIZATION, bearer)
             .header(CONTENT_TYPE, kind)
             .header(ACCEPT, "application/json")
+            // Introspection changes nothing, and the others name what they put or delete.
+            .extension(Repeatable)
             .body(Bytes::from(body))
             .map_err(|_| AuthFailure::Unavailable)?;
         let answer = self.egress.send(request, PATIENCE).await.map_err(|error| {

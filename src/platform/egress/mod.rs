@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HOST;
-use http::{HeaderValue, Method, Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
@@ -106,23 +106,18 @@ impl Egress {
         parts.headers.insert(HOST, host);
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         parts.uri = path.parse().map_err(|_| EgressError::Unusable)?;
-        let can_be_repeated = matches!(parts.method, Method::GET | Method::HEAD | Method::PUT | Method::DELETE);
         let vetted = target.vet(resolve(&target).await?, |address| (self.allows)(address))?;
-        let mut request = Request::from_parts(parts, Full::new(body));
-        if let Some(connection) = self.kept.take(&target, &vetted) {
-            let spare = if can_be_repeated { Some(request.clone()) } else { None };
-            match self.converse(&target, connection, request).await {
-                Ok(answer) => return Ok(answer),
-                // The other side had closed it meanwhile; a request that may have been read is sent again only if that
-                // changes nothing.
-                Err(NotAnswered { unsent }) => match unsent.or(spare) {
-                    Some(again) => request = again,
-                    None => return Err(EgressError::Broken),
-                },
-            }
+        let request = Request::from_parts(parts, Full::new(body));
+        // The other side may close a kept connection just as a request goes out, which nobody can tell from one that was
+        // read: only what may be sent twice is sent there.
+        if may_be_repeated(&request)
+            && let Some(connection) = self.kept.take(&target, &vetted)
+            && let Ok(answer) = self.converse(&target, connection, request.clone()).await
+        {
+            return Ok(answer);
         }
         let connection = self.connect(&target, &vetted).await?;
-        self.converse(&target, connection, request).await.map_err(|_| EgressError::Broken)
+        self.converse(&target, connection, request).await
     }
 
     /// Connects to the first of these addresses that answers.
@@ -153,19 +148,20 @@ impl Egress {
         target: &Target,
         mut connection: Connection,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<EgressBody>, NotAnswered> {
-        let answer = connection.sender.try_send_request(request).await;
-        let answer = answer.map_err(|mut error| NotAnswered { unsent: error.take_message() })?;
-        let (parts, body) = answer.into_parts();
+    ) -> Result<Response<EgressBody>, EgressError> {
+        let answer = connection.sender.send_request(request).await;
+        let (parts, body) = answer.map_err(|_| EgressError::Broken)?.into_parts();
         let held = Some((connection, target.clone(), self.kept.clone()));
         Ok(Response::from_parts(parts, EgressBody { body, held }))
     }
 }
 
-/// A connection that gave no answer.
-struct NotAnswered {
-    /// The request, if nothing of it was sent.
-    unsent: Option<Request<Full<Bytes>>>,
+/// An extension of a request: sent twice, it does no more than once, though its method does not say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeatable;
+
+fn may_be_repeated<B>(request: &Request<B>) -> bool {
+    request.method().is_idempotent() || request.extensions().get::<Repeatable>().is_some()
 }
 
 /// The addresses of a target, as they are now: nothing is remembered of an earlier look.

@@ -232,6 +232,22 @@ async fn a_connection_that_was_closed_meanwhile_is_replaced() {
 }
 
 #[tokio::test]
+async fn what_must_not_be_sent_twice_has_a_connection_of_its_own() {
+    let egress = Egress::new(|address| address.is_loopback());
+    let (address, seen) = answering_many(usize::MAX).await;
+    let uri = format!("http://{address}/");
+    let post = || Request::post(&uri).body(Bytes::new()).unwrap();
+    egress.send(get(&uri), SOON).await.unwrap();
+    egress.send(post(), SOON).await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), [0, 1], "the kept one may be about to close");
+    let mut repeatable = post();
+    repeatable.extensions_mut().insert(Repeatable);
+    egress.send(repeatable, SOON).await.unwrap();
+    assert_eq!(seen.lock().unwrap().len(), 3);
+    assert!(*seen.lock().unwrap().last().unwrap() < 2);
+}
+
+#[tokio::test]
 async fn few_connections_are_kept() {
     let egress = Egress::new(|address| address.is_loopback());
     let (address, seen) = answering_many(usize::MAX).await;

@@ -5,6 +5,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use quintet_storage::Uuid;
 use serde_json::Value;
 
 use crate::http::etag::ETag;
@@ -22,7 +23,20 @@ pub struct Answer {
     headers: HeaderMap,
     body: AnswerBody,
     remembered: Remembered,
+    to: Option<AnswerTo>,
 }
+
+/// Whose a large answer is; an extension of the response, for the listener, where such answers wait to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerTo {
+    /// The caller's tenant.
+    pub tenant_id: Uuid,
+    /// Whether the request may have changed something: then it is told in any case.
+    pub is_change: bool,
+}
+
+/// From so many bytes on a response says whose it is.
+const LARGE_BYTES: usize = 64 << 10;
 
 /// A body as a whole, or as it comes.
 #[derive(Debug)]
@@ -60,7 +74,7 @@ impl Answer {
     #[must_use]
     pub fn nothing(status: u16) -> Answer {
         let body = AnswerBody::Whole(Bytes::new());
-        Answer { status, headers: HeaderMap::new(), body, remembered: Remembered::Open }
+        Answer { status, headers: HeaderMap::new(), body, remembered: Remembered::Open, to: None }
     }
 
     /// Something else.
@@ -77,7 +91,7 @@ impl Answer {
 
     fn of(status: u16, media_type: HeaderValue, body: AnswerBody) -> Answer {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, media_type)]);
-        Answer { status, headers, body, remembered: Remembered::Open }
+        Answer { status, headers, body, remembered: Remembered::Open, to: None }
     }
 
     /// An answer given before, to the byte. `letter` is what the entity tag of the route's answers begins with, in front
@@ -135,6 +149,12 @@ impl Answer {
         self
     }
 
+    /// The same, to a caller who was let in.
+    pub(super) fn to(mut self, to: AnswerTo) -> Answer {
+        self.to = Some(to);
+        self
+    }
+
     /// The status.
     #[must_use]
     pub fn status(&self) -> u16 {
@@ -174,11 +194,15 @@ impl Answer {
     /// As an HTTP response.
     #[must_use]
     pub fn into_response(self) -> Response {
+        let is_large = self.body().len() >= LARGE_BYTES;
         let body = match self.body {
             AnswerBody::Whole(bytes) => Body::from(bytes),
             AnswerBody::Stream(body) => body,
         };
         let mut response = Response::new(body);
+        if let Some(to) = self.to.filter(|_| is_large) {
+            response.extensions_mut().insert(to);
+        }
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         *response.headers_mut() = self.headers;
         response

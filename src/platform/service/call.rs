@@ -13,6 +13,7 @@ use super::dialect::{Answered, Dialect, ServiceRefusal};
 use super::fault::Fault;
 use super::route::{Parameter, Route};
 use super::shape::Shape;
+use super::turns::Turns;
 use crate::Foundation;
 use crate::http::query::{Query, decode_segment, encode_segment};
 use crate::http::request_id::RequestId;
@@ -224,6 +225,18 @@ impl<D: Dialect> Call<D> {
     ) -> Answered<D> {
         let body = read(&self.snapshot()).map_err(refusal_of)?;
         Ok(Answer::json(status, body))
+    }
+
+    /// Does what can take long when it is the tenant's turn, off the threads that serve everybody.
+    ///
+    /// # Errors
+    /// As [`Turns::take`], and those of `work`.
+    pub async fn in_turn<T: Send + 'static>(
+        &self,
+        turns: &Turns,
+        work: impl FnOnce() -> Result<T, Abort<D::Refusal>> + Send + 'static,
+    ) -> Result<T, D::Refusal> {
+        turns.take(D::tenant_id(&self.caller), work).await?.map_err(refusal_of)
     }
 }
 

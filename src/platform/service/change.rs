@@ -68,7 +68,7 @@ impl<D: Dialect> Call<D> {
         let turns = D::turns(&self.context).filter(|_| body.len() > SMALL_BODY_BYTES);
         let read = move || (json::parse(&body, D::DEMANDS.json), enter.map(|enter| enter(&body)));
         let (said, entered) = match turns {
-            Some(turns) => turns.take(read).await?,
+            Some(turns) => turns.take(D::tenant_id(&self.caller), read).await?,
             None => read(),
         };
         let said = match said {

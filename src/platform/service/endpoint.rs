@@ -3,9 +3,10 @@
 use axum::extract::Request;
 use futures_util::future::BoxFuture;
 
+use super::answer::{AnswerTo, Stop};
 use super::call::{Call, Visit};
 use super::dialect::{Answered, Dialect};
-use super::route::{Route, any_json, media};
+use super::route::{KeyRule, Route, any_json, media};
 
 /// What answers a route.
 pub enum Handler<D: Dialect> {
@@ -44,7 +45,13 @@ impl<D: Dialect> Endpoint<D> {
             Handler::Open(handler) => handler(Visit::new(context, self.route, parts, body)?).await,
             Handler::Admitted(handler) => {
                 let caller = D::admit(&context, self.route, &parts).await?;
-                handler(Visit::new(context, self.route, parts, body)?.by(caller)).await
+                let is_change = self.route.key != KeyRule::Ignored;
+                let to = AnswerTo { tenant_id: D::tenant_id(&caller), is_change };
+                match handler(Visit::new(context, self.route, parts, body)?.by(caller)).await {
+                    Ok(answer) => Ok(answer.to(to)),
+                    Err(Stop::Replay(answer)) => Ok(answer.to(to)),
+                    Err(stop) => Err(stop),
+                }
             }
         }
     }

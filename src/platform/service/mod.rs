@@ -34,7 +34,7 @@ mod verdict;
 mod wire;
 
 pub use crate::idempotency::Entered;
-pub use answer::{Answer, JSON, Stop};
+pub use answer::{Answer, AnswerTo, JSON, Stop};
 pub use call::{Call, FromSegment, Visit, failed, refusal_of};
 pub use change::{Change, once, refused};
 pub use dialect::{Answered, Demands, Dialect, Interface, ServiceRefusal};

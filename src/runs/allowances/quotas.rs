@@ -22,14 +22,27 @@ static CALENDARS: LazyLock<Mutex<HashMap<String, Arc<Calendar>>>> = LazyLock::ne
 /// The store's failures; it counts as damage if the working hours are not a calendar.
 pub(crate) fn effective(read: &impl Read, tenant_id: TenantId, ceilings: &Ceilings) -> Result<InForce, Failure> {
     let set = read.get(&QUOTAS, &tenant_id)?.unwrap_or_default();
+    let quotas = within(set.numbers, ceilings);
+    let hours = Hours(set.working_hours_tjp.as_deref().map(calendar).transpose()?);
+    Ok(InForce { quotas, working_hours_tjp: set.working_hours_tjp, hours })
+}
+
+/// The numbers in force for a tenant, without its working hours.
+///
+/// # Errors
+/// The store's failures.
+pub(crate) fn numbers(read: &impl Read, tenant_id: TenantId, ceilings: &Ceilings) -> Result<Quotas, Failure> {
+    Ok(within(read.get(&QUOTAS, &tenant_id)?.unwrap_or_default().numbers, ceilings))
+}
+
+fn within(set: Vec<(String, u64)>, ceilings: &Ceilings) -> Quotas {
     let mut quotas = Quotas::default();
-    for (name, number) in set.numbers {
+    for (name, number) in set {
         if let Some(value) = quotas.by_name(&name) {
             *value = number;
         }
     }
-    let hours = Hours(set.working_hours_tjp.as_deref().map(calendar).transpose()?);
-    Ok(InForce { quotas: quotas.within(ceilings), working_hours_tjp: set.working_hours_tjp, hours })
+    quotas.within(ceilings)
 }
 
 /// The working hours of a tenant.
@@ -51,8 +64,11 @@ fn calendar(text: &str) -> Result<Arc<Calendar>, Failure> {
         .map_err(|error| Failure::Damaged(format!("the working hours of a tenant are not a calendar: {error}")))?;
     let calendar = Arc::new(calendar);
     let mut calendars = CALENDARS.lock().unwrap_or_else(PoisonError::into_inner);
-    if calendars.len() >= CALENDARS_KEPT {
-        calendars.clear();
+    // Any one goes: with a few more in use than are kept, most are still found.
+    if calendars.len() >= CALENDARS_KEPT
+        && let Some(one) = calendars.keys().next().cloned()
+    {
+        calendars.remove(&one);
     }
     calendars.insert(text.to_owned(), Arc::clone(&calendar));
     Ok(calendar)

@@ -73,7 +73,7 @@ pub(crate) async fn follow(
         None => {
             let (own, wanted) = (context.clone(), wanted.clone());
             let read = move || logs::read(&own, run_key, &wanted);
-            context.readers.take(read).await.map_err(Refusal::Fault)??
+            context.readers.take(run_key.0.0, read).await.map_err(Refusal::Fault)??
         }
     };
     let follower = Follower {

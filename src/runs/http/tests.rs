@@ -13,7 +13,7 @@ use quintet_platform::access::{Authority, Service};
 use quintet_platform::egress::Egress;
 use quintet_platform::http::request_id::RequestId;
 use quintet_platform::ids::parse_ulid;
-use quintet_platform::service::{Dialect as _, Fault, ServiceRefusal as _, Turns, describe, refuse};
+use quintet_platform::service::{Dialect as _, Fault, ServiceRefusal as _, describe, refuse};
 use quintet_storage::{Abort, Failure};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -220,24 +220,6 @@ async fn followers_have_a_bound() {
     room.context.store.shutdown();
 }
 
-/// Takes all turns until what it gives is dropped.
-async fn take_all(turns: &Turns, at_once: usize) -> Vec<mpsc::Sender<()>> {
-    let mut taken = Vec::new();
-    for _ in 0..at_once {
-        let (turns, (go, wait), (begin, begun)) = (turns.clone(), mpsc::channel(), tokio::sync::oneshot::channel());
-        tokio::spawn(async move {
-            let work = move || {
-                let _ = begin.send(());
-                let _ = wait.recv();
-            };
-            turns.take(work).await
-        });
-        begun.await.unwrap();
-        taken.push(go);
-    }
-    taken
-}
-
 /// Sends a request while nobody gets a turn: it waits for one, and others are served meanwhile; then it is answered.
 async fn waits_for_a_turn(room: &Room, taken: Vec<mpsc::Sender<()>>, (method, path): (&str, &str), body: Body) -> u16 {
     let mut heavy = std::pin::pin!(room.send(method, path, body));
@@ -268,7 +250,7 @@ async fn what_grows_with_data_waits_for_a_turn_and_holds_nobody_up() {
         (readers, "GET", format!("{run}/logs"), String::new(), 200),
         (readers, "GET", format!("{run}/utilization"), String::new(), 200),
     ] {
-        let taken = take_all(turns, at_once).await;
+        let taken = quintet_support::take_all(turns, at_once).await;
         let answered = waits_for_a_turn(&room, taken, (method, &path), Body::from(body)).await;
         assert_eq!(answered, status, "{method} {path}");
     }

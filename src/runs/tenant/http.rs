@@ -1,15 +1,13 @@
 //! The quotas of a tenant over HTTP.
 
-use quintet_platform::service::{Answer, Content, Endpoint, Route, failed, json as success};
-use quintet_storage::WriteTx;
+use quintet_platform::service::{Answer, Content, Endpoint, Route, json as success};
+use quintet_storage::{Abort, WriteTx};
 
 use super::form::read_quotas;
 use super::wire::write_quotas;
 use crate::allowances::quotas;
 use crate::containers::hours;
-use crate::context::Context;
 use crate::dialect::{Answered, Call, Runs, tenant_of};
-use crate::model::TenantId;
 use crate::refusal::Refusal;
 
 const GET: Route = Route::get("get_quotas", "/api/v1/tenant/quotas")
@@ -27,7 +25,7 @@ pub(crate) const ENDPOINTS: &[Endpoint<Runs>] =
     &[Endpoint::new(&GET, |call| Box::pin(get(call))), Endpoint::new(&CHANGE, |call| Box::pin(change(call)))];
 
 async fn get(call: Call) -> Answered {
-    Ok(in_force(&call.context, tenant_of(&call))?)
+    Ok(in_force(&call).await?)
 }
 
 async fn change(call: Call) -> Answered {
@@ -36,18 +34,23 @@ async fn change(call: Call) -> Answered {
     let mut change = call.change().await?;
     let said = change.json()?;
     // A calendar is compiled, which can take long.
-    let asked = context.lookers.take(move || read_quotas(said, &ceilings)).await.map_err(Refusal::from)??;
+    let read = move || read_quotas(said, &ceilings).map_err(Abort::Refused);
+    let asked = change.call.in_turn(&context.lookers, read).await?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         hours::set_quotas(tx, now, tenant_id, asked)?;
-        Ok(Answer::nothing(204))
+        Ok(Some(Answer::nothing(204)))
     };
-    change.write(verb).await?;
+    change.try_write(verb).await?;
     // Only now, for a calendar is not read within a transaction.
-    Ok(in_force(&context, tenant_id)?)
+    Ok(in_force(&change.call).await?)
 }
 
-fn in_force(context: &Context, tenant_id: TenantId) -> Result<Answer, Refusal> {
-    let (read, now) = context.store.read_now(context.clock.now());
-    let found = quotas::effective(&read, tenant_id, &context.settings.ceilings);
-    Ok(Answer::value(200, &write_quotas(now, &found.map_err(|failure| failed::<Refusal>(&failure))?)))
+/// What holds now; the calendar may have to be compiled.
+async fn in_force(call: &Call) -> Result<Answer, Refusal> {
+    let (context, tenant_id) = (call.context.clone(), tenant_of(call));
+    let read = move || {
+        let (read, now) = context.store.read_now(context.clock.now());
+        Ok(write_quotas(now, &quotas::effective(&read, tenant_id, &context.settings.ceilings)?))
+    };
+    Ok(Answer::value(200, &call.in_turn(&call.context.lookers, read).await?))
 }

@@ -39,7 +39,7 @@ pub(crate) fn usage(context: &Context, read: &Snapshot, now: Timestamp, caller: 
     let tenant_id = TenantId(caller.tenant_id);
     let calls = context.meter.usage(read, Service::Runs, caller.root_tenant_id, now);
     Ok(Usage {
-        quotas: quotas::effective(read, tenant_id, &context.settings.ceilings)?.quotas,
+        quotas: quotas::numbers(read, tenant_id, &context.settings.ceilings)?,
         terms: terms::of(read, &caller.key_id)?,
         meter: meters::meter(read, &caller.key_id)?,
         load: loads::of(read, tenant_id)?,

@@ -13,7 +13,6 @@ use super::files::{FILE, permitted_file};
 use crate::access::Action;
 use crate::content::contexts::{KeyContext, get_contexts, prepare_contexts, put_contexts};
 use crate::content::model::{FileId, KeyClass};
-use crate::context::Context;
 use crate::http::{Answered, Call, Form, Localization, read};
 use crate::refusal::Refusal;
 use crate::spaces::http::PROJECT;
@@ -53,7 +52,7 @@ pub const ENDPOINTS: &[Endpoint<Localization>] =
 async fn get(call: Call) -> Answered {
     let (_, file) = permitted_file(&call, Action::Read)?;
     let tenant_id = call.caller.tenant_id();
-    let told = call.context.in_turn(move |store| {
+    let told = call.context.in_turn(call.caller.tenant_id(), move |store| {
         let found = get_contexts(&store.read(), tenant_id, file.file_id)?;
         Ok(Answer::json(200, write_contexts(None, &found.all)?))
     });
@@ -63,12 +62,13 @@ async fn get(call: Call) -> Answered {
 async fn put(call: Call) -> Answered {
     let mut change = call.change_of(BODY_BYTES_MAX).await?;
     let (context, json) = (change.call.context.clone(), change.json()?);
-    let wished = context.aside(move |_| read_put(json).map_err(Abort::Refused)).await;
+    let tenant_id = change.call.caller.tenant_id();
+    let wished = context.aside(tenant_id, move |_| read_put(json).map_err(Abort::Refused)).await;
     let wished = Arc::new(wished.map_err(refusal_of)?);
     match change.begin() {
         Err(Stop::Replay(answer)) => {
             let file_id = change.call.segment(FILE.name).map(FileId).ok_or(Refusal::NotFound)?;
-            return told(&context, *answer, file_id, wished).await;
+            return told(&change.call, *answer, file_id, wished).await;
         }
         others => others?,
     }
@@ -77,7 +77,6 @@ async fn put(call: Call) -> Answered {
     let file_id = file.file_id;
     let _alone = context.lock(file_id.0.as_u128()).await.map_err(Refusal::from)?;
     for _ in 0..ATTEMPTS_MAX {
-        let tenant_id = call.caller.tenant_id();
         let prepared = prepare_contexts(&context, tenant_id, project_id, file_id, Arc::clone(&wished)).await;
         let (command, actor) = (prepared.map_err(refusal_of)?, call.caller.actor.clone());
         let put = change.try_write(move |tx, now| {
@@ -85,7 +84,7 @@ async fn put(call: Call) -> Answered {
             Ok(put.map(|()| Answer::json(200, Vec::new())))
         });
         if let Some(answer) = put.await? {
-            return told(&context, answer, file_id, wished).await;
+            return told(call, answer, file_id, wished).await;
         }
     }
     Err(Refusal::Conflict("the file's context was changed all the time by others; nothing was done").into())
@@ -93,8 +92,9 @@ async fn put(call: Call) -> Answered {
 
 /// An answer with what it tells. That follows from the request, and may be larger than what a transaction takes: it is
 /// not remembered, and made again for a repeat.
-async fn told(context: &Context, answer: Answer, file_id: FileId, wished: Arc<Vec<KeyContext>>) -> Answered {
-    let body = context.aside(move |_| Ok(write_contexts(Some(file_id), &wished)?)).await;
+async fn told(call: &Call, answer: Answer, file_id: FileId, wished: Arc<Vec<KeyContext>>) -> Answered {
+    let told = move |_: &_| Ok(write_contexts(Some(file_id), &wished)?);
+    let body = call.context.aside(call.caller.tenant_id(), told).await;
     Ok(answer.with_body(body.map_err(refusal_of)?))
 }
 

@@ -88,7 +88,7 @@ async fn export(mut call: Call) -> Answered {
     let (tenant_id, file_id) = (call.caller.tenant_id(), file.file_id);
     let told = locale.as_ref().map(|locale| locale.canonical().to_owned());
     let wish = locale.map(|locale| Wish { locale, fallback, approved_only });
-    let exported = call.context.in_turn(move |store| {
+    let exported = call.context.in_turn(call.caller.tenant_id(), move |store| {
         // One state for everything: the revision is that of what is answered.
         let read = store.read();
         let file = get_file(&read, tenant_id, project_id, file_id)?;

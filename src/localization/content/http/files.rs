@@ -45,7 +45,7 @@ async fn list(mut call: Call) -> Answered {
     let page = call.page::<FileId>(&kind, &LIMIT)?;
     let project_id = permitted(&call, Action::Read)?.project_id;
     let context = call.context.clone();
-    let listed = context.aside(move |read| {
+    let listed = context.aside(call.caller.tenant_id(), move |read| {
         let (found, more) = files::list_files(read, call.caller.tenant_id(), project_id, page.after, page.limit)?;
         let last = found.last().filter(|_| more).map(|last| last.file_id);
         Ok(Answer::json(200, write_page(project_id, &found, next_cursor(&kind, last.as_ref())?)?))
@@ -83,7 +83,8 @@ async fn manifest(call: Call) -> Answered {
         Ok(import)
     };
     let import = found(&call.snapshot()).map_err(refusal_of::<Refusal>)?;
-    let manifest = call.context.in_turn(move |store| Ok(get_manifest(&store.read(), &import)?)).await;
+    let manifest =
+        call.context.in_turn(call.caller.tenant_id(), move |store| Ok(get_manifest(&store.read(), &import)?)).await;
     let media_type = HeaderValue::from_static("text/tab-separated-values; charset=utf-8");
     Ok(Answer::other(200, media_type, manifest.map_err(refusal_of)?))
 }

@@ -31,7 +31,7 @@ async fn list(mut call: Call) -> Answered {
     let page = call.page::<KeyId>(&kind, &LIMIT)?;
     let project_id = permitted(&call, Action::Read)?.project_id;
     let context = call.context.clone();
-    let listed = context.aside(move |read| {
+    let listed = context.aside(call.caller.tenant_id(), move |read| {
         let found = keys::list_keys(read, call.caller.tenant_id(), project_id, page.after, page.limit)?;
         Ok(Answer::json(200, write_page(&found.keys, next_cursor(&kind, found.next.as_ref())?)?))
     });

@@ -70,7 +70,7 @@ async fn get(call: Call) -> Answered {
     let context = call.context.clone();
     context.demand_core()?;
     let (locale, key_id) = place_of(&call)?;
-    let told = context.aside(move |read| {
+    let told = context.aside(call.caller.tenant_id(), move |read| {
         let (key, project) = find_key(read, &call.caller, key_id)?;
         call.caller.demand(read, Wanted::InProject(project.place(), Action::Read))?;
         let found = translations::get_translation(read, call.caller.tenant_id(), &key, &locale)?;
@@ -87,7 +87,7 @@ async fn put(call: Call) -> Answered {
     call.context.demand_core()?;
     let (locale, key_id) = place_of(call)?;
     let caller = call.caller.clone();
-    let shaped = call.context.aside(move |read| {
+    let shaped = call.context.aside(call.caller.tenant_id(), move |read| {
         let (key, project) = find_key(read, &caller, key_id)?;
         caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
         Ok(PutTranslation::new(key, locale, wished, Wording::Human)?)

@@ -55,7 +55,7 @@ pub async fn prepare_import(
         None => mint_file_id(&context.store).await?,
     };
     let (path, format, original) = (command.path.clone(), command.format, command.original.clone());
-    let compared = context.in_turn(move |store| {
+    let compared = context.in_turn(tenant_id, move |store| {
         let read = store.read();
         let latest = find_latest(&read, tenant_id, project_id, &command.path)?;
         let bytes = sealed::read_all(&read, &command.original.value)?;

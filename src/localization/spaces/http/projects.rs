@@ -74,7 +74,7 @@ async fn list(mut call: Call) -> Answered {
     const KIND: &str = "projects";
     let page = call.page::<ProjectId>(KIND, &LIMIT)?;
     let context = call.context.clone();
-    let listed = context.aside(move |read| {
+    let listed = context.aside(call.caller.tenant_id(), move |read| {
         let granted = granted(read, &call.caller.key)?;
         let may_see = |project: &Project| granted.may_read(project.place());
         let found = projects::list_projects(read, call.caller.tenant_id(), page.after, page.limit, may_see)?;

@@ -16,7 +16,7 @@ use crate::containers::follow::{Follower, Piece, follow};
 use crate::containers::logs::{self as kept, Entry, Found, LINES_MAX, Wanted};
 use crate::containers::model::{LastWords, Reason, Run, RunResult};
 use crate::containers::{results, utilization as used};
-use crate::dialect::{Answered, Call, in_turn};
+use crate::dialect::{Answered, Call};
 use crate::model::{RunId, RunKey};
 use crate::refusal::Refusal;
 use crate::states::RunState;
@@ -94,7 +94,7 @@ pub(super) async fn logs(mut call: Call) -> Answered {
             let found = kept::read(&context, run_key, &wanted)?;
             Ok((found.source, write_lines(run_key, stream, &found).to_string()))
         };
-        let (source, text) = in_turn(&call.context.readers, read).await?;
+        let (source, text) = call.in_turn(&call.context.readers, read).await?;
         (source, Answer::json(200, text))
     };
     Ok(answer.header(LOG_SOURCE, HeaderValue::from_static(source.name())))
@@ -105,7 +105,7 @@ pub(super) async fn utilization(call: Call) -> Answered {
     run_of(&call, run_key)?;
     let context = call.context.clone();
     let read = move || Ok(write_samples(run_key.1, &used::samples(&context, run_key)?).to_string());
-    Ok(Answer::json(200, in_turn(&call.context.readers, read).await?))
+    Ok(Answer::json(200, call.in_turn(&call.context.readers, read).await?))
 }
 
 /// How a run ended.

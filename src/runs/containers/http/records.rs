@@ -18,7 +18,7 @@ use crate::containers::model::{Description, Reason, Run};
 use crate::containers::queue::{BlockedBy, Machine, Scheduling, listed, scheduling};
 use crate::containers::{descriptions, removal, wait};
 use crate::context::Context;
-use crate::dialect::{Answered, Call, in_turn, tenant_of};
+use crate::dialect::{Answered, Call, tenant_of};
 use crate::model::{RunId, RunKey, TenantId};
 use crate::states::RunState;
 use crate::wire::{at, cores, seconds};
@@ -74,7 +74,7 @@ pub(super) async fn list(mut call: Call) -> Answered {
     let page = call.page(&kind, &LIMIT)?;
     let (context, tenant_id) = (call.context.clone(), tenant_of(&call));
     let read = move || Ok(list_page(&context, tenant_id, &filter, &page, &kind)?);
-    Ok(Answer::json(200, in_turn(&call.context.lookers, read).await?))
+    Ok(Answer::json(200, call.in_turn(&call.context.lookers, read).await?))
 }
 
 fn list_page(
@@ -103,7 +103,8 @@ pub(super) async fn get(mut call: Call) -> Answered {
     let is_waiting = run.state == RunState::Scheduled;
     let read = move || Ok::<_, Abort<_>>(view(&context, run_key, &run)?);
     // The place of one that waits is counted.
-    let told = if is_waiting { in_turn(&call.context.lookers, read).await? } else { read().map_err(refusal_of)? };
+    let told =
+        if is_waiting { call.in_turn(&call.context.lookers, read).await? } else { read().map_err(refusal_of)? };
     Ok(Answer::value(200, &told))
 }
 
