@@ -98,6 +98,10 @@ fn ledger(server: &Server) -> Vec<Worst> {
     let post =
         |path: &str, key: &str, body: &Value| made(server.post(SERVICE, path, key, JSON, body.to_string().as_bytes()));
     let asset = post("/v1/asset-types", "a", &json!({"code": "EUR", "kind": "fiat", "scale": 2}));
+    for number in 1..10_000 {
+        let body = json!({"code": format!("A{number}"), "kind": "credit", "scale": 0});
+        post("/v1/asset-types", &format!("a{number}"), &body);
+    }
     let account = |number: usize| {
         let body = json!({"asset_type_id": asset["asset_type_id"], "name": format!("account {number}"),
             "normal_side": "debit", "balance_floor": null});
@@ -132,6 +136,9 @@ fn ledger(server: &Server) -> Vec<Worst> {
         }),
         worst("ledger: 1,000 accounts", move |server, _, _| {
             assert_eq!(server.get(SERVICE, "/v1/accounts?limit=1000").0, 200);
+        }),
+        worst("ledger: 10,000 asset types", move |server, _, _| {
+            assert_eq!(server.get(SERVICE, "/v1/asset-types").0, 200);
         }),
         worst("ledger: a balance as of a past instant", move |server, _, _| {
             assert_eq!(server.get(SERVICE, &as_of).0, 200);
