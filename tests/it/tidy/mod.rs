@@ -161,6 +161,8 @@ const FAULTS: &[Fault] = &[
     (checks::versions_outside_the_root, &[("storage/Cargo.toml", "[build-dependencies]\ncc = { version = \"1\" }")], "cc"),
     (checks::packages_without_lints, &[("storage/Cargo.toml", "[package]\nname = \"quintet-storage\"")], "storage/Cargo.toml"),
     (checks::words_left_behind, &[("src/a.rs", "fn a() { b().unwrap() }")], "unwrap"),
+    (checks::words_left_behind, &[("src/a.rs", "mod tests;"), ("src/a/tests.rs", "fn a() { b().unwrap() }")], "src/a/tests.rs:1"),
+    (checks::words_left_behind, &[("storage/src/lib.rs", "mod benches;"), ("storage/src/benches/mod.rs", "fn a() { b().unwrap() }")], "storage/src/benches/mod.rs:1"),
     (checks::words_left_behind, &[("src/a.rs", "#[cfg(test)]\nmod t {}\nfn a() { dbg!(1) }")], "src/a.rs:3"),
     (checks::words_left_behind, &[("storage/src/a.rs", concat!("fn a() { to", "do!() }"))], concat!("to", "do!")),
     (checks::words_left_behind, &[("storage/src/a.rs", concat!("fn a() { unimple", "mented!() }"))], concat!("unimple", "mented!")),
@@ -184,7 +186,7 @@ const FAULTS: &[Fault] = &[
 #[test]
 fn each_check_sees_its_fault() {
     for (check, files, complaint) in FAULTS {
-        let files: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
+        let files = tree_of(files.iter().map(|(path, text)| Source::new(path, text)).collect());
         let complaints = check(&files).join("\n");
         assert!(complaints.contains(complaint), "expected a complaint with {complaint:?}, got {complaints:?}");
     }
@@ -210,8 +212,11 @@ const ALL: &[Check] = &[
 
 #[test]
 fn what_is_allowed_passes() {
-    let files = [
-        Source::new("src/a.rs", "//! A.\n/// Never `todo!`, `x.unwrap()`, rocksdb:: or SystemTime::now().\nfn a() {}"),
+    let files = tree_of(vec![
+        Source::new(
+            "src/a.rs",
+            "//! A.\n/// Never `todo!`, `x.unwrap()`, rocksdb:: or SystemTime::now().\n#[cfg(test)] mod tests;",
+        ),
         Source::new("src/a/tests.rs", "//! A.\nfn a() { b().unwrap(); SystemTime::now(); Table::new(1, F, \"a\"); }"),
         Source::new("src/ledger/tables.rs", "//! A.\nTable::new(0x0200, F, \"a\"); Table::new(0x02ff, F, \"b\");"),
         Source::new("src/ledger/Cargo.toml", &format!("[dependencies]\nquintet-storage.workspace = true\n{LINTED}")),
@@ -222,7 +227,7 @@ fn what_is_allowed_passes() {
             &format!("[workspace.dependencies]\nserde = \"1\"\n[dependencies]\nserde.workspace = true\n{LINTED}"),
         ),
         Source::new("assets/manual/dependencies.md", "## What is used\n| `serde` | reads |\n## B\n| `other` | x |"),
-    ];
+    ]);
     for check in ALL {
         assert_eq!(check(&files), Vec::<String>::new());
     }
