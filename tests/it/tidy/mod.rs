@@ -9,6 +9,7 @@ mod functions;
 mod modules;
 mod rows;
 mod source;
+mod tags;
 
 use std::path::Path;
 
