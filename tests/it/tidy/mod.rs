@@ -10,6 +10,7 @@ mod modules;
 mod rows;
 mod source;
 mod tags;
+mod top;
 
 use std::path::Path;
 
