@@ -7,6 +7,7 @@ mod checks;
 mod circles;
 mod functions;
 mod modules;
+mod paths;
 mod rows;
 mod source;
 mod tags;
