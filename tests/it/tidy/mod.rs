@@ -8,6 +8,7 @@ mod circles;
 mod functions;
 mod modules;
 mod paths;
+pub mod provoked;
 mod rows;
 mod source;
 mod tags;
