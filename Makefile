@@ -77,7 +77,8 @@ deny: ## check the licences, versions and sources of all dependencies
 	$(call step,cargo deny)
 	@packaging/cargo-deny.sh
 
-advisories: prerequisites ## hold all dependencies against the RustSec database, and write packaging/advisories.md; needs that git repository
+advisories: ## hold all dependencies against the RustSec database, and write packaging/advisories.md; needs that git repository
+	@packaging/prerequisites.sh advisories
 	@packaging/advisories.sh
 
 build: rocksdb ## build everything unoptimized

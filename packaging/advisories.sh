@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Holds every dependency (Cargo.lock) against the RustSec advisories, and writes what is known of them, with the date and
 # the database's commit, into packaging/advisories.md, which is committed. FILE is written instead if one is named.
+# Where the database cannot be reached, the day of the attempt is written below what was known before.
 #
 # By hand, before a release: the database is a git repository, and a build uses nothing but the package registries.
 set -euo pipefail
@@ -13,8 +14,20 @@ export ADVISORIES_CACHE="${ADVISORIES_CACHE:-$BUILD_CACHE/advisories}"
 
 fail() { printf 'advisories: %s; nothing was checked, and %s was not written\n' "$*" "$report" >&2; exit 2; }
 
+heading='# Advisories
+
+What the RustSec database knows of the crates in `Cargo.lock`. `make advisories` writes this file.'
+unreached='not checked: the database could not be reached'
+
 if ! answer=$(timeout 60 git ls-remote "$database" HEAD 2>&1); then
-    fail "the database cannot be fetched from $database (${answer##*$'\n'}). Run this where it can be reached"
+    known=$heading
+    if grep --quiet '^| checked on |' "$report" 2>/dev/null; then
+        known=$(grep --invert-match ": $unreached$" "$report")
+    fi
+    printf '%s\n\n%s: %s\n' "$known" "$(date --utc +%F)" "$unreached" >"$report"
+    printf 'advisories: the database cannot be fetched from %s (%s). %s\n' "$database" "${answer##*$'\n'}" \
+        "Run this where it can be reached; nothing was checked, and $report says so" >&2
+    exit 2
 fi
 
 work=$(mktemp --directory)
@@ -40,10 +53,8 @@ jq --raw-output '
 findings=$(wc -l <"$work/rows")
 
 {
+    printf '%s\n' "$heading"
     cat <<END
-# Advisories
-
-What the RustSec database knows of the crates in \`Cargo.lock\`. \`make advisories\` writes this file.
 
 | | |
 |---|---|

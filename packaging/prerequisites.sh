@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing for a purpose, and only those. Run by root, or by a user with sudo.
 #
-#   packaging/prerequisites.sh         # to build and to run
-#   packaging/prerequisites.sh deb     # to make the Debian package as well
-#   packaging/prerequisites.sh test    # to test as well, which takes them all
+#   packaging/prerequisites.sh             # to build and to run
+#   packaging/prerequisites.sh deb         # to make the Debian package as well
+#   packaging/prerequisites.sh advisories  # to ask the database of advisories as well
+#   packaging/prerequisites.sh test        # to test as well, which takes them all
 set -euo pipefail
 
 # The C++ compiler and its static library (RocksDB), make, libclang (RocksDB's Rust bindings are made from its header),
@@ -11,6 +12,8 @@ set -euo pipefail
 packages=(g++ make libclang-dev e2fsprogs curl jq)
 # python3 (puts the licences of what is linked together).
 to_package=(python3)
+# git (the database of advisories is a repository; tests make one of their own, and ask which files are kept).
+to_ask=(git)
 # strace (faults injected by tests), rsync (copies of running directories
 # that tests make), hledger (reads what the ledger exports), python3-venv (the parsers that judge exported string files,
 # tests/corpora/), busybox-static (what the containers of tests run), docker-registry (what tests pull images from), tj3
@@ -26,13 +29,14 @@ fail() { printf 'prerequisites: %s\n' "$*" >&2; exit 1; }
 case "${1:-run}" in
 run) ;;
 deb) packages+=("${to_package[@]}") ;;
+advisories) packages+=("${to_ask[@]}") ;;
 test)
-    packages+=("${to_package[@]}" "${to_test[@]}")
+    packages+=("${to_package[@]}" "${to_ask[@]}" "${to_test[@]}")
     for component in cargo-fmt cargo-clippy; do
         command -v "$component" >/dev/null 2>&1 || say "$component is missing, and 'make test' needs it"
     done
     ;;
-*) fail "run, deb or test, not $1" ;;
+*) fail "run, deb, advisories or test, not $1" ;;
 esac
 
 missing=()

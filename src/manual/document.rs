@@ -110,10 +110,16 @@ pub fn plain(spans: &[Span]) -> String {
     spans.iter().map(text).collect()
 }
 
+/// How pages link to the chapter of the README that is a page here: who reads them in the tree finds it, too.
+const TOUR: &str = "../../README.md#tour";
+
 /// The page and the heading (the part behind `#`) that a link between pages leads to: `backup.md#salvage`. In the README,
 /// which lies elsewhere, the same page is `assets/manual/backup.md`.
 #[must_use]
 pub fn page_of_link(target: &str) -> Option<(&str, Option<&str>)> {
+    if target == TOUR {
+        return Some(("tour", None));
+    }
     let (file, heading) = target.split_once('#').map_or((target, None), |(file, heading)| (file, Some(heading)));
     let topic = file.strip_prefix("assets/manual/").unwrap_or(file).strip_suffix(".md")?;
     (!topic.contains([':', '/'])).then_some((topic, heading))

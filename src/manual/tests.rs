@@ -132,6 +132,10 @@ fn the_configuration_has_every_key() {
 fn the_tour_is_the_readmes_chapter() {
     let readme = "# A\n## Tour\nWords.\n### B\ntext\n## C\nmore";
     assert_eq!(tour(readme), "# Tour\nWords.\n## B\ntext");
+    let link = "../../README.md#tour";
+    assert_eq!(page_of_link(link), Some(("tour", None)));
+    assert!(page("install").unwrap().markdown().contains(&format!("[tour]({link})")), "the tour comes after it");
+    assert!(README.contains("\n## Tour\n"));
 }
 
 const SAMPLE: &str = "# A *page*\n\nWords `of <code>`\nand **more**.\n\n- one\n- [two](backup.md#damage)\n\n1. first\n\n   ```sh x\n   a &&\n   ```\n2. second\n\n| a | b |\n|---|---|\n| `x` | \"y\" & z |\n";

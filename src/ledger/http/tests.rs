@@ -323,8 +323,8 @@ async fn damaged_data_is_an_internal_error_without_detail() {
     run(&room.context.store, move |tx, _| Ok(tx.put(&OTHER, &key, &crate::tables::HoldRow)?));
     let path = format!("/v1/accounts/{}/balance", accounts[0]);
     let (status, _, error) = room.call(Method::GET, &path, "", &Value::Null).await;
-    let expected = json!({"error": {"code": "INTERNAL_ERROR", "message": "Something went wrong inside the ledger."}});
-    assert_eq!((status.as_u16(), error), (500, expected));
+    let message = "Something went wrong inside the ledger.";
+    assert_eq!((status.as_u16(), error), (500, json!({"error": {"code": "INTERNAL_ERROR", "message": message}})));
     room.context.store.shutdown();
 }
 

@@ -82,18 +82,34 @@ fn what_is_known_is_written_down() {
 
 #[test]
 fn what_is_not_known_and_what_cannot_be_asked_are_two_things() {
-    if !has_cargo_deny() {
-        return;
-    }
     let directory = tempfile::tempdir().unwrap();
     let (place, report) = (directory.path().join("db"), directory.path().join("report.md"));
     let output = check(&place, &report);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("the database cannot be fetched"), "{}", stderr(&output));
-    assert!(!report.exists());
+    let attempt = "not checked: the database could not be reached";
+    let is_dated = |text: &str| {
+        let days = text.lines().filter_map(|line| line.strip_suffix(attempt)?.strip_suffix(": "));
+        let days: Vec<String> = days.map(|day| day.replace(|c: char| c.is_ascii_digit(), "0")).collect();
+        days == ["0000-00-00"]
+    };
+    let text = std::fs::read_to_string(&report).unwrap();
+    assert!(text.starts_with("# Advisories\n\n") && is_dated(&text) && !text.contains("| checked on |"), "{text}");
+    // From here on cargo-deny is asked.
+    if !has_cargo_deny() {
+        return;
+    }
     database(&place, "a-crate-that-nobody-has");
     let output = check(&place, &report);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = std::fs::read_to_string(&report).unwrap();
     assert!(text.contains("| outcome | nothing is known of any of them |") && !text.contains("RUSTSEC-2099"), "{text}");
+    assert!(!text.contains(attempt), "{text}");
+    // What was known stays when it cannot be asked again, and the last attempt alone is told.
+    std::fs::rename(&place, directory.path().join("away")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(check(&place, &report).status.code(), Some(2));
+        let later = std::fs::read_to_string(&report).unwrap();
+        assert!(later.starts_with(&text) && is_dated(&later), "{later}");
+    }
 }

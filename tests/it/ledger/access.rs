@@ -174,6 +174,22 @@ fn checks_come_in_the_documented_order() {
 }
 
 #[test]
+fn the_ledger_looks_a_key_up_before_what_a_request_says() {
+    let books = Books::open(shared());
+    let key = fresh_key();
+    let send = |path: &str, key: &str, body: &[u8]| books.client.send("POST", path, &[("idempotency-key", key)], body);
+    let path = "/v1/transactions";
+    // A refusal is remembered, too.
+    refused(&send(path, &key, b"{}"), 422, "INVALID_REQUEST");
+    assert_eq!(send(path, &key, b"{}").header("idempotent-replayed"), "true");
+    refused(&send(path, &key, b"{"), 422, "IDEMPOTENCY_KEY_MISMATCH");
+    refused(&send("/v1/transactions?x=1", &key, b"{}"), 422, "IDEMPOTENCY_KEY_MISMATCH");
+    refused(&send(path, &key, &[b'x'; 70_000]), 413, "PAYLOAD_TOO_LARGE");
+    refused(&send(path, &key, &[b'['; 65]), 422, "INVALID_JSON_DEPTH");
+    refused(&send(path, &fresh_key(), b"{"), 422, "INVALID_REQUEST");
+}
+
+#[test]
 fn the_edge_limits_each_source() {
     let appliance =
         Setup::new().env("QUINTET_LEDGER__EDGE_RATE_PER_SECOND", "1").env("QUINTET_LEDGER__EDGE_BURST", "3").start();

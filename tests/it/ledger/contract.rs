@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::ledger::{Books, FUTURE, refused, text, transfer};
 use crate::support::appliance::{Answer, Client, Setup, fresh_key, shared};
-use crate::support::contract::{self, faults};
+use crate::support::contract::faults;
+use crate::tidy::provoked;
 
 /// Every code that can be answered, with the test that provokes it.
 #[rustfmt::skip]
@@ -71,7 +72,7 @@ const PROVOKED: &[(&str, &str)] = &[
 fn every_code_has_a_test_that_provokes_it() {
     let arising: BTreeSet<&str> =
         quintet_ledger::EXPLANATIONS.iter().filter(|known| known.arises).map(|known| known.code).collect();
-    contract::every_code_is_provoked(&arising, PROVOKED);
+    provoked::every_code_is_provoked(&arising, PROVOKED);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::localization::files::Shelf;
 use crate::localization::{Desk, refused, text};
 use crate::support::appliance::{Answer, Setup, fresh_key, shared};
 use crate::support::contract::{self, faults};
+use crate::tidy::provoked;
 
 /// Every code, and the test that provokes it.
 const PROVOKED: &[(&str, &str)] = &[
@@ -74,7 +75,7 @@ const PROVOKED: &[(&str, &str)] = &[
 #[test]
 fn every_code_has_a_test_that_provokes_it() {
     let known: BTreeSet<&str> = quintet_localization::CODES.iter().map(|known| known.code).collect();
-    contract::every_code_is_provoked(&known, PROVOKED);
+    provoked::every_code_is_provoked(&known, PROVOKED);
 }
 
 #[test]

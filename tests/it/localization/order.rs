@@ -89,3 +89,24 @@ fn an_upload_is_judged_by_size_then_by_what_its_body_is() {
     let large = vec![b' '; 52_428_801];
     refused(&send(&[("content-encoding", "gzip")], &large), 413, "upload_too_large");
 }
+
+#[test]
+fn localization_judges_what_a_request_says_before_it_looks_a_key_up() {
+    let shelf = Shelf::open(shared());
+    let key = fresh_key();
+    let send = |path: &str, kind: &str, body: &[u8]| {
+        shelf.desk.send("POST", path, &[("idempotency-key", key.as_str()), ("content-type", kind)], body)
+    };
+    let path = "/v1/workspaces";
+    let other = br#"{"slug": "other", "name": "Order"}"#;
+    shelf.desk.json_under(&key, "POST", path, &json!({"slug": "order", "name": "Order"})).expect(201);
+    refused(&send(path, "application/json", other), 422, "idempotency_key_reused");
+    refused(&send(path, "application/json", b"{"), 400, "malformed_json");
+    refused(&send(path, "application/json", b"{\"slug\": 1}"), 400, "invalid_field");
+    refused(&send("/v1/workspaces?x=1", "application/json", other), 400, "unknown_parameter");
+    refused(&send(path, "text/plain", other), 415, "unsupported_media_type");
+    refused(&send(path, "application/json", &vec![b'x'; 300_000]), 413, "payload_too_large");
+    // A file is read after that.
+    refused(&shelf.upload_under(&key, "kind=json&path=a.json", b"{"), 422, "idempotency_key_reused");
+    refused(&shelf.upload("kind=json&path=a.json", b"{"), 422, "malformed");
+}

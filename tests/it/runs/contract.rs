@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Setup, shared};
 use crate::support::contract::{self, faults};
+use crate::tidy::provoked;
 
 /// Every code, and the test that provokes it.
 const PROVOKED: &[(&str, &str)] = &[
@@ -44,7 +45,7 @@ const PROVOKED: &[(&str, &str)] = &[
 #[test]
 fn every_code_has_a_test_that_provokes_it() {
     let known: BTreeSet<&str> = quintet_runs::CODES.iter().map(|known| known.code).collect();
-    contract::every_code_is_provoked(&known, PROVOKED);
+    provoked::every_code_is_provoked(&known, PROVOKED);
 }
 
 #[test]

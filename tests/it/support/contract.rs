@@ -1,31 +1,8 @@
-//! What holds for the contract of every service: answers fit their schemas, and every code has a test that provokes it.
-
-use std::collections::BTreeSet;
-use std::path::Path;
+//! What holds for the contract of every service: answers fit their schemas.
 
 use serde_json::{Value, json};
 
 use crate::support::appliance::{Appliance, Setup};
-
-/// Every known code has a test, and every test is there and speaks of its code. Tests are written `it/folder/file::name`, or
-/// `room/folder::name` for those in a room's own `tests.rs`.
-pub fn every_code_is_provoked(known: &BTreeSet<&str>, table: &[(&str, &str)]) {
-    let provoked: BTreeSet<&str> = table.iter().map(|(code, _)| *code).collect();
-    assert_eq!(&provoked, known);
-    let top = std::env::var("CARGO_MANIFEST_DIR").expect("run by cargo");
-    for (code, test) in table {
-        let (place, name) = test.split_once("::").unwrap();
-        let file = match place.split_once('/').unwrap() {
-            ("it" | "privileged", _) => format!("tests/{place}.rs"),
-            _ => format!("src/{place}/tests.rs"),
-        };
-        let source = std::fs::read_to_string(Path::new(&top).join(&file)).unwrap();
-        let begin = source.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{file} has no test {name}"));
-        let body = &source[begin..];
-        let body = &body[..body.find("\n}\n").unwrap_or(body.len())];
-        assert!(body.contains(&format!("\"{code}\"")), "{test} does not provoke {code}");
-    }
-}
 
 /// An appliance whose authorization system does not answer: nobody listens on its port any more.
 pub fn without_authorization() -> Appliance {

@@ -7,13 +7,17 @@ mod checks;
 mod circles;
 mod functions;
 mod modules;
+mod paths;
+pub mod provoked;
 mod rows;
 mod source;
+mod tags;
+mod top;
 
 use std::path::Path;
 
 use checks::{Check, ROOM_TAGS};
-use functions::Lengths;
+use functions::Row;
 use source::{Source, read_tree, tree_of};
 
 fn tree() -> Vec<Source> {
@@ -161,6 +165,8 @@ const FAULTS: &[Fault] = &[
     (checks::versions_outside_the_root, &[("storage/Cargo.toml", "[build-dependencies]\ncc = { version = \"1\" }")], "cc"),
     (checks::packages_without_lints, &[("storage/Cargo.toml", "[package]\nname = \"quintet-storage\"")], "storage/Cargo.toml"),
     (checks::words_left_behind, &[("src/a.rs", "fn a() { b().unwrap() }")], "unwrap"),
+    (checks::words_left_behind, &[("src/a.rs", "mod tests;"), ("src/a/tests.rs", "fn a() { b().unwrap() }")], "src/a/tests.rs:1"),
+    (checks::words_left_behind, &[("storage/src/lib.rs", "mod benches;"), ("storage/src/benches/mod.rs", "fn a() { b().unwrap() }")], "storage/src/benches/mod.rs:1"),
     (checks::words_left_behind, &[("src/a.rs", "#[cfg(test)]\nmod t {}\nfn a() { dbg!(1) }")], "src/a.rs:3"),
     (checks::words_left_behind, &[("storage/src/a.rs", concat!("fn a() { to", "do!() }"))], concat!("to", "do!")),
     (checks::words_left_behind, &[("storage/src/a.rs", concat!("fn a() { unimple", "mented!() }"))], concat!("unimple", "mented!")),
@@ -184,7 +190,7 @@ const FAULTS: &[Fault] = &[
 #[test]
 fn each_check_sees_its_fault() {
     for (check, files, complaint) in FAULTS {
-        let files: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
+        let files = tree_of(files.iter().map(|(path, text)| Source::new(path, text)).collect());
         let complaints = check(&files).join("\n");
         assert!(complaints.contains(complaint), "expected a complaint with {complaint:?}, got {complaints:?}");
     }
@@ -210,8 +216,11 @@ const ALL: &[Check] = &[
 
 #[test]
 fn what_is_allowed_passes() {
-    let files = [
-        Source::new("src/a.rs", "//! A.\n/// Never `todo!`, `x.unwrap()`, rocksdb:: or SystemTime::now().\nfn a() {}"),
+    let files = tree_of(vec![
+        Source::new(
+            "src/a.rs",
+            "//! A.\n/// Never `todo!`, `x.unwrap()`, rocksdb:: or SystemTime::now().\n#[cfg(test)] mod tests;",
+        ),
         Source::new("src/a/tests.rs", "//! A.\nfn a() { b().unwrap(); SystemTime::now(); Table::new(1, F, \"a\"); }"),
         Source::new("src/ledger/tables.rs", "//! A.\nTable::new(0x0200, F, \"a\"); Table::new(0x02ff, F, \"b\");"),
         Source::new("src/ledger/Cargo.toml", &format!("[dependencies]\nquintet-storage.workspace = true\n{LINTED}")),
@@ -222,7 +231,7 @@ fn what_is_allowed_passes() {
             &format!("[workspace.dependencies]\nserde = \"1\"\n[dependencies]\nserde.workspace = true\n{LINTED}"),
         ),
         Source::new("assets/manual/dependencies.md", "## What is used\n| `serde` | reads |\n## B\n| `other` | x |"),
-    ];
+    ]);
     for check in ALL {
         assert_eq!(check(&files), Vec::<String>::new());
     }
@@ -333,26 +342,49 @@ fn known_circles_are_exact() {
     assert!(opened.join("\n").contains("src/c.rs"), "{opened:?}");
 }
 
+/// A file with a function of so many lines, and what is not counted beside it.
+fn with_a_long_function(path: &str, lines: usize) -> Source {
+    let body = "    a();\n".repeat(lines);
+    Source::new(
+        path,
+        &format!(
+            "fn long(a: [u8; 2]) -> u8\nwhere A: B {{\n{body}}}\nfn short() {{ \"{{\" }}\ntrait T {{ fn none(&self); }}\n\
+             #[cfg(test)]\nmod tests {{\nfn a() {{\n{body}{body}}}\n}}\n"
+        ),
+    )
+}
+
 #[test]
 fn lengths_of_functions_only_fall() {
-    let body = "    a();\n".repeat(61);
-    let text = format!(
-        "fn long(a: [u8; 2]) -> u8\nwhere A: B {{\n{body}}}\nfn short() {{ \"{{\" }}\ntrait T {{ fn none(&self); }}"
-    );
-    let tests = format!("#[cfg(test)]\nmod tests {{\nfn a() {{\n{body}{body}}}\n}}\n");
-    let files = package(&[("src/lib.rs", &(text + &tests))]);
-    let row = |longest_lines, over_a_screen| [("", Lengths { longest_lines, over_a_screen })];
-    assert_eq!(functions::lengths_that_differ(&files, &row(61, 1)), Vec::<String>::new());
-    for (ratchet, complaint) in [
-        (&row(60, 1)[..], "src/lib.rs:1: long has 61 lines"),
-        (&row(61, 0), "src/lib.rs:1: long has 61 lines"),
-        (&[], "src/lib.rs:1: long has 61 lines"),
-        (&row(62, 1), "longest_lines: 61, over_a_screen: 1"),
-        (&row(61, 2), "longest_lines: 61, over_a_screen: 1"),
+    let told = |lines, ratchet: &[Row<'_>]| {
+        functions::lengths_that_differ(&[with_a_long_function("src/a.rs", lines)], ratchet).join("\n")
+    };
+    let row = |lines| [("src/a.rs", "long", lines)];
+    assert_eq!(told(60, &[]), "");
+    assert_eq!(told(61, &row(61)), "");
+    for (lines, ratchet, complaint) in [
+        (61, &[][..], "src/a.rs:1: long has 61 lines, and 60 are the most"),
+        (61, &[], "    (\"src/a.rs\", \"long\", 61),"),
+        (62, &row(61), "src/a.rs:1: long has 62 lines, and may have 61"),
+        (61, &row(62), "says 62. It is now\n    (\"src/a.rs\", \"long\", 61),"),
+        (60, &row(61), "take its row out\n    (\"src/a.rs\", \"long\", 61),"),
+        (61, &[("src/b.rs", "long", 61)], "src/a.rs:1: long has 61 lines, and 60 are the most"),
+        (61, &[("src/b.rs", "long", 61)], "take its row out\n    (\"src/b.rs\", \"long\", 61),"),
+        (61, &[("src/a.rs", "long", 61), ("src/a.rs", "long", 61)], "take its row out"),
     ] {
-        let complaints = functions::lengths_that_differ(&files, ratchet).join("\n");
+        let complaints = told(lines, ratchet);
         assert!(complaints.contains(complaint), "expected a complaint with {complaint:?}, got {complaints:?}");
     }
-    let short = package(&[("src/lib.rs", "fn a() {}")]);
-    assert!(functions::lengths_that_differ(&short, &row(61, 1)).join("\n").contains("take its row out"));
+}
+
+#[test]
+fn a_long_function_does_not_hide_another() {
+    let files = [with_a_long_function("src/a.rs", 108), with_a_long_function("src/b.rs", 107)];
+    let complaints = functions::lengths_that_differ(&files, &[("src/a.rs", "long", 108), ("src/b.rs", "long", 70)]);
+    assert_eq!(complaints.len(), 1, "{complaints:?}");
+    assert!(complaints[0].starts_with("src/b.rs:1: long has 107 lines, and may have 70."), "{complaints:?}");
+    let mut twice = with_a_long_function("src/a.rs", 62);
+    twice.text += &with_a_long_function("src/a.rs", 61).text;
+    let complaints = functions::lengths_that_differ(&[twice], &[("src/a.rs", "long", 61), ("src/a.rs", "long", 62)]);
+    assert_eq!(complaints, Vec::<String>::new());
 }

@@ -16,6 +16,9 @@ pub struct Source {
 /// Directories that hold nothing of ours.
 const NOT_OURS: [&str; 3] = [".git", "target", "quintet-data"];
 
+/// Folders of the tree that hold nothing which ends up in the product.
+const TEST_FOLDERS: [&str; 2] = ["tests/", "benches/"];
+
 const TEST_MARK: &str = "#[cfg(test)]";
 
 impl Source {
@@ -28,10 +31,10 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the whole file is test code, by where it lies, what it is called or how it is declared.
+    /// Whether the whole file is test code: it lies among the tests of the whole, or whoever declares it says so. What a
+    /// file or folder is called does not count: nothing keeps `mod tests;` out of the product but its `#[cfg(test)]`.
     pub fn is_test(&self) -> bool {
-        let inside = |name| self.path.split('/').any(|part| part == name);
-        self.declared_as_test || inside("tests") || inside("benches") || inside("tests.rs")
+        self.declared_as_test || TEST_FOLDERS.iter().any(|folder| self.path.starts_with(folder))
     }
 
     /// Where the modules lie that this file declares, with a slash at the end.
@@ -78,10 +81,17 @@ fn test_modules(file: &Source) -> Vec<String> {
     let code = file.code();
     code.split(TEST_MARK)
         .skip(1)
-        .filter_map(|after| after.trim_start().strip_prefix("mod ")?.split_once(';'))
+        .filter_map(|after| after_visibility(after.trim_start()).strip_prefix("mod ")?.split_once(';'))
         .filter(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
         .map(|(name, _)| format!("{}{name}", file.children()))
         .collect()
+}
+
+/// An item without its `pub`, `pub(crate)` and the like.
+fn after_visibility(item: &str) -> &str {
+    let Some(rest) = item.strip_prefix("pub") else { return item };
+    let rest = rest.strip_prefix('(').and_then(|inside| inside.split_once(')')).map_or(rest, |(_, rest)| rest);
+    rest.trim_start()
 }
 
 /// Passes over what vanishes meanwhile or is no text: other tests and measurements make directories, too.
@@ -133,17 +143,44 @@ pub fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
+/// A stretch of a Rust file.
+pub enum Piece<'a> {
+    Code(&'a str),
+    Comment(&'a str),
+    /// A string or character, with its quotes.
+    Literal(&'a str),
+}
+
+/// What a Rust file is made of, in its order; all pieces together are the file.
+pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut code, mut at) = (0, 0);
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let Some(length) = comment_or_literal(rest) else {
+            at += first.len_utf8();
+            continue;
+        };
+        pieces.push(Piece::Code(&text[code..at]));
+        let piece = &rest[..length];
+        let is_comment = piece.starts_with("//") || piece.starts_with("/*");
+        pieces.push(if is_comment { Piece::Comment(piece) } else { Piece::Literal(piece) });
+        at += length;
+        code = at;
+    }
+    pieces.push(Piece::Code(&text[code..]));
+    pieces
+}
+
 fn blank_all_but_code(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let blank = comment_or_literal(rest);
-        let (here, after) = rest.split_at(blank.unwrap_or(first.len_utf8()));
-        match blank {
-            None => out.push_str(here),
-            Some(_) => out.extend(here.chars().map(|c| if c == '\n' { c } else { ' ' })),
+    for piece in pieces(text) {
+        match piece {
+            Piece::Code(code) => out.push_str(code),
+            Piece::Comment(words) | Piece::Literal(words) => {
+                out.extend(words.chars().map(|c| if c == '\n' { c } else { ' ' }));
+            }
         }
-        rest = after;
     }
     out
 }
@@ -266,20 +303,40 @@ fn test_items_are_no_product_code() {
     let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n fn b() { '}' }\n}\nfn c() {}\n#[cfg(test)]\nmod d;\nfn e() {}";
     let product = Source::new("src/a.rs", text).product_code();
     assert_eq!(product, "fn a() {}\n\n\n\n\nfn c() {}\n\n\nfn e() {}");
-    assert_eq!(Source::new("src/a/tests.rs", "fn a() {}").product_code(), "");
+    assert_eq!(Source::new("tests/it/a.rs", "fn a() {}").product_code(), "");
 }
 
 #[test]
 fn modules_declared_as_tests_are_tests() {
     let tree = tree_of(vec![
         Source::new("src/a/lib.rs", "#[cfg(test)]\nmod auditor;\n#[cfg(test)] mod inline {}\nmod b;"),
-        Source::new("src/a/b.rs", "#[cfg(test)]\nmod c;"),
+        Source::new("src/a/b.rs", "#[cfg(test)]\npub(crate) mod c;\n#[cfg(test)]\npub mod e;"),
         Source::new("src/a/auditor.rs", ""),
         Source::new("src/a/auditor/more.rs", ""),
         Source::new("src/a/b/c.rs", ""),
+        Source::new("src/a/b/e.rs", ""),
         Source::new("src/a/c.rs", ""),
         Source::new("src/a/inline.rs", ""),
+        Source::new("src/d/mod.rs", "mod tests;\n// #[cfg(test)] mod benches;\nmod benches;"),
+        Source::new("src/d/tests/mod.rs", "mod more;"),
+        Source::new("src/d/tests/more.rs", ""),
+        Source::new("src/d/benches.rs", ""),
+        Source::new("src/e/tests.rs", ""),
+        Source::new("storage/src/tests/a.rs", ""),
+        Source::new("tests/it/a.rs", ""),
+        Source::new("benches/a/main.rs", ""),
     ]);
     let tests: Vec<&str> = tree.iter().filter(|file| file.is_test()).map(|file| file.path.as_str()).collect();
-    assert_eq!(tests, ["src/a/auditor.rs", "src/a/auditor/more.rs", "src/a/b/c.rs"]);
+    assert_eq!(
+        tests,
+        [
+            "benches/a/main.rs",
+            "src/a/auditor.rs",
+            "src/a/auditor/more.rs",
+            "src/a/b/c.rs",
+            "src/a/b/e.rs",
+            "tests/it/a.rs"
+        ],
+        "a name alone makes no test"
+    );
 }
