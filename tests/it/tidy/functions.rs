@@ -17,7 +17,7 @@ pub struct Lengths {
 /// What each package has today. A change may lower its row and must do so when it can; nothing raises it.
 #[rustfmt::skip]
 pub const RATCHET: &[(&str, Lengths)] = &[
-    ("src/drawing", Lengths { longest_lines: 108, over_a_screen: 15 }),
+    ("src/drawing", Lengths { longest_lines: 108, over_a_screen: 13 }),
 ];
 
 struct Function {
