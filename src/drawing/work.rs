@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The steps a drawing may cost: below [`DEADLINE`], so that a machine that is slower, or busy with other things,
 /// still draws all of it.
-pub const BUDGET_STEPS: u64 = 180_000_000;
+pub const BUDGET_STEPS: u64 = 160_000_000;
 
 /// Those of them that a layout leaves to the painter, whatever it could do with them.
 pub const PAINTING_STEPS: u64 = 60_000_000;

@@ -134,6 +134,13 @@ impl TreeNode {
     }
 }
 
+/// What a step costs, in percent of others: it looks at a few things that lie all over the problem, and of a small one
+/// all lies in the processor's caches. Measured on busy cores: 2 ns for `b103.gv` of Graphviz's graphs, 12 to 20 ns for
+/// hostile sources with as many bends as there may be.
+const EDGES_PER_PERCENT: u64 = 1_200;
+const PERCENT_LEAST: u64 = 30;
+const PERCENT_MOST: u64 = 150;
+
 struct Simplex {
     /// The nodes of the problem; the root that holds separate parts together comes after them.
     count: usize,
@@ -154,6 +161,8 @@ struct Simplex {
     stack: Vec<u32>,
     walk: Vec<Visit>,
     next_search: usize,
+    /// What a step costs here.
+    percent: u64,
 }
 
 /// Where each node's spokes begin, and the spokes.
@@ -197,8 +206,10 @@ impl Simplex {
         let (starts, spokes) = spokes(nodes, &edges);
         let at = |node: usize| TreeNode { parent_edge: NONE, start: starts[node], ..TreeNode::default() };
         let edge_count = edges.len();
+        let percent = (edge_count as u64 / EDGES_PER_PERCENT).clamp(PERCENT_LEAST, PERCENT_MOST);
         Simplex {
             count,
+            percent,
             parts,
             cuts: Table::filled(0, edge_count),
             tree: Table::new(),
@@ -212,6 +223,12 @@ impl Simplex {
             next_search: 0,
             edges,
         }
+    }
+
+    /// Counts what was done, at the price of a problem of this size.
+    #[inline]
+    fn spend(&self, work: &mut Work, steps: u64) -> Result<(), Exhausted> {
+        work.spend((steps * self.percent).div_ceil(100))
     }
 
     fn count_all(&self) -> usize {
@@ -343,7 +360,7 @@ impl Simplex {
                     break;
                 }
             }
-            work.spend(steps + u64::from(size))?;
+            self.spend(work, steps + u64::from(size))?;
             let Some((slack, edge, outward)) = best else { continue };
             let by = if outward { slack } else { -slack };
             if by != 0 {
@@ -520,7 +537,7 @@ impl Simplex {
             place = if place + 1 < count { place + 1 } else { 0 };
         }
         self.next_search = place;
-        work.spend(looked as u64 / 2 + 1)?;
+        self.spend(work, looked as u64 / 2 + 1)?;
         Ok(best)
     }
 
@@ -577,7 +594,7 @@ impl Simplex {
             }
         }
         self.stack = stack;
-        work.spend(steps)?;
+        self.spend(work, steps)?;
         Ok(best)
     }
 
@@ -603,7 +620,7 @@ impl Simplex {
         let into = self.mark_in_tree(entering);
         let (parent, low) = (self.nodes[meet].parent_edge, self.nodes[meet].low);
         let steps = self.number_below(meet, parent, low);
-        work.spend(steps + (up + down) * 2 + (out + into) / 4 + 8)
+        self.spend(work, steps + (up + down) * 2 + (out + into) / 4 + 8)
     }
 
     /// The cut values on the way from `from` up to the node that also has `to` below it, which it gives with the steps it
@@ -635,7 +652,7 @@ impl Simplex {
                     self.values[node] -= by;
                 }
             }
-            return work.spend(self.count_all() as u64 / 2);
+            return self.spend(work, self.count_all() as u64 / 2);
         }
         let mut stack = std::mem::take(&mut self.stack);
         stack.clear();
@@ -651,7 +668,7 @@ impl Simplex {
             }
         }
         self.stack = stack;
-        work.spend(size as u64 * 2)
+        self.spend(work, size as u64 * 2)
     }
 
     /// The least of every part becomes 0.
@@ -697,7 +714,7 @@ impl Simplex {
             if into != out || into == 0 || most <= least {
                 continue;
             }
-            work.spend((most - least) as u64 + 1)?;
+            self.spend(work, (most - least) as u64 + 1)?;
             let mut choice = self.values[node];
             for rank in least..=most {
                 if population[rank.max(0) as usize] < population[choice.max(0) as usize] {

@@ -2,7 +2,8 @@
 
 use super::super::layers::{Kind, Layers};
 use super::super::table::{NONE, Table};
-use super::level::{Level, Line};
+use super::level::Level;
+use super::lines::Line;
 use super::links::Link;
 
 /// [`build_with`], for one level alone.

@@ -4,7 +4,7 @@ use super::super::layers::{Kind, Layers, Step};
 use super::super::model::Input;
 use super::super::nest::Nest;
 use super::super::table::{NONE, Table};
-use super::level::PORTS;
+use super::lines::PORTS;
 use crate::work::{Exhausted, Work};
 
 /// Lines of one level: global places, one of which may lie outside.

@@ -66,7 +66,7 @@ impl Router<'_> {
                     let into = if is_end { end.tangent } else { Some(Point::new(0.0, -1.0)) };
                     let part = chain.places.get(begin..=at).unwrap_or_default();
                     let corridor = self.corridor(part, number as u32, from, to);
-                    work.spend(corridor.len() as u64 * 8)?;
+                    work.spend(corridor.len() as u64 * 12)?;
                     let path = corridor.shortest_path(from, to);
                     if style == Splines::Polyline {
                         curves.extend(path.iter().zip(path.iter().skip(1)).map(|(a, b)| curve::line(*a, *b)));

@@ -33,7 +33,7 @@ pub fn fit(
     let mut todo: Vec<(usize, usize, Point, Point)> = vec![(0, path.len() - 1, from, into)];
     while let Some((low, high, from, into)) = todo.pop() {
         let part = path.get(low..=high).unwrap_or_default();
-        work.spend(part.len() as u64 * 8 + 256)?;
+        work.spend(part.len() as u64 * 12 + 352)?;
         if part.len() == 2 && free && low == 0 && high + 1 == path.len() {
             curves.push(curve::line(first, last));
             continue;

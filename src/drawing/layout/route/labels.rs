@@ -23,7 +23,7 @@ const OBSTACLES_SHARE: u64 = 50;
 const LABELS_SHARE: u64 = 90;
 
 /// What it costs to find a cell.
-const STEPS_PER_CELL: u64 = 8;
+const STEPS_PER_CELL: u64 = 12;
 
 /// What stands in the way, and how bad it is to cover it.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl Obstacles {
         let mut cost = 0.0;
         for cell in Obstacles::cells_of(bounds) {
             let list = self.cells.get(&cell).map_or(&[][..], Vec::as_slice);
-            work.spend(list.len() as u64 + STEPS_PER_CELL)?;
+            work.spend(list.len() as u64 * 3 / 2 + STEPS_PER_CELL)?;
             for (other, weight) in list {
                 if other.overlaps(bounds, 0.0) {
                     let width = other.high.x.min(bounds.high.x) - other.low.x.max(bounds.low.x);
