@@ -32,6 +32,7 @@ const RENDER: Route = Route::post("draw_graph", "/graphs")
     .body(Content::Json("Source"))
     .successes(&[success(200, "Picture")
         .about("Where the picture is; X-Render-Warning and X-Render-Degraded say what was not honoured")])
+    .makes_at(FILE_NAME.noun, "url")
     .codes(&["undrawable"]);
 const GRAPH: Route = Route::get("get_graph", "/graphs/{filename}")
     .permission(PERMISSION)

@@ -23,7 +23,13 @@ use crate::generate::PROMPT_BYTES_MAX;
 use crate::queue::Asker;
 use crate::refusal::Refusal;
 
-const INLINE: Parameter = Parameter::new("inline", Shape::ANY, "DOT source to draw on load, as base64 or base64url.");
+/// The longest `inline`: with what else a request's head has, within the 32 KiB that one may have.
+const INLINE_CHARS_MAX: usize = 30 << 10;
+const INLINE: Parameter = Parameter::new(
+    "inline",
+    Shape::Text { min: 0, max: INLINE_CHARS_MAX },
+    "DOT source to draw on load, as base64 or base64url.",
+);
 const VIEW: Parameter = Parameter::new("view", Shape::Word(&["1"], ""), "1: nothing but the picture of `inline`.");
 const AS_PAGE: Success = media(200, &[("text/html", r#"{"type":"string"}"#)]);
 

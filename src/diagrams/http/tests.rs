@@ -158,6 +158,13 @@ async fn every_route_is_told_everywhere() {
     assert_eq!(drawing["permission"], PERMISSION);
     assert_eq!(drawing["responses"]["422"], "the source cannot be drawn");
     assert_eq!(of("GET", "/graphs/{filename}")["parameters"][0]["in"], "path");
+    let link = &openapi["paths"]["/graphs"]["post"]["responses"]["200"]["links"]["get_graph"];
+    assert_eq!(link["description"], "filename is the last segment of the address at /url");
+    let of_assets = &openapi["paths"]["/assets/{name}"]["get"]["parameters"][0]["schema"]["enum"];
+    for name in of_assets.as_array().unwrap() {
+        let path = format!("/assets/{}", name.as_str().unwrap());
+        assert_eq!(room.call(Method::GET, &path, "").await.0, 200, "{path}");
+    }
     // What is wrong with a link stands on the page; a parameter that the page does not know is an error as anywhere.
     let wrong = &openapi["paths"]["/"]["get"]["responses"]["400"]["content"];
     assert!(wrong["text/html"].is_object() && wrong["application/json"].is_object(), "{wrong}");

@@ -314,6 +314,14 @@ fn what_is_made_leads_to_what_takes_it() {
     let place = json!({"project_id": "$request.path.project_id", "file_id": "$response.body#/file_id"});
     assert_eq!(of_file["export_file"]["parameters"], place);
     assert_eq!(of_file["put_key_contexts"]["parameters"], place);
+    assert_eq!(of_file["get_manifest"]["parameters"]["seq"], "$response.body#/version");
+    let of_keys = &document["paths"]["/v1/projects/{project_id}/keys"]["get"]["responses"]["200"]["links"];
+    for name in ["get_translation", "put_translation"] {
+        assert_eq!(of_keys[name]["parameters"], json!({"key_id": "$response.body#/keys/0/id"}), "{name}");
+    }
+    let put = &document["paths"]["/v1/projects/{project_id}/locales"]["put"]["parameters"];
+    let if_match = put.as_array().unwrap().iter().find(|parameter| parameter["name"] == "If-Match").unwrap();
+    assert_eq!(if_match["schema"]["pattern"], "^\"v[0-9]+\"( *, *\"v[0-9]+\")*$");
 }
 
 #[test]

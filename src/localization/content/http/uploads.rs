@@ -11,7 +11,7 @@ use quintet_platform::service::{
     Answer, Content, Endpoint, Fault, KeyRule, Parameter, Route, Shape, json as success, refusal_of,
 };
 
-use super::files::{FILE, write_file};
+use super::files::{FILE, SEQ, write_file};
 use crate::access::Action;
 use crate::content::imports::{Arrived, ImportFile, Receiver, prepare_import, publish_import};
 use crate::content::model::Format;
@@ -56,6 +56,7 @@ const UPLOAD: Route = Route::post("upload_file", "/v1/projects/{project_id}/file
     ]))
     .successes(&[success(201, "FileImported")])
     .makes(FILE.noun, "file_id")
+    .makes(SEQ.noun, "version")
     .codes(&joined::<_, { UPLOAD_CODES.len() + READER_CODES.len() }>(&[UPLOAD_CODES, READER_CODES]));
 
 /// What an upload can be refused with, besides what the readers refuse.
