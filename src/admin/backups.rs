@@ -31,7 +31,7 @@ pub const RELEASE: Call<(), ()> = Call::change("/checkpoints/{hold}/release");
 /// All records, newest first.
 pub const LIST: Call<(), Items<BackupView>> = Call::look("/backups");
 /// Records a backup that was made.
-pub const RECORD: Call<BackupWish, BackupView> = Call::change("/backups");
+pub const RECORD: Call<MadeBackup, BackupView> = Call::change("/backups");
 
 /// How long a hold lasts unless it is extended.
 const HOLD_SECONDS: u64 = 120;
@@ -63,40 +63,14 @@ pub struct KeyFileView {
     pub name: String,
 }
 
-/// Tells of a backup that was made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct BackupWish {
-    /// Everything up to this transaction is in it.
-    pub lsn: u64,
-    /// Where it was put; an absolute path.
-    pub destination: String,
-    /// Its files.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Whether the root key is in it.
-    pub with_key: bool,
-    /// How long it took, in milliseconds.
-    pub duration_millis: u64,
-}
-
 /// A backup that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupView {
     /// When it was finished; RFC 3339.
     pub finished_at: String,
-    /// Everything up to this transaction is in it.
-    pub lsn: u64,
-    /// Where it was put; an absolute path.
-    pub destination: String,
-    /// Its files.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Whether the root key is in it.
-    pub with_key: bool,
-    /// How long it took, in milliseconds.
-    pub duration_millis: u64,
+    /// What it is.
+    #[serde(flatten)]
+    pub made: MadeBackup,
 }
 
 /// The last backup and its age.
@@ -232,8 +206,7 @@ async fn list(State(desk): State<Desk>) -> Result<Response, TaskError> {
 }
 
 async fn record(State(desk): State<Desk>, body: Body) -> Result<Response, TaskError> {
-    let BackupWish { lsn, destination, files, bytes, with_key, duration_millis } = RECORD.wish(body).await?;
-    let made = MadeBackup { lsn, destination, files, bytes, with_key, duration_millis };
+    let made = RECORD.wish(body).await?;
     let recorded = desk.app.store.write(Instant::now() + WRITE_DEADLINE, move |tx, now| {
         Ok::<_, Abort<std::convert::Infallible>>(backups::record_backup(tx, now, made)?)
     });
@@ -255,8 +228,7 @@ pub(super) fn last(app: &App, read: &Snapshot) -> Result<Option<LastBackupView>,
 
 /// A record as the command line shows it.
 fn view(backup: Backup) -> BackupView {
-    let MadeBackup { lsn, destination, files, bytes, with_key, duration_millis } = backup.made;
-    BackupView { finished_at: rfc3339(backup.finished_at), lsn, destination, files, bytes, with_key, duration_millis }
+    BackupView { finished_at: rfc3339(backup.finished_at), made: backup.made }
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ fn checkpoints(storage: &StorageView) -> String {
 fn last_backup(status: &StatusView) -> String {
     match &status.last_backup {
         None => "none yet; `quintet backup create DEST` makes one".to_string(),
-        Some(last) => format!("{} ago, {}", output::duration(last.age_seconds), last.backup.destination),
+        Some(last) => format!("{} ago, {}", output::duration(last.age_seconds), last.backup.made.destination),
     }
 }
 

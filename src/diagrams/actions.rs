@@ -1,5 +1,6 @@
 //! What requests set in motion: drawing and keeping, checking, asking the AI engine.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use quintet_drawing::dot;
@@ -11,6 +12,7 @@ use quintet_storage::Room;
 
 use crate::context::Context;
 use crate::engine::DrawingError;
+use crate::queue::Asker;
 use crate::refusal::Refusal;
 use crate::store::content_hash;
 use crate::tables::ContentHash;
@@ -35,7 +37,12 @@ pub struct Drawn {
 ///
 /// # Errors
 /// It cannot be drawn, there is too much to draw, or nothing can be stored.
-pub async fn draw_and_keep(context: &Context, format: Format, source: String) -> Result<Drawn, Refusal> {
+pub async fn draw_and_keep(
+    context: &Context,
+    from: Option<IpAddr>,
+    format: Format,
+    source: String,
+) -> Result<Drawn, Refusal> {
     let hash = content_hash(&context.engine.identity, format, source.as_bytes());
     if let Some(row) = context.results.find(hash).map_err(|failure| failed::<Refusal>(&failure))? {
         return Ok(Drawn { hash, warnings: row.warnings, is_degraded: row.is_degraded });
@@ -47,13 +54,14 @@ pub async fn draw_and_keep(context: &Context, format: Format, source: String) ->
     if context.store.room() != Room::Ample {
         return Err(Fault::DiskReserve.into());
     }
+    let asker = Asker { source: from, bytes: source.len() };
     let (engine, source) = (context.engine.clone(), Arc::<[u8]>::from(source.into_bytes()));
     let a_try = {
         let (engine, source) = (engine.clone(), Arc::clone(&source));
         move || engine.try_drawing(&source, format)
     };
-    let drawn = context.pool.draw(a_try, move || engine.draw(&source, format)).await.map_err(Refusal::of_pool)?;
-    let drawing = drawn.map_err(Refusal::Undrawable)?;
+    let drawn = context.pool.draw(asker, hash, a_try, move || engine.draw(&source, format)).await;
+    let drawing = drawn.map_err(Refusal::of_pool)?.map_err(Refusal::Undrawable)?;
     let (warnings, is_degraded) = (drawing.warnings.clone(), drawing.is_degraded);
     context.results.keep(hash, format, drawing).await.map_err(|failure| failed::<Refusal>(&failure))?;
     Ok(Drawn { hash, warnings, is_degraded })
@@ -63,31 +71,37 @@ pub async fn draw_and_keep(context: &Context, format: Format, source: String) ->
 ///
 /// # Errors
 /// There is too much to check.
-pub async fn check(context: &Context, source: String) -> Result<Result<(), DrawingError>, Refusal> {
+pub async fn check(
+    context: &Context,
+    from: Option<IpAddr>,
+    source: String,
+) -> Result<Result<(), DrawingError>, Refusal> {
+    let asker = Asker { source: from, bytes: source.len() };
     let check = move || dot::validate(source.as_bytes(), &Limits::default()).map_err(DrawingError::from);
-    context.pool.check(check).await.map_err(Refusal::of_pool)
+    context.pool.check(asker, check).await.map_err(Refusal::of_pool)
 }
 
 /// A source in words; `None` if it is no valid DOT.
 ///
 /// # Errors
 /// There is too much to read.
-pub async fn outline(context: &Context, source: String) -> Result<Option<Outline>, Refusal> {
-    context.pool.check(move || outline::of(&source)).await.map_err(Refusal::of_pool)
+pub async fn outline(context: &Context, from: Option<IpAddr>, source: String) -> Result<Option<Outline>, Refusal> {
+    let asker = Asker { source: from, bytes: source.len() };
+    context.pool.check(asker, move || outline::of(&source)).await.map_err(Refusal::of_pool)
 }
 
 /// Asks the AI engine for DOT, and takes no other than valid DOT from it.
 ///
 /// # Errors
 /// There is no engine, it failed, or there is too much to check.
-pub async fn generate(context: &Context, prompt: &str) -> Result<String, Refusal> {
+pub async fn generate(context: &Context, from: Option<IpAddr>, prompt: &str) -> Result<String, Refusal> {
     let generator = context.generator.as_ref().ok_or(Refusal::NoEngine)?;
     if prompt.trim().is_empty() {
         return Err(Refusal::invalid("prompt must say what the diagram is to show"));
     }
     generator
         .generate(prompt, |source| async move {
-            Ok(check(context, source).await?.map_err(|error| match error.line {
+            Ok(check(context, from, source).await?.map_err(|error| match error.line {
                 Some(line) => format!("line {line}: {}", error.message),
                 None => error.message,
             }))

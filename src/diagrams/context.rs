@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
-use tokio::sync::Semaphore;
 
 use crate::engine::Engine;
 use crate::generate::Generator;
+use crate::places::Places;
 use crate::pool::{Pool, PoolReading};
 use crate::store::Results;
 use crate::tables::TotalsRow;
@@ -16,6 +16,8 @@ use crate::tables::TotalsRow;
 pub(crate) const SATURATED_TIME: Duration = Duration::from_secs(10);
 /// Bodies that are not small, held at once.
 pub(crate) const LARGE_BODIES_MAX: usize = 32;
+/// Those of them that one source address may have.
+pub(crate) const LARGE_BODIES_OF_A_SOURCE_MAX: usize = 8;
 
 /// What diagrams need to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
@@ -35,7 +37,7 @@ pub struct Parts {
     /// Whether drawing and reading pictures takes a key.
     pub requires_key: bool,
     /// Places for bodies that are not small.
-    pub large_bodies: Semaphore,
+    pub(crate) large_bodies: Places,
     /// After how long of drawings waiting without a break the service calls itself degraded.
     pub saturated_time: Duration,
 }
@@ -83,7 +85,7 @@ impl Context {
             pool,
             results,
             requires_key,
-            large_bodies: Semaphore::new(LARGE_BODIES_MAX),
+            large_bodies: Places::new(LARGE_BODIES_MAX, LARGE_BODIES_OF_A_SOURCE_MAX),
             saturated_time: SATURATED_TIME,
         }))
     }

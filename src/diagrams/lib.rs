@@ -1,7 +1,7 @@
 //! Diagrams: the service that draws DOT, keeps the pictures, checks sources, and has them written for a text.
 //!
 //! What a picture looks like is the business of `quintet-drawing`; this room knows who asks, how many at once, and where
-//! pictures lie. Reading order: `engine` (what draws) · `pool` (the threads) · `tables`, `store`, `sweep` (kept pictures)
+//! pictures lie. Reading order: `engine` (what draws) · `places`, `queue`, `pool` (the threads) · `tables`, `store`, `sweep` (kept pictures)
 //! · `refusal` (every no) · `generate` (DOT from a text) · `context` (what it needs to serve) · `actions` (what requests
 //! set in motion) · `http`.
 
@@ -10,7 +10,9 @@ mod context;
 pub mod engine;
 pub mod generate;
 mod http;
+mod places;
 pub mod pool;
+mod queue;
 mod refusal;
 mod store;
 mod sweep;

@@ -45,7 +45,7 @@ pub fn explain(code: &str) -> Option<&'static Explanation> {
 #[rustfmt::skip]
 pub const EXPLANATIONS: &[Explanation] = &[
     explanation(400, "MISSING_IDEMPOTENCY_KEY", false, true, "A mutating request needs the header Idempotency-Key.", "The request changes something and has no Idempotency-Key header.", "Send Idempotency-Key with 1 to 255 characters of your choice, a new one for each thing you want done, the same one when you repeat a request."),
-    explanation(400, "INVALID_REQUEST", false, true, "The request is not valid; details name the fields.", "HTTP/1.1 without exactly one Host header that names a host.", "Send Host with the ledger's name or address, as every HTTP client does."),
+    explanation(400, "INVALID_REQUEST", false, true, "The request is not valid; details name the fields.", "HTTP/1.1 without exactly one Host header that names a host; a body that breaks off, or whose chunks are malformed.", "Send Host with the ledger's name or address and the body whole, as every HTTP client does."),
     explanation(401, "UNAUTHENTICATED", false, true, "A valid API key is required.", "There is no Authorization header, or its key is malformed, unknown or revoked.", "Send `Authorization: Bearer rak_...`; the operator issues keys with `quintet key issue`."),
     explanation(401, "CREDENTIAL_EXPIRED", false, true, "The API key has expired.", "The key was issued for a number of days, and they are over.", "Have a new key issued."),
     explanation(403, "FORBIDDEN", false, true, "The API key lacks the permission this route needs.", "The key is valid but lacks the permission the route asks for.", "Use a key with that permission: ledger_admin, ledger_poster, ledger_reader or ledger_partner."),
@@ -102,7 +102,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     explanation(502, "REVOCATION_FAILED", false, true, "The key was not revoked; nothing was changed.", "The authorization system refused to revoke the key; nothing was changed.", "Revoke it there, or try again later."),
     explanation(503, "AUTHZ_UNAVAILABLE", true, true, "Authorization cannot be checked at present.", "The authorization system cannot be asked, so the key's worth is unknown.", "Repeat the request with the same Idempotency-Key after the seconds in Retry-After."),
     explanation(503, "AUTHZ_CREDENTIAL_REJECTED", true, true, "Authorization cannot be checked at present.", "The authorization system refuses the ledger's own credential.", "The operator mends authorization.api_key; then repeat with the same Idempotency-Key."),
-    explanation(503, "STATEMENT_TIMEOUT", true, true, "The request was not completed, or its outcome is not known; repeat it with the same Idempotency-Key.", "The request was not completed, or nobody knows whether it was: its body was cut short, or storage stopped.", "Repeat it with the same Idempotency-Key: it is done once in any case."),
+    explanation(503, "STATEMENT_TIMEOUT", true, true, "The request was not completed, or its outcome is not known; repeat it with the same Idempotency-Key.", "The request was not completed, or nobody knows whether it was: its body did not arrive in time, or storage stopped.", "Repeat it with the same Idempotency-Key: it is done once in any case."),
 ];
 
 const fn count_arising() -> usize {

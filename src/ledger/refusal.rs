@@ -199,8 +199,7 @@ impl Refusal {
                 | Fault::WritingStopped
                 | Fault::OutcomeUnknown
                 | Fault::Unreadable
-                | Fault::BodyTimedOut
-                | Fault::BodyBroken => Some(5),
+                | Fault::BodyTimedOut => Some(5),
                 _ => None,
             },
             _ => None,
@@ -281,7 +280,8 @@ impl ServiceRefusal for Refusal {
 /// request. What cannot be mended by asking again is `INTERNAL_ERROR`.
 fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
     match fault {
-        Fault::HostMissing => (400, "INVALID_REQUEST"),
+        // What is no proper HTTP.
+        Fault::HostMissing | Fault::BodyBroken => (400, "INVALID_REQUEST"),
         Fault::KeyMissing => (400, "MISSING_IDEMPOTENCY_KEY"),
         Fault::Unauthenticated => (401, "UNAUTHENTICATED"),
         Fault::CredentialExpired => (401, "CREDENTIAL_EXPIRED"),
@@ -305,7 +305,7 @@ fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
         Fault::Internal => (500, "INTERNAL_ERROR"),
         Fault::AuthorizationUnavailable => (503, "AUTHZ_UNAVAILABLE"),
         Fault::AppliancesCredentialRejected => (503, "AUTHZ_CREDENTIAL_REJECTED"),
-        Fault::WritingStopped | Fault::OutcomeUnknown | Fault::Unreadable | Fault::BodyTimedOut | Fault::BodyBroken => {
+        Fault::WritingStopped | Fault::OutcomeUnknown | Fault::Unreadable | Fault::BodyTimedOut => {
             (503, "STATEMENT_TIMEOUT")
         }
     }

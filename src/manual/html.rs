@@ -1,6 +1,8 @@
 //! Pages as a browser shows them. Whatever stands in a page is escaped, and links lead to pages of the manual or to
 //! `https://` addresses, or are none.
 
+use quintet_platform::http::html::escape;
+
 use super::document::{Block, Cells, Span, anchor, page_of_link, plain};
 use super::{EXAMPLES, PAGES, Page};
 
@@ -142,15 +144,6 @@ fn address(target: &str) -> Option<String> {
 /// Text that is text wherever it stands in HTML, in an attribute's quotes, too.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
+    escape(text, &mut out);
     out
 }

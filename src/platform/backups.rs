@@ -4,6 +4,7 @@
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Failure, Family, Read, Row, Scan, Table, Timestamp, WriteTx};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// How many records are kept; the oldest go.
@@ -34,8 +35,8 @@ pub struct Backup {
     pub made: MadeBackup,
 }
 
-/// What is told of a backup that was just made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is told of a backup that was just made, by the command that made it and to whoever asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeBackup {
     /// Everything up to this transaction is in it.
     pub lsn: u64,

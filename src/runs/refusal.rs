@@ -178,9 +178,10 @@ fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
         | Fault::KeyMissing
         | Fault::KeyMalformed(_)
         | Fault::KeyReused => (422, "validation_failed"),
-        Fault::Json(_) => (400, "malformed_json"),
+        // All bodies are JSON, and one that breaks off is none.
+        Fault::Json(_) | Fault::BodyBroken => (400, "malformed_json"),
         Fault::BodyTooLarge => (413, "payload_too_large"),
-        Fault::BodyTimedOut | Fault::BodyBroken => (408, "request_timeout"),
+        Fault::BodyTimedOut => (408, "request_timeout"),
         Fault::MediaTypeUnsupported => (415, "unsupported_media_type"),
         Fault::Busy | Fault::KeyInProgress => (503, "busy"),
         Fault::DiskReserve => (503, "storage_full"),

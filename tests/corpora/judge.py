@@ -1,8 +1,9 @@
 """Reads exported files with parsers that are not ours, and compares every value: judge.py MANIFEST [thorough].
 
 Each line of the manifest is {"kind", "file", "root", "values": [[path, text], ...]}: the string values that must be in
-the file, in order. With "may_be_refused" a parser may find fault with a file, but not read it otherwise. Prints one
-JSON object: files, values, wrong, examples. `thorough` adds second and third parsers.
+the file, in order. With "may_be_refused" a parser may find fault with a file, but not read it otherwise; with
+"must_be_refused" it must. Prints one JSON object: files, values, wrong, examples. `thorough` adds second and third
+parsers.
 """
 
 import json
@@ -129,6 +130,8 @@ with open(sys.argv[1], encoding="utf-8") as manifest:
                 judge_properties(entry, data)
             else:
                 judge_yaml(entry, data, Loader)
+                if entry.get("must_be_refused"):
+                    wrong(entry, "read, and not refused")
                 # The parser in Python alone takes a hundred times as long, and refuses tabs that libyaml reads.
                 if thorough and len(data) < 100_000 and result["files"] % 8 == 0:
                     try:
@@ -136,7 +139,7 @@ with open(sys.argv[1], encoding="utf-8") as manifest:
                     except yaml.YAMLError:
                         result["python_refused"] = result.get("python_refused", 0) + 1
         except Exception as error:
-            if entry.get("may_be_refused"):
+            if entry.get("may_be_refused") or entry.get("must_be_refused"):
                 result["refused"] = result.get("refused", 0) + 1
             else:
                 wrong(entry, f"{type(error).__name__}: {error}")

@@ -77,6 +77,8 @@ pub fn clock_jump(millis: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use quintet_platform::backups::MadeBackup;
+
     use super::*;
     use crate::admin::backups::{BackupView, LastBackupView};
     use crate::admin::root_key::RootKeyView;
@@ -106,12 +108,14 @@ mod tests {
     fn backup(age_seconds: u64) -> LastBackupView {
         let backup = BackupView {
             finished_at: String::new(),
-            lsn: 1,
-            destination: "/b".into(),
-            files: 1,
-            bytes: 1,
-            with_key: true,
-            duration_millis: 1,
+            made: MadeBackup {
+                lsn: 1,
+                destination: "/b".into(),
+                files: 1,
+                bytes: 1,
+                with_key: true,
+                duration_millis: 1,
+            },
         };
         LastBackupView { backup, age_seconds }
     }

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Subcommand;
+use quintet_platform::backups::MadeBackup;
 use quintet_storage::HeldCheckpoint;
 use quintet_storage::backup::{self, Copied};
 use serde_json::json;
 
 use super::copying;
 use super::hold::Held;
-use crate::admin::backups::{self, BackupView, BackupWish, HoldView};
+use crate::admin::backups::{self, BackupView, HoldView};
 use crate::admin::call::Items;
 use crate::admin::client::Client;
 use crate::cli::CliError;
@@ -78,7 +79,7 @@ fn create(wanted: &Path, without_key: bool, place: &PlaceArguments, output: Outp
     let key_files = held.view().key_files.clone();
     drop(held);
     let copied = copied?;
-    let wish = BackupWish {
+    let made = MadeBackup {
         lsn: copied.lsn,
         destination: destination.display().to_string(),
         files: copied.files,
@@ -86,7 +87,7 @@ fn create(wanted: &Path, without_key: bool, place: &PlaceArguments, output: Outp
         with_key: !without_key,
         duration_millis: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    let recorded = client.ask(backups::RECORD.wishing(&wish));
+    let recorded = client.ask(backups::RECORD.wishing(&made));
     progress.finish();
     let mut restore = format!("quintet restore {} --data DIR", quoted(&destination));
     if without_key {
@@ -94,8 +95,8 @@ fn create(wanted: &Path, without_key: bool, place: &PlaceArguments, output: Outp
     }
     if output.json {
         return output::say_json(&json!({
-            "destination": wish.destination, "lsn": wish.lsn, "files": wish.files, "bytes": wish.bytes,
-            "with_key": wish.with_key, "duration_millis": wish.duration_millis, "restore": restore,
+            "destination": made.destination, "lsn": made.lsn, "files": made.files, "bytes": made.bytes,
+            "with_key": made.with_key, "duration_millis": made.duration_millis, "restore": restore,
             "recorded_at": recorded.as_ref().ok().map(|view| view.finished_at.clone()),
         }));
     }
@@ -159,8 +160,8 @@ fn key_files(held: &HoldView) -> Result<Vec<(PathBuf, String)>, CliError> {
 
 /// What lies where a backup was put.
 fn state(backup: &BackupView) -> &'static str {
-    match backup::describe(Path::new(&backup.destination)) {
-        Some(found) if found.lsn == backup.lsn => "there",
+    match backup::describe(Path::new(&backup.made.destination)) {
+        Some(found) if found.lsn == backup.made.lsn => "there",
         Some(_) => "replaced",
         None => "gone",
     }
@@ -185,10 +186,10 @@ fn list(backups: &Items<BackupView>, output: OutputArguments) -> Result<(), CliE
         vec![
             backup.finished_at.clone(),
             state(backup).to_string(),
-            backup.lsn.to_string(),
-            output::size(backup.bytes),
-            if backup.with_key { "yes" } else { "no" }.to_string(),
-            output::plain(&backup.destination),
+            backup.made.lsn.to_string(),
+            output::size(backup.made.bytes),
+            if backup.made.with_key { "yes" } else { "no" }.to_string(),
+            output::plain(&backup.made.destination),
         ]
     });
     let headings = ["finished", "state", "transaction", "size", "key", "destination"];

@@ -104,9 +104,10 @@ fn copy_window(storage: &StorageView, limit_mb: u64) -> Finding {
 /// How old the last backup is.
 pub fn check_backup(subject: &Subject) -> Vec<Finding> {
     let last = match (&subject.stored, subject.status()) {
-        (_, Some(status)) => {
-            status.last_backup.as_ref().map(|last| (last.age_seconds, last.backup.destination.clone(), last.backup.lsn))
-        }
+        (_, Some(status)) => status
+            .last_backup
+            .as_ref()
+            .map(|last| (last.age_seconds, last.backup.made.destination.clone(), last.backup.made.lsn)),
         (Stored::Last { backup, time, .. }, _) => backup.as_ref().map(|backup| {
             // A rehearsal's time is its own.
             let now = if subject.is_rehearsal() { *time } else { subject.now };

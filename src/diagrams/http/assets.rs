@@ -13,7 +13,7 @@ use quintet_platform::service::{Answer, Endpoint, Route, Segment, Shape, media, 
 use super::dialect::{Answered, Diagrams, Visit};
 use crate::refusal::Refusal;
 
-const FILE: Segment = Segment::new("name", Shape::ANY);
+const FILE: Segment = Segment::new("name", Shape::Word(&["page.css", "page.js", "editor.js"], ""));
 const ASSET: Route = Route::get("get_asset", "/assets/{name}")
     .summary("A script or style sheet of the page")
     .segments(&[FILE])

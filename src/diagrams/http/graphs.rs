@@ -32,6 +32,7 @@ const RENDER: Route = Route::post("draw_graph", "/graphs")
     .body(Content::Json("Source"))
     .successes(&[success(200, "Picture")
         .about("Where the picture is; X-Render-Warning and X-Render-Degraded say what was not honoured")])
+    .makes_at(FILE_NAME.noun, "url")
     .codes(&["undrawable"]);
 const GRAPH: Route = Route::get("get_graph", "/graphs/{filename}")
     .permission(PERMISSION)
@@ -69,9 +70,9 @@ const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=us-asci
 async fn draw_graph(mut call: Call) -> Answered {
     let format = call.word(&FORMAT)?.and_then(Format::named).unwrap_or_default();
     let origin = origin(&call.parts)?;
-    let context = call.context.clone();
+    let (context, from) = (call.context.clone(), body::source_of(&call.parts));
     let source = body::one_field(call, "dotfile", actions::source_bytes_max()).await?;
-    let drawn = actions::draw_and_keep(&context, format, source).await?;
+    let drawn = actions::draw_and_keep(&context, from, format, source).await?;
     let url = format!("{origin}/graphs/{}", file_name(drawn.hash, format));
     Ok(with_warnings(Answer::value(200, &json!({ "url": url })), &drawn.warnings, drawn.is_degraded))
 }

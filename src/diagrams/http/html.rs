@@ -3,6 +3,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use quintet_drawing::outline::Outline;
+use quintet_platform::http::html::escape;
 use quintet_platform::service::ServiceRefusal as _;
 
 use crate::context::Context;
@@ -162,32 +163,9 @@ fn outline_lists(outline: Option<&Outline>, text: &mut String) {
     }
 }
 
-/// Text as it stands in markup, between tags or in quotes.
-fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // What HTML knows no character for.
-            '\0' => out.push('\u{fffd}'),
-            other => out.push(other),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_typed_is_never_markup() {
-        let mut text = String::new();
-        escape("</textarea><script>\"'&{{source}}\0", &mut text);
-        assert_eq!(text, "&lt;/textarea&gt;&lt;script&gt;&quot;&#39;&amp;{{source}}\u{fffd}");
-    }
 
     #[test]
     fn every_place_of_the_template_is_known() {

@@ -3,6 +3,9 @@
 //! The page is a form, and complete without scripts: the server draws, puts the picture into the page, lists what is
 //! wrong. `assets/diagrams/page.js` then makes the preview live. Nothing on it comes from elsewhere.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD};
 use http::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE};
 use quintet_drawing::render::Format;
@@ -17,9 +20,16 @@ use super::html::{EXAMPLES, Page, text_of};
 use crate::actions;
 use crate::context::Context;
 use crate::generate::PROMPT_BYTES_MAX;
+use crate::queue::Asker;
 use crate::refusal::Refusal;
 
-const INLINE: Parameter = Parameter::new("inline", Shape::ANY, "DOT source to draw on load, as base64 or base64url.");
+/// The longest `inline`: with what else a request's head has, within the 32 KiB that one may have.
+const INLINE_CHARS_MAX: usize = 30 << 10;
+const INLINE: Parameter = Parameter::new(
+    "inline",
+    Shape::Text { min: 0, max: INLINE_CHARS_MAX },
+    "DOT source to draw on load, as base64 or base64url.",
+);
 const VIEW: Parameter = Parameter::new("view", Shape::Word(&["1"], ""), "1: nothing but the picture of `inline`.");
 const AS_PAGE: Success = media(200, &[("text/html", r#"{"type":"string"}"#)]);
 
@@ -77,15 +87,15 @@ async fn get_page(mut visit: Visit) -> Answered {
             page.source = source;
             // Whoever must bring a key brings it with a script or the form, not with a link.
             if !context.requires_key {
-                draw(context, &mut page).await;
+                draw(context, body::source_of(&visit.parts), &mut page).await;
             }
             // A link to a source that cannot be drawn is a page that says so.
-            return Ok(answer(context, 200, &page));
+            return answer(context, 200, page).await;
         }
         Some(Err(refusal)) => page.refusal = Some(refusal),
     }
     let status = if page.refusal.is_some() { 400 } else { 200 };
-    Ok(answer(context, status, &page))
+    answer(context, status, page).await
 }
 
 async fn post_form(mut visit: Visit) -> Answered {
@@ -94,53 +104,78 @@ async fn post_form(mut visit: Visit) -> Answered {
         page.refusal = Some(refusal);
     }
     let status = page.refusal.as_ref().map_or(200, |refusal| refusal.verdict().status);
-    Ok(answer(&visit.context, status, &page))
+    answer(&visit.context, status, page).await
 }
 
 async fn take_form(visit: &mut Visit, page: &mut Page) -> Result<(), Refusal> {
     let body = visit.take_body();
-    let context = &visit.context;
-    let (bytes, place) = body::read(context, visit.headers(), body, actions::source_bytes_max()).await?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| Refusal::invalid("the form is no text"))?;
-    let malformed = |error| Refusal::invalid(format!("the form is malformed: {error}"));
-    let mut form = Query::parse(Some(text)).map_err(malformed)?;
-    drop((bytes, place));
-    // Browsers send a text's lines with both line end characters.
-    page.source = form.take("dotfile").unwrap_or_default().replace("\r\n", "\n");
-    page.prompt = form.take("prompt").unwrap_or_default();
-    let key = form.take("key").filter(|key| !key.is_empty());
-    let action = form.one_of("action", &["draw", "generate"]).map_err(malformed)?;
-    form.finish().map_err(malformed)?;
+    let (context, from) = (&visit.context, body::source_of(&visit.parts));
+    let (bytes, place) = body::read(context, &visit.parts, body, actions::source_bytes_max()).await?;
+    let asker = Asker { source: from, bytes: bytes.len() };
+    let Form { source, prompt, key, is_generating } = body::aside(context, asker, move || read_form(&bytes)).await??;
+    drop(place);
+    (page.source, page.prompt) = (source, prompt);
     body::check_size("dotfile", &page.source, actions::source_bytes_max())?;
     body::check_size("prompt", &page.prompt, PROMPT_BYTES_MAX)?;
     if context.requires_key {
         let credential = key.map(|key| format!("Bearer {}", key.trim()));
         let_in(context, credential.as_deref()).await?;
     }
-    if action == Some("generate") {
-        page.source = actions::generate(context, &page.prompt).await?;
+    if is_generating {
+        page.source = actions::generate(context, from, &page.prompt).await?;
     }
-    draw(context, page).await;
+    draw(context, from, page).await;
     Ok(())
 }
 
+/// What a form says.
+struct Form {
+    source: String,
+    prompt: String,
+    key: Option<String>,
+    is_generating: bool,
+}
+
+fn read_form(bytes: &[u8]) -> Result<Form, Refusal> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Refusal::invalid("the form is no text"))?;
+    let malformed = |error| Refusal::invalid(format!("the form is malformed: {error}"));
+    let mut form = Query::parse(Some(text)).map_err(malformed)?;
+    // Browsers send a text's lines with both line end characters.
+    let source = form.take("dotfile").unwrap_or_default().replace("\r\n", "\n");
+    let prompt = form.take("prompt").unwrap_or_default();
+    let key = form.take("key").filter(|key| !key.is_empty());
+    let action = form.one_of("action", &["draw", "generate"]).map_err(malformed)?;
+    form.finish().map_err(malformed)?;
+    Ok(Form { source, prompt, key, is_generating: action == Some("generate") })
+}
+
 /// Draws what is on the page; what goes wrong is on it then, too.
-async fn draw(context: &Context, page: &mut Page) {
+async fn draw(context: &Context, from: Option<IpAddr>, page: &mut Page) {
     let drawn = async {
-        let drawn = actions::draw_and_keep(context, Format::Svg, page.source.clone()).await?;
+        let drawn = actions::draw_and_keep(context, from, Format::Svg, page.source.clone()).await?;
         let row = context.results.find(drawn.hash).map_err(|failure| failed::<Refusal>(&failure))?;
         let row = row.ok_or(Fault::Busy)?;
-        let bytes = context.results.bytes(drawn.hash, &row).map_err(|failure| failed::<Refusal>(&failure))?;
-        let outline = actions::outline(context, page.source.clone()).await?;
-        Ok::<_, Refusal>((bytes, outline, drawn.warnings))
+        let asker = Asker { source: from, bytes: usize::try_from(row.size_bytes).unwrap_or(usize::MAX) };
+        let results = Arc::clone(&context.results);
+        let read = move || Ok(picture_of(&results.bytes(drawn.hash, &row)?));
+        let picture = body::aside(context, asker, read).await?.map_err(|failure| failed::<Refusal>(&failure))?;
+        let outline = actions::outline(context, from, page.source.clone()).await?;
+        Ok::<_, Refusal>((picture, outline, drawn.warnings))
     };
     match drawn.await {
-        Ok((bytes, outline, warnings)) => {
-            page.picture = Some(format!("data:image/svg+xml;base64,{}", BASE64.encode(&bytes)));
+        Ok((picture, outline, warnings)) => {
+            page.picture = Some(picture);
             (page.outline, page.warnings) = (outline, warnings);
         }
         Err(refusal) => page.refusal = Some(refusal),
     }
+}
+
+/// A picture as the address of itself.
+fn picture_of(bytes: &[u8]) -> String {
+    let mut address = "data:image/svg+xml;base64,".to_owned();
+    BASE64.encode_append(bytes, &mut address);
+    address
 }
 
 /// The text behind `inline`: base64 or base64url, with or without padding.
@@ -153,20 +188,25 @@ fn decode_inline(text: &str) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| Refusal::invalid("inline must be base64 of UTF-8 text"))
 }
 
-fn answer(context: &Context, status: u16, page: &Page) -> Answer {
+async fn answer(context: &Context, status: u16, page: Page) -> Answered {
     let html = HeaderValue::from_static("text/html; charset=utf-8");
-    let answer = Answer::other(status, html, text_of(context, page))
+    let retry_after_seconds = page.refusal.as_ref().and_then(|refusal| refusal.verdict().retry_after_seconds);
+    // With a large source and its picture it has megabytes. No lane may turn it away: it tells of refusals, too.
+    let context = context.clone();
+    let writing = tokio::task::spawn_blocking(move || text_of(&context, &page));
+    let text = writing.await.map_err(|_| Refusal::from(Fault::Internal))?;
+    let answer = Answer::other(status, html, text)
         .header(CONTENT_SECURITY_POLICY, POLICY)
         // A link may hold the whole diagram.
         .header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    let answer = match page.refusal.as_ref().and_then(|refusal| refusal.verdict().retry_after_seconds) {
+    let answer = match retry_after_seconds {
         Some(seconds) => answer.header(RETRY_AFTER, HeaderValue::from(seconds)),
         None => answer,
     };
-    match status {
+    Ok(match status {
         401 => answer.header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
         _ => answer,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -27,9 +27,9 @@ pub(super) const ENDPOINTS: &[Endpoint<Diagrams>] = &[
 ];
 
 async fn validate(call: Call) -> Answered {
-    let context = call.context.clone();
+    let (context, from) = (call.context.clone(), body::source_of(&call.parts));
     let source = body::one_field(call, "dotfile", actions::source_bytes_max()).await?;
-    let told = match actions::check(&context, source).await? {
+    let told = match actions::check(&context, from, source).await? {
         Ok(()) => json!({ "valid": true }),
         Err(DrawingError { message, line, column, .. }) => {
             let members = [
@@ -45,8 +45,8 @@ async fn validate(call: Call) -> Answered {
 }
 
 async fn generate(call: Call) -> Answered {
-    let context = call.context.clone();
+    let (context, from) = (call.context.clone(), body::source_of(&call.parts));
     let prompt = body::one_field(call, "prompt", PROMPT_BYTES_MAX).await?;
-    let dotfile = actions::generate(&context, &prompt).await?;
+    let dotfile = actions::generate(&context, from, &prompt).await?;
     Ok(Answer::value(200, &json!({ "dotfile": dotfile })))
 }

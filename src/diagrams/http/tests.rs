@@ -1,12 +1,14 @@
 //! What black-box tests cannot bring about: a pool that is full, a drawing that panics or never ends, a store that has
 //! stopped, pictures that warn.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
@@ -21,7 +23,7 @@ use tower::ServiceExt as _;
 
 use super::dialect::PAGE;
 use super::*;
-use crate::context::{LARGE_BODIES_MAX, SATURATED_TIME, Settings};
+use crate::context::{LARGE_BODIES_MAX, LARGE_BODIES_OF_A_SOURCE_MAX, SATURATED_TIME, Settings};
 use crate::engine::{Drawing, DrawingError, Engine};
 use crate::pool::{Pool, PoolLimits, PoolReading};
 
@@ -156,6 +158,13 @@ async fn every_route_is_told_everywhere() {
     assert_eq!(drawing["permission"], PERMISSION);
     assert_eq!(drawing["responses"]["422"], "the source cannot be drawn");
     assert_eq!(of("GET", "/graphs/{filename}")["parameters"][0]["in"], "path");
+    let link = &openapi["paths"]["/graphs"]["post"]["responses"]["200"]["links"]["get_graph"];
+    assert_eq!(link["description"], "filename is the last segment of the address at /url");
+    let of_assets = &openapi["paths"]["/assets/{name}"]["get"]["parameters"][0]["schema"]["enum"];
+    for name in of_assets.as_array().unwrap() {
+        let path = format!("/assets/{}", name.as_str().unwrap());
+        assert_eq!(room.call(Method::GET, &path, "").await.0, 200, "{path}");
+    }
     // What is wrong with a link stands on the page; a parameter that the page does not know is an error as anywhere.
     let wrong = &openapi["paths"]["/"]["get"]["responses"]["400"]["content"];
     assert!(wrong["text/html"].is_object() && wrong["application/json"].is_object(), "{wrong}");
@@ -261,12 +270,59 @@ async fn without_storage_what_is_there_can_still_be_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_so_many_large_bodies_are_held_at_once() {
     let room = Room::open(SATURATED_TIME);
-    let places = room.context.large_bodies.acquire_many(u32::try_from(LARGE_BODIES_MAX).unwrap()).await.unwrap();
+    let sources = (0..=u8::MAX).map(|last| Some(IpAddr::from([192, 0, 2, last])));
+    let places: Vec<_> = sources.filter_map(|source| room.context.large_bodies.enter(source)).collect();
+    assert_eq!(places.len(), LARGE_BODIES_MAX);
     let large = format!("{{\"dotfile\": \"{}\"}}", " ".repeat(70_000));
     assert_eq!(room.call(Method::POST, "/graphs", &large).await.0, 503);
     assert_eq!(room.draw("small").await.0, 422);
     drop(places);
     assert_eq!(room.call(Method::POST, "/graphs", &large).await.0, 422);
+}
+
+/// More than there are places, from one address: what only says that it will be large keeps nobody out.
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_never_come_keep_no_others_out() {
+    let room = Room::open(SATURATED_TIME);
+    let send = |first: usize, rest: futures_util::stream::BoxStream<'static, Result<Bytes, std::io::Error>>| {
+        let first = futures_util::stream::iter([Ok(Bytes::from(vec![b' '; first]))]);
+        let body = Body::from_stream(first.chain(rest));
+        let request = Request::builder().method(Method::POST).uri("/validate").header("host", "diagrams.example");
+        tokio::spawn(routes(room.context.clone()).oneshot(request.body(body).unwrap()))
+    };
+    let never = || futures_util::stream::pending().boxed();
+    let announced: Vec<_> = (0..2 * LARGE_BODIES_MAX).map(|_| send(1, never())).collect();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let large = format!("{{\"dotfile\": \"graph {{{}}}\"}}", " ".repeat(70_000));
+    assert_eq!(room.call(Method::POST, "/validate", &large).await.0, 200);
+    // Those that did begin to be large lose their places when they stop, and the address has a share alone.
+    let stopped: Vec<_> = (0..LARGE_BODIES_MAX).map(|_| send(100_000, never())).collect();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(room.call(Method::POST, "/validate", &large).await.0, 503);
+    assert!(room.context.large_bodies.enter(Some(IpAddr::from([192, 0, 2, 1]))).is_some());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(room.call(Method::POST, "/validate", &large).await.0, 200);
+    assert!(announced.iter().all(|call| !call.is_finished()), "they have their time");
+    let mut statuses = Vec::new();
+    for call in stopped {
+        statuses.push(call.await.unwrap().unwrap().status().as_u16());
+    }
+    assert_eq!(statuses.iter().filter(|status| **status == 408).count(), LARGE_BODIES_OF_A_SOURCE_MAX);
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 503).count(),
+        LARGE_BODIES_MAX - LARGE_BODIES_OF_A_SOURCE_MAX
+    );
+    // One that goes on at the pace that is asked for is read.
+    let piece = |_| async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        Ok(Bytes::from(vec![b' '; 40_000]))
+    };
+    let slow = send(100_000, futures_util::stream::iter(0..12).then(piece).boxed());
+    assert_eq!(
+        slow.await.unwrap().unwrap().status(),
+        StatusCode::BAD_REQUEST,
+        "it is no JSON, and was read to its end"
+    );
 }
 
 /// Time passes at once where nothing else is to be done.

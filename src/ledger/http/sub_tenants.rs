@@ -20,7 +20,8 @@ use crate::sub_tenants::{self, CreateSubTenant, IssueSubTenantKey, PatchSubTenan
 
 /// A malformed id names nothing.
 const SUB_TENANT: Segment = Segment::new("sub_tenant_id", Shape::Uuid).written("id");
-const KEY: Segment = Segment::new("key_id", Shape::ANY);
+/// The id of a key: a ULID in lower case.
+const KEY: Segment = Segment::new("key_id", Shape::Pattern("^[0-7][0-9a-hjkmnp-tv-z]{25}$"));
 
 const CREATE: Route = Route::post("create_sub_tenant", "/v1/sub-tenants")
     .permission("ledger_partner")

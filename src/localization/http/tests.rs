@@ -10,6 +10,7 @@ use quintet_platform::Foundation;
 use quintet_platform::access::AccessRefusal;
 use quintet_platform::access::{Authority, Service};
 use quintet_platform::service::{Content, Fault, KeyRule, ServiceRefusal as _, describe, refuse};
+use quintet_storage::large::next_deadline;
 use quintet_storage::{Abort, Failure, Read as _, Uuid};
 use quintet_support::{tenant_and_key, write};
 use serde_json::{Value, json};
@@ -173,11 +174,43 @@ async fn damaged_data_is_an_internal_error_without_detail() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_a_timeout() {
+async fn a_body_that_breaks_off_is_malformed() {
     let room = Room::open();
     let broken = Body::from_stream(stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]));
     let (status, problem) = room.send("POST", "/v1/workspaces", broken).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("invalid_body")));
+    room.context.store.shutdown();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_arrive_is_a_timeout() {
+    let room = Room::open();
+    let never = Body::from_stream(stream::pending::<Result<Vec<u8>, std::io::Error>>());
+    let (status, problem) = room.send("POST", "/v1/workspaces", never).await;
     assert_eq!((status, &problem["code"]), (408, &json!("request_timeout")));
+    room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn nothing_is_stored_of_an_upload_that_is_refused() {
+    let room = Room::open();
+    let stored = || next_deadline(&room.context.store.read()).unwrap();
+    let nowhere = format!("/v1/projects/{}/files?path=a.json&kind=", Uuid::nil());
+    let large = || Body::from(vec![b' '; 3 << 20]);
+    assert_eq!(room.send("POST", &format!("{nowhere}json"), large()).await.0, 404);
+    assert_eq!(stored(), None);
+    let (project, _) = room.file(&json!({"a": "A"})).await;
+    let files = format!("/v1/projects/{project}/files?path=b.json&kind=");
+    assert_eq!(room.stranger().send("POST", &format!("{files}json"), large()).await.0, 404);
+    assert_eq!(room.send("POST", &format!("{files}android"), large()).await.1["code"], "format_not_offered");
+    assert_eq!(stored(), None);
+    // Its size comes first all the same, though nobody has said it.
+    let chunks = std::iter::repeat_n(Ok::<_, std::convert::Infallible>(vec![b' '; 1 << 20]), 51);
+    let path = format!("{nowhere}json");
+    let (status, problem) = room.send("POST", &path, Body::from_stream(stream::iter(chunks))).await;
+    assert_eq!((status, &problem["code"]), (413, &json!("upload_too_large")));
+    assert_eq!(room.send("POST", &format!("{files}json"), large()).await.0, 422);
+    assert!(stored().is_some(), "one that is let in is stored before it is read");
     room.context.store.shutdown();
 }
 
@@ -281,6 +314,14 @@ fn what_is_made_leads_to_what_takes_it() {
     let place = json!({"project_id": "$request.path.project_id", "file_id": "$response.body#/file_id"});
     assert_eq!(of_file["export_file"]["parameters"], place);
     assert_eq!(of_file["put_key_contexts"]["parameters"], place);
+    assert_eq!(of_file["get_manifest"]["parameters"]["seq"], "$response.body#/version");
+    let of_keys = &document["paths"]["/v1/projects/{project_id}/keys"]["get"]["responses"]["200"]["links"];
+    for name in ["get_translation", "put_translation"] {
+        assert_eq!(of_keys[name]["parameters"], json!({"key_id": "$response.body#/keys/0/id"}), "{name}");
+    }
+    let put = &document["paths"]["/v1/projects/{project_id}/locales"]["put"]["parameters"];
+    let if_match = put.as_array().unwrap().iter().find(|parameter| parameter["name"] == "If-Match").unwrap();
+    assert_eq!(if_match["schema"]["pattern"], "^\"v[0-9]+\"( *, *\"v[0-9]+\")*$");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The strict pieces HTTP interfaces are put together from. Each service keeps its own error shape and routes.
 //!
-//! Reading order: [`query`], [`body`], [`origin`] (what comes in) · [`etag`], [`precondition`] · [`problem`] (what goes
-//! out) · [`request_id`].
+//! Reading order: [`query`], [`body`], [`origin`] (what comes in) · [`etag`], [`precondition`] · [`problem`], [`html`]
+//! (what goes out) · [`request_id`].
 
 pub mod body;
 pub mod etag;
+pub mod html;
 pub mod origin;
 pub mod precondition;
 pub mod problem;

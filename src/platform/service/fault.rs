@@ -176,6 +176,7 @@ impl Fault {
                 vec![Problem::new("", "a JSON object names a member twice")]
             }
             Fault::Json(error) => vec![Problem::new("", error.to_string())],
+            Fault::BodyBroken => vec![Problem::new("", "the body breaks off, or its framing is malformed")],
             Fault::Shape(problems) => problems.clone(),
             _ => Vec::new(),
         }

@@ -111,6 +111,20 @@ pub struct Success {
     pub about: &'static str,
 }
 
+/// Something that a route makes, or tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// What it is: the noun of the segments that take its name.
+    pub noun: &'static str,
+    /// Where its name stands in the answer, as a JSON pointer without the slash that it begins with.
+    pub pointer: &'static str,
+    /// Whether an address stands there that ends with the name.
+    pub is_address: bool,
+}
+
+/// How many things a route makes at most.
+const MADE_MAX: usize = 2;
+
 /// Whether a route takes an Idempotency-Key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRule {
@@ -151,8 +165,8 @@ pub struct Route {
     pub etag: &'static str,
     /// Whether it wants `If-Match`.
     pub is_conditional: bool,
-    /// What it makes, and the member of its answer that has the name of it.
-    pub makes: Option<(&'static str, &'static str)>,
+    /// What it makes, or tells of.
+    pub makes: [Option<Made>; MADE_MAX],
     /// What is particular to the service about it, such as `core`; the description gets `x-core: true`.
     pub marks: &'static [&'static str],
     /// Its own error codes, besides those that follow from all of the above.
@@ -185,7 +199,7 @@ impl Route {
             key: KeyRule::Ignored,
             etag: "",
             is_conditional: false,
-            makes: None,
+            makes: [None; MADE_MAX],
             marks: &[],
             codes: &[],
         }
@@ -269,10 +283,24 @@ impl Route {
         self
     }
 
-    /// What it makes, and the member of its answer that has the name of it.
+    /// Makes something, or tells of it: what, and where in the answer its name stands, such as `keys/0/id`. Said again for
+    /// each thing.
     #[must_use]
-    pub const fn makes(mut self, noun: &'static str, member: &'static str) -> Route {
-        self.makes = Some((noun, member));
+    pub const fn makes(self, noun: &'static str, pointer: &'static str) -> Route {
+        self.and_makes(Made { noun, pointer, is_address: false })
+    }
+
+    /// The same where the answer has an address that ends with the name.
+    #[must_use]
+    pub const fn makes_at(self, noun: &'static str, pointer: &'static str) -> Route {
+        self.and_makes(Made { noun, pointer, is_address: true })
+    }
+
+    const fn and_makes(mut self, made: Made) -> Route {
+        // Routes are constants: of more than there is room for the build would tell.
+        let [first, second] = self.makes;
+        assert!(second.is_none(), "a route makes no more than that");
+        self.makes = if first.is_none() { [Some(made), None] } else { [first, Some(made)] };
         self
     }
 

@@ -200,10 +200,19 @@ async fn damaged_data_is_an_internal_error_that_tells_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_a_timeout() {
+async fn a_body_that_breaks_off_is_malformed() {
     let room = Room::open();
     let broken = Body::from_stream(stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]));
     let (status, problem) = room.send("POST", "/api/v1/runs", broken).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("malformed_json")));
+    room.context.store.shutdown();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_arrive_is_a_timeout() {
+    let room = Room::open();
+    let never = Body::from_stream(stream::pending::<Result<Vec<u8>, std::io::Error>>());
+    let (status, problem) = room.send("POST", "/api/v1/runs", never).await;
     assert_eq!((status, &problem["code"]), (408, &json!("request_timeout")));
     room.context.store.shutdown();
 }

@@ -65,7 +65,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("REVOCATION_FAILED", "it/ledger/authorization::keys_of_sub_tenants_are_announced_and_revoked_there"),
     ("AUTHZ_UNAVAILABLE", "it/ledger/authorization::what_it_does_not_say_is_undetermined"),
     ("AUTHZ_CREDENTIAL_REJECTED", "it/ledger/authorization::what_it_does_not_say_is_undetermined"),
-    ("STATEMENT_TIMEOUT", "ledger/http::a_body_that_does_not_arrive_is_not_the_last_word"),
+    ("STATEMENT_TIMEOUT", "ledger/http::a_store_that_has_stopped_still_reads_and_replays"),
 ];
 
 #[test]

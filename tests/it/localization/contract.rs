@@ -25,7 +25,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("not_found", "it/localization/spaces::workspaces_are_made_read_and_listed"),
     ("revision_not_found", "it/localization/files::exports_hold_the_translations_and_nothing_else_changes"),
     ("method_not_allowed", "it/localization/spaces::paths_methods_and_parameters"),
-    ("request_timeout", "localization/http::a_body_that_breaks_off_is_a_timeout"),
+    ("request_timeout", "localization/http::a_body_that_does_not_arrive_is_a_timeout"),
     ("conflict", "it/localization/spaces::workspaces_are_made_read_and_listed"),
     ("format_mismatch", "it/localization/files::uploads_are_checked_in_order"),
     ("idempotency_in_progress", "it/localization/files::a_repeat_beside_its_first_is_turned_away_or_answered_alike"),

@@ -19,7 +19,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("image_not_allowed", "it/runs/keys::a_key_allows_some_images"),
     ("not_found", "it/runs/queue::another_tenants_runs_do_not_exist"),
     ("method_not_allowed", "it/runs/queue::paths_methods_and_parameters"),
-    ("request_timeout", "runs/http::a_body_that_breaks_off_is_a_timeout"),
+    ("request_timeout", "runs/http::a_body_that_does_not_arrive_is_a_timeout"),
     ("invalid_state", "it/runs/queue::a_run_is_accepted_and_waits_for_the_engine"),
     ("not_terminal", "it/runs/queue::a_run_is_accepted_and_waits_for_the_engine"),
     ("run_active", "privileged/runs/control::what_has_ended_takes_no_control_and_can_be_deleted"),

@@ -20,7 +20,7 @@ use crate::spaces::{Project, ProjectId, get_project};
 /// The file that a path names.
 pub const FILE: Segment = Segment::new("file_id", Shape::Uuid);
 /// An upload of the file, by the number of its audit event.
-const SEQ: Segment = Segment::new("seq", Shape::integer(1, i64::MAX));
+pub const SEQ: Segment = Segment::new("seq", Shape::integer(1, i64::MAX));
 
 const LIST: Route = Route::get("list_files", "/v1/projects/{project_id}/files")
     .permission("p_<p>_read")

@@ -21,6 +21,7 @@ const LIST: Route = Route::get("list_keys", "/v1/projects/{project_id}/keys")
     .segments(&[PROJECT])
     .parameters(&[CURSOR, LIMIT])
     .successes(&[success(200, "KeyPage")])
+    .makes(KEY.noun, "keys/0/id")
     .codes(&["busy"]);
 
 /// The endpoints of this file.

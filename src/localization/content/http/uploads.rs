@@ -11,9 +11,9 @@ use quintet_platform::service::{
     Answer, Content, Endpoint, Fault, KeyRule, Parameter, Route, Shape, json as success, refusal_of,
 };
 
-use super::files::{FILE, write_file};
+use super::files::{FILE, SEQ, write_file};
 use crate::access::Action;
-use crate::content::imports::{ImportFile, Original, Receiver, prepare_import, publish_import};
+use crate::content::imports::{Arrived, ImportFile, Receiver, prepare_import, publish_import};
 use crate::content::model::Format;
 use crate::formats::FILE_BYTES_MAX;
 use crate::http::{Answered, Call, Localization};
@@ -56,10 +56,12 @@ const UPLOAD: Route = Route::post("upload_file", "/v1/projects/{project_id}/file
     ]))
     .successes(&[success(201, "FileImported")])
     .makes(FILE.noun, "file_id")
+    .makes(SEQ.noun, "version")
     .codes(&joined::<_, { UPLOAD_CODES.len() + READER_CODES.len() }>(&[UPLOAD_CODES, READER_CODES]));
 
 /// What an upload can be refused with, besides what the readers refuse.
 const UPLOAD_CODES: &[&str] = &[
+    "invalid_body",
     "request_timeout",
     "upload_too_large",
     "unsupported_media_type",
@@ -71,17 +73,22 @@ const UPLOAD_CODES: &[&str] = &[
 /// The endpoints of this file.
 pub const ENDPOINTS: &[Endpoint<Localization>] = &[Endpoint::new(&UPLOAD, |call| Box::pin(upload(call)))];
 
-/// The body is taken in before it is known whether the caller may: size, media type and replay come first.
+/// Size, media type and replay come before project and permission, and of a body in chunks the first and the last of them
+/// are known only when it has arrived. So project and permission are looked at first, to store nothing of what is going to
+/// be refused, and answer in their place.
 async fn upload(mut call: Call) -> Answered {
     let UploadWish { format, root_locale, path } = upload_wish(&mut call)?;
     let key = call.idempotency_key()?;
     let body = call.take_body();
-    let original = receive(&call, body).await?;
-    let mut change = call.change_by(key, &original.sha256);
+    let wanted = permitted(&call, Action::FilesWrite).and_then(|_| format.ok_or(Refusal::FormatNotOffered));
+    let Arrived { sha256, original } = receive(&call, body, wanted.is_ok()).await?;
+    let mut change = call.change_by(key, &sha256);
     change.begin()?;
+    let format = wanted?;
+    let original = original.ok_or(Refusal::from(Fault::Internal))?;
     let call = &change.call;
+    // Again: a body may take minutes.
     let project = permitted(call, Action::FilesWrite)?;
-    let format = format.ok_or(Refusal::FormatNotOffered)?;
     let (project_id, actor) = (project.project_id, call.caller.actor.clone());
     let command = ImportFile { project, path, format, root_locale, original };
     let import = prepare_import(&call.context, call.caller.tenant_id(), command).await.map_err(refusal_of)?;
@@ -131,8 +138,8 @@ fn is_file_path(path: &str) -> bool {
         && path.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
 }
 
-/// Takes a body in, sealed, as it arrives: size first, then media type.
-async fn receive(call: &Call, mut body: Body) -> Result<Original, Refusal> {
+/// Takes a body in as it arrives, size first, then media type: sealed if it is kept, else to know what it is.
+async fn receive(call: &Call, mut body: Body, is_kept: bool) -> Result<Arrived, Refusal> {
     if claimed_bytes(call.headers()).is_some_and(|bytes| bytes > FILE_BYTES_MAX as u64) {
         drain(body).await;
         return Err(Refusal::UploadTooLarge);
@@ -144,8 +151,10 @@ async fn receive(call: &Call, mut body: Body) -> Result<Original, Refusal> {
             Drained::All(_) | Drained::Broken => refusal,
         });
     }
-    let begun = Receiver::begin(&call.foundation().store, call.caller.tenant_id()).await;
-    let mut receiver = begun.map_err(refusal_of)?;
+    let mut receiver = match is_kept {
+        true => Receiver::begin(&call.foundation().store, call.caller.tenant_id()).await.map_err(refusal_of)?,
+        false => Receiver::passing_over(),
+    };
     let arriving = async {
         while let Some(frame) = body.frame().await {
             let Ok(chunk) = frame.map_err(|_| Fault::BodyBroken)?.into_data() else { continue };

@@ -19,9 +19,19 @@ pub struct Original {
     pub sha256: Digest,
 }
 
+/// What has arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// SHA-256 of it.
+    pub sha256: Digest,
+    /// `None`: it was passed over.
+    pub original: Option<Original>,
+}
+
 /// Takes them in.
 pub struct Receiver {
-    upload: Upload,
+    /// `None`: they are passed over.
+    upload: Option<Upload>,
     hash: Sha256,
     arrived: usize,
 }
@@ -32,7 +42,13 @@ impl Receiver {
     /// # Errors
     /// Only the store's.
     pub async fn begin(store: &Store, tenant_id: TenantId) -> Result<Receiver, Abort<Refusal>> {
-        Ok(Receiver { upload: sealed::begin(store, tenant_id).await?, hash: Sha256::new(), arrived: 0 })
+        Ok(Receiver { upload: Some(sealed::begin(store, tenant_id).await?), ..Receiver::passing_over() })
+    }
+
+    /// One that stores nothing, for an upload that is refused already: only how much it is, and whether it is a repeat,
+    /// comes before that.
+    pub fn passing_over() -> Receiver {
+        Receiver { upload: None, hash: Sha256::new(), arrived: 0 }
     }
 
     /// Some more bytes.
@@ -45,15 +61,22 @@ impl Receiver {
             return Err(Refusal::UploadTooLarge.into());
         }
         self.hash.update(bytes);
-        self.upload.push(bytes).await.map_err(sealed::refused)
+        match &mut self.upload {
+            Some(upload) => upload.push(bytes).await.map_err(sealed::refused),
+            None => Ok(()),
+        }
     }
 
     /// That was all.
     ///
     /// # Errors
     /// As [`Receiver::push`].
-    pub async fn finish(self) -> Result<Original, Abort<Refusal>> {
-        let value = self.upload.finish().await.map_err(sealed::refused)?;
-        Ok(Original { value, sha256: self.hash.finalize().into() })
+    pub async fn finish(self) -> Result<Arrived, Abort<Refusal>> {
+        let sha256 = self.hash.finalize().into();
+        let original = match self.upload {
+            Some(upload) => Some(Original { value: upload.finish().await.map_err(sealed::refused)?, sha256 }),
+            None => None,
+        };
+        Ok(Arrived { sha256, original })
     }
 }

@@ -8,7 +8,7 @@ use super::soon;
 use crate::formats::Kind::{Flat, Rails};
 use crate::formats::budget::Budget;
 use crate::formats::read::scan;
-use crate::formats::{Content, Document, Edit, Forms, Kind, read};
+use crate::formats::{Code, Content, Document, Edit, Forms, Kind, read};
 use crate::language::Category::{Few, Many, One, Other};
 
 const HEADERS: [&str; 10] = ["|", "|-", "|+", ">", ">-", ">+", "|2", "|2-", ">2+", "|- # c"];
@@ -17,6 +17,28 @@ const CONTENTS: [&[&str]; 9] =
     [&[], &["x"], &["x", "y"], &["x", "", "y"], &["x "], &["", "x"], &["x", " y"], &[" x"], &["x\u{feff}y"]];
 /// What stands behind the last of them; blanks are beside the indentation of the content.
 const ENDS: [&str; 12] = ["", "\n", "\n\n", "\n<", "\n=", "\n>", "\n>>", "\n\n<", "\n\n=", "\n\n>", "\n=\n>", "\n>\n="];
+/// Lines that begin with a tab, perhaps behind blanks, behind the last of them or further down: content to some, nothing to
+/// others.
+const TABS: [&str; 18] = [
+    "\n\t",
+    "\n\t\n",
+    "\n<\t\n",
+    "\n=\t\n",
+    "\n>\t\n",
+    "\n \t",
+    "\n\n\t\n",
+    "\n>\n\t",
+    "\n\t\n=x\n",
+    "\n=\t\n=x\n",
+    "\n\tz: y\n",
+    "\n\t# c\n",
+    "\n# c\n\t\n",
+    "\n<# c\n\n<\t# d\n",
+    "\n# c\n\n>\t\n  \n",
+    "\n# c\n\n  # d\n=\t",
+    "\n# c\t\n\n#\t",
+    "\n\n# \t",
+];
 /// Where the scalar stands, and how far its content is indented.
 const PLACES: [(&str, &str, usize); 6] = [
     ("a: ", "", 2),
@@ -30,12 +52,12 @@ const PLACES: [(&str, &str, usize); 6] = [
 const SPREAD: usize = 7;
 const LINE_BREAKS: [&str; 3] = ["\n", "\r\n", "\r"];
 
-/// Every file, with its root key.
-fn each(mut look: impl FnMut(Kind<'static>, String)) {
+/// Every file with one of these ends, with its root key.
+fn each(ends: &[&str], mut look: impl FnMut(Kind<'static>, String)) {
     for (place, root, indent) in PLACES {
         for header in HEADERS {
             for content in CONTENTS {
-                for end in ENDS {
+                for end in ends {
                     for line_break in LINE_BREAKS {
                         let kind = if root.is_empty() { Flat } else { Rails { root } };
                         let blanks = |count: usize| " ".repeat(count);
@@ -102,7 +124,7 @@ fn every_end_is_read_and_written_as_libyaml_reads_it() {
         Forms::from([(One, form("1")), (Few, form("f")), (Many, form("m")), (Other, form("o"))]),
     ];
     let (mut files, mut tried, mut accepted) = (0, 0, 0);
-    each(|kind, file| {
+    each(&ENDS, |kind, file| {
         files += 1;
         // A spread of some thousand; a long run tries all.
         if !is_long() && files % SPREAD != 0 {
@@ -126,5 +148,45 @@ fn every_end_is_read_and_written_as_libyaml_reads_it() {
     let Some(judge) = judge else { return };
     let verdict = judge.into_inner().verdict();
     println!("ends: {verdict:#}");
+    assert_eq!(verdict["wrong"], 0, "{verdict:#}");
+}
+
+#[test]
+fn a_tab_below_a_block_scalar_is_refused_where_libyaml_refuses_it() {
+    let mut judge = corpora().map(|corpora| Judge::new(&corpora));
+    let (mut files, mut tried, mut refused) = (0, 0, 0);
+    each(&TABS, |kind, file| {
+        files += 1;
+        if !is_long() && files % SPREAD != 0 {
+            return;
+        }
+        let behind = match kind {
+            // A locale is alone in its file.
+            Rails { .. } => "  z: x\n",
+            _ => "z: x\n",
+        };
+        for file in [format!("{file}{behind}"), file] {
+            tried += 1;
+            let (values, is_refused) = match read(kind, file.as_bytes(), soon()) {
+                Ok(_) => (leaves(kind, file.as_bytes()), false),
+                Err(refusal) => {
+                    assert_eq!(refusal.code, Code::Malformed, "{file:?}");
+                    (Vec::new(), true)
+                }
+            };
+            refused += usize::from(is_refused);
+            let values: Vec<(&str, &str)> = values.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            if let Some(judge) = &mut judge {
+                match is_refused {
+                    true => judge.ask_refused(kind, file.as_bytes()),
+                    false => judge.ask(kind, file.as_bytes(), &values, false),
+                }
+            }
+        }
+    });
+    println!("tabs: {tried} tried, {refused} refused");
+    assert!(refused > tried / 8 && refused < tried, "{refused} of {tried} refused");
+    let Some(judge) = judge else { return };
+    let verdict = judge.verdict();
     assert_eq!(verdict["wrong"], 0, "{verdict:#}");
 }

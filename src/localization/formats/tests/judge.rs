@@ -42,6 +42,15 @@ impl Judge {
 
     /// Asks for a file; its string values must be these, in this order.
     pub fn ask(&mut self, kind: Kind<'_>, bytes: &[u8], values: &[(&str, &str)], may_be_refused: bool) {
+        self.put(kind, bytes, json!({"values": values, "may_be_refused": may_be_refused}));
+    }
+
+    /// Asks for a file that must be refused.
+    pub fn ask_refused(&mut self, kind: Kind<'_>, bytes: &[u8]) {
+        self.put(kind, bytes, json!({"values": [], "must_be_refused": true}));
+    }
+
+    fn put(&mut self, kind: Kind<'_>, bytes: &[u8], mut entry: Value) {
         let (name, root) = match kind {
             Kind::Json => ("json", None),
             Kind::Properties => ("properties", None),
@@ -51,9 +60,9 @@ impl Judge {
         let file = self.directory.path().join(format!("{}.{name}", self.files));
         self.files += 1;
         fs::write(&file, bytes).unwrap();
-        let entry = json!({
-            "kind": name, "file": file, "root": root, "values": values, "may_be_refused": may_be_refused,
-        });
+        entry["kind"] = json!(name);
+        entry["file"] = json!(file);
+        entry["root"] = json!(root);
         writeln!(self.manifest, "{entry}").unwrap();
     }
 

@@ -26,6 +26,9 @@ const OURS: [Code; 6] = [
 /// Flow collections whose lines are indented too little: wrong to YAML 1.2, read alike by all programs that matter.
 const LENIENT: [&str; 1] = ["9C9N/0"];
 
+/// A tab as the first content of a block scalar: right to YAML 1.2, refused by libyaml and whatever reads with it.
+const STRICT: [&str; 3] = ["96NN/0", "96NN/1", "Y79Y/1"];
+
 #[test]
 fn json_test_suite() {
     let (mut refused, mut read_well) = (0, 0);
@@ -86,6 +89,10 @@ fn yaml_test_suite() {
                 continue;
             }
             Err(refusal) if OURS.contains(&refusal.code) => {
+                refused_for_us += 1;
+                continue;
+            }
+            Err(refusal) if STRICT.contains(&name) && refusal.code == Code::Malformed => {
                 refused_for_us += 1;
                 continue;
             }

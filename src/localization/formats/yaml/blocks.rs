@@ -71,6 +71,33 @@ impl<'b> Block<'b> {
         count
     }
 
+    /// Where a line below its header begins with a tab, perhaps behind blanks, though the tab is none of its content: in
+    /// the scalar itself, or before what comes next. The parser passes over some of these, libyaml refuses each.
+    /// `read` is what the parser says it says.
+    pub fn tab_in_indentation(&self, read: &str) -> Option<usize> {
+        let has_content = line_breaks(read).is_none();
+        let mut is_indent_known = has_content && has_indentation_indicator(self.written_header());
+        let mut is_within = true;
+        let mut at = self.header_end + break_length(self.bytes, self.header_end);
+        while at < self.bytes.len() {
+            let end = line_end(self.bytes, at);
+            let line = part(self.bytes, at..end);
+            let blanks = line.iter().take_while(|byte| **byte == b' ').count();
+            let is_content = is_within && is_indent_known && blanks >= self.indent;
+            match line.get(blanks) {
+                _ if is_content => {}
+                Some(b'\t') => return Some(at + blanks),
+                None => {}
+                // The first line of its content says how far it is indented.
+                Some(_) if is_within && has_content && !is_indent_known => is_indent_known = true,
+                Some(b'#') => is_within = false,
+                Some(_) => return None,
+            }
+            at = end + break_length(self.bytes, end);
+        }
+        None
+    }
+
     /// Its bytes: from its `|` or `>` up to the last line break that is not its own. `text` is what it says.
     pub fn value(&self, text: &str) -> Range<usize> {
         let Block { bytes, header, header_end, indent, .. } = *self;
@@ -136,6 +163,11 @@ pub fn keeps_breaks(bytes: &[u8], leaf: &Leaf) -> bool {
 /// Whether a block scalar's header says `+`, which stands behind `|` or `>` and perhaps a digit.
 fn has_keep_indicator(header: &[u8]) -> bool {
     matches!(header, [_, b'+', ..] | [_, b'0'..=b'9', b'+', ..])
+}
+
+/// Whether a block scalar's header says how far its content is indented, before or behind `+` or `-`.
+fn has_indentation_indicator(header: &[u8]) -> bool {
+    matches!(header, [_, b'0'..=b'9', ..] | [_, b'+' | b'-', b'0'..=b'9', ..])
 }
 
 /// Whether a block scalar's header says `-`.

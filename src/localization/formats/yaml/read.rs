@@ -262,6 +262,9 @@ impl<'t> Reader<'t> {
     ) -> Result<(Cow<'t, str>, Range<usize>, Style), Offence> {
         let malformed = Offence::new(Code::Malformed, content.start);
         let block = Block::find(self.bytes, self.behind, content, indent).ok_or(malformed)?;
+        if let Some(at) = block.tab_in_indentation(&text) {
+            return Err(Offence::new(Code::Malformed, at));
+        }
         let text = block.text(text);
         // Without content there is no column of it.
         let indent = if line_breaks(&text).is_some() { 0 } else { indent };

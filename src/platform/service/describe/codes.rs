@@ -45,6 +45,7 @@ pub fn faults_of<D: Dialect>(route: &Route) -> Vec<Fault> {
         faults.extend([
             Fault::BodyTooLarge,
             Fault::BodyTimedOut,
+            Fault::BodyBroken,
             Fault::Json(JsonError::NotUtf8),
             Fault::Json(JsonError::TooDeep),
             Fault::Shape(vec![Problem::new("", "")]),

@@ -10,6 +10,9 @@ use crate::service::dialect::Dialect;
 use crate::service::endpoint::{Endpoints, routes};
 use crate::service::route::{Content, KeyRule, Parameter, Route, Segment, Success};
 
+/// How long an `If-Match` need be: a few entity tags.
+const IF_MATCH_CHARS_MAX: usize = 255;
+
 /// The document.
 #[must_use]
 pub fn document<D: Dialect>(endpoints: Endpoints<D>) -> Value {
@@ -63,7 +66,9 @@ fn operation<D: Dialect>(route: &Route, routes: &[&'static Route]) -> Map<String
     parameters.extend(route.parameters.iter().map(query));
     parameters.extend(idempotency_key::<D>(route));
     if route.is_conditional {
-        let schema = json!({"type": "string"});
+        let tag = format!("\"{}[0-9]+\"", route.etag);
+        let schema =
+            json!({"type": "string", "pattern": format!("^{tag}( *, *{tag})*$"), "maxLength": IF_MATCH_CHARS_MAX});
         parameters.push(parameter("header", "If-Match", true, schema, "The entity tag last read."));
     }
     operation.insert("parameters".to_owned(), json!(parameters));
