@@ -395,6 +395,9 @@ mod tests {
                 };
                 pool.draw(heavy_source, hash(number), a_try, || 0).await
             }));
+            if number == 1 {
+                until(|| pool.tries.reading().begun == 2).await;
+            }
         }
         until(|| pool.tries.reading() == PoolReading { waiting: 32, begun: 2, turned_away: 14 }).await;
         let small: Vec<_> = (1..=8)
