@@ -386,14 +386,14 @@ mod tests {
         for number in 0..48 {
             let (release, job) = held();
             releases.push(release);
-            let (pool, tried) = (Arc::clone(&pool), Arc::clone(&tried));
+            let (beside, tried) = (Arc::clone(&pool), Arc::clone(&tried));
             drawings.push(tokio::spawn(async move {
                 let a_try = move || {
                     tried.fetch_add(1, Ordering::SeqCst);
                     job();
                     None
                 };
-                pool.draw(heavy_source, hash(number), a_try, || 0).await
+                beside.draw(heavy_source, hash(number), a_try, || 0).await
             }));
             if number == 1 {
                 until(|| pool.tries.reading().begun == 2).await;
