@@ -179,8 +179,15 @@ impl Setup {
             .unwrap();
         let begun = Instant::now();
         let addresses = loop {
-            if let Ok(text) = std::fs::read_to_string(&addresses_path) {
-                break serde_json::from_str(&text).unwrap();
+            match std::fs::read_to_string(&addresses_path) {
+                Ok(text) => break serde_json::from_str(&text).unwrap(),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                // Its disk is gone: it may have started all the same, but nobody can find it.
+                Err(error) => {
+                    child.kill().unwrap();
+                    child.wait().unwrap();
+                    return Err(format!("{}: {error}", addresses_path.display()));
+                }
             }
             let log = || std::fs::read_to_string(&log_path).unwrap_or_default();
             if let Some(status) = child.try_wait().unwrap() {
