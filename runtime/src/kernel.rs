@@ -5,8 +5,8 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::process::Pid;
-use rustix::thread::{LinkNameSpaceType, UnshareFlags};
+use rustix::process::{Gid, Pid, Uid};
+use rustix::thread::{CapabilitiesSecureBits, LinkNameSpaceType, UnshareFlags};
 
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -122,8 +122,14 @@ pub(crate) fn own_mounts() -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?)
 }
 
-/// Gives this process a user namespace of its own.
-pub(crate) fn own_users() -> io::Result<()> {
+/// Makes this process the given user's and gives it a user namespace of its own: what the kernel counts by user
+/// (inotify, queued signals, message queues) counts in there for whoever made it, user_namespaces(7).
+pub(crate) fn own_users(owner: u32) -> io::Result<()> {
+    // The user has no privileges, and where the host forbids namespaces to such (unprivileged_userns), they are kept.
+    rustix::thread::set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?;
+    let (uid, gid) = (Uid::from_raw(owner), Gid::from_raw(owner));
+    rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid)?;
     // SAFETY: the process has a single thread.
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) }?)
 }

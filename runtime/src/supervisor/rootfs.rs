@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -69,27 +69,30 @@ impl Workplace {
         self.directory.join("state")
     }
 
-    /// Mounts the root file system. The writable layer takes its room where `directory` lies.
-    pub fn mount(&self, order: &RootOrder, directory: &Path) -> io::Result<()> {
-        let users = if order.idmapped { Some(mapping_namespace(order.first_id)?) } else { None };
+    /// Mounts the root file system for the ids of this user namespace. The writable layer takes its room where `directory`
+    /// lies.
+    pub fn mount(&self, order: &RootOrder, users: BorrowedFd<'_>, directory: &Path) -> io::Result<()> {
+        let users = order.idmapped.then_some(users);
         let mut lower = Vec::new();
         for (number, layer) in order.layers.iter().enumerate() {
             let point = self.directory.join("l").join(number.to_string());
             std::fs::create_dir(&point)?;
-            mount_layer(layer, &point, users.as_ref()).map_err(said("a layer"))?;
-            lower.push(point.display().to_string());
+            mount_layer(layer, &point, users).map_err(said("a layer"))?;
+            lower.push(format!("l/{number}"));
         }
         let upper = self.directory.join("u");
         self.mount_scratch(order, directory, &upper).map_err(said("the writable layer"))?;
         let options = format!(
-            "lowerdir={},upperdir={upper}/upper,workdir={upper}/work,index=off,metacopy=off,xino=off,volatile",
-            lower.join(":"),
-            upper = upper.display()
+            "lowerdir={},upperdir=u/upper,workdir=u/work,index=off,metacopy=off,xino=off,volatile",
+            lower.join(":")
         );
         let options = CString::new(options).map_err(io::Error::other)?;
-        rustix::mount::mount("overlay", self.root(), "overlay", MountFlags::NODEV, options.as_c_str())
-            .map_err(io::Error::from)
-            .map_err(said("the overlay"))
+        // The container reads these names in its /proc/mounts: they tell nothing of the host.
+        let before = std::env::current_dir()?;
+        std::env::set_current_dir(&self.directory)?;
+        let mounted = rustix::mount::mount("overlay", "root", "overlay", MountFlags::NODEV, options.as_c_str());
+        std::env::set_current_dir(before)?;
+        mounted.map_err(io::Error::from).map_err(said("the overlay"))
     }
 
     fn mount_scratch(&self, order: &RootOrder, directory: &Path, upper: &Path) -> io::Result<()> {
@@ -165,23 +168,23 @@ impl Workplace {
 }
 
 /// A layer at a short path, read-only; its owners mapped into the container's range where that is possible.
-fn mount_layer(layer: &Path, point: &Path, users: Option<&OwnedFd>) -> io::Result<()> {
+fn mount_layer(layer: &Path, point: &Path, users: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let tree = rustix::mount::open_tree(CWD, layer, flags)?;
     if let Some(users) = users {
-        kernel::map_owners(tree.as_fd(), users.as_fd()).map_err(said("an idmapped mount"))?;
+        kernel::map_owners(tree.as_fd(), users).map_err(said("an idmapped mount"))?;
     }
     rustix::mount::move_mount(&tree, "", CWD, point, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     Ok(())
 }
 
-/// A user namespace that maps the ids of a container into its range. A child enters it and holds it until it is open
-/// here.
-fn mapping_namespace(first_id: u32) -> io::Result<OwnedFd> {
+/// The user namespace of a container, which maps its ids into their range: its owner's, so that what the kernel counts by
+/// user is counted for each slot. A child makes it and holds it until it is open here.
+pub(super) fn user_namespace(order: &RootOrder) -> io::Result<OwnedFd> {
     let (ready, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let child = match kernel::fork_single_threaded()? {
         Forked::Child => {
-            let told = kernel::own_users().is_ok() && rustix::io::write(&tell, b"1").is_ok();
+            let told = kernel::own_users(order.owner_id).is_ok() && rustix::io::write(&tell, b"1").is_ok();
             if told {
                 rustix::event::pause();
             }
@@ -196,7 +199,7 @@ fn mapping_namespace(first_id: u32) -> io::Result<OwnedFd> {
             return Err(io::Error::other("no user namespace can be made"));
         }
         let process = PathBuf::from(format!("/proc/{}", child.as_raw_nonzero()));
-        let mapping = format!("0 {first_id} {}", crate::image::IDS);
+        let mapping = format!("0 {} {}", order.first_id, crate::image::IDS);
         std::fs::write(process.join("uid_map"), &mapping)?;
         std::fs::write(process.join("gid_map"), &mapping)?;
         Ok(File::open(process.join("ns/user"))?.into())

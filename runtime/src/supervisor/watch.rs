@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::init::Report;
 use super::order::RunOrder;
 use crate::WallClock;
-use crate::cgroup::{Group, Usage};
+use crate::cgroup::{Group, SharedTime, Usage};
 use crate::files::Files;
 use crate::kernel;
 use crate::logs::StreamWriter;
@@ -25,6 +25,9 @@ const FINE_SAMPLES: u32 = 600;
 const SAMPLES_MAX: u32 = 3600;
 const FINE: Duration = Duration::from_secs(1);
 const COARSE: Duration = Duration::from_secs(5);
+/// Processor time that a supervisor has for nothing: reading a few lines, a stop. What takes more is the container's
+/// doing, and counts against what that one may take.
+const FREE_TIME: Duration = Duration::from_millis(30);
 /// How long whoever connects may take to say what they want.
 const CALLER_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -77,6 +80,23 @@ struct Watch<'a> {
     next_sample: Instant,
     /// When the last sample was taken, and the processor time until then.
     last_sample: (Instant, u64),
+    own_time: OwnTime,
+}
+
+/// Whose processor time it is that this process takes.
+enum OwnTime {
+    /// Its own, until it has taken so much.
+    Free { until: Duration },
+    /// The container's.
+    Shared(SharedTime),
+    /// Its own: nothing is left of the container, or sharing is not possible here.
+    Apart,
+}
+
+/// The processor time of this process.
+fn time_taken() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 /// Watches it until it has ended, and says how it did.
@@ -106,6 +126,7 @@ pub(super) fn watch(
         sample_count: 0,
         next_sample: now + FINE,
         last_sample: (now, group.cpu_micros()),
+        own_time: OwnTime::Free { until: time_taken() + FREE_TIME },
     };
     if let Err(error) = files.put_start(watch.started_at_micros) {
         tracing::warn!(%error, "the start is not noted");
@@ -126,8 +147,10 @@ pub(super) fn watch(
             break;
         }
         watch.keep_time()?;
+        watch.share_time();
     }
     // Process 1 is gone, and with it everything in its namespace. What it has written lies in the pipes.
+    watch.leave_time();
     watch.drain_to_end(Stream::Stdout, &mut stdout, open_out)?;
     watch.drain_to_end(Stream::Stderr, &mut stderr, open_err)?;
     watch.outcome(&mut stdout, &mut stderr)
@@ -288,7 +311,31 @@ impl Watch<'_> {
             self.killed_for = Some(reason);
         }
         self.resume_clock();
+        self.leave_time();
         self.group.kill()
+    }
+
+    /// What it does for a container that gives it much to do counts against that one.
+    fn share_time(&mut self) {
+        if !matches!(self.own_time, OwnTime::Free { until } if time_taken() > until) {
+            return;
+        }
+        self.own_time = match self.group.share_time() {
+            Ok(shared) => OwnTime::Shared(shared),
+            Err(error) => {
+                tracing::warn!(%error, "the work of a supervisor does not count against its container");
+                OwnTime::Apart
+            }
+        };
+    }
+
+    /// What ends a container must not wait for the time that one has used up.
+    fn leave_time(&mut self) {
+        if let OwnTime::Shared(shared) = std::mem::replace(&mut self.own_time, OwnTime::Apart)
+            && let Err(error) = shared.leave()
+        {
+            tracing::warn!(%error, "a supervisor stays in its container's group");
+        }
     }
 
     fn resume_clock(&mut self) {

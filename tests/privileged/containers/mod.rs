@@ -296,10 +296,12 @@ fn guard(directory: &Path, groups: &str) -> Child {
             for state in /sys/fs/cgroup/freezer/"$groups"/*/freezer.state; do
                 [ ! -e "$state" ] || echo THAWED >"$state"
             done
-            for procs in /sys/fs/cgroup/"$groups"/*/cgroup.procs /sys/fs/cgroup/*/"$groups"/*/cgroup.procs; do
+            for procs in /sys/fs/cgroup/"$groups"/*/cgroup.procs /sys/fs/cgroup/*/"$groups"/*/cgroup.procs \
+                /sys/fs/cgroup/"$groups"/*/*/cgroup.procs /sys/fs/cgroup/*/"$groups"/*/*/cgroup.procs; do
                 [ ! -e "$procs" ] || while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$procs"
             done
             sleep 0.1
+            rmdir /sys/fs/cgroup/"$groups"/*/* /sys/fs/cgroup/*/"$groups"/*/* 2>/dev/null
             rmdir /sys/fs/cgroup/"$groups"/* /sys/fs/cgroup/*/"$groups"/* 2>/dev/null
             rmdir /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" 2>/dev/null
             ls -d /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" >/dev/null 2>&1 || break
