@@ -3,7 +3,7 @@
 mod attacks;
 mod control;
 mod held_groups;
-mod isolation;
+pub mod isolation;
 mod limits;
 mod lives;
 mod output;

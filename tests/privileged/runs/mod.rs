@@ -45,7 +45,15 @@ impl House {
 
     /// The same with a configuration file of this text.
     pub fn start_with(environment: &[(&str, &str)], configuration: Option<String>) -> Option<House> {
-        let runner = TestRunner::make(&[])?;
+        Some(House::build_on(TestRunner::make(&[])?, environment, configuration))
+    }
+
+    /// Starts one on this runner.
+    pub fn start_on(runner: TestRunner, environment: &[(&str, &str)]) -> House {
+        House::build_on(runner, environment, None)
+    }
+
+    fn build_on(runner: TestRunner, environment: &[(&str, &str)], configuration: Option<String>) -> House {
         let environment =
             environment.iter().map(|(name, value)| (format!("QUINTET_RUNS__{name}"), (*value).to_owned()));
         let mut house = House {
@@ -56,7 +64,7 @@ impl House {
             appliance: None,
         };
         house.serve();
-        Some(house)
+        house
     }
 
     /// Starts the server, again after it was stopped or killed.
