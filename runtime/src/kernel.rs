@@ -212,9 +212,19 @@ pub(crate) fn attach_loop_device(device: impl AsFd, file: impl AsFd) -> io::Resu
     Ok(())
 }
 
+/// What a connection may hold at least, at first and at most of what came in, in bytes (tcp(7), `tcp_rmem`). Whoever sends
+/// is given what the other end would take even where the limit of its control group is reached; at first 128 KiB is the
+/// kernel's own, so that connections by the thousand would hold many times what they may. It grows where there is room.
+const RECEIVE_BUFFERS: &str = "4096 16384 6291456";
+
 /// Takes the loopback interface of a process's network namespace up.
 pub(crate) fn loopback_up(of: Pid) -> io::Result<()> {
-    within(of, "net", LinkNameSpaceType::Network, raise_loopback)
+    within(of, "net", LinkNameSpaceType::Network, || {
+        if let Err(error) = std::fs::write("/proc/sys/net/ipv4/tcp_rmem", RECEIVE_BUFFERS) {
+            tracing::warn!(%error, "connections of a container may hold more memory than it has");
+        }
+        raise_loopback()
+    })
 }
 
 /// Gives the host of a process's namespace this name.

@@ -30,7 +30,7 @@ const CAPABILITIES: [&str; 10] = [
 
 /// Files of /proc and /sys that tell of the host, or let it be changed. Of block devices without a machine's part the
 /// files behind them are told: among them the runner's.
-const MASKED: [&str; 16] = [
+const MASKED: [&str; 17] = [
     "/proc/acpi",
     "/proc/asound",
     "/proc/config.gz",
@@ -40,6 +40,7 @@ const MASKED: [&str; 16] = [
     "/proc/keys",
     "/proc/kmsg",
     "/proc/latency_stats",
+    "/proc/pressure",
     "/proc/sched_debug",
     "/proc/scsi",
     "/proc/timer_list",
