@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
-use crate::model::{ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
+use crate::model::{Bookmark, ContainerStatus, ImageInfo, LogPage, LogSpan, Pruned, Sample, Stream};
 use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, Refusal, Reply, Request};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be
@@ -114,7 +114,33 @@ impl Runner {
         from_line: u64,
         lines_max: u32,
     ) -> Result<LogPage, RunnerError> {
-        expect!(self.call(Request::Log { id: id.clone(), stream, from_line, lines_max }, None)?, Reply::Log)
+        self.log_on(id, stream, (from_line, None), lines_max)
+    }
+
+    /// The same from where the page before has ended: its `next_line` and its `bookmark`.
+    pub fn log_on(
+        &self,
+        id: &ContainerId,
+        stream: Stream,
+        (from_line, bookmark): (u64, Option<Bookmark>),
+        lines_max: u32,
+    ) -> Result<LogPage, RunnerError> {
+        let request = Request::Log { id: id.clone(), stream, from_line, lines_max, bookmark };
+        expect!(self.call(request, None)?, Reply::Log)
+    }
+
+    /// Where in a stream the lines are from a number on, not written before `since_micros`, and of those the last
+    /// `tail`.
+    pub fn log_span(
+        &self,
+        id: &ContainerId,
+        stream: Stream,
+        from_line: u64,
+        since_micros: Option<i64>,
+        tail: Option<u64>,
+    ) -> Result<LogSpan, RunnerError> {
+        let request = Request::LogSpan { id: id.clone(), stream, from_line, since_micros, tail };
+        expect!(self.call(request, None)?, Reply::LogSpan)
     }
 
     /// What a container used: a sample each second for ten minutes, then every five, at most 3,600.

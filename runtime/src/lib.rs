@@ -45,8 +45,8 @@ pub use description::{ContainerDescription, ContainerId, InvalidDescription, Lim
 pub use digest::{Digest, NotADigest};
 pub use image::ImageLimits;
 pub use model::{
-    ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Pruned, Sample, Stream,
-    StreamTotals,
+    Bookmark, ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, LogSpan, Outcome, Pruned,
+    Sample, Stream, StreamTotals,
 };
 pub use protocol::{Action, Features, Hello, Refusal, ScratchKind};
 pub use runner::{CONTAINER_IDS, RunnerOptions, RunnerStartError, Serving, start_runner};

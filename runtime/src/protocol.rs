@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::description::{ContainerDescription, ContainerId, InvalidDescription};
 use crate::digest::Digest;
-use crate::model::{ContainerState, ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
+use crate::model::{Bookmark, ContainerState, ContainerStatus, ImageInfo, LogPage, LogSpan, Pruned, Sample, Stream};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -88,8 +88,24 @@ pub enum Request {
         stream: Stream,
         /// The number of the first line wanted.
         from_line: u64,
-        /// How many lines at most; 1 to 10,000. A page ends earlier at 4 MiB.
+        /// How many lines at most; 1 to 50,000. A page ends earlier at 4 MiB.
         lines_max: u32,
+        /// The bookmark of the page before, if there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bookmark: Option<Bookmark>,
+    },
+    /// Where in a stream the lines are that are wanted. Answer: [`Reply::LogSpan`].
+    LogSpan {
+        /// The container's name.
+        id: ContainerId,
+        /// Which stream.
+        stream: Stream,
+        /// The number of the first line that may be wanted.
+        from_line: u64,
+        /// None is wanted that was written before, in microseconds since 1970.
+        since_micros: Option<i64>,
+        /// Only the last so many are wanted.
+        tail: Option<u64>,
     },
     /// What a container used. Answer: [`Reply::Samples`].
     Samples {
@@ -177,6 +193,8 @@ pub enum Reply {
     Ended(EndedSince),
     /// Lines.
     Log(LogPage),
+    /// Where lines are.
+    LogSpan(LogSpan),
     /// Samples, oldest first.
     Samples(Vec<Sample>),
     /// An image.

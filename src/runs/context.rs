@@ -12,20 +12,19 @@ use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::Turns;
 use quintet_runtime::{ContainerId, Runner};
 use quintet_storage::{Abort, Lsn, Timestamp, WriteTx};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 
 use crate::allowances::Ceilings;
+use crate::followers::Followers;
 use crate::model::{FAMILY, RunId};
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
 
 /// See [`Parts::controls`].
 const CONTROLS: usize = 64;
-/// How many requests for logs and samples are served at a time; each may hold 16 MiB.
+/// How many requests for logs and samples are served at a time; each may hold 64 MiB.
 pub(crate) const READERS: usize = 4;
 /// How many requests look through rows at a time.
 pub(crate) const LOOKERS: usize = 8;
-/// How many requests follow a run at a time.
-const FOLLOWERS: usize = 256;
 
 /// How long somebody who waits puts off the next look while changes follow one another, at least and at most.
 const PAUSE_LEAST: Duration = Duration::from_millis(1);
@@ -78,7 +77,7 @@ pub struct Parts {
     /// For those who look through many rows, or read a large body.
     pub(crate) lookers: Turns,
     /// Who follows a run at the moment.
-    pub(crate) followers: Arc<Semaphore>,
+    pub(crate) followers: Followers,
     /// `true` once the appliance stops.
     stopping: watch::Sender<bool>,
 }
@@ -124,7 +123,7 @@ impl Context {
             controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
             readers: Turns::new(READERS),
             lookers: Turns::new(LOOKERS),
-            followers: Arc::new(Semaphore::new(FOLLOWERS)),
+            followers: Followers::default(),
             stopping: watch::Sender::new(false),
         })))
     }

@@ -22,6 +22,7 @@ mod context;
 mod dialect;
 mod due;
 mod events;
+mod followers;
 mod form;
 mod http;
 mod model;

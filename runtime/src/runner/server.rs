@@ -4,19 +4,24 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::shared::Shared;
+use crate::description::ContainerId;
 use crate::digest::Digest;
 use crate::image::{ImageError, Removed};
 use crate::kernel;
 use crate::logs;
+use crate::model::{LogPage, LogSpan};
 use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
 
 /// Connections at once. More are not answered until one of them ends.
 const CONNECTIONS_MAX: usize = 1024;
+/// Lines of a page, at most: so many empty ones take 4 MiB of an answer.
+const PAGE_LINES_MAX: u32 = 50_000;
 /// The longest that a call waits for something to happen.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -132,16 +137,21 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
         Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
         Request::Ended { after, at_most_millis } => Ok(Reply::Ended(shared.ended(after, wait(at_most_millis)))),
         Request::Control { id, action } => shared.control(&id, action).map(|()| Reply::Done),
-        Request::Log { id, stream, from_line, lines_max } => {
-            let (files, ended) = shared.recorded(&id)?;
-            let most = lines_max.clamp(1, 10_000) as usize;
-            match logs::read_page(&files.streams(), stream, from_line, most, ended) {
-                // It never got so far as to have streams.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    Ok(Reply::Log(crate::LogPage { lines: Vec::new(), next_line: from_line, complete: ended }))
-                }
-                page => page.map(Reply::Log).map_err(failed),
-            }
+        Request::Log { id, stream, from_line, lines_max, bookmark } => {
+            let most = lines_max.clamp(1, PAGE_LINES_MAX) as usize;
+            let page = |streams: &Path, ended| logs::read_page(streams, stream, (from_line, bookmark), most, ended);
+            Ok(Reply::Log(of_streams(shared, &id, page)?.unwrap_or_else(|ended| LogPage {
+                lines: Vec::new(),
+                next_line: from_line,
+                complete: ended,
+                bookmark: None,
+            })))
+        }
+        Request::LogSpan { id, stream, from_line, since_micros, tail } => {
+            let (since, most) = (since_micros.unwrap_or(i64::MIN), tail.unwrap_or(u64::MAX));
+            let span = |streams: &Path, _| logs::find_span(streams, stream, from_line, since, most);
+            let nothing = LogSpan { from_line, end_line: from_line, lines: 0, is_cut: false };
+            Ok(Reply::LogSpan(of_streams(shared, &id, span)?.unwrap_or(nothing)))
         }
         Request::Samples { id, from } => {
             let (files, _) = shared.recorded(&id)?;
@@ -172,6 +182,21 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             let asked: Vec<Digest> = blobs.into_iter().take(1000).collect();
             shared.images.missing(&asked).map(Reply::Digests).map_err(image_refusal)
         }
+    }
+}
+
+/// What is found in the streams of a container, which `read` is given with whether it has ended. An error says so, too:
+/// it never got so far as to have streams.
+fn of_streams<T>(
+    shared: &Shared,
+    id: &ContainerId,
+    read: impl Fn(&Path, bool) -> io::Result<T>,
+) -> Result<Result<T, bool>, Refusal> {
+    let (files, ended) = shared.recorded(id)?;
+    match read(&files.streams(), ended) {
+        // Or it was removed meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => shared.recorded(id).map(|(_, ended)| Err(ended)),
+        read => read.map(Ok).map_err(|error| Refusal::Failed(error.to_string())),
     }
 }
 
