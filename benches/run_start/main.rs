@@ -51,8 +51,8 @@ fn main() {
         return;
     }
     let ours = Ours::start();
-    let mut candidates: Vec<(&str, Once<'_>)> = vec![("quintet", Box::new(|| ours.run(Limits::default())))];
     let mut others = (0..).map(other_limits);
+    let mut candidates: Vec<(&str, Once<'_>)> = vec![("quintet", Box::new(|| ours.run(Limits::default())))];
     candidates.push(("quintet, other limits", Box::new(|| ours.run(others.next().unwrap()))));
     let root = ours.root();
     for (name, confined) in [("crun", false), ("crun, confined", true)] {

@@ -64,6 +64,7 @@ struct Table {
 }
 
 impl Table {
+    #[expect(clippy::print_stdout, reason = "the table is what make isolation shows")]
     fn add(&mut self, attempt: &str, holder: &str, verdict: &Verdict, others: Option<Others>) {
         let is_slow = others.is_some_and(|others| others.beside > others.without * 2);
         let (word, found) = match verdict {
