@@ -178,6 +178,7 @@ fn runs_settings(config: &Config, runner: Option<&own_runner::Place>) -> Result<
     Ok(quintet_runs::Settings {
         workers: if config.runs_workers == 0 { own_runner::workers_of_machine() } else { config.runs_workers },
         scratch_mb: u64::from(config.runs_scratch_mb),
+        disk_reserve_bytes: config.disk_reserve_mb << 20,
         runner_socket: runner.map(|place| place.socket.clone()),
         ceilings: quintet_runs::Ceilings::on_machine(config.runs_ceilings.clone(), cores, memory_mb),
         egress: outside::egress(config)?,

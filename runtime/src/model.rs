@@ -202,4 +202,30 @@ pub struct ImageInfo {
     pub layers: u32,
     /// When it was imported, in microseconds since 1970.
     pub imported_at_micros: i64,
+    /// It was pulled for a run and is nobody's import: it may go when room is short and no run uses it.
+    #[serde(default)]
+    pub is_pulled: bool,
+    /// When a container of it was started last, to a day, in microseconds since 1970; none: never.
+    #[serde(default)]
+    pub used_at_micros: Option<i64>,
+}
+
+/// A layer of an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerInfo {
+    /// The digest of its uncompressed archive.
+    pub digest: Digest,
+    /// What it takes unpacked, in bytes.
+    pub bytes: u64,
+}
+
+/// Room on the runner's disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskRoom {
+    /// Free, in bytes.
+    pub free_bytes: u64,
+    /// What of that was promised to containers that run, in bytes: what they have not written yet of what they may.
+    pub promised_bytes: u64,
+    /// How many containers of the kind that was asked about still find room.
+    pub containers: u64,
 }

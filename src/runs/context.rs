@@ -37,6 +37,8 @@ pub struct Settings {
     pub workers: u32,
     /// The writable layer of a container, in MiB.
     pub scratch_mb: u64,
+    /// Free space that stays on disks whatever images and containers take, in bytes.
+    pub disk_reserve_bytes: u64,
     /// Where the runner's socket lies; none: no containers here.
     pub runner_socket: Option<PathBuf>,
     /// What no tenant may exceed.
@@ -66,6 +68,8 @@ pub struct Parts {
     tag: String,
     /// Whether the runner answered the last time.
     pub(crate) engine_up: AtomicBool,
+    /// Whether runs wait for room on the runner's disk.
+    pub(crate) is_disk_short: AtomicBool,
     /// Something may have been done or not: the engine asks the runner.
     pub(crate) is_in_doubt: AtomicBool,
     /// Has the engine look at once, for there are doubts.
@@ -106,10 +110,12 @@ impl Context {
     pub fn new(foundation: Foundation, settings: Settings) -> io::Result<Context> {
         let registries = Registries::new(&settings.registries).map_err(io::Error::other)?;
         let arriving = foundation.store.directory().join("pulls");
-        let puller = Puller::new(settings.egress.clone(), registries, &arriving, PullLimits::default())?;
+        let limits = PullLimits { disk_reserve_bytes: settings.disk_reserve_bytes, ..PullLimits::default() };
+        let puller = Puller::new(settings.egress.clone(), registries, &arriving, limits)?;
         let directory_id = foundation.store.format().directory_id.simple().to_string();
         let tag = directory_id.chars().skip(20).collect();
-        let runner = settings.runner_socket.clone().map(Runner::new);
+        let runner = settings.runner_socket.clone();
+        let runner = runner.map(|socket| Runner::new(socket).with_reserve(settings.disk_reserve_bytes));
         Ok(Context(Arc::new(Parts {
             foundation,
             puller,
@@ -118,6 +124,7 @@ impl Context {
             runner,
             tag,
             engine_up: AtomicBool::new(false),
+            is_disk_short: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(true),
             doubts: Notify::new(),
             controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
@@ -192,6 +199,12 @@ impl Context {
     #[must_use]
     pub fn has_runner(&self) -> bool {
         self.runner.is_some()
+    }
+
+    /// Whether runs wait for room on the runner's disk.
+    #[must_use]
+    pub fn is_disk_short(&self) -> bool {
+        self.is_disk_short.load(Ordering::SeqCst)
     }
 
     /// Whether the runner answers.

@@ -5,6 +5,7 @@
 
 mod ahead;
 mod containers;
+mod disk;
 mod options;
 mod probe;
 mod server;

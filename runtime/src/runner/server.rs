@@ -16,7 +16,7 @@ use crate::image::{ImageError, Removed};
 use crate::kernel;
 use crate::logs;
 use crate::model::{LogPage, LogSpan};
-use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
+use crate::protocol::{self, Answer, Call, Hello, ImportTerms, Refusal, Reply, Request, VERSION};
 
 /// Connections at once. More are not answered until one of them ends.
 const CONNECTIONS_MAX: usize = 1024;
@@ -131,7 +131,13 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             instance: shared.instance.clone(),
             features: shared.features.clone(),
         })),
-        Request::Start { id, description } => shared.start(&id, *description).map(Box::new).map(Reply::Status),
+        Request::Start { id, description, reserve_bytes } => {
+            let started = shared.start(&id, *description, shared.reserve(reserve_bytes));
+            started.map(Box::new).map(Reply::Status)
+        }
+        Request::Room { scratch_bytes, reserve_bytes } => {
+            shared.room(scratch_bytes, shared.reserve(reserve_bytes)).map(Reply::Room).map_err(failed)
+        }
         Request::List => Ok(Reply::List(shared.list())),
         Request::Status { id } => shared.status(&id).map(Box::new).map(Reply::Status),
         Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
@@ -158,14 +164,25 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             files.samples(from as usize).map(Reply::Samples).map_err(failed)
         }
         Request::Remove { id } => shared.remove(&id).map(|()| Reply::Done),
-        Request::Import { name, select } => {
+        Request::Import { name, select, terms } => {
             let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
-            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros());
-            imported.map(Reply::Image).map_err(image_refusal)
+            let reserve_bytes = shared.import_reserve(shared.reserve(terms.reserve_bytes));
+            let terms = ImportTerms { reserve_bytes: Some(reserve_bytes), ..terms };
+            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros(), &terms);
+            imported.map(Reply::Image).map_err(|error| match error {
+                ImageError::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+                    Refusal::NoRoomForImage { reserve_bytes }
+                }
+                other => image_refusal(other),
+            })
         }
         Request::Image { reference } => {
             let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
             shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
+        }
+        Request::ImageLayers { image } => {
+            let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
+            shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
         }
         Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
         Request::RemoveImage { reference } => {
@@ -203,6 +220,8 @@ fn of_streams<T>(
 fn image_refusal(error: ImageError) -> Refusal {
     match error {
         ImageError::Bad(reason) => Refusal::BadImage(reason),
+        ImageError::TooMuch => Refusal::BadImage(ImageError::TooMuch.to_string()),
+        ImageError::TooLarge(room_bytes) => Refusal::ImageTooLarge { room_bytes },
         other => Refusal::Failed(other.to_string()),
     }
 }

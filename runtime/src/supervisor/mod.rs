@@ -298,6 +298,7 @@ fn begin(
     clock: &dyn WallClock,
 ) -> io::Result<Made> {
     let Built { init, mut wanted, report, stdout, stderr, home } = built;
+    let scratch = workplace.take_scratch();
     let command = spec::command(&order.description, &shape.config)?;
     let mut environment = spec::environment(&order.description, &shape.config);
     if !environment.iter().any(|variable| variable.starts_with("HOME=")) {
@@ -326,7 +327,7 @@ fn begin(
     let started_at_micros = clock.now_micros();
     let said = serde_json::to_string(&Started { at_micros: started_at_micros })?;
     let _ = writeln!(io::stdout().lock(), "{said}").and_then(|()| io::stdout().lock().flush());
-    Ok(Made { init, started_at_micros, report, stdout: stdout.into(), stderr: stderr.into(), control })
+    Ok(Made { init, started_at_micros, report, stdout: stdout.into(), stderr: stderr.into(), control, scratch })
 }
 
 /// An error with all its causes: what libcontainer says at the top is seldom what happened.

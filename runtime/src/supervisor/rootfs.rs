@@ -4,6 +4,7 @@
 //! needs. When the supervisor and the container are gone, by whatever way, so are the mounts, and with the last mount
 //! the loop device.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,6 +29,8 @@ const PLACES: [&str; 4] = ["/mnt", "/srv", "/media", "/opt"];
 /// Where the parts of a container lie in the supervisor's mount namespace.
 pub(super) struct Workplace {
     directory: PathBuf,
+    /// The file behind the writable layer: it tells how much of it is taken.
+    scratch: Cell<Option<File>>,
 }
 
 fn said(what: &str) -> impl FnOnce(io::Error) -> io::Error {
@@ -47,7 +50,7 @@ impl Workplace {
         // Root of the container walks through here to its own root, and sees nothing on the way.
         let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
         rustix::mount::mount("tmpfs", place, "tmpfs", flags, c"mode=0711,size=16m")?;
-        let workplace = Workplace { directory: place.to_owned() };
+        let workplace = Workplace { directory: place.to_owned(), scratch: Cell::default() };
         for name in ["l", "u", "root", "bundle", "state"] {
             std::fs::create_dir(workplace.directory.join(name))?;
         }
@@ -104,6 +107,7 @@ impl Workplace {
                 let (path, _device) = loop_device(&file)?;
                 // Nothing on it outlives the container: what it takes to survive a power cut is not paid for.
                 rustix::mount::mount(path.as_path(), upper, "ext4", flags, c"nobarrier,errors=continue")?;
+                self.scratch.set(Some(file));
             }
             ScratchKind::Tmpfs => {
                 let options = CString::new(format!("size={},mode=0700", order.scratch_bytes))?;
@@ -161,8 +165,14 @@ impl Workplace {
         Ok(())
     }
 
+    /// The file behind the writable layer. The layer's room is given back when this is closed, too.
+    pub fn take_scratch(&self) -> Option<File> {
+        self.scratch.take()
+    }
+
     /// Takes everything down, for a supervisor that goes on.
     pub fn unmount(&self) {
+        drop(self.scratch.take());
         let _ = rustix::mount::unmount(&self.directory, UnmountFlags::DETACH);
     }
 }

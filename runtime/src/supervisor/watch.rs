@@ -46,6 +46,9 @@ pub(crate) struct Standing {
     pub state: ContainerState,
     pub started_at_micros: i64,
     pub paused_micros: u64,
+    /// What the file behind its writable layer takes on the disk, in bytes; 0 where there is none.
+    #[serde(default)]
+    pub written_bytes: u64,
 }
 
 /// A container whose command was executed.
@@ -56,6 +59,8 @@ pub(super) struct Made {
     pub stdout: File,
     pub stderr: File,
     pub control: UnixListener,
+    /// Behind its writable layer, where that is one.
+    pub scratch: Option<File>,
 }
 
 struct Watch<'a> {
@@ -306,6 +311,13 @@ impl Watch<'_> {
         }
     }
 
+    /// What its writable layer takes on the disk, as far as it has got there.
+    fn written_bytes(&self) -> u64 {
+        const SECTOR_BYTES: u64 = 512;
+        let found = self.made.scratch.as_ref().and_then(|file| rustix::fs::fstat(file).ok());
+        found.map_or(0, |found| u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(SECTOR_BYTES))
+    }
+
     fn kill(&mut self, reason: EndReason) -> io::Result<()> {
         if self.killed_for.is_none() {
             self.killed_for = Some(reason);
@@ -372,6 +384,7 @@ impl Watch<'_> {
                     state: self.state(),
                     started_at_micros: self.started_at_micros,
                     paused_micros: micros(self.paused_for()),
+                    written_bytes: self.written_bytes(),
                 };
                 protocol::send(caller, &standing, None)
             }

@@ -39,6 +39,8 @@ pub struct Quotas {
     pub stop_grace_seconds: u64,
     /// Endpoints of webhooks.
     pub max_webhook_endpoints: u64,
+    /// What the images that its runs were pulled take unpacked, in MiB.
+    pub max_image_mb: u64,
 }
 
 impl Default for Quotas {
@@ -59,6 +61,7 @@ impl Default for Quotas {
             retention_days: 30,
             stop_grace_seconds: 10,
             max_webhook_endpoints: 20,
+            max_image_mb: 8192,
         }
     }
 }
@@ -106,6 +109,7 @@ pub const QUOTA_KINDS: &[QuotaKind] = &[
     whole("retention_days", 1),
     whole("stop_grace_seconds", 0),
     whole("max_webhook_endpoints", 0),
+    whole("max_image_mb", 0),
 ];
 
 /// What no tenant may exceed; the names are those of the quotas.
@@ -128,6 +132,7 @@ impl Ceilings {
             ("max_webhook_payload_bytes", 262_144),
             ("max_cpu", cores.saturating_mul(1000).max(least.max_cpu_millicores)),
             ("max_memory_mb", memory_mb.max(least.max_memory_mb)),
+            ("max_image_mb", 1 << 20),
             ("retention_days", 3650),
             ("stop_grace_seconds", 300),
             ("max_webhook_endpoints", 1000),
@@ -171,6 +176,7 @@ impl Quotas {
             "retention_days" => &mut self.retention_days,
             "stop_grace_seconds" => &mut self.stop_grace_seconds,
             "max_webhook_endpoints" => &mut self.max_webhook_endpoints,
+            "max_image_mb" => &mut self.max_image_mb,
             _ => return None,
         })
     }

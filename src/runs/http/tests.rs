@@ -39,6 +39,7 @@ impl Room {
         let settings = Settings {
             workers: 1,
             scratch_mb: 1,
+            disk_reserve_bytes: 0,
             runner_socket: None,
             ceilings: Ceilings::default(),
             egress: Egress::new(|_| false),

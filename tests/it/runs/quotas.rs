@@ -29,6 +29,7 @@ fn quotas_change_one_by_one() {
         "max_nodes_per_workflow": 9, "max_concurrent_workflows": 4, "max_webhook_payload_bytes": 2048,
         "max_cpu": 1.5, "max_memory_mb": 256, "default_timeout_seconds": 60, "default_cpu": 0.25,
         "default_memory_mb": 128, "retention_days": 3, "stop_grace_seconds": 5, "max_webhook_endpoints": 2,
+        "max_image_mb": 4096,
     });
     for (name, value) in wanted.as_object().unwrap() {
         assert_eq!(put(&client, &json!({name: value})).expect(200)[name], *value, "{name}");
