@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
-use crate::model::{Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream};
+use crate::model::{
+    Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
+};
 use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, ImportTerms, Refusal, Reply, Request};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be

@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::description::{ContainerDescription, ContainerId, InvalidDescription};
 use crate::digest::Digest;
-use crate::model::{Bookmark, ContainerState, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream};
+use crate::model::{
+    Bookmark, ContainerState, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
+};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;

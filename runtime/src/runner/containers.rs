@@ -134,7 +134,7 @@ impl Shared {
         if running >= most as usize {
             return Err(failed(format!("{most} containers run already")));
         }
-        let promised_bytes = self.promise(like.limits.scratch_bytes);
+        let promised_bytes = self.promise(like.scratch_bytes);
         self.find_room(&table, promised_bytes, reserve_bytes, written)?;
         let mut standby = table.standby.take_if(|standby| standby.like == *like);
         if standby.as_mut().is_some_and(|standby| !matches!(standby.child.try_wait(), Ok(None))) {
