@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use std::os::fd::OwnedFd;
-
 use super::manifest::{Config, DOCUMENT_BYTES_MAX, Descriptor, DockerEntry, Index, Manifest, parse};
-use super::source::{GZIP, Source, gzip_error, nameless};
-use super::{ImageError, ImageLimits, layer, open_directory};
+use super::source::{Decompressed, GZIP, Given, Source, nameless};
+use super::{ImageError, ImageLimits, fault, layer, open_directory};
 use crate::digest::{Digest, HashingReader};
 use crate::model::{ImageInfo, Pruned};
 use crate::records::ImageRecord;
@@ -83,7 +81,7 @@ impl Images {
     /// Takes an image in.
     pub fn import(
         &self,
-        opened: OwnedFd,
+        given: Given<'_>,
         name: &str,
         select: Option<&str>,
         now_micros: i64,
@@ -96,7 +94,7 @@ impl Images {
         let staging = Staging(self.staging.join(number.to_string()));
         make_private_directory(&staging.0)?;
         let directory = open_directory(&staging.0)?;
-        let source = Source::open(opened, &self.limits, || nameless(&directory))?;
+        let source = Source::open(given, &self.limits, || nameless(&directory))?;
         let documents = documents_of(&source, select)?;
         let record = self.unpack_missing(&source, documents, &staging.0, name, now_micros)?;
         self.info(&record)
@@ -104,7 +102,7 @@ impl Images {
 
     fn unpack_missing(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         documents: Documents,
         staging: &Path,
         name: &str,
@@ -148,6 +146,11 @@ impl Images {
             }
         }
         layers.reverse();
+        let place = |layer: &Digest| {
+            let here = unpacked.iter().find(|(digest, _, _)| digest == layer);
+            here.map_or_else(|| self.layer_path(layer), |(_, path, _)| path.clone())
+        };
+        layer::check_mount_points(&layers.iter().rev().map(place).collect::<Vec<_>>())?;
         let record =
             ImageRecord { digest, imported_at_micros: now_micros, layers, size_bytes, config: config.into_config()? };
         self.commit(name, &record, unpacked)?;
@@ -184,14 +187,14 @@ impl Images {
 
     fn unpack_layer(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         listed: &Listed,
         diff_id: &Digest,
         path: &Path,
         left_bytes: u64,
     ) -> Result<LayerRecord, ImageError> {
         let Some(file) = source.file(&listed.file)? else {
-            return bad(format!("its layer {} is missing", listed.file.escape_debug()));
+            return bad("one of its layers is missing");
         };
         make_private_directory(path)?;
         let directory = open_directory(path)?;
@@ -212,17 +215,13 @@ impl Images {
         let compressed = magic.starts_with(&GZIP);
         let mut whole = Cursor::new(magic).chain(archive);
         let plain: Box<dyn Read + '_> =
-            if compressed { Box::new(flate2::read::MultiGzDecoder::new(&mut whole)) } else { Box::new(&mut whole) };
+            if compressed { Box::new(Decompressed::new(&mut whole)) } else { Box::new(&mut whole) };
         // The archive itself may be longer than what it unpacks to by its headers.
         let headers = limits.entries.saturating_mul(2048).saturating_add(1 << 20);
         let bounded = Bounded { inner: plain, left: limits.layer_bytes.saturating_add(headers) };
         let mut plain = HashingReader::new(bounded);
-        let damaged = |error| match error {
-            ImageError::Io(error) => gzip_error(error),
-            other => other,
-        };
-        let (_, bytes) = layer::unpack(&mut plain, &directory, self.shift, &limits).map_err(damaged)?;
-        io::copy(&mut plain, &mut io::sink()).map_err(gzip_error)?;
+        let (_, bytes) = layer::unpack(&mut plain, &directory, self.shift, &limits)?;
+        io::copy(&mut plain, &mut io::sink())?;
         let (found, _) = plain.finish();
         if found != *diff_id {
             return bad(format!("a layer's content is not {diff_id}, which its configuration promises"));
@@ -356,10 +355,7 @@ struct Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.left = self
-            .left
-            .checked_sub(count as u64)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it unpacks to more than allowed"))?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| fault("it unpacks to more than allowed"))?;
         Ok(count)
     }
 }
@@ -369,7 +365,7 @@ fn blob_path(digest: &Digest) -> String {
 }
 
 /// A document by its digest, which is checked.
-fn blob(source: &Source, descriptor: &Descriptor, what: &str) -> Result<Vec<u8>, ImageError> {
+fn blob(source: &Source<'_>, descriptor: &Descriptor, what: &str) -> Result<Vec<u8>, ImageError> {
     let content = source.document(&blob_path(&descriptor.digest), DOCUMENT_BYTES_MAX)?;
     let Some(content) = content else { return bad(format!("its {what} {} is missing", descriptor.digest)) };
     if Digest::of(&content) != descriptor.digest || content.len() as u64 != descriptor.size {
@@ -378,7 +374,7 @@ fn blob(source: &Source, descriptor: &Descriptor, what: &str) -> Result<Vec<u8>,
     Ok(content)
 }
 
-fn documents_of(source: &Source, select: Option<&str>) -> Result<Documents, ImageError> {
+fn documents_of(source: &Source<'_>, select: Option<&str>) -> Result<Documents, ImageError> {
     if let Some(index) = source.document("index.json", DOCUMENT_BYTES_MAX)? {
         let descriptor = choose(parse::<Index>(&index, "index")?.manifests, select)?;
         return layout_documents(source, descriptor);
@@ -405,7 +401,7 @@ fn choose(manifests: Vec<Descriptor>, select: Option<&str>) -> Result<Descriptor
     }
 }
 
-fn layout_documents(source: &Source, mut descriptor: Descriptor) -> Result<Documents, ImageError> {
+fn layout_documents(source: &Source<'_>, mut descriptor: Descriptor) -> Result<Documents, ImageError> {
     for _ in 0..INDEX_DEPTH_MAX {
         let content = blob(source, &descriptor, "manifest")?;
         if descriptor.is_index() {
@@ -426,7 +422,7 @@ fn layout_documents(source: &Source, mut descriptor: Descriptor) -> Result<Docum
 }
 
 fn archive_documents(
-    source: &Source,
+    source: &Source<'_>,
     entries: Vec<DockerEntry>,
     select: Option<&str>,
 ) -> Result<Documents, ImageError> {
@@ -442,10 +438,11 @@ fn archive_documents(
         return bad("its configuration is missing");
     };
     let digest = Digest::of(&config);
-    // The file is named by the digest of what is in it.
+    // The file is named by the digest of what is in it: `HEX.json`, `blobs/sha256/HEX` or `sha256:HEX`.
     let name = entry.config.rsplit('/').next().unwrap_or_default();
+    let name = name.strip_prefix("sha256:").unwrap_or(name);
     if name.strip_suffix(".json").unwrap_or(name) != digest.hex() {
-        return bad(format!("its configuration is not {}, by which it is named", name.escape_debug()));
+        return bad("its configuration is not what the name of its file promises");
     }
     let layers = entry.layers.into_iter().map(|file| Listed { file, blob: None }).collect();
     Ok(Documents { digest, config: parse(&config, "configuration")?, layers })

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::shared::Shared;
 use crate::digest::Digest;
-use crate::image::{ImageError, Removed};
+use crate::image::{Given, ImageError, Removed};
 use crate::kernel;
 use crate::logs;
 use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
@@ -107,7 +107,7 @@ fn talk(shared: &Arc<Shared>, socket: &UnixStream) -> io::Result<()> {
     socket.set_read_timeout(Some(WAIT_MAX))?;
     while let Some((call, passed)) = protocol::receive::<Call>(socket, protocol::CALL_BYTES_MAX)? {
         let answer = match call.protocol {
-            VERSION => answer(shared, call.request, passed),
+            VERSION => answer(shared, socket, call.request, passed),
             _ => Err(Refusal::OtherProtocol { runner: VERSION }),
         };
         let answer = answer.map_or_else(Answer::Refused, Answer::Ok);
@@ -116,7 +116,12 @@ fn talk(shared: &Arc<Shared>, socket: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Result<Reply, Refusal> {
+fn answer(
+    shared: &Arc<Shared>,
+    socket: &UnixStream,
+    request: Request,
+    passed: Option<OwnedFd>,
+) -> Result<Reply, Refusal> {
     let wait = |millis: u64| Duration::from_millis(millis).min(WAIT_MAX);
     let failed = |error: io::Error| Refusal::Failed(error.to_string());
     match request {
@@ -150,9 +155,12 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
         Request::Remove { id } => shared.remove(&id).map(|()| Reply::Done),
         Request::Import { name, select } => {
             let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
-            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros());
-            imported.map(Reply::Image).map_err(image_refusal)
+            shared.import(Given::Archive(opened), &name, select.as_deref())
         }
+        Request::ImportLayout { name, select } => {
+            shared.import(Given::Layout(&|file| wanted(socket, file)), &name, select.as_deref())
+        }
+        Request::LayoutFile { .. } => Err(Refusal::BadImage("no file was wanted".into())),
         Request::Image { reference } => {
             let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
             shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
@@ -172,6 +180,24 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             let asked: Vec<Digest> = blobs.into_iter().take(1000).collect();
             shared.images.missing(&asked).map(Reply::Digests).map_err(image_refusal)
         }
+    }
+}
+
+impl Shared {
+    fn import(&self, given: Given<'_>, name: &str, select: Option<&str>) -> Result<Reply, Refusal> {
+        let imported = self.images.import(given, name, select, self.clock.now_micros());
+        imported.map(Reply::Image).map_err(image_refusal)
+    }
+}
+
+/// Has the client open a file of its layout.
+fn wanted(socket: &UnixStream, file: &str) -> Result<Option<OwnedFd>, ImageError> {
+    protocol::send(socket, &Answer::Ok(Reply::Wanted(file.to_owned())), None)?;
+    match protocol::receive::<Call>(socket, protocol::CALL_BYTES_MAX)? {
+        Some((Call { request: Request::LayoutFile { is_there: false }, .. }, _)) => Ok(None),
+        Some((Call { request: Request::LayoutFile { is_there: true }, .. }, Some(passed))) => Ok(Some(passed)),
+        Some(_) => Err(ImageError::Bad("no file came along".into())),
+        None => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
     }
 }
 
