@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,16 +26,7 @@ pub struct Serving {
 }
 
 pub(super) fn serve(shared: Arc<Shared>) -> io::Result<Serving> {
-    let path = &shared.options.socket;
-    // Nobody else answers there: the directory's lock is ours.
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path)?;
-    let group = shared.options.client_group;
-    std::os::unix::fs::chown(path, Some(0), group)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(if group.is_some() { 0o660 } else { 0o600 }))?;
+    let listener = super::place::listen(&shared.options.socket, shared.options.client_group)?;
     Ok(Serving { shared, listener })
 }
 

@@ -7,6 +7,7 @@ mod isolation;
 mod limits;
 mod lives;
 mod output;
+mod places;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
