@@ -6,8 +6,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::FileType;
+
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
+use crate::image::open_of_layout;
 use crate::model::{
     Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
 };
@@ -69,6 +72,14 @@ impl Runner {
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
+    }
+
+    /// Whether anybody is there: who calls will be heard.
+    ///
+    /// # Errors
+    /// [`RunnerError::Unavailable`]: why nobody is.
+    pub fn find(&self) -> Result<(), RunnerError> {
+        self.connect().map(|_| ())
     }
 
     /// Who is there, and what the machine offers.
@@ -170,16 +181,17 @@ impl Runner {
     }
 
     /// Takes an image in from an open tar (OCI layout or docker-archive, plain or gzip) or an open directory (OCI
-    /// layout), checks every digest, unpacks the layers that are not there yet, and gives it this name. A layer may be
-    /// missing from the file if [`missing_layers`](Runner::missing_layers) does not name it.
+    /// layout), checks every digest, unpacks the layers that are not there yet, and gives it this name. The files of a
+    /// directory are opened by this process, with its own rights and by no link. A layer may be missing from the file if
+    /// [`missing_layers`](Runner::missing_layers) does not name it.
     ///
     /// `select` says which of several images, by the name the file gives it; needed where there is more than one.
     pub fn import(&self, file: OwnedFd, name: &str, select: Option<&str>) -> Result<ImageInfo, RunnerError> {
         self.import_with(file, name, select, ImportTerms::default())
     }
 
-    /// The same, on these terms. [`Refusal::ImageTooLarge`]: it takes more than they allow. [`Refusal::NoRoom`]: the disk
-    /// has no room for it.
+    /// The same, on these terms. [`Refusal::ImageTooLarge`]: it takes more than they allow. [`Refusal::NoRoomForImage`]:
+    /// the disk has no room for it.
     pub fn import_with(
         &self,
         file: OwnedFd,
@@ -188,8 +200,18 @@ impl Runner {
         terms: ImportTerms,
     ) -> Result<ImageInfo, RunnerError> {
         let terms = ImportTerms { reserve_bytes: terms.reserve_bytes.or(self.reserve_bytes), ..terms };
-        let request = Request::Import { name: name.to_owned(), select: select.map(str::to_owned), terms };
-        expect!(self.call(request, Some(&file))?, Reply::Image)
+        let (name, select) = (name.to_owned(), select.map(str::to_owned));
+        let found = rustix::fs::fstat(&file).map_err(|error| unreadable("it", error.into()))?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+            return expect!(self.call(Request::Import { name, select, terms }, Some(&file))?, Reply::Image);
+        }
+        let socket = self.connect()?;
+        let mut reply = self.ask(&socket, Request::ImportLayout { name, select, terms }, None)?;
+        while let Reply::Wanted(wanted) = reply {
+            let opened = open_of_layout(&file, &wanted).map_err(|error| unreadable(&wanted, error))?;
+            reply = self.ask(&socket, Request::LayoutFile { is_there: opened.is_some() }, opened.as_ref())?;
+        }
+        expect!(reply, Reply::Image)
     }
 
     /// The layers of an image, lowest first.
@@ -234,22 +256,41 @@ impl Runner {
     }
 
     fn call(&self, request: Request, passed: Option<&OwnedFd>) -> Result<Reply, RunnerError> {
-        let call = Call { protocol: protocol::VERSION, request };
-        let answer = self.exchange(&call, passed);
-        match answer.map_err(|source| RunnerError::Unavailable { socket: self.socket.clone(), source })? {
-            Answer::Ok(reply) => Ok(reply),
-            Answer::Refused(refusal) => Err(refusal.into()),
+        self.ask(&self.connect()?, request, passed)
+    }
+
+    fn ask(&self, socket: &UnixStream, request: Request, passed: Option<&OwnedFd>) -> Result<Reply, RunnerError> {
+        let exchange = || {
+            protocol::send(socket, &Call { protocol: protocol::VERSION, request }, passed)?;
+            let answered = protocol::receive(socket, protocol::ANSWER_BYTES_MAX)?;
+            answered.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+        };
+        match exchange().map_err(|source| self.unavailable(source))? {
+            (Answer::Ok(reply), _) => Ok(reply),
+            (Answer::Refused(refusal), _) => Err(refusal.into()),
         }
     }
 
-    fn exchange(&self, call: &Call, passed: Option<&OwnedFd>) -> io::Result<Answer> {
-        let socket = UnixStream::connect(&self.socket)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        protocol::send(&socket, call, passed)?;
-        let (answer, _) = protocol::receive(&socket, protocol::ANSWER_BYTES_MAX)?
-            .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-        Ok(answer)
+    /// Who may write where the socket lies may put another one there: it is told nothing unless root listens, which no
+    /// one else can feign.
+    fn connect(&self) -> Result<UnixStream, RunnerError> {
+        let connected = UnixStream::connect(&self.socket).and_then(|socket| {
+            if !rustix::net::sockopt::socket_peercred(&socket)?.uid.is_root() {
+                return Err(io::Error::other("whoever listens there is not root, and is told nothing"));
+            }
+            socket.set_read_timeout(Some(PATIENCE))?;
+            Ok(socket)
+        });
+        connected.map_err(|source| self.unavailable(source))
     }
+
+    fn unavailable(&self, source: io::Error) -> RunnerError {
+        RunnerError::Unavailable { socket: self.socket.clone(), source }
+    }
+}
+
+fn unreadable(file: &str, error: io::Error) -> RunnerError {
+    Refusal::BadImage(format!("{}: {error}", file.escape_debug())).into()
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -49,7 +49,7 @@ pub use model::{
     Outcome, Pruned, Sample, Stream, StreamTotals,
 };
 pub use protocol::{Action, Features, Hello, ImportTerms, Refusal, ScratchKind};
-pub use runner::{CONTAINER_IDS, RunnerOptions, RunnerStartError, Serving, start_runner};
+pub use runner::{CONTAINER_IDS, RunnerOptions, RunnerStartError, Serving, is_roots_alone, start_runner};
 pub use supervisor::supervise;
 
 /// Tells the time of day. Deadlines and intervals are measured by the monotonic clock instead.

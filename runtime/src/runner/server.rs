@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use super::shared::Shared;
 use crate::description::ContainerId;
 use crate::digest::Digest;
-use crate::image::{ImageError, Removed};
+use crate::image::{Given, ImageError, Removed};
 use crate::kernel;
 use crate::logs;
 use crate::model::{LogPage, LogSpan};
@@ -32,16 +31,7 @@ pub struct Serving {
 }
 
 pub(super) fn serve(shared: Arc<Shared>) -> io::Result<Serving> {
-    let path = &shared.options.socket;
-    // Nobody else answers there: the directory's lock is ours.
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path)?;
-    let group = shared.options.client_group;
-    std::os::unix::fs::chown(path, Some(0), group)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(if group.is_some() { 0o660 } else { 0o600 }))?;
+    let listener = super::place::listen(&shared.options.socket, shared.options.client_group)?;
     Ok(Serving { shared, listener })
 }
 
@@ -112,7 +102,7 @@ fn talk(shared: &Arc<Shared>, socket: &UnixStream) -> io::Result<()> {
     socket.set_read_timeout(Some(WAIT_MAX))?;
     while let Some((call, passed)) = protocol::receive::<Call>(socket, protocol::CALL_BYTES_MAX)? {
         let answer = match call.protocol {
-            VERSION => answer(shared, call.request, passed),
+            VERSION => answer(shared, socket, call.request, passed),
             _ => Err(Refusal::OtherProtocol { runner: VERSION }),
         };
         let answer = answer.map_or_else(Answer::Refused, Answer::Ok);
@@ -121,7 +111,12 @@ fn talk(shared: &Arc<Shared>, socket: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Result<Reply, Refusal> {
+fn answer(
+    shared: &Arc<Shared>,
+    socket: &UnixStream,
+    request: Request,
+    passed: Option<OwnedFd>,
+) -> Result<Reply, Refusal> {
     let wait = |millis: u64| Duration::from_millis(millis).min(WAIT_MAX);
     let failed = |error: io::Error| Refusal::Failed(error.to_string());
     match request {
@@ -166,16 +161,12 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
         Request::Remove { id } => shared.remove(&id).map(|()| Reply::Done),
         Request::Import { name, select, terms } => {
             let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
-            let reserve_bytes = shared.import_reserve(shared.reserve(terms.reserve_bytes));
-            let terms = ImportTerms { reserve_bytes: Some(reserve_bytes), ..terms };
-            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros(), &terms);
-            imported.map(Reply::Image).map_err(|error| match error {
-                ImageError::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
-                    Refusal::NoRoomForImage { reserve_bytes }
-                }
-                other => image_refusal(other),
-            })
+            shared.import(Given::Archive(opened), &name, select.as_deref(), terms)
         }
+        Request::ImportLayout { name, select, terms } => {
+            shared.import(Given::Layout(&|file| wanted(socket, file)), &name, select.as_deref(), terms)
+        }
+        Request::LayoutFile { .. } => Err(Refusal::BadImage("no file was wanted".into())),
         Request::Image { reference } => {
             let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
             shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
@@ -214,6 +205,31 @@ fn of_streams<T>(
         // Or it was removed meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => shared.recorded(id).map(|(_, ended)| Err(ended)),
         read => read.map(Ok).map_err(|error| Refusal::Failed(error.to_string())),
+    }
+}
+
+impl Shared {
+    fn import(&self, given: Given<'_>, name: &str, select: Option<&str>, terms: ImportTerms) -> Result<Reply, Refusal> {
+        let reserve_bytes = self.import_reserve(self.reserve(terms.reserve_bytes));
+        let terms = ImportTerms { reserve_bytes: Some(reserve_bytes), ..terms };
+        let imported = self.images.import(given, name, select, self.clock.now_micros(), &terms);
+        imported.map(Reply::Image).map_err(|error| match error {
+            ImageError::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+                Refusal::NoRoomForImage { reserve_bytes }
+            }
+            other => image_refusal(other),
+        })
+    }
+}
+
+/// Has the client open a file of its layout.
+fn wanted(socket: &UnixStream, file: &str) -> Result<Option<OwnedFd>, ImageError> {
+    protocol::send(socket, &Answer::Ok(Reply::Wanted(file.to_owned())), None)?;
+    match protocol::receive::<Call>(socket, protocol::CALL_BYTES_MAX)? {
+        Some((Call { request: Request::LayoutFile { is_there: false }, .. }, _)) => Ok(None),
+        Some((Call { request: Request::LayoutFile { is_there: true }, .. }, Some(passed))) => Ok(Some(passed)),
+        Some(_) => Err(ImageError::Bad("no file came along".into())),
+        None => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod isolation;
 mod limits;
 mod lives;
 mod output;
+mod places;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
