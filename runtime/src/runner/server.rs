@@ -130,9 +130,7 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             let started = shared.start(&id, *description, shared.reserve(reserve_bytes));
             started.map(Box::new).map(Reply::Status)
         }
-        Request::Room { scratch_bytes, reserve_bytes } => {
-            shared.room(scratch_bytes, shared.reserve(reserve_bytes)).map(Reply::Room).map_err(failed)
-        }
+        Request::Room { scratch_bytes, reserve_bytes } => shared.room(scratch_bytes, reserve_bytes).map(Reply::Room),
         Request::List => Ok(Reply::List(shared.list())),
         Request::Status { id } => shared.status(&id).map(Box::new).map(Reply::Status),
         Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
@@ -154,26 +152,12 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             files.samples(from as usize).map(Reply::Samples).map_err(failed)
         }
         Request::Remove { id } => shared.remove(&id).map(|()| Reply::Done),
-        Request::Import { name, select, terms } => {
-            let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
-            let reserve_bytes = shared.import_reserve(shared.reserve(terms.reserve_bytes));
-            let terms = ImportTerms { reserve_bytes: Some(reserve_bytes), ..terms };
-            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros(), &terms);
-            imported.map(Reply::Image).map_err(|error| match error {
-                ImageError::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
-                    Refusal::NoRoomForImage { reserve_bytes }
-                }
-                other => image_refusal(other),
-            })
-        }
+        Request::Import { name, select, terms } => import(shared, passed, &name, select.as_deref(), terms),
         Request::Image { reference } => {
             let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
             shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
         }
-        Request::ImageLayers { image } => {
-            let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
-            shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
-        }
+        Request::ImageLayers { image } => image_layers(shared, &image),
         Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
         Request::RemoveImage { reference } => {
             match shared.images.remove(&reference, |image| shared.unless_in_use(image)).map_err(image_refusal)? {
@@ -190,6 +174,30 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             shared.images.missing(&asked).map(Reply::Digests).map_err(image_refusal)
         }
     }
+}
+
+fn image_layers(shared: &Shared, image: &Digest) -> Result<Reply, Refusal> {
+    let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
+    shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
+}
+
+fn import(
+    shared: &Shared,
+    passed: Option<OwnedFd>,
+    name: &str,
+    select: Option<&str>,
+    terms: ImportTerms,
+) -> Result<Reply, Refusal> {
+    let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
+    let reserve_bytes = shared.import_reserve(shared.reserve(terms.reserve_bytes));
+    let terms = ImportTerms { reserve_bytes: Some(reserve_bytes), ..terms };
+    let imported = shared.images.import(opened, name, select, shared.clock.now_micros(), &terms);
+    imported.map(Reply::Image).map_err(|error| match error {
+        ImageError::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+            Refusal::NoRoomForImage { reserve_bytes }
+        }
+        other => image_refusal(other),
+    })
 }
 
 fn image_refusal(error: ImageError) -> Refusal {

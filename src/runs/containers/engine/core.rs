@@ -61,6 +61,8 @@ impl From<Failure> for Trouble {
 pub(super) struct Asked {
     /// Whether it has room.
     pub(super) room: Mutex<Option<Instant>>,
+    /// For how many containers it has, by an answer that nobody has heeded yet.
+    pub(super) found: AtomicUsize,
     /// Which images could make some.
     pub(super) images: Mutex<Option<Timestamp>>,
 }

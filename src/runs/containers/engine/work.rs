@@ -129,10 +129,13 @@ impl Engine {
     /// Gives slots until there are none, or nobody to have them.
     async fn dispatch(self: &Arc<Self>) -> Result<(), Failure> {
         let workers = u64::from(self.context.settings.workers);
-        let mut most = self.starts_with_room().await;
+        let mut most = self.starts_with_room();
         loop {
             let chosen = self.choose(workers, most.min(DISPATCH_SLICE)).await?;
             if chosen.is_empty() {
+                if most > 0 {
+                    self.disk_is_ample();
+                }
                 return Ok(());
             }
             let ceilings = self.context.settings.ceilings.clone();
