@@ -65,6 +65,56 @@ struct Left {
     room_bytes: u64,
 }
 
+/// What bounds a layer, in bytes: whichever is the lowest.
+struct Bounds {
+    limit: u64,
+    room: u64,
+    free: u64,
+}
+
+impl Bounds {
+    fn of(directory: &OwnedFd, limits: &ImageLimits, left: &Left) -> Result<Bounds, ImageError> {
+        Ok(Bounds {
+            limit: limits.layer_bytes.min(left.image_bytes),
+            room: left.room_bytes,
+            free: layer::free_bytes(directory, limits.disk_reserve_bytes)?,
+        })
+    }
+
+    fn layer_bytes(&self) -> u64 {
+        self.limit.min(self.room).min(self.free)
+    }
+
+    /// What is told of a layer that takes more.
+    fn exceeded(&self) -> ImageError {
+        if self.room <= self.limit.min(self.free) {
+            ImageError::TooLarge(self.room)
+        } else if self.free < self.limit {
+            io::Error::from(io::ErrorKind::StorageFull).into()
+        } else {
+            ImageError::Bad("a layer unpacks to more than allowed".into())
+        }
+    }
+}
+
+impl ImageLimits {
+    /// What a layer of this compressed size may be.
+    fn expanded_bytes(&self, compressed_bytes: u64) -> u64 {
+        compressed_bytes.saturating_mul(self.expansion).saturating_add(self.expansion_free_bytes)
+    }
+
+    /// What is told of an archive that is longer.
+    fn stream_exceeded(&self, is_expansion: bool) -> ImageError {
+        let (times, free) = (self.expansion, self.expansion_free_bytes);
+        ImageError::Bad(match is_expansion {
+            true => {
+                format!("a layer unpacks to more than allowed: {times} times its compressed size, beyond {free} bytes")
+            }
+            false => "a layer unpacks to more than allowed".into(),
+        })
+    }
+}
+
 /// A layer that comes twice counts where it lies highest: what is in it is there in any case.
 fn each_where_it_lies_highest(diff_ids: Vec<Digest>) -> Vec<Digest> {
     let mut layers: Vec<Digest> = Vec::new();
@@ -280,17 +330,9 @@ impl Images {
         let Some((file, size)) = source.file(&listed.file)? else {
             return bad("one of its layers is missing");
         };
-        make_private_directory(path)?;
-        let directory = open_directory(path)?;
-        let free_bytes = layer::free_bytes(&directory, limits.disk_reserve_bytes)?;
-        let allowed_bytes = limits.layer_bytes.min(left.image_bytes);
-        let layer_bytes = allowed_bytes.min(left.room_bytes).min(free_bytes);
-        let limits = ImageLimits { layer_bytes, ..limits.clone() };
-        rustix::fs::fchmod(&directory, rustix::fs::Mode::from_raw_mode(0o755))?;
-        if self.shift != 0 {
-            let (owner, group) = (rustix::fs::Uid::from_raw(self.shift), rustix::fs::Gid::from_raw(self.shift));
-            rustix::fs::fchown(&directory, Some(owner), Some(group))?;
-        }
+        let directory = self.layer_directory(path)?;
+        let bounds = Bounds::of(&directory, limits, left)?;
+        let limits = ImageLimits { layer_bytes: bounds.layer_bytes(), ..limits.clone() };
         let mut archive = HashingReader::new(io::BufReader::with_capacity(1 << 16, file));
         let mut magic = Vec::new();
         (&mut archive).take(4).read_to_end(&mut magic)?;
@@ -301,34 +343,19 @@ impl Images {
         let mut whole = Cursor::new(magic).chain(archive);
         let plain: Box<dyn Read + '_> =
             if compressed { Box::new(Decompressed::new(&mut whole)) } else { Box::new(&mut whole) };
+        let expanded = if compressed { limits.expanded_bytes(size) } else { u64::MAX };
         // The archive itself may be longer than what it unpacks to by its headers.
         let headers = limits.entries.saturating_mul(2048).saturating_add(1 << 20);
-        let mut stream_bytes = limits.layer_bytes.saturating_add(headers);
-        let mut is_expansion = false;
-        if compressed {
-            let expanded = size.saturating_mul(limits.expansion).saturating_add(limits.expansion_free_bytes);
-            is_expansion = expanded < stream_bytes;
-            stream_bytes = stream_bytes.min(expanded);
-        }
+        let stream_bytes = limits.layer_bytes.saturating_add(headers).min(expanded);
         let is_over = Cell::new(false);
         let mut plain = HashingReader::new(Bounded { inner: plain, left: stream_bytes, is_over: &is_over });
         let unpacked = layer::unpack(&mut plain, &directory, self.shift, &limits).and_then(|bytes| {
             io::copy(&mut plain, &mut io::sink())?;
             Ok(bytes)
         });
-        let too_much = || ImageError::Bad("a layer unpacks to more than allowed".into());
         let bytes = unpacked.map_err(|error| match error {
-            // Whichever of the bounds was the lowest.
-            ImageError::TooMuch if left.room_bytes <= allowed_bytes.min(free_bytes) => {
-                ImageError::TooLarge(left.room_bytes)
-            }
-            ImageError::TooMuch if free_bytes < allowed_bytes => io::Error::from(io::ErrorKind::StorageFull).into(),
-            _ if is_over.get() && is_expansion => ImageError::Bad(format!(
-                "a layer unpacks to more than allowed: {} times its compressed size, beyond {} bytes",
-                limits.expansion, limits.expansion_free_bytes
-            )),
-            ImageError::TooMuch => too_much(),
-            _ if is_over.get() => too_much(),
+            ImageError::TooMuch => bounds.exceeded(),
+            _ if is_over.get() => limits.stream_exceeded(stream_bytes == expanded),
             other => other,
         })?;
         let (found, _) = plain.finish();
@@ -344,6 +371,18 @@ impl Images {
             return bad(format!("a layer is not {digest} with {size} bytes, which its manifest promises"));
         }
         Ok(LayerRecord { bytes, blob: found })
+    }
+
+    /// A directory for a layer, which belongs to whom it does in containers.
+    fn layer_directory(&self, path: &Path) -> Result<OwnedFd, ImageError> {
+        make_private_directory(path)?;
+        let directory = open_directory(path)?;
+        rustix::fs::fchmod(&directory, rustix::fs::Mode::from_raw_mode(0o755))?;
+        if self.shift != 0 {
+            let (owner, group) = (rustix::fs::Uid::from_raw(self.shift), rustix::fs::Gid::from_raw(self.shift));
+            rustix::fs::fchown(&directory, Some(owner), Some(group))?;
+        }
+        Ok(directory)
     }
 
     /// An image by name or digest.

@@ -130,9 +130,7 @@ fn answer(
             let started = shared.start(&id, *description, shared.reserve(reserve_bytes));
             started.map(Box::new).map(Reply::Status)
         }
-        Request::Room { scratch_bytes, reserve_bytes } => {
-            shared.room(scratch_bytes, shared.reserve(reserve_bytes)).map(Reply::Room).map_err(failed)
-        }
+        Request::Room { scratch_bytes, reserve_bytes } => shared.room(scratch_bytes, reserve_bytes).map(Reply::Room),
         Request::List => Ok(Reply::List(shared.list())),
         Request::Status { id } => shared.status(&id).map(Box::new).map(Reply::Status),
         Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
@@ -171,10 +169,7 @@ fn answer(
             let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
             shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
         }
-        Request::ImageLayers { image } => {
-            let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
-            shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
-        }
+        Request::ImageLayers { image } => image_layers(shared, &image),
         Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
         Request::RemoveImage { reference } => {
             match shared.images.remove(&reference, |image| shared.unless_in_use(image)).map_err(image_refusal)? {
@@ -191,6 +186,11 @@ fn answer(
             shared.images.missing(&asked).map(Reply::Digests).map_err(image_refusal)
         }
     }
+}
+
+fn image_layers(shared: &Shared, image: &Digest) -> Result<Reply, Refusal> {
+    let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
+    shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
 }
 
 /// What is found in the streams of a container, which `read` is given with whether it has ended. An error says so, too:

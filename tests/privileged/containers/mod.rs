@@ -51,18 +51,17 @@ impl TestRunner {
         TestRunner::try_make(arguments, None).map_err(|reason| say_skipped(&reason)).ok()
     }
 
-    /// Starts one whose directory is this disk.
+    /// Starts one whose directory is this disk, of which 16 MiB are kept in reserve.
     pub fn make_on(disk: &LoopDisk) -> Option<TestRunner> {
         let mount = ["--bind".to_owned(), disk.path().display().to_string()];
-        TestRunner::try_make(&[], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()
+        TestRunner::try_make(&["--disk-reserve-mb", "16"], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()
     }
 
     /// Starts one whose directory is a disk of its own, in memory, of which nothing is kept in reserve.
     pub fn make_on_own_disk() -> Option<TestRunner> {
         let mount = ["-t", "tmpfs", "-o", "size=1g,mode=0700", "tmpfs"].map(str::to_owned);
-        let mut made = TestRunner::try_make(&[], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()?;
-        made.runner = Runner::new(made.runner.socket()).with_reserve(0);
-        Some(made)
+        let reserve = ["--disk-reserve-mb", "0"];
+        TestRunner::try_make(&reserve, Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()
     }
 
     /// Makes that disk larger or smaller; false if that is smaller than what is on it.
