@@ -2,20 +2,22 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
 use crate::model::{ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
 use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, Refusal, Reply, Request};
+use crate::pulse::{self, BEAT_TIME, HANG_TIME, Pulse};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be
 /// used from any number of threads at once, and a runner that was restarted is simply there again.
 #[derive(Clone, Debug)]
 pub struct Runner {
     socket: PathBuf,
+    pulse: Arc<Pulse>,
 }
 
 /// A call came to nothing.
@@ -40,6 +42,9 @@ pub enum RunnerError {
 /// What a call waits for its answer beyond the time that it asks to wait: unpacking the largest images included.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
+/// How long an answer that has begun may stand still.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+
 macro_rules! expect {
     ($reply:expr, $variant:path) => {
         match $reply {
@@ -53,7 +58,60 @@ impl Runner {
     /// The runner at this socket. Nothing is done yet.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Runner {
-        Runner { socket: socket.into() }
+        Runner { socket: socket.into(), pulse: Arc::default() }
+    }
+
+    /// Asks the runner every second whether it is there, until `is_over` says so; that is asked several times a second.
+    /// While this goes on, a runner that has not answered for five seconds is known to hang: calls of this value and its
+    /// clones end with [`RunnerError::Unavailable`], those under way too, until it answers again. Blocks.
+    pub fn keep_pulse(&self, is_over: impl Fn() -> bool) {
+        while !is_over() {
+            match self.beat(&is_over) {
+                // Nobody takes connections from the socket any more, though there is one.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.pulse.note(true),
+                // It is gone, or hung up: whoever calls finds that out.
+                _ => {
+                    self.pulse.note(false);
+                    std::thread::sleep(BEAT_TIME / 5);
+                }
+            }
+        }
+        self.pulse.note(false);
+    }
+
+    /// Asks on one connection for as long as that is there.
+    fn beat(&self, is_over: &impl Fn() -> bool) -> io::Result<()> {
+        let socket = pulse::connect(&self.socket, HANG_TIME)?;
+        socket.set_read_timeout(Some(HANG_TIME))?;
+        loop {
+            protocol::send(&socket, &Call { protocol: protocol::VERSION, request: Request::Hello }, None)?;
+            let asked = Instant::now();
+            while !pulse::is_readable(&socket)? {
+                if is_over() {
+                    return Ok(());
+                }
+                if asked.elapsed() > HANG_TIME {
+                    self.pulse.note(true);
+                }
+            }
+            if protocol::receive::<Answer>(&socket, protocol::ANSWER_BYTES_MAX)?.is_none() {
+                return Ok(());
+            }
+            self.pulse.note(false);
+            let until = Instant::now() + BEAT_TIME;
+            while Instant::now() < until {
+                if is_over() {
+                    return Ok(());
+                }
+                std::thread::sleep(BEAT_TIME / 5);
+            }
+        }
+    }
+
+    /// Whether it is known to hang: nothing is known unless somebody keeps [its pulse](Runner::keep_pulse).
+    #[must_use]
+    pub fn is_hung(&self) -> bool {
+        self.pulse.is_hung()
     }
 
     /// Its socket.
@@ -62,9 +120,9 @@ impl Runner {
         &self.socket
     }
 
-    /// Who is there, and what the machine offers.
+    /// Who is there, and what the machine offers. A runner that hangs is not waited for.
     pub fn hello(&self) -> Result<Hello, RunnerError> {
-        expect!(self.call(Request::Hello, None)?, Reply::Hello)
+        expect!(self.call_within(HANG_TIME, Request::Hello, None)?, Reply::Hello)
     }
 
     /// Starts a container and answers once its command was executed. The name must be new: a second call with the same
@@ -174,18 +232,30 @@ impl Runner {
     }
 
     fn call(&self, request: Request, passed: Option<&OwnedFd>) -> Result<Reply, RunnerError> {
+        self.call_within(PATIENCE, request, passed)
+    }
+
+    fn call_within(
+        &self,
+        patience: Duration,
+        request: Request,
+        passed: Option<&OwnedFd>,
+    ) -> Result<Reply, RunnerError> {
         let call = Call { protocol: protocol::VERSION, request };
-        let answer = self.exchange(&call, passed);
+        let answer = self.exchange(patience, &call, passed);
         match answer.map_err(|source| RunnerError::Unavailable { socket: self.socket.clone(), source })? {
             Answer::Ok(reply) => Ok(reply),
             Answer::Refused(refusal) => Err(refusal.into()),
         }
     }
 
-    fn exchange(&self, call: &Call, passed: Option<&OwnedFd>) -> io::Result<Answer> {
-        let socket = UnixStream::connect(&self.socket)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+    fn exchange(&self, patience: Duration, call: &Call, passed: Option<&OwnedFd>) -> io::Result<Answer> {
+        let _turn = self.pulse.turn()?;
+        let socket = pulse::connect(&self.socket, HANG_TIME)?;
         protocol::send(&socket, call, passed)?;
+        self.pulse.wait(&socket, patience)?;
+        // It has begun to answer.
+        socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
         let (answer, _) = protocol::receive(&socket, protocol::ANSWER_BYTES_MAX)?
             .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
         Ok(answer)

@@ -106,14 +106,22 @@ struct RunnerPlace {
 impl RunnerPlace {
     fn runner(&self) -> Result<Runner, CliError> {
         if let Some(socket) = &self.socket {
-            return Ok(Runner::new(socket));
+            return Ok(with_pulse(Runner::new(socket)));
         }
         let place = own_runner::place(&self.place.load()?);
         let place = place.ok_or_else(|| {
             CliError::failed("there is no runner: runs.runner_socket is off").hint("name its socket with --socket")
         })?;
-        Ok(Runner::new(place.socket))
+        Ok(with_pulse(Runner::new(place.socket)))
     }
+}
+
+/// A runner that hangs is not waited for, however long an import may take.
+fn with_pulse(runner: Runner) -> Runner {
+    let own = runner.clone();
+    // Without it, one waits longer.
+    let _ = std::thread::Builder::new().name("pulse".into()).spawn(move || own.keep_pulse(|| false));
+    runner
 }
 
 /// Runs the command.
