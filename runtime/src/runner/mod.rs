@@ -5,6 +5,7 @@
 
 mod ahead;
 mod containers;
+mod groups;
 mod options;
 mod probe;
 mod server;
@@ -15,6 +16,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 
@@ -28,6 +30,9 @@ pub use options::{RunnerOptions, RunnerStartError};
 pub use server::Serving;
 pub use shared::CONTAINER_IDS;
 use shared::{Containers, IDS_FIRST, Shared};
+
+/// How long the lock of a runner that has been killed may outlive it.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Starts a runner: takes the directory, finds its containers again, clears up what is nobody's, and answers calls from
 /// then on.
@@ -45,7 +50,7 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
     let hierarchies = Hierarchies::find().map_err(RunnerStartError::Machine)?;
     options.check_groups(&hierarchies)?;
     let instance = own_directory(&directory, options.groups(), &hierarchies)?;
-    for name in ["containers", "scratch"] {
+    for name in ["containers", "removed", "scratch"] {
         make_private_directory(&directory.join(name)).map_err(failing("the runner's directory"))?;
     }
     let features = probe::probe(&options, &hierarchies)?;
@@ -62,10 +67,18 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
 
 fn take_directory(directory: &Path) -> Result<File, RunnerStartError> {
     let lock = File::create(directory.join("lock")).map_err(failing("the runner's lock"))?;
-    match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(lock),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(RunnerStartError::InUse(directory.to_owned())),
-        Err(error) => Err(failing("the runner's lock")(error)),
+    let until = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(lock),
+            // A runner that was just killed may have been starting a supervisor: until that is another program, it has
+            // the lock as well.
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(RunnerStartError::InUse(directory.to_owned())),
+            Err(error) => return Err(failing("the runner's lock")(error)),
+        }
     }
 }
 
@@ -84,7 +97,7 @@ fn own_directory(directory: &Path, groups: &str, hierarchies: &Hierarchies) -> R
         if found.is_some() {
             tracing::warn!("the runner's directory is a copy: what is in it is discarded");
         }
-        for name in ["containers", "layers", "layers-shifted", "staging", "scratch"] {
+        for name in ["containers", "removed", "layers", "layers-shifted", "staging", "scratch"] {
             remove_tree(&directory.join(name)).map_err(failed())?;
         }
         match std::fs::remove_file(directory.join("records.redb")) {
