@@ -3,6 +3,7 @@
 
 mod control;
 mod ends;
+mod hangs;
 mod logs;
 mod metered;
 mod own_runner;
