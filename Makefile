@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench crash-long audit-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench isolation crash-long audit-long power-cuts-long \
 	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -45,6 +45,13 @@ MACHINE ?=
 test-installed: build ## install the package in a Debian with systemd of its own, and use it; needs root (MACHINE=--qemu)
 	$(call step,the package on a system of its own)
 	@$(in) tests/installed/run.sh $(MACHINE) $(call binary,debug)
+
+# How many of others' starts are measured beside each attack: make isolation STARTS=200
+STARTS ?= 100
+
+isolation: test-prerequisites build ## try all that a hostile tenant might, and print what held it; needs root (STARTS=N, MACHINE=--qemu)
+	$(call step,what a hostile tenant tries)
+	@$(in) tests/privileged/isolation/run.sh $(STARTS) $(MACHINE)
 
 test: test-prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)

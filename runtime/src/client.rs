@@ -2,21 +2,28 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::fs::FileType;
+
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
-use crate::model::{ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
-use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, Refusal, Reply, Request};
-use crate::pulse::{self, BEAT_TIME, HANG_TIME, Pulse};
+use crate::image::open_of_layout;
+use crate::model::{
+    Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
+};
+use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, ImportTerms, Refusal, Reply, Request};
+use crate::pulse::{self, BEAT_TIME, HANG_TIME, Pulse, Turn};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be
 /// used from any number of threads at once, and a runner that was restarted is simply there again.
 #[derive(Clone, Debug)]
 pub struct Runner {
     socket: PathBuf,
+    reserve_bytes: Option<u64>,
     pulse: Arc<Pulse>,
 }
 
@@ -58,7 +65,7 @@ impl Runner {
     /// The runner at this socket. Nothing is done yet.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Runner {
-        Runner { socket: socket.into(), pulse: Arc::default() }
+        Runner { socket: socket.into(), reserve_bytes: None, pulse: Arc::default() }
     }
 
     /// Asks the runner every second whether it is there, until `is_over` says so; that is asked several times a second.
@@ -81,8 +88,7 @@ impl Runner {
 
     /// Asks on one connection for as long as that is there.
     fn beat(&self, is_over: &impl Fn() -> bool) -> io::Result<()> {
-        let socket = pulse::connect(&self.socket, HANG_TIME)?;
-        socket.set_read_timeout(Some(HANG_TIME))?;
+        let socket = self.reach()?;
         loop {
             protocol::send(&socket, &Call { protocol: protocol::VERSION, request: Request::Hello }, None)?;
             let asked = Instant::now();
@@ -114,15 +120,29 @@ impl Runner {
         self.pulse.is_hung()
     }
 
+    /// The same, which has the runner leave so many bytes free on its disk, in place of the runner's own reserve.
+    #[must_use]
+    pub fn with_reserve(self, bytes: u64) -> Runner {
+        Runner { reserve_bytes: Some(bytes), ..self }
+    }
+
     /// Its socket.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
+    /// Whether anybody is there: who calls will be heard.
+    ///
+    /// # Errors
+    /// [`RunnerError::Unavailable`]: why nobody is.
+    pub fn find(&self) -> Result<(), RunnerError> {
+        self.connect().map(|_| ())
+    }
+
     /// Who is there, and what the machine offers. A runner that hangs is not waited for.
     pub fn hello(&self) -> Result<Hello, RunnerError> {
-        expect!(self.call_within(HANG_TIME, Request::Hello, None)?, Reply::Hello)
+        expect!(self.ask(&self.connect()?, HANG_TIME, Request::Hello, None)?, Reply::Hello)
     }
 
     /// Starts a container and answers once its command was executed. The name must be new: a second call with the same
@@ -130,10 +150,17 @@ impl Runner {
     /// whether the first call arrived repeats it, or asks for the [`status`](Runner::status), without harm.
     ///
     /// [`Refusal::StartFailed`]: the container exists and has ended with that reason. [`Refusal::Invalid`],
-    /// [`Refusal::NoSuchImage`]: it does not exist.
+    /// [`Refusal::NoSuchImage`], [`Refusal::NoRoom`]: it does not exist.
     pub fn start(&self, id: &ContainerId, description: &ContainerDescription) -> Result<ContainerStatus, RunnerError> {
-        let request = Request::Start { id: id.clone(), description: Box::new(description.clone()) };
+        let description = Box::new(description.clone());
+        let request = Request::Start { id: id.clone(), description, reserve_bytes: self.reserve_bytes };
         expect!(self.call(request, None)?, Reply::Status).map(|status| *status)
+    }
+
+    /// How many containers more, with writable layers of this size, the runner's disk has room for.
+    pub fn room(&self, scratch_bytes: u64) -> Result<DiskRoom, RunnerError> {
+        let request = Request::Room { scratch_bytes, reserve_bytes: self.reserve_bytes };
+        expect!(self.call(request, None)?, Reply::Room)
     }
 
     /// All containers that were not removed, sorted by name.
@@ -172,7 +199,33 @@ impl Runner {
         from_line: u64,
         lines_max: u32,
     ) -> Result<LogPage, RunnerError> {
-        expect!(self.call(Request::Log { id: id.clone(), stream, from_line, lines_max }, None)?, Reply::Log)
+        self.log_on(id, stream, (from_line, None), lines_max)
+    }
+
+    /// The same from where the page before has ended: its `next_line` and its `bookmark`.
+    pub fn log_on(
+        &self,
+        id: &ContainerId,
+        stream: Stream,
+        (from_line, bookmark): (u64, Option<Bookmark>),
+        lines_max: u32,
+    ) -> Result<LogPage, RunnerError> {
+        let request = Request::Log { id: id.clone(), stream, from_line, lines_max, bookmark };
+        expect!(self.call(request, None)?, Reply::Log)
+    }
+
+    /// Where in a stream the lines are from a number on, not written before `since_micros`, and of those the last
+    /// `tail`.
+    pub fn log_span(
+        &self,
+        id: &ContainerId,
+        stream: Stream,
+        from_line: u64,
+        since_micros: Option<i64>,
+        tail: Option<u64>,
+    ) -> Result<LogSpan, RunnerError> {
+        let request = Request::LogSpan { id: id.clone(), stream, from_line, since_micros, tail };
+        expect!(self.call(request, None)?, Reply::LogSpan)
     }
 
     /// What a container used: a sample each second for ten minutes, then every five, at most 3,600.
@@ -186,13 +239,43 @@ impl Runner {
     }
 
     /// Takes an image in from an open tar (OCI layout or docker-archive, plain or gzip) or an open directory (OCI
-    /// layout), checks every digest, unpacks the layers that are not there yet, and gives it this name. A layer may be
-    /// missing from the file if [`missing_layers`](Runner::missing_layers) does not name it.
+    /// layout), checks every digest, unpacks the layers that are not there yet, and gives it this name. The files of a
+    /// directory are opened by this process, with its own rights and by no link. A layer may be missing from the file if
+    /// [`missing_layers`](Runner::missing_layers) does not name it.
     ///
     /// `select` says which of several images, by the name the file gives it; needed where there is more than one.
     pub fn import(&self, file: OwnedFd, name: &str, select: Option<&str>) -> Result<ImageInfo, RunnerError> {
-        let request = Request::Import { name: name.to_owned(), select: select.map(str::to_owned) };
-        expect!(self.call(request, Some(&file))?, Reply::Image)
+        self.import_with(file, name, select, ImportTerms::default())
+    }
+
+    /// The same, on these terms. [`Refusal::ImageTooLarge`]: it takes more than they allow. [`Refusal::NoRoomForImage`]:
+    /// the disk has no room for it.
+    pub fn import_with(
+        &self,
+        file: OwnedFd,
+        name: &str,
+        select: Option<&str>,
+        terms: ImportTerms,
+    ) -> Result<ImageInfo, RunnerError> {
+        let terms = ImportTerms { reserve_bytes: terms.reserve_bytes.or(self.reserve_bytes), ..terms };
+        let (name, select) = (name.to_owned(), select.map(str::to_owned));
+        let found = rustix::fs::fstat(&file).map_err(|error| unreadable("it", error.into()))?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+            return expect!(self.call(Request::Import { name, select, terms }, Some(&file))?, Reply::Image);
+        }
+        let socket = self.connect()?;
+        let mut reply = self.ask(&socket, PATIENCE, Request::ImportLayout { name, select, terms }, None)?;
+        while let Reply::Wanted(wanted) = reply {
+            let opened = open_of_layout(&file, &wanted).map_err(|error| unreadable(&wanted, error))?;
+            let found = Request::LayoutFile { is_there: opened.is_some() };
+            reply = self.ask(&socket, PATIENCE, found, opened.as_ref())?;
+        }
+        expect!(reply, Reply::Image)
+    }
+
+    /// The layers of an image, lowest first.
+    pub fn image_layers(&self, image: &Digest) -> Result<Vec<LayerInfo>, RunnerError> {
+        expect!(self.call(Request::ImageLayers { image: image.clone() }, None)?, Reply::Layers)
     }
 
     /// An image by name or digest, if it is present: imported, and all its layers unpacked.
@@ -232,34 +315,52 @@ impl Runner {
     }
 
     fn call(&self, request: Request, passed: Option<&OwnedFd>) -> Result<Reply, RunnerError> {
-        self.call_within(PATIENCE, request, passed)
+        self.ask(&self.connect()?, PATIENCE, request, passed)
     }
 
-    fn call_within(
+    fn ask(
         &self,
+        (_, socket): &(Turn<'_>, UnixStream),
         patience: Duration,
         request: Request,
         passed: Option<&OwnedFd>,
     ) -> Result<Reply, RunnerError> {
-        let call = Call { protocol: protocol::VERSION, request };
-        let answer = self.exchange(patience, &call, passed);
-        match answer.map_err(|source| RunnerError::Unavailable { socket: self.socket.clone(), source })? {
-            Answer::Ok(reply) => Ok(reply),
-            Answer::Refused(refusal) => Err(refusal.into()),
+        let exchange = || {
+            protocol::send(socket, &Call { protocol: protocol::VERSION, request }, passed)?;
+            self.pulse.wait(socket, patience)?;
+            let answered = protocol::receive(socket, protocol::ANSWER_BYTES_MAX)?;
+            answered.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+        };
+        match exchange().map_err(|source| self.unavailable(source))? {
+            (Answer::Ok(reply), _) => Ok(reply),
+            (Answer::Refused(refusal), _) => Err(refusal.into()),
         }
     }
 
-    fn exchange(&self, patience: Duration, call: &Call, passed: Option<&OwnedFd>) -> io::Result<Answer> {
-        let _turn = self.pulse.turn()?;
-        let socket = pulse::connect(&self.socket, HANG_TIME)?;
-        protocol::send(&socket, call, passed)?;
-        self.pulse.wait(&socket, patience)?;
-        // It has begun to answer.
-        socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
-        let (answer, _) = protocol::receive(&socket, protocol::ANSWER_BYTES_MAX)?
-            .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-        Ok(answer)
+    fn connect(&self) -> Result<(Turn<'_>, UnixStream), RunnerError> {
+        let connected = self.pulse.turn().and_then(|turn| Ok((turn, self.reach()?)));
+        connected.map_err(|source| self.unavailable(source))
     }
+
+    /// Who may write where the socket lies may put another one there: it is told nothing unless root listens, which no
+    /// one else can feign.
+    fn reach(&self) -> io::Result<UnixStream> {
+        let socket = pulse::connect(&self.socket, HANG_TIME)?;
+        if !rustix::net::sockopt::socket_peercred(&socket)?.uid.is_root() {
+            return Err(io::Error::other("whoever listens there is not root, and is told nothing"));
+        }
+        // That an answer has begun is waited for before.
+        socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
+        Ok(socket)
+    }
+
+    fn unavailable(&self, source: io::Error) -> RunnerError {
+        RunnerError::Unavailable { socket: self.socket.clone(), source }
+    }
+}
+
+fn unreadable(file: &str, error: io::Error) -> RunnerError {
+    Refusal::BadImage(format!("{}: {error}", file.escape_debug())).into()
 }
 
 fn millis(duration: Duration) -> u64 {

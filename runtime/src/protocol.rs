@@ -2,8 +2,9 @@
 //!
 //! A unix stream socket. Either side sends frames: four bytes, the length in big-endian order, then so many bytes of
 //! JSON. The client sends a [`Call`], the runner answers with one [`Answer`], any number of times on one connection. An
-//! import carries one open file descriptor (`SCM_RIGHTS`) with the first byte of its frame. A call whose `protocol` is
-//! not [`VERSION`] is answered with [`Refusal::OtherProtocol`] and nothing is done.
+//! import carries one open file descriptor (`SCM_RIGHTS`) with the first byte of its frame; one of a layout asks for its
+//! files on the way ([`Reply::Wanted`]), and gets each in a call of its own. A call whose `protocol` is not [`VERSION`] is
+//! answered with [`Refusal::OtherProtocol`] and nothing is done.
 //!
 //! A frame that is too long, is not JSON or is not a call ends the connection. Fields and variants are only ever added;
 //! whatever else changes raises [`VERSION`].
@@ -20,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::description::{ContainerDescription, ContainerId, InvalidDescription};
 use crate::digest::Digest;
-use crate::model::{ContainerState, ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
+use crate::model::{
+    Bookmark, ContainerState, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
+};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -51,6 +54,18 @@ pub enum Request {
         id: ContainerId,
         /// What it is to be.
         description: Box<ContainerDescription>,
+        /// Free space that is to stay on the runner's disk whatever its containers write, in bytes; none: the runner's
+        /// own reserve.
+        #[serde(default)]
+        reserve_bytes: Option<u64>,
+    },
+    /// How many containers more the disk has room for. Answer: [`Reply::Room`].
+    Room {
+        /// Their writable layers, in bytes.
+        scratch_bytes: u64,
+        /// As for a start.
+        #[serde(default)]
+        reserve_bytes: Option<u64>,
     },
     /// All containers that were not removed. Answer: [`Reply::List`].
     List,
@@ -88,8 +103,24 @@ pub enum Request {
         stream: Stream,
         /// The number of the first line wanted.
         from_line: u64,
-        /// How many lines at most; 1 to 10,000. A page ends earlier at 4 MiB.
+        /// How many lines at most; 1 to 50,000. A page ends earlier at 4 MiB.
         lines_max: u32,
+        /// The bookmark of the page before, if there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bookmark: Option<Bookmark>,
+    },
+    /// Where in a stream the lines are that are wanted. Answer: [`Reply::LogSpan`].
+    LogSpan {
+        /// The container's name.
+        id: ContainerId,
+        /// Which stream.
+        stream: Stream,
+        /// The number of the first line that may be wanted.
+        from_line: u64,
+        /// None is wanted that was written before, in microseconds since 1970.
+        since_micros: Option<i64>,
+        /// Only the last so many are wanted.
+        tail: Option<u64>,
     },
     /// What a container used. Answer: [`Reply::Samples`].
     Samples {
@@ -103,18 +134,42 @@ pub enum Request {
         /// Its name.
         id: ContainerId,
     },
-    /// Takes an image in: the descriptor that comes along is a tar (OCI layout or docker-archive) or a directory (OCI
-    /// layout). Answer: [`Reply::Image`].
+    /// Takes an image in: the descriptor that comes along is a tar (OCI layout or docker-archive). Answer:
+    /// [`Reply::Image`].
     Import {
         /// The name it gets, such as `docker.io/library/busybox:1`; another image loses it.
         name: String,
         /// Which of several images in the file, by the name the file gives it.
         select: Option<String>,
+        /// What it may take.
+        #[serde(default)]
+        terms: ImportTerms,
+    },
+    /// Takes an image in from a layout in a directory, which the client opens: the runner would open it as root. Answer:
+    /// any number of [`Reply::Wanted`], each of which wants a [`Request::LayoutFile`]; then [`Reply::Image`].
+    ImportLayout {
+        /// The name it gets, as in [`Request::Import`].
+        name: String,
+        /// Which of several images in the layout, by the name that its index gives it.
+        select: Option<String>,
+        /// What it may take.
+        #[serde(default)]
+        terms: ImportTerms,
+    },
+    /// The file that was wanted: the descriptor that comes along. Only where it was wanted.
+    LayoutFile {
+        /// False: there is no such file.
+        is_there: bool,
     },
     /// An image by name or digest. Answer: [`Reply::Image`].
     Image {
         /// Its name, or `sha256:…`.
         reference: String,
+    },
+    /// The layers of an image. Answer: [`Reply::Layers`].
+    ImageLayers {
+        /// Its digest.
+        image: Digest,
     },
     /// All images. Answer: [`Reply::Images`].
     Images,
@@ -133,6 +188,24 @@ pub enum Request {
         /// Digests of compressed layers, as a manifest lists them; at most 1,000.
         blobs: Vec<Digest>,
     },
+}
+
+/// What an import may take, and whose it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportTerms {
+    /// Free space that is to stay on the runner's disk, in bytes, and a quarter of that besides; none: the runner's own
+    /// reserve.
+    #[serde(default)]
+    pub reserve_bytes: Option<u64>,
+    /// What its layers may take unpacked, in bytes, without those of `counted`; none: what any image may.
+    #[serde(default)]
+    pub room_bytes: Option<u64>,
+    /// Layers, by the digests of their uncompressed archives, that take nothing of that room.
+    #[serde(default)]
+    pub counted: Vec<Digest>,
+    /// It was pulled for a run and can be pulled again. What is imported without that is never a candidate for removal.
+    #[serde(default)]
+    pub is_pulled: bool,
 }
 
 /// What can be done to a container.
@@ -177,12 +250,20 @@ pub enum Reply {
     Ended(EndedSince),
     /// Lines.
     Log(LogPage),
+    /// Where lines are.
+    LogSpan(LogSpan),
     /// Samples, oldest first.
     Samples(Vec<Sample>),
+    /// A file of the layout that is being imported, by its name below it: `index.json`, `blobs/sha256/HEX`.
+    Wanted(String),
     /// An image.
     Image(ImageInfo),
     /// Images, sorted by digest.
     Images(Vec<ImageInfo>),
+    /// Layers of an image, lowest first.
+    Layers(Vec<LayerInfo>),
+    /// Room on the disk.
+    Room(DiskRoom),
     /// Digests.
     Digests(Vec<Digest>),
     /// What went.
@@ -268,6 +349,27 @@ pub enum Refusal {
     /// The image is not one, or lies, or would do harm. Nothing of it is left.
     #[error("the image is refused: {0}")]
     BadImage(String),
+    /// The image's layers take more than the room that its import was given. Nothing of it is left.
+    #[error("the image takes more than {room_bytes} bytes unpacked")]
+    ImageTooLarge {
+        /// What it was given.
+        room_bytes: u64,
+    },
+    /// The disk has no room for the container's writable layer and output. Nothing was made: the same can be asked for
+    /// again.
+    #[error("the runner's disk has no room: {needed_bytes} bytes are needed, {left_bytes} are left")]
+    NoRoom {
+        /// What is needed.
+        needed_bytes: u64,
+        /// What neither is kept in reserve nor was promised to others.
+        left_bytes: u64,
+    },
+    /// The disk has no room for the image. Nothing of it is left.
+    #[error("the runner's disk has no room for the image: {reserve_bytes} bytes are to stay free or were promised")]
+    NoRoomForImage {
+        /// What an import leaves free.
+        reserve_bytes: u64,
+    },
     /// The container's command did not run; the container has ended with this reason.
     #[error("the container did not start: {0}")]
     StartFailed(String),

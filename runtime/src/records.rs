@@ -3,9 +3,11 @@
 //!
 //! A record is JSON under a text key, so that an older file is read by a newer runner as long as fields are only added.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use redb::backends::FileBackend;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,9 @@ pub(crate) struct ContainerRecord {
     /// for as long as that lasts. Empty if that is not known.
     #[serde(default)]
     pub boot: String,
+    /// What it may write to the disk, in bytes: its writable layer, if that lies there, and its output.
+    #[serde(default)]
+    pub promised_bytes: u64,
 }
 
 /// An image as it is recorded.
@@ -45,6 +50,12 @@ pub(crate) struct ImageRecord {
     pub layers: Vec<Digest>,
     pub size_bytes: u64,
     pub config: ImageConfig,
+    /// Nobody but runs has ever wanted it: it can go and be pulled again.
+    #[serde(default)]
+    pub is_pulled: bool,
+    /// When a container of it was started last, to a day.
+    #[serde(default)]
+    pub used_at_micros: Option<i64>,
 }
 
 /// What an image says about its containers.
@@ -97,10 +108,18 @@ fn unreadable(error: impl std::fmt::Display) -> RecordsError {
 
 type Result<T> = std::result::Result<T, RecordsError>;
 
+/// Opens the file itself, or makes it: no link is followed.
+fn open_file(path: &Path) -> Result<Database> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(path).map_err(redb::StorageError::from).map_err(failed)?;
+    Database::builder().create_with_backend(FileBackend::new(file).map_err(failed)?).map_err(failed)
+}
+
 impl Records {
     /// Opens them, or makes them.
     pub fn open(path: &Path) -> Result<Records> {
-        let database = Database::create(path).map_err(failed)?;
+        let database = open_file(path)?;
         let write = database.begin_write().map_err(failed)?;
         for table in [CONTAINERS, IMAGES, NAMES, LAYERS] {
             write.open_table(table).map_err(failed)?;
@@ -128,7 +147,7 @@ impl Records {
         tracing::warn!("the records were closed by a failure of the disk; opening them again");
         // Two at once cannot have it open.
         drop(held.take());
-        work(held.insert(Database::create(&self.path).map_err(failed)?))
+        work(held.insert(open_file(&self.path)?))
     }
 
     fn get<T: DeserializeOwned>(&self, table: Table, key: &str) -> Result<Option<T>> {
@@ -232,6 +251,24 @@ impl Records {
                 images.insert(record.digest.as_str(), value.as_slice()).map_err(failed)?;
                 let mut names = write.open_table(NAMES).map_err(failed)?;
                 names.insert(name, digest.as_slice()).map_err(failed)?;
+            }
+            write.commit().map_err(failed)
+        })
+    }
+
+    /// Notes that an image was used. On the disk with the next thing that is.
+    pub fn put_use(&self, image: &Digest, now_micros: i64) -> Result<()> {
+        self.with(|database| {
+            let mut write = database.begin_write().map_err(failed)?;
+            write.set_durability(Durability::None).map_err(failed)?;
+            {
+                let mut images = write.open_table(IMAGES).map_err(failed)?;
+                let found = images.get(image.as_str()).map_err(failed)?;
+                let found = found.map(|value| serde_json::from_slice(value.value()).map_err(unreadable));
+                let Some(found) = found.transpose()? else { return Ok(()) };
+                let used = ImageRecord { used_at_micros: Some(now_micros), ..found };
+                let value = serde_json::to_vec(&used).map_err(unreadable)?;
+                images.insert(image.as_str(), value.as_slice()).map_err(failed)?;
             }
             write.commit().map_err(failed)
         })

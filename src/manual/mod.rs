@@ -52,6 +52,7 @@ pub const PAGES: &[Page] = &[
     page!("localization"),
     page!("runs"),
     page!("containers"),
+    page!("isolation"),
     page!("diagrams"),
     page!("routes"),
     page!("errors"),

@@ -7,6 +7,8 @@
 #   tests/installed/run.sh --qemu BINARY          # on Debian's own kernel, with control groups of version 2 and no others;
 #                                                 # qemu emulates the processor, so that any machine will do: minutes
 #
+# With `--isolation TESTS STARTS` nothing is installed: these tests are run there instead, by `make isolation MACHINE=--qemu`.
+#
 # The Debian root lies in the build's cache and is made once for each machine, in a minute or two. It all needs root.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
@@ -15,11 +17,15 @@ source packaging/environment.sh
 say() { printf 'installed: %s\n' "$*"; }
 fail() { printf 'installed: %s\n' "$*" >&2; exit 1; }
 
-if_prepared=false qemu=false
+if_prepared=false qemu=false isolation='' starts=''
 while [[ "${1:-}" == --* ]]; do
     case "$1" in
     --if-prepared) if_prepared=true ;;
     --qemu) qemu=true ;;
+    --isolation)
+        isolation=${2:?the tests} starts=${3:?how many starts}
+        shift 2
+        ;;
     *) fail "unknown: $1" ;;
     esac
     shift
@@ -112,6 +118,15 @@ mv "$work/config" "$work/image/$config"
 printf '[{"Config":"%s","RepoTags":["busybox:1"],"Layers":["layer.tar"]}]' "$config" >"$work/image/manifest.json"
 tar --create --file "$work/payload/busybox.tar" --directory "$work/image" manifest.json "$config" layer.tar
 cp tests/installed/guest.sh "$work/payload/"
+if [ -n "$isolation" ]; then
+    # Without what only debuggers read. The tests know the binary by the path where it was built.
+    strip -o "$work/payload/tests" "$isolation"
+    strip -o "$work/payload/quintet" "$binary"
+    cp /bin/busybox "$work/payload/"
+    cc -O1 -static -o "$work/payload/attacker" tests/privileged/isolation/attacker.c -lrt
+    printf 'starts=%s binary=%s\n' "$starts" "$binary" >"$work/payload/settings"
+    cp tests/privileged/isolation/guest.sh "$work/payload/"
+fi
 # What the README's chapter "Install" says to do once the package is installed: its second block.
 awk '/^## /{chapter = $2} /^```sh/{block += chapter == "Install"; taken = chapter == "Install" && block == 2; next}
     /^```/{taken = 0} taken' README.md >"$work/payload/readme.sh"
@@ -158,10 +173,10 @@ else
             --console=read-only --private-network --capability=all --directory "$work/root"
     ) </dev/null >"$work/console" 2>&1 || status=$?
 fi
+[ -z "${TRIAL_LOG:-}" ] || cp "$work/root/trial/log" "$TRIAL_LOG" || true
 if ! grep -q '^TRIAL: passed' "$work/root/trial/log" 2>/dev/null; then
     tail -n 40 "$work/console" >&2
     cat "$work/root/trial/log" >&2 || true
     fail "the trial failed (the machine ended with $status)"
 fi
-[ -z "${TRIAL_LOG:-}" ] || cp "$work/root/trial/log" "$TRIAL_LOG"
 sed -n 's/^TRIAL: /installed: /p' "$work/root/trial/log"

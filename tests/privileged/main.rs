@@ -10,6 +10,7 @@
 
 mod containers;
 mod disk_full;
+mod isolation;
 mod loop_disk;
 mod manual;
 mod power_cuts;

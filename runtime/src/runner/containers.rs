@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ahead::{spawn_watcher, tell};
+use super::disk::Written;
 use super::shared::{Like, Row, SLOTS, Shared, Standby};
 use crate::Digest;
 use crate::cgroup::Group;
@@ -56,6 +57,7 @@ impl Shared {
         self: &Arc<Shared>,
         id: &ContainerId,
         description: ContainerDescription,
+        reserve_bytes: u64,
     ) -> Result<ContainerStatus, Refusal> {
         description.validate().map_err(Refusal::Invalid)?;
         let image = self.images.find(description.image.as_str()).map_err(failed)?.ok_or(Refusal::NoSuchImage)?;
@@ -69,7 +71,13 @@ impl Shared {
             }
         })
         .map_err(failed)?;
-        let (slot, standby, repeated) = self.admit(id, &image, &like)?;
+        let admitted = match self.admit(id, &image, &like, reserve_bytes, &Written::new()) {
+            // What others have written already is not to come any more.
+            Err(Refusal::NoRoom { .. }) => self.admit(id, &image, &like, reserve_bytes, &self.written()),
+            admitted => admitted,
+        };
+        let (slot, standby, repeated) = admitted?;
+        self.images.used(&image, self.clock.now_micros());
         let launched = self.launch(id, description, &image, &like, slot, standby);
         let (child, started) = match launched {
             Ok(launched) => launched,
@@ -125,13 +133,16 @@ impl Shared {
         self.tidy();
     }
 
-    /// Gives the name to this container for good, and a range of ids, or the container that is ready for such a one. The
-    /// record is durable when this returns. The last one says whether the container before was like this one.
+    /// Gives the name to this container for good, with room on the disk, and a range of ids, or the container that is
+    /// ready for such a one. The record is durable when this returns. The last one says whether the container before was
+    /// like this one.
     fn admit(
         &self,
         id: &ContainerId,
         image: &ImageRecord,
         like: &Like,
+        reserve_bytes: u64,
+        written: &Written,
     ) -> Result<(u32, Option<Standby>, bool), Refusal> {
         let mut table = self.containers.table();
         // One that begins to be made is ready sooner than another one would be.
@@ -154,13 +165,16 @@ impl Shared {
         if running >= most as usize {
             return Err(failed(format!("{most} containers run already")));
         }
+        let promised_bytes = self.promise(like.scratch_bytes);
+        self.find_room(&table, promised_bytes, reserve_bytes, written)?;
         let mut standby = table.standby.take_if(|standby| standby.like == *like);
         if standby.as_mut().is_some_and(|standby| !matches!(standby.child.try_wait(), Ok(None))) {
             standby.take().into_iter().for_each(|dead| self.dismiss(dead));
         }
         let slot = standby.as_ref().map(|standby| standby.slot).or_else(|| table.free_slot());
         let slot = slot.ok_or_else(|| failed("no range of ids is free"))?;
-        let record = ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None, boot: boot() };
+        let record =
+            ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None, boot: boot(), promised_bytes };
         let added = self.records.add_container(id, &record).map_err(failed);
         if !matches!(added, Ok(true)) {
             table.standby = table.standby.take().or(standby);
@@ -306,7 +320,7 @@ impl Shared {
         if !is_asked {
             return Ok((status, true));
         }
-        let said = self.ask(id, &Ask::Standing, STANDING_PATIENCE).ok();
+        let said = self.ask_within(id, &Ask::Standing, STANDING_PATIENCE).ok();
         let has_voice = said.is_some();
         self.complete(&mut status, said);
         Ok((status, has_voice))
@@ -348,7 +362,12 @@ impl Shared {
     }
 
     /// Asks a supervisor, which may take so long to answer.
-    fn ask<T: serde::de::DeserializeOwned>(&self, id: &ContainerId, ask: &Ask, patience: Duration) -> io::Result<T> {
+    pub(super) fn ask_within<T: serde::de::DeserializeOwned>(
+        &self,
+        id: &ContainerId,
+        ask: &Ask,
+        patience: Duration,
+    ) -> io::Result<T> {
         let socket = self.files(id).connect(patience)?;
         protocol::send(&socket, ask, None)?;
         heard(&socket)
@@ -437,7 +456,7 @@ impl Shared {
         if matches!(status.state, ContainerState::Ended | ContainerState::Starting) {
             return Err(Refusal::WrongState { state: status.state });
         }
-        let told = if has_voice { self.ask::<Answer>(id, &Ask::Act(action), SUPERVISOR_PATIENCE).ok() } else { None };
+        let told = if has_voice { self.ask_within::<Answer>(id, &Ask::Act(action), SUPERVISOR_PATIENCE).ok() } else { None };
         if let Some(row) = self.containers.table().rows.get_mut(id) {
             row.last = None;
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,16 +13,19 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use super::shared::Shared;
 use crate::description::ContainerId;
 use crate::digest::Digest;
-use crate::image::{ImageError, Removed};
+use crate::image::{Given, ImageError, Removed};
 use crate::kernel;
 use crate::logs;
-use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
+use crate::model::{LogPage, LogSpan};
+use crate::protocol::{self, Answer, Call, Hello, ImportTerms, Refusal, Reply, Request, VERSION};
 
 /// Connections at once of one user, and of all together; more are hung up on. Root's are not counted.
 const OF_USER_MAX: usize = 64;
 const OF_ALL_MAX: usize = 512;
 /// How long somebody who has connected may keep silent before a call, in it, and between two.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Lines of a page, at most: so many empty ones take 4 MiB of an answer.
+const PAGE_LINES_MAX: u32 = 50_000;
 /// The longest that a call waits for something to happen.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -33,16 +36,7 @@ pub struct Serving {
 }
 
 pub(super) fn serve(shared: Arc<Shared>) -> io::Result<Serving> {
-    let path = &shared.options.socket;
-    // Nobody else answers there: the directory's lock is ours.
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(path)?;
-    let group = shared.options.client_group;
-    std::os::unix::fs::chown(path, Some(0), group)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(if group.is_some() { 0o660 } else { 0o600 }))?;
+    let listener = super::place::listen(&shared.options.socket, shared.options.client_group)?;
     Ok(Serving { shared, listener })
 }
 
@@ -156,7 +150,7 @@ fn talk(shared: &Arc<Shared>, socket: &UnixStream) -> io::Result<()> {
             VERSION if has_hung_up(socket)? => return Ok(()),
             VERSION => {
                 let read = read_by(&call.request).cloned();
-                let answer = answer(shared, call.request, passed);
+                let answer = answer(shared, socket, call.request, passed);
                 // What a removal took away meanwhile must not be taken for all there was.
                 read.filter(|id| !shared.knows(id)).map_or(answer, |_| Err(Refusal::NoSuchContainer))
             }
@@ -178,12 +172,17 @@ fn has_hung_up(socket: &UnixStream) -> io::Result<bool> {
 /// The container whose files a request reads.
 fn read_by(request: &Request) -> Option<&ContainerId> {
     match request {
-        Request::Log { id, .. } | Request::Samples { id, .. } => Some(id),
+        Request::Log { id, .. } | Request::LogSpan { id, .. } | Request::Samples { id, .. } => Some(id),
         _ => None,
     }
 }
 
-fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Result<Reply, Refusal> {
+fn answer(
+    shared: &Arc<Shared>,
+    socket: &UnixStream,
+    request: Request,
+    passed: Option<OwnedFd>,
+) -> Result<Reply, Refusal> {
     let wait = |millis: u64| Duration::from_millis(millis).min(WAIT_MAX);
     let failed = |error: io::Error| Refusal::Failed(error.to_string());
     match request {
@@ -193,36 +192,54 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             instance: shared.instance.clone(),
             features: shared.features.clone(),
         })),
-        Request::Start { id, description } => shared.start(&id, *description).map(Box::new).map(Reply::Status),
+        Request::Start { id, description, reserve_bytes } => {
+            let started = shared.start(&id, *description, shared.reserve(reserve_bytes));
+            started.map(Box::new).map(Reply::Status)
+        }
+        Request::Room { scratch_bytes, reserve_bytes } => {
+            shared.room(scratch_bytes, shared.reserve(reserve_bytes)).map(Reply::Room).map_err(failed)
+        }
         Request::List => Ok(Reply::List(shared.list())),
         Request::Status { id } => shared.status(&id).map(Box::new).map(Reply::Status),
         Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
         Request::Ended { after, at_most_millis } => Ok(Reply::Ended(shared.ended(after, wait(at_most_millis)))),
         Request::Control { id, action } => shared.control(&id, action).map(|()| Reply::Done),
-        Request::Log { id, stream, from_line, lines_max } => {
-            let (files, ended) = shared.recorded(&id)?;
-            let most = lines_max.clamp(1, 10_000) as usize;
-            match logs::read_page(&files.streams(), stream, from_line, most, ended) {
-                // It never got so far as to have streams.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    Ok(Reply::Log(crate::LogPage { lines: Vec::new(), next_line: from_line, complete: ended }))
-                }
-                page => page.map(Reply::Log).map_err(failed),
-            }
+        Request::Log { id, stream, from_line, lines_max, bookmark } => {
+            let most = lines_max.clamp(1, PAGE_LINES_MAX) as usize;
+            let page = |streams: &Path, ended| logs::read_page(streams, stream, (from_line, bookmark), most, ended);
+            Ok(Reply::Log(of_streams(shared, &id, page)?.unwrap_or_else(|ended| LogPage {
+                lines: Vec::new(),
+                next_line: from_line,
+                complete: ended,
+                bookmark: None,
+            })))
+        }
+        Request::LogSpan { id, stream, from_line, since_micros, tail } => {
+            let (since, most) = (since_micros.unwrap_or(i64::MIN), tail.unwrap_or(u64::MAX));
+            let span = |streams: &Path, _| logs::find_span(streams, stream, from_line, since, most);
+            let nothing = LogSpan { from_line, end_line: from_line, lines: 0, is_cut: false };
+            Ok(Reply::LogSpan(of_streams(shared, &id, span)?.unwrap_or(nothing)))
         }
         Request::Samples { id, from } => {
             let (files, _) = shared.recorded(&id)?;
             files.samples(from as usize).map(Reply::Samples).map_err(failed)
         }
         Request::Remove { id } => shared.remove(&id).map(|()| Reply::Done),
-        Request::Import { name, select } => {
+        Request::Import { name, select, terms } => {
             let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
-            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros());
-            imported.map(Reply::Image).map_err(image_refusal)
+            shared.import(Given::Archive(opened), &name, select.as_deref(), terms)
         }
+        Request::ImportLayout { name, select, terms } => {
+            shared.import(Given::Layout(&|file| wanted(socket, file)), &name, select.as_deref(), terms)
+        }
+        Request::LayoutFile { .. } => Err(Refusal::BadImage("no file was wanted".into())),
         Request::Image { reference } => {
             let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
             shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
+        }
+        Request::ImageLayers { image } => {
+            let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
+            shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
         }
         Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
         Request::RemoveImage { reference } => {
@@ -242,9 +259,51 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
     }
 }
 
+/// What is found in the streams of a container, which `read` is given with whether it has ended. An error says so, too:
+/// it never got so far as to have streams.
+fn of_streams<T>(
+    shared: &Shared,
+    id: &ContainerId,
+    read: impl Fn(&Path, bool) -> io::Result<T>,
+) -> Result<Result<T, bool>, Refusal> {
+    let (files, ended) = shared.recorded(id)?;
+    match read(&files.streams(), ended) {
+        // Or it was removed meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => shared.recorded(id).map(|(_, ended)| Err(ended)),
+        read => read.map(Ok).map_err(|error| Refusal::Failed(error.to_string())),
+    }
+}
+
+impl Shared {
+    fn import(&self, given: Given<'_>, name: &str, select: Option<&str>, terms: ImportTerms) -> Result<Reply, Refusal> {
+        let reserve_bytes = self.import_reserve(self.reserve(terms.reserve_bytes));
+        let terms = ImportTerms { reserve_bytes: Some(reserve_bytes), ..terms };
+        let imported = self.images.import(given, name, select, self.clock.now_micros(), &terms);
+        imported.map(Reply::Image).map_err(|error| match error {
+            ImageError::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+                Refusal::NoRoomForImage { reserve_bytes }
+            }
+            other => image_refusal(other),
+        })
+    }
+}
+
+/// Has the client open a file of its layout.
+fn wanted(socket: &UnixStream, file: &str) -> Result<Option<OwnedFd>, ImageError> {
+    protocol::send(socket, &Answer::Ok(Reply::Wanted(file.to_owned())), None)?;
+    match protocol::receive::<Call>(socket, protocol::CALL_BYTES_MAX)? {
+        Some((Call { request: Request::LayoutFile { is_there: false }, .. }, _)) => Ok(None),
+        Some((Call { request: Request::LayoutFile { is_there: true }, .. }, Some(passed))) => Ok(Some(passed)),
+        Some(_) => Err(ImageError::Bad("no file came along".into())),
+        None => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+    }
+}
+
 fn image_refusal(error: ImageError) -> Refusal {
     match error {
         ImageError::Bad(reason) => Refusal::BadImage(reason),
+        ImageError::TooMuch => Refusal::BadImage(ImageError::TooMuch.to_string()),
+        ImageError::TooLarge(room_bytes) => Refusal::ImageTooLarge { room_bytes },
         other => Refusal::Failed(other.to_string()),
     }
 }

@@ -64,9 +64,6 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     // What is unpacked and shared must be readable by others, whatever the caller thinks of files of its own.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let client_group = arguments.group.as_deref().map(group_number).transpose()?;
-    if let Some(parent) = arguments.socket.parent() {
-        std::fs::create_dir_all(parent).map_err(CliError::failed)?;
-    }
     let options = RunnerOptions {
         directory: arguments.dir.clone(),
         socket: arguments.socket.clone(),

@@ -10,7 +10,7 @@ use crate::loop_disk::LoopDisk;
 
 /// Attempts that must fail: a name, and shell code that succeeds if the wall has a hole. `$HOST_FILE` is a file of the
 /// host, `$HOST_PID` a process of the host's root, `$HOST_PORT` where it listens on its loopback.
-const ATTEMPTS: &[(&str, &str)] = &[
+pub const ATTEMPTS: &[(&str, &str)] = &[
     ("a file of the host", "cat $HOST_FILE"),
     ("a file of the host by process 1", "cat /proc/1/root$HOST_FILE"),
     ("a file of the host by a file descriptor of process 1", "ls /proc/1/fd/"),

@@ -12,6 +12,7 @@ fn a_runner_that_hangs_is_down_and_nobody_waits_for_it() {
     let tenant = house.tenant();
     let running = tenant.submit(&script("echo started; sleep 1000"));
     wait_until("it has started", || tenant.lines(&running) == ["started"]);
+    tenant.until(&running, "running");
     let pid = std::fs::read_to_string(house.runner.directory.join("pid")).unwrap();
     let send = |signal| rustix::process::kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), signal).unwrap();
     send(Signal::STOP);

@@ -2,6 +2,7 @@
 //! killed in between.
 
 mod control;
+mod disk;
 mod ends;
 mod hangs;
 mod logs;
@@ -28,6 +29,8 @@ pub struct House {
     pub runner: TestRunner,
     environment: Vec<(String, String)>,
     configuration: Option<String>,
+    /// Whether the server's clock is one that is set.
+    is_rehearsal: bool,
     data: tempfile::TempDir,
     appliance: Option<Appliance>,
 }
@@ -46,18 +49,29 @@ impl House {
 
     /// The same with a configuration file of this text.
     pub fn start_with(environment: &[(&str, &str)], configuration: Option<String>) -> Option<House> {
-        let runner = TestRunner::make(&[])?;
-        let environment =
-            environment.iter().map(|(name, value)| (format!("QUINTET_RUNS__{name}"), (*value).to_owned()));
+        Some(House::on(TestRunner::make(&[])?, environment, configuration, false))
+    }
+
+    /// The same with this runner and, if so wanted, a clock that is set.
+    pub fn on(
+        runner: TestRunner,
+        environment: &[(&str, &str)],
+        configuration: Option<String>,
+        is_rehearsal: bool,
+    ) -> House {
+        // What tests write is small: many of them find room on one disk.
+        let environment = [("SCRATCH_MB", "64")].iter().chain(environment);
+        let environment = environment.map(|(name, value)| (format!("QUINTET_RUNS__{name}"), (*value).to_owned()));
         let mut house = House {
             runner,
             configuration,
             environment: environment.collect(),
+            is_rehearsal,
             data: tempfile::tempdir().unwrap(),
             appliance: None,
         };
         house.serve();
-        Some(house)
+        house
     }
 
     /// Starts the server, again after it was stopped or killed.
@@ -66,6 +80,9 @@ impl House {
         let mut setup = Setup::new().on(&self.data.path().join("data")).env("QUINTET_RUNS__RUNNER_SOCKET", &socket);
         for (name, value) in &self.environment {
             setup = setup.env(name, value);
+        }
+        if self.is_rehearsal {
+            setup = setup.rehearsal();
         }
         if let Some(text) = &self.configuration {
             let path = self.data.path().join("quintet.toml");
@@ -93,8 +110,12 @@ impl House {
 
     /// A new tenant's key with all ordinary permissions.
     pub fn tenant(&self) -> Tenant {
-        let tenant_id = self.appliance().tenant();
-        let key = self.appliance().key(&tenant_id, &[]).1;
+        self.tenant_of(&self.appliance().tenant())
+    }
+
+    /// A key of this tenant.
+    pub fn tenant_of(&self, tenant_id: &str) -> Tenant {
+        let key = self.appliance().key(tenant_id, &[]).1;
         Tenant { client: self.appliance().client("runs", &key), key }
     }
 
