@@ -173,8 +173,14 @@ impl Shared {
         }
         let slot = standby.as_ref().map(|standby| standby.slot).or_else(|| table.free_slot());
         let slot = slot.ok_or_else(|| failed("no range of ids is free"))?;
-        let record =
-            ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None, boot: boot(), promised_bytes };
+        let record = ContainerRecord {
+            image: image.digest.clone(),
+            slot,
+            ended: 0,
+            outcome: None,
+            boot: boot(),
+            promised_bytes,
+        };
         let added = self.records.add_container(id, &record).map_err(failed);
         if !matches!(added, Ok(true)) {
             table.standby = table.standby.take().or(standby);
@@ -456,7 +462,8 @@ impl Shared {
         if matches!(status.state, ContainerState::Ended | ContainerState::Starting) {
             return Err(Refusal::WrongState { state: status.state });
         }
-        let told = if has_voice { self.ask_within::<Answer>(id, &Ask::Act(action), SUPERVISOR_PATIENCE).ok() } else { None };
+        let told =
+            if has_voice { self.ask_within::<Answer>(id, &Ask::Act(action), SUPERVISOR_PATIENCE).ok() } else { None };
         if let Some(row) = self.containers.table().rows.get_mut(id) {
             row.last = None;
         }

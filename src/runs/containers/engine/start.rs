@@ -63,8 +63,8 @@ impl Engine {
         };
         match asked_again {
             Ok(status) => self.started(run_key, number, status).await,
-            // What the runner could not do now, and an image that went while it was on its way.
-            Err((RunnerError::Refused(_), refusal @ (Refusal::Failed(_) | Refusal::NoSuchImage)))
+            // What the runner could not do now.
+            Err((RunnerError::Refused(_), refusal @ Refusal::Failed(_)))
                 if self.start_again(run_key, number, &refusal.to_string()) =>
             {
                 Ok(())
