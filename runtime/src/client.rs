@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 
@@ -15,6 +16,7 @@ use crate::model::{
     Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
 };
 use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, ImportTerms, Refusal, Reply, Request};
+use crate::pulse::{self, BEAT_TIME, HANG_TIME, Pulse, Turn};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be
 /// used from any number of threads at once, and a runner that was restarted is simply there again.
@@ -22,6 +24,7 @@ use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, ImportTerms
 pub struct Runner {
     socket: PathBuf,
     reserve_bytes: Option<u64>,
+    pulse: Arc<Pulse>,
 }
 
 /// A call came to nothing.
@@ -46,6 +49,9 @@ pub enum RunnerError {
 /// What a call waits for its answer beyond the time that it asks to wait: unpacking the largest images included.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
+/// How long an answer that has begun may stand still.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+
 macro_rules! expect {
     ($reply:expr, $variant:path) => {
         match $reply {
@@ -59,7 +65,59 @@ impl Runner {
     /// The runner at this socket. Nothing is done yet.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Runner {
-        Runner { socket: socket.into(), reserve_bytes: None }
+        Runner { socket: socket.into(), reserve_bytes: None, pulse: Arc::default() }
+    }
+
+    /// Asks the runner every second whether it is there, until `is_over` says so; that is asked several times a second.
+    /// While this goes on, a runner that has not answered for five seconds is known to hang: calls of this value and its
+    /// clones end with [`RunnerError::Unavailable`], those under way too, until it answers again. Blocks.
+    pub fn keep_pulse(&self, is_over: impl Fn() -> bool) {
+        while !is_over() {
+            match self.beat(&is_over) {
+                // Nobody takes connections from the socket any more, though there is one.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.pulse.note(true),
+                // It is gone, or hung up: whoever calls finds that out.
+                _ => {
+                    self.pulse.note(false);
+                    std::thread::sleep(BEAT_TIME / 5);
+                }
+            }
+        }
+        self.pulse.note(false);
+    }
+
+    /// Asks on one connection for as long as that is there.
+    fn beat(&self, is_over: &impl Fn() -> bool) -> io::Result<()> {
+        let socket = self.reach()?;
+        loop {
+            protocol::send(&socket, &Call { protocol: protocol::VERSION, request: Request::Hello }, None)?;
+            let asked = Instant::now();
+            while !pulse::is_readable(&socket)? {
+                if is_over() {
+                    return Ok(());
+                }
+                if asked.elapsed() > HANG_TIME {
+                    self.pulse.note(true);
+                }
+            }
+            if protocol::receive::<Answer>(&socket, protocol::ANSWER_BYTES_MAX)?.is_none() {
+                return Ok(());
+            }
+            self.pulse.note(false);
+            let until = Instant::now() + BEAT_TIME;
+            while Instant::now() < until {
+                if is_over() {
+                    return Ok(());
+                }
+                std::thread::sleep(BEAT_TIME / 5);
+            }
+        }
+    }
+
+    /// Whether it is known to hang: nothing is known unless somebody keeps [its pulse](Runner::keep_pulse).
+    #[must_use]
+    pub fn is_hung(&self) -> bool {
+        self.pulse.is_hung()
     }
 
     /// The same, which has the runner leave so many bytes free on its disk, in place of the runner's own reserve.
@@ -82,9 +140,9 @@ impl Runner {
         self.connect().map(|_| ())
     }
 
-    /// Who is there, and what the machine offers.
+    /// Who is there, and what the machine offers. A runner that hangs is not waited for.
     pub fn hello(&self) -> Result<Hello, RunnerError> {
-        expect!(self.call(Request::Hello, None)?, Reply::Hello)
+        expect!(self.ask(&self.connect()?, HANG_TIME, Request::Hello, None)?, Reply::Hello)
     }
 
     /// Starts a container and answers once its command was executed. The name must be new: a second call with the same
@@ -206,10 +264,11 @@ impl Runner {
             return expect!(self.call(Request::Import { name, select, terms }, Some(&file))?, Reply::Image);
         }
         let socket = self.connect()?;
-        let mut reply = self.ask(&socket, Request::ImportLayout { name, select, terms }, None)?;
+        let mut reply = self.ask(&socket, PATIENCE, Request::ImportLayout { name, select, terms }, None)?;
         while let Reply::Wanted(wanted) = reply {
             let opened = open_of_layout(&file, &wanted).map_err(|error| unreadable(&wanted, error))?;
-            reply = self.ask(&socket, Request::LayoutFile { is_there: opened.is_some() }, opened.as_ref())?;
+            let found = Request::LayoutFile { is_there: opened.is_some() };
+            reply = self.ask(&socket, PATIENCE, found, opened.as_ref())?;
         }
         expect!(reply, Reply::Image)
     }
@@ -256,12 +315,19 @@ impl Runner {
     }
 
     fn call(&self, request: Request, passed: Option<&OwnedFd>) -> Result<Reply, RunnerError> {
-        self.ask(&self.connect()?, request, passed)
+        self.ask(&self.connect()?, PATIENCE, request, passed)
     }
 
-    fn ask(&self, socket: &UnixStream, request: Request, passed: Option<&OwnedFd>) -> Result<Reply, RunnerError> {
+    fn ask(
+        &self,
+        (_, socket): &(Turn<'_>, UnixStream),
+        patience: Duration,
+        request: Request,
+        passed: Option<&OwnedFd>,
+    ) -> Result<Reply, RunnerError> {
         let exchange = || {
             protocol::send(socket, &Call { protocol: protocol::VERSION, request }, passed)?;
+            self.pulse.wait(socket, patience)?;
             let answered = protocol::receive(socket, protocol::ANSWER_BYTES_MAX)?;
             answered.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
         };
@@ -271,17 +337,21 @@ impl Runner {
         }
     }
 
+    fn connect(&self) -> Result<(Turn<'_>, UnixStream), RunnerError> {
+        let connected = self.pulse.turn().and_then(|turn| Ok((turn, self.reach()?)));
+        connected.map_err(|source| self.unavailable(source))
+    }
+
     /// Who may write where the socket lies may put another one there: it is told nothing unless root listens, which no
     /// one else can feign.
-    fn connect(&self) -> Result<UnixStream, RunnerError> {
-        let connected = UnixStream::connect(&self.socket).and_then(|socket| {
-            if !rustix::net::sockopt::socket_peercred(&socket)?.uid.is_root() {
-                return Err(io::Error::other("whoever listens there is not root, and is told nothing"));
-            }
-            socket.set_read_timeout(Some(PATIENCE))?;
-            Ok(socket)
-        });
-        connected.map_err(|source| self.unavailable(source))
+    fn reach(&self) -> io::Result<UnixStream> {
+        let socket = pulse::connect(&self.socket, HANG_TIME)?;
+        if !rustix::net::sockopt::socket_peercred(&socket)?.uid.is_root() {
+            return Err(io::Error::other("whoever listens there is not root, and is told nothing"));
+        }
+        // That an answer has begun is waited for before.
+        socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
+        Ok(socket)
     }
 
     fn unavailable(&self, source: io::Error) -> RunnerError {

@@ -14,12 +14,12 @@
 //!
 //! 1. A name is recorded durably before anything is started under it, and never started again.
 //! 2. A container has an outcome or a living supervisor. Whoever finds neither kills what is left and records
-//!    [`EndReason::Lost`].
+//!    [`EndReason::Lost`], or [`EndReason::NotMade`] where its command certainly never ran.
 //! 3. The outcome is durable before the container's cgroup and directories go.
 //! 4. Nothing a client says becomes a path, a mount, a namespace or a capability.
 //!
 //! Reading order: `description` and `model` (what is said of containers), `protocol` and `client` (who says it to whom),
-//! then the side that runs as root.
+//! `pulse` (whether anybody answers), then the side that runs as root.
 //!
 //! Floor 0: it knows neither storage, nor HTTP, nor any room. Images come as open files: it makes no connection but to
 //! unix sockets. The time is asked of a [`WallClock`].
@@ -34,6 +34,7 @@ mod kernel;
 mod logs;
 mod model;
 pub mod protocol;
+mod pulse;
 mod records;
 mod runner;
 mod seccomp;

@@ -32,6 +32,10 @@ pub(crate) struct ContainerRecord {
     /// The order of the ends, from 1; 0 while it has not ended.
     pub ended: u64,
     pub outcome: Option<Outcome>,
+    /// The life of the machine in which it was admitted, by the kernel's name for it: what a file of it tells is certain
+    /// for as long as that lasts. Empty if that is not known.
+    #[serde(default)]
+    pub boot: String,
     /// What it may write to the disk, in bytes: its writable layer, if that lies there, and its output.
     #[serde(default)]
     pub promised_bytes: u64,

@@ -220,7 +220,7 @@ impl Context {
     /// Whether the runner answers.
     #[must_use]
     pub fn is_engine_up(&self) -> bool {
-        self.engine_up.load(Ordering::SeqCst)
+        self.engine_up.load(Ordering::SeqCst) && self.runner.as_ref().is_some_and(|runner| !runner.is_hung())
     }
 }
 

@@ -6,6 +6,7 @@
 mod ahead;
 mod containers;
 mod disk;
+mod groups;
 mod options;
 mod place;
 mod probe;
@@ -17,6 +18,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 
@@ -31,6 +33,9 @@ pub use place::is_roots_alone;
 pub use server::Serving;
 pub use shared::CONTAINER_IDS;
 use shared::{Containers, IDS_FIRST, Shared};
+
+/// How long the lock of a runner that has been killed may outlive it.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Starts a runner: takes the directory, finds its containers again, clears up what is nobody's, and answers calls from
 /// then on.
@@ -51,7 +56,7 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
         tracing::warn!("this kernel does not limit what sockets of containers hold in memory (CONFIG_MEMCG_KMEM)");
     }
     let instance = own_directory(&taken, &directory, options.groups(), &hierarchies)?;
-    for name in ["containers", "scratch"] {
+    for name in ["containers", "removed", "scratch"] {
         make_private_directory(&directory.join(name)).map_err(failing("the runner's directory"))?;
     }
     let features = probe::probe(&options, &hierarchies)?;
@@ -75,10 +80,18 @@ fn open_own(taken: &File, name: &str, flags: OFlags) -> io::Result<File> {
 
 fn lock(taken: &File, directory: &Path) -> Result<File, RunnerStartError> {
     let lock = open_own(taken, "lock", OFlags::RDWR | OFlags::CREATE).map_err(failing("the runner's lock"))?;
-    match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(lock),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(RunnerStartError::InUse(directory.to_owned())),
-        Err(error) => Err(failing("the runner's lock")(error)),
+    let until = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(lock),
+            // A runner that was just killed may have been starting a supervisor: until that is another program, it has
+            // the lock as well.
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(RunnerStartError::InUse(directory.to_owned())),
+            Err(error) => return Err(failing("the runner's lock")(error)),
+        }
     }
 }
 
@@ -101,7 +114,7 @@ fn own_directory(
         if found.is_some() {
             tracing::warn!("the runner's directory is a copy: what is in it is discarded");
         }
-        for name in ["containers", "layers", "layers-shifted", "staging", "scratch"] {
+        for name in ["containers", "removed", "layers", "layers-shifted", "staging", "scratch"] {
             remove_tree(&directory.join(name)).map_err(failed())?;
         }
         match std::fs::remove_file(directory.join("records.redb")) {

@@ -115,7 +115,7 @@ impl RunnerPlace {
     /// The runner, once it is there; or one that is not, for the call that says so.
     fn runner(&self, output: OutputArguments) -> Result<Runner, CliError> {
         if let Some(socket) = &self.socket {
-            return Ok(Runner::new(socket));
+            return Ok(with_pulse(Runner::new(socket)));
         }
         let config = self.place.load()?;
         let mut progress = Progress::new(output.json);
@@ -129,7 +129,7 @@ impl RunnerPlace {
             let is_started = || admin::socket::connect(&config.data_dir).is_ok();
             let is_missing = runner.find().is_err_and(|error| may_be_starting(&error));
             if !is_missing || begun.elapsed() >= if is_started() { STARTING } else { LAUNCHING } {
-                return Ok(runner);
+                return Ok(with_pulse(runner));
             }
             progress.step("waiting for the runner");
             std::thread::sleep(LOOK_PAUSE);
@@ -140,6 +140,14 @@ impl RunnerPlace {
 fn may_be_starting(error: &RunnerError) -> bool {
     use std::io::ErrorKind::{ConnectionRefused, NotFound};
     matches!(error, RunnerError::Unavailable { source, .. } if matches!(source.kind(), NotFound | ConnectionRefused))
+}
+
+/// A runner that hangs is not waited for, however long an import may take.
+fn with_pulse(runner: Runner) -> Runner {
+    let own = runner.clone();
+    // Without it, one waits longer.
+    let _ = std::thread::Builder::new().name("pulse".into()).spawn(move || own.keep_pulse(|| false));
+    runner
 }
 
 /// Runs the command.

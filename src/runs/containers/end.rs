@@ -103,7 +103,9 @@ fn verdict(outcome: &Outcome, is_stopping: bool, code: Option<i32>) -> (RunState
             let message = "it did not end within the grace period of a stop".to_owned();
             (RunState::Killed, Some(Reason::StopGraceExpired), Some(message))
         }
-        EndReason::StartFailed(why) => (RunState::Failed, Some(Reason::StartFailed), Some(why.clone())),
+        EndReason::StartFailed(why) | EndReason::NotMade(why) => {
+            (RunState::Failed, Some(Reason::StartFailed), Some(why.clone()))
+        }
         EndReason::Lost => {
             let message = "what supervised it is gone, and how it would have ended nobody knows".to_owned();
             (RunState::Failed, Some(Reason::WorkerLost), Some(message))

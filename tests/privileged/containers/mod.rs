@@ -9,6 +9,7 @@ mod limits;
 mod lives;
 mod output;
 mod places;
+mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -244,13 +245,21 @@ impl TestRunner {
 
     /// The supervisor of a container: whoever has its lock.
     pub fn supervisor(&self, id: &ContainerId) -> i32 {
+        self.find_supervisor(id).expect("nobody has the lock")
+    }
+
+    /// The same, if it lives: once it has gone, the runner has the lock for a moment.
+    pub fn find_supervisor(&self, id: &ContainerId) -> Option<i32> {
         use std::os::unix::fs::MetadataExt;
-        let inode = self.state().join(format!("containers/{id}/lock")).metadata().unwrap().ino();
+        let lock = self.state().join(format!("containers/{id}/lock")).metadata().ok()?;
+        let device = lock.dev();
+        let place = format!("{:02x}:{:02x}:{}", rustix::fs::major(device), rustix::fs::minor(device), lock.ino());
         let locks = std::fs::read_to_string("/proc/locks").unwrap();
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let mut holders = locks.lines().map(words).filter(|words| words[1] == "POSIX");
-        let holder = holders.find(|words| words[5].rsplit(':').next().unwrap() == inode.to_string());
-        holder.expect("nobody has the lock")[4].parse().unwrap()
+        let holder = holders.find(|words| words[5] == place);
+        let holder = holder.map(|words| words[4].parse().unwrap());
+        holder.filter(|pid| self.child.as_ref().is_none_or(|runner| runner.id() != u32::try_from(*pid).unwrap()))
     }
 
     /// Nothing of it is left on the machine but its files of record.

@@ -4,6 +4,7 @@
 mod control;
 mod disk;
 mod ends;
+mod hangs;
 mod logs;
 mod metered;
 mod own_runner;

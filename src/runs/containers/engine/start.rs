@@ -54,16 +54,22 @@ impl Engine {
             Err(RunnerError::Refused(refusal)) => match refusal {
                 Refusal::NameTaken | Refusal::StartFailed(_) | Refusal::Failed(_) => {
                     let status = self.call(move |runner| runner.status(&id)).await;
-                    status.map_err(|error| (error, refusal.to_string()))
+                    status.map_err(|error| (error, refusal))
                 }
-                refusal => Err((RunnerError::Refused(Refusal::NoSuchContainer), refusal.to_string())),
+                refusal => Err((RunnerError::Refused(Refusal::NoSuchContainer), refusal)),
             },
             Err(error) => return Err(error.into()),
         };
         match asked_again {
             Ok(status) => self.started(run_key, number, status).await,
-            Err((RunnerError::Refused(_), message)) => {
-                let end = End::failed(Reason::StartFailed, message, self.context.clock.now());
+            // What the runner could not do now.
+            Err((RunnerError::Refused(_), refusal @ Refusal::Failed(_)))
+                if self.start_again(run_key, number, &refusal.to_string()) =>
+            {
+                Ok(())
+            }
+            Err((RunnerError::Refused(_), refusal)) => {
+                let end = End::failed(Reason::StartFailed, refusal.to_string(), self.context.clock.now());
                 self.end_without_container(run_key, number, end).await
             }
             Err((error, _)) => Err(error.into()),
@@ -90,11 +96,13 @@ impl Engine {
     /// The container exists; if it has ended already, it is heard of in the usual way.
     async fn started(&self, run_key: RunKey, number: u32, status: ContainerStatus) -> Result<(), Trouble> {
         let Some(at) = status.started_at_micros.map(Timestamp::from_micros) else { return Ok(()) };
+        self.started_or_over(run_key.1);
         let digest = status.image.to_string();
         Ok(self.write(move |tx, now| life::started(tx, now, run_key, number, at, &digest)).await?)
     }
 
     async fn end_without_container(&self, run_key: RunKey, number: u32, end: End) -> Result<(), Trouble> {
+        self.started_or_over(run_key.1);
         self.write(move |tx, now| {
             life::ended(tx, now, run_key, number, &end)?;
             archive::keep(tx, now, run_key, None)

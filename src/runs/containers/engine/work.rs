@@ -42,7 +42,13 @@ impl Context {
             let (context, runner) = (self.clone(), runner.clone());
             move || listen(&context, &runner, &sender)
         };
-        if let Err(error) = std::thread::Builder::new().name("runs".into()).spawn(listening) {
+        let keeping_pulse = {
+            let (context, runner) = (self.clone(), runner.clone());
+            move || runner.keep_pulse(|| context.is_stopping())
+        };
+        let thread = |name: &str| std::thread::Builder::new().name(name.into());
+        let begun = thread("runs").spawn(listening).and_then(|_| thread("runs-pulse").spawn(keeping_pulse));
+        if let Err(error) = begun {
             tracing::error!(%error, "nobody listens to the runner");
             return;
         }
@@ -84,7 +90,8 @@ impl Engine {
         let mut watch = self.context.watch();
         while !self.context.is_stopping() {
             watch.mark();
-            if answers {
+            // That it hangs is known before whoever listens to it gives up.
+            if answers && !self.runner.is_hung() {
                 answers = self.step().await;
             }
             self.context.engine_up.store(answers, Ordering::SeqCst);
