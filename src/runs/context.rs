@@ -15,8 +15,8 @@ use quintet_storage::{Abort, Lsn, Timestamp, WriteTx};
 use tokio::sync::{Notify, watch};
 
 use crate::allowances::Ceilings;
-use crate::followers::Followers;
 use crate::aside::Aside;
+use crate::followers::Followers;
 use crate::model::{FAMILY, RunId};
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
 

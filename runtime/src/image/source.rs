@@ -28,6 +28,9 @@ pub(crate) enum Given<'a> {
     Layout(&'a Opener<'a>),
 }
 
+/// A file of an image, and its length in bytes.
+type OpenFile<'a> = (Box<dyn Read + 'a>, u64);
+
 /// An image's files.
 pub(super) enum Source<'a> {
     Layout(&'a Opener<'a>),
@@ -75,7 +78,7 @@ impl<'a> Source<'a> {
     }
 
     /// Opens one of its files, and says how long it is, in bytes; none if there is no such file.
-    pub fn file(&self, name: &str) -> Result<Option<(Box<dyn Read + '_>, u64)>, ImageError> {
+    pub fn file(&self, name: &str) -> Result<Option<OpenFile<'_>>, ImageError> {
         match self {
             Source::Layout(opener) => {
                 let Some(opened) = opener(name)? else { return Ok(None) };
