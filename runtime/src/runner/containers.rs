@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -63,14 +64,7 @@ impl Shared {
         let image = self.images.find(description.image.as_str()).map_err(failed)?.ok_or(Refusal::NoSuchImage)?;
         let like = Like::of(&description);
         // Before there is anything to watch: where that is not possible, nothing is begun.
-        let (hand_over, watched) = std::sync::mpsc::sync_channel::<Child>(1);
-        let (shared, own) = (Arc::clone(self), id.clone());
-        spawn_watcher(move || {
-            if let Ok(child) = watched.recv() {
-                shared.watch_to_end(&own, child);
-            }
-        })
-        .map_err(failed)?;
+        let hand_over = self.watcher(id).map_err(failed)?;
         let admitted = match self.admit(id, &image, &like, reserve_bytes, &Written::new()) {
             // What others have written already is not to come any more.
             Err(Refusal::NoRoom { .. }) => self.admit(id, &image, &like, reserve_bytes, &self.written()),
@@ -121,6 +115,18 @@ impl Shared {
             paused_micros: 0,
             outcome: None,
         })
+    }
+
+    /// Makes the thread that is to watch a container; it begins when it is told of the supervisor.
+    fn watcher(self: &Arc<Self>, id: &ContainerId) -> io::Result<SyncSender<Child>> {
+        let (hand_over, watched) = sync_channel(1);
+        let (shared, own) = (Arc::clone(self), id.clone());
+        spawn_watcher(move || {
+            if let Ok(child) = watched.recv() {
+                shared.watch_to_end(&own, child);
+            }
+        })?;
+        Ok(hand_over)
     }
 
     /// Waits for the end of a container and of its supervisor, and clears up after them.
