@@ -16,7 +16,7 @@ use crate::digest::Digest;
 use crate::image::{Given, ImageError, Removed};
 use crate::kernel;
 use crate::logs;
-use crate::model::{LogPage, LogSpan};
+use crate::model::{Bookmark, LogPage, LogSpan, Stream};
 use crate::protocol::{self, Answer, Call, Hello, ImportTerms, Refusal, Reply, Request, VERSION};
 
 /// Connections at once of one user, and of all together; more are hung up on. Root's are not counted.
@@ -203,20 +203,11 @@ fn answer(
         Request::Ended { after, at_most_millis } => Ok(Reply::Ended(shared.ended(after, wait(at_most_millis)))),
         Request::Control { id, action } => shared.control(&id, action).map(|()| Reply::Done),
         Request::Log { id, stream, from_line, lines_max, bookmark } => {
-            let most = lines_max.clamp(1, PAGE_LINES_MAX) as usize;
-            let page = |streams: &Path, ended| logs::read_page(streams, stream, (from_line, bookmark), most, ended);
-            Ok(Reply::Log(of_streams(shared, &id, page)?.unwrap_or_else(|ended| LogPage {
-                lines: Vec::new(),
-                next_line: from_line,
-                complete: ended,
-                bookmark: None,
-            })))
+            log_page(shared, &id, stream, (from_line, bookmark), lines_max).map(Reply::Log)
         }
         Request::LogSpan { id, stream, from_line, since_micros, tail } => {
             let (since, most) = (since_micros.unwrap_or(i64::MIN), tail.unwrap_or(u64::MAX));
-            let span = |streams: &Path, _| logs::find_span(streams, stream, from_line, since, most);
-            let nothing = LogSpan { from_line, end_line: from_line, lines: 0, is_cut: false };
-            Ok(Reply::LogSpan(of_streams(shared, &id, span)?.unwrap_or(nothing)))
+            log_span(shared, &id, stream, from_line, since, most).map(Reply::LogSpan)
         }
         Request::Samples { id, from } => {
             let (files, _) = shared.recorded(&id)?;
@@ -257,6 +248,34 @@ fn answer(
 fn image_layers(shared: &Shared, image: &Digest) -> Result<Reply, Refusal> {
     let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
     shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
+}
+
+/// The next lines of a stream.
+fn log_page(
+    shared: &Shared,
+    id: &ContainerId,
+    stream: Stream,
+    (from_line, bookmark): (u64, Option<Bookmark>),
+    lines_max: u32,
+) -> Result<LogPage, Refusal> {
+    let most = lines_max.clamp(1, PAGE_LINES_MAX) as usize;
+    let page = |streams: &Path, ended| logs::read_page(streams, stream, (from_line, bookmark), most, ended);
+    let nothing = |complete| LogPage { lines: Vec::new(), next_line: from_line, complete, bookmark: None };
+    of_streams(shared, id, page).map(|page| page.unwrap_or_else(nothing))
+}
+
+/// Where in a stream the lines are that are wanted.
+fn log_span(
+    shared: &Shared,
+    id: &ContainerId,
+    stream: Stream,
+    from_line: u64,
+    since_micros: i64,
+    tail: u64,
+) -> Result<LogSpan, Refusal> {
+    let span = |streams: &Path, _| logs::find_span(streams, stream, from_line, since_micros, tail);
+    let nothing = LogSpan { from_line, end_line: from_line, lines: 0, is_cut: false };
+    of_streams(shared, id, span).map(|span| span.unwrap_or(nothing))
 }
 
 /// What is found in the streams of a container, which `read` is given with whether it has ended. An error says so, too:

@@ -59,7 +59,9 @@ fn a_run_is_accepted_and_waits_for_the_engine() {
     assert_eq!(logs.header("x-log-source"), "none");
     assert_eq!(
         logs.expect(200),
-        json!({"track_id": id, "stream": "stdout", "lines": [], "entries": [], "truncated": false})
+        json!({
+            "track_id": id, "stream": "stdout", "lines": [], "entries": [], "truncated": false, "next_since": "p0-0",
+        })
     );
     let samples = desk.client.get(&format!("/api/v1/runs/{id}/utilization")).expect(200);
     assert_eq!(samples, json!({"track_id": id, "samples": []}));

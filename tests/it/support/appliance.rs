@@ -17,6 +17,8 @@ use ureq::http;
 
 /// How long a start or a stop may take before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// More than any answer has, in bytes.
+const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
 /// Every listener, for `listen.NAME`.
 const LISTENERS: [&str; 6] = ["localization", "runs", "ledger", "messaging", "diagrams", "operations"];
@@ -474,7 +476,7 @@ impl Client {
         } else {
             self.agent.run(request.body(body).unwrap())?
         };
-        let text = response.body_mut().read_to_string()?;
+        let text = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string()?;
         Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), text })
     }
 

@@ -168,8 +168,8 @@ fn what_follows_a_gap_and_a_position_is_told_truly() {
 fn the_end_of_a_flood_of_empty_lines_is_told_while_it_goes_on() {
     let Some(house) = shared() else { return };
     let tenant = house.tenant();
-    let id = tenant.submit(&script("yes ''"));
-    wait_until("lines had to go", || tenant.logs(&id, "?tail=1")["truncated"] == true);
+    let id = tenant.submit(&script("while :; do echo; done"));
+    wait_until("it writes", || tenant.logs(&id, "?tail=1")["truncated"] == true);
     let ends: Vec<u64> = (0..5)
         .map(|_| {
             let last = tenant.logs(&id, "?tail=1");
@@ -183,9 +183,6 @@ fn the_end_of_a_flood_of_empty_lines_is_told_while_it_goes_on() {
     assert!(page["next_since"].as_str().unwrap().starts_with('p'));
     assert_eq!(tenant.control(&id, "kill").status, 204);
     tenant.wait(&id);
-    wait_until("it is archived", || source(&tenant, &id) == "archive");
-    let last = tenant.logs(&id, "?tail=2");
-    assert_eq!((&last["lines"], &last["truncated"]), (&json!(["", ""]), &json!(true)));
 }
 
 fn house_of(house: &House) -> String {
