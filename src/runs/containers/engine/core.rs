@@ -11,13 +11,13 @@ use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 use tokio::sync::Semaphore;
 
 use crate::containers::runner::on_runner;
+use crate::containers::shares::Turns;
 use crate::context::Context;
 use crate::model::RunId;
+use crate::registry::{PullError, SharedPulls};
 
 /// Containers being started at a time.
 const STARTS: usize = 8;
-/// Images being pulled at a time.
-const PULLS: usize = 4;
 /// Containers being cleared up at a time.
 const FINISHES: usize = 8;
 /// How long a transaction of the engine may wait for the writer.
@@ -28,6 +28,8 @@ pub(super) const WRITER_TIME: Duration = Duration::from_secs(30);
 pub(super) enum Trouble {
     /// The runner did not answer: what was asked for may have been done.
     Runner(RunnerError),
+    /// The same of a pull.
+    Pull(Arc<PullError>),
     /// The store did not take it.
     Store(Failure),
     /// The appliance stops.
@@ -38,6 +40,7 @@ impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Trouble::Runner(error) => error.fmt(f),
+            Trouble::Pull(error) => error.fmt(f),
             Trouble::Store(failure) => failure.fmt(f),
             Trouble::Stopping => f.write_str("the appliance stops"),
         }
@@ -71,10 +74,12 @@ pub(super) struct Asked {
 pub(super) struct Engine {
     pub(super) context: Context,
     pub(super) runner: Runner,
+    pub(super) pulls: Arc<SharedPulls>,
+    /// Whose turn to get a worker was when.
+    pub(super) turns: Mutex<Turns>,
     /// Runs that a task of this process sees to at the moment.
     in_hand: Mutex<HashSet<RunId>>,
     pub(super) starts: Semaphore,
-    pub(super) pulls: Semaphore,
     pub(super) finishes: Semaphore,
     /// Runs that have been given a slot and have no container yet.
     pub(super) starting: AtomicUsize,
@@ -96,11 +101,12 @@ impl Drop for Hand {
 impl Engine {
     pub(super) fn new(context: Context, runner: Runner) -> Engine {
         Engine {
+            pulls: SharedPulls::new(Arc::clone(&context.puller), runner.clone()),
+            turns: Mutex::default(),
             context,
             runner,
             in_hand: Mutex::default(),
             starts: Semaphore::new(STARTS),
-            pulls: Semaphore::new(PULLS),
             finishes: Semaphore::new(FINISHES),
             starting: AtomicUsize::new(0),
             asked: Asked::default(),

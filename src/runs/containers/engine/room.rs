@@ -57,7 +57,9 @@ impl Engine {
         }
         let found = self.asked.found.swap(0, Ordering::SeqCst);
         if found > 0 {
-            return found.saturating_sub(self.starting.load(Ordering::SeqCst));
+            // Those that wait for an image are given nothing, however long it takes.
+            let starting = self.starting.load(Ordering::SeqCst).saturating_sub(self.context.aside.count());
+            return found.saturating_sub(starting);
         }
         let mut asked = self.asked.room.lock().unwrap_or_else(PoisonError::into_inner);
         if asked.is_none_or(|at| at.elapsed() >= ASK_PAUSE) {

@@ -26,17 +26,16 @@ impl Engine {
         }
     }
 
-    async fn try_start(&self, run_key: RunKey) -> Result<(), Trouble> {
+    async fn try_start(self: &Arc<Self>, run_key: RunKey) -> Result<(), Trouble> {
         let Some(run) = self.write(move |tx, now| life::pulling(tx, now, run_key)).await? else { return Ok(()) };
         let number = run.starts;
-        let image = match self.image(run_key.0, &run.image).await? {
+        let image = match self.image(run_key, &run).await? {
             Ok(image) => image,
             Err(end) => return self.end_without_container(run_key, number, end).await,
         };
         let now = self.context.clock.now();
         if run.expires_at.is_some_and(|expiry| expiry <= now) {
-            let end = End::failed(Reason::Expired, "it had not started when expires_at came", now);
-            return self.end_without_container(run_key, number, end).await;
+            return self.end_without_container(run_key, number, End::expired(now)).await;
         }
         let Some(id) = self.context.container_id(run_key.1, number) else { return Ok(()) };
         let Ok(_turn) = self.starts.acquire().await else { return Ok(()) };
