@@ -96,6 +96,11 @@ impl House {
         self.appliance.as_ref().unwrap()
     }
 
+    /// The appliance's directory.
+    pub fn data_dir(&self) -> std::path::PathBuf {
+        self.data.path().join("data")
+    }
+
     /// SIGKILL to the server.
     pub fn kill_server(&mut self) {
         self.appliance.take().unwrap().kill();
