@@ -174,11 +174,13 @@ fn sweep(job: impl Job) -> Arc<dyn DueWork> {
 
 /// What the operator says of runs.
 fn runs_settings(config: &Config, runner: Option<&own_runner::Place>) -> Result<quintet_runs::Settings, StartError> {
+    let (cores, memory_mb) = own_runner::machine();
     Ok(quintet_runs::Settings {
         workers: if config.runs_workers == 0 { own_runner::workers_of_machine() } else { config.runs_workers },
         scratch_mb: u64::from(config.runs_scratch_mb),
+        disk_reserve_bytes: config.disk_reserve_mb << 20,
         runner_socket: runner.map(|place| place.socket.clone()),
-        ceilings: quintet_runs::Ceilings(config.runs_ceilings.clone()),
+        ceilings: quintet_runs::Ceilings::on_machine(config.runs_ceilings.clone(), cores, memory_mb),
         egress: outside::egress(config)?,
         registries: outside::registries(config)?,
     })

@@ -68,14 +68,20 @@ fn answers(socket: &Path) -> bool {
     UnixStream::connect(socket).is_ok()
 }
 
-/// How many containers this machine runs at once: four a core, as long as each may have 256 MiB.
+/// How many cores this machine has, and how much memory in MiB.
 #[must_use]
-pub fn workers_of_machine() -> u32 {
+pub fn machine() -> (u64, u64) {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let memory_bytes = rustix::system::sysinfo();
     let memory_mb = (u128::from(memory_bytes.totalram) * u128::from(memory_bytes.mem_unit)) >> 20;
-    let by_memory = u32::try_from(memory_mb / 256).unwrap_or(u32::MAX);
-    u32::try_from(cores * 4).unwrap_or(u32::MAX).min(by_memory).clamp(1, 512)
+    (cores as u64, u64::try_from(memory_mb).unwrap_or(u64::MAX))
+}
+
+/// How many containers this machine runs at once: four a core, as long as each may have 256 MiB.
+#[must_use]
+pub fn workers_of_machine() -> u32 {
+    let (cores, memory_mb) = machine();
+    u32::try_from((cores * 4).min(memory_mb / 256)).unwrap_or(u32::MAX).clamp(1, 512)
 }
 
 /// Starts a runner where one is to be and none answers, if this is root, and again whenever it ends.

@@ -1,7 +1,7 @@
 //! Control groups, version 1 and 2: where they lie, and what is read from and written to them.
 //!
-//! Limits are set by libcontainer when it makes the group. Everything after that happens here, by the groups' own
-//! files: freezing, killing, counting, removing.
+//! libcontainer makes the group and puts the container's processes into it. Everything after that happens here, by the
+//! groups' own files: limiting, freezing, killing, counting, removing.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,11 +11,31 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+use crate::description::Limits;
+
 /// The controllers of version 1 that containers need.
 const NEEDED: [&str; 5] = ["cpu", "cpuacct", "memory", "pids", "freezer"];
 /// How long freezing, killing and removing may take. A process that the kernel holds in an uninterruptible wait can
 /// take as long as its disk.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a group of version 1 is waited for to be frozen before it is killed: what forks faster than it is killed stands
+/// still by then, and what the kernel holds must not hold up the rest.
+const FREEZE_BEFORE_KILL: Duration = Duration::from_millis(100);
+
+/// The period over which processor time is counted.
+const CPU_PERIOD_MICROS: u64 = 100_000;
+/// The most memory that sockets of a container hold, and the part of its memory that they hold at most: version 1 counts
+/// it apart from the rest.
+const SOCKETS_BYTES_MAX: u64 = 64 << 20;
+const SOCKETS_PART: u64 = 8;
+const SOCKETS_LIMIT: &str = "memory.kmem.tcp.limit_in_bytes";
+
+/// Where the processes of a container are in version 2: a group with groups below it has none itself, and only the
+/// processor time of a container is shared with its supervisor. In version 1 they are in the container's group.
+const PROCESSES: &str = "processes";
+/// Where a supervisor is that counts against its container's processor time.
+const SUPERVISOR: &str = "supervisor";
 
 /// How often a group is made again that was removed before it could be entered.
 const ENTER_ATTEMPTS: u32 = 100;
@@ -103,9 +123,18 @@ impl Hierarchies {
         }
     }
 
+    /// What sockets hold counts against a container: version 2 counts it with the rest.
+    pub fn limits_sockets(&self) -> bool {
+        self.version == 2 || self.mount_of("memory").is_some_and(|memory| memory.join(SOCKETS_LIMIT).exists())
+    }
+
     fn mount_of(&self, controller: &str) -> Option<&Path> {
+        self.mounted(controller).map(|(point, _)| point.as_path())
+    }
+
+    fn mounted(&self, controller: &str) -> Option<&(PathBuf, Vec<String>)> {
         let has = |options: &[String]| self.version == 2 || options.iter().any(|option| option == controller);
-        self.mounts.iter().find(|(_, options)| has(options)).map(|(point, _)| point.as_path())
+        self.mounts.iter().find(|(_, options)| has(options))
     }
 
     /// The group of this path below the roots of all hierarchies.
@@ -117,17 +146,7 @@ impl Hierarchies {
     /// unit does not stop it.
     pub fn leave_unit(&self, path: &str) -> io::Result<()> {
         for root in &self.tracking {
-            let directory = root.join(path.trim_start_matches('/'));
-            let mut attempts = 0;
-            loop {
-                std::fs::create_dir_all(&directory)?;
-                match std::fs::write(directory.join("cgroup.procs"), "0") {
-                    Ok(()) => break,
-                    // Empty as it was, somebody tidied it away.
-                    Err(error) if is_gone(&error) && attempts < ENTER_ATTEMPTS => attempts += 1,
-                    Err(error) => return Err(error),
-                }
-            }
+            enter(&root.join(path.trim_start_matches('/')))?;
         }
         Ok(())
     }
@@ -165,6 +184,19 @@ impl Hierarchies {
     }
 }
 
+/// Moves this process into a group, which is made if need be.
+fn enter(directory: &Path) -> io::Result<()> {
+    let mut attempts = 0;
+    loop {
+        std::fs::create_dir_all(directory)?;
+        match std::fs::write(directory.join("cgroup.procs"), "0") {
+            // Empty as it was, somebody tidied it away.
+            Err(error) if is_gone(&error) && attempts < ENTER_ATTEMPTS => attempts += 1,
+            entered => return entered,
+        }
+    }
+}
+
 /// The leaf that the process of a held group moves into: in version 2 a group whose children have limits has no
 /// processes of its own.
 const HOLDER: &str = "holder";
@@ -181,6 +213,14 @@ pub fn hold_control_group() -> io::Result<String> {
         .ok_or_else(|| io::Error::other("this process is in no control group that is named"))?;
     hierarchies.leave_unit(&format!("{group}/{HOLDER}"))?;
     Ok(group)
+}
+
+/// The group of a process in the hierarchy of a controller, from `/proc/PID/cgroup`; none: of version 2.
+fn group_by<'a>(text: &'a str, controller: Option<&str>) -> Option<&'a str> {
+    let mut rows = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let is_meant =
+        |names: &str| controller.map_or(names.is_empty(), |name| names.split(',').any(|other| other == name));
+    rows.find(|(names, _)| is_meant(names)).map(|(_, path)| path)
 }
 
 /// The group by which an init system knows a process, from `/proc/PID/cgroup`: that of its own hierarchy, or of the one
@@ -200,14 +240,75 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Its path, for libcontainer.
+    /// The path of where its processes go, for libcontainer.
     pub fn absolute_path(&self) -> PathBuf {
-        Path::new("/").join(&self.path)
+        self.processes(Path::new("/"))
+    }
+
+    /// Where its processes are below the root of a hierarchy.
+    fn processes(&self, root: &Path) -> PathBuf {
+        let group = root.join(&self.path);
+        if self.hierarchies.version == 1 { group } else { group.join(PROCESSES) }
     }
 
     fn directory(&self, controller: &str) -> io::Result<PathBuf> {
         let mount = self.hierarchies.mount_of(controller).ok_or(io::ErrorKind::NotFound)?;
-        Ok(mount.join(&self.path))
+        Ok(if controller == "cpu" { mount.join(&self.path) } else { self.processes(mount) })
+    }
+
+    fn write(&self, controller: &str, file: &str, value: impl ToString) -> io::Result<()> {
+        let path = self.directory(controller)?.join(file);
+        let said = |error: io::Error| io::Error::new(error.kind(), format!("{file}: {error}"));
+        std::fs::write(path, value.to_string()).map_err(said)
+    }
+
+    /// Sets what all of it may take, once it is known: a container is made before it is anybody's.
+    pub fn limit(&self, limits: &Limits) -> io::Result<()> {
+        let quota_micros = u64::from(limits.cpu_millicores) * CPU_PERIOD_MICROS / 1000;
+        let limits_swap = self.hierarchies.limits_swap();
+        if self.hierarchies.version == 1 {
+            self.write("cpu", "cpu.cfs_period_us", CPU_PERIOD_MICROS)?;
+            self.write("cpu", "cpu.cfs_quota_us", quota_micros)?;
+            self.write("memory", "memory.limit_in_bytes", limits.memory_bytes)?;
+            if limits_swap {
+                self.write("memory", "memory.memsw.limit_in_bytes", limits.memory_bytes)?;
+            }
+            if self.hierarchies.limits_sockets() {
+                let most = (limits.memory_bytes / SOCKETS_PART).min(SOCKETS_BYTES_MAX);
+                self.write("memory", SOCKETS_LIMIT, most)?;
+            }
+        } else {
+            self.write("cpu", "cpu.max", format!("{quota_micros} {CPU_PERIOD_MICROS}"))?;
+            self.write("memory", "memory.max", limits.memory_bytes)?;
+            if limits_swap {
+                self.write("memory", "memory.swap.max", 0)?;
+            }
+        }
+        self.write("pids", "pids.max", limits.pids)
+    }
+
+    /// Has this process, which is not part of it, count against its processor time from now on, ahead of all that is.
+    ///
+    /// # Errors
+    ///
+    /// Also where version 1 keeps processor time in one hierarchy with what must not touch this process.
+    pub fn share_time(&self) -> io::Result<SharedTime> {
+        let own = std::fs::read_to_string("/proc/self/cgroup")?;
+        let (root, options) = self.hierarchies.mounted("cpu").ok_or(io::ErrorKind::NotFound)?;
+        if ["memory", "freezer", "pids"].iter().any(|other| options.iter().any(|option| option == other)) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let before = group_by(&own, (self.hierarchies.version == 1).then_some("cpu")).ok_or(io::ErrorKind::NotFound)?;
+        let directory = root.join(&self.path).join(SUPERVISOR);
+        match std::fs::create_dir(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let (file, most) =
+            if self.hierarchies.version == 1 { ("cpu.shares", "262144") } else { ("cpu.weight", "10000") };
+        std::fs::write(directory.join(file), most)?;
+        std::fs::write(directory.join("cgroup.procs"), "0")?;
+        Ok(SharedTime { before: root.join(before.trim_start_matches('/')), directory })
     }
 
     fn read(&self, controller: &str, file: &str) -> io::Result<String> {
@@ -220,17 +321,21 @@ impl Group {
 
     /// Freezes all of it; returns once the kernel reports so.
     pub fn freeze(&self) -> io::Result<()> {
-        self.set_frozen(true)
+        self.freeze_for(PATIENCE)
     }
 
     /// Lets all of it go on.
     pub fn thaw(&self) -> io::Result<()> {
-        self.set_frozen(false)
+        self.set_frozen(false, PATIENCE)
     }
 
-    fn set_frozen(&self, frozen: bool) -> io::Result<()> {
+    fn freeze_for(&self, patience: Duration) -> io::Result<()> {
+        self.set_frozen(true, patience)
+    }
+
+    fn set_frozen(&self, frozen: bool, patience: Duration) -> io::Result<()> {
         let directory = self.directory("freezer")?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + patience;
         let first = self.hierarchies.version == 1;
         loop {
             if first {
@@ -274,7 +379,9 @@ impl Group {
             let by_kernel = self.hierarchies.version == 2
                 && std::fs::write(self.directory("freezer")?.join("cgroup.kill"), "1").is_ok();
             if !by_kernel {
-                for member in members {
+                // Nothing forks meanwhile.
+                let _ = self.freeze_for(FREEZE_BEFORE_KILL);
+                for member in self.members()? {
                     match rustix::process::kill_process(member, Signal::KILL) {
                         Ok(()) | Err(Errno::SRCH) => {}
                         Err(error) => return Err(error.into()),
@@ -296,7 +403,7 @@ impl Group {
     fn members(&self) -> io::Result<Vec<Pid>> {
         let mut members = Vec::new();
         for (point, _) in &self.hierarchies.mounts {
-            match std::fs::read_to_string(point.join(&self.path).join("cgroup.procs")) {
+            match std::fs::read_to_string(self.processes(point).join("cgroup.procs")) {
                 Ok(text) => members.extend(text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?))),
                 // The latter if it goes while it is read.
                 Err(error) if is_gone(&error) => {}
@@ -377,6 +484,22 @@ impl Group {
     }
 }
 
+/// That this process counts against the processor time of a container; until [`SharedTime::leave`].
+#[derive(Debug)]
+pub(crate) struct SharedTime {
+    /// The group it was in.
+    before: PathBuf,
+    directory: PathBuf,
+}
+
+impl SharedTime {
+    /// Goes back to where this process was.
+    pub fn leave(self) -> io::Result<()> {
+        enter(&self.before)?;
+        std::fs::remove_dir(self.directory)
+    }
+}
+
 /// The number in a line `key number`; 0 if there is none.
 fn keyed(text: &str, key: &str) -> u64 {
     let mut rows = text.lines().filter_map(|line| line.split_once(' '));
@@ -433,16 +556,16 @@ mod tests {
     fn usage_of_version_2_is_read_from_its_files() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("q/t");
-        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::create_dir_all(directory.join("processes")).unwrap();
         for (file, content) in [
             ("cpu.stat", "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n"),
-            ("memory.current", "8192\n"),
-            ("memory.peak", "16384\n"),
-            ("memory.max", "1048576\n"),
-            ("memory.stat", "anon 1\ninactive_file 4096\nslab 1\n"),
-            ("memory.events", "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n"),
-            ("pids.current", "3\n"),
-            ("io.stat", "8:0 rbytes=100 wbytes=20 rios=1\n7:0 rbytes=11 wbytes=2 rios=1\n"),
+            ("processes/memory.current", "8192\n"),
+            ("processes/memory.peak", "16384\n"),
+            ("processes/memory.max", "1048576\n"),
+            ("processes/memory.stat", "anon 1\ninactive_file 4096\nslab 1\n"),
+            ("processes/memory.events", "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n"),
+            ("processes/pids.current", "3\n"),
+            ("processes/io.stat", "8:0 rbytes=100 wbytes=20 rios=1\n7:0 rbytes=11 wbytes=2 rios=1\n"),
         ] {
             std::fs::write(directory.join(file), content).unwrap();
         }
@@ -454,12 +577,35 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_version_2_are_written_where_they_count() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("q/t");
+        std::fs::create_dir_all(directory.join("processes")).unwrap();
+        let line = format!("30 29 0:26 / {} rw - cgroup2 cgroup2 rw", root.path().display());
+        let group = Hierarchies::read(&line).unwrap().group("/q/t");
+        group.limit(&Limits { cpu_millicores: 10, memory_bytes: 6 << 20, pids: 8, ..Limits::default() }).unwrap();
+        let written = |file: &str| std::fs::read_to_string(directory.join(file)).unwrap();
+        assert_eq!(written("cpu.max"), "1000 100000");
+        assert_eq!((written("processes/memory.max"), written("processes/pids.max")), ("6291456".into(), "8".into()));
+        // A supervisor that takes its time from there is not one of its processes.
+        let shared = group.share_time().unwrap();
+        assert_eq!(
+            (written("supervisor/cgroup.procs"), written("supervisor/cpu.weight")),
+            ("0".into(), "10000".into())
+        );
+        assert_eq!(shared.directory, directory.join("supervisor"));
+    }
+
+    #[test]
     fn the_group_that_a_process_is_in_is_found() {
         let hybrid = "12:pids:/other\n1:name=systemd:/system.slice/a.service\n0::/system.slice/b.service\n";
         assert_eq!(tracked_group(hybrid).as_deref(), Some("/system.slice/a.service"));
         assert_eq!(tracked_group("0::/system.slice/b.service\n").as_deref(), Some("/system.slice/b.service"));
         assert_eq!(tracked_group("0::/\n").as_deref(), Some(""));
         assert_eq!(tracked_group("4:memory:/x\n"), None);
+        let first = "4:memory:/m\n3:cpu,cpuacct:/a:b\n0::/second\n";
+        assert_eq!((group_by(first, Some("cpu")), group_by(first, None)), (Some("/a:b"), Some("/second")));
+        assert_eq!(group_by(first, Some("cpuset")), None);
     }
 
     /// What of version 2 needs no controller, on a real group: hybrid hosts have the hierarchy, too.

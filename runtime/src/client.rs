@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
-use crate::model::{ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
-use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, Refusal, Reply, Request};
+use crate::model::{Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream};
+use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, ImportTerms, Refusal, Reply, Request};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be
 /// used from any number of threads at once, and a runner that was restarted is simply there again.
 #[derive(Clone, Debug)]
 pub struct Runner {
     socket: PathBuf,
+    reserve_bytes: Option<u64>,
 }
 
 /// A call came to nothing.
@@ -53,7 +54,13 @@ impl Runner {
     /// The runner at this socket. Nothing is done yet.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Runner {
-        Runner { socket: socket.into() }
+        Runner { socket: socket.into(), reserve_bytes: None }
+    }
+
+    /// The same, which has the runner leave so many bytes free on its disk, in place of the runner's own reserve.
+    #[must_use]
+    pub fn with_reserve(self, bytes: u64) -> Runner {
+        Runner { reserve_bytes: Some(bytes), ..self }
     }
 
     /// Its socket.
@@ -72,10 +79,17 @@ impl Runner {
     /// whether the first call arrived repeats it, or asks for the [`status`](Runner::status), without harm.
     ///
     /// [`Refusal::StartFailed`]: the container exists and has ended with that reason. [`Refusal::Invalid`],
-    /// [`Refusal::NoSuchImage`]: it does not exist.
+    /// [`Refusal::NoSuchImage`], [`Refusal::NoRoom`]: it does not exist.
     pub fn start(&self, id: &ContainerId, description: &ContainerDescription) -> Result<ContainerStatus, RunnerError> {
-        let request = Request::Start { id: id.clone(), description: Box::new(description.clone()) };
+        let description = Box::new(description.clone());
+        let request = Request::Start { id: id.clone(), description, reserve_bytes: self.reserve_bytes };
         expect!(self.call(request, None)?, Reply::Status).map(|status| *status)
+    }
+
+    /// How many containers more, with writable layers of this size, the runner's disk has room for.
+    pub fn room(&self, scratch_bytes: u64) -> Result<DiskRoom, RunnerError> {
+        let request = Request::Room { scratch_bytes, reserve_bytes: self.reserve_bytes };
+        expect!(self.call(request, None)?, Reply::Room)
     }
 
     /// All containers that were not removed, sorted by name.
@@ -114,7 +128,33 @@ impl Runner {
         from_line: u64,
         lines_max: u32,
     ) -> Result<LogPage, RunnerError> {
-        expect!(self.call(Request::Log { id: id.clone(), stream, from_line, lines_max }, None)?, Reply::Log)
+        self.log_on(id, stream, (from_line, None), lines_max)
+    }
+
+    /// The same from where the page before has ended: its `next_line` and its `bookmark`.
+    pub fn log_on(
+        &self,
+        id: &ContainerId,
+        stream: Stream,
+        (from_line, bookmark): (u64, Option<Bookmark>),
+        lines_max: u32,
+    ) -> Result<LogPage, RunnerError> {
+        let request = Request::Log { id: id.clone(), stream, from_line, lines_max, bookmark };
+        expect!(self.call(request, None)?, Reply::Log)
+    }
+
+    /// Where in a stream the lines are from a number on, not written before `since_micros`, and of those the last
+    /// `tail`.
+    pub fn log_span(
+        &self,
+        id: &ContainerId,
+        stream: Stream,
+        from_line: u64,
+        since_micros: Option<i64>,
+        tail: Option<u64>,
+    ) -> Result<LogSpan, RunnerError> {
+        let request = Request::LogSpan { id: id.clone(), stream, from_line, since_micros, tail };
+        expect!(self.call(request, None)?, Reply::LogSpan)
     }
 
     /// What a container used: a sample each second for ten minutes, then every five, at most 3,600.
@@ -133,8 +173,26 @@ impl Runner {
     ///
     /// `select` says which of several images, by the name the file gives it; needed where there is more than one.
     pub fn import(&self, file: OwnedFd, name: &str, select: Option<&str>) -> Result<ImageInfo, RunnerError> {
-        let request = Request::Import { name: name.to_owned(), select: select.map(str::to_owned) };
+        self.import_with(file, name, select, ImportTerms::default())
+    }
+
+    /// The same, on these terms. [`Refusal::ImageTooLarge`]: it takes more than they allow. [`Refusal::NoRoom`]: the disk
+    /// has no room for it.
+    pub fn import_with(
+        &self,
+        file: OwnedFd,
+        name: &str,
+        select: Option<&str>,
+        terms: ImportTerms,
+    ) -> Result<ImageInfo, RunnerError> {
+        let terms = ImportTerms { reserve_bytes: terms.reserve_bytes.or(self.reserve_bytes), ..terms };
+        let request = Request::Import { name: name.to_owned(), select: select.map(str::to_owned), terms };
         expect!(self.call(request, Some(&file))?, Reply::Image)
+    }
+
+    /// The layers of an image, lowest first.
+    pub fn image_layers(&self, image: &Digest) -> Result<Vec<LayerInfo>, RunnerError> {
+        expect!(self.call(Request::ImageLayers { image: image.clone() }, None)?, Reply::Layers)
     }
 
     /// An image by name or digest, if it is present: imported, and all its layers unpacked.

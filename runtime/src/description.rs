@@ -104,6 +104,10 @@ impl Default for Limits {
     }
 }
 
+/// What a container's output, samples and outcome take on the disk at most, in bytes: twice a stream's 12 MiB and a
+/// little.
+pub(crate) const OUTPUT_BYTES_MAX: u64 = 26 << 20;
+
 /// A description asks for what no container is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{field}: {reason}")]

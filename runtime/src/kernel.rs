@@ -5,8 +5,8 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::process::Pid;
-use rustix::thread::{LinkNameSpaceType, UnshareFlags};
+use rustix::process::{Gid, Pid, Uid};
+use rustix::thread::{CapabilitiesSecureBits, LinkNameSpaceType, UnshareFlags};
 
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -122,8 +122,14 @@ pub(crate) fn own_mounts() -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?)
 }
 
-/// Gives this process a user namespace of its own.
-pub(crate) fn own_users() -> io::Result<()> {
+/// Makes this process the given user's and gives it a user namespace of its own: what the kernel counts by user
+/// (inotify, queued signals, message queues) counts in there for whoever made it, user_namespaces(7).
+pub(crate) fn own_users(owner: u32) -> io::Result<()> {
+    // The user has no privileges, and where the host forbids namespaces to such (unprivileged_userns), they are kept.
+    rustix::thread::set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?;
+    let (uid, gid) = (Uid::from_raw(owner), Gid::from_raw(owner));
+    rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid)?;
     // SAFETY: the process has a single thread.
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) }?)
 }
@@ -206,9 +212,19 @@ pub(crate) fn attach_loop_device(device: impl AsFd, file: impl AsFd) -> io::Resu
     Ok(())
 }
 
+/// What a connection may hold at least, at first and at most of what came in, in bytes (tcp(7), `tcp_rmem`). Whoever sends
+/// is given what the other end would take even where the limit of its control group is reached; at first 128 KiB is the
+/// kernel's own, so that connections by the thousand would hold many times what they may. It grows where there is room.
+const RECEIVE_BUFFERS: &str = "4096 16384 6291456";
+
 /// Takes the loopback interface of a process's network namespace up.
 pub(crate) fn loopback_up(of: Pid) -> io::Result<()> {
-    within(of, "net", LinkNameSpaceType::Network, raise_loopback)
+    within(of, "net", LinkNameSpaceType::Network, || {
+        if let Err(error) = std::fs::write("/proc/sys/net/ipv4/tcp_rmem", RECEIVE_BUFFERS) {
+            tracing::warn!(%error, "connections of a container may hold more memory than it has");
+        }
+        raise_loopback()
+    })
 }
 
 /// Gives the host of a process's namespace this name.

@@ -45,10 +45,10 @@ pub use description::{ContainerDescription, ContainerId, InvalidDescription, Lim
 pub use digest::{Digest, NotADigest};
 pub use image::ImageLimits;
 pub use model::{
-    ContainerState, ContainerStatus, EndReason, ImageInfo, LogLine, LogPage, Outcome, Pruned, Sample, Stream,
-    StreamTotals,
+    Bookmark, ContainerState, ContainerStatus, DiskRoom, EndReason, ImageInfo, LayerInfo, LogLine, LogPage, LogSpan, Outcome, Pruned,
+    Sample, Stream, StreamTotals,
 };
-pub use protocol::{Action, Features, Hello, Refusal, ScratchKind};
+pub use protocol::{Action, Features, Hello, ImportTerms, Refusal, ScratchKind};
 pub use runner::{CONTAINER_IDS, RunnerOptions, RunnerStartError, Serving, start_runner};
 pub use supervisor::supervise;
 

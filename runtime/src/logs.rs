@@ -6,6 +6,9 @@
 //! line (8 bytes) and then for each line: microseconds since the line before, length times two plus one if the line
 //! goes on in the next, and the bytes; both numbers as LEB128, so that a flood of empty lines does not take much more
 //! room than it is worth. A reader that meets the end of a segment within a line stops before it.
+//!
+//! A reader who goes on has a bookmark, so that a page costs what it holds; a line is found by its number, its time or
+//! its distance from the end with a look at no more segments than lie behind it.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -13,7 +16,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::model::{LogLine, LogPage, Stream, StreamTotals};
+use crate::model::{Bookmark, LogLine, LogPage, LogSpan, Stream, StreamTotals};
 
 /// What a segment holds at most, in bytes of lines.
 const SEGMENT_BYTES: u64 = 1 << 20;
@@ -23,6 +26,8 @@ const TAIL_SEGMENTS: usize = 10;
 pub(crate) const LINE_BYTES_MAX: usize = 64 << 10;
 /// What a page holds at most, in bytes of text.
 const PAGE_BYTES: usize = 4 << 20;
+/// How often the segments are listed for one page: there are twelve at most, and some may go before they are read.
+const LOOKS_MAX: usize = 32;
 
 impl Stream {
     fn name(self) -> &'static str {
@@ -44,16 +49,17 @@ pub(crate) struct StreamWriter {
     /// What came after the last line end.
     pending: Vec<u8>,
     totals: StreamTotals,
-    segment: Option<Segment>,
+    segment: Option<OpenSegment>,
+    /// When the last line was read; the clock may be set back.
+    last_micros: i64,
     /// First lines of the segments after the first, oldest first, with the number of their lines.
     tail: VecDeque<(u64, u64)>,
 }
 
-struct Segment {
+struct OpenSegment {
     file: File,
     first_line: u64,
     bytes: u64,
-    last_micros: i64,
     buffer: Vec<u8>,
     /// Lines in the buffer.
     buffered: u64,
@@ -69,6 +75,7 @@ impl StreamWriter {
             pending: Vec::new(),
             totals: StreamTotals::default(),
             segment: None,
+            last_micros: i64::MIN,
             tail: VecDeque::new(),
         }
     }
@@ -109,6 +116,9 @@ impl StreamWriter {
     }
 
     fn line(&mut self, continues: bool, now_micros: i64) -> io::Result<()> {
+        let before_micros = self.last_micros;
+        let at_micros = now_micros.max(before_micros);
+        self.last_micros = at_micros;
         let line = std::mem::take(&mut self.pending);
         let number = self.totals.lines;
         self.totals.lines += 1;
@@ -119,11 +129,10 @@ impl StreamWriter {
             self.segment = None;
         }
         if self.segment.is_none() {
-            self.begin_segment(number, now_micros)?;
+            self.begin_segment(number, at_micros)?;
         }
         let Some(segment) = &mut self.segment else { return Ok(()) };
-        let delta = u64::try_from(now_micros - segment.last_micros).unwrap_or(0);
-        segment.last_micros = segment.last_micros.max(now_micros);
+        let delta = if segment.buffered + segment.written == 0 { 0 } else { at_micros.abs_diff(before_micros) };
         segment.buffered += 1;
         put_number(&mut segment.buffer, delta);
         put_number(&mut segment.buffer, (line.len() as u64) << 1 | u64::from(continues));
@@ -143,12 +152,11 @@ impl StreamWriter {
         Ok(())
     }
 
-    fn begin_segment(&mut self, first_line: u64, now_micros: i64) -> io::Result<()> {
+    fn begin_segment(&mut self, first_line: u64, at_micros: i64) -> io::Result<()> {
         let path = segment_path(&self.directory, self.stream, first_line);
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
-        let buffer = now_micros.to_be_bytes().to_vec();
-        self.segment =
-            Some(Segment { file, first_line, bytes: 0, last_micros: now_micros, buffer, buffered: 0, written: 0 });
+        let buffer = at_micros.to_be_bytes().to_vec();
+        self.segment = Some(OpenSegment { file, first_line, bytes: 0, buffer, buffered: 0, written: 0 });
         if first_line != 0 {
             self.tail.push_back((first_line, 0));
         }
@@ -196,41 +204,42 @@ fn put_number(buffer: &mut Vec<u8>, mut number: u64) {
     buffer.push(number as u8);
 }
 
-fn get_number(reader: &mut impl Read) -> io::Result<u64> {
+/// A number, and how many bytes it took.
+fn get_number(reader: &mut impl Read) -> io::Result<(u64, u64)> {
     let mut number = 0_u64;
-    for shift in (0..64).step_by(7) {
+    for (shift, bytes) in (0..64).step_by(7).zip(1..) {
         let mut byte = [0];
         reader.read_exact(&mut byte)?;
         let [byte] = byte;
         number |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
-            return Ok(number);
+            return Ok((number, bytes));
         }
     }
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Reads lines from a number on. `ended`: nothing will be added any more.
+/// Reads lines from a number on. `bookmark`: where the page before says that they begin. `ended`: nothing will be added
+/// any more.
 pub(crate) fn read_page(
     directory: &Path,
     stream: Stream,
-    from_line: u64,
+    (from_line, bookmark): (u64, Option<Bookmark>),
     lines_max: usize,
     ended: bool,
 ) -> io::Result<LogPage> {
-    let mut page = LogPage { lines: Vec::new(), next_line: from_line, complete: false };
+    let mut page = LogPage { lines: Vec::new(), next_line: from_line, complete: false, bookmark };
     let mut bytes = 0;
-    loop {
+    for _ in 0..LOOKS_MAX {
         let segments = segments(directory, stream)?;
         // The segment that has the next line, or what comes first after a gap.
         let holding = segments.iter().rev().find(|first| **first <= page.next_line);
         let after = segments.iter().find(|first| **first > page.next_line);
-        let mut read = 0;
         if let Some(first) = holding {
-            match File::open(segment_path(directory, stream, *first)) {
+            match Segment::open(directory, stream, *first)? {
                 // It was the oldest, and is gone by now.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => read = read_segment(opened?, *first, &mut page, lines_max, &mut bytes)?,
+                None => continue,
+                Some(segment) => read_segment(segment, &mut page, lines_max, &mut bytes)?,
             }
         }
         if page.lines.len() >= lines_max || bytes >= PAGE_BYTES {
@@ -238,14 +247,14 @@ pub(crate) fn read_page(
         }
         match after {
             // What lies between is not kept, or the segment was read to its end.
-            Some(next) => page.next_line = *next,
+            Some(next) => page.next_line = page.next_line.max(*next),
             None => {
                 page.complete = ended;
-                let _ = read;
                 return Ok(page);
             }
         }
     }
+    Ok(page)
 }
 
 fn segments(directory: &Path, stream: Stream) -> io::Result<Vec<u64>> {
@@ -263,46 +272,141 @@ fn segments(directory: &Path, stream: Stream) -> io::Result<Vec<u64>> {
     Ok(segments)
 }
 
-fn read_segment(
-    file: File,
+/// A segment that is read, line by line.
+struct Segment {
+    reader: BufReader<File>,
     first_line: u64,
-    page: &mut LogPage,
-    lines_max: usize,
-    bytes: &mut usize,
-) -> io::Result<usize> {
-    let mut reader = BufReader::with_capacity(1 << 16, file);
-    let mut base = [0; 8];
-    let mut read = 0;
-    if !whole(reader.read_exact(&mut base))? {
-        return Ok(read);
+    /// Where the next line begins: its number, its place in the file, and the time of the one before.
+    line: u64,
+    offset: u64,
+    at_micros: i64,
+    /// The bytes of the line that was read last.
+    text: Vec<u8>,
+}
+
+impl Segment {
+    /// A segment from its first line on; none if it is gone.
+    fn open(directory: &Path, stream: Stream, first_line: u64) -> io::Result<Option<Segment>> {
+        let file = match File::open(segment_path(directory, stream, first_line)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        let mut base = [0; 8];
+        // One that was only just made is read from its end, where nothing is.
+        let offset = if whole(reader.read_exact(&mut base))? { base.len() as u64 } else { 0 };
+        let at_micros = i64::from_be_bytes(base);
+        Ok(Some(Segment { reader, first_line, line: first_line, offset, at_micros, text: Vec::new() }))
     }
-    let mut at_micros = i64::from_be_bytes(base);
-    let mut number = first_line;
-    while page.lines.len() < lines_max && *bytes < PAGE_BYTES {
-        let (delta, length) = match get_number(&mut reader).and_then(|delta| Ok((delta, get_number(&mut reader)?))) {
+
+    /// Goes on where a bookmark lies, if it lies in this segment and not behind the line that is wanted.
+    fn go_to(&mut self, bookmark: &Bookmark, wanted_line: u64) -> io::Result<()> {
+        let ahead = bookmark.offset.checked_sub(self.offset).and_then(|ahead| i64::try_from(ahead).ok());
+        let is_here = bookmark.segment == self.first_line && bookmark.line <= wanted_line;
+        if let Some(ahead) = ahead.filter(|_| is_here && self.offset > 0) {
+            self.reader.seek_relative(ahead)?;
+            (self.line, self.offset, self.at_micros) = (bookmark.line, bookmark.offset, bookmark.at_micros);
+        }
+        Ok(())
+    }
+
+    fn bookmark(&self) -> Bookmark {
+        Bookmark { segment: self.first_line, line: self.line, offset: self.offset, at_micros: self.at_micros }
+    }
+
+    /// Reads the next line into `text`, and says whether it goes on in the one after it; none at the end of what is
+    /// written.
+    fn next(&mut self) -> io::Result<Option<bool>> {
+        if self.offset == 0 {
+            return Ok(None);
+        }
+        let numbers = get_number(&mut self.reader).and_then(|delta| Ok((delta, get_number(&mut self.reader)?)));
+        let ((delta, delta_bytes), (length, length_bytes)) = match numbers {
             Ok(numbers) => numbers,
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => return Err(error),
         };
         let (length, continues) = (length >> 1, length & 1 == 1);
         if length > LINE_BYTES_MAX as u64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a line longer than any"));
         }
-        let mut text = vec![0; usize::try_from(length).unwrap_or(LINE_BYTES_MAX)];
-        if !whole(reader.read_exact(&mut text))? {
-            break;
+        self.text.resize(usize::try_from(length).unwrap_or(LINE_BYTES_MAX), 0);
+        if !whole(self.reader.read_exact(&mut self.text))? {
+            return Ok(None);
         }
-        at_micros = at_micros.saturating_add(i64::try_from(delta).unwrap_or(0));
-        if number >= page.next_line {
-            let text = String::from_utf8_lossy(&text).into_owned();
-            *bytes += text.len() + 64;
-            page.lines.push(LogLine { number, at_micros, text, continues });
-            page.next_line = number + 1;
-            read += 1;
-        }
-        number += 1;
+        self.line += 1;
+        self.offset += delta_bytes + length_bytes + length;
+        self.at_micros = self.at_micros.saturating_add(i64::try_from(delta).unwrap_or(0));
+        Ok(Some(continues))
     }
-    Ok(read)
+}
+
+fn read_segment(mut segment: Segment, page: &mut LogPage, lines_max: usize, bytes: &mut usize) -> io::Result<()> {
+    if let Some(bookmark) = &page.bookmark {
+        segment.go_to(bookmark, page.next_line)?;
+    }
+    while page.lines.len() < lines_max && *bytes < PAGE_BYTES {
+        let number = segment.line;
+        let Some(continues) = segment.next()? else { break };
+        if number >= page.next_line {
+            let text = String::from_utf8_lossy(&segment.text).into_owned();
+            *bytes += text.len() + 64;
+            page.lines.push(LogLine { number, at_micros: segment.at_micros, text, continues });
+            page.next_line = segment.line;
+        }
+    }
+    page.bookmark = Some(segment.bookmark());
+    Ok(())
+}
+
+/// Finds what is kept of a stream from a number on, no earlier than an instant, and of that the last `tail` lines.
+pub(crate) fn find_span(
+    directory: &Path,
+    stream: Stream,
+    from_line: u64,
+    since_micros: i64,
+    tail: u64,
+) -> io::Result<LogSpan> {
+    let mut span = LogSpan { from_line, end_line: from_line, lines: 0, is_cut: false };
+    let mut is_newest = true;
+    for first_line in segments(directory, stream)?.into_iter().rev() {
+        // One that is gone was the oldest but the first.
+        let Some(segment) = Segment::open(directory, stream, first_line)? else { continue };
+        let begins_before = segment.offset > 0 && segment.at_micros < since_micros;
+        let (wanted, end) = wanted_of(segment, from_line, since_micros)?;
+        if std::mem::take(&mut is_newest) {
+            (span.from_line, span.end_line) = (from_line.max(end), end);
+        }
+        let (lines, room) = (end.saturating_sub(wanted), tail - span.lines);
+        if lines > room {
+            span.from_line = if room > 0 { end - room } else { span.from_line };
+            (span.lines, span.is_cut) = (tail, true);
+            return Ok(span);
+        }
+        if lines > 0 {
+            span.from_line = wanted;
+        }
+        span.lines += lines;
+        if first_line <= from_line || begins_before {
+            // What is not kept behind it is missing, if it is not said where that was written.
+            span.from_line = wanted;
+            return Ok(span);
+        }
+    }
+    span.from_line = from_line;
+    Ok(span)
+}
+
+/// The number of the first line of a segment that is wanted, or of the one behind its last; and that of the one behind
+/// its last.
+fn wanted_of(mut segment: Segment, from_line: u64, since_micros: i64) -> io::Result<(u64, u64)> {
+    let mut wanted = from_line.max(segment.line);
+    while segment.next()?.is_some() {
+        if segment.at_micros < since_micros {
+            wanted = wanted.max(segment.line);
+        }
+    }
+    Ok((wanted, segment.line))
 }
 
 /// The end of what is written so far is no error.
@@ -320,14 +424,14 @@ mod tests {
 
     fn all(directory: &Path) -> (Vec<LogLine>, LogPage) {
         let mut lines = Vec::new();
-        let mut from = 0;
+        let mut from = (0, None);
         loop {
             let page = read_page(directory, Stream::Stdout, from, 1000, true).unwrap();
             lines.extend(page.lines.iter().cloned());
             if page.complete {
                 return (lines, page);
             }
-            from = page.next_line;
+            from = (page.next_line, page.bookmark);
         }
     }
 
@@ -436,9 +540,9 @@ mod tests {
         let mut writer = StreamWriter::new(directory.path(), Stream::Stdout);
         writer.take(&b"0123456789\n".repeat(2_000_000), 7).unwrap();
         let totals = writer.finish(7).unwrap();
-        let gap = read_page(directory.path(), Stream::Stdout, 100_000, 3, true).unwrap();
+        let gap = read_page(directory.path(), Stream::Stdout, (100_000, None), 3, true).unwrap();
         assert!(gap.lines[0].number > 100_000 && gap.lines[0].number < totals.lines);
-        let beyond = read_page(directory.path(), Stream::Stdout, totals.lines + 5, 3, false).unwrap();
+        let beyond = read_page(directory.path(), Stream::Stdout, (totals.lines + 5, None), 3, false).unwrap();
         assert_eq!((beyond.lines.len(), beyond.next_line, beyond.complete), (0, totals.lines + 5, false));
     }
 
@@ -451,9 +555,102 @@ mod tests {
         let length = path.metadata().unwrap().len();
         for cut in 1..=8 {
             OpenOptions::new().write(true).open(&path).unwrap().set_len(length - cut).unwrap();
-            let page = read_page(directory.path(), Stream::Stdout, 0, 10, false).unwrap();
+            let page = read_page(directory.path(), Stream::Stdout, (0, None), 10, false).unwrap();
             assert_eq!(page.lines.len(), 1);
             assert_eq!(page.next_line, 1);
         }
+    }
+
+    /// Two segments and a gap: numbers and times of what is kept.
+    fn with_a_gap(directory: &Path) -> Vec<(u64, i64)> {
+        let mut writer = StreamWriter::new(directory, Stream::Stdout);
+        for at_micros in 0..300 {
+            writer.take(&b"0123456789\n".repeat(5000), at_micros).unwrap();
+        }
+        let totals = writer.finish(300).unwrap();
+        let (lines, _) = all(directory);
+        assert!(totals.dropped_lines > 0);
+        lines.iter().map(|line| (line.number, line.at_micros)).collect()
+    }
+
+    #[test]
+    fn lines_are_found_by_number_time_and_distance_from_the_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let kept = with_a_gap(directory.path());
+        let end_line = kept.last().unwrap().0 + 1;
+        let gap = kept.windows(2).find(|two| two[1].0 > two[0].0 + 1).unwrap();
+        let (before_gap, behind_gap) = (gap[0], gap[1]);
+        let newest = kept.iter().filter(|(number, _)| *number >= behind_gap.0).count() as u64;
+        let found = |from, since, tail| find_span(directory.path(), Stream::Stdout, from, since, tail).unwrap();
+        for (from, since, tail) in [
+            (0, i64::MIN, u64::MAX),
+            (0, i64::MIN, 1),
+            (0, i64::MIN, 70_000),
+            (0, i64::MIN, newest),
+            (0, i64::MIN, newest + 1),
+            (0, i64::MIN, kept.len() as u64),
+            (before_gap.0, i64::MIN, u64::MAX),
+            (before_gap.0 + 1, i64::MIN, u64::MAX),
+            (end_line - 3, i64::MIN, 2),
+            (end_line, i64::MIN, 2),
+            (0, 7, u64::MAX),
+            (0, before_gap.1 + 1, u64::MAX),
+            (0, behind_gap.1 + 1, 9),
+            (0, 299, u64::MAX),
+            (0, 999, u64::MAX),
+        ] {
+            let span = found(from, since, tail);
+            let wanted: Vec<u64> =
+                kept.iter().filter(|(number, at)| *number >= from && *at >= since).map(|(number, _)| *number).collect();
+            let lines = (wanted.len() as u64).min(tail);
+            let case = format!("from {from} since {since} tail {tail}: {span:?}");
+            assert_eq!((span.lines, span.end_line), (lines, end_line), "{case}");
+            assert_eq!(span.is_cut, lines < wanted.len() as u64, "{case}");
+            let page = read_page(directory.path(), Stream::Stdout, (span.from_line, None), 1, true).unwrap();
+            let first = wanted.len().checked_sub(usize::try_from(lines).unwrap()).and_then(|place| wanted.get(place));
+            assert_eq!(page.lines.first().map(|line| line.number), first.copied(), "{case}");
+        }
+        assert_eq!(found(0, before_gap.1 + 1, u64::MAX).from_line, before_gap.0 + 1, "what is missing is shown");
+        assert_eq!(found(before_gap.0 + 5, i64::MIN, u64::MAX).from_line, before_gap.0 + 5);
+        assert_eq!(found(end_line + 5, 0, 1), LogSpan { from_line: end_line + 5, end_line, lines: 0, is_cut: false });
+    }
+
+    #[test]
+    fn a_page_costs_what_it_holds() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = StreamWriter::new(directory.path(), Stream::Stdout);
+        writer.take(&b"\n".repeat(1 << 20), 7).unwrap();
+        let totals = writer.finish(7).unwrap();
+        let half = totals.lines / 2;
+        let page = read_page(directory.path(), Stream::Stdout, (half, None), 1, true).unwrap();
+        let mut segment = Segment::open(directory.path(), Stream::Stdout, 0).unwrap().unwrap();
+        segment.go_to(&page.bookmark.unwrap(), page.next_line).unwrap();
+        assert_eq!(segment.line, half + 1, "nothing before it is read again");
+        // A bookmark of elsewhere, or of nowhere, is passed over or fails, and no more.
+        let marks = [(1, 5, 50), (0, totals.lines, 50), (0, 0, 3), (0, 0, u64::MAX)];
+        for (segment, line, offset) in marks {
+            let mark = Bookmark { segment, line, offset, at_micros: 0 };
+            let page = read_page(directory.path(), Stream::Stdout, (9, Some(mark)), 1, true).unwrap();
+            assert_eq!(page.lines[0].number, 9, "{mark:?}");
+        }
+        let mark = Bookmark { segment: 0, line: 0, offset: i64::MAX as u64, at_micros: 0 };
+        assert!(
+            read_page(directory.path(), Stream::Stdout, (9, Some(mark)), 1, true)
+                .is_ok_and(|page| page.lines.is_empty())
+        );
+    }
+
+    #[test]
+    fn times_do_not_go_back_with_the_clock() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = StreamWriter::new(directory.path(), Stream::Stdout);
+        for (place, now) in [50, 40, 60, 10].into_iter().enumerate() {
+            writer.take(&vec![b'0' + u8::try_from(place).unwrap(); 700_000], now).unwrap();
+            writer.take(b"\n", now).unwrap();
+        }
+        writer.finish(20).unwrap();
+        let (lines, _) = all(directory.path());
+        assert!(lines.is_sorted_by_key(|line| line.at_micros));
+        assert_eq!((lines[0].at_micros, lines.last().unwrap().at_micros), (50, 60));
     }
 }

@@ -125,6 +125,36 @@ pub struct LogPage {
     pub next_line: u64,
     /// The container has ended and this page reaches the end of the stream.
     pub complete: bool,
+    /// Where the next line lies: who passes it on is answered without a search.
+    #[serde(default)]
+    pub bookmark: Option<Bookmark>,
+}
+
+/// Where a line lies in what is kept of a stream. Of use for nothing but the next call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bookmark {
+    /// The first line of the segment that has it.
+    pub segment: u64,
+    /// Its number.
+    pub line: u64,
+    /// Where it begins in the segment's file, in bytes.
+    pub offset: u64,
+    /// When the line before it was read, in microseconds since 1970.
+    pub at_micros: i64,
+}
+
+/// Where in a stream the lines are that were looked for, at the moment of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogSpan {
+    /// The number of the first of them. Where lines before it were not kept, nobody knows of which of those they would
+    /// have been: then it is the number of the first that was not kept.
+    pub from_line: u64,
+    /// The number of the line that will be written next.
+    pub end_line: u64,
+    /// How many of them are kept.
+    pub lines: u64,
+    /// There are more before them, which were not looked for because of their number.
+    pub is_cut: bool,
 }
 
 /// What a container used, at one moment.
@@ -172,4 +202,30 @@ pub struct ImageInfo {
     pub layers: u32,
     /// When it was imported, in microseconds since 1970.
     pub imported_at_micros: i64,
+    /// It was pulled for a run and is nobody's import: it may go when room is short and no run uses it.
+    #[serde(default)]
+    pub is_pulled: bool,
+    /// When a container of it was started last, to a day, in microseconds since 1970; none: never.
+    #[serde(default)]
+    pub used_at_micros: Option<i64>,
+}
+
+/// A layer of an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerInfo {
+    /// The digest of its uncompressed archive.
+    pub digest: Digest,
+    /// What it takes unpacked, in bytes.
+    pub bytes: u64,
+}
+
+/// Room on the runner's disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskRoom {
+    /// Free, in bytes.
+    pub free_bytes: u64,
+    /// What of that was promised to containers that run, in bytes: what they have not written yet of what they may.
+    pub promised_bytes: u64,
+    /// How many containers of the kind that was asked about still find room.
+    pub containers: u64,
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::description::{ContainerDescription, ContainerId, InvalidDescription};
 use crate::digest::Digest;
-use crate::model::{ContainerState, ContainerStatus, ImageInfo, LogPage, Pruned, Sample, Stream};
+use crate::model::{Bookmark, ContainerState, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -51,6 +51,18 @@ pub enum Request {
         id: ContainerId,
         /// What it is to be.
         description: Box<ContainerDescription>,
+        /// Free space that is to stay on the runner's disk whatever its containers write, in bytes; none: the runner's
+        /// own reserve.
+        #[serde(default)]
+        reserve_bytes: Option<u64>,
+    },
+    /// How many containers more the disk has room for. Answer: [`Reply::Room`].
+    Room {
+        /// Their writable layers, in bytes.
+        scratch_bytes: u64,
+        /// As for a start.
+        #[serde(default)]
+        reserve_bytes: Option<u64>,
     },
     /// All containers that were not removed. Answer: [`Reply::List`].
     List,
@@ -88,8 +100,24 @@ pub enum Request {
         stream: Stream,
         /// The number of the first line wanted.
         from_line: u64,
-        /// How many lines at most; 1 to 10,000. A page ends earlier at 4 MiB.
+        /// How many lines at most; 1 to 50,000. A page ends earlier at 4 MiB.
         lines_max: u32,
+        /// The bookmark of the page before, if there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bookmark: Option<Bookmark>,
+    },
+    /// Where in a stream the lines are that are wanted. Answer: [`Reply::LogSpan`].
+    LogSpan {
+        /// The container's name.
+        id: ContainerId,
+        /// Which stream.
+        stream: Stream,
+        /// The number of the first line that may be wanted.
+        from_line: u64,
+        /// None is wanted that was written before, in microseconds since 1970.
+        since_micros: Option<i64>,
+        /// Only the last so many are wanted.
+        tail: Option<u64>,
     },
     /// What a container used. Answer: [`Reply::Samples`].
     Samples {
@@ -110,11 +138,19 @@ pub enum Request {
         name: String,
         /// Which of several images in the file, by the name the file gives it.
         select: Option<String>,
+        /// What it may take.
+        #[serde(default)]
+        terms: ImportTerms,
     },
     /// An image by name or digest. Answer: [`Reply::Image`].
     Image {
         /// Its name, or `sha256:…`.
         reference: String,
+    },
+    /// The layers of an image. Answer: [`Reply::Layers`].
+    ImageLayers {
+        /// Its digest.
+        image: Digest,
     },
     /// All images. Answer: [`Reply::Images`].
     Images,
@@ -133,6 +169,24 @@ pub enum Request {
         /// Digests of compressed layers, as a manifest lists them; at most 1,000.
         blobs: Vec<Digest>,
     },
+}
+
+/// What an import may take, and whose it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportTerms {
+    /// Free space that is to stay on the runner's disk, in bytes, and a quarter of that besides; none: the runner's own
+    /// reserve.
+    #[serde(default)]
+    pub reserve_bytes: Option<u64>,
+    /// What its layers may take unpacked, in bytes, without those of `counted`; none: what any image may.
+    #[serde(default)]
+    pub room_bytes: Option<u64>,
+    /// Layers, by the digests of their uncompressed archives, that take nothing of that room.
+    #[serde(default)]
+    pub counted: Vec<Digest>,
+    /// It was pulled for a run and can be pulled again. What is imported without that is never a candidate for removal.
+    #[serde(default)]
+    pub is_pulled: bool,
 }
 
 /// What can be done to a container.
@@ -177,12 +231,18 @@ pub enum Reply {
     Ended(EndedSince),
     /// Lines.
     Log(LogPage),
+    /// Where lines are.
+    LogSpan(LogSpan),
     /// Samples, oldest first.
     Samples(Vec<Sample>),
     /// An image.
     Image(ImageInfo),
     /// Images, sorted by digest.
     Images(Vec<ImageInfo>),
+    /// Layers of an image, lowest first.
+    Layers(Vec<LayerInfo>),
+    /// Room on the disk.
+    Room(DiskRoom),
     /// Digests.
     Digests(Vec<Digest>),
     /// What went.
@@ -268,6 +328,27 @@ pub enum Refusal {
     /// The image is not one, or lies, or would do harm. Nothing of it is left.
     #[error("the image is refused: {0}")]
     BadImage(String),
+    /// The image's layers take more than the room that its import was given. Nothing of it is left.
+    #[error("the image takes more than {room_bytes} bytes unpacked")]
+    ImageTooLarge {
+        /// What it was given.
+        room_bytes: u64,
+    },
+    /// The disk has no room for the container's writable layer and output. Nothing was made: the same can be asked for
+    /// again.
+    #[error("the runner's disk has no room: {needed_bytes} bytes are needed, {left_bytes} are left")]
+    NoRoom {
+        /// What is needed.
+        needed_bytes: u64,
+        /// What neither is kept in reserve nor was promised to others.
+        left_bytes: u64,
+    },
+    /// The disk has no room for the image. Nothing of it is left.
+    #[error("the runner's disk has no room for the image: {reserve_bytes} bytes are to stay free or were promised")]
+    NoRoomForImage {
+        /// What an import leaves free.
+        reserve_bytes: u64,
+    },
     /// The container's command did not run; the container has ended with this reason.
     #[error("the container did not start: {0}")]
     StartFailed(String),

@@ -30,6 +30,9 @@ pub(crate) struct ContainerRecord {
     /// The order of the ends, from 1; 0 while it has not ended.
     pub ended: u64,
     pub outcome: Option<Outcome>,
+    /// What it may write to the disk, in bytes: its writable layer, if that lies there, and its output.
+    #[serde(default)]
+    pub promised_bytes: u64,
 }
 
 /// An image as it is recorded.
@@ -41,6 +44,12 @@ pub(crate) struct ImageRecord {
     pub layers: Vec<Digest>,
     pub size_bytes: u64,
     pub config: ImageConfig,
+    /// Nobody but runs has ever wanted it: it can go and be pulled again.
+    #[serde(default)]
+    pub is_pulled: bool,
+    /// When a container of it was started last, to a day.
+    #[serde(default)]
+    pub used_at_micros: Option<i64>,
 }
 
 /// What an image says about its containers.
@@ -228,6 +237,24 @@ impl Records {
                 images.insert(record.digest.as_str(), value.as_slice()).map_err(failed)?;
                 let mut names = write.open_table(NAMES).map_err(failed)?;
                 names.insert(name, digest.as_slice()).map_err(failed)?;
+            }
+            write.commit().map_err(failed)
+        })
+    }
+
+    /// Notes that an image was used. On the disk with the next thing that is.
+    pub fn put_use(&self, image: &Digest, now_micros: i64) -> Result<()> {
+        self.with(|database| {
+            let mut write = database.begin_write().map_err(failed)?;
+            write.set_durability(Durability::None).map_err(failed)?;
+            {
+                let mut images = write.open_table(IMAGES).map_err(failed)?;
+                let found = images.get(image.as_str()).map_err(failed)?;
+                let found = found.map(|value| serde_json::from_slice(value.value()).map_err(unreadable));
+                let Some(found) = found.transpose()? else { return Ok(()) };
+                let used = ImageRecord { used_at_micros: Some(now_micros), ..found };
+                let value = serde_json::to_vec(&used).map_err(unreadable)?;
+                images.insert(image.as_str(), value.as_slice()).map_err(failed)?;
             }
             write.commit().map_err(failed)
         })

@@ -50,6 +50,9 @@ pub struct WorkersView {
     pub total: u32,
     /// The runner: `up`, `down` (it does not answer) or `off` (there is to be none).
     pub runner: String,
+    /// The runner's disk: `ample`, or `short` (runs wait for room on it).
+    #[serde(default)]
+    pub disk: String,
 }
 
 /// What a key is to allow of runs, if anything was said.
@@ -104,5 +107,6 @@ pub(super) fn workers(app: &App) -> Result<WorkersView, Failure> {
         (true, true) => "up",
         (true, false) => "down",
     };
-    Ok(WorkersView { busy, total, runner: runner.into() })
+    let disk = if app.runs.is_disk_short() { "short" } else { "ample" };
+    Ok(WorkersView { busy, total, runner: runner.into(), disk: disk.into() })
 }

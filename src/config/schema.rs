@@ -112,6 +112,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(&["runs", "ceilings", "max_webhook_payload_bytes"], Kind::Integer(1, MAX), Default::Unset),
     setting(&["runs", "ceilings", "max_cpu"], Kind::Number(0.01, 4096.0), Default::Unset),
     setting(&["runs", "ceilings", "max_memory_mb"], Kind::Integer(1, MAX), Default::Unset),
+    setting(&["runs", "ceilings", "max_image_mb"], Kind::Integer(0, MAX), Default::Unset),
     setting(&["runs", "ceilings", "retention_days"], Kind::Integer(1, MAX), Default::Unset),
     setting(&["runs", "ceilings", "stop_grace_seconds"], Kind::Integer(0, MAX), Default::Unset),
     setting(&["runs", "ceilings", "max_webhook_endpoints"], Kind::Integer(0, MAX), Default::Unset),

@@ -12,20 +12,19 @@ use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::Turns;
 use quintet_runtime::{ContainerId, Runner};
 use quintet_storage::{Abort, Lsn, Timestamp, WriteTx};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 
 use crate::allowances::Ceilings;
+use crate::followers::Followers;
 use crate::model::{FAMILY, RunId};
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
 
 /// See [`Parts::controls`].
 const CONTROLS: usize = 64;
-/// How many requests for logs and samples are served at a time; each may hold 16 MiB.
+/// How many requests for logs and samples are served at a time; each may hold 64 MiB.
 pub(crate) const READERS: usize = 4;
 /// How many requests look through rows at a time.
 pub(crate) const LOOKERS: usize = 8;
-/// How many requests follow a run at a time.
-const FOLLOWERS: usize = 256;
 
 /// How long somebody who waits puts off the next look while changes follow one another, at least and at most.
 const PAUSE_LEAST: Duration = Duration::from_millis(1);
@@ -38,6 +37,8 @@ pub struct Settings {
     pub workers: u32,
     /// The writable layer of a container, in MiB.
     pub scratch_mb: u64,
+    /// Free space that stays on disks whatever images and containers take, in bytes.
+    pub disk_reserve_bytes: u64,
     /// Where the runner's socket lies; none: no containers here.
     pub runner_socket: Option<PathBuf>,
     /// What no tenant may exceed.
@@ -67,6 +68,8 @@ pub struct Parts {
     tag: String,
     /// Whether the runner answered the last time.
     pub(crate) engine_up: AtomicBool,
+    /// Whether runs wait for room on the runner's disk.
+    pub(crate) is_disk_short: AtomicBool,
     /// Something may have been done or not: the engine asks the runner.
     pub(crate) is_in_doubt: AtomicBool,
     /// Has the engine look at once, for there are doubts.
@@ -78,7 +81,7 @@ pub struct Parts {
     /// For those who look through many rows, or read a large body.
     pub(crate) lookers: Turns,
     /// Who follows a run at the moment.
-    pub(crate) followers: Arc<Semaphore>,
+    pub(crate) followers: Followers,
     /// `true` once the appliance stops.
     stopping: watch::Sender<bool>,
 }
@@ -107,10 +110,12 @@ impl Context {
     pub fn new(foundation: Foundation, settings: Settings) -> io::Result<Context> {
         let registries = Registries::new(&settings.registries).map_err(io::Error::other)?;
         let arriving = foundation.store.directory().join("pulls");
-        let puller = Puller::new(settings.egress.clone(), registries, &arriving, PullLimits::default())?;
+        let limits = PullLimits { disk_reserve_bytes: settings.disk_reserve_bytes, ..PullLimits::default() };
+        let puller = Puller::new(settings.egress.clone(), registries, &arriving, limits)?;
         let directory_id = foundation.store.format().directory_id.simple().to_string();
         let tag = directory_id.chars().skip(20).collect();
-        let runner = settings.runner_socket.clone().map(Runner::new);
+        let runner = settings.runner_socket.clone();
+        let runner = runner.map(|socket| Runner::new(socket).with_reserve(settings.disk_reserve_bytes));
         Ok(Context(Arc::new(Parts {
             foundation,
             puller,
@@ -119,12 +124,13 @@ impl Context {
             runner,
             tag,
             engine_up: AtomicBool::new(false),
+            is_disk_short: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(true),
             doubts: Notify::new(),
             controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
             readers: Turns::new(READERS),
             lookers: Turns::new(LOOKERS),
-            followers: Arc::new(Semaphore::new(FOLLOWERS)),
+            followers: Followers::default(),
             stopping: watch::Sender::new(false),
         })))
     }
@@ -193,6 +199,12 @@ impl Context {
     #[must_use]
     pub fn has_runner(&self) -> bool {
         self.runner.is_some()
+    }
+
+    /// Whether runs wait for room on the runner's disk.
+    #[must_use]
+    pub fn is_disk_short(&self) -> bool {
+        self.is_disk_short.load(Ordering::SeqCst)
     }
 
     /// Whether the runner answers.

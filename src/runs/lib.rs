@@ -13,6 +13,7 @@
 //!
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
+//! `images` (which of them tenants name) ·
 //! `context`, `dialect`, `form`, `wire` (what all endpoints share) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
 //! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
 
@@ -22,8 +23,10 @@ mod context;
 mod dialect;
 mod due;
 mod events;
+mod followers;
 mod form;
 mod http;
+mod images;
 mod model;
 pub mod operator;
 mod refusal;
@@ -52,9 +55,11 @@ pub use crate::refusal::CODES;
 pub use crate::registry::RegistrySettings;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0400 to 0x04FF.
-pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[containers::TABLES, allowances::tables::TABLES, due::TABLES]);
+pub const TABLES: &[TableSpec] =
+    &joined::<TABLE_COUNT>(&[containers::TABLES, allowances::tables::TABLES, due::TABLES, images::tables::TABLES]);
 
-const TABLE_COUNT: usize = containers::TABLES.len() + allowances::tables::TABLES.len() + due::TABLES.len();
+const TABLE_COUNT: usize =
+    containers::TABLES.len() + allowances::tables::TABLES.len() + due::TABLES.len() + images::tables::TABLES.len();
 
 /// What brings rows of runs from an older format of the directory to the present one.
 pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];

@@ -149,7 +149,7 @@ pub(crate) const TRANSITIONS: &[Transition] = &[
     way(Scheduled, Failed, &[Clock, Dispatcher], "run.failed", "queue_timeout or expired"),
     // After a restart, what had a slot and no container waits again; what was paused and is gone is lost.
     way(Queued, Scheduled, &[Engine], "run.scheduled", "restart"),
-    way(Pulling, Scheduled, &[Engine], "run.scheduled", "restart"),
+    way(Pulling, Scheduled, &[Engine], "run.scheduled", "restart, or no room on the disk"),
     way(Paused, Failed, &[Engine], "run.failed", "lost"),
     // The contract's "worker failed to start it", and an image that is not to be had.
     way(Pulling, Failed, &[Engine], "run.failed", "no image, or no start"),

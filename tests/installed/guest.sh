@@ -102,7 +102,8 @@ PID=$(pid_of_long)
 [ -n "$PID" ] || fail "the container has no process"
 # The container's group, in the hierarchy of version 2 or in those of version 1 with a controller.
 if [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ]; then
-    group_of() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$PID/cgroup")"; }
+    # The processor is limited one group higher, for the processes and their supervisor together.
+    group_of() { echo "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$PID/cgroup")" | if [ "$1" = cpu ]; then sed 's|/processes$||'; else cat; fi; }
     memory_limit=memory.max processor_limit=cpu.max half='50000 100000'
 else
     group_of() { echo "/sys/fs/cgroup/$1$(sed -n "s/^[0-9]*:$1://p" "/proc/$PID/cgroup")"; }

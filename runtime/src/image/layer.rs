@@ -28,13 +28,8 @@ const NAME_BYTES_MAX: usize = 255;
 const OPAQUE: &[u8] = b".wh..wh..opq";
 
 /// Unpacks an archive into an empty directory. `shift` is added to all owners: 0 where idmapped mounts do that later.
-/// Returns the number of entries and the bytes of all files.
-pub(crate) fn unpack(
-    archive: impl Read,
-    root: &OwnedFd,
-    shift: u32,
-    limits: &ImageLimits,
-) -> Result<(u64, u64), ImageError> {
+/// Returns about how many bytes that takes on a disk.
+pub(crate) fn unpack(archive: impl Read, root: &OwnedFd, shift: u32, limits: &ImageLimits) -> Result<u64, ImageError> {
     let mut unpacking = Unpacking { root, shift, limits, parent: None, entries: 0, bytes: 0 };
     let mut archive = Archive::new(archive);
     while let Some(entry) = archive.next()? {
@@ -43,7 +38,7 @@ pub(crate) fn unpack(
             other => other,
         })?;
     }
-    Ok((unpacking.entries, unpacking.bytes))
+    Ok(unpacking.bytes)
 }
 
 /// A name from an archive in a message: short, and without anything a terminal would act on.
@@ -54,9 +49,27 @@ fn shown(name: &[u8]) -> String {
 
 /// Entries, and bytes, between two looks at the disk: other imports write, too, and a file takes more than its bytes.
 const LOOK_ENTRIES: u64 = 64;
-const LOOK_BYTES: u64 = 16 << 20;
+pub(super) const LOOK_BYTES: u64 = 16 << 20;
 /// Files that an import leaves room for.
 const SPARE_FILES: u64 = 1024;
+
+/// What a file takes besides its content, and the steps in which content is given room: those of ext4.
+const INODE_BYTES: u64 = 256;
+const BLOCK_BYTES: u64 = 4096;
+/// The longest symbolic link that lies in its inode.
+const SHORT_LINK_BYTES: usize = 59;
+
+/// About what an entry takes on a disk: an archive of a million empty directories is no empty image.
+fn taken(entry: &Entry) -> u64 {
+    let content = match entry.kind {
+        Kind::File => entry.size.div_ceil(BLOCK_BYTES).saturating_mul(BLOCK_BYTES),
+        Kind::Directory => BLOCK_BYTES,
+        Kind::SymbolicLink if entry.link.len() > SHORT_LINK_BYTES => BLOCK_BYTES,
+        _ => 0,
+    };
+    let attributes = if entry.attributes.is_empty() { 0 } else { BLOCK_BYTES };
+    content.saturating_add(attributes).saturating_add(INODE_BYTES)
+}
 
 /// What may be written to the disk of this file.
 ///
@@ -121,6 +134,7 @@ impl Unpacking<'_> {
         if self.entries.is_multiple_of(LOOK_ENTRIES) {
             free_bytes(self.root, self.limits.disk_reserve_bytes)?;
         }
+        self.take(taken(entry))?;
         let mut path = components(&entry.path, self.limits)?;
         let Some(name) = path.pop() else {
             return match entry.kind {
@@ -154,6 +168,12 @@ impl Unpacking<'_> {
         }
     }
 
+    /// Counts what is about to be written.
+    fn take(&mut self, bytes: u64) -> Result<(), ImageError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.limits.layer_bytes { Err(ImageError::TooMuch) } else { Ok(()) }
+    }
+
     /// Opens the directory of an entry, making what is missing of the way to it.
     fn open_parent(&mut self, path: Vec<Vec<u8>>) -> Result<OwnedFd, ImageError> {
         if let Some((last, directory)) = &self.parent
@@ -171,6 +191,7 @@ impl Unpacking<'_> {
                 Ok(found) => found,
                 Err(Errno::NOENT) => {
                     self.entries += 1;
+                    self.take(INODE_BYTES + BLOCK_BYTES)?;
                     rustix::fs::mkdirat(&directory, name, Mode::from_raw_mode(0o755))?;
                     let made = open_below(&directory, name, OFlags::DIRECTORY | OFlags::RDONLY)?;
                     rustix::fs::fchown(&made, Some(uid(0, self.shift)?), Some(gid(0, self.shift)?))?;
@@ -208,10 +229,6 @@ impl Unpacking<'_> {
         entry: &Entry,
         content: &mut impl Read,
     ) -> Result<(), ImageError> {
-        self.bytes = self.bytes.saturating_add(entry.size);
-        if self.bytes > self.limits.layer_bytes {
-            return refuse("the layer unpacks to more than allowed");
-        }
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(parent, name, flags, Mode::RUSR | Mode::WUSR)?;
         let mut file = std::fs::File::from(file);

@@ -34,7 +34,11 @@ pub struct ImageLimits {
     pub depth: usize,
     /// Layers of an image. Overlayfs takes 500; image tools stop at 127.
     pub layers: usize,
-    /// Free space that an import leaves on the disk, in bytes.
+    /// What a layer may be unpacked whatever its compressed size, in bytes, archive headers included.
+    pub expansion_free_bytes: u64,
+    /// How many times its compressed size a layer may be beyond that.
+    pub expansion: u64,
+    /// Free space that an import leaves on the disk where its caller does not say, in bytes.
     pub disk_reserve_bytes: u64,
 }
 
@@ -46,6 +50,8 @@ impl Default for ImageLimits {
             entries: 1_000_000,
             depth: 128,
             layers: 127,
+            expansion_free_bytes: 100 << 20,
+            expansion: 200,
             disk_reserve_bytes: 512 << 20,
         }
     }
@@ -57,6 +63,12 @@ pub(crate) enum ImageError {
     /// The image is at fault.
     #[error("{0}")]
     Bad(String),
+    /// A layer takes more than it was given.
+    #[error("it unpacks to more than allowed")]
+    TooMuch,
+    /// All layers take more than the caller gave: this many bytes.
+    #[error("it takes more than {0} bytes unpacked")]
+    TooLarge(u64),
     /// This machine is.
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{FileType, OFlags};
 
-use super::layer::{free_bytes, open_file_below};
+use super::layer::{LOOK_BYTES, free_bytes, open_file_below};
 use super::tar::{Archive, Kind};
 use super::{ImageError, ImageLimits};
 
@@ -47,7 +47,13 @@ impl Source {
                     let plain = flate2::read::MultiGzDecoder::new(io::BufReader::new(whole));
                     let room = free_bytes(&spooled, limits.disk_reserve_bytes)?;
                     let most = limits.image_bytes.min(room);
-                    let written = io::copy(&mut plain.take(most + 1), &mut spooled).map_err(gzip_error)?;
+                    let mut plain = plain.take(most + 1);
+                    // Others write meanwhile: the disk is looked at on the way.
+                    while io::copy(&mut (&mut plain).take(LOOK_BYTES), &mut spooled).map_err(gzip_error)? == LOOK_BYTES
+                    {
+                        free_bytes(&spooled, limits.disk_reserve_bytes)?;
+                    }
+                    let written = spooled.metadata()?.len();
                     if written > limits.image_bytes {
                         return Err(ImageError::Bad("it unpacks to more than allowed".into()));
                     }
@@ -75,6 +81,18 @@ impl Source {
                 let part = Part { file, offset: *offset, end: offset + size };
                 Box::new(part) as Box<dyn Read>
             })),
+        }
+    }
+
+    /// How long one of its files is, in bytes.
+    pub fn size(&self, name: &str) -> Result<Option<u64>, ImageError> {
+        match self {
+            Source::Directory(directory) => match open_file_below(directory, name) {
+                Ok(file) => Ok(Some(file.metadata()?.len())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(ImageError::Bad(format!("{}: {error}", name.escape_debug()))),
+            },
+            Source::Archive { index, .. } => Ok(index.get(name).map(|(_, size)| *size)),
         }
     }
 

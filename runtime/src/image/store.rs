@@ -1,5 +1,6 @@
 //! The store of images: imports, looks up and removes them.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use super::manifest::{Config, DOCUMENT_BYTES_MAX, Descriptor, DockerEntry, Index
 use super::source::{GZIP, Source, gzip_error, nameless};
 use super::{ImageError, ImageLimits, layer, open_directory};
 use crate::digest::{Digest, HashingReader};
-use crate::model::{ImageInfo, Pruned};
+use crate::model::{ImageInfo, LayerInfo, Pruned};
+use crate::protocol::ImportTerms;
 use crate::records::ImageRecord;
 use crate::records::{LayerRecord, Records};
 
@@ -41,6 +43,33 @@ struct Documents {
     digest: Digest,
     config: Config,
     layers: Vec<Listed>,
+}
+
+/// Layers that were unpacked into a staging directory.
+struct Unpacked {
+    /// Of all layers of the image, those that were there included.
+    size_bytes: u64,
+    layers: Vec<(Digest, PathBuf, LayerRecord)>,
+}
+
+/// What a layer may take.
+struct Left {
+    /// Of what an image may.
+    image_bytes: u64,
+    /// Of what its caller gives.
+    room_bytes: u64,
+}
+
+/// A layer that comes twice counts where it lies highest: what is in it is there in any case.
+fn each_where_it_lies_highest(diff_ids: Vec<Digest>) -> Vec<Digest> {
+    let mut layers: Vec<Digest> = Vec::new();
+    for diff_id in diff_ids.into_iter().rev() {
+        if !layers.contains(&diff_id) {
+            layers.push(diff_id);
+        }
+    }
+    layers.reverse();
+    layers
 }
 
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -80,13 +109,14 @@ impl Images {
         self.layers.join(layer.hex())
     }
 
-    /// Takes an image in.
+    /// Takes an image in, on these terms.
     pub fn import(
         &self,
         opened: OwnedFd,
         name: &str,
         select: Option<&str>,
         now_micros: i64,
+        terms: &ImportTerms,
     ) -> Result<ImageInfo, ImageError> {
         let well_formed = (1..=255).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
         if !well_formed || Digest::parse(name).is_ok() {
@@ -96,21 +126,10 @@ impl Images {
         let staging = Staging(self.staging.join(number.to_string()));
         make_private_directory(&staging.0)?;
         let directory = open_directory(&staging.0)?;
-        let source = Source::open(opened, &self.limits, || nameless(&directory))?;
-        let documents = documents_of(&source, select)?;
-        let record = self.unpack_missing(&source, documents, &staging.0, name, now_micros)?;
-        self.info(&record)
-    }
-
-    fn unpack_missing(
-        &self,
-        source: &Source,
-        documents: Documents,
-        staging: &Path,
-        name: &str,
-        now_micros: i64,
-    ) -> Result<ImageRecord, ImageError> {
-        let Documents { digest, config, layers: listed } = documents;
+        let disk_reserve_bytes = terms.reserve_bytes.unwrap_or(self.limits.disk_reserve_bytes);
+        let limits = ImageLimits { disk_reserve_bytes, ..self.limits.clone() };
+        let source = Source::open(opened, &limits, || nameless(&directory))?;
+        let Documents { digest, config, layers: listed } = documents_of(&source, select)?;
         if config.os != "linux" || config.architecture != "amd64" {
             return bad("it is for another kind of machine");
         }
@@ -118,49 +137,82 @@ impl Images {
         if diff_ids.len() != listed.len() {
             return bad("its manifest and its configuration disagree about its layers");
         }
-        if diff_ids.is_empty() || diff_ids.len() > self.limits.layers {
-            return bad(format!("it has {} layers; 1 to {} are taken", diff_ids.len(), self.limits.layers));
+        let unpacked = self.unpack_missing(&source, &diff_ids, &listed, &staging.0, &limits, terms)?;
+        let record = ImageRecord {
+            digest,
+            imported_at_micros: now_micros,
+            layers: each_where_it_lies_highest(diff_ids),
+            size_bytes: unpacked.size_bytes,
+            config: config.into_config()?,
+            is_pulled: terms.is_pulled,
+            used_at_micros: None,
+        };
+        self.commit(name, record, unpacked.layers).and_then(|record| self.info(&record))
+    }
+
+    /// Unpacks the layers that are not there.
+    fn unpack_missing(
+        &self,
+        source: &Source,
+        diff_ids: &[Digest],
+        listed: &[Listed],
+        staging: &Path,
+        limits: &ImageLimits,
+        terms: &ImportTerms,
+    ) -> Result<Unpacked, ImageError> {
+        if diff_ids.is_empty() || diff_ids.len() > limits.layers {
+            return bad(format!("it has {} layers; 1 to {} are taken", diff_ids.len(), limits.layers));
         }
-        let mut size_bytes = 0_u64;
-        let mut unpacked: Vec<(Digest, PathBuf, LayerRecord)> = Vec::new();
-        for (diff_id, listed) in diff_ids.iter().zip(&listed) {
-            let known = unpacked.iter().find(|(digest, _, _)| digest == diff_id).map(|(_, _, record)| record.clone());
-            let record = match known.or(self.records.layer(diff_id)?.filter(|_| self.layer_path(diff_id).is_dir())) {
+        let mut unpacked = Unpacked { size_bytes: 0, layers: Vec::new() };
+        let (mut counted, mut taken_bytes) = (BTreeSet::from_iter(&terms.counted), 0_u64);
+        let room_bytes = terms.room_bytes.unwrap_or(u64::MAX);
+        for (diff_id, listed) in diff_ids.iter().zip(listed) {
+            let is_new = counted.insert(diff_id);
+            let record = match self.known_layer(diff_id, &unpacked)? {
                 Some(record) => record,
                 None => {
-                    let left = self.limits.image_bytes.saturating_sub(size_bytes);
-                    let path = staging.join(unpacked.len().to_string());
-                    let record = self.unpack_layer(source, listed, diff_id, &path, left)?;
-                    unpacked.push((diff_id.clone(), path, record.clone()));
+                    let left = Left {
+                        image_bytes: limits.image_bytes.saturating_sub(unpacked.size_bytes),
+                        room_bytes: if is_new { room_bytes.saturating_sub(taken_bytes) } else { u64::MAX },
+                    };
+                    let path = staging.join(unpacked.layers.len().to_string());
+                    let unpacking = self.unpack_layer(source, listed, diff_id, &path, limits, &left);
+                    let record = unpacking.map_err(|error| match error {
+                        ImageError::TooLarge(_) => ImageError::TooLarge(room_bytes),
+                        other => other,
+                    })?;
+                    unpacked.layers.push((diff_id.clone(), path, record.clone()));
                     record
                 }
             };
-            size_bytes = size_bytes.saturating_add(record.bytes);
-            if size_bytes > self.limits.image_bytes {
+            unpacked.size_bytes = unpacked.size_bytes.saturating_add(record.bytes);
+            if unpacked.size_bytes > limits.image_bytes {
                 return bad("it unpacks to more than allowed");
             }
-        }
-        // A layer that comes twice counts where it lies highest: what is in it is there in any case.
-        let mut layers: Vec<Digest> = Vec::new();
-        for diff_id in diff_ids.into_iter().rev() {
-            if !layers.contains(&diff_id) {
-                layers.push(diff_id);
+            taken_bytes = taken_bytes.saturating_add(if is_new { record.bytes } else { 0 });
+            if taken_bytes > room_bytes {
+                return Err(ImageError::TooLarge(room_bytes));
             }
         }
-        layers.reverse();
-        let record =
-            ImageRecord { digest, imported_at_micros: now_micros, layers, size_bytes, config: config.into_config()? };
-        self.commit(name, &record, unpacked)?;
-        Ok(record)
+        Ok(unpacked)
+    }
+
+    /// A layer that was unpacked before, by this import or another one.
+    fn known_layer(&self, diff_id: &Digest, unpacked: &Unpacked) -> Result<Option<LayerRecord>, ImageError> {
+        let here = unpacked.layers.iter().find(|(digest, _, _)| digest == diff_id);
+        if let Some((_, _, record)) = here {
+            return Ok(Some(record.clone()));
+        }
+        Ok(self.records.layer(diff_id)?.filter(|_| self.layer_path(diff_id).is_dir()))
     }
 
     /// Everything is on the disk before a layer gets its name, and every layer has its name before the record is made.
     fn commit(
         &self,
         name: &str,
-        record: &ImageRecord,
+        mut record: ImageRecord,
         unpacked: Vec<(Digest, PathBuf, LayerRecord)>,
-    ) -> Result<(), ImageError> {
+    ) -> Result<ImageRecord, ImageError> {
         let layers = open_directory(&self.layers)?;
         if !unpacked.is_empty() {
             rustix::fs::syncfs(&layers)?;
@@ -178,26 +230,54 @@ impl Images {
         if !record.layers.iter().all(|layer| self.layer_path(layer).is_dir()) {
             return Err(io::Error::other("a layer was removed meanwhile; try again").into());
         }
-        self.records.put_image(name, record)?;
-        Ok(())
+        // What somebody has imported stays his, whoever pulls the same.
+        if let Some(before) = self.records.image(&record.digest)? {
+            record.is_pulled &= before.is_pulled;
+            record.used_at_micros = before.used_at_micros;
+        }
+        self.records.put_image(name, &record)?;
+        Ok(record)
     }
 
+    /// A container of it is being started. Noted to a day, and on the disk with the next thing that is.
+    pub fn used(&self, record: &ImageRecord, now_micros: i64) {
+        const DAY_MICROS: i64 = 86_400_000_000;
+        if record.used_at_micros.is_some_and(|before| now_micros.abs_diff(before) < DAY_MICROS.unsigned_abs()) {
+            return;
+        }
+        if let Err(error) = self.records.put_use(&record.digest, now_micros) {
+            tracing::warn!(image = %record.digest, %error, "the use of an image is not noted");
+        }
+    }
+
+    /// The layers of an image, lowest first.
+    pub fn layers_of(&self, record: &ImageRecord) -> Result<Vec<LayerInfo>, ImageError> {
+        let info = |digest: &Digest| {
+            let found = self.records.layer(digest)?;
+            Ok(LayerInfo { digest: digest.clone(), bytes: found.map_or(0, |layer| layer.bytes) })
+        };
+        record.layers.iter().map(info).collect()
+    }
+
+    /// Unpacks one layer. [`ImageError::TooLarge`] if it takes more than `left.room_bytes`.
     fn unpack_layer(
         &self,
         source: &Source,
         listed: &Listed,
         diff_id: &Digest,
         path: &Path,
-        left_bytes: u64,
+        limits: &ImageLimits,
+        left: &Left,
     ) -> Result<LayerRecord, ImageError> {
         let Some(file) = source.file(&listed.file)? else {
             return bad(format!("its layer {} is missing", listed.file.escape_debug()));
         };
         make_private_directory(path)?;
         let directory = open_directory(path)?;
-        let mut limits = self.limits.clone();
-        limits.layer_bytes =
-            limits.layer_bytes.min(left_bytes).min(layer::free_bytes(&directory, limits.disk_reserve_bytes)?);
+        let free_bytes = layer::free_bytes(&directory, limits.disk_reserve_bytes)?;
+        let allowed_bytes = limits.layer_bytes.min(left.image_bytes);
+        let layer_bytes = allowed_bytes.min(left.room_bytes).min(free_bytes);
+        let limits = ImageLimits { layer_bytes, ..limits.clone() };
         rustix::fs::fchmod(&directory, rustix::fs::Mode::from_raw_mode(0o755))?;
         if self.shift != 0 {
             let (owner, group) = (rustix::fs::Uid::from_raw(self.shift), rustix::fs::Gid::from_raw(self.shift));
@@ -215,14 +295,36 @@ impl Images {
             if compressed { Box::new(flate2::read::MultiGzDecoder::new(&mut whole)) } else { Box::new(&mut whole) };
         // The archive itself may be longer than what it unpacks to by its headers.
         let headers = limits.entries.saturating_mul(2048).saturating_add(1 << 20);
-        let bounded = Bounded { inner: plain, left: limits.layer_bytes.saturating_add(headers) };
-        let mut plain = HashingReader::new(bounded);
-        let damaged = |error| match error {
+        let mut stream_bytes = limits.layer_bytes.saturating_add(headers);
+        let mut is_expansion = false;
+        if compressed {
+            let size = source.size(&listed.file)?.unwrap_or(0);
+            let expanded = size.saturating_mul(limits.expansion).saturating_add(limits.expansion_free_bytes);
+            is_expansion = expanded < stream_bytes;
+            stream_bytes = stream_bytes.min(expanded);
+        }
+        let is_over = Cell::new(false);
+        let mut plain = HashingReader::new(Bounded { inner: plain, left: stream_bytes, is_over: &is_over });
+        let unpacked = layer::unpack(&mut plain, &directory, self.shift, &limits).and_then(|bytes| {
+            io::copy(&mut plain, &mut io::sink())?;
+            Ok(bytes)
+        });
+        let too_much = || ImageError::Bad("a layer unpacks to more than allowed".into());
+        let bytes = unpacked.map_err(|error| match error {
+            // Whichever of the bounds was the lowest.
+            ImageError::TooMuch if left.room_bytes <= allowed_bytes.min(free_bytes) => {
+                ImageError::TooLarge(left.room_bytes)
+            }
+            ImageError::TooMuch if free_bytes < allowed_bytes => io::Error::from(io::ErrorKind::StorageFull).into(),
+            _ if is_over.get() && is_expansion => ImageError::Bad(format!(
+                "a layer unpacks to more than allowed: {} times its compressed size, beyond {} bytes",
+                limits.expansion, limits.expansion_free_bytes
+            )),
+            ImageError::TooMuch => too_much(),
+            _ if is_over.get() => too_much(),
             ImageError::Io(error) => gzip_error(error),
             other => other,
-        };
-        let (_, bytes) = layer::unpack(&mut plain, &directory, self.shift, &limits).map_err(damaged)?;
-        io::copy(&mut plain, &mut io::sink()).map_err(gzip_error)?;
+        })?;
         let (found, _) = plain.finish();
         if found != *diff_id {
             return bad(format!("a layer's content is not {diff_id}, which its configuration promises"));
@@ -257,6 +359,8 @@ impl Images {
             size_bytes: record.size_bytes,
             layers: u32::try_from(record.layers.len()).unwrap_or(u32::MAX),
             imported_at_micros: record.imported_at_micros,
+            is_pulled: record.is_pulled,
+            used_at_micros: record.used_at_micros,
         })
     }
 
@@ -348,18 +452,21 @@ impl Drop for Staging {
 }
 
 /// Fails a read that goes on beyond a bound.
-struct Bounded<R> {
+struct Bounded<'a, R> {
     inner: R,
     left: u64,
+    /// Says why it failed.
+    is_over: &'a Cell<bool>,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.left = self
-            .left
-            .checked_sub(count as u64)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it unpacks to more than allowed"))?;
+        let Some(left) = self.left.checked_sub(count as u64) else {
+            self.is_over.set(true);
+            return Err(io::ErrorKind::FileTooLarge.into());
+        };
+        self.left = left;
         Ok(count)
     }
 }

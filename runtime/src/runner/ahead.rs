@@ -25,19 +25,20 @@ impl Shared {
     /// Has a supervisor begin with a container of this kind.
     pub(super) fn begin(&self, like: &Like, image: &ImageRecord, slot: u32) -> io::Result<Standby> {
         let idmapped = self.features.idmapped_layers;
+        let owner_id = IDS_FIRST + slot * IDS;
         let root = RootOrder {
             layers: image.layers.iter().rev().map(|layer| self.images.layer_path(layer)).collect(),
-            first_id: if idmapped { IDS_FIRST + slot * IDS } else { IDS_FIRST },
+            first_id: if idmapped { owner_id } else { IDS_FIRST },
+            owner_id,
             idmapped,
             scratch: self.features.scratch,
-            scratch_bytes: like.limits.scratch_bytes,
-            template: self.template(like.limits.scratch_bytes)?,
+            scratch_bytes: like.scratch_bytes,
+            template: self.template(like.scratch_bytes)?,
         };
         // No container can be called so, and nobody else has the slot.
         let group = format!("_{slot:04x}_{:016x}", self.clock.now_micros());
         let order = Order::Make(Box::new(Shape {
             config: image.config.clone(),
-            limits: like.limits.clone(),
             root,
             group: format!("{}/{group}", self.group()),
         }));

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ahead::{spawn_watcher, tell};
+use super::disk::Written;
 use super::shared::{Like, Row, SLOTS, Shared, Standby};
 use crate::Digest;
 use crate::cgroup::Group;
@@ -39,11 +40,18 @@ impl Shared {
         self: &Arc<Shared>,
         id: &ContainerId,
         description: ContainerDescription,
+        reserve_bytes: u64,
     ) -> Result<ContainerStatus, Refusal> {
         description.validate().map_err(Refusal::Invalid)?;
         let image = self.images.find(description.image.as_str()).map_err(failed)?.ok_or(Refusal::NoSuchImage)?;
         let like = Like::of(&description);
-        let (slot, standby, repeated) = self.admit(id, &image, &like)?;
+        let admitted = match self.admit(id, &image, &like, reserve_bytes, &Written::new()) {
+            // What others have written already is not to come any more.
+            Err(Refusal::NoRoom { .. }) => self.admit(id, &image, &like, reserve_bytes, &self.written()),
+            admitted => admitted,
+        };
+        let (slot, standby, repeated) = admitted?;
+        self.images.used(&image, self.clock.now_micros());
         let launched = self.launch(id, description, &image, &like, slot, standby);
         let (mut child, started) = match launched {
             Ok(launched) => launched,
@@ -94,13 +102,16 @@ impl Shared {
         })
     }
 
-    /// Gives the name to this container for good, and a range of ids, or the container that is ready for such a one. The
-    /// record is durable when this returns. The last one says whether the container before was like this one.
+    /// Gives the name to this container for good, with room on the disk, and a range of ids, or the container that is
+    /// ready for such a one. The record is durable when this returns. The last one says whether the container before was
+    /// like this one.
     fn admit(
         &self,
         id: &ContainerId,
         image: &ImageRecord,
         like: &Like,
+        reserve_bytes: u64,
+        written: &Written,
     ) -> Result<(u32, Option<Standby>, bool), Refusal> {
         let mut table = self.containers.table();
         // One that begins to be made is ready sooner than another one would be.
@@ -123,13 +134,15 @@ impl Shared {
         if running >= most as usize {
             return Err(failed(format!("{most} containers run already")));
         }
+        let promised_bytes = self.promise(like.limits.scratch_bytes);
+        self.find_room(&table, promised_bytes, reserve_bytes, written)?;
         let mut standby = table.standby.take_if(|standby| standby.like == *like);
         if standby.as_mut().is_some_and(|standby| !matches!(standby.child.try_wait(), Ok(None))) {
             standby.take().into_iter().for_each(|dead| self.dismiss(dead));
         }
         let slot = standby.as_ref().map(|standby| standby.slot).or_else(|| table.free_slot());
         let slot = slot.ok_or_else(|| failed("no range of ids is free"))?;
-        let record = ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None };
+        let record = ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None, promised_bytes };
         let added = self.records.add_container(id, &record).map_err(failed);
         if !matches!(added, Ok(true)) {
             table.standby = table.standby.take().or(standby);
@@ -283,8 +296,18 @@ impl Shared {
     }
 
     fn ask<T: serde::de::DeserializeOwned>(&self, id: &ContainerId, ask: &Ask) -> io::Result<T> {
+        self.ask_within(id, ask, SUPERVISOR_PATIENCE)
+    }
+
+    /// Asks a supervisor, which may take so long to answer.
+    pub(super) fn ask_within<T: serde::de::DeserializeOwned>(
+        &self,
+        id: &ContainerId,
+        ask: &Ask,
+        patience: Duration,
+    ) -> io::Result<T> {
         let socket = self.files(id).connect()?;
-        socket.set_read_timeout(Some(SUPERVISOR_PATIENCE))?;
+        socket.set_read_timeout(Some(patience))?;
         protocol::send(&socket, ask, None)?;
         let answer = protocol::receive(&socket, protocol::ANSWER_BYTES_MAX)?;
         answer.map(|(answer, _)| answer).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())

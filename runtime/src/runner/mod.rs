@@ -5,6 +5,7 @@
 
 mod ahead;
 mod containers;
+mod disk;
 mod options;
 mod probe;
 mod server;
@@ -44,6 +45,9 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
     let lock = take_directory(&directory)?;
     let hierarchies = Hierarchies::find().map_err(RunnerStartError::Machine)?;
     options.check_groups(&hierarchies)?;
+    if !hierarchies.limits_sockets() {
+        tracing::warn!("this kernel does not limit what sockets of containers hold in memory (CONFIG_MEMCG_KMEM)");
+    }
     let instance = own_directory(&directory, options.groups(), &hierarchies)?;
     for name in ["containers", "scratch"] {
         make_private_directory(&directory.join(name)).map_err(failing("the runner's directory"))?;

@@ -40,6 +40,7 @@ pub(super) fn probe(options: &RunnerOptions, hierarchies: &Hierarchies) -> Resul
         let root = RootOrder {
             layers: vec![directory.join("layer")],
             first_id: IDS_FIRST,
+            owner_id: IDS_FIRST,
             idmapped,
             scratch,
             scratch_bytes: PROBE_BYTES,

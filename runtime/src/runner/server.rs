@@ -4,19 +4,24 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::shared::Shared;
+use crate::description::ContainerId;
 use crate::digest::Digest;
 use crate::image::{ImageError, Removed};
 use crate::kernel;
 use crate::logs;
-use crate::protocol::{self, Answer, Call, Hello, Refusal, Reply, Request, VERSION};
+use crate::model::{LogPage, LogSpan};
+use crate::protocol::{self, Answer, Call, Hello, ImportTerms, Refusal, Reply, Request, VERSION};
 
 /// Connections at once. More are not answered until one of them ends.
 const CONNECTIONS_MAX: usize = 1024;
+/// Lines of a page, at most: so many empty ones take 4 MiB of an answer.
+const PAGE_LINES_MAX: u32 = 50_000;
 /// The longest that a call waits for something to happen.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -126,36 +131,58 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
             instance: shared.instance.clone(),
             features: shared.features.clone(),
         })),
-        Request::Start { id, description } => shared.start(&id, *description).map(Box::new).map(Reply::Status),
+        Request::Start { id, description, reserve_bytes } => {
+            let started = shared.start(&id, *description, shared.reserve(reserve_bytes));
+            started.map(Box::new).map(Reply::Status)
+        }
+        Request::Room { scratch_bytes, reserve_bytes } => {
+            shared.room(scratch_bytes, shared.reserve(reserve_bytes)).map(Reply::Room).map_err(failed)
+        }
         Request::List => Ok(Reply::List(shared.list())),
         Request::Status { id } => shared.status(&id).map(Box::new).map(Reply::Status),
         Request::Wait { id, at_most_millis } => shared.wait(&id, wait(at_most_millis)).map(Box::new).map(Reply::Status),
         Request::Ended { after, at_most_millis } => Ok(Reply::Ended(shared.ended(after, wait(at_most_millis)))),
         Request::Control { id, action } => shared.control(&id, action).map(|()| Reply::Done),
-        Request::Log { id, stream, from_line, lines_max } => {
-            let (files, ended) = shared.recorded(&id)?;
-            let most = lines_max.clamp(1, 10_000) as usize;
-            match logs::read_page(&files.streams(), stream, from_line, most, ended) {
-                // It never got so far as to have streams.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    Ok(Reply::Log(crate::LogPage { lines: Vec::new(), next_line: from_line, complete: ended }))
-                }
-                page => page.map(Reply::Log).map_err(failed),
-            }
+        Request::Log { id, stream, from_line, lines_max, bookmark } => {
+            let most = lines_max.clamp(1, PAGE_LINES_MAX) as usize;
+            let page = |streams: &Path, ended| logs::read_page(streams, stream, (from_line, bookmark), most, ended);
+            Ok(Reply::Log(of_streams(shared, &id, page)?.unwrap_or_else(|ended| LogPage {
+                lines: Vec::new(),
+                next_line: from_line,
+                complete: ended,
+                bookmark: None,
+            })))
+        }
+        Request::LogSpan { id, stream, from_line, since_micros, tail } => {
+            let (since, most) = (since_micros.unwrap_or(i64::MIN), tail.unwrap_or(u64::MAX));
+            let span = |streams: &Path, _| logs::find_span(streams, stream, from_line, since, most);
+            let nothing = LogSpan { from_line, end_line: from_line, lines: 0, is_cut: false };
+            Ok(Reply::LogSpan(of_streams(shared, &id, span)?.unwrap_or(nothing)))
         }
         Request::Samples { id, from } => {
             let (files, _) = shared.recorded(&id)?;
             files.samples(from as usize).map(Reply::Samples).map_err(failed)
         }
         Request::Remove { id } => shared.remove(&id).map(|()| Reply::Done),
-        Request::Import { name, select } => {
+        Request::Import { name, select, terms } => {
             let Some(opened) = passed else { return Err(Refusal::BadImage("no file came along".into())) };
-            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros());
-            imported.map(Reply::Image).map_err(image_refusal)
+            let reserve_bytes = shared.import_reserve(shared.reserve(terms.reserve_bytes));
+            let terms = ImportTerms { reserve_bytes: Some(reserve_bytes), ..terms };
+            let imported = shared.images.import(opened, &name, select.as_deref(), shared.clock.now_micros(), &terms);
+            imported.map(Reply::Image).map_err(|error| match error {
+                ImageError::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+                    Refusal::NoRoomForImage { reserve_bytes }
+                }
+                other => image_refusal(other),
+            })
         }
         Request::Image { reference } => {
             let found = shared.images.find(&reference).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
             shared.images.info(&found).map(Reply::Image).map_err(image_refusal)
+        }
+        Request::ImageLayers { image } => {
+            let found = shared.images.find(image.as_str()).map_err(image_refusal)?.ok_or(Refusal::NoSuchImage)?;
+            shared.images.layers_of(&found).map(Reply::Layers).map_err(image_refusal)
         }
         Request::Images => shared.images.list().map(Reply::Images).map_err(image_refusal),
         Request::RemoveImage { reference } => {
@@ -175,9 +202,26 @@ fn answer(shared: &Arc<Shared>, request: Request, passed: Option<OwnedFd>) -> Re
     }
 }
 
+/// What is found in the streams of a container, which `read` is given with whether it has ended. An error says so, too:
+/// it never got so far as to have streams.
+fn of_streams<T>(
+    shared: &Shared,
+    id: &ContainerId,
+    read: impl Fn(&Path, bool) -> io::Result<T>,
+) -> Result<Result<T, bool>, Refusal> {
+    let (files, ended) = shared.recorded(id)?;
+    match read(&files.streams(), ended) {
+        // Or it was removed meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => shared.recorded(id).map(|(_, ended)| Err(ended)),
+        read => read.map(Ok).map_err(|error| Refusal::Failed(error.to_string())),
+    }
+}
+
 fn image_refusal(error: ImageError) -> Refusal {
     match error {
         ImageError::Bad(reason) => Refusal::BadImage(reason),
+        ImageError::TooMuch => Refusal::BadImage(ImageError::TooMuch.to_string()),
+        ImageError::TooLarge(room_bytes) => Refusal::ImageTooLarge { room_bytes },
         other => Refusal::Failed(other.to_string()),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::options::RunnerOptions;
 use crate::WallClock;
 use crate::cgroup::Hierarchies;
-use crate::description::{ContainerDescription, ContainerId, Limits};
+use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
 use crate::image::Images;
 use crate::protocol::Features;
@@ -120,15 +120,13 @@ impl Containers {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Like {
     pub image: Digest,
-    /// Without the times, which supervisors keep.
-    pub limits: Limits,
+    /// Size of the writable layer. All other limits are set once it is somebody's.
+    pub scratch_bytes: u64,
 }
 
 impl Like {
     pub fn of(description: &ContainerDescription) -> Like {
-        let Limits { timeout_seconds, grace_seconds, .. } = Limits::default();
-        let limits = Limits { timeout_seconds, grace_seconds, ..description.limits.clone() };
-        Like { image: description.image.clone(), limits }
+        Like { image: description.image.clone(), scratch_bytes: description.limits.scratch_bytes }
     }
 }
 

@@ -11,7 +11,7 @@ mod watch;
 
 use std::fs::File;
 use std::io::{self, BufRead, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use libcontainer::container::builder::ContainerBuilder;
@@ -129,7 +129,8 @@ impl Prepared {
 /// Tries to make a root file system, and says how it went.
 fn probe(order: &ProbeOrder) -> io::Result<()> {
     let tried = Workplace::make(&order.directory).and_then(|workplace| {
-        let tried = workplace.mount(&order.root, &order.directory).and_then(|()| {
+        let users = rootfs::user_namespace(&order.root)?;
+        let tried = workplace.mount(&order.root, users.as_fd(), &order.directory).and_then(|()| {
             // What an idmapped layer is for: its root belongs to root inside.
             std::fs::write(workplace.root().join("written"), "")?;
             workplace.make_directory("a/b", order.root.first_id)
@@ -161,7 +162,11 @@ fn run(
         }
     };
     files.reserve_outcome();
-    let outcome = match built.and_then(|built| begin(built, order, shape, &prepared.workplace, &files, clock)) {
+    let begun = built.and_then(|built| {
+        group.limit(&order.description.limits)?;
+        begin(built, order, shape, &prepared.workplace, &files, clock)
+    });
+    let outcome = match begun {
         Ok(made) => watch::watch(made, order, &files, group, clock)?,
         Err(error) => start_failed(error.to_string(), clock),
     };
@@ -236,7 +241,8 @@ struct Built {
 /// Makes a container up to the point at which its command is missing.
 fn build(shape: &Shape, prepared: &Prepared) -> io::Result<Built> {
     let Prepared { preparation, hierarchies, workplace } = prepared;
-    workplace.mount(&shape.root, &preparation.directory)?;
+    let users = rootfs::user_namespace(&shape.root)?;
+    workplace.mount(&shape.root, users.as_fd(), &preparation.directory)?;
 
     let (passwd, group) = (text_of(workplace, "etc/passwd"), text_of(workplace, "etc/group"));
     let user = spec::user(&shape.config.user, &passwd, &group)?;
@@ -248,7 +254,7 @@ fn build(shape: &Shape, prepared: &Prepared) -> io::Result<Built> {
         }
         workplace.make_directory(&shape.config.directory, shape.root.first_id)?;
     }
-    let configuration = spec::configuration(shape, &workplace.root(), &user, hierarchies);
+    let configuration = spec::configuration(shape, &workplace.root(), &user, users.as_fd(), hierarchies);
     std::fs::write(workplace.bundle().join("config.json"), serde_json::to_vec(&configuration)?)?;
 
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
@@ -292,6 +298,7 @@ fn begin(
     clock: &dyn WallClock,
 ) -> io::Result<Made> {
     let Built { init, mut wanted, report, stdout, stderr, home } = built;
+    let scratch = workplace.take_scratch();
     let command = spec::command(&order.description, &shape.config)?;
     let mut environment = spec::environment(&order.description, &shape.config);
     if !environment.iter().any(|variable| variable.starts_with("HOME=")) {
@@ -320,7 +327,7 @@ fn begin(
     let started_at_micros = clock.now_micros();
     let said = serde_json::to_string(&Started { at_micros: started_at_micros })?;
     let _ = writeln!(io::stdout().lock(), "{said}").and_then(|()| io::stdout().lock().flush());
-    Ok(Made { init, started_at_micros, report, stdout: stdout.into(), stderr: stderr.into(), control })
+    Ok(Made { init, started_at_micros, report, stdout: stdout.into(), stderr: stderr.into(), control, scratch })
 }
 
 /// An error with all its causes: what libcontainer says at the top is seldom what happened.

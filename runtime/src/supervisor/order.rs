@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::description::{ContainerDescription, ContainerId, Limits};
+use crate::description::{ContainerDescription, ContainerId};
 use crate::protocol::ScratchKind;
 use crate::records::ImageConfig;
 
@@ -30,12 +30,11 @@ pub(crate) struct Preparation {
     pub group: String,
 }
 
-/// All of a container that does not depend on whose it is and what it runs: the runner has one made ahead.
+/// All of a container that does not depend on whose it is, what it runs and what it may take: the runner has one made
+/// ahead.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Shape {
     pub config: ImageConfig,
-    /// Without the times, which belong to the container that it becomes.
-    pub limits: Limits,
     pub root: RootOrder,
     /// Path of its own control group.
     pub group: String,
@@ -57,6 +56,8 @@ pub(crate) struct RootOrder {
     pub layers: Vec<PathBuf>,
     /// What root inside is outside.
     pub first_id: u32,
+    /// The user outside whose the user namespace is: nobody else's at the same time, also where all share their ids.
+    pub owner_id: u32,
     pub idmapped: bool,
     pub scratch: ScratchKind,
     pub scratch_bytes: u64,

@@ -4,9 +4,10 @@
 //! needs. When the supervisor and the container are gone, by whatever way, so are the mounts, and with the last mount
 //! the loop device.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ const PLACES: [&str; 4] = ["/mnt", "/srv", "/media", "/opt"];
 /// Where the parts of a container lie in the supervisor's mount namespace.
 pub(super) struct Workplace {
     directory: PathBuf,
+    /// The file behind the writable layer: it tells how much of it is taken.
+    scratch: Cell<Option<File>>,
 }
 
 fn said(what: &str) -> impl FnOnce(io::Error) -> io::Error {
@@ -47,7 +50,7 @@ impl Workplace {
         // Root of the container walks through here to its own root, and sees nothing on the way.
         let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
         rustix::mount::mount("tmpfs", place, "tmpfs", flags, c"mode=0711,size=16m")?;
-        let workplace = Workplace { directory: place.to_owned() };
+        let workplace = Workplace { directory: place.to_owned(), scratch: Cell::default() };
         for name in ["l", "u", "root", "bundle", "state"] {
             std::fs::create_dir(workplace.directory.join(name))?;
         }
@@ -69,27 +72,30 @@ impl Workplace {
         self.directory.join("state")
     }
 
-    /// Mounts the root file system. The writable layer takes its room where `directory` lies.
-    pub fn mount(&self, order: &RootOrder, directory: &Path) -> io::Result<()> {
-        let users = if order.idmapped { Some(mapping_namespace(order.first_id)?) } else { None };
+    /// Mounts the root file system for the ids of this user namespace. The writable layer takes its room where `directory`
+    /// lies.
+    pub fn mount(&self, order: &RootOrder, users: BorrowedFd<'_>, directory: &Path) -> io::Result<()> {
+        let users = order.idmapped.then_some(users);
         let mut lower = Vec::new();
         for (number, layer) in order.layers.iter().enumerate() {
             let point = self.directory.join("l").join(number.to_string());
             std::fs::create_dir(&point)?;
-            mount_layer(layer, &point, users.as_ref()).map_err(said("a layer"))?;
-            lower.push(point.display().to_string());
+            mount_layer(layer, &point, users).map_err(said("a layer"))?;
+            lower.push(format!("l/{number}"));
         }
         let upper = self.directory.join("u");
         self.mount_scratch(order, directory, &upper).map_err(said("the writable layer"))?;
         let options = format!(
-            "lowerdir={},upperdir={upper}/upper,workdir={upper}/work,index=off,metacopy=off,xino=off,volatile",
-            lower.join(":"),
-            upper = upper.display()
+            "lowerdir={},upperdir=u/upper,workdir=u/work,index=off,metacopy=off,xino=off,volatile",
+            lower.join(":")
         );
         let options = CString::new(options).map_err(io::Error::other)?;
-        rustix::mount::mount("overlay", self.root(), "overlay", MountFlags::NODEV, options.as_c_str())
-            .map_err(io::Error::from)
-            .map_err(said("the overlay"))
+        // The container reads these names in its /proc/mounts: they tell nothing of the host.
+        let before = std::env::current_dir()?;
+        std::env::set_current_dir(&self.directory)?;
+        let mounted = rustix::mount::mount("overlay", "root", "overlay", MountFlags::NODEV, options.as_c_str());
+        std::env::set_current_dir(before)?;
+        mounted.map_err(io::Error::from).map_err(said("the overlay"))
     }
 
     fn mount_scratch(&self, order: &RootOrder, directory: &Path, upper: &Path) -> io::Result<()> {
@@ -101,6 +107,7 @@ impl Workplace {
                 let (path, _device) = loop_device(&file)?;
                 // Nothing on it outlives the container: what it takes to survive a power cut is not paid for.
                 rustix::mount::mount(path.as_path(), upper, "ext4", flags, c"nobarrier,errors=continue")?;
+                self.scratch.set(Some(file));
             }
             ScratchKind::Tmpfs => {
                 let options = CString::new(format!("size={},mode=0700", order.scratch_bytes))?;
@@ -158,30 +165,36 @@ impl Workplace {
         Ok(())
     }
 
+    /// The file behind the writable layer. The layer's room is given back when this is closed, too.
+    pub fn take_scratch(&self) -> Option<File> {
+        self.scratch.take()
+    }
+
     /// Takes everything down, for a supervisor that goes on.
     pub fn unmount(&self) {
+        drop(self.scratch.take());
         let _ = rustix::mount::unmount(&self.directory, UnmountFlags::DETACH);
     }
 }
 
 /// A layer at a short path, read-only; its owners mapped into the container's range where that is possible.
-fn mount_layer(layer: &Path, point: &Path, users: Option<&OwnedFd>) -> io::Result<()> {
+fn mount_layer(layer: &Path, point: &Path, users: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let tree = rustix::mount::open_tree(CWD, layer, flags)?;
     if let Some(users) = users {
-        kernel::map_owners(tree.as_fd(), users.as_fd()).map_err(said("an idmapped mount"))?;
+        kernel::map_owners(tree.as_fd(), users).map_err(said("an idmapped mount"))?;
     }
     rustix::mount::move_mount(&tree, "", CWD, point, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     Ok(())
 }
 
-/// A user namespace that maps the ids of a container into its range. A child enters it and holds it until it is open
-/// here.
-fn mapping_namespace(first_id: u32) -> io::Result<OwnedFd> {
+/// The user namespace of a container, which maps its ids into their range: its owner's, so that what the kernel counts by
+/// user is counted for each slot. A child makes it and holds it until it is open here.
+pub(super) fn user_namespace(order: &RootOrder) -> io::Result<OwnedFd> {
     let (ready, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let child = match kernel::fork_single_threaded()? {
         Forked::Child => {
-            let told = kernel::own_users().is_ok() && rustix::io::write(&tell, b"1").is_ok();
+            let told = kernel::own_users(order.owner_id).is_ok() && rustix::io::write(&tell, b"1").is_ok();
             if told {
                 rustix::event::pause();
             }
@@ -196,7 +209,7 @@ fn mapping_namespace(first_id: u32) -> io::Result<OwnedFd> {
             return Err(io::Error::other("no user namespace can be made"));
         }
         let process = PathBuf::from(format!("/proc/{}", child.as_raw_nonzero()));
-        let mapping = format!("0 {first_id} {}", crate::image::IDS);
+        let mapping = format!("0 {} {}", order.first_id, crate::image::IDS);
         std::fs::write(process.join("uid_map"), &mapping)?;
         std::fs::write(process.join("gid_map"), &mapping)?;
         Ok(File::open(process.join("ns/user"))?.into())

@@ -1,8 +1,10 @@
 //! From a description to the OCI configuration: the security profile that every container gets.
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
+use rustix::process::Resource;
 use serde_json::{Value, json};
 
 use super::order::Shape;
@@ -26,8 +28,9 @@ const CAPABILITIES: [&str; 10] = [
     "CAP_SYS_CHROOT",
 ];
 
-/// Files of /proc and /sys that tell of the host, or let it be changed.
-const MASKED: [&str; 15] = [
+/// Files of /proc and /sys that tell of the host, or let it be changed. Of block devices without a machine's part the
+/// files behind them are told: among them the runner's.
+const MASKED: [&str; 17] = [
     "/proc/acpi",
     "/proc/asound",
     "/proc/config.gz",
@@ -37,9 +40,11 @@ const MASKED: [&str; 15] = [
     "/proc/keys",
     "/proc/kmsg",
     "/proc/latency_stats",
+    "/proc/pressure",
     "/proc/sched_debug",
     "/proc/scsi",
     "/proc/timer_list",
+    "/sys/devices/virtual/block",
     "/sys/devices/virtual/powercap",
     "/sys/firmware",
     "/sys/fs",
@@ -48,8 +53,8 @@ const MASKED: [&str; 15] = [
 const READ_ONLY: [&str; 5] = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 const DEFAULT_PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The period over which processor time is counted.
-const CPU_PERIOD_MICROS: u64 = 100_000;
+/// Terminals of a container: all containers share what the kernel has of them (kernel.pty.max).
+const TERMINALS_MAX: u32 = 128;
 
 /// Who the command runs as.
 #[derive(Debug, PartialEq, Eq)]
@@ -133,22 +138,25 @@ pub(super) fn hostname(id: &ContainerId) -> String {
     id.as_str().to_lowercase().replace('_', "-").chars().take(63).collect()
 }
 
-/// The whole configuration but for what is known later: the command, its environment, the host name.
-pub(super) fn configuration(shape: &Shape, root: &Path, user: &User, hierarchies: &Hierarchies) -> Value {
-    let limits = &shape.limits;
-    let mapping = json!([{ "containerID": 0, "hostID": shape.root.first_id, "size": IDS }]);
+/// The whole configuration but for what is known later: the command, its environment, the host name, the limits.
+pub(super) fn configuration(
+    shape: &Shape,
+    root: &Path,
+    user: &User,
+    users: BorrowedFd<'_>,
+    hierarchies: &Hierarchies,
+) -> Value {
     let directory = if shape.config.directory.is_empty() { "/" } else { shape.config.directory.as_str() };
     let group = hierarchies.group(&shape.group);
-    let memory_swap = if hierarchies.limits_swap() { json!(limits.memory_bytes) } else { Value::Null };
-    let mut memory = json!({ "limit": limits.memory_bytes });
-    if !memory_swap.is_null()
-        && let Some(fields) = memory.as_object_mut()
-    {
-        fields.insert("swap".into(), memory_swap);
-    }
     // Raising a hard limit needs a privilege that root of a virtual machine may lack.
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(1 << 20).min(1 << 20);
-    let namespaces = ["user", "pid", "mount", "ipc", "uts", "cgroup", "network"];
+    let at_most = |resource, most: u64| rustix::process::getrlimit(resource).maximum.unwrap_or(most).min(most);
+    let files = at_most(Resource::Nofile, 1 << 20);
+    // What takes core files through a pipe asks for limits only up to one byte: 0 does not stop it (core(5)).
+    let core = at_most(Resource::Core, 1);
+    let mut namespaces: Vec<Value> =
+        ["pid", "mount", "ipc", "uts", "cgroup", "network"].iter().map(|kind| json!({ "type": kind })).collect();
+    namespaces.push(json!({ "type": "user", "path": format!("/proc/self/fd/{}", users.as_raw_fd()) }));
+    let terminals = format!("max={TERMINALS_MAX}");
     json!({
         "ociVersion": "1.2.0",
         "root": { "path": root, "readonly": false },
@@ -163,7 +171,7 @@ pub(super) fn configuration(shape: &Shape, root: &Path, user: &User, hierarchies
             },
             "rlimits": [
                 { "type": "RLIMIT_NOFILE", "soft": files.min(1024), "hard": files },
-                { "type": "RLIMIT_CORE", "soft": 0, "hard": 0 },
+                { "type": "RLIMIT_CORE", "soft": core, "hard": core },
             ],
             "noNewPrivileges": true,
         },
@@ -171,26 +179,17 @@ pub(super) fn configuration(shape: &Shape, root: &Path, user: &User, hierarchies
             mount("/proc", "proc", &["nosuid", "noexec", "nodev"]),
             mount("/dev", "tmpfs", &["nosuid", "noexec", "strictatime", "mode=755", "size=64k"]),
             mount("/dev/pts", "devpts",
-                &["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"]),
+                &["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5", &terminals]),
             mount("/dev/shm", "tmpfs", &["nosuid", "noexec", "nodev", "mode=1777", "size=64m"]),
             mount("/dev/mqueue", "mqueue", &["nosuid", "noexec", "nodev"]),
             mount("/sys", "sysfs", &["nosuid", "noexec", "nodev", "ro"]),
-            mount("/tmp", "tmpfs", &["nosuid", "nodev", "mode=1777", &format!("size={}", limits.memory_bytes)]),
+            // What lies there is the container's memory, and counts as such.
+            mount("/tmp", "tmpfs", &["nosuid", "nodev", "mode=1777", "size=100%"]),
         ],
         "linux": {
-            "namespaces": namespaces.map(|kind| json!({ "type": kind })),
-            "uidMappings": mapping,
-            "gidMappings": mapping,
+            "namespaces": namespaces,
             "cgroupsPath": group.absolute_path(),
-            "resources": {
-                "memory": memory,
-                "cpu": {
-                    "quota": u64::from(limits.cpu_millicores) * CPU_PERIOD_MICROS / 1000,
-                    "period": CPU_PERIOD_MICROS,
-                },
-                "pids": { "limit": limits.pids },
-                "devices": [{ "allow": false, "access": "rwm" }],
-            },
+            "resources": { "devices": [{ "allow": false, "access": "rwm" }] },
             "maskedPaths": MASKED,
             "readonlyPaths": READ_ONLY,
         },

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::init::Report;
 use super::order::RunOrder;
 use crate::WallClock;
-use crate::cgroup::{Group, Usage};
+use crate::cgroup::{Group, SharedTime, Usage};
 use crate::files::Files;
 use crate::kernel;
 use crate::logs::StreamWriter;
@@ -25,6 +25,9 @@ const FINE_SAMPLES: u32 = 600;
 const SAMPLES_MAX: u32 = 3600;
 const FINE: Duration = Duration::from_secs(1);
 const COARSE: Duration = Duration::from_secs(5);
+/// Processor time that a supervisor has for nothing: reading a few lines, a stop. What takes more is the container's
+/// doing, and counts against what that one may take.
+const FREE_TIME: Duration = Duration::from_millis(30);
 /// How long whoever connects may take to say what they want.
 const CALLER_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -43,6 +46,9 @@ pub(crate) struct Standing {
     pub state: ContainerState,
     pub started_at_micros: i64,
     pub paused_micros: u64,
+    /// What the file behind its writable layer takes on the disk, in bytes; 0 where there is none.
+    #[serde(default)]
+    pub written_bytes: u64,
 }
 
 /// A container whose command was executed.
@@ -53,6 +59,8 @@ pub(super) struct Made {
     pub stdout: File,
     pub stderr: File,
     pub control: UnixListener,
+    /// Behind its writable layer, where that is one.
+    pub scratch: Option<File>,
 }
 
 struct Watch<'a> {
@@ -77,6 +85,23 @@ struct Watch<'a> {
     next_sample: Instant,
     /// When the last sample was taken, and the processor time until then.
     last_sample: (Instant, u64),
+    own_time: OwnTime,
+}
+
+/// Whose processor time it is that this process takes.
+enum OwnTime {
+    /// Its own, until it has taken so much.
+    Free { until: Duration },
+    /// The container's.
+    Shared(SharedTime),
+    /// Its own: nothing is left of the container, or sharing is not possible here.
+    Apart,
+}
+
+/// The processor time of this process.
+fn time_taken() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 /// Watches it until it has ended, and says how it did.
@@ -106,6 +131,7 @@ pub(super) fn watch(
         sample_count: 0,
         next_sample: now + FINE,
         last_sample: (now, group.cpu_micros()),
+        own_time: OwnTime::Free { until: time_taken() + FREE_TIME },
     };
     if let Err(error) = files.put_start(watch.started_at_micros) {
         tracing::warn!(%error, "the start is not noted");
@@ -126,8 +152,10 @@ pub(super) fn watch(
             break;
         }
         watch.keep_time()?;
+        watch.share_time();
     }
     // Process 1 is gone, and with it everything in its namespace. What it has written lies in the pipes.
+    watch.leave_time();
     watch.drain_to_end(Stream::Stdout, &mut stdout, open_out)?;
     watch.drain_to_end(Stream::Stderr, &mut stderr, open_err)?;
     watch.outcome(&mut stdout, &mut stderr)
@@ -283,12 +311,43 @@ impl Watch<'_> {
         }
     }
 
+    /// What its writable layer takes on the disk, as far as it has got there.
+    fn written_bytes(&self) -> u64 {
+        const SECTOR_BYTES: u64 = 512;
+        let found = self.made.scratch.as_ref().and_then(|file| rustix::fs::fstat(file).ok());
+        found.map_or(0, |found| u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(SECTOR_BYTES))
+    }
+
     fn kill(&mut self, reason: EndReason) -> io::Result<()> {
         if self.killed_for.is_none() {
             self.killed_for = Some(reason);
         }
         self.resume_clock();
+        self.leave_time();
         self.group.kill()
+    }
+
+    /// What it does for a container that gives it much to do counts against that one.
+    fn share_time(&mut self) {
+        if !matches!(self.own_time, OwnTime::Free { until } if time_taken() > until) {
+            return;
+        }
+        self.own_time = match self.group.share_time() {
+            Ok(shared) => OwnTime::Shared(shared),
+            Err(error) => {
+                tracing::warn!(%error, "the work of a supervisor does not count against its container");
+                OwnTime::Apart
+            }
+        };
+    }
+
+    /// What ends a container must not wait for the time that one has used up.
+    fn leave_time(&mut self) {
+        if let OwnTime::Shared(shared) = std::mem::replace(&mut self.own_time, OwnTime::Apart)
+            && let Err(error) = shared.leave()
+        {
+            tracing::warn!(%error, "a supervisor stays in its container's group");
+        }
     }
 
     fn resume_clock(&mut self) {
@@ -325,6 +384,7 @@ impl Watch<'_> {
                     state: self.state(),
                     started_at_micros: self.started_at_micros,
                     paused_micros: micros(self.paused_for()),
+                    written_bytes: self.written_bytes(),
                 };
                 protocol::send(caller, &standing, None)
             }

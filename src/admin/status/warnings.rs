@@ -42,6 +42,12 @@ pub(super) fn warnings(status: &StatusView, failing_checks: &[String]) -> Vec<St
     if workers.runner == "down" && status.uptime_seconds > RUNNER_GRACE_SECONDS {
         told.push("The runner does not answer: runs wait. `quintet doctor` says more.".into());
     }
+    if workers.disk == "short" {
+        told.push(
+            "The runner's disk has no room for another container: runs wait until one ends or somebody makes room."
+                .into(),
+        );
+    }
     if !failing_checks.is_empty() {
         told.push(format!("Checks of the language core fail: {}.", failing_checks.join(", ")));
     }
@@ -204,6 +210,10 @@ mod tests {
             (
                 |status| status.workers.runner = "down".into(),
                 "The runner does not answer: runs wait. `quintet doctor` says more.",
+            ),
+            (
+                |status| status.workers.disk = "short".into(),
+                "The runner's disk has no room for another container: runs wait until one ends or somebody makes room.",
             ),
             (
                 |status| status.clock_jump_millis = 3_600_000,

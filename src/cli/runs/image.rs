@@ -108,11 +108,12 @@ impl RunnerPlace {
         if let Some(socket) = &self.socket {
             return Ok(Runner::new(socket));
         }
-        let place = own_runner::place(&self.place.load()?);
+        let config = self.place.load()?;
+        let place = own_runner::place(&config);
         let place = place.ok_or_else(|| {
             CliError::failed("there is no runner: runs.runner_socket is off").hint("name its socket with --socket")
         })?;
-        Ok(Runner::new(place.socket))
+        Ok(Runner::new(place.socket).with_reserve(config.disk_reserve_mb << 20))
     }
 }
 
@@ -212,7 +213,8 @@ fn pull(name: &str, place: &RunnerPlace, output: OutputArguments) -> Result<(), 
     let config = place.place.load()?;
     let registries = Registries::new(&outside::registries(&config)?).map_err(CliError::failed)?;
     let directory = Private::make()?;
-    let puller = Puller::new(outside::egress(&config)?, registries, &directory.0.join("pull"), PullLimits::default());
+    let limits = PullLimits { disk_reserve_bytes: config.disk_reserve_mb << 20, ..PullLimits::default() };
+    let puller = Puller::new(outside::egress(&config)?, registries, &directory.0.join("pull"), limits);
     let puller = puller.map_err(|error| CliError::failed(format!("{}: {error}", directory.0.display())))?;
     let cancelled = called_off()?;
     let progress = Mutex::new(Progress::new(output.json));
@@ -287,8 +289,12 @@ fn not_pulled(error: PullError, reference: &Reference) -> CliError {
         PullError::TooLong => {
             CliError::failed(reason).hint("try again: layers that are unpacked are not fetched twice")
         }
-        PullError::Local(_) => CliError::failed(reason).hint("free some room, or name another place with TMPDIR"),
-        PullError::Lies(_) | PullError::BadImage(_) | PullError::Cancelled => CliError::failed(reason),
+        PullError::Local(_) | PullError::NoRoom => {
+            CliError::failed(reason).hint("free some room, or name another place with TMPDIR")
+        }
+        PullError::Lies(_) | PullError::BadImage(_) | PullError::TooLarge(_) | PullError::Cancelled => {
+            CliError::failed(reason)
+        }
     }
 }
 

@@ -58,6 +58,9 @@ pub struct RunQuotas {
     /// Endpoints of webhooks
     #[arg(long, value_name = "N")]
     max_webhook_endpoints: Option<u64>,
+    /// What pulled images take unpacked, in MiB
+    #[arg(long, value_name = "MB")]
+    max_image_mb: Option<u64>,
     /// When runs may start: a file with a TaskJuggler shift
     #[arg(long, value_name = "FILE", conflicts_with = "no_working_hours")]
     working_hours: Option<PathBuf>,
@@ -69,7 +72,7 @@ pub struct RunQuotas {
 impl RunQuotas {
     /// Those that are to be set, as the service takes them; none if there are none.
     pub fn wish(&self) -> Result<Option<Value>, CliError> {
-        let numbers: [(&str, Option<Value>); 15] = [
+        let numbers: [(&str, Option<Value>); 16] = [
             ("max_concurrent_runs", self.max_concurrent_runs.map(Value::from)),
             ("max_daily_runs", self.max_daily_runs.map(Value::from)),
             ("max_timeout_seconds", self.max_timeout_seconds.map(Value::from)),
@@ -85,6 +88,7 @@ impl RunQuotas {
             ("retention_days", self.retention_days.map(Value::from)),
             ("stop_grace_seconds", self.stop_grace_seconds.map(Value::from)),
             ("max_webhook_endpoints", self.max_webhook_endpoints.map(Value::from)),
+            ("max_image_mb", self.max_image_mb.map(Value::from)),
         ];
         let mut wish: Map<String, Value> =
             numbers.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();

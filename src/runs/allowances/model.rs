@@ -39,6 +39,8 @@ pub struct Quotas {
     pub stop_grace_seconds: u64,
     /// Endpoints of webhooks.
     pub max_webhook_endpoints: u64,
+    /// What the images that its runs were pulled take unpacked, in MiB.
+    pub max_image_mb: u64,
 }
 
 impl Default for Quotas {
@@ -59,6 +61,7 @@ impl Default for Quotas {
             retention_days: 30,
             stop_grace_seconds: 10,
             max_webhook_endpoints: 20,
+            max_image_mb: 8192,
         }
     }
 }
@@ -106,6 +109,7 @@ pub const QUOTA_KINDS: &[QuotaKind] = &[
     whole("retention_days", 1),
     whole("stop_grace_seconds", 0),
     whole("max_webhook_endpoints", 0),
+    whole("max_image_mb", 0),
 ];
 
 /// What no tenant may exceed; the names are those of the quotas.
@@ -113,13 +117,39 @@ pub const QUOTA_KINDS: &[QuotaKind] = &[
 pub struct Ceilings(pub Vec<(String, u64)>);
 
 impl Ceilings {
+    /// What the operator has said, and the usual ones of what nothing was said of: those of a run's size are what the
+    /// machine has, so many cores and so many MiB, but no less than the quotas that tenants begin with.
+    #[must_use]
+    pub fn on_machine(said: Vec<(String, u64)>, cores: u64, memory_mb: u64) -> Ceilings {
+        let least = Quotas::default();
+        let usual = [
+            ("max_concurrent_runs", 1000),
+            ("max_daily_runs", 1_000_000),
+            ("max_timeout_seconds", 604_800),
+            ("max_queue_seconds", 604_800),
+            ("max_nodes_per_workflow", 1000),
+            ("max_concurrent_workflows", 1000),
+            ("max_webhook_payload_bytes", 262_144),
+            ("max_cpu", cores.saturating_mul(1000).max(least.max_cpu_millicores)),
+            ("max_memory_mb", memory_mb.max(least.max_memory_mb)),
+            ("max_image_mb", 1 << 20),
+            ("retention_days", 3650),
+            ("stop_grace_seconds", 300),
+            ("max_webhook_endpoints", 1000),
+        ];
+        let is_said = |name: &str| said.iter().any(|(known, _)| known == name);
+        let usual = usual.into_iter().filter(|(name, _)| !is_said(name)).map(|(name, most)| (name.to_owned(), most));
+        let usual: Vec<_> = usual.collect();
+        Ceilings([said, usual].concat())
+    }
+
     /// The ceiling that holds for a quota. A default has that of its maximum.
     #[must_use]
     pub fn name_for(quota: &str) -> String {
         quota.strip_prefix("default_").map_or_else(|| quota.to_owned(), |rest| format!("max_{rest}"))
     }
 
-    /// The most that a quota may be, if the operator has said so. A default has the ceiling of its maximum.
+    /// The most that a quota may be, if that is bounded. A default has the ceiling of its maximum.
     #[must_use]
     pub fn of(&self, name: &str) -> Option<u64> {
         let most = |name: &str| self.0.iter().find(|(known, _)| known == name).map(|(_, most)| *most);
@@ -146,6 +176,7 @@ impl Quotas {
             "retention_days" => &mut self.retention_days,
             "stop_grace_seconds" => &mut self.stop_grace_seconds,
             "max_webhook_endpoints" => &mut self.max_webhook_endpoints,
+            "max_image_mb" => &mut self.max_image_mb,
             _ => return None,
         })
     }

@@ -3,20 +3,20 @@
 //! The next piece is looked for when the caller has taken the one before: a slow caller costs a page of lines, no more.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quintet_platform::service::Fault;
-use quintet_runtime::{LogPage, RunnerError, Stream};
-use quintet_storage::{Abort, Timestamp};
-use tokio::sync::OwnedSemaphorePermit;
+use quintet_runtime::{Bookmark, LogLine, RunnerError, Stream};
+use quintet_storage::Abort;
 
 use super::archive::Reader;
 use super::changes::find;
 use super::life;
-use super::logs::{self, Entry, Source, Wanted};
+use super::lines::{Entry, Lines, Position, Wanted};
+use super::logs::{self, Source};
 use super::runner::on_runner;
 use crate::context::{Context, Watch};
+use crate::followers;
 use crate::model::RunKey;
 use crate::refusal::Refusal;
 use crate::states::RunState;
@@ -37,12 +37,19 @@ const SIGN_TIME: Duration = Duration::from_secs(10);
 /// What somebody who follows is told.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
-    /// Lines.
-    Lines(Vec<Entry>),
+    /// Lines, each with the position behind it.
+    Lines(Vec<(Position, Entry)>),
     /// Nothing, for a while.
     Sign,
     /// It is over; in which state, if the run is still there.
     End(Option<RunState>),
+}
+
+/// Where a stream goes on.
+struct Place {
+    stream: Stream,
+    next_line: u64,
+    bookmark: Option<Bookmark>,
 }
 
 /// Somebody who follows.
@@ -50,52 +57,59 @@ pub(crate) struct Follower {
     context: Context,
     run_key: RunKey,
     wanted: Wanted,
-    next: Vec<(Stream, u64)>,
+    next: Vec<Place>,
     lines_wanted: u32,
     watch: Watch,
-    archive: Option<Reader>,
+    archive: Option<Lines>,
     told: Instant,
     /// What was found and is not told yet.
     found: VecDeque<Entry>,
+    /// What comes behind all that was told.
+    position: Position,
     has_ended: bool,
-    _permit: OwnedSemaphorePermit,
+    place: followers::Place,
 }
 
-/// Begins to follow a run, with what is wanted of what it wrote already; says where that came from.
+/// Begins to follow a run, with what is wanted of what it wrote already; says where that comes from.
 pub(crate) async fn follow(
     context: &Context,
     run_key: RunKey,
     wanted: Wanted,
 ) -> Result<(Source, Follower), Abort<Refusal>> {
-    let permit = Arc::clone(&context.followers).try_acquire_owned().map_err(|_| Refusal::Fault(Fault::Busy))?;
-    let found = match logs::nothing_yet(context, run_key, &wanted)? {
-        Some(found) => found,
+    let place = context.followers.enter(run_key.0).ok_or(Refusal::Fault(Fault::Busy))?;
+    let (source, position) = match logs::beginning_at_once(context, run_key, &wanted)? {
+        Some(begins) => begins,
         None => {
             let (own, wanted) = (context.clone(), wanted.clone());
-            let read = move || logs::read(&own, run_key, &wanted);
+            let read = move || logs::beginning(&own, run_key, &wanted);
             context.readers.take(run_key.0.0, read).await.map_err(Refusal::Fault)??
         }
     };
+    let next = |stream: &Stream| Place { stream: *stream, next_line: position.of(*stream), bookmark: None };
     let follower = Follower {
         watch: context.watch(),
         context: context.clone(),
         run_key,
+        next: wanted.streams.iter().map(next).collect(),
         wanted,
-        next: found.next,
         lines_wanted: FIRST_LINES,
         archive: None,
         told: Instant::now(),
-        found: found.entries.into(),
+        found: VecDeque::new(),
+        position,
         has_ended: false,
-        _permit: permit,
+        place,
     };
-    Ok((found.source, follower))
+    Ok((source, follower))
 }
 
 impl Follower {
-    /// The next piece; none after the end, or when the appliance stops.
+    /// The next piece; none after the end, when the appliance stops, or when others need the place.
     pub(crate) async fn piece(&mut self) -> Option<Piece> {
         loop {
+            if self.place.is_given_up() {
+                return None;
+            }
             if !self.found.is_empty() {
                 return Some(self.lines());
             }
@@ -133,12 +147,15 @@ impl Follower {
         let mut entries = Vec::new();
         let mut is_complete = true;
         let most = self.lines_wanted;
-        for (stream, next) in &mut self.next {
-            let (id, from, stream_wanted) = (id.clone(), *next, *stream);
-            match on_runner(&runner, move |runner| runner.log(&id, stream_wanted, from, most)).await {
+        for place in &mut self.next {
+            let (id, stream, from) = (id.clone(), place.stream, (place.next_line, place.bookmark));
+            match on_runner(&runner, move |runner| runner.log_on(&id, stream, from, most)).await {
                 Ok(page) => {
                     is_complete &= page.complete;
-                    take_page(page, *stream, next, &mut entries);
+                    for line in page.lines {
+                        place.take(line, &mut entries);
+                    }
+                    (place.next_line, place.bookmark) = (place.next_line.max(page.next_line), page.bookmark);
                 }
                 // It is gone, archived perhaps, or not there yet.
                 Err(RunnerError::Refused(_)) if is_over => return self.open_archive().await,
@@ -153,9 +170,14 @@ impl Follower {
 
     async fn open_archive(&mut self) -> Option<bool> {
         let (read, run_key) = (self.context.store.read(), self.run_key);
-        match tokio::task::spawn_blocking(move || Reader::open(&read, run_key)).await {
-            Ok(Ok(Some(reader))) => {
-                self.archive = Some(reader);
+        let places: Vec<_> = self.next.iter().map(|place| (place.stream, place.next_line)).collect();
+        let open = move || {
+            let reader = Reader::open(&read, run_key)?;
+            reader.map(|reader| Lines::of_archive(&reader, places.into_iter())).transpose()
+        };
+        match tokio::task::spawn_blocking(open).await {
+            Ok(Ok(Some(lines))) => {
+                self.archive = Some(lines);
                 self.read_on().await
             }
             _ => {
@@ -165,29 +187,25 @@ impl Follower {
         }
     }
 
-    /// Looks for the next lines of the archive that have not been told.
+    /// Looks for the next lines of the archive.
     async fn read_on(&mut self) -> Option<bool> {
-        let mut reader = self.archive.take()?;
-        let mut next = self.next.clone();
+        let mut lines = self.archive.take()?;
         let read = tokio::task::spawn_blocking(move || {
             let (mut entries, mut bytes) = (Vec::new(), 0);
             let mut is_end = false;
             while entries.len() < PAGE_LINES as usize && bytes < PAGE_BYTES {
-                let Some((stream, line)) = reader.next().ok()? else {
+                let Some((stream, line, expected)) = lines.next().ok()? else {
                     is_end = true;
                     break;
                 };
-                let Some((_, next)) = next.iter_mut().find(|(wanted, _)| *wanted == stream) else { continue };
-                if line.number >= *next {
-                    bytes += line.text.len();
-                    let page = LogPage { next_line: line.number + 1, lines: vec![line], complete: false };
-                    take_page(page, stream, next, &mut entries);
-                }
+                bytes += line.text.len();
+                let (mark, entry) = Entry::of(stream, line, expected);
+                entries.extend(mark.into_iter().chain([entry]));
             }
-            Some((reader, next, entries, is_end))
+            Some((lines, entries, is_end))
         });
-        let (reader, next, entries, is_end) = read.await.ok()??;
-        (self.archive, self.next) = (Some(reader), next);
+        let (lines, entries, is_end) = read.await.ok()??;
+        self.archive = Some(lines);
         self.has_ended = is_end && entries.is_empty();
         Some(self.take(entries))
     }
@@ -195,7 +213,7 @@ impl Follower {
     /// Keeps what is wanted of what was found; says whether anything was found.
     fn take(&mut self, entries: Vec<Entry>) -> bool {
         let is_news = !entries.is_empty();
-        let since = self.wanted.since;
+        let since = self.wanted.instant();
         self.found.extend(entries.into_iter().filter(|entry| since.is_none_or(|since| entry.at >= since)));
         is_news
     }
@@ -207,7 +225,8 @@ impl Follower {
         while bytes < PAGE_BYTES && lines.len() < PAGE_LINES as usize {
             let Some(entry) = self.found.pop_front() else { break };
             bytes += entry.text.len();
-            lines.push(entry);
+            self.position = self.position.with(entry.stream, entry.next_line);
+            lines.push((self.position, entry));
         }
         Piece::Lines(lines)
     }
@@ -225,14 +244,10 @@ fn lines_of_a_piece(entries: &[Entry]) -> Option<u32> {
     Some(u32::try_from(lines).unwrap_or(PAGE_LINES).clamp(1, PAGE_LINES))
 }
 
-fn take_page(page: LogPage, stream: Stream, next: &mut u64, entries: &mut Vec<Entry>) {
-    for line in page.lines {
-        let at = Timestamp::from_micros(line.at_micros);
-        if line.number > *next {
-            entries.push(Entry { at, stream, text: logs::marker(line.number - *next) });
-        }
-        *next = line.number + 1;
-        entries.push(Entry { at, stream, text: line.text });
+impl Place {
+    fn take(&mut self, line: LogLine, entries: &mut Vec<Entry>) {
+        let (mark, entry) = Entry::of(self.stream, line, self.next_line);
+        self.next_line = entry.next_line;
+        entries.extend(mark.into_iter().chain([entry]));
     }
-    *next = (*next).max(page.next_line);
 }

@@ -9,7 +9,7 @@ use super::changes::{change, find};
 use super::end::End;
 use super::model::Run;
 use super::results;
-use super::tables::{BUSY, CONTAINERS, ContainerRow};
+use super::tables::{BUSY, CONTAINERS, ContainerRow, WAITING};
 use crate::model::{RunId, RunKey};
 use crate::refusal::Refusal;
 use crate::states::{Actor, RunState, transition};
@@ -38,6 +38,12 @@ pub(super) fn containers(read: &impl Read) -> Result<Vec<(RunKey, u32)>, Failure
 pub(super) fn with_slots(read: &impl Read) -> Result<Vec<RunKey>, Failure> {
     let rows = read.scan(&BUSY, Scan::all())?;
     Ok(rows.into_iter().map(|(run_id, row)| (row.tenant_id, run_id)).collect())
+}
+
+/// The runs that wait for one.
+pub(super) fn waiting(read: &impl Read) -> Result<Vec<RunKey>, Failure> {
+    let rows = read.scan(&WAITING, Scan::all())?;
+    Ok(rows.into_iter().map(|((tenant_id, _, _, run_id), _)| (tenant_id, run_id)).collect())
 }
 
 /// The container of this number runs.

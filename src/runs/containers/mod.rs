@@ -14,7 +14,7 @@
 //! Reading order: `model` (words and pure rules), `end` (what an outcome means) · `tables` (what is stored), `loads`,
 //! `paces`, `descriptions`, `results` (a table each) · `changes` (the one way a state changes) · the verbs `submission`,
 //! `late`, `dispatch`, `life`, `removal`, `hours` · what is asked: `queue`, `list`, `wait` · what a run wrote and used:
-//! `archive`, `logs`, `follow`, `utilization` · `runner` and `control` (what callers do to containers) · `engine` (what
+//! `archive`, `lines`, `page`, `logs`, `follow`, `utilization` · `runner` and `control` (what callers do to containers) · `engine` (what
 //! starts and ends them) · `verify` · `http`.
 
 mod archive;
@@ -29,11 +29,13 @@ pub(crate) mod hours;
 pub(crate) mod http;
 pub(crate) mod late;
 mod life;
+pub(crate) mod lines;
 pub(crate) mod list;
 pub(crate) mod loads;
 pub(crate) mod logs;
 pub(crate) mod model;
 mod paces;
+pub(crate) mod page;
 pub(crate) mod queue;
 pub(crate) mod removal;
 pub(crate) mod results;

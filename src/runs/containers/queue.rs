@@ -26,6 +26,8 @@ pub(crate) enum BlockedBy {
     Reservations,
     /// The machine's slots.
     Workers,
+    /// Room on the machine's disk.
+    Disk,
 }
 
 impl BlockedBy {
@@ -36,6 +38,7 @@ impl BlockedBy {
             BlockedBy::Concurrency => "concurrency",
             BlockedBy::Reservations => "reservations",
             BlockedBy::Workers => "workers",
+            BlockedBy::Disk => "disk",
         }
     }
 }
@@ -49,6 +52,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) ceilings: &'a Ceilings,
     /// Whether containers can be started.
     pub(crate) is_engine_up: bool,
+    /// Whether its disk has no room for another one.
+    pub(crate) is_disk_short: bool,
 }
 
 /// When a run starts, and why not yet: the contract's `scheduling_info`.
@@ -118,6 +123,8 @@ pub(super) fn blocked_by(
         Some(BlockedBy::Engine)
     } else if loads::busy(read)? >= machine.workers {
         Some(BlockedBy::Workers)
+    } else if machine.is_disk_short {
+        Some(BlockedBy::Disk)
     } else {
         None
     })
@@ -140,7 +147,7 @@ pub(crate) fn scheduling(
     let (slots, others) = match blocked_by {
         None => return Ok(told(run.queued_at.or(turn(run, now)))),
         Some(BlockedBy::StartTime) => return Ok(told(Some(start.0))),
-        Some(BlockedBy::Engine) => return Ok(told(None)),
+        Some(BlockedBy::Engine | BlockedBy::Disk) => return Ok(told(None)),
         Some(BlockedBy::Concurrency) => (most.min(workers), 0),
         Some(BlockedBy::Reservations) => (most.saturating_sub(loads::of(read, run_key.0)?.deferred).min(workers), 0),
         Some(BlockedBy::Workers) => (workers, others_ahead(read, run_key, run)?),

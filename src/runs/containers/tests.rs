@@ -52,7 +52,7 @@ pub(crate) fn spoil_archive(tx: &mut WriteTx<'_>, run_key: RunKey) {
 }
 
 fn machine(ceilings: &Ceilings, workers: u64) -> Machine<'_> {
-    Machine { workers, ceilings, is_engine_up: true }
+    Machine { workers, ceilings, is_engine_up: true, is_disk_short: false }
 }
 
 /// All that falls due.
@@ -157,7 +157,7 @@ fn slots_go_by_eligible_start_within_quotas_and_the_machine() {
     let read = bench.store.read();
     assert_eq!(queue::position(&read, mine[3], &run_of(&bench, mine[3])).unwrap(), Some(2));
     let blocked = |run_key: RunKey, workers, is_engine_up| {
-        let (read, machine) = (bench.store.read(), Machine { workers, ceilings: &limits, is_engine_up });
+        let (read, machine) = (bench.store.read(), Machine { is_engine_up, ..machine(&limits, workers) });
         queue::blocked_by(&read, bench.now(), run_key.0, &run_of(&bench, run_key), machine).unwrap()
     };
     assert_eq!(blocked(mine[3], 9, true), Some(BlockedBy::Concurrency));

@@ -14,7 +14,7 @@ pub(crate) fn samples(context: &Context, run_key: RunKey) -> Result<Vec<Sample>,
     // As with logs: the archive is there before the container goes.
     for _ in 0..2 {
         let id = match kept(context, run_key)? {
-            Kept::Archive(reader) => return Ok(reader.samples()),
+            Kept::Archive(reader) => return Ok(reader.samples()?),
             Kept::Container(id) => id,
             Kept::Nowhere => break,
         };

@@ -39,6 +39,7 @@ impl Room {
         let settings = Settings {
             workers: 1,
             scratch_mb: 1,
+            disk_reserve_bytes: 0,
             runner_socket: None,
             ceilings: Ceilings::default(),
             egress: Egress::new(|_| false),
@@ -49,6 +50,12 @@ impl Room {
     }
 
     async fn send(&self, method: &str, path: &str, body: Body) -> (u16, Value) {
+        let mut response = self.answer(method, path, body).await;
+        let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
+        (response.status().as_u16(), serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    async fn answer(&self, method: &str, path: &str, body: Body) -> axum::response::Response {
         let mut request = http::Request::builder()
             .method(method)
             .uri(path)
@@ -60,9 +67,7 @@ impl Room {
         // As the listener does.
         let id = RequestId::of(request.headers());
         request.extensions_mut().insert(id);
-        let mut response = routes(self.context.clone()).oneshot(request).await.unwrap();
-        let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
-        (response.status().as_u16(), serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+        routes(self.context.clone()).oneshot(request).await.unwrap()
     }
 
     async fn submit(&self) -> (u16, Value) {
@@ -218,14 +223,24 @@ async fn a_body_that_does_not_arrive_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn followers_have_a_bound() {
+async fn followers_have_a_share_each() {
     let room = Room::open();
     let (_, submitted) = room.submit().await;
-    let all = room.context.followers.available_permits();
-    let _taken = room.context.followers.acquire_many(u32::try_from(all).unwrap()).await.unwrap();
     let path = format!("/api/v1/runs/{}/logs?follow=true", submitted["track_id"].as_str().unwrap());
+    let enter = |tenant_id| std::iter::from_fn(|| room.context.followers.enter(tenant_id)).collect::<Vec<_>>();
+    let others = |number: u128| TenantId(quintet_storage::Uuid::from_u128(number));
+    // A few others hold all there are; the tenant still follows its run.
+    let taken: Vec<_> = (1..=4).flat_map(|number| enter(others(number))).collect();
+    let answer = room.answer("GET", &path, Body::empty()).await;
+    assert_eq!(answer.status(), 200);
+    assert_eq!(taken.iter().filter(|place| place.is_given_up()).count(), 1, "one of them gave way");
+    drop(taken);
+    // Its own share is bounded.
+    let own = enter(room.tenant_id);
     let (status, problem) = room.send("GET", &path, Body::empty()).await;
     assert_eq!((status, &problem["code"]), (503, &json!("busy")));
+    drop((own, answer));
+    assert_eq!(enter(others(1)).len(), enter(room.tenant_id).len(), "what is over is given back");
     room.context.store.shutdown();
 }
 

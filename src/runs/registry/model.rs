@@ -63,6 +63,14 @@ pub enum PullError {
     /// The image is damaged, too large, or not for this machine.
     #[error("the image cannot be used: {0}")]
     BadImage(String),
+    /// Its layers take more than its caller gave, unpacked.
+    #[error("the image takes more than {0} bytes unpacked")]
+    TooLarge(u64),
+    /// The disk has no room for it.
+    #[error(
+        "the disk has no room for the image: the reserve and a quarter of it stay free, and what containers may still write"
+    )]
+    NoRoom,
     /// All the time that a pull has is over.
     #[error("the pull took too long")]
     TooLong,
@@ -79,7 +87,10 @@ pub enum PullError {
 
 impl From<io::Error> for PullError {
     fn from(error: io::Error) -> Self {
-        PullError::Local(error)
+        match error.kind() {
+            io::ErrorKind::StorageFull => PullError::NoRoom,
+            _ => PullError::Local(error),
+        }
     }
 }
 
@@ -87,6 +98,8 @@ impl From<RunnerError> for PullError {
     fn from(error: RunnerError) -> Self {
         match error {
             RunnerError::Refused(Refusal::BadImage(reason)) => PullError::BadImage(reason),
+            RunnerError::Refused(Refusal::ImageTooLarge { room_bytes }) => PullError::TooLarge(room_bytes),
+            RunnerError::Refused(Refusal::NoRoomForImage { .. }) => PullError::NoRoom,
             other => PullError::Runner(other),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use quintet_platform::egress::Egress;
-use quintet_runtime::{Digest, ImageInfo, Refusal, Runner, RunnerError};
+use quintet_runtime::{Digest, ImageInfo, ImportTerms, Refusal, Runner, RunnerError};
 
 use super::access::Registries;
 use super::documents::{self, ACCEPTED, Descriptor, Document, Manifest};
@@ -33,6 +33,9 @@ struct Gate {
     is_over: Mutex<bool>,
     over: Condvar,
 }
+
+/// Bytes that arrive between two looks at the disk.
+const LOOK_BYTES: u64 = 4 << 20;
 
 /// How often a pull that waits for another one looks whether it was called off.
 const WAIT_POLL: Duration = Duration::from_millis(50);
@@ -74,6 +77,21 @@ impl Puller {
         cancelled: &AtomicBool,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<ImageInfo, PullError> {
+        self.pull_on(runner, reference, &ImportTerms::default(), cancelled, progress)
+    }
+
+    /// The same, on these terms. Whoever waits for another's pull of the same image gets what that brings.
+    ///
+    /// # Errors
+    /// See [`PullError`].
+    pub fn pull_on(
+        &self,
+        runner: &Runner,
+        reference: &Reference,
+        terms: &ImportTerms,
+        cancelled: &AtomicBool,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<ImageInfo, PullError> {
         let name = reference.to_string();
         loop {
             let (gate, is_first) = {
@@ -89,7 +107,7 @@ impl Puller {
             };
             if is_first {
                 let _turn = Turn { puller: self, name: &name, gate };
-                return self.pull_now(runner, reference, &name, cancelled, progress);
+                return self.pull_now(runner, reference, &name, terms, cancelled, progress);
             }
             progress(Progress::Asking);
             gate.wait(cancelled)?;
@@ -104,6 +122,7 @@ impl Puller {
         runner: &Runner,
         reference: &Reference,
         name: &str,
+        terms: &ImportTerms,
         cancelled: &AtomicBool,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<ImageInfo, PullError> {
@@ -122,7 +141,7 @@ impl Puller {
                     return Err(PullError::Cancelled);
                 }
                 progress(Progress::Unpacking);
-                let imported = runner.import(layout.open()?, name, None);
+                let imported = runner.import_with(layout.open()?, name, None, terms.clone());
                 // A layer that was there may have been removed meanwhile: once more, with it.
                 let is_refused = matches!(imported, Err(RunnerError::Refused(Refusal::BadImage(_))));
                 if !(is_refused && is_first && !missing_layers(runner, &manifest, &layout)?.is_empty()) {
@@ -205,12 +224,17 @@ impl Puller {
     }
 
     fn check_room(&self, missing: &[Descriptor]) -> Result<(), PullError> {
-        let needed = missing.iter().fold(self.limits.disk_reserve_bytes, |sum, layer| sum.saturating_add(layer.size));
+        let needed = missing.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size));
+        self.check_free(needed)
+    }
+
+    /// What arrives leaves the reserve free, and a quarter of it besides: at the reserve itself nothing of what the
+    /// appliance is for could be written any more.
+    fn check_free(&self, needed: u64) -> Result<(), PullError> {
+        let reserve = self.limits.disk_reserve_bytes;
         let disk = rustix::fs::statvfs(&self.directory).map_err(io::Error::from)?;
-        if disk.f_bavail.saturating_mul(disk.f_frsize) < needed {
-            return Err(PullError::Local(io::ErrorKind::StorageFull.into()));
-        }
-        Ok(())
+        let left = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(reserve.saturating_add(reserve / 4));
+        if left < needed { Err(PullError::NoRoom) } else { Ok(()) }
     }
 
     /// Gets layers, one after the other.
@@ -280,8 +304,14 @@ impl Puller {
             blob.begin_again()?;
         }
         let mut body = response.into_body();
+        let mut looked_at = blob.length();
         while let Some(bytes) = session.next(&mut body).await? {
             blob.take(&bytes)?;
+            // Others write, too.
+            if blob.length() - looked_at >= LOOK_BYTES {
+                self.check_free(0)?;
+                looked_at = blob.length();
+            }
             tell(blob.length());
         }
         match blob.is_complete() {

@@ -22,7 +22,7 @@ pub(crate) fn write_quotas(now: Timestamp, in_force: &InForce) -> Value {
         "max_memory_mb": quotas.max_memory_mb, "default_timeout_seconds": quotas.default_timeout_seconds,
         "default_cpu": cores(quotas.default_cpu_millicores), "default_memory_mb": quotas.default_memory_mb,
         "retention_days": quotas.retention_days, "stop_grace_seconds": quotas.stop_grace_seconds,
-        "max_webhook_endpoints": quotas.max_webhook_endpoints,
+        "max_webhook_endpoints": quotas.max_webhook_endpoints, "max_image_mb": quotas.max_image_mb,
     })
 }
 

@@ -35,7 +35,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("quota_exceeded", "it/runs/contract::calls_have_a_quota"),
     ("internal_error", "runs/http::damaged_data_is_an_internal_error_that_tells_nothing_of_it"),
     ("authorization_unavailable", "it/runs/contract::without_its_authorization_system_nobody_is_let_in"),
-    ("busy", "runs/http::followers_have_a_bound"),
+    ("busy", "runs/http::followers_have_a_share_each"),
     ("engine_unavailable", "privileged/runs/restarts::runs_wait_for_a_runner_that_is_away"),
     ("outcome_unknown", "runs/http::failures_of_the_store_have_codes_of_their_own"),
     ("storage_full", "it/runs/contract::a_disk_down_to_its_reserve_takes_nothing_and_goes_on_reading"),

@@ -171,7 +171,10 @@ fn the_operator_sets_quotas_up_to_the_ceilings() {
         file,
     ]);
     assert_eq!((&set["service"], &set["quotas"]["max_cpu"]), (&json!("runs"), &json!(0.25)));
-    assert_eq!(set["ceilings"], json!({"max_concurrent_runs": 4, "max_cpu": 0.5, "default_cpu": 0.5}));
+    let ceilings = |name: &str| &set["ceilings"][name];
+    let said = (ceilings("max_concurrent_runs"), ceilings("max_cpu"), ceilings("default_cpu"));
+    assert_eq!(said, (&json!(4), &json!(0.5), &json!(0.5)));
+    assert_eq!(ceilings("max_daily_runs"), &json!(1_000_000), "what was not said has a ceiling, too");
     let now = quotas();
     assert_eq!((&now["max_concurrent_runs"], &now["max_daily_runs"]), (&json!(0), &json!(7)));
     assert_eq!(now["working_hours_effective"]["timezone"], "Europe/Berlin");

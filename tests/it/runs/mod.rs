@@ -2,6 +2,7 @@
 //! tests/privileged/runs has the containers.
 
 mod contract;
+mod followers;
 mod keys;
 mod queue;
 mod quotas;
@@ -49,5 +50,6 @@ pub fn refused(answer: &Answer, status: u16, code: &str) -> Value {
     assert_eq!((&problem["code"], &problem["status"]), (&json!(code), &json!(status)), "{problem}");
     assert_eq!(problem["type"], format!("urn:runs:problem:{code}"));
     assert_eq!(problem["request_id"], answer.header("x-request-id"), "{problem}");
+    assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{problem}");
     problem
 }

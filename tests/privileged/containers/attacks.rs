@@ -164,8 +164,8 @@ fn on_a_full_disk_containers_still_end_as_they_end() {
     assert_eq!((outcome.exit_code, out.as_slice()), (Some(0), ["again".to_owned()].as_slice()));
 }
 
-/// Writable layers are promised more than the disk has. Whoever asks whether it was kept hears that it was not; nobody
-/// else hears of it, and it is not for long.
+/// The disk becomes smaller than what writable layers were promised of it. Whoever asks whether it was kept hears that it
+/// was not; nobody else hears of it, and it is not for long.
 #[test]
 fn a_disk_smaller_than_its_writable_layers_costs_only_what_is_written_to_them() {
     let Some(runner) = TestRunner::make_on_own_disk() else { return };
@@ -187,6 +187,7 @@ fn a_disk_smaller_than_its_writable_layers_costs_only_what_is_written_to_them() 
     // Its room comes back with its end.
     runner.wait_until(|| std::fs::write(runner.state().join("filler"), vec![1; 16 << 20]).is_ok());
     std::fs::remove_file(runner.state().join("filler")).unwrap();
+    assert!(runner.resize_disk("1g"));
     let (outcome, out, _) = runner.run("echo again", limits);
     assert_eq!((outcome.exit_code, out.as_slice()), (Some(0), ["again".to_owned()].as_slice()));
 }

@@ -1,6 +1,8 @@
 //! What a container may take is what it gets, and what happens when it wants more.
 
-use quintet_runtime::{EndReason, Limits};
+use std::time::{Duration, Instant};
+
+use quintet_runtime::{Action, EndReason, Limits};
 
 use super::shared;
 
@@ -16,6 +18,34 @@ fn processor_time_is_limited_for_all_processes_together() {
     let share = outcome.cpu_micros as f64 / lasted as f64;
     assert!(share < 0.25, "a fifth of a core became {share}");
     assert!(share > 0.01, "it did not run at all: {share}");
+}
+
+/// What a supervisor does for a container that keeps it busy is the container's processor time, and so is limited with it.
+#[test]
+fn a_supervisor_takes_its_time_from_its_container() {
+    let Some(runner) = shared() else { return };
+    let limits = Limits { cpu_millicores: 100, timeout_seconds: 60, ..Limits::default() };
+    let id = runner.start("while :; do cat /bin/busybox; done", limits);
+    runner.wait_for_lines(&id, 1);
+    let (supervisor, began) = (runner.supervisor(&id), Instant::now());
+    let before = time_of(supervisor);
+    std::thread::sleep(Duration::from_secs(3));
+    let (taken, lasted) = (time_of(supervisor) - before, began.elapsed().as_secs_f64());
+    let groups = runner.groups(&id);
+    assert!(groups.iter().any(|group| group.join("supervisor").is_dir()), "it is in none of {groups:?}");
+    runner.runner.control(&id, Action::Kill).unwrap();
+    assert_eq!(runner.outcome(&id).reason, EndReason::Killed);
+    // A tenth of a core for both together, and what it has for nothing.
+    assert!(taken < lasted * 0.1 + 0.15, "{taken} s of {lasted}");
+    runner.assert_gone(&id);
+}
+
+/// Processor time of a process of the host, in seconds.
+fn time_of(process: i32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
+    ticks / rustix::param::clock_ticks_per_second() as f64
 }
 
 #[test]

@@ -218,20 +218,31 @@ fn what_is_made_ahead_becomes_the_next_of_its_kind_and_nothing_else() {
     assert_eq!(Some(run(&runner, "3", limits()).0), expected, "it was made in vain");
     runner.wait_until(|| ahead(&runner).is_some_and(|next| Some(next) != expected));
 
+    // Whatever it may take besides: that is set when it becomes somebody's.
+    let made = ahead(&runner);
+    let large = Limits { memory_bytes: 96 << 20, cpu_millicores: 500, pids: 64, ..limits() };
+    let id = runner.start("sleep 60", large);
+    let group = std::fs::read_to_string(runner.state().join(format!("containers/{id}/group"))).unwrap();
+    assert_eq!(Some(group), made, "it was made in vain");
+    let set = |files: [&str; 2]| -> u64 {
+        let found = runner.groups(&id).into_iter().flat_map(|group| [group.join("processes"), group]);
+        let mut found = found.flat_map(|group| files.map(|file| std::fs::read_to_string(group.join(file)).ok()));
+        let text = found.find_map(|text| text.filter(|text| !text.starts_with("max"))).unwrap_or_default();
+        text.split_whitespace().next().unwrap_or_default().parse().unwrap()
+    };
+    assert_eq!(set(["memory.limit_in_bytes", "memory.max"]), 96 << 20);
+    assert_eq!((set(["cpu.cfs_quota_us", "cpu.max"]), set(["pids.max", "pids.max"])), (50_000, 64));
+    runner.runner.control(&id, Action::Kill).unwrap();
+    runner.outcome(&id);
+
     // Others do not get it, and it does not stay for long when others come.
+    runner.wait_until(|| ahead(&runner).is_some_and(|next| Some(next) != made));
     let first = ahead(&runner);
-    let more = || Limits { memory_bytes: 96 << 20, ..limits() };
+    let more = || Limits { scratch_bytes: 16 << 20, ..limits() };
     let group = run(&runner, "4", more()).0;
     assert_ne!(Some(group), first);
     run(&runner, "5", more());
     runner.wait_until(|| ahead(&runner).is_some_and(|next| Some(next) != first));
-    let memory = || -> Option<String> {
-        let group =
-            runner.groups_called(&ahead(&runner)?).into_iter().find(|group| group.join("memory.stat").exists())?;
-        let limit = ["memory.limit_in_bytes", "memory.max"].map(|file| std::fs::read_to_string(group.join(file)).ok());
-        limit.into_iter().flatten().next()
-    };
-    runner.wait_until(|| memory().is_some_and(|limit| limit.trim() == (96 << 20).to_string()));
 
     // One that has died is not waited for, and leaves nothing.
     let dead = ahead(&runner).unwrap();

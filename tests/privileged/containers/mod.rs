@@ -2,6 +2,7 @@
 
 mod attacks;
 mod control;
+mod disk;
 mod held_groups;
 pub mod isolation;
 mod limits;
@@ -20,6 +21,7 @@ use quintet_runtime::{
 };
 use serde_json::json;
 
+use crate::loop_disk::LoopDisk;
 use crate::support::appliance::{quintet, say_skipped};
 use crate::tarball::{Tarball, docker_archive, pack};
 
@@ -45,12 +47,21 @@ pub fn shared() -> Option<&'static TestRunner> {
 impl TestRunner {
     /// Starts one; if that is not possible here, says why and gives none.
     pub fn make(arguments: &[&str]) -> Option<TestRunner> {
-        TestRunner::try_make(arguments, false).map_err(|reason| say_skipped(&reason)).ok()
+        TestRunner::try_make(arguments, None).map_err(|reason| say_skipped(&reason)).ok()
     }
 
-    /// Starts one whose directory is a disk of its own, in memory.
+    /// Starts one whose directory is this disk.
+    pub fn make_on(disk: &LoopDisk) -> Option<TestRunner> {
+        let mount = ["--bind".to_owned(), disk.path().display().to_string()];
+        TestRunner::try_make(&[], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()
+    }
+
+    /// Starts one whose directory is a disk of its own, in memory, of which nothing is kept in reserve.
     pub fn make_on_own_disk() -> Option<TestRunner> {
-        TestRunner::try_make(&[], true).map_err(|reason| say_skipped(&reason)).ok()
+        let mount = ["-t", "tmpfs", "-o", "size=1g,mode=0700", "tmpfs"].map(str::to_owned);
+        let mut made = TestRunner::try_make(&[], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()?;
+        made.runner = Runner::new(made.runner.socket()).with_reserve(0);
+        Some(made)
     }
 
     /// Makes that disk larger or smaller; false if that is smaller than what is on it.
@@ -60,7 +71,8 @@ impl TestRunner {
         mount.status().unwrap().success()
     }
 
-    fn try_make(arguments: &[&str], on_own_disk: bool) -> Result<TestRunner, String> {
+    /// `mount` is what its directory is mounted with, if it is not to lie where all temporary files do.
+    fn try_make(arguments: &[&str], mount: Option<&[String]>) -> Result<TestRunner, String> {
         if !rustix::process::geteuid().is_root() {
             return Err("only root may run containers".into());
         }
@@ -75,11 +87,10 @@ impl TestRunner {
             guard: guard(&directory, place_of_groups(arguments)),
             directory,
         };
-        if on_own_disk {
+        if let Some(arguments) = mount {
             std::fs::create_dir(made.state()).unwrap();
-            let mut mount = Command::new("mount");
-            mount.args(["-t", "tmpfs", "-o", "size=1g,mode=0700", "tmpfs"]).arg(made.state());
-            assert!(mount.status().unwrap().success());
+            assert!(Command::new("mount").args(arguments).arg(made.state()).status().unwrap().success());
+            std::fs::set_permissions(made.state(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         }
         made.start_runner()?;
         let tar = made.directory.join("busybox.tar");
@@ -296,10 +307,12 @@ fn guard(directory: &Path, groups: &str) -> Child {
             for state in /sys/fs/cgroup/freezer/"$groups"/*/freezer.state; do
                 [ ! -e "$state" ] || echo THAWED >"$state"
             done
-            for procs in /sys/fs/cgroup/"$groups"/*/cgroup.procs /sys/fs/cgroup/*/"$groups"/*/cgroup.procs; do
+            for procs in /sys/fs/cgroup/"$groups"/*/cgroup.procs /sys/fs/cgroup/*/"$groups"/*/cgroup.procs \
+                /sys/fs/cgroup/"$groups"/*/*/cgroup.procs /sys/fs/cgroup/*/"$groups"/*/*/cgroup.procs; do
                 [ ! -e "$procs" ] || while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$procs"
             done
             sleep 0.1
+            rmdir /sys/fs/cgroup/"$groups"/*/* /sys/fs/cgroup/*/"$groups"/*/* 2>/dev/null
             rmdir /sys/fs/cgroup/"$groups"/* /sys/fs/cgroup/*/"$groups"/* 2>/dev/null
             rmdir /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" 2>/dev/null
             ls -d /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" >/dev/null 2>&1 || break

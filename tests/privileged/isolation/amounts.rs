@@ -201,9 +201,9 @@ fn work_for_a_container_counts_as_its_own() {
         let outcome = ground.killed(&id).outcome;
         #[expect(clippy::cast_precision_loss, reason = "some seconds")]
         let own = outcome.cpu_micros as f64 / (outcome.finished_at_micros - outcome.started_at_micros.unwrap()) as f64;
-        // Beside its limit what a supervisor may use before it counts.
-        let found = format!("{own:.2} cores and its supervisor {supervisor:.2}, at a limit of 0.10");
-        let verdict = verdict(own + supervisor < 0.2, found);
+        // Beside its limit what a supervisor may use before it counts as the container's own.
+        let found = format!("{own:.2} cores, of which its supervisor {supervisor:.2}, at a limit of 0.10");
+        let verdict = verdict(own < 0.16 && supervisor < 0.16, found);
         let others = beside(
             true,
             || ground.others_start(),
@@ -241,7 +241,8 @@ fn no_core_reaches_the_host() {
     if starts().is_none() {
         // What the limit is after all that can be tried to change it.
         let said = ground.ended(&ground.attack(&["core"], small()));
-        let is_one = said.lines.len() == 2 && said.lines.iter().all(|line| line.starts_with("core got 0"));
+        // What asks by the interface of 32 bits may not live to say it.
+        let is_one = !said.lines.is_empty() && said.lines.iter().all(|line| line.starts_with("core got 0"));
         table.add(name, "a limit of one byte", &verdict(is_one, format!("{:?}", said.lines)), None);
         return table.finish();
     }

@@ -159,7 +159,7 @@ fn a_disk_filled_beside_others_makes_them_wait() {
         return;
     }
     let Some(runner) = TestRunner::make_on_own_disk() else { return };
-    let house = House::start_on(runner, &[("WORKERS", "8")]);
+    let house = House::on(runner, &[("WORKERS", "8")], None, false);
     let tenants = [house.tenant(), house.tenant()];
     let fill = "dd if=/dev/zero of=/f bs=1048576 count=330 conv=fsync 2>/dev/null && sleep 1";
     let more = json!({"memory_limit_mb": 128});

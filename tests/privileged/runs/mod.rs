@@ -2,6 +2,7 @@
 //! killed in between.
 
 mod control;
+mod disk;
 mod ends;
 mod logs;
 mod metered;
@@ -27,6 +28,8 @@ pub struct House {
     pub runner: TestRunner,
     environment: Vec<(String, String)>,
     configuration: Option<String>,
+    /// Whether the server's clock is one that is set.
+    is_rehearsal: bool,
     data: tempfile::TempDir,
     appliance: Option<Appliance>,
 }
@@ -45,21 +48,24 @@ impl House {
 
     /// The same with a configuration file of this text.
     pub fn start_with(environment: &[(&str, &str)], configuration: Option<String>) -> Option<House> {
-        Some(House::build_on(TestRunner::make(&[])?, environment, configuration))
+        Some(House::on(TestRunner::make(&[])?, environment, configuration, false))
     }
 
-    /// Starts one on this runner.
-    pub fn start_on(runner: TestRunner, environment: &[(&str, &str)]) -> House {
-        House::build_on(runner, environment, None)
-    }
-
-    fn build_on(runner: TestRunner, environment: &[(&str, &str)], configuration: Option<String>) -> House {
-        let environment =
-            environment.iter().map(|(name, value)| (format!("QUINTET_RUNS__{name}"), (*value).to_owned()));
+    /// The same with this runner and, if so wanted, a clock that is set.
+    pub fn on(
+        runner: TestRunner,
+        environment: &[(&str, &str)],
+        configuration: Option<String>,
+        is_rehearsal: bool,
+    ) -> House {
+        // What tests write is small: many of them find room on one disk.
+        let environment = [("SCRATCH_MB", "64")].iter().chain(environment);
+        let environment = environment.map(|(name, value)| (format!("QUINTET_RUNS__{name}"), (*value).to_owned()));
         let mut house = House {
             runner,
             configuration,
             environment: environment.collect(),
+            is_rehearsal,
             data: tempfile::tempdir().unwrap(),
             appliance: None,
         };
@@ -73,6 +79,9 @@ impl House {
         let mut setup = Setup::new().on(&self.data.path().join("data")).env("QUINTET_RUNS__RUNNER_SOCKET", &socket);
         for (name, value) in &self.environment {
             setup = setup.env(name, value);
+        }
+        if self.is_rehearsal {
+            setup = setup.rehearsal();
         }
         if let Some(text) = &self.configuration {
             let path = self.data.path().join("quintet.toml");
@@ -100,8 +109,12 @@ impl House {
 
     /// A new tenant's key with all ordinary permissions.
     pub fn tenant(&self) -> Tenant {
-        let tenant_id = self.appliance().tenant();
-        let key = self.appliance().key(&tenant_id, &[]).1;
+        self.tenant_of(&self.appliance().tenant())
+    }
+
+    /// A key of this tenant.
+    pub fn tenant_of(&self, tenant_id: &str) -> Tenant {
+        let key = self.appliance().key(tenant_id, &[]).1;
         Tenant { client: self.appliance().client("runs", &key), key }
     }
 

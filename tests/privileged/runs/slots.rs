@@ -50,7 +50,7 @@ fn with_one_slot_runs_go_one_after_another_in_order() {
 }
 
 /// An instant a little ahead.
-fn jiff_in(ahead: Duration) -> String {
+pub fn jiff_in(ahead: Duration) -> String {
     let micros = i64::try_from((quintet_platform_now() + ahead).as_micros()).unwrap();
     let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
     let output = std::process::Command::new("date").args(["-u", "-d", &format!("@{seconds}"), "+%FT%T"]).output();

@@ -1,5 +1,6 @@
 //! Images that are what they say, and images that are not. Unpacking gives files to other owners: it needs root.
 
+mod room;
 mod tarball;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use tarball::{Tarball, docker_archive, layout, pack, spread};
 use super::{ImageError, ImageLimits, Images, Removed};
 use crate::digest::Digest;
 use crate::model::ImageInfo;
+use crate::protocol::ImportTerms;
 use crate::records::Records;
 
 fn digest_of(bytes: &[u8]) -> String {
@@ -47,18 +49,24 @@ impl Store {
             entries: 200,
             depth: 20,
             layers: 5,
+            expansion_free_bytes: 100 << 20,
+            expansion: 200,
             disk_reserve_bytes: 0,
         }
     }
 
     fn make() -> Option<Store> {
+        Store::make_with(Store::small())
+    }
+
+    fn make_with(limits: ImageLimits) -> Option<Store> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: unpacking an image needs root");
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
         let records = Arc::new(Records::open(&directory.path().join("records.redb")).unwrap());
-        let images = Images::open(directory.path(), records, Store::small(), 0).unwrap();
+        let images = Images::open(directory.path(), records, limits, 0).unwrap();
         Some(Store { directory, images })
     }
 
@@ -69,7 +77,7 @@ impl Store {
     }
 
     fn import(&self, path: &Path) -> Result<ImageInfo, ImageError> {
-        self.images.import(File::open(path).unwrap().into(), "test:1", None, 7)
+        self.images.import(File::open(path).unwrap().into(), "test:1", None, 7, &ImportTerms::default())
     }
 
     fn import_layers(&self, layers: &[Vec<u8>]) -> Result<ImageInfo, ImageError> {
@@ -203,13 +211,16 @@ fn an_image_goes_with_its_last_name_and_not_while_it_is_needed() {
     assert_eq!(store.images.prune(needed(&first)).unwrap(), crate::Pruned::default());
     assert_eq!(store.images.remove(first.as_str(), needed(&first)).unwrap(), Removed::InUse);
     let pruned = store.images.prune(needed(&second)).unwrap();
-    assert_eq!((pruned.images.as_slice(), pruned.layers, pruned.bytes), ([first].as_slice(), 1, 2));
+    assert_eq!((pruned.images.as_slice(), pruned.layers, pruned.bytes), ([first].as_slice(), 1, 4096 + 256));
     assert!(store.layer(&one).is_dir() && !store.layer(&two).exists());
     assert_eq!(store.images.remove("test:1", needed(&second)).unwrap(), Removed::InUse);
     assert_eq!(store.images.find("test:1").unwrap().unwrap().digest, second, "it keeps its name");
     // Of two names one may go.
     let bytes = pack(&layout(&[(gzip(&one), one.clone())], &json!({}), digest_of));
-    store.images.import(File::open(store.file(&bytes)).unwrap().into(), "test:2", None, 7).unwrap();
+    store
+        .images
+        .import(File::open(store.file(&bytes)).unwrap().into(), "test:2", None, 7, &ImportTerms::default())
+        .unwrap();
     assert_eq!(store.images.remove("test:1", needed(&second)).unwrap(), Removed::Done);
     assert_eq!(remove(&store.images, "test:2"), Removed::Done);
     store.assert_empty();
@@ -223,7 +234,7 @@ fn a_directory_that_was_not_opened_for_reading_is_not_read() {
     spread(&layout(&[(gzip(&plain), plain.clone())], &json!({}), digest_of), directory.path());
     let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY;
     let opened = rustix::fs::open(directory.path(), flags, rustix::fs::Mode::empty()).unwrap();
-    let found = reason(store.images.import(opened, "test:1", None, 7));
+    let found = reason(store.images.import(opened, "test:1", None, 7, &ImportTerms::default()));
     assert!(found.contains("not opened for reading"), "{found}");
     store.assert_empty();
 }
@@ -280,7 +291,7 @@ fn an_import_leaves_room_on_the_disk() {
         let images = Images::open(disk.0.path(), records, limits.clone(), 0).unwrap();
         let mut input = tempfile::tempfile().unwrap();
         input.write_all(&bytes).unwrap();
-        let outcome = images.import(input.into(), "test:1", None, 7);
+        let outcome = images.import(input.into(), "test:1", None, 7, &ImportTerms::default());
         match outcome {
             Err(ImageError::Io(error)) => assert_eq!(error.kind(), std::io::ErrorKind::StorageFull),
             Err(ImageError::Bad(reason)) => assert!(reason.contains("more than allowed"), "{reason}"),
@@ -423,7 +434,7 @@ fn images_that_lie_or_are_damaged_leave_nothing_behind() {
         let found = reason(store.import(Path::new(path)));
         assert!(found.contains(expected), "{path}: {found}");
     }
-    let found = store.images.import(File::open("/dev/null").unwrap().into(), "a b", None, 7);
+    let found = store.images.import(File::open("/dev/null").unwrap().into(), "a b", None, 7, &ImportTerms::default());
     assert!(reason(found).contains("visible characters"));
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quintet_runtime::{Runner, RunnerError};
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
@@ -55,6 +56,15 @@ impl From<Failure> for Trouble {
     }
 }
 
+/// When the runner was asked last about its disk.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// Whether it has room.
+    pub(super) room: Mutex<Option<Instant>>,
+    /// Which images could make some.
+    pub(super) images: Mutex<Option<Timestamp>>,
+}
+
 /// The engine at work.
 pub(super) struct Engine {
     pub(super) context: Context,
@@ -64,6 +74,9 @@ pub(super) struct Engine {
     pub(super) starts: Semaphore,
     pub(super) pulls: Semaphore,
     pub(super) finishes: Semaphore,
+    /// Runs that have been given a slot and have no container yet.
+    pub(super) starting: AtomicUsize,
+    pub(super) asked: Asked,
 }
 
 /// A run is in hand for as long as this lives.
@@ -87,6 +100,8 @@ impl Engine {
             starts: Semaphore::new(STARTS),
             pulls: Semaphore::new(PULLS),
             finishes: Semaphore::new(FINISHES),
+            starting: AtomicUsize::new(0),
+            asked: Asked::default(),
         }
     }
 

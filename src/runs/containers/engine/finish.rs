@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quintet_runtime::{ContainerId, LogLine, Outcome, Refusal, Runner, RunnerError, Stream};
+use quintet_runtime::{Bookmark, ContainerId, LogLine, Outcome, Refusal, Runner, RunnerError, Stream};
 use quintet_storage::large::{LargeValue, Upload};
 use quintet_storage::seal::KeyOwner;
 use quintet_storage::{Abort, Failure};
@@ -25,13 +25,16 @@ const SUMMARY_BYTES: usize = 1024;
 /// The longest output, in bytes.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// Lines asked for at a time.
-const PAGE_LINES: u32 = 10_000;
+const PAGE_LINES: u32 = 50_000;
 /// The largest archive that lies in its row, in bytes.
 const SMALL_BYTES: usize = 16 << 10;
 /// How long an upload may take until it is adopted, in seconds.
 const UPLOAD_SECONDS: i64 = 3600;
 /// Between two attempts of what the store did not take.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// The number of a line, and where it lies.
+type Place = (u64, Option<Bookmark>);
 
 impl Engine {
     /// Ends the run of a container that has ended, keeps what it wrote, and lets go of the container.
@@ -105,9 +108,9 @@ impl Engine {
         };
         let mut upload: Option<Upload> = None;
         for stream in [Stream::Stdout, Stream::Stderr] {
-            let mut next = Some(0);
-            while let Some(from) = next {
-                (writer, next) = self.archive_page(id, stream, from, writer).await?;
+            let mut next = Some((0, None));
+            while let Some(place) = next {
+                (writer, next) = self.archive_page(id, stream, place, writer).await?;
                 if writer.ready_bytes() > SMALL_BYTES {
                     let upload = match &mut upload {
                         Some(upload) => upload,
@@ -133,15 +136,15 @@ impl Engine {
         &self,
         id: &ContainerId,
         stream: Stream,
-        from: u64,
+        place: Place,
         mut writer: Writer,
-    ) -> Result<(Writer, Option<u64>), Trouble> {
+    ) -> Result<(Writer, Option<Place>), Trouble> {
         let id = id.clone();
         let write_page = move |runner: &Runner| {
-            let page = runner.log(&id, stream, from, PAGE_LINES)?;
-            let is_end = page.complete || page.next_line == from;
+            let page = runner.log_on(&id, stream, place, PAGE_LINES)?;
+            let is_end = page.complete || page.next_line == place.0;
             let written = page.lines.iter().try_for_each(|line| writer.line(stream, line));
-            Ok(written.map(|()| (writer, (!is_end).then_some(page.next_line))))
+            Ok(written.map(|()| (writer, (!is_end).then_some((page.next_line, page.bookmark)))))
         };
         self.call(write_page).await?.map_err(broken)
     }

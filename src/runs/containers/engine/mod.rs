@@ -5,11 +5,13 @@
 //! are made on the blocking pool, never within a transaction. What the runner may or may not have done is in *doubt*,
 //! and is asked of it before anything else is started.
 //!
-//! Reading order: `core` (what its parts share) · `work` (the loop) · `start`, `finish` (a container's two ends) ·
-//! `reattach` (after a break).
+//! Reading order: `core` (what its parts share) · `room` (the disk) · `images` (where a run's image comes from) ·
+//! `work` (the loop) · `start`, `finish` (a container's two ends) · `reattach` (after a break).
 
 mod core;
 mod finish;
+mod images;
 mod reattach;
+mod room;
 mod start;
 mod work;

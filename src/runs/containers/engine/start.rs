@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use quintet_runtime::{ContainerDescription, ContainerStatus, ImageInfo, Limits, Refusal, RunnerError};
+use quintet_runtime::{ContainerDescription, ContainerId, ContainerStatus, ImageInfo, Limits, Refusal, RunnerError};
 use quintet_storage::Timestamp;
 
 use super::core::{Engine, Trouble};
 use crate::containers::end::End;
 use crate::containers::model::{Reason, Run};
-use crate::containers::{archive, descriptions, life};
+use crate::containers::{archive, descriptions, dispatch, life};
 use crate::model::RunKey;
-use crate::registry::{PullError, Puller, Reference};
 
 /// Processes and threads of a container.
 const PIDS: u32 = 512;
@@ -30,7 +29,7 @@ impl Engine {
     async fn try_start(&self, run_key: RunKey) -> Result<(), Trouble> {
         let Some(run) = self.write(move |tx, now| life::pulling(tx, now, run_key)).await? else { return Ok(()) };
         let number = run.starts;
-        let image = match self.image(&run.image).await? {
+        let image = match self.image(run_key.0, &run.image).await? {
             Ok(image) => image,
             Err(end) => return self.end_without_container(run_key, number, end).await,
         };
@@ -42,10 +41,15 @@ impl Engine {
         let Some(id) = self.context.container_id(run_key.1, number) else { return Ok(()) };
         let Ok(_turn) = self.starts.acquire().await else { return Ok(()) };
         let description = self.describe(run_key, &run, &image)?;
-        let started = {
-            let id = id.clone();
-            self.call(move |runner| runner.start(&id, &description)).await
-        };
+        let started = self.start_container(&id, description).await?;
+        if let Err(RunnerError::Refused(Refusal::NoRoom { .. } | Refusal::NoSuchImage)) = started {
+            // Nothing was made: it waits for room, or for its image, which has gone since it was found.
+            if !matches!(started, Err(RunnerError::Refused(Refusal::NoSuchImage))) {
+                self.disk_is_short();
+            }
+            self.write(move |tx, now| dispatch::requeue(tx, now, run_key)).await?;
+            return Ok(());
+        }
         let asked_again = match started {
             Ok(status) => Ok(status),
             Err(RunnerError::Refused(refusal)) => match refusal {
@@ -67,6 +71,23 @@ impl Engine {
         }
     }
 
+    /// Has the runner start a container, once more if images that nobody uses have made room for it.
+    async fn start_container(
+        &self,
+        id: &ContainerId,
+        description: ContainerDescription,
+    ) -> Result<Result<ContainerStatus, RunnerError>, Trouble> {
+        let start = || {
+            let (id, description) = (id.clone(), description.clone());
+            self.call(move |runner| runner.start(&id, &description))
+        };
+        let started = start().await;
+        if matches!(started, Err(RunnerError::Refused(Refusal::NoRoom { .. }))) && self.evict().await? {
+            return Ok(start().await);
+        }
+        Ok(started)
+    }
+
     /// The container exists; if it has ended already, it is heard of in the usual way.
     async fn started(&self, run_key: RunKey, number: u32, status: ContainerStatus) -> Result<(), Trouble> {
         let Some(at) = status.started_at_micros.map(Timestamp::from_micros) else { return Ok(()) };
@@ -81,30 +102,6 @@ impl Engine {
         })
         .await?;
         Ok(())
-    }
-
-    /// The image of a run, pulled if it is not here; or how the run ends without it.
-    async fn image(&self, name: &str) -> Result<Result<ImageInfo, End>, Trouble> {
-        let asked = name.to_owned();
-        if let Some(image) = self.call(move |runner| Puller::present(runner, &asked)).await? {
-            return Ok(Ok(image));
-        }
-        let failed = |reason, message| End::failed(reason, message, self.context.clock.now());
-        let Ok(reference) = Reference::parse(name) else {
-            return Ok(Err(failed(Reason::ImageNotFound, "that is no reference of an image".to_owned())));
-        };
-        let Ok(_turn) = self.pulls.acquire().await else { return Err(Trouble::Stopping) };
-        let (context, runner) = (self.context.clone(), self.runner.clone());
-        let pull = move || context.puller.pull(&runner, &reference, &context.is_pulling_over, &|_| {});
-        match tokio::task::spawn_blocking(pull).await {
-            Ok(Ok(image)) => Ok(Ok(image)),
-            Ok(Err(PullError::Cancelled)) | Err(_) => Err(Trouble::Stopping),
-            Ok(Err(PullError::Runner(error @ (RunnerError::Unavailable { .. } | RunnerError::Confused)))) => {
-                Err(error.into())
-            }
-            Ok(Err(PullError::NotFound)) => Ok(Err(failed(Reason::ImageNotFound, PullError::NotFound.to_string()))),
-            Ok(Err(error)) => Ok(Err(failed(Reason::ImagePullFailed, error.to_string()))),
-        }
     }
 
     fn describe(&self, run_key: RunKey, run: &Run, image: &ImageInfo) -> Result<ContainerDescription, Trouble> {

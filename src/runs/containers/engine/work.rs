@@ -9,6 +9,7 @@ use quintet_storage::Failure;
 use tokio::sync::mpsc;
 
 use super::core::{Engine, Trouble};
+use super::room::Starting;
 use crate::containers::dispatch;
 use crate::context::Context;
 use crate::model::RunKey;
@@ -128,8 +129,9 @@ impl Engine {
     /// Gives slots until there are none, or nobody to have them.
     async fn dispatch(self: &Arc<Self>) -> Result<(), Failure> {
         let workers = u64::from(self.context.settings.workers);
+        let mut most = self.starts_with_room().await;
         loop {
-            let chosen = self.choose(workers).await?;
+            let chosen = self.choose(workers, most.min(DISPATCH_SLICE)).await?;
             if chosen.is_empty() {
                 return Ok(());
             }
@@ -139,18 +141,23 @@ impl Engine {
                 // Things have changed since the choice: whatever did that wakes the loop.
                 return Ok(());
             }
+            most = most.saturating_sub(given.len());
             for run_key in given {
-                tokio::spawn(Arc::clone(self).start(run_key));
+                let (engine, starting) = (Arc::clone(self), Starting::new(Arc::clone(self)));
+                tokio::spawn(async move {
+                    engine.start(run_key).await;
+                    drop(starting);
+                });
             }
         }
     }
 
     /// Who gets the free slots. All tenants are looked at: on the blocking pool.
-    async fn choose(&self, workers: u64) -> Result<Vec<RunKey>, Failure> {
+    async fn choose(&self, workers: u64, most: usize) -> Result<Vec<RunKey>, Failure> {
         let context = self.context.clone();
         let look = move || {
             let (read, now) = context.store.read_now(context.clock.now());
-            dispatch::choose(&read, now, workers, &context.settings.ceilings, DISPATCH_SLICE)
+            dispatch::choose(&read, now, workers, &context.settings.ceilings, most)
         };
         tokio::task::spawn_blocking(look).await.unwrap_or(Err(Failure::Panicked))
     }

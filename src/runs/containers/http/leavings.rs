@@ -6,15 +6,17 @@ use futures_util::stream;
 use http::{HeaderName, HeaderValue};
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
-use quintet_platform::service::{Answer, Parameter, Route, Shape, failed, json as success, media, refusal_of};
+use quintet_platform::service::{Answer, Fault, Parameter, Route, Shape, failed, json as success, media, refusal_of};
 use quintet_runtime::{Sample, Stream};
 use quintet_storage::Timestamp;
 use serde_json::{Value, json};
 
 use super::path::{RUN, run_key, run_of};
 use crate::containers::follow::{Follower, Piece, follow};
-use crate::containers::logs::{self as kept, Entry, Found, LINES_MAX, Wanted};
+use crate::containers::lines::{Entry, Position, Since, Wanted};
+use crate::containers::logs::{self as kept, Found, TAIL_MAX};
 use crate::containers::model::{LastWords, Reason, Run, RunResult};
+use crate::containers::page::stream_name;
 use crate::containers::{results, utilization as used};
 use crate::dialect::{Answered, Call};
 use crate::model::{RunId, RunKey};
@@ -28,12 +30,24 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 const STREAM: Parameter =
     Parameter::new("stream", Shape::Word(&["stdout", "stderr", "both"], "stdout"), "Which stream.");
-const TAIL: Parameter = Parameter::new("tail", Shape::integer(1, LINES_MAX as i64), "Only the last so many lines.");
-const SINCE: Parameter = Parameter::new("since", Shape::Instant, "Only lines written at this instant or later.");
+const TAIL: Parameter = Parameter::new(
+    "tail",
+    Shape::integer(1, TAIL_MAX as i64),
+    "Only the last so many lines, as far as an answer holds them.",
+);
+const SINCE: Parameter = Parameter::new(
+    "since",
+    Shape::Pattern("^(p[0-9]{1,18}-[0-9]{1,18}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+)$"),
+    "Only lines behind those of an answer, whose `next_since` this is; or an RFC 3339 instant: only lines written then or \
+     later.",
+);
+/// What `since` must be.
+const SINCE_EXPECTED: &str = "next_since of an answer, or an RFC 3339 instant such as 2026-01-31T09:00:00Z";
 const FOLLOW: Parameter = Parameter::new(
     "follow",
     Shape::Word(&["true", "false"], "false"),
-    "Server-sent events instead: a `line` for each line, then an `end` once the run has ended.",
+    "Server-sent events instead: a `line` for each line, whose id is a `since`, then an `end` once the run has ended. At \
+     most 64 streams a tenant.",
 );
 
 pub(super) const RESULT: Route = Route::get("get_run_result", "/api/v1/runs/{track_id}/result")
@@ -80,8 +94,11 @@ pub(super) async fn logs(mut call: Call) -> Answered {
         "stderr" => vec![Stream::Stderr],
         _ => vec![Stream::Stdout],
     };
-    let tail = call.integer(&TAIL)?.and_then(|tail| usize::try_from(tail).ok());
-    let wanted = Wanted { streams, tail, since: call.instant(&SINCE)? };
+    let tail = call.integer(&TAIL)?.and_then(|tail| u64::try_from(tail).ok());
+    let since = call
+        .text(&SINCE)?
+        .map(|text| Since::parse(&text).ok_or_else(|| Refusal::from(Fault::parameter(SINCE.name, SINCE_EXPECTED))));
+    let wanted = Wanted { streams, tail, since: since.transpose()? };
     let is_followed = call.word(&FOLLOW)? == Some("true");
     let run_key = run_key(&call)?;
     run_of(&call, run_key)?;
@@ -92,7 +109,7 @@ pub(super) async fn logs(mut call: Call) -> Answered {
         let context = call.context.clone();
         let read = move || {
             let found = kept::read(&context, run_key, &wanted)?;
-            Ok((found.source, write_lines(run_key, stream, &found).to_string()))
+            Ok((found.source, write_lines(run_key, stream, found)))
         };
         let (source, text) = call.in_turn(&call.context.readers, read).await?;
         (source, Answer::json(200, text))
@@ -123,13 +140,18 @@ fn write_result(run_id: RunId, run: &Run, result: &RunResult, words: &LastWords)
     })
 }
 
-fn write_lines(run_key: RunKey, stream: &str, found: &Found) -> Value {
-    let texts: Vec<&str> = found.entries.iter().map(|entry| entry.text.as_str()).collect();
-    let entries: Vec<Value> = found.entries.iter().map(write_entry).collect();
-    json!({
-        "track_id": ulid(run_key.1.0), "stream": stream, "lines": texts, "entries": entries,
-        "truncated": found.truncated,
-    })
+/// What a run wrote: JSON, put together from what is JSON already.
+fn write_lines(run_key: RunKey, stream: &str, found: Found) -> Vec<u8> {
+    let Found { page, truncated, next, .. } = found;
+    let (lines, entries) = page.into_arrays();
+    let head = format!(r#"{{"track_id":"{}","stream":"{stream}","lines":["#, ulid(run_key.1.0));
+    let tail = format!(r#"],"truncated":{truncated},"next_since":"{next}"}}"#);
+    let between: &[u8] = br#"],"entries":["#;
+    let mut text = Vec::with_capacity(head.len() + lines.len() + between.len() + entries.len() + tail.len());
+    for part in [head.as_bytes(), &lines, between, &entries, tail.as_bytes()] {
+        text.extend_from_slice(part);
+    }
+    text
 }
 
 /// What somebody who follows is told, as server-sent events.
@@ -137,7 +159,9 @@ fn events(follower: Follower) -> Body {
     Body::from_stream(stream::unfold(follower, |mut follower| async move {
         let event = match follower.piece().await? {
             Piece::Lines(entries) => {
-                let line = |entry: &Entry| format!("event: line\ndata: {}\n\n", write_entry(entry));
+                let line = |(position, entry): &(Position, Entry)| {
+                    format!("id: {position}\nevent: line\ndata: {}\n\n", write_entry(entry))
+                };
                 entries.iter().map(line).collect::<String>()
             }
             Piece::Sign => ": still here\n\n".to_owned(),
@@ -152,11 +176,7 @@ fn events(follower: Follower) -> Body {
 
 /// A line, as answers tell it.
 fn write_entry(entry: &Entry) -> Value {
-    let stream = match entry.stream {
-        Stream::Stdout => "stdout",
-        Stream::Stderr => "stderr",
-    };
-    json!({"ts": rfc3339(entry.at), "stream": stream, "line": entry.text})
+    json!({"ts": rfc3339(entry.at), "stream": stream_name(entry.stream), "line": entry.text})
 }
 
 /// What a container used.

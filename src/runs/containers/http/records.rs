@@ -115,6 +115,7 @@ fn view(context: &Context, run_key: RunKey, run: &Run) -> Result<Value, Failure>
         workers: u64::from(context.settings.workers),
         ceilings: &context.settings.ceilings,
         is_engine_up: context.is_engine_up(),
+        is_disk_short: context.is_disk_short(),
     };
     let description = descriptions::get(&read, run_key)?;
     let scheduling = scheduling(&read, now, run_key, run, machine)?;

@@ -21,6 +21,7 @@ fn context() -> (Context, tempfile::TempDir) {
     let settings = Settings {
         workers: 1,
         scratch_mb: 1,
+        disk_reserve_bytes: 0,
         runner_socket: None,
         ceilings: Ceilings::default(),
         egress: Egress::new(|_| false),
