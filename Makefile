@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench isolation crash-long audit-long power-cuts-long \
-	disk-full-long faults-long kills-long copies-long locale-tables rows corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -119,6 +119,11 @@ audit-long: rocksdb ## the ledger against its independent auditor, for longer (S
 
 kills-long: rocksdb ## kill -9 of the real binary under load, again and again (ROUNDS=N)
 	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it nothing_acknowledged -- --nocapture
+
+ends-long: rocksdb ## supervisors, runners and servers killed at any moment, and what is told of their containers; needs root (ROUNDS=N)
+	@$(in) QUINTET_SUPERVISOR_ENDS=$(ROUNDS) QUINTET_RUNNER_ENDS=$(ROUNDS) QUINTET_START_ENDS=$(ROUNDS) QUINTET_RUN_ENDS=$(ROUNDS) \
+	  QUINTET_HOUSE_ENDS=$(ROUNDS) cargo test --locked --test privileged -- --nocapture a_killed_supervisor what_is_left_of_a_runner \
+	  a_kill_in_the_middle what_has_just_ended a_waiting_run_outlives
 
 power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
 	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture

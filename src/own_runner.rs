@@ -2,20 +2,24 @@
 //!
 //! An installed appliance finds its runner at the configured socket, started by the system, and needs no privilege.
 //! Started by root without one (`make run`, a trial), `serve` starts a runner as its child, in a directory of root's
-//! beside the data directory. The child ends with its parent, whatever ends it; containers do not: their supervisors go
-//! on, and the next runner finds them again.
+//! beside the data directory, or below /var/lib where somebody else decides what lies there. The child ends with its
+//! parent, whatever ends it; containers do not: their supervisors go on, and the next runner finds them again.
 
 use std::ffi::OsString;
-use std::os::unix::net::UnixStream;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use quintet_runtime::{Digest, Runner, is_roots_alone};
+
 use crate::config::Config;
 
 /// The socket's name that says: no containers here.
 const OFF: &str = "off";
+/// Where runners of one's own work that cannot lie beside their data: in a home, say.
+const ELSEWHERE: &str = "/var/lib/quintet-runners";
 /// Between the end of a runner of one's own and the next.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
@@ -46,7 +50,7 @@ pub fn place(config: &Config) -> Option<Place> {
     }
     let beside = beside(&config.data_dir);
     // Installed, the system's runner keeps its directory just there: that it exists does not make it one of ours.
-    if beside.directory == configured.directory {
+    if beside.directory == without_links(&configured.directory) {
         return Some(configured);
     }
     let is_beside = answers(&beside.socket)
@@ -55,17 +59,29 @@ pub fn place(config: &Config) -> Option<Place> {
     Some(if is_beside { beside } else { configured })
 }
 
-/// The place of a runner of one's own: `quintet-data-runner` for `quintet-data`.
+/// The place of a runner of one's own: `quintet-data-runner` for `quintet-data`, where a runner takes that; else one by
+/// the directory's name below [`ELSEWHERE`], and that for good.
 fn beside(data_dir: &Path) -> Place {
-    let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
+    let data_dir = without_links(data_dir);
     let mut name = OsString::from(data_dir.file_name().unwrap_or_default());
     name.push("-runner");
-    let directory = data_dir.with_file_name(name);
+    let beside = data_dir.with_file_name(name);
+    let digest = Digest::of(data_dir.as_os_str().as_bytes());
+    let elsewhere = Path::new(ELSEWHERE).join(digest.hex().get(..16).unwrap_or_default());
+    let directory = if is_roots_alone(&beside) && !elsewhere.exists() { beside } else { elsewhere };
     Place { socket: directory.join("runner.sock"), directory }
 }
 
+/// The same place by a path without links, as far as it is there: a runner follows none.
+fn without_links(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return path };
+    let parent = parent.canonicalize().unwrap_or_else(|_| without_links(parent));
+    parent.join(name)
+}
+
 fn answers(socket: &Path) -> bool {
-    UnixStream::connect(socket).is_ok()
+    Runner::new(socket).find().is_ok()
 }
 
 /// How many cores this machine has, and how much memory in MiB.
@@ -135,9 +151,25 @@ mod tests {
 
     #[test]
     fn a_runner_of_ones_own_lies_beside_the_data() {
-        let place = beside(Path::new("/srv/quintet-data/"));
-        assert_eq!(place.directory, Path::new("/srv/quintet-data-runner"));
-        assert_eq!(place.socket, Path::new("/srv/quintet-data-runner/runner.sock"));
+        // No directory of that name is anywhere.
+        let place = beside(Path::new("/srv-of-nobody/quintet-data/"));
+        assert_eq!(place.directory, Path::new("/srv-of-nobody/quintet-data-runner"));
+        assert_eq!(place.socket, Path::new("/srv-of-nobody/quintet-data-runner/runner.sock"));
+    }
+
+    #[test]
+    fn where_others_decide_what_lies_beside_the_data_a_runner_lies_elsewhere() {
+        let parent = tempfile::tempdir().unwrap();
+        let data = parent.path().join("data");
+        let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+        for (of_parent, is_beside) in [(0o700, rustix::process::geteuid().is_root()), (0o777, false), (0o1777, true)] {
+            std::fs::set_permissions(parent.path(), mode(of_parent)).unwrap();
+            let is_beside = is_beside && rustix::process::geteuid().is_root();
+            let place = beside(&data);
+            assert_eq!(place.directory == parent.path().join("data-runner"), is_beside, "{of_parent:o}: {place:?}");
+            assert_eq!(place.directory.starts_with(ELSEWHERE), !is_beside, "{of_parent:o}: {place:?}");
+            assert_eq!(place, beside(&parent.path().join("./data/")), "the same directory by another name");
+        }
     }
 
     #[test]

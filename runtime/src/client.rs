@@ -4,12 +4,19 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::FileType;
 
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
-use crate::model::{Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream};
+use crate::image::open_of_layout;
+use crate::model::{
+    Bookmark, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
+};
 use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, ImportTerms, Refusal, Reply, Request};
+use crate::pulse::{self, BEAT_TIME, HANG_TIME, Pulse, Turn};
 
 /// A runner, by its socket. Each call makes a connection of its own and blocks until it is answered: a value can be
 /// used from any number of threads at once, and a runner that was restarted is simply there again.
@@ -17,6 +24,7 @@ use crate::protocol::{self, Action, Answer, Call, EndedSince, Hello, ImportTerms
 pub struct Runner {
     socket: PathBuf,
     reserve_bytes: Option<u64>,
+    pulse: Arc<Pulse>,
 }
 
 /// A call came to nothing.
@@ -41,6 +49,9 @@ pub enum RunnerError {
 /// What a call waits for its answer beyond the time that it asks to wait: unpacking the largest images included.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
+/// How long an answer that has begun may stand still.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+
 macro_rules! expect {
     ($reply:expr, $variant:path) => {
         match $reply {
@@ -54,7 +65,59 @@ impl Runner {
     /// The runner at this socket. Nothing is done yet.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Runner {
-        Runner { socket: socket.into(), reserve_bytes: None }
+        Runner { socket: socket.into(), reserve_bytes: None, pulse: Arc::default() }
+    }
+
+    /// Asks the runner every second whether it is there, until `is_over` says so; that is asked several times a second.
+    /// While this goes on, a runner that has not answered for five seconds is known to hang: calls of this value and its
+    /// clones end with [`RunnerError::Unavailable`], those under way too, until it answers again. Blocks.
+    pub fn keep_pulse(&self, is_over: impl Fn() -> bool) {
+        while !is_over() {
+            match self.beat(&is_over) {
+                // Nobody takes connections from the socket any more, though there is one.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.pulse.note(true),
+                // It is gone, or hung up: whoever calls finds that out.
+                _ => {
+                    self.pulse.note(false);
+                    std::thread::sleep(BEAT_TIME / 5);
+                }
+            }
+        }
+        self.pulse.note(false);
+    }
+
+    /// Asks on one connection for as long as that is there.
+    fn beat(&self, is_over: &impl Fn() -> bool) -> io::Result<()> {
+        let socket = self.reach()?;
+        loop {
+            protocol::send(&socket, &Call { protocol: protocol::VERSION, request: Request::Hello }, None)?;
+            let asked = Instant::now();
+            while !pulse::is_readable(&socket)? {
+                if is_over() {
+                    return Ok(());
+                }
+                if asked.elapsed() > HANG_TIME {
+                    self.pulse.note(true);
+                }
+            }
+            if protocol::receive::<Answer>(&socket, protocol::ANSWER_BYTES_MAX)?.is_none() {
+                return Ok(());
+            }
+            self.pulse.note(false);
+            let until = Instant::now() + BEAT_TIME;
+            while Instant::now() < until {
+                if is_over() {
+                    return Ok(());
+                }
+                std::thread::sleep(BEAT_TIME / 5);
+            }
+        }
+    }
+
+    /// Whether it is known to hang: nothing is known unless somebody keeps [its pulse](Runner::keep_pulse).
+    #[must_use]
+    pub fn is_hung(&self) -> bool {
+        self.pulse.is_hung()
     }
 
     /// The same, which has the runner leave so many bytes free on its disk, in place of the runner's own reserve.
@@ -69,9 +132,17 @@ impl Runner {
         &self.socket
     }
 
-    /// Who is there, and what the machine offers.
+    /// Whether anybody is there: who calls will be heard.
+    ///
+    /// # Errors
+    /// [`RunnerError::Unavailable`]: why nobody is.
+    pub fn find(&self) -> Result<(), RunnerError> {
+        self.connect().map(|_| ())
+    }
+
+    /// Who is there, and what the machine offers. A runner that hangs is not waited for.
     pub fn hello(&self) -> Result<Hello, RunnerError> {
-        expect!(self.call(Request::Hello, None)?, Reply::Hello)
+        expect!(self.ask(&self.connect()?, HANG_TIME, Request::Hello, None)?, Reply::Hello)
     }
 
     /// Starts a container and answers once its command was executed. The name must be new: a second call with the same
@@ -168,16 +239,17 @@ impl Runner {
     }
 
     /// Takes an image in from an open tar (OCI layout or docker-archive, plain or gzip) or an open directory (OCI
-    /// layout), checks every digest, unpacks the layers that are not there yet, and gives it this name. A layer may be
-    /// missing from the file if [`missing_layers`](Runner::missing_layers) does not name it.
+    /// layout), checks every digest, unpacks the layers that are not there yet, and gives it this name. The files of a
+    /// directory are opened by this process, with its own rights and by no link. A layer may be missing from the file if
+    /// [`missing_layers`](Runner::missing_layers) does not name it.
     ///
     /// `select` says which of several images, by the name the file gives it; needed where there is more than one.
     pub fn import(&self, file: OwnedFd, name: &str, select: Option<&str>) -> Result<ImageInfo, RunnerError> {
         self.import_with(file, name, select, ImportTerms::default())
     }
 
-    /// The same, on these terms. [`Refusal::ImageTooLarge`]: it takes more than they allow. [`Refusal::NoRoom`]: the disk
-    /// has no room for it.
+    /// The same, on these terms. [`Refusal::ImageTooLarge`]: it takes more than they allow. [`Refusal::NoRoomForImage`]:
+    /// the disk has no room for it.
     pub fn import_with(
         &self,
         file: OwnedFd,
@@ -186,8 +258,19 @@ impl Runner {
         terms: ImportTerms,
     ) -> Result<ImageInfo, RunnerError> {
         let terms = ImportTerms { reserve_bytes: terms.reserve_bytes.or(self.reserve_bytes), ..terms };
-        let request = Request::Import { name: name.to_owned(), select: select.map(str::to_owned), terms };
-        expect!(self.call(request, Some(&file))?, Reply::Image)
+        let (name, select) = (name.to_owned(), select.map(str::to_owned));
+        let found = rustix::fs::fstat(&file).map_err(|error| unreadable("it", error.into()))?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+            return expect!(self.call(Request::Import { name, select, terms }, Some(&file))?, Reply::Image);
+        }
+        let socket = self.connect()?;
+        let mut reply = self.ask(&socket, PATIENCE, Request::ImportLayout { name, select, terms }, None)?;
+        while let Reply::Wanted(wanted) = reply {
+            let opened = open_of_layout(&file, &wanted).map_err(|error| unreadable(&wanted, error))?;
+            let found = Request::LayoutFile { is_there: opened.is_some() };
+            reply = self.ask(&socket, PATIENCE, found, opened.as_ref())?;
+        }
+        expect!(reply, Reply::Image)
     }
 
     /// The layers of an image, lowest first.
@@ -232,22 +315,52 @@ impl Runner {
     }
 
     fn call(&self, request: Request, passed: Option<&OwnedFd>) -> Result<Reply, RunnerError> {
-        let call = Call { protocol: protocol::VERSION, request };
-        let answer = self.exchange(&call, passed);
-        match answer.map_err(|source| RunnerError::Unavailable { socket: self.socket.clone(), source })? {
-            Answer::Ok(reply) => Ok(reply),
-            Answer::Refused(refusal) => Err(refusal.into()),
+        self.ask(&self.connect()?, PATIENCE, request, passed)
+    }
+
+    fn ask(
+        &self,
+        (_, socket): &(Turn<'_>, UnixStream),
+        patience: Duration,
+        request: Request,
+        passed: Option<&OwnedFd>,
+    ) -> Result<Reply, RunnerError> {
+        let exchange = || {
+            protocol::send(socket, &Call { protocol: protocol::VERSION, request }, passed)?;
+            self.pulse.wait(socket, patience)?;
+            let answered = protocol::receive(socket, protocol::ANSWER_BYTES_MAX)?;
+            answered.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+        };
+        match exchange().map_err(|source| self.unavailable(source))? {
+            (Answer::Ok(reply), _) => Ok(reply),
+            (Answer::Refused(refusal), _) => Err(refusal.into()),
         }
     }
 
-    fn exchange(&self, call: &Call, passed: Option<&OwnedFd>) -> io::Result<Answer> {
-        let socket = UnixStream::connect(&self.socket)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        protocol::send(&socket, call, passed)?;
-        let (answer, _) = protocol::receive(&socket, protocol::ANSWER_BYTES_MAX)?
-            .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-        Ok(answer)
+    fn connect(&self) -> Result<(Turn<'_>, UnixStream), RunnerError> {
+        let connected = self.pulse.turn().and_then(|turn| Ok((turn, self.reach()?)));
+        connected.map_err(|source| self.unavailable(source))
     }
+
+    /// Who may write where the socket lies may put another one there: it is told nothing unless root listens, which no
+    /// one else can feign.
+    fn reach(&self) -> io::Result<UnixStream> {
+        let socket = pulse::connect(&self.socket, HANG_TIME)?;
+        if !rustix::net::sockopt::socket_peercred(&socket)?.uid.is_root() {
+            return Err(io::Error::other("whoever listens there is not root, and is told nothing"));
+        }
+        // That an answer has begun is waited for before.
+        socket.set_read_timeout(Some(ANSWER_PATIENCE))?;
+        Ok(socket)
+    }
+
+    fn unavailable(&self, source: io::Error) -> RunnerError {
+        RunnerError::Unavailable { socket: self.socket.clone(), source }
+    }
+}
+
+fn unreadable(file: &str, error: io::Error) -> RunnerError {
+    Refusal::BadImage(format!("{}: {error}", file.escape_debug())).into()
 }
 
 fn millis(duration: Duration) -> u64 {

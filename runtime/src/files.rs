@@ -6,12 +6,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use crate::image::open_directory;
 use crate::model::{Outcome, Sample};
+use crate::pulse::connect;
 
 /// What is reserved for an outcome: one block.
 const OUTCOME_BYTES: u64 = 4096;
@@ -80,8 +82,11 @@ impl Files {
         UnixListener::bind(Files::socket(&open_directory(&self.0)?))
     }
 
-    pub fn connect(&self) -> io::Result<UnixStream> {
-        UnixStream::connect(Files::socket(&open_directory(&self.0)?))
+    /// Connects to the supervisor, which may take so long to let one in, and to answer.
+    pub fn connect(&self, patience: Duration) -> io::Result<UnixStream> {
+        let socket = connect(&Files::socket(&open_directory(&self.0)?), patience)?;
+        socket.set_read_timeout(Some(patience))?;
+        Ok(socket)
     }
 
     /// The outcome, if there is one.

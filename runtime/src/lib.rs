@@ -14,12 +14,12 @@
 //!
 //! 1. A name is recorded durably before anything is started under it, and never started again.
 //! 2. A container has an outcome or a living supervisor. Whoever finds neither kills what is left and records
-//!    [`EndReason::Lost`].
+//!    [`EndReason::Lost`], or [`EndReason::NotMade`] where its command certainly never ran.
 //! 3. The outcome is durable before the container's cgroup and directories go.
 //! 4. Nothing a client says becomes a path, a mount, a namespace or a capability.
 //!
 //! Reading order: `description` and `model` (what is said of containers), `protocol` and `client` (who says it to whom),
-//! then the side that runs as root.
+//! `pulse` (whether anybody answers), then the side that runs as root.
 //!
 //! Floor 0: it knows neither storage, nor HTTP, nor any room. Images come as open files: it makes no connection but to
 //! unix sockets. The time is asked of a [`WallClock`].
@@ -34,6 +34,7 @@ mod kernel;
 mod logs;
 mod model;
 pub mod protocol;
+mod pulse;
 mod records;
 mod runner;
 mod seccomp;
@@ -45,11 +46,11 @@ pub use description::{ContainerDescription, ContainerId, InvalidDescription, Lim
 pub use digest::{Digest, NotADigest};
 pub use image::ImageLimits;
 pub use model::{
-    Bookmark, ContainerState, ContainerStatus, DiskRoom, EndReason, ImageInfo, LayerInfo, LogLine, LogPage, LogSpan, Outcome, Pruned,
-    Sample, Stream, StreamTotals,
+    Bookmark, ContainerState, ContainerStatus, DiskRoom, EndReason, ImageInfo, LayerInfo, LogLine, LogPage, LogSpan,
+    Outcome, Pruned, Sample, Stream, StreamTotals,
 };
 pub use protocol::{Action, Features, Hello, ImportTerms, Refusal, ScratchKind};
-pub use runner::{CONTAINER_IDS, RunnerOptions, RunnerStartError, Serving, start_runner};
+pub use runner::{CONTAINER_IDS, RunnerOptions, RunnerStartError, Serving, is_roots_alone, start_runner};
 pub use supervisor::supervise;
 
 /// Tells the time of day. Deadlines and intervals are measured by the monotonic clock instead.

@@ -48,8 +48,11 @@ pub enum EndReason {
     TimedOut,
     /// It did not end within the grace period of a stop and was killed.
     GraceExpired,
-    /// Its command never ran: the text says why.
+    /// Its command never ran, for what was asked for cannot be run: the text says why.
     StartFailed(String),
+    /// Its command never ran, for the machine failed or the runner was ended in the middle: the text says more. The same
+    /// under another name may come to run.
+    NotMade(String),
     /// Its supervisor vanished before it could report. What was left of the container has been killed; what it did
     /// until then, and how it would have ended, nobody knows.
     Lost,

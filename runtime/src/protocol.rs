@@ -2,8 +2,9 @@
 //!
 //! A unix stream socket. Either side sends frames: four bytes, the length in big-endian order, then so many bytes of
 //! JSON. The client sends a [`Call`], the runner answers with one [`Answer`], any number of times on one connection. An
-//! import carries one open file descriptor (`SCM_RIGHTS`) with the first byte of its frame. A call whose `protocol` is
-//! not [`VERSION`] is answered with [`Refusal::OtherProtocol`] and nothing is done.
+//! import carries one open file descriptor (`SCM_RIGHTS`) with the first byte of its frame; one of a layout asks for its
+//! files on the way ([`Reply::Wanted`]), and gets each in a call of its own. A call whose `protocol` is not [`VERSION`] is
+//! answered with [`Refusal::OtherProtocol`] and nothing is done.
 //!
 //! A frame that is too long, is not JSON or is not a call ends the connection. Fields and variants are only ever added;
 //! whatever else changes raises [`VERSION`].
@@ -20,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::description::{ContainerDescription, ContainerId, InvalidDescription};
 use crate::digest::Digest;
-use crate::model::{Bookmark, ContainerState, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream};
+use crate::model::{
+    Bookmark, ContainerState, ContainerStatus, DiskRoom, ImageInfo, LayerInfo, LogPage, LogSpan, Pruned, Sample, Stream,
+};
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -131,8 +134,8 @@ pub enum Request {
         /// Its name.
         id: ContainerId,
     },
-    /// Takes an image in: the descriptor that comes along is a tar (OCI layout or docker-archive) or a directory (OCI
-    /// layout). Answer: [`Reply::Image`].
+    /// Takes an image in: the descriptor that comes along is a tar (OCI layout or docker-archive). Answer:
+    /// [`Reply::Image`].
     Import {
         /// The name it gets, such as `docker.io/library/busybox:1`; another image loses it.
         name: String,
@@ -141,6 +144,22 @@ pub enum Request {
         /// What it may take.
         #[serde(default)]
         terms: ImportTerms,
+    },
+    /// Takes an image in from a layout in a directory, which the client opens: the runner would open it as root. Answer:
+    /// any number of [`Reply::Wanted`], each of which wants a [`Request::LayoutFile`]; then [`Reply::Image`].
+    ImportLayout {
+        /// The name it gets, as in [`Request::Import`].
+        name: String,
+        /// Which of several images in the layout, by the name that its index gives it.
+        select: Option<String>,
+        /// What it may take.
+        #[serde(default)]
+        terms: ImportTerms,
+    },
+    /// The file that was wanted: the descriptor that comes along. Only where it was wanted.
+    LayoutFile {
+        /// False: there is no such file.
+        is_there: bool,
     },
     /// An image by name or digest. Answer: [`Reply::Image`].
     Image {
@@ -235,6 +254,8 @@ pub enum Reply {
     LogSpan(LogSpan),
     /// Samples, oldest first.
     Samples(Vec<Sample>),
+    /// A file of the layout that is being imported, by its name below it: `index.json`, `blobs/sha256/HEX`.
+    Wanted(String),
     /// An image.
     Image(ImageInfo),
     /// Images, sorted by digest.

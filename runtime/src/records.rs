@@ -3,9 +3,11 @@
 //!
 //! A record is JSON under a text key, so that an older file is read by a newer runner as long as fields are only added.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use redb::backends::FileBackend;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -30,6 +32,10 @@ pub(crate) struct ContainerRecord {
     /// The order of the ends, from 1; 0 while it has not ended.
     pub ended: u64,
     pub outcome: Option<Outcome>,
+    /// The life of the machine in which it was admitted, by the kernel's name for it: what a file of it tells is certain
+    /// for as long as that lasts. Empty if that is not known.
+    #[serde(default)]
+    pub boot: String,
     /// What it may write to the disk, in bytes: its writable layer, if that lies there, and its output.
     #[serde(default)]
     pub promised_bytes: u64,
@@ -102,10 +108,18 @@ fn unreadable(error: impl std::fmt::Display) -> RecordsError {
 
 type Result<T> = std::result::Result<T, RecordsError>;
 
+/// Opens the file itself, or makes it: no link is followed.
+fn open_file(path: &Path) -> Result<Database> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(path).map_err(redb::StorageError::from).map_err(failed)?;
+    Database::builder().create_with_backend(FileBackend::new(file).map_err(failed)?).map_err(failed)
+}
+
 impl Records {
     /// Opens them, or makes them.
     pub fn open(path: &Path) -> Result<Records> {
-        let database = Database::create(path).map_err(failed)?;
+        let database = open_file(path)?;
         let write = database.begin_write().map_err(failed)?;
         for table in [CONTAINERS, IMAGES, NAMES, LAYERS] {
             write.open_table(table).map_err(failed)?;
@@ -133,7 +147,7 @@ impl Records {
         tracing::warn!("the records were closed by a failure of the disk; opening them again");
         // Two at once cannot have it open.
         drop(held.take());
-        work(held.insert(Database::create(&self.path).map_err(failed)?))
+        work(held.insert(open_file(&self.path)?))
     }
 
     fn get<T: DeserializeOwned>(&self, table: Table, key: &str) -> Result<Option<T>> {

@@ -15,6 +15,7 @@ use quintet_storage::{Abort, Lsn, Timestamp, WriteTx};
 use tokio::sync::{Notify, watch};
 
 use crate::allowances::Ceilings;
+use crate::aside::Aside;
 use crate::followers::Followers;
 use crate::model::{FAMILY, RunId};
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
@@ -61,9 +62,9 @@ pub struct Parts {
     /// The runner, if there is to be one.
     pub(crate) runner: Option<Runner>,
     /// Where images come from that are not here.
-    pub(crate) puller: Puller,
-    /// The appliance stops: pulls are called off.
-    pub(crate) is_pulling_over: AtomicBool,
+    pub(crate) puller: Arc<Puller>,
+    /// The runs that have their slot and hold no worker.
+    pub(crate) aside: Aside,
     /// Ends the names of this appliance's containers, so that two appliances can share a runner.
     tag: String,
     /// Whether the runner answered the last time.
@@ -72,7 +73,7 @@ pub struct Parts {
     pub(crate) is_disk_short: AtomicBool,
     /// Something may have been done or not: the engine asks the runner.
     pub(crate) is_in_doubt: AtomicBool,
-    /// Has the engine look at once, for there are doubts.
+    /// Has the engine look at once.
     pub(crate) doubts: Notify,
     /// One control at a time for a run; runs share a few of these.
     controls: [tokio::sync::Mutex<()>; CONTROLS],
@@ -118,8 +119,8 @@ impl Context {
         let runner = runner.map(|socket| Runner::new(socket).with_reserve(settings.disk_reserve_bytes));
         Ok(Context(Arc::new(Parts {
             foundation,
-            puller,
-            is_pulling_over: AtomicBool::new(false),
+            puller: Arc::new(puller),
+            aside: Aside::default(),
             settings,
             runner,
             tag,
@@ -135,16 +136,20 @@ impl Context {
         })))
     }
 
-    /// Ends what would not end by itself: those who wait for a run, and those who follow one. Called when the appliance
+    /// Ends what would not end by itself: pulls, those who wait for a run, and those who follow one. Called when the appliance
     /// stops, before open requests are waited for.
     pub fn stop(&self) {
-        self.is_pulling_over.store(true, Ordering::SeqCst);
         self.stopping.send_replace(true);
     }
 
     /// Whether the appliance stops.
     pub(crate) fn is_stopping(&self) -> bool {
         *self.stopping.borrow()
+    }
+
+    /// Waits until the appliance stops.
+    pub(crate) async fn stopped(&self) {
+        let _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
     }
 
     /// One transaction, at most so long in waiting for the writer.
@@ -166,6 +171,11 @@ impl Context {
     /// Somebody who waits for changes of runs, from now on.
     pub(crate) fn watch(&self) -> Watch {
         Watch { changes: self.store.changes(FAMILY), stopping: self.stopping.subscribe(), pause: Duration::ZERO }
+    }
+
+    /// Has the engine look at once, for a worker came free or is wanted, which no row says.
+    pub(crate) fn look(&self) {
+        self.doubts.notify_one();
     }
 
     /// Has the engine ask the runner how things stand.
@@ -210,7 +220,7 @@ impl Context {
     /// Whether the runner answers.
     #[must_use]
     pub fn is_engine_up(&self) -> bool {
-        self.engine_up.load(Ordering::SeqCst)
+        self.engine_up.load(Ordering::SeqCst) && self.runner.as_ref().is_some_and(|runner| !runner.is_hung())
     }
 }
 

@@ -13,11 +13,12 @@
 //!
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
-//! `images` (which of them tenants name) ·
-//! `context`, `dialect`, `form`, `wire` (what all endpoints share) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
+//! `images` (which of them tenants name) · `aside` (runs without a worker) · `context`, `dialect`, `form`, `wire` (what
+//! all endpoints share) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
 //! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
 
 mod allowances;
+mod aside;
 mod containers;
 mod context;
 mod dialect;

@@ -83,7 +83,7 @@ pub const CODES: &[Code] = codes! {
     500 "internal_error" "The appliance made a mistake"
     503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
-    503 "engine_unavailable" "What runs containers does not answer; nothing was done"
+    503 "engine_unavailable" "What runs containers does not answer; ask again"
     503 "outcome_unknown" "It may or may not have been done"
     503 "storage_full" "The disk is down to its reserve; nothing was done"
     503 "writing_stopped" "Writing has stopped until a restart; nothing was done"

@@ -5,10 +5,11 @@
 //! (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), and an archive that would need a symbolic link to be
 //! followed is refused. What a symbolic link says is data: it means something only inside a container.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags,
@@ -26,6 +27,9 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
 const PATH_BYTES_MAX: usize = 4095;
 const NAME_BYTES_MAX: usize = 255;
 const OPAQUE: &[u8] = b".wh..wh..opq";
+/// An attribute of a layer's root that has an entry of its own: most layers have none, and say nothing of the root's
+/// owner and mode.
+pub(crate) const ROOT_IS_SAID: &CStr = c"trusted.quintet.root";
 
 /// Unpacks an archive into an empty directory. `shift` is added to all owners: 0 where idmapped mounts do that later.
 /// Returns about how many bytes that takes on a disk.
@@ -97,16 +101,14 @@ fn refuse<T>(reason: &str) -> Result<T, ImageError> {
     Err(ImageError::Bad(reason.into()))
 }
 
-/// Splits a name into its components. The root itself has none.
+/// Splits a name into its components. The root itself has none. Every name means one below the root, whether it begins
+/// with a slash or not: some builders write them so.
 fn components(path: &[u8], limits: &ImageLimits) -> Result<Vec<Vec<u8>>, ImageError> {
     if path.is_empty() {
         return refuse("an empty name");
     }
     if path.len() > PATH_BYTES_MAX {
         return refuse("a name over 4095 bytes");
-    }
-    if path.starts_with(b"/") {
-        return refuse("an absolute name");
     }
     if path.contains(&0) {
         return refuse("a name with a NUL");
@@ -138,7 +140,10 @@ impl Unpacking<'_> {
         let mut path = components(&entry.path, self.limits)?;
         let Some(name) = path.pop() else {
             return match entry.kind {
-                Kind::Directory => self.finish_directory(self.root, entry),
+                Kind::Directory => match rustix::fs::fsetxattr(self.root, ROOT_IS_SAID, b"y", XattrFlags::empty()) {
+                    Ok(()) | Err(Errno::OPNOTSUPP) => self.finish_directory(self.root, entry),
+                    Err(error) => Err(error.into()),
+                },
                 _ => refuse("the root must be a directory"),
             };
         };
@@ -286,12 +291,25 @@ impl Unpacking<'_> {
             if !name.starts_with(b"user.") && name != b"security.capability" {
                 continue;
             }
-            let name = CString::new(name.as_slice()).map_err(|_| ImageError::Bad("an attribute's name".into()))?;
-            rustix::fs::fsetxattr(file, &name, value, XattrFlags::empty())?;
+            self.set_attribute(file, name, value)?;
         }
         rustix::fs::fchmod(file, Mode::from_raw_mode(entry.mode & 0o7777))?;
         rustix::fs::futimens(file, &times(entry))?;
         Ok(())
+    }
+
+    fn set_attribute(&self, file: &OwnedFd, name: &[u8], value: &[u8]) -> Result<(), ImageError> {
+        let broken = || refuse(&format!("its extended attribute {} is broken", shown(name)));
+        let Ok(text) = CString::new(name) else { return broken() };
+        match rustix::fs::fsetxattr(file, &text, value, XattrFlags::empty()) {
+            // The kernel reads capabilities; a name may be too long, or have nothing behind its prefix.
+            Err(Errno::INVAL | Errno::RANGE | Errno::TOOBIG) => broken(),
+            // A file system has little room for the attributes of one file, however much there is for files.
+            Err(Errno::NOSPC) if free_bytes(self.root, self.limits.disk_reserve_bytes).is_ok() => {
+                refuse("its extended attributes are more than the file system takes")
+            }
+            set => Ok(set?),
+        }
     }
 
     fn finish_by_name(&self, parent: &OwnedFd, name: &OsStr, entry: &Entry) -> Result<(), ImageError> {
@@ -323,6 +341,30 @@ fn whiteout(parent: &OwnedFd, name: &[u8], hidden: &[u8]) -> Result<(), ImageErr
         Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(io::Error::from(error).into()),
     }
+}
+
+/// Where a container gets file systems of the kernel's own.
+const MOUNT_POINTS: [&str; 3] = ["proc", "sys", "dev"];
+
+/// What lies there in an image must be a directory, if there is anything. `layers` are its layers, highest first.
+pub(super) fn check_mount_points(layers: &[PathBuf]) -> Result<(), ImageError> {
+    for point in MOUNT_POINTS {
+        for layer in layers {
+            let found = match rustix::fs::statat(CWD, layer.join(point), AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                found => FileType::from_raw_mode(found?.st_mode),
+            };
+            match found {
+                // A device is a whiteout: taken away from the layers below.
+                FileType::Directory | FileType::CharacterDevice => break,
+                FileType::Symlink => {
+                    return refuse(&format!("its /{point} is a symbolic link, where a container needs a directory"));
+                }
+                _ => return refuse(&format!("its /{point} is a file, where a container needs a directory")),
+            }
+        }
+    }
+    Ok(())
 }
 
 fn open_below(directory: impl AsFd, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {

@@ -145,7 +145,10 @@ fn signal_number(name: &str) -> Option<i32> {
     by_name.or_else(|| name.parse().ok().filter(|number| (1..=31).contains(number)))
 }
 
-/// Reads one of these documents.
+/// Reads one of these documents. What is refused is not repeated: only where it stands.
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, ImageError> {
-    serde_json::from_slice(bytes).map_err(|error| ImageError::Bad(format!("its {what}: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        ImageError::Bad(format!("its {what} is not what it should be at line {line}, column {column}"))
+    })
 }

@@ -18,7 +18,8 @@ use std::io;
 
 use crate::records::RecordsError;
 
-pub(crate) use layer::{IDS, open_directory};
+pub(crate) use layer::{IDS, ROOT_IS_SAID, open_directory};
+pub(crate) use source::{Given, open_of_layout};
 pub(crate) use store::{Images, Removed, make_private_directory, remove_tree};
 
 /// What an image may be. What exceeds it is refused.
@@ -71,10 +72,30 @@ pub(crate) enum ImageError {
     TooLarge(u64),
     /// This machine is.
     #[error(transparent)]
-    Io(#[from] io::Error),
+    Io(io::Error),
     /// The records are.
     #[error("the runner's records: {0}")]
     Records(String),
+}
+
+/// A fault of the image's that is met by whoever reads its bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Fault(String);
+
+/// Says through a reader that the image is at fault. Any other error that comes out of a reader or of what is done with
+/// the bytes is this machine's.
+fn fault(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, Fault(reason.to_owned()))
+}
+
+impl From<io::Error> for ImageError {
+    fn from(error: io::Error) -> Self {
+        match error.get_ref() {
+            Some(fault) if fault.is::<Fault>() => ImageError::Bad(fault.to_string()),
+            _ => ImageError::Io(error),
+        }
+    }
 }
 
 impl From<RecordsError> for ImageError {

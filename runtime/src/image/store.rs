@@ -3,14 +3,13 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use std::os::fd::OwnedFd;
-
 use super::manifest::{Config, DOCUMENT_BYTES_MAX, Descriptor, DockerEntry, Index, Manifest, parse};
-use super::source::{GZIP, Source, gzip_error, nameless};
+use super::source::{Decompressed, GZIP, Given, Source, nameless};
 use super::{ImageError, ImageLimits, layer, open_directory};
 use crate::digest::{Digest, HashingReader};
 use crate::model::{ImageInfo, LayerInfo, Pruned};
@@ -52,12 +51,69 @@ struct Unpacked {
     layers: Vec<(Digest, PathBuf, LayerRecord)>,
 }
 
+impl Unpacked {
+    /// A layer by its digest.
+    fn layer(&self, digest: &Digest) -> Option<&(Digest, PathBuf, LayerRecord)> {
+        self.layers.iter().find(|(other, _, _)| other == digest)
+    }
+}
+
 /// What a layer may take.
 struct Left {
     /// Of what an image may.
     image_bytes: u64,
     /// Of what its caller gives.
     room_bytes: u64,
+}
+
+/// What bounds a layer, in bytes: whichever is the lowest.
+struct Bounds {
+    limit: u64,
+    room: u64,
+    free: u64,
+}
+
+impl Bounds {
+    fn of(directory: &OwnedFd, limits: &ImageLimits, left: &Left) -> Result<Bounds, ImageError> {
+        Ok(Bounds {
+            limit: limits.layer_bytes.min(left.image_bytes),
+            room: left.room_bytes,
+            free: layer::free_bytes(directory, limits.disk_reserve_bytes)?,
+        })
+    }
+
+    fn layer_bytes(&self) -> u64 {
+        self.limit.min(self.room).min(self.free)
+    }
+
+    /// What is told of a layer that takes more.
+    fn exceeded(&self) -> ImageError {
+        if self.room <= self.limit.min(self.free) {
+            ImageError::TooLarge(self.room)
+        } else if self.free < self.limit {
+            io::Error::from(io::ErrorKind::StorageFull).into()
+        } else {
+            ImageError::Bad("a layer unpacks to more than allowed".into())
+        }
+    }
+}
+
+impl ImageLimits {
+    /// What a layer of this compressed size may be.
+    fn expanded_bytes(&self, compressed_bytes: u64) -> u64 {
+        compressed_bytes.saturating_mul(self.expansion).saturating_add(self.expansion_free_bytes)
+    }
+
+    /// What is told of an archive that is longer.
+    fn stream_exceeded(&self, is_expansion: bool) -> ImageError {
+        let (times, free) = (self.expansion, self.expansion_free_bytes);
+        ImageError::Bad(match is_expansion {
+            true => {
+                format!("a layer unpacks to more than allowed: {times} times its compressed size, beyond {free} bytes")
+            }
+            false => "a layer unpacks to more than allowed".into(),
+        })
+    }
 }
 
 /// A layer that comes twice counts where it lies highest: what is in it is there in any case.
@@ -112,7 +168,7 @@ impl Images {
     /// Takes an image in, on these terms.
     pub fn import(
         &self,
-        opened: OwnedFd,
+        given: Given<'_>,
         name: &str,
         select: Option<&str>,
         now_micros: i64,
@@ -128,7 +184,7 @@ impl Images {
         let directory = open_directory(&staging.0)?;
         let disk_reserve_bytes = terms.reserve_bytes.unwrap_or(self.limits.disk_reserve_bytes);
         let limits = ImageLimits { disk_reserve_bytes, ..self.limits.clone() };
-        let source = Source::open(opened, &limits, || nameless(&directory))?;
+        let source = Source::open(given, &limits, || nameless(&directory))?;
         let Documents { digest, config, layers: listed } = documents_of(&source, select)?;
         if config.os != "linux" || config.architecture != "amd64" {
             return bad("it is for another kind of machine");
@@ -138,10 +194,14 @@ impl Images {
             return bad("its manifest and its configuration disagree about its layers");
         }
         let unpacked = self.unpack_missing(&source, &diff_ids, &listed, &staging.0, &limits, terms)?;
+        let layers = each_where_it_lies_highest(diff_ids);
+        let place =
+            |layer: &Digest| unpacked.layer(layer).map_or_else(|| self.layer_path(layer), |(_, path, _)| path.clone());
+        layer::check_mount_points(&layers.iter().rev().map(place).collect::<Vec<_>>())?;
         let record = ImageRecord {
             digest,
             imported_at_micros: now_micros,
-            layers: each_where_it_lies_highest(diff_ids),
+            layers,
             size_bytes: unpacked.size_bytes,
             config: config.into_config()?,
             is_pulled: terms.is_pulled,
@@ -153,7 +213,7 @@ impl Images {
     /// Unpacks the layers that are not there.
     fn unpack_missing(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         diff_ids: &[Digest],
         listed: &[Listed],
         staging: &Path,
@@ -199,8 +259,7 @@ impl Images {
 
     /// A layer that was unpacked before, by this import or another one.
     fn known_layer(&self, diff_id: &Digest, unpacked: &Unpacked) -> Result<Option<LayerRecord>, ImageError> {
-        let here = unpacked.layers.iter().find(|(digest, _, _)| digest == diff_id);
-        if let Some((_, _, record)) = here {
+        if let Some((_, _, record)) = unpacked.layer(diff_id) {
             return Ok(Some(record.clone()));
         }
         Ok(self.records.layer(diff_id)?.filter(|_| self.layer_path(diff_id).is_dir()))
@@ -262,27 +321,19 @@ impl Images {
     /// Unpacks one layer. [`ImageError::TooLarge`] if it takes more than `left.room_bytes`.
     fn unpack_layer(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         listed: &Listed,
         diff_id: &Digest,
         path: &Path,
         limits: &ImageLimits,
         left: &Left,
     ) -> Result<LayerRecord, ImageError> {
-        let Some(file) = source.file(&listed.file)? else {
-            return bad(format!("its layer {} is missing", listed.file.escape_debug()));
+        let Some((file, size)) = source.file(&listed.file)? else {
+            return bad("one of its layers is missing");
         };
-        make_private_directory(path)?;
-        let directory = open_directory(path)?;
-        let free_bytes = layer::free_bytes(&directory, limits.disk_reserve_bytes)?;
-        let allowed_bytes = limits.layer_bytes.min(left.image_bytes);
-        let layer_bytes = allowed_bytes.min(left.room_bytes).min(free_bytes);
-        let limits = ImageLimits { layer_bytes, ..limits.clone() };
-        rustix::fs::fchmod(&directory, rustix::fs::Mode::from_raw_mode(0o755))?;
-        if self.shift != 0 {
-            let (owner, group) = (rustix::fs::Uid::from_raw(self.shift), rustix::fs::Gid::from_raw(self.shift));
-            rustix::fs::fchown(&directory, Some(owner), Some(group))?;
-        }
+        let directory = self.layer_directory(path)?;
+        let bounds = Bounds::of(&directory, limits, left)?;
+        let limits = ImageLimits { layer_bytes: bounds.layer_bytes(), ..limits.clone() };
         let mut archive = HashingReader::new(io::BufReader::with_capacity(1 << 16, file));
         let mut magic = Vec::new();
         (&mut archive).take(4).read_to_end(&mut magic)?;
@@ -292,37 +343,20 @@ impl Images {
         let compressed = magic.starts_with(&GZIP);
         let mut whole = Cursor::new(magic).chain(archive);
         let plain: Box<dyn Read + '_> =
-            if compressed { Box::new(flate2::read::MultiGzDecoder::new(&mut whole)) } else { Box::new(&mut whole) };
+            if compressed { Box::new(Decompressed::new(&mut whole)) } else { Box::new(&mut whole) };
+        let expanded = if compressed { limits.expanded_bytes(size) } else { u64::MAX };
         // The archive itself may be longer than what it unpacks to by its headers.
         let headers = limits.entries.saturating_mul(2048).saturating_add(1 << 20);
-        let mut stream_bytes = limits.layer_bytes.saturating_add(headers);
-        let mut is_expansion = false;
-        if compressed {
-            let size = source.size(&listed.file)?.unwrap_or(0);
-            let expanded = size.saturating_mul(limits.expansion).saturating_add(limits.expansion_free_bytes);
-            is_expansion = expanded < stream_bytes;
-            stream_bytes = stream_bytes.min(expanded);
-        }
+        let stream_bytes = limits.layer_bytes.saturating_add(headers).min(expanded);
         let is_over = Cell::new(false);
         let mut plain = HashingReader::new(Bounded { inner: plain, left: stream_bytes, is_over: &is_over });
         let unpacked = layer::unpack(&mut plain, &directory, self.shift, &limits).and_then(|bytes| {
             io::copy(&mut plain, &mut io::sink())?;
             Ok(bytes)
         });
-        let too_much = || ImageError::Bad("a layer unpacks to more than allowed".into());
         let bytes = unpacked.map_err(|error| match error {
-            // Whichever of the bounds was the lowest.
-            ImageError::TooMuch if left.room_bytes <= allowed_bytes.min(free_bytes) => {
-                ImageError::TooLarge(left.room_bytes)
-            }
-            ImageError::TooMuch if free_bytes < allowed_bytes => io::Error::from(io::ErrorKind::StorageFull).into(),
-            _ if is_over.get() && is_expansion => ImageError::Bad(format!(
-                "a layer unpacks to more than allowed: {} times its compressed size, beyond {} bytes",
-                limits.expansion, limits.expansion_free_bytes
-            )),
-            ImageError::TooMuch => too_much(),
-            _ if is_over.get() => too_much(),
-            ImageError::Io(error) => gzip_error(error),
+            ImageError::TooMuch => bounds.exceeded(),
+            _ if is_over.get() => limits.stream_exceeded(stream_bytes == expanded),
             other => other,
         })?;
         let (found, _) = plain.finish();
@@ -338,6 +372,18 @@ impl Images {
             return bad(format!("a layer is not {digest} with {size} bytes, which its manifest promises"));
         }
         Ok(LayerRecord { bytes, blob: found })
+    }
+
+    /// A directory for a layer, which belongs to whom it does in containers.
+    fn layer_directory(&self, path: &Path) -> Result<OwnedFd, ImageError> {
+        make_private_directory(path)?;
+        let directory = open_directory(path)?;
+        rustix::fs::fchmod(&directory, rustix::fs::Mode::from_raw_mode(0o755))?;
+        if self.shift != 0 {
+            let (owner, group) = (rustix::fs::Uid::from_raw(self.shift), rustix::fs::Gid::from_raw(self.shift));
+            rustix::fs::fchown(&directory, Some(owner), Some(group))?;
+        }
+        Ok(directory)
     }
 
     /// An image by name or digest.
@@ -476,7 +522,7 @@ fn blob_path(digest: &Digest) -> String {
 }
 
 /// A document by its digest, which is checked.
-fn blob(source: &Source, descriptor: &Descriptor, what: &str) -> Result<Vec<u8>, ImageError> {
+fn blob(source: &Source<'_>, descriptor: &Descriptor, what: &str) -> Result<Vec<u8>, ImageError> {
     let content = source.document(&blob_path(&descriptor.digest), DOCUMENT_BYTES_MAX)?;
     let Some(content) = content else { return bad(format!("its {what} {} is missing", descriptor.digest)) };
     if Digest::of(&content) != descriptor.digest || content.len() as u64 != descriptor.size {
@@ -485,7 +531,7 @@ fn blob(source: &Source, descriptor: &Descriptor, what: &str) -> Result<Vec<u8>,
     Ok(content)
 }
 
-fn documents_of(source: &Source, select: Option<&str>) -> Result<Documents, ImageError> {
+fn documents_of(source: &Source<'_>, select: Option<&str>) -> Result<Documents, ImageError> {
     if let Some(index) = source.document("index.json", DOCUMENT_BYTES_MAX)? {
         let descriptor = choose(parse::<Index>(&index, "index")?.manifests, select)?;
         return layout_documents(source, descriptor);
@@ -512,7 +558,7 @@ fn choose(manifests: Vec<Descriptor>, select: Option<&str>) -> Result<Descriptor
     }
 }
 
-fn layout_documents(source: &Source, mut descriptor: Descriptor) -> Result<Documents, ImageError> {
+fn layout_documents(source: &Source<'_>, mut descriptor: Descriptor) -> Result<Documents, ImageError> {
     for _ in 0..INDEX_DEPTH_MAX {
         let content = blob(source, &descriptor, "manifest")?;
         if descriptor.is_index() {
@@ -533,7 +579,7 @@ fn layout_documents(source: &Source, mut descriptor: Descriptor) -> Result<Docum
 }
 
 fn archive_documents(
-    source: &Source,
+    source: &Source<'_>,
     entries: Vec<DockerEntry>,
     select: Option<&str>,
 ) -> Result<Documents, ImageError> {
@@ -549,10 +595,11 @@ fn archive_documents(
         return bad("its configuration is missing");
     };
     let digest = Digest::of(&config);
-    // The file is named by the digest of what is in it.
+    // The file is named by the digest of what is in it: `HEX.json`, `blobs/sha256/HEX` or `sha256:HEX`.
     let name = entry.config.rsplit('/').next().unwrap_or_default();
+    let name = name.strip_prefix("sha256:").unwrap_or(name);
     if name.strip_suffix(".json").unwrap_or(name) != digest.hex() {
-        return bad(format!("its configuration is not {}, by which it is named", name.escape_debug()));
+        return bad("its configuration is not what the name of its file promises");
     }
     let layers = entry.layers.into_iter().map(|file| Listed { file, blob: None }).collect();
     Ok(Documents { digest, config: parse(&config, "configuration")?, layers })

@@ -1,9 +1,10 @@
 //! Reads tar archives: ustar, GNU long names and pax, as image tools write them. Everything in them is hostile; what is
-//! not understood is refused, and nothing is taken into memory whose size was not checked.
+//! not understood is refused, and nothing is taken into memory whose size was not checked. What tools leave out at an
+//! archive's end is not missed, as other tools do not miss it: the last file's padding and the blocks of zeros.
 
 use std::io::{self, Read};
 
-use super::ImageError;
+use super::{ImageError, fault};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,14 +156,15 @@ impl<R: Read> Archive<R> {
         })
     }
 
-    /// One header block. None at the end: a block of zeros, or no block at all.
+    /// One header block. None at the end: a block of zeros, the beginning of one, or no block at all.
     fn header(&mut self) -> Result<Option<[u8; BLOCK]>, ImageError> {
         let mut header = [0; BLOCK];
         let mut filled = 0;
         while filled < BLOCK {
             let count = self.inner.read(header.get_mut(filled..).unwrap_or_default())?;
             if count == 0 {
-                return if filled == 0 { Ok(None) } else { Err(bad("it ends within a header")) };
+                let is_end = header.iter().all(|byte| *byte == 0);
+                return if is_end { Ok(None) } else { Err(bad("it ends within a header")) };
             }
             filled += count;
         }
@@ -197,12 +199,12 @@ impl<R: Read> Archive<R> {
     }
 
     fn skip_content(&mut self) -> Result<(), ImageError> {
-        let skip = self.content + self.padding;
-        let skipped = io::copy(&mut (&mut self.inner).take(skip), &mut io::sink())?;
-        if skipped != skip {
+        let mut skip = |bytes| io::copy(&mut (&mut self.inner).take(bytes), &mut io::sink());
+        if skip(self.content)? != self.content {
             return Err(bad("it ends within an entry"));
         }
-        self.position += skip;
+        // Some writers stop with the last byte of the last file; then nothing else comes.
+        self.position += self.content + skip(self.padding)?;
         (self.content, self.padding) = (0, 0);
         Ok(())
     }
@@ -217,7 +219,7 @@ impl<R: Read> Read for Archive<R> {
         let most = usize::try_from(self.content).unwrap_or(usize::MAX).min(buffer.len());
         let count = self.inner.read(buffer.get_mut(..most).unwrap_or_default())?;
         if count == 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the archive ends within an entry"));
+            return Err(fault("the archive is damaged: it ends within an entry"));
         }
         self.content -= count as u64;
         self.position += count as u64;

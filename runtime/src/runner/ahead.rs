@@ -45,8 +45,12 @@ impl Shared {
         let spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
         let spare = spare.and_then(|mut spare| matches!(spare.try_wait(), Ok(None)).then_some(spare));
         let mut child = spare.map_or_else(|| self.supervisor(), Ok)?;
+        self.containers.groups.own(&group);
         let told = child.stdin.as_mut().map(|stdin| tell(stdin, &order));
-        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
+        if let Err(error) = told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into())) {
+            self.containers.groups.disown(&self.hierarchies.group(&group));
+            return Err(error);
+        }
         Ok(Standby { like: like.clone(), slot, group, child })
     }
 
@@ -110,16 +114,19 @@ impl Shared {
     /// would leave processes behind that go on with it.
     pub(super) fn dismiss(&self, mut standby: Standby) {
         let group = self.hierarchies.group(&format!("{}/{}", self.group(), standby.group));
+        let (owned, own) = (self.containers.groups.clone(), group.clone());
         let take_down = move || {
             let told = standby.child.stdin.take().map(|mut stdin| tell(&mut stdin, &None::<RunOrder>));
             drop(told);
             let gone = standby.child.wait().and_then(|_| group.kill()).and_then(|()| group.remove());
             if let Err(error) = gone {
-                tracing::warn!(%error, "what is left of a container that was kept ready stays");
+                tracing::warn!(%error, "what is left of a container that was kept ready stays for now");
             }
+            owned.disown(&group);
         };
         if let Err(error) = spawn_watcher(take_down) {
-            tracing::warn!(%error, "a container that was kept ready ends with the runner");
+            tracing::warn!(%error, "a container that was kept ready goes later");
+            self.containers.groups.disown(&own);
         }
     }
 

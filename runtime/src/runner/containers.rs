@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,8 +24,24 @@ use crate::supervisor::{self, Ask, RunOrder, Standing, Started};
 /// How long a supervisor may take to answer: freezing waits for the kernel.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long it may take to say how it stands.
+const STANDING_PATIENCE: Duration = Duration::from_secs(3);
+/// How many supervisors are asked at a time; each takes an open file.
+const ASKED_AT_ONCE: usize = 128;
+
 /// When what the next container may need is made ready, at the latest; sooner if this one has ended.
 const READY_AFTER: Duration = Duration::from_millis(30);
+
+/// The kernel's name for this life of the machine; empty if it does not tell.
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// What a supervisor answers.
+fn heard<T: serde::de::DeserializeOwned>(socket: &UnixStream) -> io::Result<T> {
+    let answer = protocol::receive(socket, protocol::ANSWER_BYTES_MAX)?;
+    answer.map(|(answer, _)| answer).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
 
 fn failed(error: impl std::fmt::Display) -> Refusal {
     Refusal::Failed(error.to_string())
@@ -45,6 +62,15 @@ impl Shared {
         description.validate().map_err(Refusal::Invalid)?;
         let image = self.images.find(description.image.as_str()).map_err(failed)?.ok_or(Refusal::NoSuchImage)?;
         let like = Like::of(&description);
+        // Before there is anything to watch: where that is not possible, nothing is begun.
+        let (hand_over, watched) = std::sync::mpsc::sync_channel::<Child>(1);
+        let (shared, own) = (Arc::clone(self), id.clone());
+        spawn_watcher(move || {
+            if let Ok(child) = watched.recv() {
+                shared.watch_to_end(&own, child);
+            }
+        })
+        .map_err(failed)?;
         let admitted = match self.admit(id, &image, &like, reserve_bytes, &Written::new()) {
             // What others have written already is not to come any more.
             Err(Refusal::NoRoom { .. }) => self.admit(id, &image, &like, reserve_bytes, &self.written()),
@@ -53,11 +79,11 @@ impl Shared {
         let (slot, standby, repeated) = admitted?;
         self.images.used(&image, self.clock.now_micros());
         let launched = self.launch(id, description, &image, &like, slot, standby);
-        let (mut child, started) = match launched {
+        let (child, started) = match launched {
             Ok(launched) => launched,
             Err(error) => {
                 // Nothing has been executed: that is known, and is what is recorded.
-                self.settle(id, Some(supervisor::start_failed(error.to_string(), self.clock.as_ref())));
+                self.settle(id, Some(supervisor::not_made(error.to_string(), self.clock.as_ref())));
                 self.clear(&self.files(id), &self.group_of(id));
                 return Err(Refusal::StartFailed(error.to_string()));
             }
@@ -65,33 +91,28 @@ impl Shared {
         if let Some(row) = self.containers.table().rows.get_mut(id) {
             row.started = true;
         }
-        let (shared, watched) = (Arc::clone(self), id.clone());
-        let mut watch = move || {
-            let left = (shared.files(&watched), shared.group_of(&watched));
-            shared.watch(&watched);
-            let _ = child.wait();
-            shared.clear(&left.0, &left.1);
-            shared.tidy();
-        };
         let Some(started) = started else {
-            watch();
+            self.watch_to_end(id, child);
             self.get_ready(None);
             let status = self.status(id)?;
             return match &status.outcome {
-                Some(Outcome { reason: EndReason::StartFailed(reason), .. }) => {
+                Some(Outcome { reason: EndReason::StartFailed(reason) | EndReason::NotMade(reason), .. }) => {
                     Err(Refusal::StartFailed(reason.clone()))
                 }
                 _ => Ok(status),
             };
         };
-        spawn_watcher(watch).map_err(failed)?;
-        let (shared, watched) = (Arc::clone(self), id.clone());
+        // It waits for nothing else.
+        let _ = hand_over.send(child);
+        let (shared, own) = (Arc::clone(self), id.clone());
         let get_ready = move || {
             // What takes a moment is not held up by what comes after it.
-            let _ = shared.wait_for_end(&watched, READY_AFTER);
+            let _ = shared.wait_for_end(&own, READY_AFTER);
             shared.get_ready(repeated.then_some(&like));
         };
-        spawn_watcher(get_ready).map_err(failed)?;
+        if let Err(error) = spawn_watcher(get_ready) {
+            tracing::warn!(%error, "nothing is made ready for the next container");
+        }
         Ok(ContainerStatus {
             id: id.clone(),
             state: ContainerState::Running,
@@ -100,6 +121,16 @@ impl Shared {
             paused_micros: 0,
             outcome: None,
         })
+    }
+
+    /// Waits for the end of a container and of its supervisor, and clears up after them.
+    fn watch_to_end(&self, id: &ContainerId, mut child: Child) {
+        // It may be forgotten as soon as it has ended.
+        let (files, group) = (self.files(id), self.group_of(id));
+        self.watch(id);
+        let _ = child.wait();
+        self.clear(&files, &group);
+        self.tidy();
     }
 
     /// Gives the name to this container for good, with room on the disk, and a range of ids, or the container that is
@@ -134,7 +165,7 @@ impl Shared {
         if running >= most as usize {
             return Err(failed(format!("{most} containers run already")));
         }
-        let promised_bytes = self.promise(like.limits.scratch_bytes);
+        let promised_bytes = self.promise(like.scratch_bytes);
         self.find_room(&table, promised_bytes, reserve_bytes, written)?;
         let mut standby = table.standby.take_if(|standby| standby.like == *like);
         if standby.as_mut().is_some_and(|standby| !matches!(standby.child.try_wait(), Ok(None))) {
@@ -142,13 +173,20 @@ impl Shared {
         }
         let slot = standby.as_ref().map(|standby| standby.slot).or_else(|| table.free_slot());
         let slot = slot.ok_or_else(|| failed("no range of ids is free"))?;
-        let record = ContainerRecord { image: image.digest.clone(), slot, ended: 0, outcome: None, promised_bytes };
+        let record = ContainerRecord {
+            image: image.digest.clone(),
+            slot,
+            ended: 0,
+            outcome: None,
+            boot: boot(),
+            promised_bytes,
+        };
         let added = self.records.add_container(id, &record).map_err(failed);
         if !matches!(added, Ok(true)) {
             table.standby = table.standby.take().or(standby);
             return added.and(Err(Refusal::NameTaken));
         }
-        table.rows.insert(id.clone(), Row { record, started: false });
+        table.rows.insert(id.clone(), Row { record, started: false, last: None });
         let repeated = table.last.replace(like.clone()).is_some_and(|last| last == *like);
         Ok((slot, standby, repeated))
     }
@@ -207,7 +245,8 @@ impl Shared {
         drop(lock);
     }
 
-    /// Ends a container whose supervisor has no more to say, and records its outcome; none: it is lost.
+    /// Ends a container whose supervisor has no more to say, and records its outcome; none: it is lost, or its command
+    /// never ran.
     fn settle(&self, id: &ContainerId, outcome: Option<Outcome>) {
         let files = self.files(id);
         let group = self.group_of(id);
@@ -215,6 +254,9 @@ impl Shared {
             tracing::error!(%id, %error, "a container cannot be killed");
         }
         let outcome = outcome.unwrap_or_else(|| {
+            if !self.has_begun(id) {
+                return supervisor::not_made("its start was cut off".to_owned(), self.clock.as_ref());
+            }
             let usage = group.usage();
             let mut lost = supervisor::without_start(EndReason::Lost, self.clock.as_ref());
             lost.started_at_micros = files.start();
@@ -243,12 +285,21 @@ impl Shared {
         self.containers.ended.notify_all();
     }
 
+    /// Whether the command of a container may have run. A supervisor makes room for its output before, and that is seen
+    /// for as long as the machine has not gone down since: what it wrote may be lost then.
+    fn has_begun(&self, id: &ContainerId) -> bool {
+        let boot = boot();
+        let is_same = self.containers.table().rows.get(id).is_some_and(|row| row.record.boot == boot);
+        boot.is_empty() || !is_same || self.files(id).streams().exists()
+    }
+
     /// Removes what only a running container needs. Nobody waits for it: if this does not come to its end, the next start
     /// of the runner does it.
     fn clear(&self, files: &Files, group: &Group) {
         if let Err(error) = group.remove() {
-            tracing::error!(%error, "a control group cannot be removed");
+            tracing::error!(%error, "a control group stays for now");
         }
+        self.containers.groups.disown(group);
         if let Err(error) = files.remove_working_files() {
             tracing::error!(%error, "a container's files cannot be removed");
         }
@@ -256,7 +307,7 @@ impl Shared {
 
     /// Takes the control groups above the containers' away while there is none. Nobody starts one meanwhile: that needs
     /// the same table.
-    fn tidy(&self) {
+    pub(super) fn tidy(&self) {
         let table = self.containers.table();
         let ahead = table.standby.is_some() || table.reserved.is_some();
         if !ahead && table.rows.values().all(|row| row.record.outcome.is_some()) {
@@ -266,37 +317,54 @@ impl Shared {
 
     /// How one stands.
     pub(super) fn status(&self, id: &ContainerId) -> Result<ContainerStatus, Refusal> {
-        let (record, started) = {
-            let table = self.containers.table();
-            let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
-            (row.record.clone(), row.started)
-        };
+        self.status_and_voice(id).map(|(status, _)| status)
+    }
+
+    /// How one stands, and whether its supervisor, if it has one, has said so.
+    fn status_and_voice(&self, id: &ContainerId) -> Result<(ContainerStatus, bool), Refusal> {
+        let (mut status, is_asked) = self.recorded_status(id)?;
+        if !is_asked {
+            return Ok((status, true));
+        }
+        let said = self.ask_within(id, &Ask::Standing, STANDING_PATIENCE).ok();
+        let has_voice = said.is_some();
+        self.complete(&mut status, said);
+        Ok((status, has_voice))
+    }
+
+    /// What is recorded of one, and whether its supervisor knows more.
+    fn recorded_status(&self, id: &ContainerId) -> Result<(ContainerStatus, bool), Refusal> {
+        let table = self.containers.table();
+        let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
         let mut status = ContainerStatus {
             id: id.clone(),
-            state: ContainerState::Starting,
-            image: record.image,
+            state: if row.started { ContainerState::Running } else { ContainerState::Starting },
+            image: row.record.image.clone(),
             started_at_micros: None,
             paused_micros: 0,
-            outcome: None,
+            outcome: row.record.outcome.clone(),
         };
-        if let Some(outcome) = record.outcome {
+        if let Some(outcome) = &status.outcome {
             status.state = ContainerState::Ended;
             status.started_at_micros = outcome.started_at_micros;
             status.paused_micros = outcome.paused_micros;
-            status.outcome = Some(outcome);
-        } else if started && let Ok(standing) = self.ask::<Standing>(id, &Ask::Standing) {
-            status.state = standing.state;
-            status.started_at_micros = Some(standing.started_at_micros);
-            status.paused_micros = standing.paused_micros;
-        } else if started {
-            // Its supervisor does not answer: it is about to end, and whoever watches it will say how.
-            status.state = ContainerState::Running;
         }
-        Ok(status)
+        Ok((status, row.started && row.record.outcome.is_none()))
     }
 
-    fn ask<T: serde::de::DeserializeOwned>(&self, id: &ContainerId, ask: &Ask) -> io::Result<T> {
-        self.ask_within(id, ask, SUPERVISOR_PATIENCE)
+    /// Adds what its supervisor says. One who does not answer is about to end, and whoever watches it will say how; or it
+    /// is held up, and its container goes on as it did.
+    fn complete(&self, status: &mut ContainerStatus, said: Option<Standing>) {
+        let mut table = self.containers.table();
+        let Some(row) = table.rows.get_mut(&status.id) else { return };
+        if let Some(said) = said {
+            status.state = said.state;
+            status.started_at_micros = Some(said.started_at_micros);
+            status.paused_micros = said.paused_micros;
+            row.last = Some(status.clone());
+        } else if let Some(last) = &row.last {
+            *status = last.clone();
+        }
     }
 
     /// Asks a supervisor, which may take so long to answer.
@@ -306,18 +374,37 @@ impl Shared {
         ask: &Ask,
         patience: Duration,
     ) -> io::Result<T> {
-        let socket = self.files(id).connect()?;
-        socket.set_read_timeout(Some(patience))?;
+        let socket = self.files(id).connect(patience)?;
         protocol::send(&socket, ask, None)?;
-        let answer = protocol::receive(&socket, protocol::ANSWER_BYTES_MAX)?;
-        answer.map(|(answer, _)| answer).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        heard(&socket)
     }
 
-    /// All of them.
+    /// All of them. Their supervisors are asked many at a time, and all that do not answer are waited for as long as one.
     pub(super) fn list(&self) -> Vec<ContainerStatus> {
         let ids: Vec<ContainerId> = self.containers.table().rows.keys().cloned().collect();
-        // One may be removed meanwhile.
-        ids.iter().filter_map(|id| self.status(id).ok()).collect()
+        let until = Instant::now() + STANDING_PATIENCE;
+        let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let mut list = Vec::new();
+        for some in ids.chunks(ASKED_AT_ONCE) {
+            // One may be removed meanwhile.
+            let recorded = some.iter().filter_map(|id| self.recorded_status(id).ok());
+            let asked = recorded.map(|(status, is_asked)| {
+                let ask = |socket: &UnixStream| protocol::send(socket, &Ask::Standing, None);
+                let socket = is_asked.then(|| self.files(&status.id).connect(left()).ok()).flatten();
+                (status, is_asked, socket.filter(|socket| ask(socket).is_ok()))
+            });
+            for (mut status, is_asked, socket) in asked.collect::<Vec<_>>() {
+                if is_asked {
+                    let heard = socket.and_then(|socket| {
+                        socket.set_read_timeout(Some(left())).ok()?;
+                        heard(&socket).ok()
+                    });
+                    self.complete(&mut status, heard);
+                }
+                list.push(status);
+            }
+        }
+        list
     }
 
     /// Waits until one has ended, or the time is over.
@@ -371,18 +458,23 @@ impl Shared {
                 reason: "1, 2, 3, 10, 12, 15 or 28".into(),
             }));
         }
-        let status = self.status(id)?;
+        let (status, has_voice) = self.status_and_voice(id)?;
         if matches!(status.state, ContainerState::Ended | ContainerState::Starting) {
             return Err(Refusal::WrongState { state: status.state });
         }
-        match self.ask::<Answer>(id, &Ask::Act(action)) {
-            Ok(Answer::Ok(_)) => Ok(()),
-            Ok(Answer::Refused(refusal)) => Err(refusal),
-            // It ended between the two questions.
-            Err(_) => {
-                let status = self.wait(id, Duration::from_secs(5))?;
-                Err(Refusal::WrongState { state: status.state })
-            }
+        let told =
+            if has_voice { self.ask_within::<Answer>(id, &Ask::Act(action), SUPERVISOR_PATIENCE).ok() } else { None };
+        if let Some(row) = self.containers.table().rows.get_mut(id) {
+            row.last = None;
+        }
+        match told {
+            Some(Answer::Ok(_)) => Ok(()),
+            Some(Answer::Refused(refusal)) => Err(refusal),
+            // It ended between the two questions; or its supervisor is held up.
+            None => match self.wait(id, Duration::from_secs(5))?.state {
+                ContainerState::Ended => Err(Refusal::WrongState { state: ContainerState::Ended }),
+                _ => Err(failed("what supervises it does not answer")),
+            },
         }
     }
 
@@ -394,10 +486,16 @@ impl Shared {
             drop(table);
             return Err(Refusal::WrongState { state: self.status(id)?.state });
         }
-        // The record goes last: what is left of a directory is removed at the next attempt.
-        remove_tree(self.files(id).directory()).map_err(failed)?;
+        // The record goes first: a container that is recorded has all its files. They go from their place in one move, so
+        // that its name is free; what is left of them by then goes at the next start, if not now.
         self.records.remove_container(id).map_err(failed)?;
         table.rows.remove(id);
+        let left = self.removed_directory().join(format!("{id}-{:016x}", self.clock.now_micros()));
+        let moved = std::fs::rename(self.files(id).directory(), &left);
+        drop(table);
+        if let Err(error) = moved.and_then(|()| remove_tree(&left)) {
+            tracing::error!(%id, %error, "what a container has left stays until the next start");
+        }
         Ok(())
     }
 
@@ -406,6 +504,11 @@ impl Shared {
         let table = self.containers.table();
         let row = table.rows.get(id).ok_or(Refusal::NoSuchContainer)?;
         Ok((self.files(id), row.record.outcome.is_some()))
+    }
+
+    /// Whether there is such a container, or was one and is being removed.
+    pub(super) fn knows(&self, id: &ContainerId) -> bool {
+        self.containers.table().rows.contains_key(id)
     }
 
     /// Keeps containers of an image from being started as long as what it gives is held; none if there is one that has
@@ -425,37 +528,30 @@ impl Shared {
 pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
     let recorded = shared.records.containers().map_err(io::Error::other)?;
     let known: BTreeSet<String> = recorded.iter().map(|(id, _)| id.as_str().to_owned()).collect();
-    // Directories without a record: of containers that were being removed.
+    for entry in std::fs::read_dir(shared.removed_directory())? {
+        remove_tree(&entry?.path())?;
+    }
+    // Directories without a record: of containers that were just forgotten.
     for entry in std::fs::read_dir(shared.containers_directory())? {
         let entry = entry?;
         if !entry.file_name().to_str().is_some_and(|name| known.contains(name)) {
             remove_tree(&entry.path())?;
         }
     }
-    let mut living = BTreeSet::from(["supervisors".to_owned()]);
     let mut unsettled = Vec::new();
     {
         let mut table = shared.containers.table();
+        table.ends = u64::try_from(shared.clock.now_micros()).unwrap_or(1);
         for (id, record) in recorded {
             table.ends = table.ends.max(record.ended);
             if record.outcome.is_none() {
-                living.insert(shared.files(&id).group().unwrap_or_else(|| id.as_str().to_owned()));
+                shared.containers.groups.own(shared.files(&id).group().as_deref().unwrap_or(id.as_str()));
                 unsettled.push(id.clone());
             }
-            table.rows.insert(id, Row { record, started: true });
+            table.rows.insert(id, Row { record, started: true, last: None });
         }
     }
-    for child in shared.hierarchies.children(&shared.group()) {
-        if !living.contains(&child) {
-            let path = format!("{}/{child}", shared.group());
-            let group = shared.hierarchies.group(&path);
-            // What cannot be killed (it waits for a disk) must not keep the runner from its work.
-            if let Err(error) = group.kill().and_then(|()| group.remove()) {
-                tracing::error!(%child, %error, "what is left of a container stays");
-            }
-            shared.hierarchies.remove_if_idle(&path);
-        }
-    }
+    shared.sweep();
     for id in unsettled {
         let files = shared.files(&id);
         make_private_directory(files.directory())?;
@@ -480,5 +576,5 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
     }
     shared.tidy();
     shared.get_ready(None);
-    Ok(())
+    shared.keep_sweeping()
 }

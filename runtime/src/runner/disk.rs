@@ -5,7 +5,6 @@
 //! run write everything they may; whoever finds no room has had nothing made, and can come again.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::time::{Duration, Instant};
 
 use super::shared::{Shared, Table};
@@ -41,17 +40,17 @@ impl Shared {
         reserve_bytes: u64,
         written: &Written,
     ) -> Result<(), Refusal> {
-        let free_bytes = self.free_bytes().map_err(|error| Refusal::Failed(error.to_string()))?;
+        let free_bytes = self.free_bytes()?;
         let left_bytes = free_bytes.saturating_sub(promised(table, written)).saturating_sub(reserve_bytes);
         if needed_bytes <= left_bytes { Ok(()) } else { Err(Refusal::NoRoom { needed_bytes, left_bytes }) }
     }
 
     /// How many containers more with such a writable layer find room.
-    pub(super) fn room(&self, scratch_bytes: u64, reserve_bytes: u64) -> io::Result<DiskRoom> {
+    pub(super) fn room(&self, scratch_bytes: u64, reserve_bytes: Option<u64>) -> Result<DiskRoom, Refusal> {
         let written = self.written();
         let free_bytes = self.free_bytes()?;
         let promised_bytes = promised(&self.containers.table(), &written);
-        let left_bytes = free_bytes.saturating_sub(promised_bytes).saturating_sub(reserve_bytes);
+        let left_bytes = free_bytes.saturating_sub(promised_bytes).saturating_sub(self.reserve(reserve_bytes));
         let containers = left_bytes.checked_div(self.promise(scratch_bytes)).unwrap_or(0);
         Ok(DiskRoom { free_bytes, promised_bytes, containers })
     }
@@ -59,7 +58,8 @@ impl Shared {
     /// What an import leaves free: the reserve and a quarter of it, so that it never comes so far that nothing can be
     /// written any more, and what containers were promised.
     pub(super) fn import_reserve(&self, reserve_bytes: u64) -> u64 {
-        let promised_bytes = promised(&self.containers.table(), &self.written());
+        let written = self.written();
+        let promised_bytes = promised(&self.containers.table(), &written);
         reserve_bytes.saturating_add(reserve_bytes / 4).saturating_add(promised_bytes)
     }
 
@@ -79,8 +79,9 @@ impl Shared {
         said.collect()
     }
 
-    fn free_bytes(&self) -> io::Result<u64> {
-        let disk = rustix::fs::statvfs(&self.options.directory)?;
+    fn free_bytes(&self) -> Result<u64, Refusal> {
+        let found = rustix::fs::statvfs(&self.options.directory);
+        let disk = found.map_err(|error| Refusal::Failed(error.to_string()))?;
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 }

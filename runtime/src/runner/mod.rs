@@ -6,18 +6,21 @@
 mod ahead;
 mod containers;
 mod disk;
+mod groups;
 mod options;
+mod place;
 mod probe;
 mod server;
 mod shared;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 
 use crate::WallClock;
 use crate::cgroup::Hierarchies;
@@ -26,9 +29,13 @@ use crate::records::Records;
 
 use options::failing;
 pub use options::{RunnerOptions, RunnerStartError};
+pub use place::is_roots_alone;
 pub use server::Serving;
 pub use shared::CONTAINER_IDS;
 use shared::{Containers, IDS_FIRST, Shared};
+
+/// How long the lock of a runner that has been killed may outlive it.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Starts a runner: takes the directory, finds its containers again, clears up what is nobody's, and answers calls from
 /// then on.
@@ -41,15 +48,15 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
         return Err(RunnerStartError::NotRoot);
     }
     let directory = options.directory.clone();
-    make_private_directory(&directory).map_err(failing("the runner's directory"))?;
-    let lock = take_directory(&directory)?;
+    let taken = place::take(&directory)?;
+    let lock = lock(&taken, &directory)?;
     let hierarchies = Hierarchies::find().map_err(RunnerStartError::Machine)?;
     options.check_groups(&hierarchies)?;
     if !hierarchies.limits_sockets() {
         tracing::warn!("this kernel does not limit what sockets of containers hold in memory (CONFIG_MEMCG_KMEM)");
     }
-    let instance = own_directory(&directory, options.groups(), &hierarchies)?;
-    for name in ["containers", "scratch"] {
+    let instance = own_directory(&taken, &directory, options.groups(), &hierarchies)?;
+    for name in ["containers", "removed", "scratch"] {
         make_private_directory(&directory.join(name)).map_err(failing("the runner's directory"))?;
     }
     let features = probe::probe(&options, &hierarchies)?;
@@ -64,31 +71,50 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
     server::serve(shared).map_err(failing("the runner's socket"))
 }
 
-fn take_directory(directory: &Path) -> Result<File, RunnerStartError> {
-    let lock = File::create(directory.join("lock")).map_err(failing("the runner's lock"))?;
-    match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(lock),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(RunnerStartError::InUse(directory.to_owned())),
-        Err(error) => Err(failing("the runner's lock")(error)),
+/// Opens a file of the runner's directory itself, whatever may lie there.
+fn open_own(taken: &File, name: &str, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(taken, name, flags, Mode::RUSR | Mode::WUSR)?;
+    Ok(opened.into())
+}
+
+fn lock(taken: &File, directory: &Path) -> Result<File, RunnerStartError> {
+    let lock = open_own(taken, "lock", OFlags::RDWR | OFlags::CREATE).map_err(failing("the runner's lock"))?;
+    let until = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(lock),
+            // A runner that was just killed may have been starting a supervisor: until that is another program, it has
+            // the lock as well.
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(RunnerStartError::InUse(directory.to_owned())),
+            Err(error) => return Err(failing("the runner's lock")(error)),
+        }
     }
 }
 
 /// A directory is known by its inode and the time it was made, which a copy does not have. A copy speaks of containers
 /// of the original: all of it is discarded.
-fn own_directory(directory: &Path, groups: &str, hierarchies: &Hierarchies) -> Result<String, RunnerStartError> {
+fn own_directory(
+    taken: &File,
+    directory: &Path,
+    groups: &str,
+    hierarchies: &Hierarchies,
+) -> Result<String, RunnerStartError> {
     let failed = || failing::<io::Error>("the runner's directory");
-    let metadata = directory.metadata().map_err(failed())?;
+    let metadata = taken.metadata().map_err(failed())?;
     let born = metadata.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let born = born.unwrap_or_default().as_nanos();
     let identity = crate::digest::Digest::of(format!("{} {} {born}", metadata.dev(), metadata.ino()).as_bytes());
     let instance: String = identity.hex().chars().take(16).collect();
-    let path = directory.join("identity");
-    let found = std::fs::read_to_string(&path).ok();
+    let found = open_own(taken, "identity", OFlags::RDONLY).and_then(io::read_to_string).ok();
     if found.as_deref() != Some(instance.as_str()) {
         if found.is_some() {
             tracing::warn!("the runner's directory is a copy: what is in it is discarded");
         }
-        for name in ["containers", "layers", "layers-shifted", "staging", "scratch"] {
+        for name in ["containers", "removed", "layers", "layers-shifted", "staging", "scratch"] {
             remove_tree(&directory.join(name)).map_err(failed())?;
         }
         match std::fs::remove_file(directory.join("records.redb")) {
@@ -96,7 +122,16 @@ fn own_directory(directory: &Path, groups: &str, hierarchies: &Hierarchies) -> R
             _ => {}
         }
         hierarchies.remove_if_idle(&format!("{groups}/{instance}"));
-        std::fs::write(&path, &instance).map_err(failed())?;
+        put_identity(taken, &instance).map_err(failed())?;
     }
     Ok(instance)
+}
+
+/// Whole under its name or not there at all: half an identity would be another one's.
+fn put_identity(taken: &File, instance: &str) -> io::Result<()> {
+    let mut unfinished = open_own(taken, "identity.new", OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
+    unfinished.write_all(instance.as_bytes())?;
+    unfinished.sync_all()?;
+    rustix::fs::renameat(taken, "identity.new", taken, "identity")?;
+    taken.sync_all()
 }

@@ -10,9 +10,10 @@ use crate::image::ImageLimits;
 /// How a runner is set up.
 #[derive(Clone, Debug)]
 pub struct RunnerOptions {
-    /// Its directory. Root's, and on a disk.
+    /// Its directory, on a disk. Root's alone (0700), by a path without links on which nobody else can put anything;
+    /// made if it is missing.
     pub directory: PathBuf,
-    /// Its socket. The directory it lies in must exist.
+    /// Its socket. The directory it lies in is made if it is missing, below root's own.
     pub socket: PathBuf,
     /// The control group below which those of containers are made, by its path from the roots of the hierarchies, where
     /// somebody has made one and left it to the runner: an init system that owns the tree. None: `/quintet`, which the
@@ -65,6 +66,9 @@ pub enum RunnerStartError {
     /// Another one holds the directory.
     #[error("another runner holds {0}")]
     InUse(PathBuf),
+    /// What was named is no place for a runner: nothing was touched there.
+    #[error("the runner's directory is refused: {0}")]
+    Place(String),
     /// It is not root.
     #[error("the runner must be started by root")]
     NotRoot,
@@ -81,7 +85,7 @@ pub enum RunnerStartError {
     },
 }
 
-pub(super) fn failing<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> RunnerStartError {
-    let what = what.to_owned();
+pub(super) fn failing<E: std::fmt::Display>(what: impl Into<String>) -> impl FnOnce(E) -> RunnerStartError {
+    let what = what.into();
     move |error| RunnerStartError::Io { what, source: io::Error::other(error.to_string()) }
 }

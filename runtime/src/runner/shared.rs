@@ -8,10 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::options::RunnerOptions;
 use crate::WallClock;
-use crate::cgroup::Hierarchies;
+use crate::cgroup::{Group, Hierarchies};
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
 use crate::image::Images;
+use crate::model::ContainerStatus;
 use crate::protocol::Features;
 use crate::records::{ContainerRecord, Records};
 
@@ -44,6 +45,11 @@ impl Shared {
         self.options.directory.join("containers")
     }
 
+    /// Where what a removed container has left lies until it is gone.
+    pub fn removed_directory(&self) -> PathBuf {
+        self.options.directory.join("removed")
+    }
+
     pub fn templates_directory(&self) -> PathBuf {
         self.options.directory.join("scratch")
     }
@@ -51,6 +57,33 @@ impl Shared {
     /// The control group of all its containers. Another runner's directory has another one.
     pub fn group(&self) -> String {
         format!("{}/{}", self.options.groups(), self.instance)
+    }
+}
+
+/// The names of the control groups that are somebody's: of a container, of one that is made ahead, or of one that is being
+/// taken down.
+#[derive(Clone, Default)]
+pub(super) struct OwnedGroups(Arc<Mutex<BTreeSet<String>>>);
+
+impl OwnedGroups {
+    fn names(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn all(&self) -> BTreeSet<String> {
+        self.names().clone()
+    }
+
+    /// A group of this name is about to be made, or there is one.
+    pub fn own(&self, name: &str) {
+        self.names().insert(name.to_owned());
+    }
+
+    /// A group is nobody's any more. It has been removed, or goes with one of the next looks.
+    pub fn disown(&self, group: &Group) {
+        if let Some(name) = group.absolute_path().file_name().and_then(|name| name.to_str()) {
+            self.names().remove(name);
+        }
     }
 }
 
@@ -63,14 +96,16 @@ pub(super) struct Containers {
     pub ready: Condvar,
     /// Held while a file system for writable layers is made.
     pub templates: Mutex<()>,
+    /// The control groups that are somebody's.
+    pub groups: OwnedGroups,
     /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
     pub spare: Mutex<Option<Child>>,
 }
 
 pub(super) struct Table {
     pub rows: BTreeMap<ContainerId, Row>,
-    /// The order of the last end. The first one is 2: whoever has the cursor 1 has heard that none has ended, and
-    /// waits.
+    /// The order of the last end. A runner begins with the microseconds since 1970, beyond whatever an earlier one has
+    /// told: not all it told was on the disk when it ended, and who asks for what came after that misses nothing.
     pub ends: u64,
     /// At most one, and only after two containers like it in a row: nothing is made in vain for those who take turns.
     pub standby: Option<Standby>,
@@ -97,6 +132,8 @@ pub(super) struct Row {
     pub record: ContainerRecord,
     /// Its command was executed, or it has ended.
     pub started: bool,
+    /// What its supervisor said last.
+    pub last: Option<ContainerStatus>,
 }
 
 impl Containers {
@@ -107,6 +144,7 @@ impl Containers {
             ended: Condvar::new(),
             ready: Condvar::new(),
             templates: Mutex::default(),
+            groups: OwnedGroups::default(),
             spare: Mutex::default(),
         }
     }

@@ -9,15 +9,18 @@ mod rootfs;
 mod spec;
 mod watch;
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
 use libcontainer::container::builder::ContainerBuilder;
 use libcontainer::notify_socket::NotifySocket;
 use libcontainer::syscall::syscall::SyscallType;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -71,8 +74,7 @@ pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
                 return run(order, &shape, built, prepared, &group, clock);
             }
             drop(built);
-            group.kill()?;
-            group.remove()?;
+            clear(&group)?;
             if order.is_none() { prepared.leave() } else { Ok(()) }
         }
     }
@@ -87,6 +89,29 @@ fn next_line<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option
     Ok(Some(serde_json::from_str(&line)?))
 }
 
+/// For how long what cannot be killed or removed at once is tried again: it may wait for a disk.
+const CLEARING_PATIENCE: Duration = Duration::from_secs(600);
+const CLEARING_PAUSE: Duration = Duration::from_millis(200);
+
+/// Ends what is left of a container and removes its control group. A supervisor has nothing else to do by then.
+fn clear(group: &Group) -> io::Result<()> {
+    again(|| group.kill().and_then(|()| group.remove()))
+}
+
+/// Does something until it works.
+fn again(work: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    let until = Instant::now() + CLEARING_PATIENCE;
+    loop {
+        match work() {
+            Err(error) if Instant::now() < until => {
+                tracing::warn!(%error, "a container is not gone yet");
+                std::thread::sleep(CLEARING_PAUSE);
+            }
+            done => return done,
+        }
+    }
+}
+
 /// How often a supervisor that is not needed looks whether others have left the control groups, and how long it waits
 /// in between: two seconds in all.
 const LEAVING_ATTEMPTS: usize = 100;
@@ -97,6 +122,9 @@ struct Prepared {
     preparation: Preparation,
     hierarchies: Hierarchies,
     workplace: Workplace,
+    /// Locked for all who make or use the control groups above the containers'; whoever removes them locks it for
+    /// himself, so that nobody loses the ground he builds on. The lock is one of `fcntl`, as that of a container.
+    groups: File,
 }
 
 impl Prepared {
@@ -104,23 +132,35 @@ impl Prepared {
         // Its own session: what is sent to the runner's is not meant for it.
         let _ = rustix::process::setsid();
         let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
+        let path = preparation.directory.join("groups");
+        let groups = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        // Held against it for a moment at most.
+        while let Err(error) = rustix::fs::fcntl_lock(&groups, FlockOperation::LockShared) {
+            if error != Errno::INTR {
+                return Err(error.into());
+            }
+        }
         hierarchies.leave_unit(&format!("{}/supervisors", preparation.group))?;
         let workplace = Workplace::make(&preparation.directory)?;
-        Ok(Prepared { preparation, hierarchies, workplace })
+        Ok(Prepared { preparation, hierarchies, workplace, groups })
     }
 
-    /// Takes the control groups along that nobody else is in. Supervisors whose containers have just ended are given the
-    /// time to go first; those whose containers live on keep theirs.
+    /// Takes the control groups along if nobody else is in them. Supervisors whose containers have just ended are given
+    /// the time to go first; those whose containers live on keep theirs, and so do those of the next runner.
     fn leave(self) -> io::Result<()> {
         self.hierarchies.leave_unit("")?;
+        rustix::fs::fcntl_lock(&self.groups, FlockOperation::Unlock)?;
         for _ in 0..LEAVING_ATTEMPTS {
-            for group in [&format!("{}/supervisors", self.preparation.group), &self.preparation.group] {
-                self.hierarchies.remove_if_empty(group);
+            match rustix::fs::fcntl_lock(&self.groups, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    for group in [&format!("{}/supervisors", self.preparation.group), &self.preparation.group] {
+                        self.hierarchies.remove_if_empty(group);
+                    }
+                    break;
+                }
+                Err(Errno::AGAIN | Errno::ACCESS | Errno::INTR) => std::thread::sleep(LEAVING_PAUSE),
+                Err(error) => return Err(error.into()),
             }
-            if self.hierarchies.children(&self.preparation.group).is_empty() {
-                break;
-            }
-            std::thread::sleep(LEAVING_PAUSE);
         }
         Ok(())
     }
@@ -145,19 +185,21 @@ fn probe(order: &ProbeOrder) -> io::Result<()> {
 fn run(
     order: &RunOrder,
     shape: &Shape,
-    built: io::Result<Built>,
+    built: Result<Built, Cause>,
     prepared: Prepared,
     group: &Group,
     clock: &dyn WallClock,
 ) -> io::Result<()> {
     let files = Files::new(order.directory.clone());
-    rustix::stdio::dup2_stderr(files.complaints_writer()?)?;
-    let lock = match take(&files) {
+    let taken = files.complaints_writer().and_then(|complaints| {
+        rustix::stdio::dup2_stderr(complaints)?;
+        take(&files)
+    });
+    let lock = match taken {
         Ok(lock) => lock,
         Err(error) => {
             drop(built);
-            group.kill()?;
-            group.remove()?;
+            clear(group)?;
             return Err(error);
         }
     };
@@ -168,14 +210,33 @@ fn run(
     });
     let outcome = match begun {
         Ok(made) => watch::watch(made, order, &files, group, clock)?,
-        Err(error) => start_failed(error.to_string(), clock),
+        Err(Cause::Asked(reason)) => start_failed(reason, clock),
+        Err(Cause::Machine(reason)) => not_made(reason, clock),
     };
-    group.kill()?;
+    // What cannot be killed yet has not ended.
+    again(|| group.kill())?;
     put_outcome(&files, &outcome, &prepared.workplace)?;
     // Whoever waits for the outcome has no need to wait for the rest.
     drop(lock);
-    group.remove()?;
-    Ok(())
+    clear(group)
+}
+
+/// Why a command does not run.
+enum Cause {
+    /// What was asked for cannot be: an image, a command, a limit.
+    Asked(String),
+    /// The machine failed, and the command has not run: it may another time.
+    Machine(String),
+}
+
+impl From<io::Error> for Cause {
+    fn from(error: io::Error) -> Cause {
+        Cause::Machine(error.to_string())
+    }
+}
+
+fn asked(error: impl std::fmt::Display) -> Cause {
+    Cause::Asked(error.to_string())
 }
 
 /// Makes the container this supervisor's own, unless somebody has ended it meanwhile.
@@ -204,9 +265,14 @@ fn put_outcome(files: &Files, outcome: &Outcome, workplace: &Workplace) -> io::R
     }
 }
 
-/// The outcome of a container whose command never ran.
+/// The outcome of a container whose command cannot run.
 pub(crate) fn start_failed(reason: String, clock: &dyn WallClock) -> Outcome {
     without_start(EndReason::StartFailed(reason), clock)
+}
+
+/// The outcome of a container that the machine did not make.
+pub(crate) fn not_made(reason: String, clock: &dyn WallClock) -> Outcome {
+    without_start(EndReason::NotMade(reason), clock)
 }
 
 /// The outcome of a container of which nothing else is known.
@@ -239,36 +305,38 @@ struct Built {
 }
 
 /// Makes a container up to the point at which its command is missing.
-fn build(shape: &Shape, prepared: &Prepared) -> io::Result<Built> {
-    let Prepared { preparation, hierarchies, workplace } = prepared;
+fn build(shape: &Shape, prepared: &Prepared) -> Result<Built, Cause> {
+    let Prepared { preparation, hierarchies, workplace, .. } = prepared;
     let users = rootfs::user_namespace(&shape.root)?;
     workplace.mount(&shape.root, users.as_fd(), &preparation.directory)?;
 
     let (passwd, group) = (text_of(workplace, "etc/passwd"), text_of(workplace, "etc/group"));
-    let user = spec::user(&shape.config.user, &passwd, &group)?;
+    let user = spec::user(&shape.config.user, &passwd, &group).map_err(asked)?;
     if !shape.config.directory.is_empty() {
         let own = ["proc", "sys", "dev"];
         let first = shape.config.directory.split('/').find(|part| !part.is_empty() && *part != ".");
         if !shape.config.directory.starts_with('/') || first.is_some_and(|part| part == ".." || own.contains(&part)) {
-            return Err(io::Error::other("the image's working directory is not one of its own"));
+            return Err(asked("the image's working directory is not one of its own"));
         }
-        workplace.make_directory(&shape.config.directory, shape.root.first_id)?;
+        workplace.make_directory(&shape.config.directory, shape.root.first_id).map_err(asked)?;
     }
     let configuration = spec::configuration(shape, &workplace.root(), &user, users.as_fd(), hierarchies);
-    std::fs::write(workplace.bundle().join("config.json"), serde_json::to_vec(&configuration)?)?;
+    let configuration = serde_json::to_vec(&configuration).map_err(io::Error::other)?;
+    std::fs::write(workplace.bundle().join("config.json"), configuration)?;
 
-    let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(io::Error::from);
     let ((stdout, out), (stderr, err), (report, reporting)) = (pipe()?, pipe()?, pipe()?);
     let (asked, wanted) = pipe()?;
     // The container may open its own end for reading and be faster: what was there when it was looked for may be gone
     // when it is read.
     for end in [&stdout, &stderr, &report] {
-        rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK)?;
+        rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK).map_err(io::Error::from)?;
     }
     for end in [&out, &err] {
         // So that the command may open /dev/stdout again.
         let (owner, group) = (shape.root.first_id + user.uid, shape.root.first_id + user.gid);
-        rustix::fs::fchown(end, Some(rustix::fs::Uid::from_raw(owner)), Some(rustix::fs::Gid::from_raw(group)))?;
+        rustix::fs::fchown(end, Some(rustix::fs::Uid::from_raw(owner)), Some(rustix::fs::Gid::from_raw(group)))
+            .map_err(io::Error::from)?;
     }
     let container = ContainerBuilder::new(CONTAINER.to_owned(), SyscallType::default())
         .with_root_path(workplace.state())
@@ -296,10 +364,10 @@ fn begin(
     workplace: &Workplace,
     files: &Files,
     clock: &dyn WallClock,
-) -> io::Result<Made> {
+) -> Result<Made, Cause> {
     let Built { init, mut wanted, report, stdout, stderr, home } = built;
     let scratch = workplace.take_scratch();
-    let command = spec::command(&order.description, &shape.config)?;
+    let command = spec::command(&order.description, &shape.config).map_err(asked)?;
     let mut environment = spec::environment(&order.description, &shape.config);
     if !environment.iter().any(|variable| variable.starts_with("HOME=")) {
         environment.push(format!("HOME={home}"));
@@ -314,18 +382,19 @@ fn begin(
     // Whoever does not read it any more does not report either.
     let _ = Wanted { command, environment }.send(&mut wanted);
 
-    match first_report(&report)? {
+    // From here on it may have run: it is not asked for again.
+    match first_report(&report).map_err(asked)? {
         Some(Report::Started) => {}
         Some(Report::NotStarted(errno)) => {
             let _ = rustix::process::waitpid(Some(init), WaitOptions::empty());
             let error = io::Error::from_raw_os_error(errno);
-            return Err(io::Error::other(format!("{}: {error}", name.escape_debug())));
+            return Err(asked(format!("{}: {error}", name.escape_debug())));
         }
-        _ => return Err(io::Error::other("it ended before its command ran: too little memory, most likely")),
+        _ => return Err(asked("it ended before its command ran: too little memory, most likely")),
     }
     // Nobody may be there to read it.
     let started_at_micros = clock.now_micros();
-    let said = serde_json::to_string(&Started { at_micros: started_at_micros })?;
+    let said = serde_json::to_string(&Started { at_micros: started_at_micros }).map_err(asked)?;
     let _ = writeln!(io::stdout().lock(), "{said}").and_then(|()| io::stdout().lock().flush());
     Ok(Made { init, started_at_micros, report, stdout: stdout.into(), stderr: stderr.into(), control, scratch })
 }

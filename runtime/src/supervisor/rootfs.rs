@@ -20,6 +20,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeF
 use rustix::process::{Signal, WaitOptions};
 
 use super::order::RootOrder;
+use crate::image::ROOT_IS_SAID;
 use crate::kernel::{self, Forked};
 use crate::protocol::ScratchKind;
 
@@ -85,6 +86,8 @@ impl Workplace {
         }
         let upper = self.directory.join("u");
         self.mount_scratch(order, directory, &upper).map_err(said("the writable layer"))?;
+        let points = (0..order.layers.len()).map(|number| self.directory.join("l").join(number.to_string()));
+        give_root(points, &upper.join("upper")).map_err(said("the root's attributes"))?;
         let options = format!(
             "lowerdir={},upperdir=u/upper,workdir=u/work,index=off,metacopy=off,xino=off,volatile",
             lower.join(":")
@@ -286,6 +289,19 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// Gives the writable layer the owner and mode of the image's root: those of the topmost layer that says what they are.
+/// In an overlay the root is that of the writable layer.
+fn give_root(mut points: impl Iterator<Item = PathBuf>, upper: &Path) -> io::Result<()> {
+    let says = |point: &PathBuf| match rustix::fs::getxattr(point, ROOT_IS_SAID, &mut [0_u8; 8]) {
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => None,
+        said => Some(said.and_then(|_| rustix::fs::stat(point))),
+    };
+    let Some(found) = points.find_map(|point| says(&point)) else { return Ok(()) };
+    let found = found?;
+    rustix::fs::chown(upper, Some(Uid::from_raw(found.st_uid)), Some(Gid::from_raw(found.st_gid)))?;
+    Ok(rustix::fs::chmod(upper, Mode::from_raw_mode(found.st_mode & 0o7777))?)
 }
 
 /// Puts a file behind a loop device that goes with the last mount of it. It must be kept open until it is mounted.

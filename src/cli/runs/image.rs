@@ -10,6 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use clap::Subcommand;
 use quintet_platform::clock::rfc3339;
@@ -23,7 +24,7 @@ use crate::cli::output::{self, OutputArguments};
 use crate::cli::place::PlaceArguments;
 use crate::cli::progress::Progress;
 use crate::signals::Signals;
-use crate::{outside, own_runner};
+use crate::{admin, outside, own_runner};
 
 /// Import, pull, list and remove container images
 #[derive(Debug, clap::Args)]
@@ -103,18 +104,50 @@ struct RunnerPlace {
     place: PlaceArguments,
 }
 
+/// How long a command waits for the runner of an appliance that runs: it starts its own after all else.
+const STARTING: Duration = Duration::from_secs(60);
+/// And how long where none shows that it runs: it may just be starting.
+const LAUNCHING: Duration = Duration::from_secs(5);
+/// Between two looks.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+
 impl RunnerPlace {
-    fn runner(&self) -> Result<Runner, CliError> {
+    /// The runner, once it is there; or one that is not, for the call that says so.
+    fn runner(&self, output: OutputArguments) -> Result<Runner, CliError> {
         if let Some(socket) = &self.socket {
-            return Ok(Runner::new(socket));
+            return Ok(with_pulse(Runner::new(socket)));
         }
         let config = self.place.load()?;
-        let place = own_runner::place(&config);
-        let place = place.ok_or_else(|| {
-            CliError::failed("there is no runner: runs.runner_socket is off").hint("name its socket with --socket")
-        })?;
-        Ok(Runner::new(place.socket).with_reserve(config.disk_reserve_mb << 20))
+        let mut progress = Progress::new(output.json);
+        let begun = Instant::now();
+        loop {
+            // Who is there first decides where it is.
+            let place = own_runner::place(&config).ok_or_else(|| {
+                CliError::failed("there is no runner: runs.runner_socket is off").hint("name its socket with --socket")
+            })?;
+            let runner = Runner::new(place.socket).with_reserve(config.disk_reserve_mb << 20);
+            let is_started = || admin::socket::connect(&config.data_dir).is_ok();
+            let is_missing = runner.find().is_err_and(|error| may_be_starting(&error));
+            if !is_missing || begun.elapsed() >= if is_started() { STARTING } else { LAUNCHING } {
+                return Ok(with_pulse(runner));
+            }
+            progress.step("waiting for the runner");
+            std::thread::sleep(LOOK_PAUSE);
+        }
     }
+}
+
+fn may_be_starting(error: &RunnerError) -> bool {
+    use std::io::ErrorKind::{ConnectionRefused, NotFound};
+    matches!(error, RunnerError::Unavailable { source, .. } if matches!(source.kind(), NotFound | ConnectionRefused))
+}
+
+/// A runner that hangs is not waited for, however long an import may take.
+fn with_pulse(runner: Runner) -> Runner {
+    let own = runner.clone();
+    // Without it, one waits longer.
+    let _ = std::thread::Builder::new().name("pulse".into()).spawn(move || own.keep_pulse(|| false));
+    runner
 }
 
 /// Runs the command.
@@ -122,12 +155,12 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.command {
         Command::Import { file, name, rootfs, select, place, output } => {
             let given = open(file, *rootfs)?;
-            import(given, file, name, select.as_deref(), &place.runner()?, *output)
+            import(given, file, name, select.as_deref(), &place.runner(*output)?, *output)
         }
         Command::Pull { reference, place, output } => pull(reference, place, *output),
-        Command::List { place, output } => list(&place.runner()?, *output),
-        Command::Remove { reference, place, output } => remove(reference, &place.runner()?, *output),
-        Command::Prune { place, output } => prune(&place.runner()?, *output),
+        Command::List { place, output } => list(&place.runner(*output)?, *output),
+        Command::Remove { reference, place, output } => remove(reference, &place.runner(*output)?, *output),
+        Command::Prune { place, output } => prune(&place.runner(*output)?, *output),
     }
 }
 
@@ -207,7 +240,7 @@ fn prune(runner: &Runner, output: OutputArguments) -> Result<(), CliError> {
 
 fn pull(name: &str, place: &RunnerPlace, output: OutputArguments) -> Result<(), CliError> {
     let reference = Reference::parse(name).map_err(|error| CliError::failed(error).code(CliError::USAGE))?;
-    let runner = place.runner()?;
+    let runner = place.runner(output)?;
     // Before anything is fetched for nobody.
     runner.hello().map_err(told)?;
     let config = place.place.load()?;

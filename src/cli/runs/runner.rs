@@ -38,6 +38,10 @@ pub struct Arguments {
     /// How many containers run at once, at most
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=4096))]
     containers_max: u32,
+    /// Free space that containers and images leave on its disk, in MiB, where a client does not say: a server does, by
+    /// storage.disk_reserve_mb
+    #[arg(long, value_name = "MB", default_value_t = 512, value_parser = clap::value_parser!(u64).range(0..=1 << 30))]
+    disk_reserve_mb: u64,
     /// Give all containers one range of ids, even where the kernel can map the owners of shared layers
     #[arg(long)]
     shared_ids: bool,
@@ -64,15 +68,12 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     // What is unpacked and shared must be readable by others, whatever the caller thinks of files of its own.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let client_group = arguments.group.as_deref().map(group_number).transpose()?;
-    if let Some(parent) = arguments.socket.parent() {
-        std::fs::create_dir_all(parent).map_err(CliError::failed)?;
-    }
     let options = RunnerOptions {
         directory: arguments.dir.clone(),
         socket: arguments.socket.clone(),
         control_group: arguments.control_group.clone(),
         client_group,
-        limits: ImageLimits::default(),
+        limits: ImageLimits { disk_reserve_bytes: arguments.disk_reserve_mb << 20, ..ImageLimits::default() },
         containers_max: arguments.containers_max,
         shared_ids: arguments.shared_ids,
         // The file that runs now, also when another one has taken its name since.

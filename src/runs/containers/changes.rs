@@ -70,7 +70,7 @@ pub(super) fn move_start(
     (eligible_start, working_hours_applied): (Timestamp, bool),
 ) -> Result<(), Failure> {
     unindex(tx, run_key, before)?;
-    let patience = before.queue_deadline.as_micros().saturating_sub(before.eligible_start.as_micros());
+    let patience = i64::try_from(before.queue_patience().as_micros()).unwrap_or(i64::MAX);
     let queue_deadline = eligible_start.plus_micros(patience);
     let run = Run { eligible_start, working_hours_applied, queue_deadline, ..before.clone() };
     index(tx, now, run_key, &run)?;

@@ -3,12 +3,13 @@
 //! The runner does it first, then it is noted. Should the store not take the note, the engine finds out from the
 //! runner. One control of a run at a time; its end is noted between two of them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quintet_platform::service::Fault;
 use quintet_runtime::Action;
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
+use super::changes::find;
 use super::life;
 use super::model::Run;
 use super::runner::{on_runner, refusal_of};
@@ -16,6 +17,9 @@ use crate::context::Context;
 use crate::model::RunKey;
 use crate::refusal::Refusal;
 use crate::states::{Actor, RunState};
+
+/// How often a run that is being killed before it runs is told so.
+const KILL_POLL: Duration = Duration::from_millis(50);
 
 /// Freezes a running run.
 pub(crate) async fn pause(context: &Context, run_key: RunKey, patience: Duration) -> Result<(), Abort<Refusal>> {
@@ -41,8 +45,28 @@ pub(crate) async fn stop(context: &Context, run_key: RunKey, patience: Duration)
     note(context, patience, move |tx, now| life::stopping(tx, now, run_key).map(drop)).await
 }
 
-/// Ends a running or paused run. The engine hears of it and notes it.
-pub(crate) async fn kill(context: &Context, run_key: RunKey) -> Result<(), Abort<Refusal>> {
+/// Ends a run that has begun. The engine hears of it and notes it. One that is pulling has ended when this answers, or
+/// is killed as soon as its container runs, if that is being started.
+pub(crate) async fn kill(context: &Context, run_key: RunKey, patience: Duration) -> Result<(), Abort<Refusal>> {
+    let (until, mut watch, mut is_asked) = (Instant::now() + patience, context.watch(), false);
+    loop {
+        watch.mark();
+        let left = until.saturating_duration_since(Instant::now());
+        match find(&context.store.read(), run_key)?.ok_or(Refusal::NotFound)?.state {
+            RunState::Running | RunState::Paused => break,
+            RunState::Pulling if left.is_zero() || context.is_stopping() => {
+                return Err(Refusal::EngineUnavailable.into());
+            }
+            RunState::Pulling => {
+                context.aside.kill(run_key.1);
+                is_asked = true;
+            }
+            state if is_asked && state.is_terminal() => return Ok(()),
+            state => return Err(Refusal::InvalidState(state.name()).into()),
+        }
+        // One that is not aside yet may be in a moment, which no change tells of.
+        watch.paced_change(left.min(KILL_POLL)).await;
+    }
     let _turn = context.control_of(run_key.1).await;
     control(context, run_key, &[RunState::Running, RunState::Paused], Action::Kill).await?;
     Ok(())

@@ -1,7 +1,9 @@
-//! The dispatcher: which waiting runs get a slot, and in which order.
+//! The dispatcher: which waiting runs get a slot and a worker, and in which order.
 //!
-//! The order is that of `eligible_start`, then of submission, over all tenants. A tenant that may not run more is
-//! passed over, as is one whose calendar is closed. Slots that deferred runs have reserved are left to them.
+//! Whose turn it is, `shares` says. A tenant that may not run more is passed over, as is one whose calendar is closed.
+//! Slots that deferred runs have reserved are left to them. A run that is aside has its slot, and wants a worker alone.
+
+use std::collections::HashMap;
 
 use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
@@ -9,61 +11,55 @@ use super::changes::{change, find};
 use super::late::fail_late;
 use super::loads;
 use super::model::{Class, Run, Share};
+use super::queue::Machine;
+use super::shares::{Slot, Turns, Wants, Wish, divide};
 use super::tables::{WAITING, tag_of};
 use crate::allowances::{Ceilings, quotas};
+use crate::aside::Aside;
 use crate::model::{RunKey, TenantId};
 use crate::states::{Actor, RunState};
 
-/// The runs that can be given a slot now, in order; `workers` is how many slots the machine has, `most` how many runs
-/// are looked for.
+/// The runs that can be given a worker now, in order, `most` of them at most. Of each tenant no more rows are looked at
+/// than there are workers to give.
 pub(super) fn choose(
     read: &impl Read,
     now: Timestamp,
-    workers: u64,
-    ceilings: &Ceilings,
+    machine: Machine<'_>,
     most: usize,
+    turns: &mut Turns,
 ) -> Result<Vec<RunKey>, Failure> {
-    let free = free_slots(read, workers)?.min(most);
-    if free == 0 {
+    let held = loads::held(read, machine.aside)?;
+    let free = usize::try_from(machine.workers.saturating_sub(held.all())).unwrap_or(usize::MAX);
+    if free.min(most) == 0 {
         return Ok(Vec::new());
     }
-    let loads = loads::all(read)?;
-    let mut shares = Vec::new();
-    let mut candidates = Vec::new();
-    for (tenant_id, load) in loads.into_iter().filter(|(_, load)| load.waiting + load.deferred > 0) {
-        let in_force = quotas::effective(read, tenant_id, ceilings)?;
-        // A run that missed its slot while the calendar was open waits until it opens again.
-        if !in_force.hours.is_open(now) {
+    let mut ready: HashMap<TenantId, Vec<Wish>> = HashMap::new();
+    for ((tenant_id, run_id), eligible_start) in machine.aside.ready() {
+        ready.entry(tenant_id).or_default().push(Wish { slot: Slot::Held, eligible_start, run_id });
+    }
+    let mut all = Vec::new();
+    for (tenant_id, load) in loads::all(read)? {
+        let mut wishes = ready.remove(&tenant_id).unwrap_or_default();
+        if wishes.is_empty() && load.waiting + load.deferred == 0 {
             continue;
         }
+        let in_force = quotas::effective(read, tenant_id, machine.ceilings)?;
         let share = Share { most: in_force.quotas.max_concurrent_runs, load };
-        for class in [Class::Deferred, Class::Ordinary].into_iter().filter(|class| share.takes(*class)) {
-            let due = Scan::prefix(&(tenant_id, tag_of(class))).limit(free);
-            for ((_, _, eligible_start, run_id), _) in read.scan(&WAITING, due)? {
-                if eligible_start <= now {
-                    candidates.push((eligible_start, run_id, class, tenant_id, shares.len()));
-                }
+        // A run that missed its slot while the calendar was open waits until it opens again.
+        if in_force.hours.is_open(now) {
+            for class in [Class::Deferred, Class::Ordinary].into_iter().filter(|class| share.takes(*class)) {
+                let first = Scan::prefix(&(tenant_id, tag_of(class))).limit(free.min(most));
+                let rows = read.scan(&WAITING, first)?.into_iter();
+                let wish = |eligible_start, run_id| Wish { slot: Slot::Wanted(class), eligible_start, run_id };
+                let wish = rows.map(|((_, _, eligible_start, run_id), _)| wish(eligible_start, run_id));
+                wishes.extend(wish.take_while(|wish| wish.eligible_start <= now));
             }
         }
-        shares.push(share);
-    }
-    candidates.sort_unstable();
-    let mut chosen = Vec::new();
-    // A share only ever shrinks on the way, so that one pass finds all of them.
-    for (_, run_id, class, tenant_id, share) in candidates {
-        if chosen.len() == free {
-            break;
-        }
-        if let Some(share) = shares.get_mut(share).filter(|share| share.takes(class)) {
-            share.take(class);
-            chosen.push((tenant_id, run_id));
+        if !wishes.is_empty() {
+            all.push(Wants { tenant_id, held: held.of(tenant_id), share, wishes });
         }
     }
-    Ok(chosen)
-}
-
-fn free_slots(read: &impl Read, workers: u64) -> Result<usize, Failure> {
-    Ok(usize::try_from(workers.saturating_sub(loads::busy(read)?)).unwrap_or(usize::MAX))
+    Ok(divide(all, free, most, machine.keeps_last, turns))
 }
 
 /// Gives slots to runs that were chosen, as far as they can have them still: the choice was made before, since it looks
@@ -72,10 +68,11 @@ pub(super) fn dispatch(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     workers: u64,
+    aside: &Aside,
     ceilings: &Ceilings,
     chosen: Vec<RunKey>,
 ) -> Result<Vec<RunKey>, Failure> {
-    let mut free = free_slots(tx, workers)?;
+    let mut free = workers.saturating_sub(loads::held(tx, aside)?.all());
     let mut given = Vec::with_capacity(chosen.len());
     for run_key in chosen {
         let waits = |run: &Run| run.state == RunState::Scheduled && run.eligible_start <= now;

@@ -6,6 +6,9 @@ use quintet_storage::Timestamp;
 use super::model::{LastWords, Reason, RunResult};
 use crate::states::RunState;
 
+/// What is told of a run that waited too long.
+pub(crate) const QUEUE_TIMEOUT: &str = "it waited longer than max_queue_seconds for a slot";
+
 /// How a run ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct End {
@@ -33,6 +36,16 @@ impl End {
             result: RunResult::default(),
             last_words: LastWords::default(),
         }
+    }
+
+    /// It was killed before it had a container.
+    pub(crate) fn killed(now: Timestamp) -> End {
+        End { state: RunState::Killed, message: None, ..End::failed(Reason::Killed, "", now) }
+    }
+
+    /// It has not started in time.
+    pub(crate) fn expired(now: Timestamp) -> End {
+        End::failed(Reason::Expired, "it had not started when expires_at came", now)
     }
 
     /// What a container's outcome means for its run; `is_stopping`: it was told to stop.
@@ -90,7 +103,9 @@ fn verdict(outcome: &Outcome, is_stopping: bool, code: Option<i32>) -> (RunState
             let message = "it did not end within the grace period of a stop".to_owned();
             (RunState::Killed, Some(Reason::StopGraceExpired), Some(message))
         }
-        EndReason::StartFailed(why) => (RunState::Failed, Some(Reason::StartFailed), Some(why.clone())),
+        EndReason::StartFailed(why) | EndReason::NotMade(why) => {
+            (RunState::Failed, Some(Reason::StartFailed), Some(why.clone()))
+        }
         EndReason::Lost => {
             let message = "what supervised it is gone, and how it would have ended nobody knows".to_owned();
             (RunState::Failed, Some(Reason::WorkerLost), Some(message))

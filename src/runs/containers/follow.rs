@@ -145,7 +145,7 @@ impl Follower {
             return if is_over { self.open_archive().await } else { Some(false) };
         };
         let mut entries = Vec::new();
-        let mut is_complete = true;
+        let (mut is_complete, mut is_gone) = (true, false);
         let most = self.lines_wanted;
         for place in &mut self.next {
             let (id, stream, from) = (id.clone(), place.stream, (place.next_line, place.bookmark));
@@ -158,9 +158,16 @@ impl Follower {
                     (place.next_line, place.bookmark) = (place.next_line.max(page.next_line), page.bookmark);
                 }
                 // It is gone, archived perhaps, or not there yet.
-                Err(RunnerError::Refused(_)) if is_over => return self.open_archive().await,
+                Err(RunnerError::Refused(_)) if is_over => {
+                    is_gone = true;
+                    break;
+                }
                 Err(_) => is_complete = false,
             }
+        }
+        // What was found of one stream before that is told first.
+        if is_gone && entries.is_empty() {
+            return self.open_archive().await;
         }
         self.has_ended = is_over && is_complete && entries.is_empty();
         entries.sort_by_key(|entry| entry.at);

@@ -3,7 +3,7 @@
 use quintet_storage::{Failure, Timestamp, WriteTx};
 
 use super::changes::{change, find, move_start};
-use super::end::End;
+use super::end::{End, QUEUE_TIMEOUT};
 use super::model::{Reason, Run};
 use super::results;
 use crate::allowances::quotas;
@@ -33,12 +33,7 @@ pub(super) fn fail_late(
         }
     }
     let is_expired = before.expires_at.is_some_and(|expiry| expiry <= before.queue_deadline);
-    let (reason, message) = if is_expired {
-        (Reason::Expired, "it had not started when expires_at came")
-    } else {
-        (Reason::QueueTimeout, "it waited longer than max_queue_seconds for a slot")
-    };
-    let end = End::failed(reason, message, now);
+    let end = if is_expired { End::expired(now) } else { End::failed(Reason::QueueTimeout, QUEUE_TIMEOUT, now) };
     results::put(tx, run_key, &end.result, &end.last_words)?;
     let run =
         Run { state: end.state, reason: end.reason, message: end.message, finished_at: Some(now), ..before.clone() };

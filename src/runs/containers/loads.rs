@@ -1,9 +1,12 @@
 //! How much each tenant has going: counted with every change of state, so that nobody counts runs.
 
+use std::collections::HashMap;
+
 use quintet_storage::{Failure, Read, Scan, WriteTx};
 
 use super::model::{Class, Load, Run};
 use super::tables::{BUSY, LOADS};
+use crate::aside::Aside;
 use crate::context::Context;
 use crate::model::TenantId;
 use crate::states::RunState;
@@ -18,18 +21,38 @@ pub(super) fn all(read: &impl Read) -> Result<Vec<(TenantId, Load)>, Failure> {
     Ok(read.scan(&LOADS, Scan::all())?.into_iter().map(|(tenant_id, row)| (tenant_id, row.into())).collect())
 }
 
-/// How many runs of all tenants hold a slot: no more than there are slots.
-pub(crate) fn busy(read: &impl Read) -> Result<u64, Failure> {
-    Ok(u64::try_from(read.scan(&BUSY, Scan::all())?.len()).unwrap_or(u64::MAX))
+/// How many workers each tenant holds: as many as it has runs with a slot that are not aside.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held(HashMap<TenantId, u64>);
+
+impl Held {
+    /// Those of all tenants together: no more than there are workers.
+    pub(crate) fn all(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// A tenant's.
+    pub(super) fn of(&self, tenant_id: TenantId) -> u64 {
+        self.0.get(&tenant_id).copied().unwrap_or(0)
+    }
+}
+
+/// Who holds the workers.
+pub(crate) fn held(read: &impl Read, aside: &Aside) -> Result<Held, Failure> {
+    let mut held = Held::default();
+    for (_, row) in aside.with_worker(read.scan(&BUSY, Scan::all())?) {
+        *held.0.entry(row.tenant_id).or_default() += 1;
+    }
+    Ok(held)
 }
 
 impl Context {
-    /// How many containers hold a slot now, and how many slots there are.
+    /// How many runs hold a worker now, and how many workers there are.
     ///
     /// # Errors
     /// What the store answers.
     pub fn workers(&self) -> Result<(u64, u32), Failure> {
-        Ok((busy(&self.store.read())?, self.settings.workers))
+        Ok((held(&self.store.read(), &self.aside)?.all(), self.settings.workers))
     }
 }
 

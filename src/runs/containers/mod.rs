@@ -13,8 +13,8 @@
 //!
 //! Reading order: `model` (words and pure rules), `end` (what an outcome means) · `tables` (what is stored), `loads`,
 //! `paces`, `descriptions`, `results` (a table each) · `changes` (the one way a state changes) · the verbs `submission`,
-//! `late`, `dispatch`, `life`, `removal`, `hours` · what is asked: `queue`, `list`, `wait` · what a run wrote and used:
-//! `archive`, `lines`, `page`, `logs`, `follow`, `utilization` · `runner` and `control` (what callers do to containers) · `engine` (what
+//! `late`, `shares` (whose turn it is), `dispatch`, `life`, `removal`, `hours` · what is asked: `queue`, `list`, `wait` ·
+//! what a run wrote and used: `archive`, `lines`, `page`, `logs`, `follow`, `utilization` · `runner` and `control` (what callers do to containers) · `engine` (what
 //! starts and ends them) · `verify` · `http`.
 
 mod archive;
@@ -41,6 +41,7 @@ pub(crate) mod removal;
 pub(crate) mod results;
 mod runner;
 mod sealing;
+mod shares;
 pub(crate) mod submission;
 mod tables;
 pub(crate) mod utilization;

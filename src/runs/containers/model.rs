@@ -1,5 +1,7 @@
 //! The words of runs and their pure rules.
 
+use std::time::Duration;
+
 use bincode::{Decode, Encode};
 use quintet_storage::{Timestamp, Uuid};
 
@@ -144,6 +146,13 @@ impl Run {
     /// When a waiting run has waited too long, or must not start any more.
     pub(crate) fn too_late_at(&self) -> Timestamp {
         self.expires_at.map_or(self.queue_deadline, |expiry| expiry.min(self.queue_deadline))
+    }
+
+    /// How long it waits for a slot, or, with one, for a worker once its image is here: the tenant's
+    /// `max_queue_seconds` when it was submitted.
+    pub(crate) fn queue_patience(&self) -> Duration {
+        let micros = self.queue_deadline.as_micros().saturating_sub(self.eligible_start.as_micros());
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
     }
 
     /// When an ended run has been kept long enough.

@@ -1,17 +1,23 @@
 //! Where a run stands in its queue: its place, what holds it, and when its slot is likely to come.
 
-use quintet_storage::{Failure, Read, Scan, Timestamp};
+use quintet_platform::access::{Service, Tenant, TenantStatus, list_tenants};
+use quintet_storage::{Failure, Read, Scan, Timestamp, Uuid};
 
 use super::model::{Class, Run, Share};
 use super::tables::{WAITING, tag_of};
 use super::{loads, paces};
 use crate::allowances::model::Hours;
 use crate::allowances::{Ceilings, quotas};
+use crate::aside::Aside;
+use crate::context::Context;
 use crate::model::{RunId, RunKey, TenantId};
 use crate::states::RunState;
 
 /// The furthest place in a queue that is counted exactly.
 pub(super) const POSITION_MAX: usize = 10_000;
+/// Tenants looked at in a row, and in all, for a second one that may run: among more there is one.
+const TENANTS_PAGE: usize = 50;
+const TENANTS_MAX: usize = 1_000;
 
 /// What a waiting run waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +30,7 @@ pub(crate) enum BlockedBy {
     Concurrency,
     /// Slots that deferred runs have reserved.
     Reservations,
-    /// The machine's slots.
+    /// The machine's workers.
     Workers,
     /// Room on the machine's disk.
     Disk,
@@ -46,14 +52,49 @@ impl BlockedBy {
 /// The machine, as far as it says when a run starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine<'a> {
-    /// How many slots it has.
+    /// How many workers it has.
     pub(crate) workers: u64,
+    /// The runs that have their slot and hold no worker.
+    pub(crate) aside: &'a Aside,
+    /// Whether its last free worker is for a tenant that holds none.
+    pub(crate) keeps_last: bool,
     /// What no tenant may exceed on it.
     pub(crate) ceilings: &'a Ceilings,
     /// Whether containers can be started.
     pub(crate) is_engine_up: bool,
     /// Whether its disk has no room for another one.
     pub(crate) is_disk_short: bool,
+}
+
+/// Whether several tenants may have runs here.
+fn is_shared(read: &impl Read) -> Result<bool, Failure> {
+    let (mut after, mut seen, mut found) = (None, 0, 0);
+    loop {
+        let page = list_tenants(read, after, TENANTS_PAGE)?;
+        let may_run =
+            |tenant: &&Tenant| tenant.status == TenantStatus::Active && tenant.services.contains(Service::Runs);
+        found += page.iter().filter(may_run).count();
+        seen += page.len();
+        match page.last() {
+            _ if found > 1 || seen >= TENANTS_MAX => return Ok(true),
+            Some(last) => after = Some(last.tenant_id),
+            None => return Ok(false),
+        }
+    }
+}
+
+impl Context {
+    /// The machine as it is now, as far as it says when a run starts.
+    pub(crate) fn machine(&self, read: &impl Read) -> Result<Machine<'_>, Failure> {
+        Ok(Machine {
+            workers: u64::from(self.settings.workers),
+            aside: &self.aside,
+            keeps_last: is_shared(read)?,
+            ceilings: &self.settings.ceilings,
+            is_engine_up: self.is_engine_up(),
+            is_disk_short: self.is_disk_short(),
+        })
+    }
 }
 
 /// When a run starts, and why not yet: the contract's `scheduling_info`.
@@ -121,12 +162,14 @@ pub(super) fn blocked_by(
         Some(BlockedBy::Reservations)
     } else if !machine.is_engine_up {
         Some(BlockedBy::Engine)
-    } else if loads::busy(read)? >= machine.workers {
-        Some(BlockedBy::Workers)
-    } else if machine.is_disk_short {
-        Some(BlockedBy::Disk)
     } else {
-        None
+        let held = loads::held(read, machine.aside)?;
+        let kept = u64::from(machine.keeps_last && held.of(tenant_id) > 0);
+        if held.all() + kept >= machine.workers {
+            Some(BlockedBy::Workers)
+        } else {
+            machine.is_disk_short.then_some(BlockedBy::Disk)
+        }
     })
 }
 
@@ -150,7 +193,7 @@ pub(crate) fn scheduling(
         Some(BlockedBy::Engine | BlockedBy::Disk) => return Ok(told(None)),
         Some(BlockedBy::Concurrency) => (most.min(workers), 0),
         Some(BlockedBy::Reservations) => (most.saturating_sub(loads::of(read, run_key.0)?.deferred).min(workers), 0),
-        Some(BlockedBy::Workers) => (workers, others_ahead(read, run_key, run)?),
+        Some(BlockedBy::Workers) => (workers, others_ahead(read, now, run_key.0, position)?),
     };
     // So many slots come free in the time that a run holds one: the tenant's mean, or, before any has ended, all the
     // time that this one may take.
@@ -173,15 +216,28 @@ fn turn(run: &Run, now: Timestamp) -> Option<Timestamp> {
     (run.state == RunState::Scheduled).then_some(now)
 }
 
-/// How many runs of other tenants come before a run, counted as far as [`POSITION_MAX`].
-fn others_ahead(read: &impl Read, run_key: RunKey, run: &Run) -> Result<usize, Failure> {
+/// How many runs of other tenants get a worker before a run of this place in its tenant's queue, counted as far as
+/// [`POSITION_MAX`]: tenants take turns, so that none has had more of them by then.
+fn others_ahead(
+    read: &impl Read,
+    now: Timestamp,
+    tenant_id: TenantId,
+    position: Option<usize>,
+) -> Result<usize, Failure> {
+    let turns = position.unwrap_or(1);
     let mut before = 0;
-    for (tenant_id, load) in loads::all(read)? {
-        if tenant_id != run_key.0 && load.waiting + load.deferred > 0 {
-            before += ahead(read, tenant_id, run_key.1, run, POSITION_MAX.saturating_sub(before))?;
+    for (other, load) in loads::all(read)? {
+        if other == tenant_id || load.waiting + load.deferred == 0 {
+            continue;
         }
+        let mut waiting = 0;
+        for class in [Class::Ordinary, Class::Deferred].map(tag_of) {
+            let due = Scan::prefix(&(other, class)).until(&(other, class, now.plus_micros(1), RunId(Uuid::nil())));
+            waiting += read.scan(&WAITING, due.limit(turns.min(POSITION_MAX - before)))?.len();
+        }
+        before += waiting.min(turns);
         if before >= POSITION_MAX {
-            break;
+            return Ok(POSITION_MAX);
         }
     }
     Ok(before)

@@ -1,6 +1,7 @@
 //! The verbs: a line a command and its expected answer; and a long life of random commands held against a model.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use quintet_runtime::{EndReason, Outcome, StreamTotals};
 use quintet_storage::{Read as _, Scan, Timestamp, Uuid, WriteTx};
@@ -14,11 +15,13 @@ use super::list::{Filter, list};
 use super::model::{Class, LastWords, Reason, Run, Secrets};
 use super::queue::{self, BlockedBy, Machine};
 use super::removal::delete;
+use super::shares::Turns;
 use super::submission::{Submit, submit};
 use super::tables::{ARCHIVES, ArchiveRow, BUSY, CONTAINERS, DESCRIPTIONS, EVENTS, RESULTS, RUNS, RunRow, WAITING};
 use super::{descriptions, life, loads, results, sealing};
 use crate::allowances::model::SetQuotas;
 use crate::allowances::{Ceilings, quotas};
+use crate::aside::Aside;
 use crate::due::{self, Due};
 use crate::model::{RunId, RunKey, TenantId};
 use crate::refusal::Refusal;
@@ -52,7 +55,8 @@ pub(crate) fn spoil_archive(tx: &mut WriteTx<'_>, run_key: RunKey) {
 }
 
 fn machine(ceilings: &Ceilings, workers: u64) -> Machine<'_> {
-    Machine { workers, ceilings, is_engine_up: true, is_disk_short: false }
+    static NOBODY: LazyLock<Aside> = LazyLock::new(Aside::default);
+    Machine { workers, aside: &NOBODY, keeps_last: false, ceilings, is_engine_up: true, is_disk_short: false }
 }
 
 /// All that falls due.
@@ -65,9 +69,13 @@ fn run_of(bench: &Bench, run_key: RunKey) -> Run {
 }
 
 fn dispatched(bench: &Bench, workers: u64, limits: &Ceilings) -> Vec<RunKey> {
-    let limits = limits.clone();
-    let chosen = choose(&bench.store.read(), bench.now(), workers, &limits, 100).unwrap();
-    bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &limits, chosen)?)).unwrap()
+    let (limits, mut turns) = (limits.clone(), Turns::default());
+    let chosen = choose(&bench.store.read(), bench.now(), machine(&limits, workers), 100, &mut turns).unwrap();
+    given(bench, chosen, workers, limits)
+}
+
+fn given(bench: &Bench, chosen: Vec<RunKey>, workers: u64, limits: Ceilings) -> Vec<RunKey> {
+    bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &Aside::default(), &limits, chosen)?)).unwrap()
 }
 
 fn outcome(reason: EndReason, exit_code: Option<i32>, signal: Option<i32>, oom_killed: bool) -> Outcome {
@@ -144,15 +152,15 @@ fn environments_and_secrets_are_sealed_and_come_back() {
 }
 
 #[test]
-fn slots_go_by_eligible_start_within_quotas_and_the_machine() {
+fn slots_go_to_who_holds_the_fewest_within_quotas_and_the_machine() {
     let bench = bench();
     let limits = ceilings(&[("max_concurrent_runs", 2)]);
     let mine: Vec<RunKey> = (0..4).map(|_| submitted(&bench, tenant(1), &limits, plain()).unwrap()).collect();
     let other = submitted(&bench, tenant(2), &limits, plain()).unwrap();
     assert_eq!(dispatched(&bench, 0, &limits), []);
     assert_eq!(dispatched(&bench, 1, &limits), [mine[0]]);
-    // The tenant's second, then the other tenant's: the first tenant has had its two.
-    assert_eq!(dispatched(&bench, 9, &limits), [mine[1], other]);
+    // The other tenant's, which holds none, then the tenant's second: it has had its two.
+    assert_eq!(dispatched(&bench, 9, &limits), [other, mine[1]]);
     assert_eq!(dispatched(&bench, 9, &limits), []);
     let read = bench.store.read();
     assert_eq!(queue::position(&read, mine[3], &run_of(&bench, mine[3])).unwrap(), Some(2));
@@ -166,10 +174,46 @@ fn slots_go_by_eligible_start_within_quotas_and_the_machine() {
     assert_eq!(blocked(third, 9, false), Some(BlockedBy::Engine));
     assert_eq!(blocked(third, 3, true), Some(BlockedBy::Workers));
     assert_eq!(blocked(third, 4, true), None);
-    // A slot that is given back is the next one's, in the order of submission.
+    // A slot that is given back.
     let first = mine[0];
     bench.run(move |tx, now| Ok(requeue(tx, now, first)?)).unwrap();
-    assert_eq!(dispatched(&bench, 9, &limits), [first, third]);
+    assert_eq!(dispatched(&bench, 9, &limits), [third, first]);
+}
+
+#[test]
+fn a_run_that_waits_for_its_image_holds_its_slot_and_no_worker() {
+    let (bench, aside, mut turns) = (bench(), Aside::default(), Turns::default());
+    let limits = ceilings(&[("max_concurrent_runs", 2)]);
+    let mine: Vec<RunKey> = (0..3).map(|_| submitted(&bench, tenant(1), &limits, plain()).unwrap()).collect();
+    let other = submitted(&bench, tenant(2), &limits, plain()).unwrap();
+    let machine = Machine { aside: &aside, ..machine(&limits, 1) };
+    let mut look = |machine| choose(&bench.store.read(), bench.now(), machine, 100, &mut turns).unwrap();
+    assert_eq!(look(machine), [mine[0]]);
+    assert_eq!(given(&bench, vec![mine[0]], 1, limits.clone()), [mine[0]]);
+    assert_eq!(look(machine), []);
+    let standing = aside.step(mine[0], bench.now());
+    assert_eq!(look(machine), [other], "its turn is longest ago");
+    // Its image is here, and its worker with somebody else.
+    let now_others = {
+        let (aside, limits, second) = (aside.clone(), limits.clone(), mine[1]);
+        bench.run(move |tx, now| Ok(dispatch(tx, now, 1, &aside, &limits, vec![other, second])?)).unwrap()
+    };
+    assert_eq!(now_others, [other], "there is one worker");
+    standing.ready();
+    assert_eq!(look(machine), []);
+    let blocked = |machine: Machine<'_>, run_key: RunKey| {
+        queue::blocked_by(&bench.store.read(), bench.now(), run_key.0, &run_of(&bench, run_key), machine).unwrap()
+    };
+    assert_eq!(blocked(machine, mine[1]), Some(BlockedBy::Workers));
+    assert_eq!(look(Machine { workers: 3, ..machine }), [mine[0], mine[1]], "its slot counts, and it comes first");
+    assert!(aside.give(mine[0].1));
+    assert_eq!(look(Machine { workers: 2, ..machine }), []);
+    // The last worker is for somebody who holds none.
+    let kept = Machine { workers: 3, keeps_last: true, ..machine };
+    assert_eq!((look(kept), blocked(kept, mine[1])), (vec![], Some(BlockedBy::Workers)));
+    let third = submitted(&bench, tenant(3), &limits, plain()).unwrap();
+    assert_eq!((look(kept), blocked(kept, third)), (vec![third], None));
+    assert_eq!(blocked(Machine { workers: 4, ..kept }, mine[1]), None);
 }
 
 #[test]
@@ -179,10 +223,7 @@ fn a_choice_that_is_not_right_any_more_gives_nothing_away() {
     let runs: Vec<RunKey> = (0..4).map(|_| submitted(&bench, tenant(1), &limits, plain()).unwrap()).collect();
     let others: Vec<RunKey> = (0..3).map(|_| submitted(&bench, tenant(2), &limits, plain()).unwrap()).collect();
     let wide = ceilings(&[("max_concurrent_runs", 99)]);
-    let given = |chosen: &[RunKey], workers, limits: &Ceilings| {
-        let (chosen, limits) = (chosen.to_vec(), limits.clone());
-        bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &limits, chosen)?)).unwrap()
-    };
+    let given = |chosen: &[RunKey], workers, limits: &Ceilings| given(&bench, chosen.to_vec(), workers, limits.clone());
     let first = runs[0];
     bench.run(move |tx, now| delete(tx, now, first)).unwrap();
     assert_eq!(given(&runs, 9, &limits), runs[1..3], "one was deleted, one is more than the quota");
@@ -410,7 +451,7 @@ fn audit(bench: &Bench, known: &BTreeMap<RunKey, Known>, limits: &Ceilings) {
         Due::Eligible(run_key) | Due::TooLate(run_key) | Due::Old(run_key) => rows.contains_key(&run_key),
         Due::Hours(_) | Due::Events(_) => false,
     }));
-    let chosen = choose(&read, bench.now(), 5, limits, 100).unwrap();
+    let chosen = choose(&read, bench.now(), machine(limits, 5), 100, &mut Turns::default()).unwrap();
     assert!(chosen.iter().all(|run_key| rows[run_key].state == RunState::Scheduled));
 }
 

@@ -22,7 +22,7 @@ async fn get_health(visit: Visit<Runs>) -> Answered {
     let (is_database_up, is_engine_up) = (ailment.is_none(), context.is_engine_up());
     let word = |is_up: bool| if is_up { "up" } else { "down" };
     let status = if is_database_up && is_engine_up { "ok" } else { "degraded" };
-    let busy = loads::busy(&read).unwrap_or(0);
+    let busy = loads::held(&read, &context.aside).map_or(0, |held| held.all());
     let health = json!({
         "status": status, "database": word(is_database_up), "cache": word(is_database_up),
         "engine": word(is_engine_up), "workers": {"total": context.settings.workers, "busy": busy},

@@ -9,7 +9,7 @@
 //! `runs.registries` lists as plain, and there for the networks of `egress.allow_private` alone.
 //!
 //! Reading order: `model` (limits and faults), `reference` (what is asked for), `access` (who asks), `session` (the conversation), `documents` (what
-//! is answered), `layout` (where it is put), `pull` (the whole).
+//! is answered), `layout` (where it is put), `pull` (the whole), `shared` (one pull for all who want the image).
 
 mod access;
 mod documents;
@@ -18,8 +18,10 @@ mod model;
 mod pull;
 mod reference;
 mod session;
+mod shared;
 
 pub use access::{Registries, RegistrySettings};
 pub use model::{Progress, PullError, PullLimits};
 pub use pull::Puller;
 pub use reference::{NotAReference, Reference};
+pub(crate) use shared::SharedPulls;

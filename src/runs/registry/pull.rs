@@ -1,11 +1,8 @@
-//! A pull from beginning to end, one of each image at a time.
+//! A pull from beginning to end.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use quintet_platform::egress::Egress;
 use quintet_runtime::{Digest, ImageInfo, ImportTerms, Refusal, Runner, RunnerError};
@@ -17,28 +14,17 @@ use super::model::{Progress, PullError, PullLimits};
 use super::reference::Reference;
 use super::session::{Ask, Session, Trouble};
 
-/// Pulls images. One value serves the whole process: two pulls of the same image become one.
+/// Pulls images.
 #[derive(Debug)]
 pub struct Puller {
     egress: Egress,
     registries: Registries,
     directory: PathBuf,
     limits: PullLimits,
-    under_way: Mutex<HashMap<String, Arc<Gate>>>,
-}
-
-/// One pull that others wait for.
-#[derive(Debug, Default)]
-struct Gate {
-    is_over: Mutex<bool>,
-    over: Condvar,
 }
 
 /// Bytes that arrive between two looks at the disk.
 const LOOK_BYTES: u64 = 4 << 20;
-
-/// How often a pull that waits for another one looks whether it was called off.
-const WAIT_POLL: Duration = Duration::from_millis(50);
 
 impl Puller {
     /// `directory` is where layers are put while they arrive. It is this value's alone and is emptied now: what lies
@@ -48,7 +34,7 @@ impl Puller {
     /// The directory cannot be made or emptied.
     pub fn new(egress: Egress, registries: Registries, directory: &Path, limits: PullLimits) -> io::Result<Puller> {
         layout::make_empty(directory)?;
-        Ok(Puller { egress, registries, directory: directory.to_owned(), limits, under_way: Mutex::default() })
+        Ok(Puller { egress, registries, directory: directory.to_owned(), limits })
     }
 
     /// An image that is there already, by the name as it is written or in full.
@@ -80,7 +66,7 @@ impl Puller {
         self.pull_on(runner, reference, &ImportTerms::default(), cancelled, progress)
     }
 
-    /// The same, on these terms. Whoever waits for another's pull of the same image gets what that brings.
+    /// The same, on these terms.
     ///
     /// # Errors
     /// See [`PullError`].
@@ -93,39 +79,6 @@ impl Puller {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<ImageInfo, PullError> {
         let name = reference.to_string();
-        loop {
-            let (gate, is_first) = {
-                let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-                match under_way.get(&name) {
-                    Some(gate) => (Arc::clone(gate), false),
-                    None => {
-                        let gate = Arc::<Gate>::default();
-                        under_way.insert(name.clone(), Arc::clone(&gate));
-                        (gate, true)
-                    }
-                }
-            };
-            if is_first {
-                let _turn = Turn { puller: self, name: &name, gate };
-                return self.pull_now(runner, reference, &name, terms, cancelled, progress);
-            }
-            progress(Progress::Asking);
-            gate.wait(cancelled)?;
-            if let Some(found) = runner.image(&name)? {
-                return Ok(found);
-            }
-        }
-    }
-
-    fn pull_now(
-        &self,
-        runner: &Runner,
-        reference: &Reference,
-        name: &str,
-        terms: &ImportTerms,
-        cancelled: &AtomicBool,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<ImageInfo, PullError> {
         // Its own: a pull is called from threads that may block, with and without a runtime around them.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let mut session = Session::new(&self.egress, &self.registries, &self.limits, reference, cancelled);
@@ -141,7 +94,7 @@ impl Puller {
                     return Err(PullError::Cancelled);
                 }
                 progress(Progress::Unpacking);
-                let imported = runner.import_with(layout.open()?, name, None, terms.clone());
+                let imported = runner.import_with(layout.open()?, &name, None, terms.clone());
                 // A layer that was there may have been removed meanwhile: once more, with it.
                 let is_refused = matches!(imported, Err(RunnerError::Refused(Refusal::BadImage(_))));
                 if !(is_refused && is_first && !missing_layers(runner, &manifest, &layout)?.is_empty()) {
@@ -318,34 +271,6 @@ impl Puller {
             true => Ok(()),
             false => Err(PullError::Lies(format!("{} with {} bytes", layer.digest, layer.size)).into()),
         }
-    }
-}
-
-/// A pull's turn: however it ends, those that wait for it go on.
-struct Turn<'a> {
-    puller: &'a Puller,
-    name: &'a str,
-    gate: Arc<Gate>,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.puller.under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(self.name);
-        *self.gate.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.gate.over.notify_all();
-    }
-}
-
-impl Gate {
-    fn wait(&self, cancelled: &AtomicBool) -> Result<(), PullError> {
-        let mut is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*is_over {
-            if cancelled.load(Ordering::Relaxed) {
-                return Err(PullError::Cancelled);
-            }
-            (is_over, _) = self.over.wait_timeout(is_over, WAIT_POLL).unwrap_or_else(PoisonError::into_inner);
-        }
-        Ok(())
     }
 }
 

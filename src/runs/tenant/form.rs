@@ -101,6 +101,7 @@ mod tests {
             ("default_cpu", "8"),
             ("max_memory_mb", "16000"),
             ("default_memory_mb", "16000"),
+            ("max_image_mb", "1048576"),
             ("retention_days", "3650"),
             ("stop_grace_seconds", "300"),
             ("max_webhook_endpoints", "1000"),

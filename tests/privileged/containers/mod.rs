@@ -8,6 +8,8 @@ pub mod isolation;
 mod limits;
 mod lives;
 mod output;
+mod places;
+mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -50,18 +52,17 @@ impl TestRunner {
         TestRunner::try_make(arguments, None).map_err(|reason| say_skipped(&reason)).ok()
     }
 
-    /// Starts one whose directory is this disk.
+    /// Starts one whose directory is this disk, of which 16 MiB are kept in reserve.
     pub fn make_on(disk: &LoopDisk) -> Option<TestRunner> {
         let mount = ["--bind".to_owned(), disk.path().display().to_string()];
-        TestRunner::try_make(&[], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()
+        TestRunner::try_make(&["--disk-reserve-mb", "16"], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()
     }
 
     /// Starts one whose directory is a disk of its own, in memory, of which nothing is kept in reserve.
     pub fn make_on_own_disk() -> Option<TestRunner> {
         let mount = ["-t", "tmpfs", "-o", "size=1g,mode=0700", "tmpfs"].map(str::to_owned);
-        let mut made = TestRunner::try_make(&[], Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()?;
-        made.runner = Runner::new(made.runner.socket()).with_reserve(0);
-        Some(made)
+        let reserve = ["--disk-reserve-mb", "0"];
+        TestRunner::try_make(&reserve, Some(&mount)).map_err(|reason| say_skipped(&reason)).ok()
     }
 
     /// Makes that disk larger or smaller; false if that is smaller than what is on it.
@@ -244,13 +245,21 @@ impl TestRunner {
 
     /// The supervisor of a container: whoever has its lock.
     pub fn supervisor(&self, id: &ContainerId) -> i32 {
+        self.find_supervisor(id).expect("nobody has the lock")
+    }
+
+    /// The same, if it lives: once it has gone, the runner has the lock for a moment.
+    pub fn find_supervisor(&self, id: &ContainerId) -> Option<i32> {
         use std::os::unix::fs::MetadataExt;
-        let inode = self.state().join(format!("containers/{id}/lock")).metadata().unwrap().ino();
+        let lock = self.state().join(format!("containers/{id}/lock")).metadata().ok()?;
+        let device = lock.dev();
+        let place = format!("{:02x}:{:02x}:{}", rustix::fs::major(device), rustix::fs::minor(device), lock.ino());
         let locks = std::fs::read_to_string("/proc/locks").unwrap();
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let mut holders = locks.lines().map(words).filter(|words| words[1] == "POSIX");
-        let holder = holders.find(|words| words[5].rsplit(':').next().unwrap() == inode.to_string());
-        holder.expect("nobody has the lock")[4].parse().unwrap()
+        let holder = holders.find(|words| words[5] == place);
+        let holder = holder.map(|words| words[4].parse().unwrap());
+        holder.filter(|pid| self.child.as_ref().is_none_or(|runner| runner.id() != u32::try_from(*pid).unwrap()))
     }
 
     /// Nothing of it is left on the machine but its files of record.
@@ -277,7 +286,11 @@ impl TestRunner {
     /// No mount of this runner is left where everybody sees it.
     pub fn assert_no_mounts(&self) {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-        assert!(!mounts.contains(self.directory.to_str().unwrap()), "{mounts}");
+        let (directory, state) = (self.directory.to_str().unwrap(), self.state());
+        // But for the disk that it may lie on.
+        let is_its_disk = |line: &&str| line.split(' ').nth(4) == state.to_str();
+        let left: Vec<&str> = mounts.lines().filter(|line| line.contains(directory) && !is_its_disk(line)).collect();
+        assert!(left.is_empty(), "{left:?}");
     }
 }
 

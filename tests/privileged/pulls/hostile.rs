@@ -119,7 +119,7 @@ fn images_that_cannot_be_used_are_refused_before_they_are_fetched() {
     let limits = PullLimits { disk_reserve_bytes: u64::MAX, ..short() };
     let host = &place.registry.host;
     let full = place.pull_with(&[plain(host)], limits, &format!("{host}/{repository}:1"));
-    assert!(matches!(full, Err(PullError::Local(_))), "{full:?}");
+    assert!(matches!(full, Err(PullError::NoRoom)), "{full:?}");
     place.assert_nothing_of(&layers);
 }
 

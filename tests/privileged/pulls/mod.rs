@@ -2,7 +2,7 @@
 //! into a runner of the real binary.
 
 mod command;
-mod front;
+pub mod front;
 mod hostile;
 pub mod registry;
 
@@ -369,34 +369,6 @@ fn where_parts_are_not_known_a_layer_is_fetched_from_its_beginning() {
         _ => Act::PassWhole,
     });
     assert_eq!(place.pull(&format!("{}/{repository}:1", front.host())).unwrap().digest, pushed.digest);
-}
-
-#[test]
-fn two_pulls_of_one_image_are_one() {
-    let Some(place) = place() else { return };
-    let (repository, pushed) = place.push(&[layer("a", &noise(64))]);
-    let front = place.front(|asked| {
-        if asked.is_manifest() {
-            std::thread::sleep(Duration::from_millis(300));
-        }
-        Act::Pass
-    });
-    let (puller, directory) = place.puller(&[plain(&front.host())], short());
-    let reference = Reference::parse(&format!("{}/{repository}:1", front.host())).unwrap();
-    std::thread::scope(|scope| {
-        let pulls: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| puller.pull(&place.runner.runner, &reference, &AtomicBool::new(false), &|_| {})))
-            .collect();
-        // One of those who wait loses its patience.
-        std::thread::sleep(Duration::from_millis(50));
-        let called_off = puller.pull(&place.runner.runner, &reference, &AtomicBool::new(true), &|_| {});
-        assert!(matches!(called_off, Err(PullError::Cancelled)), "{called_off:?}");
-        for pull in pulls {
-            assert_eq!(pull.join().unwrap().unwrap().digest, pushed.digest);
-        }
-    });
-    assert_eq!(front.count(Asked::is_manifest), 1);
-    assert_empty(&directory);
 }
 
 #[test]

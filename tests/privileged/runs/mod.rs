@@ -4,6 +4,7 @@
 mod control;
 mod disk;
 mod ends;
+mod hangs;
 mod logs;
 mod metered;
 mod own_runner;
@@ -94,6 +95,11 @@ impl House {
 
     pub fn appliance(&self) -> &Appliance {
         self.appliance.as_ref().unwrap()
+    }
+
+    /// The appliance's directory.
+    pub fn data_dir(&self) -> std::path::PathBuf {
+        self.data.path().join("data")
     }
 
     /// SIGKILL to the server.

@@ -80,9 +80,9 @@ fn a_run_for_later_starts_then_and_its_slot_is_kept() {
 
 #[test]
 fn two_hundred_at_once_and_a_full_machine_queues() {
-    let Some(house) = House::start(&[("WORKERS", "200")]) else { return };
+    let Some(house) = House::start(&[("WORKERS", "201")]) else { return };
     let tenants: Vec<Tenant> = (0..21).map(|_| house.tenant()).collect();
-    // Twenty tenants fill the machine, ten runs each; the last one finds it full.
+    // Twenty tenants fill the machine, ten runs each, and one that holds none has the last; its second finds it full.
     let ids: Vec<(usize, String)> =
         (0..200).map(|index| (index / 10, tenants[index / 10].submit(&script("echo up; sleep 600")))).collect();
     for (tenant, id) in &ids {
@@ -90,12 +90,14 @@ fn two_hundred_at_once_and_a_full_machine_queues() {
     }
     let running = house.runner.runner.list().unwrap();
     assert_eq!(running.len(), 200, "all of them at once");
+    let last = tenants[20].submit(&script("sleep 600"));
+    tenants[20].until(&last, "running");
     let waiting = tenants[20].submit(&script("true"));
     std::thread::sleep(Duration::from_millis(300));
     let run = tenants[20].get(&waiting);
     assert_eq!((&run["state"], &run["scheduling_info"]["blocked_by"]), (&json!("scheduled"), &json!("workers")));
     let health = house.appliance().stranger("runs").get("/health").expect(200);
-    assert_eq!(health["workers"], json!({"total": 200, "busy": 200}));
+    assert_eq!(health["workers"], json!({"total": 201, "busy": 201}));
     for (tenant, id) in &ids {
         assert_eq!(tenants[*tenant].control(id, "kill").status, 204);
     }
@@ -103,10 +105,38 @@ fn two_hundred_at_once_and_a_full_machine_queues() {
         assert_eq!(tenants[*tenant].wait(id)["state"], "killed");
     }
     assert_eq!(tenants[20].wait(&waiting)["state"], "exited");
+    assert_eq!(tenants[20].control(&last, "kill").status, 204);
+    tenants[20].wait(&last);
     house.assert_clean();
     for tenant in &tenants[..20] {
         assert!(all(tenant).iter().all(|run| run["state"] == "killed"));
     }
+}
+
+#[test]
+fn long_runs_of_one_tenant_do_not_shut_the_others_out() {
+    let Some(house) = House::start(&[("WORKERS", "10")]) else { return };
+    let (greedy, other) = (house.tenant(), house.tenant());
+    // As many as its quota and the machine allow, and nobody else wants any.
+    let long: Vec<String> = (0..10).map(|_| greedy.submit(&script("sleep 3600"))).collect();
+    for id in &long[..9] {
+        greedy.until(id, "running");
+    }
+    let run = greedy.get(&long[9]);
+    assert_eq!((&run["state"], &run["scheduling_info"]["blocked_by"]), (&json!("scheduled"), &json!("workers")));
+    for _ in 0..2 {
+        assert_eq!(other.wait(&other.submit(&script("true")))["state"], "exited");
+    }
+    assert_eq!(greedy.get(&long[9])["state"], "scheduled", "the last is kept");
+    let path = format!("/api/v1/runs/{}", long[9]);
+    assert_eq!(greedy.client.send("DELETE", &path, &[], b"").status, 200);
+    for id in &long[..9] {
+        assert_eq!(greedy.control(id, "kill").status, 204);
+    }
+    for id in &long[..9] {
+        assert_eq!(greedy.wait(id)["state"], "killed");
+    }
+    house.assert_clean();
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tarball::{Tarball, docker_archive, layout, pack, spread};
 
-use super::{ImageError, ImageLimits, Images, Removed};
+use super::{Given, ImageError, ImageLimits, Images, Removed, open_of_layout};
 use crate::digest::Digest;
 use crate::model::ImageInfo;
 use crate::protocol::ImportTerms;
@@ -77,7 +77,15 @@ impl Store {
     }
 
     fn import(&self, path: &Path) -> Result<ImageInfo, ImageError> {
-        self.images.import(File::open(path).unwrap().into(), "test:1", None, 7, &ImportTerms::default())
+        let opened = File::open(path).unwrap();
+        let terms = ImportTerms::default();
+        if !opened.metadata().unwrap().is_dir() {
+            return self.images.import(Given::Archive(opened.into()), "test:1", None, 7, &terms);
+        }
+        // As a client opens what is wanted of its layout.
+        let wanted =
+            |name: &str| open_of_layout(&opened, name).map_err(|error| ImageError::Bad(format!("{name}: {error}")));
+        self.images.import(Given::Layout(&wanted), "test:1", None, 7, &terms)
     }
 
     fn import_layers(&self, layers: &[Vec<u8>]) -> Result<ImageInfo, ImageError> {
@@ -217,26 +225,178 @@ fn an_image_goes_with_its_last_name_and_not_while_it_is_needed() {
     assert_eq!(store.images.find("test:1").unwrap().unwrap().digest, second, "it keeps its name");
     // Of two names one may go.
     let bytes = pack(&layout(&[(gzip(&one), one.clone())], &json!({}), digest_of));
-    store
-        .images
-        .import(File::open(store.file(&bytes)).unwrap().into(), "test:2", None, 7, &ImportTerms::default())
-        .unwrap();
+    let given = Given::Archive(File::open(store.file(&bytes)).unwrap().into());
+    store.images.import(given, "test:2", None, 7, &ImportTerms::default()).unwrap();
     assert_eq!(store.images.remove("test:1", needed(&second)).unwrap(), Removed::Done);
     assert_eq!(remove(&store.images, "test:2"), Removed::Done);
     store.assert_empty();
 }
 
+/// The runner is root: what its client could not read, or has it look for, it does not read either.
 #[test]
-fn a_directory_that_was_not_opened_for_reading_is_not_read() {
+fn what_a_client_has_not_opened_for_reading_is_not_read() {
+    use rustix::fs::OFlags;
     let Some(store) = Store::make() else { return };
     let plain = Tarball::new().file("a", b"1").finish();
+    let files = layout(&[(gzip(&plain), plain.clone())], &json!({}), digest_of);
     let directory = tempfile::tempdir().unwrap();
-    spread(&layout(&[(gzip(&plain), plain.clone())], &json!({}), digest_of), directory.path());
-    let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY;
-    let opened = rustix::fs::open(directory.path(), flags, rustix::fs::Mode::empty()).unwrap();
-    let found = reason(store.images.import(opened, "test:1", None, 7, &ImportTerms::default()));
-    assert!(found.contains("not opened for reading"), "{found}");
+    spread(&files, directory.path());
+    let tar = store.file(&pack(&files));
+    let index = directory.path().join("index.json");
+    for (path, flags, expected) in [
+        (directory.path(), OFlags::RDONLY, "not a regular file"),
+        (directory.path(), OFlags::PATH, "not a regular file"),
+        (&tar, OFlags::PATH, "not opened for reading"),
+        (&tar, OFlags::WRONLY, "not opened for reading"),
+    ] {
+        let open = || rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap();
+        let found = reason(store.images.import(Given::Archive(open()), "test:1", None, 7, &ImportTerms::default()));
+        assert!(found.contains(expected), "{flags:?}: {found}");
+        let of_layout = |_: &str| Ok(Some(open()));
+        let found = reason(store.images.import(Given::Layout(&of_layout), "test:1", None, 7, &ImportTerms::default()));
+        assert!(found.contains(expected), "{flags:?}: {found}");
+        store.assert_empty();
+    }
+    let device = |_: &str| Ok(Some(File::open("/dev/zero").unwrap().into()));
+    let found = reason(store.images.import(Given::Layout(&device), "test:1", None, 7, &ImportTerms::default()));
+    assert!(found.contains("not a regular file"), "{found}");
+    // Read from its beginning, wherever its client has left off; and nothing of it is repeated.
+    std::fs::write(&index, r#"{"manifests": "a-secret", "another-secret": 1}"#).unwrap();
+    let moved = |_: &str| {
+        let mut file = File::open(&index).unwrap();
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).unwrap();
+        Ok(Some(file.into()))
+    };
+    let found = reason(store.images.import(Given::Layout(&moved), "test:1", None, 7, &ImportTerms::default()));
+    assert_eq!(found, "its index is not what it should be at line 1, column 24");
     store.assert_empty();
+}
+
+/// What kaniko, umoci, crane and older tools write, and what no tool minds at an archive's end.
+#[test]
+fn layers_are_taken_as_other_tools_write_them() {
+    let Some(store) = Store::make() else { return };
+    let unpadded = |tarball: Tarball, missing: usize| {
+        let whole = tarball.finish();
+        whole[..whole.len() - 1024 - missing].to_vec()
+    };
+    let rooted = |name: &[u8]| {
+        Tarball::new()
+            .entry(b'5', name, b"", 0o750, 33, b"")
+            .file("/etc/one", b"1")
+            .hard_link("/etc/two", "/etc/one")
+            .hard_link("three", "//etc/one")
+            .file("/etc/.wh.gone", b"")
+    };
+    let half = {
+        let whole = rooted(b"/").finish();
+        whole[..whole.len() - 700].to_vec()
+    };
+    for (name, layer) in [
+        ("a root with a slash", rooted(b"/").finish()),
+        ("a root with a dot", rooted(b"./").finish()),
+        ("a root that is a dot", rooted(b".").finish()),
+        ("no blocks of zeros at the end", unpadded(rooted(b"/"), 0)),
+        ("a part of a block of zeros", half),
+        ("one byte of padding missing", unpadded(rooted(b"/").file("last", b"abc"), 1)),
+        ("no padding of the last file", unpadded(rooted(b"/").file("last", b"abc"), 509)),
+    ] {
+        store.import_layers(std::slice::from_ref(&layer)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let root = store.layer(&layer);
+        let found = root.metadata().unwrap();
+        assert_eq!((found.mode() & 0o7777, found.uid(), found.gid()), (0o750, 33, 33), "{name}");
+        assert_eq!(root.join("etc/two").metadata().unwrap().nlink(), 3, "{name}");
+        assert!(root.join("etc/gone").symlink_metadata().unwrap().file_type().is_char_device(), "{name}");
+        if name.contains("padding") {
+            assert_eq!(std::fs::read(root.join("last")).unwrap(), b"abc", "{name}");
+        }
+        assert_eq!(remove(&store.images, "test:1"), Removed::Done);
+        store.assert_empty();
+    }
+    // What is missing of a file itself is missing.
+    let cut = unpadded(rooted(b"/").file("last", b"abc"), 510);
+    let found = reason(store.import_layers(&[cut]));
+    assert!(found.contains("ends within an entry"), "{found}");
+    store.assert_empty();
+}
+
+#[test]
+fn archives_are_taken_however_their_files_are_named() {
+    let Some(store) = Store::make() else { return };
+    let plain = Tarball::new().file("a", b"1").finish();
+    let files = layout(&[(gzip(&plain), plain.clone())], &json!({}), digest_of);
+    let named =
+        |before: &str| pack(&files.iter().map(|(name, c)| (format!("{before}{name}"), c.clone())).collect::<Vec<_>>());
+    let mut linked = Tarball::new();
+    for (number, (name, content)) in files.iter().enumerate() {
+        let first = format!("./elsewhere/{number}");
+        linked = linked.file(&first, content).hard_link(&format!("./{name}"), &first);
+    }
+    // As crane and kaniko write a docker-archive: layers compressed, names by digest.
+    let mut crane = docker_archive(std::slice::from_ref(&plain), &json!({}), "a:1", digest_of);
+    crane[0].0 = format!("sha256:{}", crane[0].0.strip_suffix(".json").unwrap());
+    let layer = format!("{}.tar.gz", Digest::of(&gzip(&plain)).hex());
+    crane[1].1 = json!([{ "Config": crane[0].0, "RepoTags": ["a:1"], "Layers": [layer] }]).to_string().into_bytes();
+    crane[2] = (layer, gzip(&plain));
+    for (name, bytes) in
+        [("slash", named("/")), ("dot", named("./")), ("hard links", linked.finish()), ("crane", pack(&crane))]
+    {
+        store.import(&store.file(&bytes)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(store.layer(&plain).join("a").exists(), "{name}");
+        assert_eq!(remove(&store.images, "test:1"), Removed::Done);
+        store.assert_empty();
+    }
+}
+
+#[test]
+fn a_broken_attribute_is_told_as_one() {
+    let Some(store) = Store::make() else { return };
+    let long = format!("SCHILY.xattr.user.{}", "n".repeat(300));
+    let cases: [(&str, &[u8]); 4] = [
+        ("SCHILY.xattr.security.capability", b"no capability"),
+        ("SCHILY.xattr.user.", b"x"),
+        (&long, b"x"),
+        ("SCHILY.xattr.user.large", &[b'x'; 70_000]),
+    ];
+    for (key, value) in cases {
+        let layer = Tarball::new().pax(&[(key, value)]).file("tool", b"x").finish();
+        let found = reason(store.import_layers(&[layer]));
+        assert!(found.starts_with("tool: its extended attribute"), "{key}: {found}");
+        store.assert_empty();
+    }
+    // More than a block, where attributes have one.
+    let layer = Tarball::new().pax(&[("SCHILY.xattr.user.large", &[b'x'; 6000])]).file("tool", b"x").finish();
+    match store.import_layers(&[layer]) {
+        Err(ImageError::Bad(found)) => assert!(found.contains("more than the file system takes"), "{found}"),
+        other => drop(other.unwrap()),
+    }
+}
+
+/// What the file systems of the kernel are mounted on must be a directory, whichever layer it comes from.
+#[test]
+fn mount_points_that_are_none_are_refused() {
+    let Some(store) = Store::make() else { return };
+    let file = || Tarball::new().file("a", b"1");
+    for (place, kind) in [("proc", "a symbolic link"), ("sys", "a file"), ("dev", "a symbolic link")] {
+        let spoilt = |tarball: Tarball| match kind {
+            "a file" => tarball.file(place, b"x"),
+            _ => tarball.symbolic_link(place, "/tmp"),
+        };
+        let expected = format!("its /{place} is {kind}, where a container needs a directory");
+        let refused =
+            [vec![spoilt(file())], vec![spoilt(file()), file()], vec![file().directory(place), spoilt(file())]];
+        for layers in refused {
+            let layers: Vec<Vec<u8>> = layers.into_iter().map(Tarball::finish).collect();
+            assert_eq!(reason(store.import_layers(&layers)), expected);
+            store.assert_empty();
+        }
+        // What a higher layer has put right, or taken away.
+        for above in [file().directory(place), file().file(&format!(".wh.{place}"), b"")] {
+            store.import_layers(&[spoilt(file()).finish(), above.finish()]).unwrap();
+            remove(&store.images, "test:1");
+            store.assert_empty();
+        }
+    }
 }
 
 #[test]
@@ -291,7 +451,7 @@ fn an_import_leaves_room_on_the_disk() {
         let images = Images::open(disk.0.path(), records, limits.clone(), 0).unwrap();
         let mut input = tempfile::tempfile().unwrap();
         input.write_all(&bytes).unwrap();
-        let outcome = images.import(input.into(), "test:1", None, 7, &ImportTerms::default());
+        let outcome = images.import(Given::Archive(input.into()), "test:1", None, 7, &ImportTerms::default());
         match outcome {
             Err(ImageError::Io(error)) => assert_eq!(error.kind(), std::io::ErrorKind::StorageFull),
             Err(ImageError::Bad(reason)) => assert!(reason.contains("more than allowed"), "{reason}"),
@@ -315,7 +475,7 @@ fn hostile_layers_leave_nothing_behind() {
     let big = vec![0; (4 << 20) + 1];
     let huge_header = Tarball::new().entry(b'L', b"x", b"", 0, 0, &vec![b'a'; 2 << 20]).file("a", b"");
     let cases: Vec<(&str, Tarball, &str)> = vec![
-        ("absolute", Tarball::new().file("/etc/evil", b"x"), "absolute"),
+        ("climbing from the root", Tarball::new().file("/../etc/evil", b"x"), "climbs out"),
         ("climbing", Tarball::new().file("../outside", b"x"), "climbs out"),
         ("climbing within", Tarball::new().directory("a").file("a/../../outside", b"x"), "climbs out"),
         ("through a link", Tarball::new().symbolic_link("l", "/").file("l/tmp/evil", b"x"), "symbolic link"),
@@ -323,7 +483,7 @@ fn hostile_layers_leave_nothing_behind() {
         ("a directory on a link", Tarball::new().symbolic_link("l", "/etc").directory("l"), "where there is a file"),
         ("through a file", Tarball::new().file("f", b"").file("f/x", b""), "through a file"),
         ("hard link outside", Tarball::new().hard_link("h", "../../outside"), "climbs out"),
-        ("hard link absolute", Tarball::new().hard_link("h", "/etc/passwd"), "absolute"),
+        ("hard link absolute", Tarball::new().hard_link("h", "/etc/passwd"), "outside its layer"),
         ("hard link to nothing", Tarball::new().hard_link("h", "etc/passwd"), "outside its layer"),
         (
             "hard link by a link",
@@ -401,7 +561,7 @@ fn images_that_lie_or_are_damaged_leave_nothing_behind() {
         ("zstd", own([&[0x28, 0xb5, 0x2f, 0xfd][..], b"rest"].concat(), plain.clone()), "zstd"),
         ("content that is not the promised one", own(stored.clone(), other), "content is not"),
         ("a bomb", own(bomb, vec![]), "more than allowed"),
-        ("a cut archive", own(plain[..700].to_vec(), plain[..700].to_vec()), "ends within"),
+        ("a cut archive", own(plain[..512].to_vec(), plain[..512].to_vec()), "ends within"),
         ("not an archive", own(vec![b'x'; 2048], vec![b'x'; 2048]), "damaged"),
         ("a missing layer", with(&|files| files.retain(|(name, _)| *name != layer_name)), "missing"),
         (
@@ -430,11 +590,17 @@ fn images_that_lie_or_are_damaged_leave_nothing_behind() {
         assert!(found.contains(expected), "{name}: {found}");
         store.assert_empty();
     }
-    for (path, expected) in [("/dev/zero", "neither a file nor a directory"), ("/proc/self/fdinfo", "neither an OCI")] {
+    for (path, expected) in [("/dev/zero", "not a regular file"), ("/proc/self/fdinfo", "neither an OCI")] {
         let found = reason(store.import(Path::new(path)));
         assert!(found.contains(expected), "{path}: {found}");
     }
-    let found = store.images.import(File::open("/dev/null").unwrap().into(), "a b", None, 7, &ImportTerms::default());
+    let found = store.images.import(
+        Given::Archive(File::open("/dev/null").unwrap().into()),
+        "a b",
+        None,
+        7,
+        &ImportTerms::default(),
+    );
     assert!(reason(found).contains("visible characters"));
 }
 

@@ -11,7 +11,7 @@ impl Store {
     fn import_on(&self, layers: &[Vec<u8>], terms: &ImportTerms) -> Result<ImageInfo, ImageError> {
         let layers: Vec<_> = layers.iter().map(|plain| (gzip(plain), plain.clone())).collect();
         let path = self.file(&pack(&layout(&layers, &json!({}), digest_of)));
-        self.images.import(File::open(path).unwrap().into(), "test:1", None, 7, terms)
+        self.images.import(Given::Archive(File::open(path).unwrap().into()), "test:1", None, 7, terms)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quintet_runtime::{Bookmark, ContainerId, LogLine, Outcome, Refusal, Runner, RunnerError, Stream};
+use quintet_runtime::{Bookmark, ContainerId, EndReason, LogLine, Outcome, Refusal, Runner, RunnerError, Stream};
 use quintet_storage::large::{LargeValue, Upload};
 use quintet_storage::seal::KeyOwner;
 use quintet_storage::{Abort, Failure};
@@ -55,7 +55,7 @@ impl Engine {
         }
     }
 
-    async fn try_finish(&self, id: &ContainerId, run_id: RunId, number: u32) -> Result<(), Trouble> {
+    async fn try_finish(self: &Arc<Self>, id: &ContainerId, run_id: RunId, number: u32) -> Result<(), Trouble> {
         let status = {
             let id = id.clone();
             self.call(move |runner| runner.status(&id)).await
@@ -67,12 +67,29 @@ impl Engine {
         };
         let Some(outcome) = outcome else { return Ok(()) };
         let known = life::container(&self.context.store.read(), run_id)?.filter(|(_, known)| *known == number);
+        if let (Some((run_key, _)), EndReason::NotMade(why)) = (known, &outcome.reason)
+            && self.is_starting(run_key, number)?
+            && self.start_again(run_key, number, why)
+        {
+            return self.remove(id).await;
+        }
         if let Some((run_key, _)) = known {
+            self.started_or_over(run_id);
             self.end_run(id, run_key, number, outcome).await?;
             let is_kept = find(&self.context.store.read(), run_key)?.is_some();
             let archive = if is_kept { Some(self.archive(id, run_key).await?) } else { None };
             self.write(move |tx, now| archive::keep(tx, now, run_key, archive.as_ref())).await?;
         }
+        self.remove(id).await
+    }
+
+    /// Whether this run waits for the container of this number to be made.
+    fn is_starting(&self, run_key: RunKey, number: u32) -> Result<bool, Failure> {
+        let run = find(&self.context.store.read(), run_key)?;
+        Ok(run.is_some_and(|run| run.state == RunState::Pulling && run.starts == number))
+    }
+
+    async fn remove(&self, id: &ContainerId) -> Result<(), Trouble> {
         let id = id.clone();
         match self.call(move |runner| runner.remove(&id)).await {
             Ok(()) | Err(RunnerError::Refused(_)) => Ok(()),

@@ -1,33 +1,96 @@
 //! The image of a run: found, or pulled into the room that its tenant has for images.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use quintet_runtime::{Digest, ImageInfo, ImportTerms, RunnerError};
+use tokio::time::{Instant, timeout};
 
 use super::core::{Engine, Trouble};
 use crate::allowances::quotas;
-use crate::containers::end::End;
-use crate::containers::model::Reason;
+use crate::aside::Standing;
+use crate::containers::end::{End, QUEUE_TIMEOUT};
+use crate::containers::model::{Reason, Run};
 use crate::images::model::OverQuota;
 use crate::images::naming::{self, Room};
-use crate::model::TenantId;
+use crate::model::{RunKey, TenantId};
 use crate::registry::{PullError, Puller, Reference};
 
 /// Layers that a pull is told to count already: as many as a call to the runner has room for. Others count anew.
 const COUNTED_MAX: usize = 20_000;
 
+/// How long a run waits for its image; one that has arrived by then is unpacked in any case.
+const PULL_TIME: Duration = Duration::from_secs(600);
+/// How often a run that waits for its image looks whether it may still start.
+const EXPIRY_POLL: Duration = Duration::from_secs(1);
+
 impl Engine {
     /// The image of a run, pulled if it is not here; or how the run ends without it.
-    pub(super) async fn image(&self, tenant_id: TenantId, name: &str) -> Result<Result<ImageInfo, End>, Trouble> {
-        let asked = name.to_owned();
-        let present = self.call(move |runner| Puller::present(runner, &asked)).await?;
-        let (image, is_new) = match present {
-            Some(image) => (image, false),
-            None => match self.pull(tenant_id, name).await? {
-                Ok(image) => (image, true),
-                Err(end) => return Ok(Err(end)),
-            },
+    pub(super) async fn image(self: &Arc<Self>, run_key: RunKey, run: &Run) -> Result<Result<ImageInfo, End>, Trouble> {
+        let asked = run.image.clone();
+        if let Some(image) = self.call(move |runner| Puller::present(runner, &asked)).await? {
+            return self.named(run_key.0, image, false).await;
+        }
+        let now = || self.context.clock.now();
+        let Ok(reference) = Reference::parse(&run.image) else {
+            let message = "that is no reference of an image";
+            return Ok(Err(End::failed(Reason::ImageNotFound, message, now())));
         };
+        // Others need not wait for its image: its worker is free from here on.
+        let standing = self.context.aside.step(run_key, run.eligible_start);
+        self.context.look();
+        tokio::select! {
+            biased;
+            // First: an image that has arrived counts for somebody.
+            image = self.arrived(run_key, run, &reference, &standing) => image,
+            () = self.context.stopped() => Err(Trouble::Stopping),
+            () = standing.killed() => Ok(Err(End::killed(now()))),
+            () = self.expired(run) => Ok(Err(End::expired(now()))),
+        }
+    }
+
+    /// Waits for the image of a run that is aside, and then for a worker.
+    async fn arrived(
+        self: &Arc<Self>,
+        run_key: RunKey,
+        run: &Run,
+        reference: &Reference,
+        standing: &Standing,
+    ) -> Result<Result<ImageInfo, End>, Trouble> {
+        let named = match self.pull(run_key.0, reference).await? {
+            // Also for a run that is killed meanwhile.
+            Ok(image) => {
+                let engine = Arc::clone(self);
+                tokio::spawn(async move { engine.named(run_key.0, image, true).await }).await
+            }
+            Err(end) => return Ok(Err(end)),
+        };
+        let image = match named.unwrap_or(Err(Trouble::Stopping))? {
+            Ok(image) => image,
+            Err(end) => return Ok(Err(end)),
+        };
+        standing.ready();
+        self.context.look();
+        let given = timeout(run.queue_patience(), standing.given()).await;
+        let late = |_| End::failed(Reason::QueueTimeout, QUEUE_TIMEOUT, self.context.clock.now());
+        Ok(given.map(|()| image).map_err(late))
+    }
+
+    /// Waits until a run must not start any more. The clock may be one that somebody sets.
+    async fn expired(&self, run: &Run) {
+        while run.expires_at.is_none_or(|expiry| expiry > self.context.clock.now()) {
+            tokio::time::sleep(EXPIRY_POLL).await;
+        }
+    }
+
+    /// An image that is here, once the tenant names it; or how its run ends.
+    async fn named(
+        &self,
+        tenant_id: TenantId,
+        image: ImageInfo,
+        is_new: bool,
+    ) -> Result<Result<ImageInfo, End>, Trouble> {
         match self.name(tenant_id, &image).await? {
             Ok(()) => Ok(Ok(image)),
             Err(over) => {
@@ -43,47 +106,38 @@ impl Engine {
         End::failed(Reason::ImagePullFailed, message, self.context.clock.now())
     }
 
-    async fn pull(&self, tenant_id: TenantId, name: &str) -> Result<Result<ImageInfo, End>, Trouble> {
-        let now = self.context.clock.now();
-        let not_found = |message: String| Ok(Err(End::failed(Reason::ImageNotFound, message, now)));
-        let Ok(reference) = Reference::parse(name) else {
-            return not_found("that is no reference of an image".to_owned());
-        };
+    async fn pull(&self, tenant_id: TenantId, reference: &Reference) -> Result<Result<ImageInfo, End>, Trouble> {
+        let until = Instant::now() + PULL_TIME;
         let mut is_first = true;
         loop {
             let (room, max_image_mb) = self.image_room(tenant_id).await?;
             let counted =
                 room.counted.iter().take(COUNTED_MAX).filter_map(|digest| Digest::parse(digest).ok()).collect();
             let terms = ImportTerms { reserve_bytes: None, room_bytes: Some(room.bytes), counted, is_pulled: true };
-            match self.pull_on(&reference, terms).await? {
+            let error = match self.pulls.pull(tenant_id, reference, &terms, until).await {
                 Ok(image) => return Ok(Ok(image)),
-                Err(PullError::Cancelled) => return Err(Trouble::Stopping),
-                Err(PullError::Runner(error @ (RunnerError::Unavailable { .. } | RunnerError::Confused))) => {
-                    return Err(error.into());
+                Err(error) => error,
+            };
+            match &*error {
+                PullError::Cancelled => return Err(Trouble::Stopping),
+                PullError::Runner(RunnerError::Unavailable { .. } | RunnerError::Confused) => {
+                    return Err(Trouble::Pull(error));
                 }
-                Err(PullError::NotFound) => return not_found(PullError::NotFound.to_string()),
+                PullError::NotFound => {
+                    let now = self.context.clock.now();
+                    return Ok(Err(End::failed(Reason::ImageNotFound, error.to_string(), now)));
+                }
                 // Once more, in the room of what counts no more or has gone.
-                Err(PullError::TooLarge(_)) if is_first && self.forget_absent(tenant_id).await? => {}
-                Err(PullError::NoRoom) if is_first && self.evict().await? => {}
-                Err(PullError::TooLarge(_)) => {
+                PullError::TooLarge(_) if is_first && self.forget_absent(tenant_id).await? => {}
+                PullError::NoRoom if is_first && self.evict().await? => {}
+                PullError::TooLarge(_) => {
                     let over = OverQuota { max_image_mb, taken_bytes: room.taken_bytes };
                     return Ok(Err(self.not_pulled(over.to_string())));
                 }
-                Err(error) => return Ok(Err(self.not_pulled(error.to_string()))),
+                _ => return Ok(Err(self.not_pulled(error.to_string()))),
             }
             is_first = false;
         }
-    }
-
-    async fn pull_on(
-        &self,
-        reference: &Reference,
-        terms: ImportTerms,
-    ) -> Result<Result<ImageInfo, PullError>, Trouble> {
-        let Ok(_turn) = self.pulls.acquire().await else { return Err(Trouble::Stopping) };
-        let (context, runner, reference) = (self.context.clone(), self.runner.clone(), reference.clone());
-        let pull = move || context.puller.pull_on(&runner, &reference, &terms, &context.is_pulling_over, &|_| {});
-        tokio::task::spawn_blocking(pull).await.map_err(|_| Trouble::Stopping)
     }
 
     /// What the tenant's quota leaves for images, and the quota.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quintet_runtime::{Action, ContainerState, ContainerStatus, RunnerError};
+use quintet_runtime::{Action, ContainerState, ContainerStatus, Refusal, RunnerError};
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use super::core::{Engine, Hand, Trouble};
@@ -22,6 +22,8 @@ const START_TIME: Duration = Duration::from_millis(20);
 impl Engine {
     /// Asks the runner for all containers and makes every run agree with the truth.
     pub(super) async fn reattach(self: &Arc<Self>) -> Result<(), Trouble> {
+        // Before the runner is asked: a container that comes later is not missed.
+        let over = self.over_with_container()?;
         let containers: BTreeMap<(RunId, u32), ContainerStatus> = self
             .call(|runner| runner.list())
             .await?
@@ -40,10 +42,8 @@ impl Engine {
         for ((run_id, number), status) in &containers {
             self.clear_up(*run_id, *number, status).await?;
         }
-        for (run_key, number) in life::containers(&self.context.store.read())? {
-            let is_over = find(&self.context.store.read(), run_key)?.is_none_or(|run| run.state.is_terminal());
-            if is_over
-                && !containers.contains_key(&(run_key.1, number))
+        for (run_key, number) in over {
+            if !containers.contains_key(&(run_key.1, number))
                 && let Some(_hand) = self.take(run_key.1)
             {
                 self.write(move |tx, now| archive::keep(tx, now, run_key, Some(&Archive::Lost))).await?;
@@ -52,16 +52,45 @@ impl Engine {
         Ok(())
     }
 
+    /// The runs that have ended and whose container may be there.
+    fn over_with_container(&self) -> Result<Vec<(RunKey, u32)>, Failure> {
+        let read = self.context.store.read();
+        let mut over = Vec::new();
+        for (run_key, number) in life::containers(&read)? {
+            if find(&read, run_key)?.is_none_or(|run| run.state.is_terminal()) {
+                over.push((run_key, number));
+            }
+        }
+        Ok(over)
+    }
+
     /// Makes a run that holds a slot agree with its container.
     async fn agree(
         self: &Arc<Self>,
         run_key: RunKey,
         run: &Run,
-        status: Option<&ContainerStatus>,
+        listed: Option<&ContainerStatus>,
         hand: Hand,
     ) -> Result<(), Trouble> {
+        if agrees(run.state, listed.map(|status| status.state)) {
+            return Ok(());
+        }
         let number = run.starts;
-        match (run.state, status.map(|status| status.state)) {
+        // Much may have happened since the list was made. What does not agree is asked for again, now that nobody starts
+        // or ends this run, or tells its container what to do.
+        let _turn = self.context.control_of(run_key.1).await;
+        let Some(run) = find(&self.context.store.read(), run_key)?.filter(|run| run.state.holds_slot()) else {
+            return Ok(());
+        };
+        let status = match self.context.container_id(run_key.1, number) {
+            Some(id) => match self.call(move |runner| runner.status(&id)).await {
+                Ok(status) => Some(status),
+                Err(RunnerError::Refused(Refusal::NoSuchContainer)) => None,
+                Err(error) => return Err(error.into()),
+            },
+            None => None,
+        };
+        match (run.state, status.as_ref().map(|status| status.state)) {
             (RunState::Queued, _) | (RunState::Pulling, None) => {
                 self.write(move |tx, now| dispatch::requeue(tx, now, run_key)).await?;
             }
@@ -73,7 +102,7 @@ impl Engine {
             (_, Some(ContainerState::Ended)) => {
                 if let Some(status) = status {
                     drop(hand);
-                    tokio::spawn(Arc::clone(self).finish(status.id.clone()));
+                    tokio::spawn(Arc::clone(self).finish(status.id));
                 }
             }
             // Whoever starts it answers within moments: look again then.
@@ -96,9 +125,9 @@ impl Engine {
         number: u32,
         state: RunState,
         found: ContainerState,
-        status: Option<&ContainerStatus>,
+        status: Option<ContainerStatus>,
     ) -> Result<(), Failure> {
-        let Some(status) = status.cloned() else { return Ok(()) };
+        let Some(status) = status else { return Ok(()) };
         let now = self.context.clock.now();
         let at = status.started_at_micros.map_or(now, Timestamp::from_micros);
         let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
@@ -143,4 +172,12 @@ impl Engine {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether a run in this state needs nothing done, with its container in that one.
+fn agrees(state: RunState, container: Option<ContainerState>) -> bool {
+    matches!(
+        (state, container),
+        (RunState::Running, Some(ContainerState::Running)) | (RunState::Paused, Some(ContainerState::Paused))
+    )
 }

@@ -18,8 +18,6 @@ use crate::images::model::is_old;
 use crate::model::RunKey;
 use crate::registry::Reference;
 
-/// Room for so many containers is plenty: those that are given a slot at once.
-const PLENTY: usize = 64;
 /// Between two questions whether there is room.
 const ASK_PAUSE: Duration = Duration::from_secs(1);
 /// Between two looks for images that can go.
@@ -51,32 +49,48 @@ impl Engine {
         *self.asked.room.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// How many runs can be given a slot, as far as the disk is concerned.
-    pub(super) async fn starts_with_room(&self) -> usize {
+    /// How many runs can be given a slot, as far as the disk is concerned. Where it is short the runner is asked besides:
+    /// its answer counts once, at the next look.
+    pub(super) fn starts_with_room(self: &Arc<Self>) -> usize {
         if !self.context.is_disk_short() {
             return usize::MAX;
         }
-        {
-            let mut asked = self.asked.room.lock().unwrap_or_else(PoisonError::into_inner);
-            if asked.is_some_and(|at| at.elapsed() < ASK_PAUSE) {
-                return 0;
-            }
+        let found = self.asked.found.swap(0, Ordering::SeqCst);
+        if found > 0 {
+            // Those that wait for an image are given nothing, however long it takes.
+            let starting = self.starting.load(Ordering::SeqCst).saturating_sub(self.context.aside.count());
+            return found.saturating_sub(starting);
+        }
+        let mut asked = self.asked.room.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.is_none_or(|at| at.elapsed() >= ASK_PAUSE) {
             *asked = Some(Instant::now());
+            let engine = Arc::clone(self);
+            tokio::spawn(async move { engine.ask_for_room().await });
         }
+        0
+    }
+
+    async fn ask_for_room(&self) {
         let scratch_bytes = self.context.settings.scratch_mb << 20;
-        let room = match self.call(move |runner| runner.room(scratch_bytes)).await {
+        let found = match self.call(move |runner| runner.room(scratch_bytes)).await {
             Ok(room) => usize::try_from(room.containers).unwrap_or(usize::MAX),
-            Err(error) => {
-                tracing::debug!(%error, "it is not known whether the disk has room");
-                return 0;
-            }
+            Err(error) => return tracing::debug!(%error, "it is not known whether the disk has room"),
         };
-        let room = room.saturating_sub(self.starting.load(Ordering::SeqCst));
-        if room >= PLENTY {
-            tracing::info!("the runner's disk has room again");
-            self.context.is_disk_short.store(false, Ordering::SeqCst);
+        if found == 0 {
+            if let Err(trouble) = self.evict().await {
+                tracing::debug!(%trouble, "it is not known which images could make room");
+            }
+            return;
         }
-        room
+        self.asked.found.store(found, Ordering::SeqCst);
+        self.context.doubts.notify_one();
+    }
+
+    /// Nobody waits for room any more.
+    pub(super) fn disk_is_ample(&self) {
+        if self.context.is_disk_short.swap(false, Ordering::SeqCst) {
+            tracing::info!("the runner's disk has room for all that wait");
+        }
     }
 
     /// Removes images that were pulled, that no run has used for thirty days and that none waits for. Whether any went.

@@ -26,17 +26,16 @@ impl Engine {
         }
     }
 
-    async fn try_start(&self, run_key: RunKey) -> Result<(), Trouble> {
+    async fn try_start(self: &Arc<Self>, run_key: RunKey) -> Result<(), Trouble> {
         let Some(run) = self.write(move |tx, now| life::pulling(tx, now, run_key)).await? else { return Ok(()) };
         let number = run.starts;
-        let image = match self.image(run_key.0, &run.image).await? {
+        let image = match self.image(run_key, &run).await? {
             Ok(image) => image,
             Err(end) => return self.end_without_container(run_key, number, end).await,
         };
         let now = self.context.clock.now();
         if run.expires_at.is_some_and(|expiry| expiry <= now) {
-            let end = End::failed(Reason::Expired, "it had not started when expires_at came", now);
-            return self.end_without_container(run_key, number, end).await;
+            return self.end_without_container(run_key, number, End::expired(now)).await;
         }
         let Some(id) = self.context.container_id(run_key.1, number) else { return Ok(()) };
         let Ok(_turn) = self.starts.acquire().await else { return Ok(()) };
@@ -55,16 +54,22 @@ impl Engine {
             Err(RunnerError::Refused(refusal)) => match refusal {
                 Refusal::NameTaken | Refusal::StartFailed(_) | Refusal::Failed(_) => {
                     let status = self.call(move |runner| runner.status(&id)).await;
-                    status.map_err(|error| (error, refusal.to_string()))
+                    status.map_err(|error| (error, refusal))
                 }
-                refusal => Err((RunnerError::Refused(Refusal::NoSuchContainer), refusal.to_string())),
+                refusal => Err((RunnerError::Refused(Refusal::NoSuchContainer), refusal)),
             },
             Err(error) => return Err(error.into()),
         };
         match asked_again {
             Ok(status) => self.started(run_key, number, status).await,
-            Err((RunnerError::Refused(_), message)) => {
-                let end = End::failed(Reason::StartFailed, message, self.context.clock.now());
+            // What the runner could not do now.
+            Err((RunnerError::Refused(_), refusal @ Refusal::Failed(_)))
+                if self.start_again(run_key, number, &refusal.to_string()) =>
+            {
+                Ok(())
+            }
+            Err((RunnerError::Refused(_), refusal)) => {
+                let end = End::failed(Reason::StartFailed, refusal.to_string(), self.context.clock.now());
                 self.end_without_container(run_key, number, end).await
             }
             Err((error, _)) => Err(error.into()),
@@ -91,11 +96,13 @@ impl Engine {
     /// The container exists; if it has ended already, it is heard of in the usual way.
     async fn started(&self, run_key: RunKey, number: u32, status: ContainerStatus) -> Result<(), Trouble> {
         let Some(at) = status.started_at_micros.map(Timestamp::from_micros) else { return Ok(()) };
+        self.started_or_over(run_key.1);
         let digest = status.image.to_string();
         Ok(self.write(move |tx, now| life::started(tx, now, run_key, number, at, &digest)).await?)
     }
 
     async fn end_without_container(&self, run_key: RunKey, number: u32, end: End) -> Result<(), Trouble> {
+        self.started_or_over(run_key.1);
         self.write(move |tx, now| {
             life::ended(tx, now, run_key, number, &end)?;
             archive::keep(tx, now, run_key, None)

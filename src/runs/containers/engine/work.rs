@@ -1,11 +1,11 @@
 //! The engine's loop: it hears of containers, and gives slots.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use quintet_runtime::{ContainerId, Runner};
-use quintet_storage::Failure;
+use quintet_storage::{Failure, WriteTx};
 use tokio::sync::mpsc;
 
 use super::core::{Engine, Trouble};
@@ -42,7 +42,13 @@ impl Context {
             let (context, runner) = (self.clone(), runner.clone());
             move || listen(&context, &runner, &sender)
         };
-        if let Err(error) = std::thread::Builder::new().name("runs".into()).spawn(listening) {
+        let keeping_pulse = {
+            let (context, runner) = (self.clone(), runner.clone());
+            move || runner.keep_pulse(|| context.is_stopping())
+        };
+        let thread = |name: &str| std::thread::Builder::new().name(name.into());
+        let begun = thread("runs").spawn(listening).and_then(|_| thread("runs-pulse").spawn(keeping_pulse));
+        if let Err(error) = begun {
             tracing::error!(%error, "nobody listens to the runner");
             return;
         }
@@ -84,7 +90,8 @@ impl Engine {
         let mut watch = self.context.watch();
         while !self.context.is_stopping() {
             watch.mark();
-            if answers {
+            // That it hangs is known before whoever listens to it gives up.
+            if answers && !self.runner.is_hung() {
                 answers = self.step().await;
             }
             self.context.engine_up.store(answers, Ordering::SeqCst);
@@ -128,15 +135,28 @@ impl Engine {
 
     /// Gives slots until there are none, or nobody to have them.
     async fn dispatch(self: &Arc<Self>) -> Result<(), Failure> {
-        let workers = u64::from(self.context.settings.workers);
-        let mut most = self.starts_with_room().await;
+        let mut most = self.starts_with_room();
         loop {
-            let chosen = self.choose(workers, most.min(DISPATCH_SLICE)).await?;
+            let mut chosen = self.choose(most.min(DISPATCH_SLICE)).await?;
             if chosen.is_empty() {
+                if most > 0 {
+                    self.disk_is_ample();
+                }
                 return Ok(());
             }
-            let ceilings = self.context.settings.ceilings.clone();
-            let given = self.write(move |tx, now| dispatch::dispatch(tx, now, workers, &ceilings, chosen)).await?;
+            // Those that have their slot need a worker alone, which no row tells of.
+            let all = chosen.len();
+            chosen.retain(|run_key| !self.context.aside.give(run_key.1));
+            most = most.saturating_sub(all - chosen.len());
+            if chosen.is_empty() {
+                continue;
+            }
+            let context = self.context.clone();
+            let verb = move |tx: &mut WriteTx<'_>, now| {
+                let (settings, aside) = (&context.settings, &context.aside);
+                dispatch::dispatch(tx, now, u64::from(settings.workers), aside, &settings.ceilings, chosen)
+            };
+            let given = self.write(verb).await?;
             if given.is_empty() {
                 // Things have changed since the choice: whatever did that wakes the loop.
                 return Ok(());
@@ -152,12 +172,13 @@ impl Engine {
         }
     }
 
-    /// Who gets the free slots. All tenants are looked at: on the blocking pool.
-    async fn choose(&self, workers: u64, most: usize) -> Result<Vec<RunKey>, Failure> {
-        let context = self.context.clone();
+    /// Who gets the free workers. All tenants are looked at: on the blocking pool.
+    async fn choose(self: &Arc<Self>, most: usize) -> Result<Vec<RunKey>, Failure> {
+        let engine = Arc::clone(self);
         let look = move || {
-            let (read, now) = context.store.read_now(context.clock.now());
-            dispatch::choose(&read, now, workers, &context.settings.ceilings, most)
+            let (read, now) = engine.context.store.read_now(engine.context.clock.now());
+            let mut turns = engine.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            dispatch::choose(&read, now, engine.context.machine(&read)?, most, &mut turns)
         };
         tokio::task::spawn_blocking(look).await.unwrap_or(Err(Failure::Panicked))
     }

@@ -29,7 +29,7 @@ pub(super) const STOP: Route = Route::post("stop_run", "/api/v1/runs/{track_id}/
     .codes(CODES);
 pub(super) const KILL: Route = Route::post("kill_run", "/api/v1/runs/{track_id}/kill")
     .permission("svc_run_control")
-    .summary("Send SIGKILL to a running or paused run")
+    .summary("Send SIGKILL to a running or paused run, or end one that waits for its image")
     .segments(&[RUN])
     .successes(&[nothing(204)])
     .codes(CODES);
@@ -50,6 +50,6 @@ pub(super) async fn stop(call: Call) -> Answered {
 }
 
 pub(super) async fn kill(call: Call) -> Answered {
-    control::kill(&call.context, run_key(&call)?).await.map_err(refusal_of)?;
+    control::kill(&call.context, run_key(&call)?, WRITER_TIME).await.map_err(refusal_of)?;
     Ok(Answer::nothing(204))
 }

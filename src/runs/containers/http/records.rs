@@ -15,7 +15,7 @@ use super::submission::{IMAGE_CHARS_MAX, NAME_CHARS_MAX};
 use crate::allowances::quotas;
 use crate::containers::list::{Filter, list as list_runs};
 use crate::containers::model::{Description, Reason, Run};
-use crate::containers::queue::{BlockedBy, Machine, Scheduling, listed, scheduling};
+use crate::containers::queue::{BlockedBy, Scheduling, listed, scheduling};
 use crate::containers::{descriptions, removal, wait};
 use crate::context::Context;
 use crate::dialect::{Answered, Call, tenant_of};
@@ -111,12 +111,7 @@ pub(super) async fn get(mut call: Call) -> Answered {
 /// A run with what it waits for.
 fn view(context: &Context, run_key: RunKey, run: &Run) -> Result<Value, Failure> {
     let (read, now) = context.store.read_now(context.clock.now());
-    let machine = Machine {
-        workers: u64::from(context.settings.workers),
-        ceilings: &context.settings.ceilings,
-        is_engine_up: context.is_engine_up(),
-        is_disk_short: context.is_disk_short(),
-    };
+    let machine = context.machine(&read)?;
     let description = descriptions::get(&read, run_key)?;
     let scheduling = scheduling(&read, now, run_key, run, machine)?;
     Ok(write_run(now, run_key.1, run, description.as_ref(), &scheduling))

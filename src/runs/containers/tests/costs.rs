@@ -79,11 +79,12 @@ fn a_look_does_not_walk_what_waits() {
     }
     let last = last.unwrap();
     let open = ceilings(&[]);
-    let (chosen, rows) = cost(&bench, "a look with one free slot", |read| choose(read, bench.now(), 1, &open, 64));
+    let look = |read: &Counting, workers| choose(read, bench.now(), machine(&open, workers), 64, &mut Turns::default());
+    let (chosen, rows) = cost(&bench, "a look with one free slot", |read| look(read, 1));
     assert!(rows <= 10, "{rows} rows for {} slots", chosen.len());
-    let (chosen, rows) = cost(&bench, "a look with sixty-four", |read| choose(read, bench.now(), 1000, &open, 64));
+    let (chosen, rows) = cost(&bench, "a look with sixty-four", |read| look(read, 1000));
     assert!(rows <= 140, "{rows} rows for {} slots", chosen.len());
-    let (chosen, rows) = cost(&bench, "a look with none", |read| choose(read, bench.now(), 0, &open, 64));
+    let (chosen, rows) = cost(&bench, "a look with none", |read| look(read, 0));
     assert!(chosen.is_empty() && rows <= 4, "{rows}");
     let last_row = run_of(&bench, last);
     let (told, rows) = cost(&bench, "where the last one stands", |read| {

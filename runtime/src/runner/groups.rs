@@ -1,0 +1,54 @@
+//! Control groups that are nobody's: what is left when a runner or a supervisor is killed in the middle of a start.
+//!
+//! Each supervisor takes its own group away, and the runner does so as well. But a group may be made again behind the one
+//! who removes it, by what goes on making the container, and what waits for a disk cannot be killed in time. So the runner
+//! looks again and again.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ahead::spawn_watcher;
+use super::shared::Shared;
+
+/// The group of supervisors, beside those of containers.
+pub(super) const SUPERVISORS: &str = "supervisors";
+/// Between two looks: short at first, when there may be something left of an earlier runner.
+const LOOK_FIRST: Duration = Duration::from_millis(250);
+const LOOK_LATER: Duration = Duration::from_secs(60);
+
+impl Shared {
+    /// Ends what lives in groups that are nobody's, and removes them; says whether there were any.
+    pub(super) fn sweep(&self) -> bool {
+        // First what there is: what is made after that is nobody's business here.
+        let found = self.hierarchies.children(&self.group());
+        let own = self.containers.groups.all();
+        let mut is_found = false;
+        for child in found.into_iter().filter(|child| child != SUPERVISORS && !own.contains(child)) {
+            is_found = true;
+            let path = format!("{}/{child}", self.group());
+            let group = self.hierarchies.group(&path);
+            // What cannot be killed (it waits for a disk) must not keep the runner from its work.
+            if let Err(error) = group.kill().and_then(|()| group.remove()) {
+                tracing::error!(%child, %error, "what is left of a container stays for now");
+            }
+            self.hierarchies.remove_if_idle(&path);
+        }
+        is_found
+    }
+
+    /// Looks for them from now on.
+    pub(super) fn keep_sweeping(self: &Arc<Shared>) -> io::Result<()> {
+        let shared = Arc::clone(self);
+        spawn_watcher(move || {
+            let mut pause = LOOK_FIRST;
+            loop {
+                std::thread::sleep(pause);
+                if shared.sweep() {
+                    shared.tidy();
+                }
+                pause = (pause * 2).min(LOOK_LATER);
+            }
+        })
+    }
+}
