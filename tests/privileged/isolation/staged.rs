@@ -225,9 +225,9 @@ fn silent_connections_shut_nobody_out() {
             let mut child = perl(CALLS, &[ground.runner.runner.socket()]).stdout(Stdio::piped()).spawn().unwrap();
             let count = first_line(&mut child);
             // It is given no more than the time in which a machine that has much to do answers.
-            let (socket, (tell, hear)) = (ground.runner.runner.socket().to_owned(), std::sync::mpsc::channel());
-            std::thread::spawn(move || tell.send(quintet_runtime::Runner::new(socket).hello().is_ok()));
-            let is_answered = hear.recv_timeout(Duration::from_secs(20)) == Ok(true);
+            let socket = ground.runner.runner.socket().to_owned();
+            let call = std::thread::spawn(|| quintet_runtime::Runner::new(socket).hello().is_ok());
+            let is_answered = comes_true(|| call.is_finished()) && call.join().unwrap();
             found = verdict(is_answered, format!("{count} connections of one user; root is answered: {is_answered}"));
             if found.is_err() {
                 child.kill().unwrap();
