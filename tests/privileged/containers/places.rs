@@ -121,7 +121,7 @@ fn a_socket_that_somebody_else_has_laid_hears_nothing_and_is_replaced() {
         use IO::Socket::UNIX;
         my $l = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 5) or die $!;
         $| = 1; print "listening\n";
-        for (1..2) { my $s = $l->accept; print while sysread($s, $_, 1000); }
+        for (1..2) { my ($s, $b) = $l->accept; print $b if sysread($s, $b, 1000); }
     "#;
     let Some(mut runner) = TestRunner::make(&[]) else { return };
     runner.kill_runner();
