@@ -174,6 +174,12 @@ fn slots_go_to_who_holds_the_fewest_within_quotas_and_the_machine() {
     assert_eq!(blocked(third, 9, false), Some(BlockedBy::Engine));
     assert_eq!(blocked(third, 3, true), Some(BlockedBy::Workers));
     assert_eq!(blocked(third, 4, true), None);
+    let read = bench.store.read();
+    let short = |workers| Machine { is_disk_short: true, ..machine(&limits, workers) };
+    let told = queue::scheduling(&read, bench.now(), third, &run_of(&bench, third), short(4)).unwrap();
+    assert_eq!((told.blocked_by, told.estimated_start), (Some(BlockedBy::Disk), None), "nobody knows");
+    let blocked_by = queue::blocked_by(&read, bench.now(), tenant(3), &run_of(&bench, third), short(3)).unwrap();
+    assert_eq!(blocked_by, Some(BlockedBy::Workers), "a slot would not help yet");
     // A slot that is given back.
     let first = mine[0];
     bench.run(move |tx, now| Ok(requeue(tx, now, first)?)).unwrap();

@@ -41,13 +41,14 @@ impl Engine {
         let Ok(_turn) = self.starts.acquire().await else { return Ok(()) };
         let description = self.describe(run_key, &run, &image)?;
         let started = self.start_container(&id, description).await?;
-        if let Err(RunnerError::Refused(Refusal::NoRoom { .. } | Refusal::NoSuchImage)) = started {
-            // Nothing was made: it waits for room, or for its image, which has gone since it was found.
-            if !matches!(started, Err(RunnerError::Refused(Refusal::NoSuchImage))) {
+        // Nothing was made: it waits for room, or for its image, which has gone since it was found.
+        match &started {
+            Err(RunnerError::Refused(Refusal::NoRoom { .. })) => {
                 self.disk_is_short();
+                return self.wait_again(run_key).await;
             }
-            self.write(move |tx, now| dispatch::requeue(tx, now, run_key)).await?;
-            return Ok(());
+            Err(RunnerError::Refused(Refusal::NoSuchImage)) => return self.wait_again(run_key).await,
+            _ => {}
         }
         let asked_again = match started {
             Ok(status) => Ok(status),
@@ -74,6 +75,16 @@ impl Engine {
             }
             Err((error, _)) => Err(error.into()),
         }
+    }
+
+    /// A run whose container was not made waits in its old place.
+    async fn wait_again(&self, run_key: RunKey) -> Result<(), Trouble> {
+        self.write(move |tx, now| {
+            dispatch::requeue(tx, now, run_key)?;
+            archive::keep(tx, now, run_key, None)
+        })
+        .await?;
+        Ok(())
     }
 
     /// Has the runner start a container, once more if images that nobody uses have made room for it.
