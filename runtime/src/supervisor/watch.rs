@@ -28,6 +28,10 @@ const COARSE: Duration = Duration::from_secs(5);
 /// Processor time that a supervisor has for nothing: reading a few lines, a stop. What takes more is the container's
 /// doing, and counts against what that one may take.
 const FREE_TIME: Duration = Duration::from_millis(30);
+/// How much of what a container writes is taken in within how long, about 30 MiB a second; what writes faster waits, as at
+/// any pipe. A flood of which the last few MiB are kept would else take the disk from everybody.
+const TAKEN_BYTES_MAX: usize = 3 << 20;
+const TAKEN_WITHIN: Duration = Duration::from_millis(100);
 /// How long whoever connects may take to say what they want.
 const CALLER_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -86,6 +90,8 @@ struct Watch<'a> {
     /// When the last sample was taken, and the processor time until then.
     last_sample: (Instant, u64),
     own_time: OwnTime,
+    /// What was taken in of its output, in bytes, and since when.
+    taken: (Instant, usize),
 }
 
 /// Whose processor time it is that this process takes.
@@ -132,13 +138,15 @@ pub(super) fn watch(
         next_sample: now + FINE,
         last_sample: (now, group.cpu_micros()),
         own_time: OwnTime::Free { until: time_taken() + FREE_TIME },
+        taken: (now, 0),
     };
     if let Err(error) = files.put_start(watch.started_at_micros) {
         tracing::warn!(%error, "the start is not noted");
     }
     let (mut open_out, mut open_err) = (true, true);
     loop {
-        let ready = watch.wait(open_out, open_err)?;
+        let takes_more = watch.takes_more();
+        let ready = watch.wait(open_out && takes_more, open_err && takes_more)?;
         if ready.stdout {
             open_out = watch.drain(Stream::Stdout, &mut stdout)?;
         }
@@ -198,7 +206,16 @@ impl Watch<'_> {
     fn next_deadline(&self) -> Instant {
         let timeout = self.timeout_at().filter(|_| self.killed_for.is_none());
         let grace = self.grace_until.filter(|_| self.killed_for.is_none());
-        [timeout, grace].into_iter().flatten().fold(self.next_sample, Instant::min)
+        let more = (self.taken.1 >= TAKEN_BYTES_MAX).then(|| self.taken.0 + TAKEN_WITHIN);
+        [timeout, grace, more].into_iter().flatten().fold(self.next_sample, Instant::min)
+    }
+
+    /// Whether output is taken in now.
+    fn takes_more(&mut self) -> bool {
+        if self.taken.0.elapsed() >= TAKEN_WITHIN {
+            self.taken = (Instant::now(), 0);
+        }
+        self.taken.1 < TAKEN_BYTES_MAX
     }
 
     /// Its time runs only while it does.
@@ -272,6 +289,7 @@ impl Watch<'_> {
         match source.read(&mut buffer) {
             Ok(0) => Ok(false),
             Ok(count) => {
+                self.taken.1 += count;
                 let now = self.clock.now_micros();
                 let taken = writer.take(buffer.get(..count).unwrap_or_default(), now);
                 // A full disk costs lines. It must not stop what is written from being drained.

@@ -23,19 +23,6 @@ use crate::containers::{TestRunner, busybox_layer};
 use crate::support::appliance::say_skipped;
 use crate::tarball::{Tarball, docker_archive, pack};
 
-/// What nothing holds yet, each with the point of the issue that mends it: shown, but no failure.
-const NOT_YET: &[(&str, u8)] = &[
-    ("slow registries", 4),
-    ("sleep in every slot", 4),
-    ("a disk filled beside others", 5),
-    ("an image that swells", 5),
-    ("somebody else's directory", 6),
-    ("a socket that was there first", 6),
-    ("a private file in an import", 7),
-    ("a runner that hangs", 8),
-    ("silent connections", 8),
-];
-
 /// How many of others' starts are measured beside each attack; none in `make test`, which runs the quiet attempts alone.
 fn starts() -> Option<usize> {
     let text = std::env::var("QUINTET_ISOLATION").ok()?;
@@ -79,8 +66,7 @@ impl Table {
         });
         let line = format!("{word:<9}| {attempt:<42} | {holder}: {found}{}", others.unwrap_or_default());
         println!("{line}");
-        let is_known = NOT_YET.iter().any(|(name, _)| *name == attempt);
-        if word != "held" && !is_known {
+        if word != "held" {
             self.not_held.push(line);
         }
     }

@@ -159,7 +159,9 @@ fn a_disk_filled_beside_others_makes_them_wait() {
         return;
     }
     let Some(runner) = TestRunner::make_on_own_disk() else { return };
-    let house = House::on(runner, &[("WORKERS", "8")], None, false);
+    // Each may write more than a third of what is there.
+    let environment = [("WORKERS", "8"), ("SCRATCH_MB", "360")];
+    let house = House::on(runner, &environment, Some("[storage]\ndisk_reserve_mb = 16\n".into()), false);
     let tenants = [house.tenant(), house.tenant()];
     let fill = "dd if=/dev/zero of=/f bs=1048576 count=330 conv=fsync 2>/dev/null && sleep 1";
     let more = json!({"memory_limit_mb": 128});
@@ -387,7 +389,7 @@ fn a_bomb_of_an_image_is_refused() {
     let plain = Tarball::new().file("zeros", &vec![0; 400 << 20]).finish();
     let layer = place.path().join("layer");
     std::fs::write(&layer, &plain).unwrap();
-    let packed = Command::new("gzip").args(["-1", "-c"]).arg(&layer).output().unwrap().stdout;
+    let packed = Command::new("gzip").args(["-9", "-c"]).arg(&layer).output().unwrap().stdout;
     let size = packed.len();
     let files = layout(&[(packed, plain)], &json!({}), |bytes| Digest::of(bytes).to_string());
     let path = place.path().join("bomb.tar");
