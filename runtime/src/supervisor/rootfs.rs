@@ -47,6 +47,8 @@ impl Workplace {
         kernel::own_mounts().map_err(said("a mount namespace"))?;
         // What the host takes down is not held up by this namespace; what is mounted here stays here.
         rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+        // But for what the container gets of it: its devices. Where /dev is no mount, there is nothing to be told of.
+        let _ = rustix::mount::mount_change("/dev", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC);
         let_go_of_mounts(needed)?;
         // Root of the container walks through here to its own root, and sees nothing on the way.
         let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;

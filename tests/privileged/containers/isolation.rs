@@ -44,7 +44,7 @@ pub const ATTEMPTS: &[(&str, &str)] = &[
     ("the machine's power", "ls /sys/devices/virtual/powercap/*"),
     ("a kernel setting", "echo 1 > /proc/sys/kernel/panic || echo x > /proc/sys/kernel/core_pattern"),
     ("the magic key", "echo h > /proc/sysrq-trigger"),
-    ("the kernel's memory", "head -c 1 /proc/kcore"),
+    ("the kernel's memory", "test -n \"$(head -c 1 /proc/kcore)\""),
     ("the kernel's log", "dmesg || test -n \"$(head -c 1 /proc/kmsg)\""),
     ("keys", "test -s /proc/keys || test -s /proc/key-users"),
     ("timers", "test -s /proc/timer_list || test -s /proc/sched_debug"),

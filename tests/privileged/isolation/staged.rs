@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Others, Table, Verdict, beside, is_loud, p99, starts, verdict};
 use crate::containers::TestRunner;
+use crate::loop_disk::LoopDisk;
 use crate::runs::{House, Tenant, script, script_with};
 use crate::tarball::{Tarball, docker_archive, layout, pack, spread};
 
@@ -158,7 +159,8 @@ fn a_disk_filled_beside_others_makes_them_wait() {
     if !is_loud("a disk filled beside others") {
         return;
     }
-    let Some(runner) = TestRunner::make_on_own_disk() else { return };
+    let Some(disk) = LoopDisk::make(1024) else { return };
+    let Some(runner) = TestRunner::make_on(&disk) else { return };
     // Each may write more than a third of what is there.
     let environment = [("WORKERS", "8"), ("SCRATCH_MB", "360")];
     let house = House::on(runner, &environment, Some("[storage]\ndisk_reserve_mb = 16\n".into()), false);
