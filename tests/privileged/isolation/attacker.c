@@ -162,7 +162,10 @@ static long queues(void) {
     char name[32];
     snprintf(name, sizeof name, "/q%d.%d", getpid(), number++);
     struct mq_attr attributes = {.mq_maxmsg = 10, .mq_msgsize = 8192};
-    return mq_open(name, O_CREAT | O_RDWR, 0600, &attributes) == (mqd_t)-1 ? -1 : 1;
+    if (mq_open(name, O_CREAT | O_RDWR, 0600, &attributes) == (mqd_t)-1) return -1;
+    // It is there for as long as it is open, and no longer: this runs on the host, too.
+    mq_unlink(name);
+    return 1;
 }
 
 static long terminals(void) { return open("/dev/ptmx", O_RDWR | O_NOCTTY) < 0 ? -1 : 1; }
