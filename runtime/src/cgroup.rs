@@ -188,10 +188,14 @@ impl Hierarchies {
 fn enter(directory: &Path) -> io::Result<()> {
     let mut attempts = 0;
     loop {
-        std::fs::create_dir_all(directory)?;
-        match std::fs::write(directory.join("cgroup.procs"), "0") {
-            // Empty as it was, somebody tidied it away.
-            Err(error) if is_gone(&error) && attempts < ENTER_ATTEMPTS => attempts += 1,
+        let made = std::fs::create_dir_all(directory);
+        match made.and_then(|()| std::fs::write(directory.join("cgroup.procs"), "0")) {
+            // Empty as it was, somebody tidied it away: also between what says that it is there and the look at it.
+            Err(error)
+                if (is_gone(&error) || error.kind() == io::ErrorKind::AlreadyExists) && attempts < ENTER_ATTEMPTS =>
+            {
+                attempts += 1;
+            }
             entered => return entered,
         }
     }
