@@ -1,9 +1,11 @@
 //! What a container tries, as root inside, and does not get.
 
+use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
-use quintet_runtime::{Action, Limits};
+use quintet_runtime::{Action, ContainerDescription, Limits};
 
 use super::{TestRunner, shared};
 use crate::loop_disk::LoopDisk;
@@ -88,6 +90,19 @@ const NEEDED: &[(&str, &str)] = &[
     ("a read-only /sys", "ls /sys/class/net/lo"),
 ];
 
+/// Tells a container what there is of the host to be reached: see [`ATTEMPTS`].
+pub fn tell_of_host(description: &mut ContainerDescription, file: &Path, listener: &TcpListener) {
+    let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    for (name, value) in [
+        ("HOST_FILE", file.display().to_string()),
+        ("HOST_PID", std::process::id().to_string()),
+        ("HOST_PORT", listener.local_addr().unwrap().port().to_string()),
+        ("HOST_NAME", host_name.trim().to_owned()),
+    ] {
+        description.env.insert(name.into(), value);
+    }
+}
+
 #[test]
 fn nothing_of_the_host_is_in_reach() {
     let Some(runner) = shared() else { return };
@@ -101,15 +116,7 @@ fn nothing_of_the_host_is_in_reach() {
         ));
     }
     let mut description = runner.script(&script, Limits { timeout_seconds: 120, ..Limits::default() });
-    let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-    for (name, value) in [
-        ("HOST_FILE", secret.display().to_string()),
-        ("HOST_PID", std::process::id().to_string()),
-        ("HOST_PORT", listener.local_addr().unwrap().port().to_string()),
-        ("HOST_NAME", host_name.trim().to_owned()),
-    ] {
-        description.env.insert(name.into(), value);
-    }
+    tell_of_host(&mut description, &secret, &listener);
     let id = runner.new_id();
     runner.runner.start(&id, &description).unwrap();
     let outcome = runner.outcome(&id);

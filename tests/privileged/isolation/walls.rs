@@ -3,7 +3,7 @@
 use quintet_runtime::{Limits, Stream};
 
 use super::{Table, shared, verdict};
-use crate::containers::isolation::ATTEMPTS;
+use crate::containers::isolation::{ATTEMPTS, tell_of_host};
 
 /// As [`ATTEMPTS`]: a name, and shell code that succeeds if the wall has a hole. These look at everything there is.
 const SWEEPS: &[(&str, &str)] = &[
@@ -57,16 +57,8 @@ fn walls_hold_what_a_shell_tries() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let secret = ground.runner.directory.join("secret");
     std::fs::write(&secret, "of the host").unwrap();
-    let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-    for (name, value) in [
-        ("HOST_FILE", secret.display().to_string()),
-        ("HOST_PID", std::process::id().to_string()),
-        ("HOST_PORT", listener.local_addr().unwrap().port().to_string()),
-        ("HOST_NAME", host_name.trim().to_owned()),
-        ("RUNNER", ground.runner.directory.display().to_string()),
-    ] {
-        description.env.insert(name.into(), value);
-    }
+    tell_of_host(&mut description, &secret, &listener);
+    description.env.insert("RUNNER".into(), ground.runner.directory.display().to_string());
     let id = ground.runner.new_id();
     ground.runner.runner.start(&id, &description).unwrap();
     let outcome = ground.runner.outcome(&id);
