@@ -419,7 +419,7 @@ impl Group {
         Ok(members)
     }
 
-    /// Removes it from all hierarchies, once nothing lives in it.
+    /// Removes it from all hierarchies; what lives in it still is killed.
     pub fn remove(&self) -> io::Result<()> {
         for (point, _) in &self.hierarchies.mounts {
             let directory = point.join(&self.path);
@@ -428,6 +428,8 @@ impl Group {
                 if error.raw_os_error() != Some(Errno::BUSY.raw_os_error()) || Instant::now() > until {
                     return Err(error);
                 }
+                // What was still on its way in when the rest was killed.
+                self.kill()?;
                 std::thread::sleep(Duration::from_millis(2));
             }
         }
