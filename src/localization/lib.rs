@@ -28,6 +28,7 @@ mod http;
 pub mod language;
 mod lists;
 mod model;
+mod quality;
 mod refusal;
 mod rows;
 mod spaces;

@@ -1,0 +1,63 @@
+//! All checks over one translation.
+
+use super::model::{CheckId, CheckSet, Outcome, Pair, QaCheck, Status, Subject};
+
+/// What a check says of one text, or of the whole translation.
+type PairCheck = fn(&Subject<'_>, &Pair<'_>) -> Outcome;
+
+/// The checks that look at each text for itself.
+const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[];
+
+/// The checks that look at all forms together.
+const WHOLE_CHECKS: &[(CheckId, fn(&Subject<'_>) -> Outcome)] = &[];
+
+/// What every check says, in the order of the interface.
+#[must_use]
+pub fn judge(subject: &Subject<'_>) -> Vec<QaCheck> {
+    let mut checks: Vec<QaCheck> = PAIR_CHECKS
+        .iter()
+        .map(|(check, judge)| of_pairs(*check, subject, *judge))
+        .chain(WHOLE_CHECKS.iter().map(|(check, judge)| told(*check, judge(subject))))
+        .collect();
+    checks.sort_by_key(|told| told.check);
+    checks
+}
+
+/// The checks that fail: what [`judge`] says, without its details.
+#[must_use]
+pub fn failing(subject: &Subject<'_>) -> CheckSet {
+    let failed = |(_, outcome): &(CheckId, Outcome)| matches!(outcome, Outcome::Fail(_));
+    let of_pairs = PAIR_CHECKS
+        .iter()
+        .flat_map(|(check, judge)| subject.pairs.iter().map(move |pair| (*check, judge(subject, pair))));
+    let of_whole = WHOLE_CHECKS.iter().map(|(check, judge)| (*check, judge(subject)));
+    of_pairs.chain(of_whole).filter(failed).map(|(check, _)| check).collect()
+}
+
+/// A plural fails if any form fails, and says which; it is skipped if there is nothing to look at in any.
+fn of_pairs(check: CheckId, subject: &Subject<'_>, judge: PairCheck) -> QaCheck {
+    let mut skipped = None;
+    let mut passed = false;
+    let mut failed = Vec::new();
+    for pair in &subject.pairs {
+        match (judge(subject, pair), pair.category) {
+            (Outcome::Pass, _) => passed = true,
+            (Outcome::Skipped(why), _) => skipped = skipped.or(Some(why)),
+            (Outcome::Fail(detail), None) => failed.push(detail),
+            (Outcome::Fail(detail), Some(category)) => failed.push(format!("{}: {detail}", category.name())),
+        }
+    }
+    if !failed.is_empty() {
+        return told(check, Outcome::Fail(super::detail::shortened(failed.join("; "))));
+    }
+    told(check, if passed { Outcome::Pass } else { Outcome::Skipped(skipped.unwrap_or("nothing")) })
+}
+
+fn told(check: CheckId, outcome: Outcome) -> QaCheck {
+    let (status, detail) = match outcome {
+        Outcome::Pass => (Status::Pass, None),
+        Outcome::Fail(detail) => (Status::Fail, Some(detail)),
+        Outcome::Skipped(why) => (Status::Skipped, Some(why.to_owned())),
+    };
+    QaCheck { check, status, detail }
+}
