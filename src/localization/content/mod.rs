@@ -33,6 +33,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
+pub use model::Format;
 pub use tables::TABLES;
 pub use verify::verify;
 #[cfg(test)]
