@@ -47,4 +47,9 @@ impl<'a> Reading<'a> {
         let starts = self.spans.iter().map(|span| span.range.start).chain([text.len()]);
         std::iter::once(0).chain(ends).zip(starts).filter_map(|(from, to)| text.get(from..to))
     }
+
+    /// What is no prose, in order.
+    pub fn others(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.spans.iter().filter_map(|span| self.text.get(span.range.clone()))
+    }
 }

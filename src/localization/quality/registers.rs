@@ -31,8 +31,30 @@ pub(super) fn register_of(locale: &Locale) -> Option<&'static Register> {
 /// `ihr` is left out: it is "her" and "their" more often than "you".
 static GERMAN: Register = Register {
     words: &[
-        "dein", "deine", "deinem", "deinen", "deiner", "deinerseits", "deines", "deinetwegen", "deins", "dich", "dir",
-        "du", "euch", "euer", "euere", "euerem", "eueren", "euerer", "eueres", "eure", "eurem", "euren", "eurer", "eures",
+        "dein",
+        "deine",
+        "deinem",
+        "deinen",
+        "deiner",
+        "deinerseits",
+        "deines",
+        "deinetwegen",
+        "deins",
+        "dich",
+        "dir",
+        "du",
+        "euch",
+        "euer",
+        "euere",
+        "euerem",
+        "eueren",
+        "euerer",
+        "eueres",
+        "eure",
+        "eurem",
+        "euren",
+        "eurer",
+        "eures",
     ],
     elided: &[],
     other_after: &[],
@@ -56,17 +78,11 @@ static FRENCH: Register = Register {
 };
 
 /// `vi`, `voi` and `vostro` are left out: they address several people in any register.
-static ITALIAN: Register = Register {
-    words: &["te", "ti", "tu", "tua", "tue", "tuo", "tuoi"],
-    elided: &["t"],
-    other_after: &[],
-};
+static ITALIAN: Register =
+    Register { words: &["te", "ti", "tu", "tua", "tue", "tuo", "tuoi"], elided: &["t"], other_after: &[] };
 
-static DUTCH: Register = Register {
-    words: &["je", "jezelf", "jij", "jou", "jouw", "jouwe", "jullie"],
-    elided: &[],
-    other_after: &[],
-};
+static DUTCH: Register =
+    Register { words: &["je", "jezelf", "jij", "jou", "jouw", "jouwe", "jullie"], elided: &[], other_after: &[] };
 
 /// `ci` is left out: it is "these" as well. So is the plural, in which software speaks to several people.
 static POLISH: Register = Register {
@@ -78,16 +94,31 @@ static POLISH: Register = Register {
     other_after: &[],
 };
 
-static PORTUGUESE: Register = Register {
-    words: &["contigo", "te", "teu", "teus", "ti", "tu", "tua", "tuas"],
-    elided: &[],
-    other_after: &[],
-};
+static PORTUGUESE: Register =
+    Register { words: &["contigo", "te", "teu", "teus", "ti", "tu", "tua", "tuas"], elided: &[], other_after: &[] };
 
 static RUSSIAN: Register = Register {
     words: &[
-        "твой", "твоего", "твоей", "твоему", "твоею", "твои", "твоим", "твоими", "твоих", "твою", "твоя", "твоё", "твоем",
-        "твоём", "твое", "тебе", "тебя", "тобой", "тобою", "ты",
+        "твой",
+        "твоего",
+        "твоей",
+        "твоему",
+        "твоею",
+        "твои",
+        "твоим",
+        "твоими",
+        "твоих",
+        "твою",
+        "твоя",
+        "твоё",
+        "твоем",
+        "твоём",
+        "твое",
+        "тебе",
+        "тебя",
+        "тобой",
+        "тобою",
+        "ты",
     ],
     elided: &[],
     other_after: &[],

@@ -123,15 +123,19 @@ impl Rules {
         self.kept_terms(found_in(&self.kept_places, &composed(source), is_whole_word))
     }
 
-    /// What of that the target does not have verbatim (QA results).
+    /// What of that the target does not have verbatim (QA results). `None`: the source has nothing of the kind.
     #[must_use]
-    pub fn not_kept(&self, source: &str, target: &str) -> Vec<&str> {
-        let mut wanted = found_in(&self.kept_places, &composed(source), is_whole_word);
-        if !wanted.is_empty() {
-            let there = found_in(&self.kept_places, &composed(target), |_, _| true);
-            wanted.retain(|number| !there.contains(number));
+    pub fn not_kept(&self, source: &str, target: &str) -> Option<Vec<&str>> {
+        if self.kept_places.is_empty() {
+            return None;
         }
-        self.kept_terms(wanted)
+        let mut wanted = found_in(&self.kept_places, &composed(source), is_whole_word);
+        if wanted.is_empty() {
+            return None;
+        }
+        let there = found_in(&self.kept_places, &composed(target), |_, _| true);
+        wanted.retain(|number| !there.contains(number));
+        Some(self.kept_terms(wanted))
     }
 
     /// Where a text has, as whole words, what is not translated. The text must be composed.
@@ -150,9 +154,12 @@ impl Rules {
         &self.forbidden
     }
 
-    /// What a piece of a target says as a whole word, ignoring case, although it is forbidden, by number.
-    pub(super) fn forbidden_in(&self, piece: &str) -> BTreeSet<usize> {
-        found_in(&self.forbidden_places, &folded(piece), is_whole_word)
+    /// What the pieces of a target say as whole words, ignoring case, although it is forbidden, in the order of the
+    /// entries (localization, Q8).
+    pub(super) fn forbidden_in<'t>(&self, pieces: impl Iterator<Item = &'t str>) -> Vec<&str> {
+        let found: BTreeSet<usize> =
+            pieces.flat_map(|piece| found_in(&self.forbidden_places, &folded(piece), is_whole_word)).collect();
+        found.into_iter().filter_map(|number| self.forbidden.get(number)).map(String::as_str).collect()
     }
 
     /// Whether a style asked for the formal register; there need be no table for the locale.

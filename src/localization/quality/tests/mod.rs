@@ -1,0 +1,1 @@
+//! What the checks say of texts in many languages.
