@@ -29,7 +29,10 @@ pub(super) fn ending<'a>(reading: &Reading<'a>, language: &str) -> (Ending, &'a 
     match last {
         '.' | '。' | '．' | '｡' if is_open => (Ending::Ellipsis, run),
         '…' | '⋯' | '‥' | '᠁' => (Ending::Ellipsis, sign),
-        _ => (meaning(last, language), sign),
+        _ => match meaning(last, language) {
+            Ending::Nothing => (Ending::Nothing, ""),
+            meaning => (meaning, sign),
+        },
     }
 }
 

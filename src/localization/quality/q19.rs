@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::detail::{borrowed, told};
 use super::model::{Outcome, Pair, Subject};
-use super::registers::Register;
+use super::registers::{Register, WORD_BYTES_MAX};
 use super::words::{composed, is_whole_word, words};
 
 /// A word that the source has in the same case is a name. One in capitals alone is an abbreviation, unless all is.
@@ -43,8 +43,7 @@ pub fn judge(subject: &Subject<'_>, pair: &Pair<'_>) -> Outcome {
 impl Register {
     /// Whether a word with another before it and a text behind it addresses somebody informally.
     fn is_informal(&self, before: &str, word: &str, behind: &str) -> bool {
-        // No word of a table has more bytes.
-        if word.len() > 24 {
+        if word.len() > WORD_BYTES_MAX {
             return false;
         }
         let lower = word.to_lowercase();

@@ -13,6 +13,9 @@ pub(super) struct Register {
     pub other_after: &'static [(&'static str, &'static [&'static str])],
 }
 
+/// The most bytes of a word of any table.
+pub(super) const WORD_BYTES_MAX: usize = 24;
+
 /// The table of a locale's language; there is none for most.
 pub(super) fn register_of(locale: &Locale) -> Option<&'static Register> {
     match locale.language() {
@@ -87,8 +90,8 @@ static DUTCH: Register =
 /// `ci` is left out: it is "these" as well. So is the plural, in which software speaks to several people.
 static POLISH: Register = Register {
     words: &[
-        "ciebie", "cię", "tobą", "tobie", "twa", "twe", "twego", "twej", "twemu", "twoi", "twoich", "twoim", "twoimi",
-        "twoja", "twoje", "twojego", "twojej", "twojemu", "twoją", "twych", "twym", "twymi", "twą", "twój", "ty",
+        "ciebie", "cię", "tobie", "tobą", "twa", "twe", "twego", "twej", "twemu", "twoi", "twoich", "twoim", "twoimi",
+        "twoja", "twoje", "twojego", "twojej", "twojemu", "twoją", "twych", "twym", "twymi", "twój", "twą", "ty",
     ],
     elided: &[],
     other_after: &[],
@@ -99,21 +102,21 @@ static PORTUGUESE: Register =
 
 static RUSSIAN: Register = Register {
     words: &[
-        "твой",
+        "твое",
         "твоего",
         "твоей",
+        "твоем",
         "твоему",
         "твоею",
         "твои",
         "твоим",
         "твоими",
         "твоих",
+        "твой",
         "твою",
         "твоя",
         "твоё",
-        "твоем",
         "твоём",
-        "твое",
         "тебе",
         "тебя",
         "тобой",
@@ -123,3 +126,25 @@ static RUSSIAN: Register = Register {
     elided: &[],
     other_after: &[],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quality::words::{composed, words};
+
+    /// They are found by halving, as whole words, in the form that texts are brought into.
+    #[test]
+    fn tables_are_in_order() {
+        for register in [&GERMAN, &SPANISH, &FRENCH, &ITALIAN, &DUTCH, &POLISH, &PORTUGUESE, &RUSSIAN] {
+            assert!(register.words.is_sorted(), "{register:?}");
+            for word in register.words.iter().chain(register.elided) {
+                assert_eq!(composed(&word.to_lowercase()), *word);
+                assert_eq!(words(word).collect::<Vec<_>>(), [(0, *word)]);
+                assert!(word.len() <= WORD_BYTES_MAX);
+            }
+            for (word, others) in register.other_after {
+                assert!(register.words.contains(word) && !others.is_empty());
+            }
+        }
+    }
+}
