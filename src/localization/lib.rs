@@ -13,10 +13,10 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
-//! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
-//! (workspaces, projects, locales) · `grants` · `content` (files, keys, translations, exports) · `verify`. A folder has
-//! its endpoints beside it, in its own `http`.
+//! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
+//! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
+//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, translations, exports) · `terms` (glossary
+//! and style) · `verify`. A folder has its endpoints beside it, in its own `http`.
 
 mod access;
 mod audit;
@@ -31,7 +31,9 @@ mod model;
 mod quality;
 mod refusal;
 mod rows;
+mod shelf;
 mod spaces;
+mod terms;
 mod verify;
 
 #[cfg(test)]
@@ -65,6 +67,8 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::contexts::ENDPOINTS,
     content::http::keys::ENDPOINTS,
     content::http::translations::ENDPOINTS,
+    terms::http::glossary::ENDPOINTS,
+    terms::http::style::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -79,6 +83,7 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
 pub const TABLES: &[TableSpec] =
-    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES]);
+    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES, terms::TABLES]);
 
-const TABLE_COUNT: usize = spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len();
+const TABLE_COUNT: usize =
+    spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len() + terms::TABLES.len();

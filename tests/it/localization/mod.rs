@@ -7,6 +7,7 @@ mod files;
 mod order;
 mod rivals;
 mod spaces;
+mod terms;
 
 use serde_json::{Value, json};
 
