@@ -34,7 +34,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use contexts::{contexts_version, get_contexts};
+pub use contexts::{contexts_version, find_context};
 pub use files::get_file;
 pub use keys::{get_key, is_current};
 pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};

@@ -45,4 +45,4 @@ pub use characters::is_unprintable;
 pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;
-pub use rules::{Entry, Rules, Term};
+pub use rules::{Entry, Rules};

@@ -32,5 +32,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use generation::project_terms;
 pub use tables::TABLES;
 pub use verify::verify;
+pub use words::{Word, made_of_words};
