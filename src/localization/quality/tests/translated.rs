@@ -65,6 +65,8 @@ fn group_and_tag(name: &str) -> Option<(String, String)> {
     if ["ruby-faker", "i18n-iso", "tomcat9-i18n"].iter().any(|prefix| name.starts_with(prefix)) {
         return None;
     }
+    // Its English lies in another archive than its translations.
+    let name = name.replace("freeplaneeditor-1.7.10__translations", "freeplaneviewer__translations");
     let parts: Vec<&str> = name.split("__").collect();
     if let [package, tag, file] = parts[..]
         && package.starts_with("node-red")
@@ -82,7 +84,7 @@ fn group_and_tag(name: &str) -> Option<(String, String)> {
             Some((stem.join("_"), format!("{language}-{region}")))
         }
         [stem @ .., language] if is_language(language) => Some((stem.join("_"), (*language).to_owned())),
-        _ => Some((name.to_owned(), String::new())),
+        _ => Some((name.clone(), String::new())),
     }
 }
 
