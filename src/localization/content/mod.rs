@@ -12,9 +12,10 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
+//! stored) · `files`, `keys`, `source_locale` · `context_pages`, `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
 
 mod catalogue;
+mod context_pages;
 mod contexts;
 mod exports;
 mod files;
@@ -33,15 +34,20 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use model::Format;
-pub use tables::TABLES;
+pub use contexts::{contexts_version, find_context};
+pub use files::get_file;
+pub use keys::{get_key, is_current};
+pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use tables::{TABLES, TranslationRow};
+pub use translation::{
+    Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
+};
+pub use translations::{get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
 #[cfg(test)]
 pub use {
     exports::gather,
-    files::get_file,
     key_ids::key_prefix,
-    model::FileId,
     tables::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow},
     translations::LOCALES_MAX,
 };

@@ -186,6 +186,8 @@ pub struct Key {
     pub project_id: ProjectId,
     /// In which file.
     pub file_id: FileId,
+    /// The version of the file it was read from, which was the latest.
+    pub file_version: FileVersion,
     /// Its id.
     pub key_id: KeyId,
     /// What it says.
@@ -201,4 +203,19 @@ pub enum KeyClass {
     Claim,
     /// A legal text.
     Legal,
+}
+
+/// A path of a file and what translators are told of the key there.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct KeyContext {
+    /// The path.
+    pub path: String,
+    /// Which kind of text it holds.
+    pub class: Option<KeyClass>,
+    /// What it is about.
+    pub context: Option<String>,
+    /// The fewest characters of a translation.
+    pub min_length: Option<u32>,
+    /// The most.
+    pub max_length: Option<u32>,
 }

@@ -8,13 +8,14 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `reading` (what is no prose) · `characters`, `words` · `registers`, `rules` · `numbers`,
+//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules` · `numbers`,
 //! `punctuation`, `scripts` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
 
 mod characters;
 mod detail;
 mod judge;
 mod model;
+mod readers;
 mod numbers;
 mod punctuation;
 mod q04;
@@ -44,4 +45,4 @@ pub use characters::is_unprintable;
 pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;
-pub use rules::{Entry, Rules, Term};
+pub use rules::{Entry, Rules};

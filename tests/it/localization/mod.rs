@@ -5,8 +5,10 @@ mod contract;
 mod crash;
 mod files;
 mod order;
+mod review;
 mod rivals;
 mod spaces;
+mod terms;
 
 use serde_json::{Value, json};
 
