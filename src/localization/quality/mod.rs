@@ -8,11 +8,12 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `reading` (what is no prose) · `rules` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
+//! Reading order: `model` · `readers`, `reading` (what is no prose) · `rules` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
 
 mod detail;
 mod judge;
 mod model;
+mod readers;
 mod reading;
 mod rules;
 

@@ -30,6 +30,9 @@ const PROVOKED: &[(&str, &str)] = &[
     ("format_mismatch", "it/localization/files::uploads_are_checked_in_order"),
     ("idempotency_in_progress", "it/localization/files::a_repeat_beside_its_first_is_turned_away_or_answered_alike"),
     ("key_obsolete", "it/localization/files::putting_a_translation_is_checked_in_order"),
+    ("revision_mismatch", "it/localization/review::transitions_are_judged_in_order"),
+    ("invalid_transition", "it/localization/review::every_cell_of_the_table_of_states"),
+    ("qa_failed", "it/localization/review::a_failed_blocking_check_stops_review_and_approval"),
     ("revision_superseded", "it/localization/files::exports_hold_the_translations_and_nothing_else_changes"),
     ("precondition_failed", "it/localization/spaces::target_locales_are_replaced_under_their_version"),
     ("payload_too_large", "it/localization/spaces::bodies_that_are_wrong"),
@@ -216,6 +219,14 @@ fn answers_have_the_documented_shapes() {
         send("PUT", translation, &path, body);
         send("PUT", translation, &path, json!({"text": "x", "forms": {"other": ""}}));
         send("GET", translation, &path, Value::Null);
+        let of_key = |rest: &str| (format!("/v1/keys/{{key_id}}/{rest}/{{locale}}"), format!("/v1/keys/{}/{rest}/de", text(key, "id")));
+        let (annotations, checked) = (of_key("annotations"), of_key("check"));
+        send("GET", &annotations.0, &annotations.1, Value::Null);
+        send("POST", &checked.0, &checked.1, json!({"text": "x"}));
+        let transition = format!("{translation}/transition");
+        for action in ["approve", "review", "approve", "publish"] {
+            send("POST", &transition, &format!("{path}/transition"), json!({"action": action}));
+        }
     }
     for rest in
         ["", "?locale=de", "?locale=de&metadata=true", "?locale=de&revision=1", "?locale=de&revision=99", "?x=1"]
