@@ -24,6 +24,7 @@ mod access;
 mod audit;
 mod content;
 mod context;
+pub mod engine;
 pub mod formats;
 mod grants;
 mod http;

@@ -2,14 +2,17 @@
 
 mod cases;
 mod characters;
+mod corpora;
 mod glossary;
 mod plurals;
 mod prose;
 mod random;
+mod translated;
 
 use super::{CheckId, Limits, Pair, QaCheck, Reading, Rules, Status, Subject, judge};
 use crate::content::Format;
 use crate::language::{Category, Locale};
+use crate::{formats, language};
 
 /// A text of a table: the locales, the source, the translation, and what the check says of it: `pass`, `skipped: why` or
 /// `fail: what`.
