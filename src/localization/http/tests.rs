@@ -433,6 +433,8 @@ async fn what_goes_for_every_route() {
     let (project, file) = room.file(&json!({"a": "A"})).await;
     let workspace = room.send("GET", "/v1/workspaces", Body::empty()).await.1["workspaces"][0]["id"].clone();
     let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    let term = Body::from(r#"{"kind":"dnt","source":"x"}"#);
+    let term = room.send("POST", &format!("/v1/projects/{project}/glossary"), term).await.1;
     let stranger = room.stranger();
     let mut ids = 0;
     for route in crate::served().filter(|route| !route.permission.is_empty()) {
@@ -443,13 +445,17 @@ async fn what_goes_for_every_route() {
             .replace("{file_id}", &file)
             .replace("{key_id}", keys["keys"][0]["id"].as_str().unwrap())
             .replace("{seq}", "3")
-            .replace("{locale}", "de");
+            .replace("{locale}", "de")
+            .replace("{term_id}", term["id"].as_str().unwrap());
         assert!(!path.contains('{'), "{path}");
         let query = if route.name == "upload_file" { "?kind=json&path=a.json" } else { "" };
         let body = || match route.body {
             Content::Nothing => Body::empty(),
             Content::Json("KeyContextsPut") => Body::from(r#"{"keys":[{"path":"a"}]}"#),
             Content::Json("TranslationPut") => Body::from(r#"{"text":"x"}"#),
+            Content::Json("TranslationTransition") => Body::from(r#"{"action":"review"}"#),
+            Content::Json("GlossaryEntryWrite") => Body::from(r#"{"kind":"dnt","source":"y"}"#),
+            Content::Json("StylePut") => Body::from(r#"{"locale":"de","scope":"legal","text":"x"}"#),
             Content::Json("ProjectLocalesPut") => Body::from(r#"{"locales":["de"]}"#),
             Content::Json("SourceLocalePut") => Body::from(r#"{"source_locale":"de"}"#),
             Content::Json("LocaleValidate") => Body::from(r#"{"tag":"de"}"#),
