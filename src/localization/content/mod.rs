@@ -12,7 +12,8 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `context_pages`, `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
+//! stored) · `files`, `keys`, `source_locale` · `context_pages`, `contexts` · `imports` · `translations` · `exports` ·
+//! `http` · `verify`.
 
 mod catalogue;
 mod context_pages;
