@@ -14,7 +14,8 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain, en
 
 use super::catalogue::{get_catalogue, read_entries};
 use super::files::get_file;
-use super::model::{FileId, KeyClass};
+use super::model::{FileId, KeyClass, KeyEntry};
+use super::rejudge::{self, Cause};
 use super::sealed;
 use super::tables::{KEY_CONTEXTS, KeyContextsRow};
 use crate::audit::{self, Actor, Event};
@@ -87,6 +88,18 @@ fn merged(old: Vec<KeyContext>, new: &[KeyContext]) -> Result<Vec<u8>, Abort<Ref
     if bytes.len() > FILE_BYTES_MAX { Err(Refusal::ContextTooLarge.into()) } else { Ok(bytes) }
 }
 
+/// The keys whose limits become others, by number, in ascending order. A key of a path keeps its number for good.
+fn relimited(entries: &[KeyEntry], old: &[KeyContext], new: &[KeyContext]) -> Vec<u64> {
+    let limits = |context: &KeyContext| (context.min_length, context.max_length);
+    let were = |path: &str| {
+        let place = old.binary_search_by(|known| known.path.as_str().cmp(path)).ok();
+        place.and_then(|place| old.get(place)).map_or((None, None), limits)
+    };
+    let paths: HashSet<&str> =
+        new.iter().filter(|wish| were(&wish.path) != limits(wish)).map(|wish| wish.path.as_str()).collect();
+    entries.iter().filter(|entry| paths.contains(entry.path.as_str())).map(|entry| entry.number).collect()
+}
+
 /// Sets what is told of some keys.
 #[derive(Clone, Debug)]
 pub struct PutContexts {
@@ -100,6 +113,8 @@ pub struct PutContexts {
     value: LargeValue,
     /// How many keys the request tells something of.
     count: usize,
+    /// The keys whose limits it changes, by number.
+    relimited: Vec<u64>,
 }
 
 /// Reads all context of a file and stores it anew with some of it replaced or added. Paths are judged by the version of
@@ -123,11 +138,12 @@ pub async fn prepare_contexts(
         let active = entries.iter().filter(|entry| !entry.is_obsolete).map(|entry| entry.path.as_str());
         check(&wished, &active.collect())?;
         let old = get_contexts(&read, tenant_id, file_id)?;
-        Ok((old.version, merged(old.all, &wished)?))
+        let relimited = relimited(&entries, &old.all, &wished);
+        Ok((old.version, relimited, merged(old.all, &wished)?))
     });
-    let (base_version, bytes) = prepared.await?;
+    let (base_version, relimited, bytes) = prepared.await?;
     let value = sealed::store_value(&context.store, tenant_id, &bytes).await?;
-    Ok(PutContexts { project_id, file_id, base_version, value, count })
+    Ok(PutContexts { project_id, file_id, base_version, value, count, relimited })
 }
 
 /// Sets what is told of some keys. `None`: somebody else has done so in between; prepare it anew.
@@ -151,6 +167,10 @@ pub fn put_contexts(
         large::release(tx, now, &old.value)?;
     }
     tx.put(&KEY_CONTEXTS, &place, &KeyContextsRow { version: version + 1, value: command.value.clone() })?;
+    if !command.relimited.is_empty() {
+        let cause = Cause::Keys { file_id: command.file_id, numbers: command.relimited.clone() };
+        rejudge::note(tx, now, actor.tenant_id, command.project_id, cause)?;
+    }
     let event = Event::about("key_context.set", "file", command.file_id.0)
         .with([("project_id", Json::from(command.project_id.0.to_string())), ("count", Json::from(command.count))]);
     audit::record(tx, now, actor, event)?;

@@ -12,7 +12,7 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
+//! stored) · `files`, `keys`, `source_locale` · `rejudge` (what verdicts hang on) · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
 
 mod catalogue;
 mod contexts;
@@ -23,6 +23,7 @@ mod imports;
 mod key_ids;
 mod keys;
 mod model;
+pub mod rejudge;
 mod sealed;
 mod source_locale;
 mod tables;
@@ -33,8 +34,11 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
+use quintet_storage::TableSpec;
+
+use crate::lists::joined;
+
 pub use model::Format;
-pub use tables::TABLES;
 pub use verify::verify;
 #[cfg(test)]
 pub use {
@@ -45,3 +49,7 @@ pub use {
     tables::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow},
     translations::LOCALES_MAX,
 };
+
+/// The tables of this folder.
+pub const TABLES: &[TableSpec] =
+    &joined::<_, { tables::TABLES.len() + rejudge::TABLES.len() }>(&[tables::TABLES, rejudge::TABLES]);

@@ -10,6 +10,8 @@
 //! | 0x0325 | catalogues | tenant, file | the keys of the latest version (sealed), and where in it which lie |
 //! | 0x0326 | imports | tenant, file, number of the audit event | what an upload changed (sealed) |
 //! | 0x0327 | key contexts | tenant, file | what translators are told of its keys (sealed) |
+//! | 0x0328 | rejudges | tenant, project, number | what is to be judged anew (`rejudge`) |
+//! | 0x0329 | stamps (hot) | tenant, project | how often what verdicts hang on was changed (`rejudge`) |
 //! | 0x0330 | translations | tenant, file, locale, key | the translation of a key |
 //! | 0x0331 | file locales (hot) | tenant, file, locale | how often a file's translations were changed |
 //!

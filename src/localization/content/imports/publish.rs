@@ -11,6 +11,7 @@ use super::receive::Original;
 use crate::audit::{self, Actor, Event};
 use crate::content::key_ids::key_prefix;
 use crate::content::model::{File, FileId, FileVersion, Format};
+use crate::content::rejudge::{self, Cause};
 use crate::content::sealed;
 use crate::content::tables::{
     CATALOGUES, CatalogueRow, FILE_PATHS, FILE_VERSIONS, FILES, FilePathRow, FileRow, FileVersionRow, IMPORTS,
@@ -144,6 +145,7 @@ pub fn publish_import(
     tx.put(&FILE_VERSIONS, &(tenant_id, file_id, version), &version_row)?;
     tx.put(&IMPORTS, &(tenant_id, file_id, audit_seq), &import)?;
     tx.put(&CATALOGUES, &(tenant_id, file_id), &CatalogueRow { version, value, pages, next_number })?;
+    rejudge::note(tx, now, tenant_id, project_id, Cause::Import { file_id, audit_seq })?;
     Ok(row.into_file(file_id))
 }
 
