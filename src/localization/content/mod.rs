@@ -12,7 +12,7 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `rejudge` (what verdicts hang on) · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
+//! stored), `words` · `files`, `keys`, `source_locale` · `rejudge` (what verdicts hang on) · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
 
 mod catalogue;
 mod contexts;
@@ -30,6 +30,7 @@ mod tables;
 mod translation;
 mod translations;
 mod verify;
+mod words;
 
 #[cfg(test)]
 mod tests;

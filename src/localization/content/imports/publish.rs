@@ -78,6 +78,8 @@ pub struct PublishImport {
     pub next_number: u64,
     /// How many active keys it has.
     pub keys: u32,
+    /// How many words their sources have.
+    pub words: u64,
     /// What it changes.
     pub changes: LargeValue,
     /// How many changes of each kind.
@@ -130,6 +132,7 @@ pub fn publish_import(
         keys: command.keys,
         created_at,
         updated_at: now,
+        words: Some(command.words),
     };
     let version_row = FileVersionRow {
         original: command.original.value,
