@@ -155,6 +155,7 @@ impl App {
         self.clock.register(sweep(Arc::clone(&self.meter)));
         let rooms = [
             quintet_ledger::due_work(&self.ledger),
+            quintet_localization::due_work(&self.localization),
             quintet_runs::due_work(&self.runs),
             quintet_diagrams::due_work(&self.diagrams),
         ];

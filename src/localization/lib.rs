@@ -15,13 +15,15 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
 //! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
-//! (workspaces, projects, locales) · `grants` · `content` (files, keys, translations, exports) · `verify`. A folder has
+//! (workspaces, projects, locales) · `grants` · `content` (files, keys, translations, exports) · `quality` (the checks) ·
+//! `figures` (how translations are counted, lists and sums of them) · `verify`. A folder has
 //! its endpoints beside it, in its own `http`.
 
 mod access;
 mod audit;
 mod content;
 mod context;
+mod figures;
 pub mod formats;
 mod grants;
 mod http;
@@ -37,7 +39,11 @@ mod verify;
 #[cfg(test)]
 mod testing;
 
+use std::sync::Arc;
+
 use axum::Router;
+use quintet_platform::clock::DueWork;
+use quintet_platform::jobs::Sweep;
 use quintet_platform::service::{self, Endpoints, Route};
 use quintet_storage::TableSpec;
 
@@ -78,7 +84,22 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 }
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
-pub const TABLES: &[TableSpec] =
-    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES]);
+pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
+    spaces::TABLES,
+    audit::TABLES,
+    access::TABLES,
+    content::TABLES,
+    figures::TABLES,
+]);
 
-const TABLE_COUNT: usize = spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len();
+const TABLE_COUNT: usize = spaces::TABLES.len()
+    + audit::TABLES.len()
+    + access::TABLES.len()
+    + content::TABLES.len()
+    + figures::TABLES.len();
+
+/// What falls due by the clock.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![Arc::new(Sweep(figures::Rejudging::new(context.clone())))]
+}

@@ -52,6 +52,15 @@ pub struct Contexts {
     pub all: Vec<KeyContext>,
 }
 
+impl Contexts {
+    /// What is told of a path.
+    #[must_use]
+    pub fn of(&self, path: &str) -> Option<&KeyContext> {
+        let place = self.all.binary_search_by(|known| known.path.as_str().cmp(path)).ok();
+        place.and_then(|place| self.all.get(place))
+    }
+}
+
 /// Everything told of a file's keys.
 ///
 /// # Errors
@@ -89,14 +98,10 @@ fn merged(old: Vec<KeyContext>, new: &[KeyContext]) -> Result<Vec<u8>, Abort<Ref
 }
 
 /// The keys whose limits become others, by number, in ascending order. A key of a path keeps its number for good.
-fn relimited(entries: &[KeyEntry], old: &[KeyContext], new: &[KeyContext]) -> Vec<u64> {
+fn relimited(entries: &[KeyEntry], old: &Contexts, new: &[KeyContext]) -> Vec<u64> {
     let limits = |context: &KeyContext| (context.min_length, context.max_length);
-    let were = |path: &str| {
-        let place = old.binary_search_by(|known| known.path.as_str().cmp(path)).ok();
-        place.and_then(|place| old.get(place)).map_or((None, None), limits)
-    };
-    let paths: HashSet<&str> =
-        new.iter().filter(|wish| were(&wish.path) != limits(wish)).map(|wish| wish.path.as_str()).collect();
+    let changes = |wish: &&KeyContext| old.of(&wish.path).map_or((None, None), limits) != limits(wish);
+    let paths: HashSet<&str> = new.iter().filter(changes).map(|wish| wish.path.as_str()).collect();
     entries.iter().filter(|entry| paths.contains(entry.path.as_str())).map(|entry| entry.number).collect()
 }
 
@@ -138,7 +143,7 @@ pub async fn prepare_contexts(
         let active = entries.iter().filter(|entry| !entry.is_obsolete).map(|entry| entry.path.as_str());
         check(&wished, &active.collect())?;
         let old = get_contexts(&read, tenant_id, file_id)?;
-        let relimited = relimited(&entries, &old.all, &wished);
+        let relimited = relimited(&entries, &old, &wished);
         Ok((old.version, relimited, merged(old.all, &wished)?))
     });
     let (base_version, relimited, bytes) = prepared.await?;

@@ -39,15 +39,22 @@ use quintet_storage::TableSpec;
 
 use crate::lists::joined;
 
-pub use model::Format;
+pub use catalogue::{Pages, get_catalogue, read_entries};
+pub use contexts::{Contexts, get_contexts};
+pub use files::get_file;
+pub use imports::changed_numbers;
+pub use key_ids::{key_id, split_key_id};
+pub use model::{File, FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use tables::{CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow};
+pub use translation::{ReviewState, State, Translated};
+pub use translations::state_of;
 pub use verify::verify;
+pub use words::{active_words, words_of};
 #[cfg(test)]
 pub use {
     exports::gather,
-    files::get_file,
     key_ids::key_prefix,
-    model::FileId,
-    tables::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow},
+    tables::{CATALOGUES, FileLocaleRow},
     translations::LOCALES_MAX,
 };
 

@@ -6,8 +6,10 @@
 //! A translation that is written is judged before its transaction, by what is known then. The [`Stamp`] of a project
 //! tells whether that is still so: it changes with every cause.
 
+use std::time::{Duration, Instant};
+
 use bincode::{Decode, Encode};
-use quintet_storage::{Failure, Read, Row, Scan, Table, TableSpec, Timestamp, WriteTx};
+use quintet_storage::{Failure, Read, Row, Scan, Snapshot, Store, Table, TableSpec, Timestamp, WriteTx};
 
 use super::model::FileId;
 use super::tables::FILE_LOCALES;
@@ -149,4 +151,43 @@ fn touches_any(read: &impl Read, tenant_id: TenantId, cause: &Cause) -> Result<b
 /// Only the store's.
 pub fn is_open(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<bool, Failure> {
     Ok(!read.scan(&REJUDGES, Scan::prefix(&(tenant_id, project_id)).limit(1))?.is_empty())
+}
+
+/// How long whoever noted a cause waits for its pass, before the answer is sent all the same.
+pub const CAUSE_PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks at whether a pass has ended: first so long, and twice as long each time, up to the other.
+const LOOK_PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(16));
+
+/// Waits until nothing of a project is left to be judged anew: a state in which that is so. `None`: it took too long.
+///
+/// # Errors
+/// Only the store's.
+pub async fn settled(
+    store: &Store,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    patience: Duration,
+) -> Result<Option<Snapshot>, Failure> {
+    let until = Instant::now() + patience;
+    let (mut pause, longest) = LOOK_PAUSES;
+    loop {
+        let read = store.read();
+        if !is_open(&read, tenant_id, project_id)? {
+            return Ok(Some(read));
+        }
+        drop(read);
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+        tokio::time::sleep(pause).await;
+        pause = longest.min(pause * 2);
+    }
+}
+
+/// Waits for the pass of what a request has caused, so that who asks next need not. Whether it ended in time is nothing to
+/// the request: what it changed is changed.
+pub async fn wait_for_pass(store: &Store, tenant_id: TenantId, project_id: ProjectId) {
+    if let Err(failure) = settled(store, tenant_id, project_id, CAUSE_PATIENCE).await {
+        tracing::warn!(%failure, "it cannot be found out whether translations are judged anew");
+    }
 }

@@ -8,15 +8,17 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `reading` (what is no prose) · `rules` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
+//! Reading order: `model` · `reading` (what is no prose) · `rules` · `subject` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
 
 mod detail;
 mod judge;
 mod model;
 mod reading;
 mod rules;
+mod subject;
 
 pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;
 pub use rules::{Rules, Term};
+pub use subject::Grounds;

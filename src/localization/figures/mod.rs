@@ -1,0 +1,24 @@
+//! Figures: how translations are counted, and lists and sums of them.
+//!
+//! Nouns: a *verdict* says how a stored translation is counted: its state, the checks it fails, the words of its source.
+//! *Figures* are the sums over the verdicts of a file in a locale. A *cause* is what makes verdicts be found anew
+//! ([`rejudge`](crate::content::rejudge)); a *pass* does that.
+//!
+//! Invariants:
+//! - the figures are the sums over the verdicts, always;
+//! - a verdict is what the checks say now, of every translation of an active key, whenever no cause is open;
+//! - lists and figures are told of a state in which no cause of their project is open, or not at all.
+//!
+//! Reading order: `tables` · `verdict` (written here alone) · `fold`, `touch`, `judging`, `pass`, `sweep` (judging anew).
+
+mod fold;
+mod judging;
+mod pass;
+mod sweep;
+mod tables;
+mod touch;
+mod verdict;
+
+pub use sweep::Rejudging;
+pub use tables::TABLES;
+pub use verdict::{Verdict, put_verdict};
