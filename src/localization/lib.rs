@@ -71,6 +71,8 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::contexts::ENDPOINTS,
     content::http::keys::ENDPOINTS,
     content::http::translations::ENDPOINTS,
+    figures::http::translations::ENDPOINTS,
+    figures::http::stats::ENDPOINTS,
 ];
 
 /// Localization's listener.

@@ -9,11 +9,15 @@
 //! - a verdict is what the checks say now, of every translation of an active key, whenever no cause is open;
 //! - lists and figures are told of a state in which no cause of their project is open, or not at all.
 //!
-//! Reading order: `tables` · `verdict` (written here alone) · `fold`, `touch`, `judging`, `pass`, `sweep` (judging anew).
+//! Reading order: `tables` · `verdict` (written here alone) · `fold`, `touch`, `judging`, `pass`, `sweep` (judging anew) ·
+//! `list`, `stats` · `http` · `verify`.
 
 mod fold;
+pub mod http;
 mod judging;
+mod list;
 mod pass;
+mod stats;
 mod sweep;
 mod tables;
 mod touch;

@@ -73,6 +73,24 @@ impl CountedState {
         CountedState::Approved,
         CountedState::Outdated,
     ];
+
+    /// The word of the interface.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            CountedState::Draft => "draft",
+            CountedState::NeedsAttention => "needs_attention",
+            CountedState::Reviewed => "reviewed",
+            CountedState::Approved => "approved",
+            CountedState::Outdated => "outdated",
+        }
+    }
+
+    /// The state of a word.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<CountedState> {
+        CountedState::ALL.into_iter().find(|state| state.name() == name)
+    }
 }
 
 /// The sums over the verdicts of a file in a locale. There is a row as soon as there is a translation, be it of a key that

@@ -10,4 +10,4 @@ pub mod keys;
 pub mod source_locale;
 pub mod translations;
 pub mod uploads;
-mod wire;
+pub mod wire;
