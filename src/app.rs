@@ -36,7 +36,7 @@ pub const TABLES: &[&[TableSpec]] = &[
 
 /// What brings a data directory of an older format to the present one: one line a package that has such steps. They
 /// lead from the first format to the present one without a gap.
-pub const MIGRATIONS: &[&[Migration]] = &[quintet_runs::MIGRATIONS];
+pub const MIGRATIONS: &[&[Migration]] = &[quintet_runs::MIGRATIONS, quintet_localization::MIGRATIONS];
 
 /// Finds what contradicts itself in the rows of one package.
 pub type Check = fn(&Snapshot) -> Result<Vec<String>, Failure>;

@@ -15,8 +15,8 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
 //! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
-//! (workspaces, projects, locales) · `grants` · `content` (files, keys, translations, exports) · `quality` (the checks) ·
-//! `figures` (how translations are counted, lists and sums of them) · `verify`. A folder has
+//! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `figures` (how
+//! translations are counted, lists and sums of them) · `review` (translations and their states) · `verify`. A folder has
 //! its endpoints beside it, in its own `http`.
 
 mod access;
@@ -32,6 +32,7 @@ mod lists;
 mod model;
 mod quality;
 mod refusal;
+mod review;
 mod rows;
 mod spaces;
 mod verify;
@@ -45,7 +46,7 @@ use axum::Router;
 use quintet_platform::clock::DueWork;
 use quintet_platform::jobs::Sweep;
 use quintet_platform::service::{self, Endpoints, Route};
-use quintet_storage::TableSpec;
+use quintet_storage::{Migration, TableSpec};
 
 use crate::lists::joined;
 
@@ -70,9 +71,11 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::exports::ENDPOINTS,
     content::http::contexts::ENDPOINTS,
     content::http::keys::ENDPOINTS,
-    content::http::translations::ENDPOINTS,
     figures::http::translations::ENDPOINTS,
     figures::http::stats::ENDPOINTS,
+    review::http::translations::ENDPOINTS,
+    review::http::transitions::ENDPOINTS,
+    review::http::annotations::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -99,6 +102,9 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + access::TABLES.len()
     + content::TABLES.len()
     + figures::TABLES.len();
+
+/// What brings a data directory of an older format to the present one.
+pub const MIGRATIONS: &[Migration] = &[figures::MIGRATION];
 
 /// What falls due by the clock.
 #[must_use]

@@ -19,7 +19,7 @@ pub fn get_key(read: &impl Read, tenant_id: TenantId, key_id: KeyId) -> Result<K
     let KeyFileRow { project_id, file_id } = read.get(&KEY_FILES, &(tenant_id, prefix))?.ok_or(Refusal::NotFound)?;
     let catalogue = get_catalogue(read, tenant_id, file_id)?;
     let entry = catalogue::find(read, &catalogue, number)?.ok_or(Refusal::NotFound)?;
-    Ok(Key { project_id, file_id, key_id, entry })
+    Ok(Key { project_id, file_id, file_version: catalogue.version, key_id, entry })
 }
 
 /// A key in a list.

@@ -44,17 +44,23 @@ pub use contexts::{Contexts, get_contexts};
 pub use files::get_file;
 pub use imports::changed_numbers;
 pub use key_ids::key_id;
-pub use model::{File, FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
-pub use tables::{CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow};
-pub use translation::{ReviewState, State, Translated, translation_locale};
-pub use translations::state_of;
+pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use tables::{
+    CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow,
+};
+pub use translation::{
+    Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
+};
+pub use translations::{get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
 pub use words::{active_words, words_of};
 #[cfg(test)]
 pub use {
+    contexts::{KeyContext, prepare_contexts, put_contexts},
     exports::gather,
+    imports::{ImportFile, Receiver, prepare_import, publish_import},
     key_ids::key_prefix,
-    tables::{CATALOGUES, FileLocaleRow},
+    tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
     translations::LOCALES_MAX,
 };
 

@@ -10,19 +10,26 @@
 //! - lists and figures are told of a state in which no cause of their project is open, or not at all.
 //!
 //! Reading order: `tables` · `verdict` (written here alone) · `fold`, `touch`, `judging`, `pass`, `sweep` (judging anew) ·
-//! `list`, `stats` · `http` · `verify`.
+//! `list`, `stats` · `http` · `verify` · `migration`.
 
 mod fold;
 pub mod http;
 mod judging;
 mod list;
+mod migration;
 mod pass;
 mod stats;
 mod sweep;
 mod tables;
 mod touch;
 mod verdict;
+mod verify;
 
+#[cfg(test)]
+mod tests;
+
+pub use migration::MIGRATION;
 pub use sweep::Rejudging;
 pub use tables::TABLES;
-pub use verdict::{Verdict, put_verdict};
+pub use verdict::{Verdict, move_verdict, put_verdict};
+pub use verify::verify;

@@ -1,5 +1,5 @@
 //! Judging anew. A *look* reads one state of the store and judges; what it found is written in short transactions behind
-//! it, which ask of each translation whether it is still the one that was judged.
+//! it, which ask of each translation whether its text is still the one that was judged.
 //!
 //! One pass works at a time, and the causes of a project one after the other, in their order. So a verdict that is written
 //! by what was known before a later cause is corrected by the pass of that cause; and who has written a translation since
@@ -13,13 +13,15 @@ use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
 use super::judging::Standards;
 use super::touch::{Need, Touch};
+use super::tables::CountedState;
 use super::verdict::{FileLocale, Verdict, put_verdicts};
 use crate::content::rejudge::{Cause, Progress, REJUDGES, RejudgeRow};
 use crate::content::{
-    FILE_LOCALES, FILES, File, FileId, KeyEntry, Pages, ReviewState, TRANSLATIONS, TranslationRow, active_words,
-    changed_numbers, get_catalogue, get_file, read_entries,
+    FILE_LOCALES, FILES, File, FileId, FileRow, FileVersion, KeyEntry, Pages, TRANSLATIONS, TranslationRow,
+    active_words, changed_numbers, get_catalogue, get_file, read_entries, words_of,
 };
 use crate::model::{ProjectId, TenantId};
+use crate::quality::CheckSet;
 use crate::refusal::Refusal;
 use crate::rows;
 
@@ -50,21 +52,30 @@ pub struct Found {
 struct FoundVerdict {
     place: Arc<FileLocale>,
     number: u64,
-    /// What was judged; `None`: the key is obsolete.
-    seen: Option<(Seen, Verdict)>,
+    /// What was found; `None`: the key is obsolete.
+    judged: Option<Judged>,
 }
 
-/// What tells two writings of a translation apart.
+/// What was found of the text of a translation. In which state that is counts when it is written.
+#[derive(Clone, Copy)]
+struct Judged {
+    seen: Seen,
+    /// The version in which the key's source came up.
+    source_version: FileVersion,
+    failing: CheckSet,
+    words: u32,
+}
+
+/// What tells two texts of a translation apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     revision: u64,
-    state: ReviewState,
-    source_version: u32,
+    source_version: FileVersion,
 }
 
 impl Seen {
     fn of(row: &TranslationRow) -> Seen {
-        Seen { revision: row.revision, state: row.state, source_version: row.source_version }
+        Seen { revision: row.revision, source_version: row.source_version }
     }
 }
 
@@ -73,7 +84,7 @@ impl Seen {
 pub struct Step {
     key: CauseKey,
     verdicts: Vec<FoundVerdict>,
-    words: Option<(FileId, u32, u64)>,
+    words: Option<(FileId, FileVersion, u64)>,
     /// Of the last step of a look: what becomes of the cause.
     end: Option<Option<RejudgeRow>>,
 }
@@ -216,7 +227,7 @@ impl<R: Read> Looking<'_, R> {
                     // Words say nothing of what is obsolete, and is not counted.
                     _ if entry.is_obsolete && matches!(touch, Touch::Texts(..)) => {}
                     _ if entry.is_obsolete => {
-                        self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, seen: None });
+                        self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: None });
                     }
                     need => drop(needed.insert(number, (entry, need))),
                 }
@@ -227,11 +238,13 @@ impl<R: Read> Looking<'_, R> {
                 if *need == Need::IfTarget && !touch.is_in(&row.content) {
                     return;
                 }
-                let failing = locales.standards.failing(entry, at, &row.content);
-                if let Some(verdict) = Verdict::of(entry, &row, failing) {
-                    let seen = Some((Seen::of(&row), verdict));
-                    self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, seen });
-                }
+                let judged = Judged {
+                    seen: Seen::of(&row),
+                    source_version: entry.source_version,
+                    failing: locales.standards.failing(entry, at, &row.content),
+                    words: words_of(&entry.source),
+                };
+                self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: Some(judged) });
             })?;
         }
         Ok(())
@@ -293,15 +306,13 @@ pub fn apply(tx: &mut WriteTx<'_>, step: Step) -> Result<(), Failure> {
     let Step { key, verdicts, words, end } = step;
     let (tenant_id, project_id, _) = key;
     let mut by_place: BTreeMap<Arc<FileLocale>, BTreeMap<u64, Option<Verdict>>> = BTreeMap::new();
-    for FoundVerdict { place, number, seen } in verdicts {
-        let verdict = match seen {
+    for FoundVerdict { place, number, judged } in verdicts {
+        let verdict = match judged {
             None => None,
-            Some((seen, verdict)) => {
+            Some(Judged { seen, source_version, failing, words }) => {
                 let row = tx.get(&TRANSLATIONS, &(tenant_id, place.file_id, place.locale.clone(), number))?;
-                if row.is_none_or(|row| Seen::of(&row) != seen) {
-                    continue;
-                }
-                Some(verdict)
+                let Some(row) = row.filter(|row| Seen::of(row) == seen) else { continue };
+                Some(Verdict { state: CountedState::of_row(&row, source_version), failing, words })
             }
         };
         by_place.entry(place).or_default().insert(number, verdict);
@@ -312,7 +323,7 @@ pub fn apply(tx: &mut WriteTx<'_>, step: Step) -> Result<(), Failure> {
     if let Some((file_id, version, words)) = words {
         let file = tx.get(&FILES, &(tenant_id, project_id, file_id))?;
         if let Some(file) = file.filter(|file| file.version == version) {
-            tx.put(&FILES, &(tenant_id, project_id, file_id), &crate::content::FileRow { words: Some(words), ..file })?;
+            tx.put(&FILES, &(tenant_id, project_id, file_id), &FileRow { words: Some(words), ..file })?;
         }
     }
     match end {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quintet_storage::{Failure, Read, WriteTx};
 
 use super::tables::{CountedState, FIGURES, FiguresRow, PAGE_KEYS, SlotRow, VERDICTS, VerdictPageRow};
-use crate::content::{FileId, Key, KeyEntry, ReviewState, State, TranslationRow, state_of, words_of};
+use crate::content::{FileId, FileVersion, Key, ReviewState, Source, TranslationRow, words_of};
 use crate::model::{ProjectId, TenantId};
 use crate::quality::{CheckId, CheckSet};
 
@@ -21,25 +21,33 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// How a translation is counted that fails these checks; not at all, if its key is obsolete.
+    /// How a draft is counted that is made from the source as it is.
     #[must_use]
-    pub fn of(entry: &KeyEntry, row: &TranslationRow, failing: CheckSet) -> Option<Verdict> {
-        if entry.is_obsolete {
-            return None;
-        }
-        let state = match state_of(entry, Some(row)) {
-            State::Untranslated => return None,
-            State::Outdated => CountedState::Outdated,
-            State::Stored(ReviewState::Draft) => CountedState::Draft,
-            State::Stored(ReviewState::NeedsAttention) => CountedState::NeedsAttention,
-            State::Stored(ReviewState::Reviewed) => CountedState::Reviewed,
-            State::Stored(ReviewState::Approved) => CountedState::Approved,
-        };
-        Some(Verdict { state, failing, words: words_of(&entry.source) })
+    pub fn of_draft(source: &Source, failing: CheckSet) -> Verdict {
+        Verdict { state: CountedState::Draft, failing, words: words_of(source) }
     }
 
     const fn of_slot(slot: SlotRow) -> Verdict {
         Verdict { state: slot.state, failing: CheckSet(slot.failing), words: slot.words }
+    }
+}
+
+impl CountedState {
+    /// The state that a stored one is counted in, as long as the source has not changed since.
+    #[must_use]
+    pub const fn of(state: ReviewState) -> CountedState {
+        match state {
+            ReviewState::Draft => CountedState::Draft,
+            ReviewState::NeedsAttention => CountedState::NeedsAttention,
+            ReviewState::Reviewed => CountedState::Reviewed,
+            ReviewState::Approved => CountedState::Approved,
+        }
+    }
+
+    /// The state of a translation whose key's source came up in a version of the file.
+    #[must_use]
+    pub const fn of_row(row: &TranslationRow, source_version: FileVersion) -> CountedState {
+        if row.source_version < source_version { CountedState::Outdated } else { CountedState::of(row.state) }
     }
 }
 
@@ -129,6 +137,28 @@ pub fn put_verdict(
 ) -> Result<(), Failure> {
     let place = FileLocale { project_id: key.project_id, file_id: key.file_id, locale: locale.to_owned() };
     put_verdicts(tx, tenant_id, &place, &BTreeMap::from([(key.entry.number, Some(verdict))]))
+}
+
+/// Counts a translation in another state: its text stays, and what the checks say of it. One that has no verdict is yet to
+/// be judged, in the state it then has.
+///
+/// # Errors
+/// Only the store's.
+pub fn move_verdict(
+    tx: &mut WriteTx<'_>,
+    tenant_id: TenantId,
+    key: &Key,
+    locale: &str,
+    to: ReviewState,
+) -> Result<(), Failure> {
+    let number = key.entry.number;
+    let page = number / PAGE_KEYS;
+    let row = tx.get(&VERDICTS, &(tenant_id, key.file_id, locale.to_owned(), page))?.unwrap_or_default();
+    let before = row.verdicts(page).find(|(known, _)| *known == number);
+    match before {
+        Some((_, before)) => put_verdict(tx, tenant_id, key, locale, Verdict { state: CountedState::of(to), ..before }),
+        None => Ok(()),
+    }
 }
 
 /// Puts verdicts in the place of those there were, by the numbers of keys; `None`: the translation is not counted. The sums

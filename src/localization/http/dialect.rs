@@ -91,6 +91,7 @@ impl Dialect for Localization {
             include_str!("../grants/schemas.json"),
             include_str!("../content/schemas.json"),
             include_str!("../figures/schemas.json"),
+            include_str!("../review/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),
@@ -134,7 +135,11 @@ impl Dialect for Localization {
     }
 
     fn error_schema() -> Value {
-        problem_schema(CODES, json!({"line": {"type": "integer"}, "column": {"type": "integer"}}))
+        let further = json!({
+            "line": {"type": "integer"}, "column": {"type": "integer"},
+            "checks": {"type": "array", "items": {"$ref": "#/components/schemas/QaCheck"}},
+        });
+        problem_schema(CODES, further)
     }
 
     fn codes_besides(route: &Route) -> Vec<&'static str> {

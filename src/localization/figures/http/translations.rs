@@ -152,8 +152,8 @@ fn of_item(item: &Item) -> ItemBody<'_> {
     let approval = row.and_then(|row| row.approved.as_ref()).map(|approval| ApprovalBody {
         approved_at: Instant(approval.at),
         approved_by: Id(Uuid::from_bytes(approval.by)),
-        approved_by_label: None,
-        approval_ref: None,
+        approved_by_label: approval.label.as_deref(),
+        approval_ref: approval.reference.as_deref(),
     });
     ItemBody {
         key_id: Id(item.key_id.0),
