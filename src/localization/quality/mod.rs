@@ -8,10 +8,11 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules` · `numbers`,
-//! `punctuation`, `scripts` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
+//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules`, `compiled` ·
+//! `subject` · `numbers`, `punctuation`, `scripts` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
 
 mod characters;
+mod compiled;
 mod detail;
 mod judge;
 mod model;
@@ -36,13 +37,16 @@ mod reading;
 mod registers;
 mod rules;
 mod scripts;
+mod subject;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use characters::is_unprintable;
+pub use compiled::rules;
 pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;
 pub use rules::{Entry, Rules};
+pub use subject::Grounds;

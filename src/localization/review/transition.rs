@@ -9,6 +9,7 @@ use crate::audit::{self, Actor, Event};
 use crate::content::{
     Approval, Key, ReviewState, State, Translation, TranslationRow, get_row, put_row, state_of, translation,
 };
+use crate::figures::move_verdict;
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::quality::{QaCheck, Status};
@@ -136,6 +137,7 @@ fn change_state(
     let approved = (to == ReviewState::Approved).then_some(approval);
     let row = TranslationRow { state: to, approved, ..before.clone() };
     put_row(tx, actor.tenant_id, key, locale, Some(&before), &row)?;
+    move_verdict(tx, actor.tenant_id, key, locale.canonical(), to)?;
     let reference = row.approved.as_ref().and_then(|approval| approval.reference.clone());
     let event = Event::about("translation_state", "key", key.key_id.0).with([
         ("project_id", Json::from(key.project_id.0.to_string())),
