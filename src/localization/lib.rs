@@ -26,6 +26,7 @@ pub mod formats;
 mod grants;
 mod http;
 pub mod language;
+pub mod likeness;
 mod lists;
 mod model;
 mod quality;
