@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use quintet_platform::access::{self, AccessRefusal, IssueKey, KeyRecord, PreparedSecret, Tenant};
+use quintet_platform::access::{self, AccessRefusal, IssueKey, KeyRecord, PreparedSecret, Service, Tenant};
 use quintet_platform::clock::rfc3339;
 use quintet_platform::http::query::Query;
 use quintet_runs::operator::KeyStanding;
@@ -127,7 +127,7 @@ pub async fn issue(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskError>
     let grant = localization::grant_wish(&tenant, wish.template.as_deref(), wish.scope.as_deref())?;
     let permissions = match &grant {
         Some(_) if wish.permissions.is_empty() => Vec::new(),
-        _ => permissions_of(&tenant, wish.permissions)?,
+        _ => permissions_of(&app.store.read(), &tenant, wish.permissions)?,
     };
     let terms = runs::terms(&tenant, wish.runs)?;
     let runs =
@@ -217,21 +217,32 @@ async fn revoke(State(app): State<App>, Path(key_id): Path<String>) -> Result<Re
 
 /// The permissions a key is to carry: those asked for, if they exist, else the ordinary ones of the
 /// tenant's services.
-fn permissions_of(tenant: &Tenant, wanted: Vec<String>) -> Result<Vec<String>, TaskError> {
+fn permissions_of(read: &Snapshot, tenant: &Tenant, wanted: Vec<String>) -> Result<Vec<String>, TaskError> {
     let offered = PERMISSIONS.iter().filter(|(service, ..)| tenant.services.contains(*service));
     if wanted.is_empty() {
         return Ok(offered.flat_map(|(_, ordinary, _)| ordinary.iter()).map(ToString::to_string).collect());
     }
     let known: Vec<&str> =
         offered.flat_map(|(_, ordinary, special)| ordinary.iter().chain(*special)).copied().collect();
-    match wanted.iter().find(|name| !known.contains(&name.as_str())) {
-        None => Ok(wanted),
-        Some(unknown) if known.is_empty() => {
-            Err(TaskError::Unusable(format!("unknown permission {unknown:?}: the tenant's services have none")))
+    for name in wanted.iter().filter(|name| !known.contains(&name.as_str())) {
+        check_permission(read, tenant, name, &known)?;
+    }
+    Ok(wanted)
+}
+
+/// A permission that is in no list: those of localization name workspaces, projects and locales.
+fn check_permission(read: &Snapshot, tenant: &Tenant, name: &str, known: &[&str]) -> Result<(), TaskError> {
+    let refused = |problem: String| Err(TaskError::Unusable(format!("unknown permission {name:?}{problem}")));
+    if tenant.services.contains(Service::Localization) {
+        match quintet_localization::operator::check_permission(read, tenant.tenant_id, name)? {
+            None => {}
+            Some(Ok(())) => return Ok(()),
+            Some(Err(problem)) => return refused(format!(": {problem}")),
         }
-        Some(unknown) => {
-            Err(TaskError::Unusable(format!("unknown permission {unknown:?}; {}", meant(unknown, &known))))
-        }
+    }
+    match known {
+        [] => refused(": the tenant's services have none".to_owned()),
+        _ => refused(format!("; {}", meant(name, known))),
     }
 }
 

@@ -27,7 +27,8 @@ enum Command {
     /// ledger_reader (balances, statements), ledger_partner (sub-tenants, not their data).
     /// Permissions of localization: org_members-manage, org_audit-read, org_billing-read, ws_*_admin, and p_*_read,
     /// p_*_manage, p_*_files-write, p_*_export, p_*_glossary-write, p_*_release, p_*_anyloc_translate, p_*_anyloc_review,
-    /// p_*_anyloc_approve, which hold in every project. Of diagrams:
+    /// p_*_anyloc_approve, which hold in every project; a short id in place of the star holds for one workspace or
+    /// project, loc_TAG in place of anyloc for one locale (p_abcdefghij_loc_de_review). Of diagrams:
     /// diagrams_render. Of runs: svc_run_submit, svc_run_read, svc_run_control, svc_run_delete, svc_tenant_admin
     /// (quotas). A template with a scope narrows them down.
     ///

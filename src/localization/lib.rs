@@ -15,7 +15,8 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
 //! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
-//! (workspaces, projects, locales) · `grants` · `content` (files, keys, translations, exports) · `verify`. A folder has
+//! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `review`
+//! (translations and their states) · `verify`. A folder has
 //! its endpoints beside it, in its own `http`.
 
 mod access;
@@ -31,6 +32,7 @@ mod lists;
 mod model;
 mod quality;
 mod refusal;
+mod review;
 mod rows;
 mod spaces;
 mod verify;
@@ -65,7 +67,9 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::exports::ENDPOINTS,
     content::http::contexts::ENDPOINTS,
     content::http::keys::ENDPOINTS,
-    content::http::translations::ENDPOINTS,
+    review::http::translations::ENDPOINTS,
+    review::http::transitions::ENDPOINTS,
+    review::http::annotations::ENDPOINTS,
 ];
 
 /// Localization's listener.

@@ -3,9 +3,12 @@
 use quintet_platform::codes;
 use quintet_platform::http::etag::ETag;
 use quintet_platform::http::query::QueryError;
+use quintet_platform::json::Json;
 use quintet_platform::service::{Code, Fault, ServiceRefusal, Verdict};
 
 use ::http::header::ETAG;
+
+use crate::quality::QaCheck;
 
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
 const CORE_RETRY_SECONDS: u64 = 60;
@@ -43,6 +46,12 @@ pub enum Refusal {
     FormatMismatch,
     /// The key is not in the latest version of its file.
     KeyObsolete,
+    /// The translation has another revision than the request is meant for.
+    RevisionMismatch,
+    /// The translation is in no state from which this can be done.
+    InvalidTransition,
+    /// Checks that block fail: all of them.
+    QaFailed(Vec<QaCheck>),
     /// The revision is older than the current one, which the answer carries.
     RevisionSuperseded(ETag),
     /// `If-Match` is not the current tag, which the answer carries.
@@ -107,7 +116,9 @@ pub const CODES: &[Code] = codes! {
     409 "conflict" "Something else holds the place"
     409 "format_mismatch" "The path holds a file of another kind, profile or root locale"
     409 "idempotency_in_progress" "A request with this Idempotency-Key is being served"
+    409 "invalid_transition" "The translation is in no state from which this can be done"
     409 "key_obsolete" "The key is not in the latest version of its file"
+    409 "revision_mismatch" "The translation has another revision"
     410 "revision_superseded" "There is a newer revision; the header ETag names it"
     412 "precondition_failed" "If-Match does not name the current entity tag; nothing was changed"
     413 "payload_too_large" "The body is larger than allowed"
@@ -134,6 +145,7 @@ pub const CODES: &[Code] = codes! {
     422 "malformed" "The file breaks the grammar of its kind"
     422 "nesting_too_deep" "The file nests deeper than 64 levels"
     422 "parse_timeout" "The file took too long to read"
+    422 "qa_failed" "Checks that block fail; the member checks has them"
     422 "too_many_units" "The file has more than 200,000 units, or paths of more than 64 MiB together"
     422 "unsupported_construct" "The file uses what is not supported"
     422 "upload_too_large" "The file is larger than its kind allows"
@@ -211,6 +223,13 @@ impl ServiceRefusal for Refusal {
             Refusal::Conflict(detail) => of(409, "conflict").detail(*detail),
             Refusal::FormatMismatch => of(409, "format_mismatch"),
             Refusal::KeyObsolete => of(409, "key_obsolete"),
+            Refusal::RevisionMismatch => of(409, "revision_mismatch"),
+            Refusal::InvalidTransition => of(409, "invalid_transition"),
+            Refusal::QaFailed(failed) => {
+                let ids: Vec<&str> = failed.iter().map(|told| told.check.id()).collect();
+                let checks = failed.iter().map(QaCheck::to_json).collect();
+                of(422, "qa_failed").detail(ids.join(", ")).member("checks", Json::Array(checks))
+            }
             Refusal::RevisionSuperseded(current) => of(410, "revision_superseded").header(ETAG, current.header_value()),
             Refusal::PreconditionFailed(current) => of(412, "precondition_failed").header(ETAG, current.header_value()),
             Refusal::PreconditionRequired => of(428, "precondition_required"),

@@ -24,7 +24,7 @@ mod verify;
 pub use authorization::intents_of;
 pub use authorization::{demand, granted};
 pub use model::{GRANTS_MAX, Grant, GrantId, IntentState, Scope};
-pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, ProjectPlace, Wanted};
+pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, Parsed, ProjectPlace, Wanted, parse};
 pub use tables::{GRANTS, GRANTS_BY_PRINCIPAL, GrantRow, IntentRow, MarkRow, TABLES};
 pub use templates::{Place, TEMPLATES, Template, template};
 pub use verify::verify;

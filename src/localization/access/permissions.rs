@@ -54,6 +54,19 @@ impl Action {
     }
 }
 
+/// Everything that can be done in a project.
+const ACTIONS: [Action; 9] = [
+    Action::Read,
+    Action::Manage,
+    Action::FilesWrite,
+    Action::Export,
+    Action::GlossaryWrite,
+    Action::Release,
+    Action::Translate,
+    Action::Review,
+    Action::Approve,
+];
+
 /// A permission, as templates confer it. `None` for a workspace or project: every one of the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
@@ -275,10 +288,49 @@ pub const KEY_PERMISSIONS: &[&str] = &[
     "p_*_anyloc_approve",
 ];
 
+/// A permission text, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed<'t> {
+    /// Over the tenant.
+    Org,
+    /// The administration of a workspace: its short id, or `*`.
+    Workspace(&'t str),
+    /// Something in a project: its short id, or `*`; and of which locale, where that is said.
+    Project(&'t str, Option<&'t str>),
+}
+
+/// Takes a permission text apart; `None`: it is none of this service's. Whether there is such a workspace or project, and
+/// whether the tag is one, is not looked at.
+#[must_use]
+pub fn parse(text: &str) -> Option<Parsed<'_>> {
+    if text.starts_with("org_") {
+        return KEY_PERMISSIONS.contains(&text).then_some(Parsed::Org);
+    }
+    let (kind, rest) = text.split_once('_')?;
+    let (place, what) = rest.split_once('_')?;
+    match kind {
+        "ws" => (what == "admin").then_some(Parsed::Workspace(place)),
+        "p" => {
+            let action = |name: &str| ACTIONS.into_iter().find(|action| action.name() == name);
+            let (action, locale) = match what.split_once('_') {
+                None => (action(what).filter(|action| !action.is_of_locale()), None),
+                Some(("anyloc", name)) => (action(name).filter(|action| action.is_of_locale()), None),
+                Some(("loc", rest)) => {
+                    let (tag, name) = rest.split_once('_')?;
+                    (action(name).filter(|action| action.is_of_locale()), Some(tag))
+                }
+                Some(_) => (None, None),
+            };
+            action.map(|_| Parsed::Project(place, locale))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a key's permission is this service's.
 #[must_use]
 pub fn is_ours(text: &str) -> bool {
-    KEY_PERMISSIONS.contains(&text)
+    parse(text).is_some()
 }
 
 #[cfg(test)]
@@ -326,6 +378,25 @@ mod tests {
         assert!(!granted(Target::Workspace("w1".into()), &["ws_w2_admin"]).covers(Wanted::WorkspaceAdmin("w2")));
         assert!(granted(Target::Org, &["org_audit-read"]).covers(Wanted::Org("org_audit-read")));
         assert!(!granted(Target::Project("p1".into()), &["org_audit-read"]).covers(Wanted::Org("org_audit-read")));
+    }
+
+    #[test]
+    fn texts_are_taken_apart() {
+        assert!(KEY_PERMISSIONS.iter().all(|text| is_ours(text)));
+        for (text, expected) in [
+            ("ws_abcdefghij_admin", Parsed::Workspace("abcdefghij")),
+            ("p_abcdefghij_files-write", Parsed::Project("abcdefghij", None)),
+            ("p_abcdefghij_anyloc_review", Parsed::Project("abcdefghij", None)),
+            ("p_*_loc_de-AT_approve", Parsed::Project("*", Some("de-AT"))),
+        ] {
+            assert_eq!(parse(text), Some(expected), "{text}");
+        }
+        for text in [
+            "", "org_", "org_read", "ws_x", "ws_x_read", "p_x_admin", "p_x_translate", "p_x_anyloc_read", "p_x_loc_de",
+            "p_x_loc_de_read", "p_x_loc_de_at_review", "q_x_read", "diagrams_render", "svc_run_read",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -60,6 +60,14 @@ pub fn get_contexts(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> R
     Ok(Contexts { version: row.version, all: decode_plain(&sealed::read_all(read, &row.value)?)? })
 }
 
+/// How often a file's context was set.
+///
+/// # Errors
+/// Only the store's.
+pub fn contexts_version(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<u64, Failure> {
+    Ok(read.get(&KEY_CONTEXTS, &(tenant_id, file_id))?.map_or(0, |row| row.version))
+}
+
 /// The rules that need the file: for each entry in turn, that its path is an active key, the range of its lengths, the
 /// ends of its context.
 fn check(wished: &[KeyContext], active: &HashSet<&str>) -> Result<(), Refusal> {

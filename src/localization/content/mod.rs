@@ -33,15 +33,20 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use model::Format;
-pub use tables::TABLES;
+pub use contexts::{contexts_version, get_contexts};
+pub use files::get_file;
+pub use keys::{get_key, is_current};
+pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use tables::{TABLES, TranslationRow};
+pub use translation::{
+    Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
+};
+pub use translations::{get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
 #[cfg(test)]
 pub use {
     exports::gather,
-    files::get_file,
     key_ids::key_prefix,
-    model::FileId,
     tables::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow},
     translations::LOCALES_MAX,
 };

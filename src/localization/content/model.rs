@@ -186,6 +186,8 @@ pub struct Key {
     pub project_id: ProjectId,
     /// In which file.
     pub file_id: FileId,
+    /// The version of the file it was read from, which was the latest.
+    pub file_version: FileVersion,
     /// Its id.
     pub key_id: KeyId,
     /// What it says.

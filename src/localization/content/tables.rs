@@ -218,14 +218,61 @@ pub struct TranslationRow {
     pub content: Translated,
     /// Who wrote it.
     pub origin: Option<Wording>,
-    /// Who changed it last.
+    /// Who wrote its text.
     pub updated_by: [u8; 16],
     /// When.
     pub updated_at: Timestamp,
-    /// Who approved it, and when, as long as it is approved.
+    /// What approved it, as long as it is approved.
     pub approved: Option<Approval>,
 }
-impl Row for TranslationRow {}
+impl Row for TranslationRow {
+    const VERSION: u8 = 2;
+
+    /// In version 1 an approval did not say what it came from.
+    fn migrate(version: u8, body: &[u8]) -> Result<Self, Failure> {
+        if version != 1 {
+            return Err(Failure::Damaged(format!("a translation has unknown version {version}")));
+        }
+        decode_plain::<TranslationRowV1>(body).map(TranslationRow::from)
+    }
+}
+
+/// A translation in version 1 of its row.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct TranslationRowV1 {
+    /// As today.
+    pub revision: u64,
+    /// As today.
+    pub state: ReviewState,
+    /// As today.
+    pub source_version: FileVersion,
+    /// As today.
+    pub content: Translated,
+    /// As today.
+    pub origin: Option<Wording>,
+    /// As today.
+    pub updated_by: [u8; 16],
+    /// As today.
+    pub updated_at: Timestamp,
+    /// When, and by which principal.
+    pub approved: Option<(Timestamp, [u8; 16])>,
+}
+
+impl From<TranslationRowV1> for TranslationRow {
+    fn from(row: TranslationRowV1) -> TranslationRow {
+        let approval = |(at, by)| Approval { at, by, label: None, reference: None };
+        TranslationRow {
+            revision: row.revision,
+            state: row.state,
+            source_version: row.source_version,
+            content: row.content,
+            origin: row.origin,
+            updated_by: row.updated_by,
+            updated_at: row.updated_at,
+            approved: row.approved.map(approval),
+        }
+    }
+}
 
 /// How often a file's translations into a locale were changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]

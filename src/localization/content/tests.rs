@@ -14,9 +14,10 @@ use super::model::{File, FileId, Format, Key, KeyEntry, Source};
 use super::source_locale::put_source_locale;
 use super::tables::{
     CATALOGUES, CatalogueRow, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, IMPORTS, KEY_FILES, TRANSLATIONS,
+    TranslationRow, TranslationRowV1,
 };
-use super::translation::{Wished, Wording};
-use super::translations::{PutTranslation, put_translation};
+use super::translation::{Approval, ReviewState, Wished, Wording, shaped};
+use super::translations::put_row;
 use super::verify;
 use crate::formats::{Code, Content, ReaderRefusal};
 use crate::language::Locale;
@@ -72,10 +73,25 @@ fn shelved() -> Bench {
     for base_version in 0..2 {
         publish(&bench, prepared(&bench, project_id, base_version)).unwrap();
     }
-    let key = Key { project_id, file_id: FILE_ID, key_id: key_id(key_prefix(FILE_ID), 1), entry: entry() };
-    let (locale, wished) = (Locale::parse("de").unwrap(), Wished::Text("x".into()));
-    let command = PutTranslation::new(key, locale, wished, Wording::Human).unwrap();
-    bench.run(move |tx, now| put_translation(tx, now, &actor(TENANT), command)).unwrap();
+    let key_id = key_id(key_prefix(FILE_ID), 1);
+    let key = Key { project_id, file_id: FILE_ID, file_version: 2, key_id, entry: entry() };
+    let locale = Locale::parse("de").unwrap();
+    let content = shaped(Wished::Text("x".into()), &key.entry.source, &locale).unwrap();
+    bench
+        .run(move |tx, now| {
+            let row = TranslationRow {
+                revision: 1,
+                state: ReviewState::Draft,
+                source_version: 1,
+                content: content.clone(),
+                origin: Some(Wording::Human),
+                updated_by: [1; 16],
+                updated_at: now,
+                approved: None,
+            };
+            put_row(tx, TENANT, &key, &locale, None, &row)
+        })
+        .unwrap();
     bench
 }
 
@@ -190,6 +206,27 @@ fn catalogues_of_version_1_are_read() {
     let read = bench.store.read();
     assert_eq!(catalogue::find(&read, &migrated, 1).unwrap(), Some(entry()));
     assert!(CatalogueRow::migrate(7, &encode_plain(&body).unwrap()).is_err());
+}
+
+/// In version 1 an approval did not say what it came from.
+#[test]
+fn translations_of_version_1_are_read() {
+    let content = shaped(Wished::Text("x".into()), &entry().source, &Locale::parse("de").unwrap()).unwrap();
+    let now = quintet_storage::Timestamp::from_micros(5);
+    let old = TranslationRowV1 {
+        revision: 3,
+        state: ReviewState::Approved,
+        source_version: 1,
+        content,
+        origin: Some(Wording::Human),
+        updated_by: [1; 16],
+        updated_at: now,
+        approved: Some((now, [2; 16])),
+    };
+    let read = TranslationRow::migrate(1, &encode_plain(&old).unwrap()).unwrap();
+    assert_eq!(read.approved, Some(Approval { at: now, by: [2; 16], label: None, reference: None }));
+    assert_eq!((read.revision, read.content), (3, old.content));
+    assert!(TranslationRow::migrate(9, &[]).is_err());
 }
 
 /// Puts pages in the place of those that a file has.

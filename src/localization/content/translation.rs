@@ -31,6 +31,8 @@ pub enum Wording {
     Human,
     /// An import of translations.
     Import,
+    /// The memory of what was approved before.
+    Memory,
 }
 
 /// What a translation says.
@@ -69,13 +71,17 @@ pub struct TranslatedForm {
     pub source_sha256: [u8; 32],
 }
 
-/// An approval.
+/// What approved a translation (localization, T5).
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Approval {
     /// When.
     pub at: Timestamp,
-    /// By which principal.
+    /// By which principal: who called; of a decision, who asked for it.
     pub by: [u8; 16],
+    /// `decision:<who decided>` or `policy:<licence>@1`; none if a reviewer did.
+    pub label: Option<String>,
+    /// The decision's or the evaluation's id; none if a reviewer did.
+    pub reference: Option<String>,
 }
 
 /// A translation's state as everybody sees it.
@@ -118,6 +124,7 @@ impl Wording {
             Wording::Ai => "ai",
             Wording::Human => "human",
             Wording::Import => "import",
+            Wording::Memory => "memory",
         }
     }
 }
@@ -144,10 +151,12 @@ pub struct Written {
     pub content: Translated,
     /// Who wrote it.
     pub origin: Option<Wording>,
-    /// Who changed it last.
+    /// Who wrote its text.
     pub updated_by: Uuid,
     /// When.
     pub updated_at: Timestamp,
+    /// What approved it, as long as it is approved.
+    pub approval: Option<Approval>,
 }
 
 /// The locale of a tag, for translations.

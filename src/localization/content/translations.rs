@@ -1,12 +1,11 @@
-//! Translations: read and write one. Whether one is outdated is derived from the version its source came up in.
+//! Translations: the row of one, and how often those of a file were changed. Whether one is outdated is derived from the
+//! version its source came up in.
 
-use quintet_platform::json::Json;
-use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Scan, Uuid, WriteTx};
 
-use super::model::{FileId, Key, KeyEntry, Source};
+use super::model::{FileId, Key, KeyEntry};
 use super::tables::{FILE_LOCALES, TRANSLATIONS, TranslationRow};
-use super::translation::{ReviewState, State, Translated, Translation, Wished, Wording, Written, shaped};
-use crate::audit::{self, Actor, Event};
+use super::translation::{State, Translation, Written};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -21,13 +20,16 @@ pub fn state_of(entry: &KeyEntry, row: Option<&TranslationRow>) -> State {
     row.map_or(State::Untranslated, |row| State::of(entry, row.state, row.source_version))
 }
 
-fn translation(key: &Key, locale: &Locale, row: Option<TranslationRow>) -> Translation {
+/// What a row says of a key.
+#[must_use]
+pub fn translation(key: &Key, locale: &Locale, row: Option<TranslationRow>) -> Translation {
     let written = |row: TranslationRow| Written {
         revision: row.revision,
         content: row.content,
         origin: row.origin,
         updated_by: Uuid::from_bytes(row.updated_by),
         updated_at: row.updated_at,
+        approval: row.approved,
     };
     let state = state_of(&key.entry, row.as_ref());
     Translation { key_id: key.key_id, locale: locale.canonical().to_owned(), state, written: row.map(written) }
@@ -36,6 +38,19 @@ fn translation(key: &Key, locale: &Locale, row: Option<TranslationRow>) -> Trans
 /// One for each key and canonical tag (contract, Translation): `de` and `de-x-formal` are two.
 fn place_of(tenant_id: TenantId, key: &Key, locale: &Locale) -> (TenantId, FileId, String, u64) {
     (tenant_id, key.file_id, locale.canonical().to_owned(), key.entry.number)
+}
+
+/// The row of a key's translation.
+///
+/// # Errors
+/// Only the store's.
+pub fn get_row(
+    read: &impl Read,
+    tenant_id: TenantId,
+    key: &Key,
+    locale: &Locale,
+) -> Result<Option<TranslationRow>, Failure> {
+    read.get(&TRANSLATIONS, &place_of(tenant_id, key, locale))
 }
 
 /// The translation of a key.
@@ -48,74 +63,29 @@ pub fn get_translation(
     key: &Key,
     locale: &Locale,
 ) -> Result<Translation, Failure> {
-    let row = read.get(&TRANSLATIONS, &place_of(tenant_id, key, locale))?;
-    Ok(translation(key, locale, row))
+    Ok(translation(key, locale, get_row(read, tenant_id, key, locale)?))
 }
 
-/// Writes the translation of a key.
-#[derive(Clone, Debug)]
-pub struct PutTranslation {
-    key: Key,
-    locale: Locale,
-    content: Translated,
-    origin: Wording,
-}
-
-impl PutTranslation {
-    /// What a key is to say in a locale. The key is as it was found: an upload that replaces its source meanwhile comes
-    /// behind this, and the translation is outdated at once.
-    ///
-    /// # Errors
-    /// As [`shaped`].
-    pub fn new(mut key: Key, locale: Locale, wished: Wished, origin: Wording) -> Result<PutTranslation, Refusal> {
-        let content = shaped(wished, &key.entry.source, &locale)?;
-        // It may have 50 MiB, and has been looked at.
-        key.entry.source = Source::Text(String::new());
-        Ok(PutTranslation { key, locale, content, origin })
-    }
-}
-
-/// Writes the translation of a key: a draft, whatever it was before.
+/// Puts a row in the place of the one there was, and counts that in the locale's revision of the file. What may become
+/// what is for [`review`](crate::review) to judge.
 ///
 /// # Errors
-/// [`Refusal::KeyObsolete`], [`Refusal::Conflict`] for one locale too many.
-pub fn put_translation(
+/// [`Refusal::Conflict`] for one locale too many.
+pub fn put_row(
     tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    actor: &Actor,
-    command: PutTranslation,
-) -> Result<Translation, Abort<Refusal>> {
-    let PutTranslation { key, locale, content, origin } = command;
-    if key.entry.is_obsolete {
-        return Err(Refusal::KeyObsolete.into());
-    }
-    let place = place_of(actor.tenant_id, &key, &locale);
-    let before = tx.get(&TRANSLATIONS, &place)?;
-    note_writing(tx, actor.tenant_id, &key, &locale, before.as_ref())?;
-    let row = TranslationRow {
-        revision: before.map_or(0, |row| row.revision) + 1,
-        state: ReviewState::Draft,
-        source_version: key.entry.source_version,
-        content,
-        origin: Some(origin),
-        updated_by: actor.principal_id.into_bytes(),
-        updated_at: now,
-        approved: None,
-    };
-    tx.put(&TRANSLATIONS, &place, &row)?;
-    let event = Event::about("translation", "key", key.key_id.0).with([
-        ("project_id", Json::from(key.project_id.0.to_string())),
-        ("file_id", Json::from(key.file_id.0.to_string())),
-        ("locale", Json::from(locale.canonical())),
-        ("revision", Json::from(row.revision)),
-        ("origin", Json::from(origin.name())),
-    ]);
-    audit::record(tx, now, actor, event)?;
-    Ok(translation(&key, &locale, Some(row)))
+    tenant_id: TenantId,
+    key: &Key,
+    locale: &Locale,
+    before: Option<&TranslationRow>,
+    row: &TranslationRow,
+) -> Result<(), Abort<Refusal>> {
+    note_change(tx, tenant_id, key, locale, before)?;
+    tx.put(&TRANSLATIONS, &place_of(tenant_id, key, locale), row)?;
+    Ok(())
 }
 
-/// Counts a writing in the locale's revision of the file.
-fn note_writing(
+/// Counts a change in the locale's revision of the file.
+fn note_change(
     tx: &mut WriteTx<'_>,
     tenant_id: TenantId,
     key: &Key,

@@ -2,14 +2,15 @@
 
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{self, Fields, Limits};
-use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 
 use super::create::{CreateGrant, create_grant};
-use crate::access::{Scope, TEMPLATES, Template, template};
+use crate::access::{Parsed, Scope, TEMPLATES, Template, parse, template};
 use crate::audit::Actor;
 use crate::language::{Locale, check_translation_route_length};
 use crate::model::{ProjectId, TenantId, WorkspaceId};
 use crate::refusal::Refusal;
+use crate::spaces::{ShortIdRow, owner_of};
 
 /// A template within a scope, as the command line asks for it.
 #[derive(Clone, Debug)]
@@ -51,6 +52,45 @@ pub fn read_grant_wish(name: &str, scope: Option<&str>) -> Result<GrantWish, Str
         format!("{}; a scope has workspace_id, project_id and locale", names.join(", "))
     })?;
     Ok(wish)
+}
+
+/// Whether a key of a tenant may carry a permission: with `*`, or with the short id of a workspace or project it has;
+/// tags in their canonical form. `None`: the text is no permission of this service.
+///
+/// # Errors
+/// The store's. Within: what is wrong, as a sentence for the operator.
+pub fn check_permission(
+    read: &impl Read,
+    tenant_id: Uuid,
+    text: &str,
+) -> Result<Option<Result<(), String>>, Failure> {
+    let Some(parsed) = parse(text) else { return Ok(None) };
+    let (short_id, tag) = match parsed {
+        Parsed::Org => return Ok(Some(Ok(()))),
+        Parsed::Workspace(short_id) => (short_id, None),
+        Parsed::Project(short_id, tag) => (short_id, tag),
+    };
+    let known = match (short_id, owner_of(read, TenantId(tenant_id), short_id)?, parsed) {
+        ("*", ..) => true,
+        (_, Some(ShortIdRow::Workspace(_)), Parsed::Workspace(_)) => true,
+        (_, Some(ShortIdRow::Project(_)), Parsed::Project(..)) => true,
+        _ => false,
+    };
+    if !known {
+        let kind = if matches!(parsed, Parsed::Workspace(_)) { "workspace" } else { "project" };
+        return Ok(Some(Err(format!("the tenant has no {kind} with the short id {short_id:?}"))));
+    }
+    Ok(Some(tag.map_or(Ok(()), check_tag)))
+}
+
+/// Whether a tag is a locale in its canonical form.
+fn check_tag(tag: &str) -> Result<(), String> {
+    let locale = Locale::parse(tag).and_then(|locale| check_translation_route_length(&locale).map(|()| locale));
+    match locale {
+        Ok(locale) if locale.canonical() == tag => Ok(()),
+        Ok(locale) => Err(format!("{tag:?} is written {:?}", locale.canonical())),
+        Err(refusal) => Err(format!("{tag:?}: {}", refusal.explanation())),
+    }
 }
 
 /// Grants a template to a principal, as the operator; the permissions it confers.

@@ -90,6 +90,7 @@ impl Dialect for Localization {
             include_str!("../spaces/schemas.json"),
             include_str!("../grants/schemas.json"),
             include_str!("../content/schemas.json"),
+            include_str!("../review/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),
@@ -133,7 +134,11 @@ impl Dialect for Localization {
     }
 
     fn error_schema() -> Value {
-        problem_schema(CODES, json!({"line": {"type": "integer"}, "column": {"type": "integer"}}))
+        let further = json!({
+            "line": {"type": "integer"}, "column": {"type": "integer"},
+            "checks": {"type": "array", "items": {"$ref": "#/components/schemas/QaCheck"}},
+        });
+        problem_schema(CODES, further)
     }
 
     fn codes_besides(route: &Route) -> Vec<&'static str> {

@@ -1,5 +1,7 @@
 //! What a check looks at, and what it says.
 
+use quintet_platform::json::Json;
+
 use crate::content::Format;
 use crate::language::{Category, Locale};
 
@@ -248,4 +250,19 @@ pub struct Subject<'a> {
     pub rules: &'a Rules,
     /// The lengths of the key's context.
     pub limits: Limits,
+}
+
+impl QaCheck {
+    /// As the interface shows it.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let members = [
+            ("check", Json::from(self.check.id())),
+            ("name", Json::from(self.check.name())),
+            ("blocking", Json::from(self.check.is_blocking())),
+            ("status", Json::from(self.status.name())),
+            ("detail", self.detail.as_deref().map_or(Json::Null, Json::from)),
+        ];
+        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
 }

@@ -26,7 +26,8 @@ mod tests;
 pub use locales::{given_locale, put_source_locale};
 pub use model::{Expected, GivenLocale, Project, ProjectId, SourceLocale};
 pub use projects::{each_project, get_project};
-pub use tables::TABLES;
+pub use short_ids::owner_of;
+pub use tables::{ShortIdRow, TABLES};
 #[cfg(test)]
 pub use tables::{WORKSPACE_SLUGS, WORKSPACES, WorkspaceSlugRow};
 pub use verify::verify;

@@ -1,7 +1,7 @@
 //! Short ids: what stands for a workspace or project in permissions.
 
 use quintet_platform::secrets::digest_parts;
-use quintet_storage::{Failure, Read as _, Uuid, WriteTx};
+use quintet_storage::{Failure, Read, Uuid, WriteTx};
 
 use super::tables::{SHORT_IDS, ShortIdRow};
 use crate::model::TenantId;
@@ -39,6 +39,14 @@ pub fn take_short_id(
         }
         attempt += 1;
     }
+}
+
+/// What a short id stands for in a tenant.
+///
+/// # Errors
+/// Only the store's.
+pub fn owner_of(read: &impl Read, tenant_id: TenantId, short_id: &str) -> Result<Option<ShortIdRow>, Failure> {
+    read.get(&SHORT_IDS, &(tenant_id, short_id.to_owned()))
 }
 
 #[cfg(test)]

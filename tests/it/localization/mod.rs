@@ -5,6 +5,7 @@ mod contract;
 mod crash;
 mod files;
 mod order;
+mod review;
 mod rivals;
 mod spaces;
 

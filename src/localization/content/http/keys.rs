@@ -1,19 +1,45 @@
-//! Keys: list.
+//! Keys: list them, and find the one that a path names.
 
 use quintet_platform::service::{
     Answer, CURSOR, Endpoint, Id, Route, Segment, Shape, json as success, next_cursor, refusal_of, written,
 };
-use quintet_storage::Failure;
+use quintet_storage::{Abort, Failure, Read};
 
 use super::wire::Forms;
 use crate::access::Action;
-use crate::content::keys::{self, ListedKey};
-use crate::content::model::{KeyId, Source, category_at};
-use crate::http::{Answered, Call, LIMIT, Localization};
+use crate::content::keys::{self, ListedKey, get_key};
+use crate::content::model::{Key, KeyId, Source, category_at};
+use crate::content::translation::translation_locale;
+use crate::http::{Answered, Call, Caller, LIMIT, Localization};
+use crate::language::Locale;
+use crate::refusal::Refusal;
 use crate::spaces::http::{PROJECT, permitted};
+use crate::spaces::{Project, get_project};
 
 /// The key that a path names.
 pub const KEY: Segment = Segment::new("key_id", Shape::Uuid);
+/// The locale that a path names. Whatever is longer is no tag that can be stored.
+pub const LOCALE: Segment = Segment::new("locale", Shape::Pattern("^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$"));
+
+/// The locale of the path, and which key it names.
+///
+/// # Errors
+/// In this order: [`Refusal::Tag`], [`Refusal::NotFound`].
+pub fn place_of(call: &Call) -> Result<(Locale, KeyId), Refusal> {
+    let locale = translation_locale(&call.segment::<String>(LOCALE.name).unwrap_or_default())?;
+    let key_id = call.segment(KEY.name).map(KeyId).ok_or(Refusal::NotFound)?;
+    Ok((locale, key_id))
+}
+
+/// A key and the project it lies in.
+///
+/// # Errors
+/// [`Refusal::NotFound`]
+pub fn find_key(read: &impl Read, caller: &Caller, key_id: KeyId) -> Result<(Key, Project), Abort<Refusal>> {
+    let key = get_key(read, caller.tenant_id(), key_id)?;
+    let project = get_project(read, caller.tenant_id(), key.project_id)?;
+    Ok((key, project))
+}
 
 const LIST: Route = Route::get("list_keys", "/v1/projects/{project_id}/keys")
     .permission("p_<p>_read")

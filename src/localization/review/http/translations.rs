@@ -2,21 +2,18 @@
 
 use quintet_platform::json::Json;
 use quintet_platform::service::{
-    Answer, Content, Endpoint, Id, Instant, KeyRule, Route, Segment, Shape, json as success, refusal_of, written,
+    Answer, Content, Endpoint, Fault, Id, Instant, KeyRule, Route, Stop, json as success, refusal_of, written,
 };
-use quintet_storage::{Abort, Failure, Read};
+use quintet_storage::Failure;
 
-use super::keys::KEY;
-use super::wire::Forms;
 use crate::access::{Action, Wanted};
-use crate::content::keys::get_key;
-use crate::content::model::{Key, KeyId, category_at};
-use crate::content::translation::{Translated, Translation, Wished, Wording, translation_locale};
-use crate::content::translations::{self, PutTranslation};
-use crate::http::{Answered, CORE, Call, Caller, Form, Localization, TAGGED};
-use crate::language::Locale;
+use crate::content::http::keys::{KEY, LOCALE, find_key, place_of};
+use crate::content::http::wire::Forms;
+use crate::content::{Translated, Translation, Wished, Wording, category_at, get_translation};
+use crate::http::{Answered, CORE, Call, Form, Localization, TAGGED};
 use crate::refusal::Refusal;
-use crate::spaces::{Project, get_project};
+use crate::review::judging::Standards;
+use crate::review::write::{WriteTranslation, write_translation};
 
 /// The longest text of a translation that a body may have, in characters; what is stored is shorter.
 const TEXT_CHARS_MAX: usize = 262_144;
@@ -26,10 +23,7 @@ const FORMS_MAX: usize = 6;
 const ESCAPED_BYTES_MAX: usize = 12;
 /// The largest body, in bytes: six forms of as many characters as the schema lets a text have, so that what is too long
 /// is told so, however it is written.
-const BODY_BYTES_MAX: usize = FORMS_MAX * TEXT_CHARS_MAX * ESCAPED_BYTES_MAX + 4096;
-
-/// The locale that a path names. Whatever is longer is no tag that can be stored.
-const LOCALE: Segment = Segment::new("locale", Shape::Pattern("^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$"));
+pub const BODY_BYTES_MAX: usize = FORMS_MAX * TEXT_CHARS_MAX * ESCAPED_BYTES_MAX + 4096;
 
 const GET: Route = Route::get("get_translation", "/v1/keys/{key_id}/translations/{locale}")
     .permission("p_<p>_read")
@@ -52,19 +46,8 @@ const PUT: Route = Route::put("put_translation", "/v1/keys/{key_id}/translations
 pub const ENDPOINTS: &[Endpoint<Localization>] =
     &[Endpoint::new(&GET, |call| Box::pin(get(call))), Endpoint::new(&PUT, |call| Box::pin(put(call)))];
 
-/// The locale of the path, and which key it names.
-fn place_of(call: &Call) -> Result<(Locale, KeyId), Refusal> {
-    let locale = translation_locale(&call.segment::<String>(LOCALE.name).unwrap_or_default())?;
-    let key_id = call.segment(KEY.name).map(KeyId).ok_or(Refusal::NotFound)?;
-    Ok((locale, key_id))
-}
-
-/// A key and the project it lies in.
-fn find_key(read: &impl Read, caller: &Caller, key_id: KeyId) -> Result<(Key, Project), Abort<Refusal>> {
-    let key = get_key(read, caller.tenant_id(), key_id)?;
-    let project = get_project(read, caller.tenant_id(), key.project_id)?;
-    Ok((key, project))
-}
+/// How often a change is prepared anew because somebody else's came first.
+pub const ATTEMPTS_MAX: usize = 8;
 
 async fn get(call: Call) -> Answered {
     let context = call.context.clone();
@@ -73,8 +56,8 @@ async fn get(call: Call) -> Answered {
     let told = context.aside(call.caller.tenant_id(), move |read| {
         let (key, project) = find_key(read, &call.caller, key_id)?;
         call.caller.demand(read, Wanted::InProject(project.place(), Action::Read))?;
-        let found = translations::get_translation(read, call.caller.tenant_id(), &key, &locale)?;
-        Ok(Answer::json(200, write_translation(&found)?))
+        let found = get_translation(read, call.caller.tenant_id(), &key, &locale)?;
+        Ok(Answer::json(200, write_body(&found)?))
     });
     Ok(told.await.map_err(refusal_of)?)
 }
@@ -86,23 +69,40 @@ async fn put(call: Call) -> Answered {
     let call = &change.call;
     call.context.demand_core()?;
     let (locale, key_id) = place_of(call)?;
-    let caller = call.caller.clone();
-    let shaped = call.context.aside(call.caller.tenant_id(), move |read| {
-        let (key, project) = find_key(read, &caller, key_id)?;
-        caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
-        Ok(PutTranslation::new(key, locale, wished, Wording::Human)?)
-    });
-    let (command, actor) = (shaped.await.map_err(refusal_of)?, call.caller.actor.clone());
-    let put = change.write(move |tx, now| {
-        let translation = translations::put_translation(tx, now, &actor, command)?;
-        let is_first = translation.written.as_ref().is_some_and(|written| written.revision == 1);
-        Ok(Answer::json(if is_first { 201 } else { 200 }, write_translation(&translation)?))
-    });
-    put.await
+    for _ in 0..ATTEMPTS_MAX {
+        let (caller, locale, wished) = (call.caller.clone(), locale.clone(), wished.clone());
+        let prepared = call.context.aside(call.caller.tenant_id(), move |read| {
+            let (key, project) = find_key(read, &caller, key_id)?;
+            caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
+            let standards = Standards::of(read, caller.tenant_id(), &project, &key, &locale)?;
+            Ok(WriteTranslation::new(key, locale, wished, Wording::Human, standards)?)
+        });
+        let (command, actor) = (prepared.await.map_err(refusal_of)?, call.caller.actor.clone());
+        let put = change.try_write(move |tx, now| {
+            if !command.is_current(tx, actor.tenant_id)? {
+                return Ok(None);
+            }
+            let translation = write_translation(tx, now, &actor, command)?;
+            let is_first = translation.written.as_ref().is_some_and(|written| written.revision == 1);
+            Ok(Some(Answer::json(if is_first { 201 } else { 200 }, write_body(&translation)?)))
+        });
+        if let Some(answer) = put.await? {
+            return Ok(answer);
+        }
+    }
+    Err(changed_all_the_time())
+}
+
+/// Others have changed something each time.
+pub fn changed_all_the_time() -> Stop<Refusal> {
+    Refusal::Fault(Fault::Busy).into()
 }
 
 /// TranslationPut.
-fn read_put(json: Json) -> Result<Wished, Refusal> {
+///
+/// # Errors
+/// [`Refusal::UnknownField`], [`Refusal::InvalidField`], [`Refusal::InvalidBody`]
+pub fn read_put(json: Json) -> Result<Wished, Refusal> {
     let mut form = Form::of_body(json)?;
     let text = form.optional_text("text", 0, TEXT_CHARS_MAX);
     let forms: Option<Vec<(String, Json)>> = form.optional("forms");
@@ -138,7 +138,11 @@ struct TranslationBody<'a> {
     origin: Option<&'static str>,
 }
 
-fn write_translation(one: &Translation) -> Result<Vec<u8>, Failure> {
+/// A translation as the interface shows it.
+///
+/// # Errors
+/// None that can happen with these types.
+pub fn write_body(one: &Translation) -> Result<Vec<u8>, Failure> {
     let told = one.written.as_ref();
     let (text, forms) = match told.map(|told| &told.content) {
         None => (None, None),

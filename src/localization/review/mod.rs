@@ -1,0 +1,23 @@
+//! Review: what is written is judged, and moves from draft to approved.
+//!
+//! Nouns: a *step* is what a reviewer asks for; *standards* are what a translation is held against: the key's source and
+//! limits, the project's words and register.
+//!
+//! Invariants:
+//! - a translation whose blocking checks fail is neither reviewed nor approved, on any way in;
+//! - what was judged is what is written: a transaction that finds something changed since judges anew;
+//! - a state changes in one place, and each change leaves one event.
+//!
+//! Reading order: `states` (the table) · `judging` · `write` · `transition` · `http`.
+
+pub mod http;
+mod judging;
+mod states;
+mod transition;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use judging::Standards;
+pub use write::{WriteTranslation, write_translation};

@@ -1,0 +1,92 @@
+//! Writing a translation's text, by whatever way it comes: a draft afterwards, whatever it was before.
+
+use quintet_platform::json::Json;
+use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
+
+use super::judging::Standards;
+use crate::audit::{self, Actor, Event};
+use crate::content::{
+    Key, ReviewState, Source, Translated, Translation, TranslationRow, Wished, Wording, get_row, put_row, shaped,
+    translation,
+};
+use crate::language::Locale;
+use crate::model::TenantId;
+use crate::quality::CheckSet;
+use crate::refusal::Refusal;
+
+/// Writes the text of a translation.
+#[derive(Clone, Debug)]
+pub struct WriteTranslation {
+    key: Key,
+    locale: Locale,
+    content: Translated,
+    origin: Wording,
+    standards: Standards,
+    /// The checks that it fails.
+    pub failing: CheckSet,
+}
+
+impl WriteTranslation {
+    /// What a key is to say in a locale, judged.
+    ///
+    /// # Errors
+    /// As [`shaped`].
+    pub fn new(
+        mut key: Key,
+        locale: Locale,
+        wished: Wished,
+        origin: Wording,
+        standards: Standards,
+    ) -> Result<WriteTranslation, Refusal> {
+        let content = shaped(wished, &key.entry.source, &locale)?;
+        let failing = standards.failing(&key.entry, &locale, &content);
+        // It may have 50 MiB, and has been looked at.
+        key.entry.source = Source::Text(String::new());
+        Ok(WriteTranslation { key, locale, content, origin, standards, failing })
+    }
+
+    /// Whether what it was made from is still what there is: the key's source, its limits, the project's rules.
+    ///
+    /// # Errors
+    /// Only the store's.
+    pub fn is_current(&self, read: &impl Read, tenant_id: TenantId) -> Result<bool, Failure> {
+        self.standards.is_current(read, tenant_id, &self.key)
+    }
+}
+
+/// Writes the text of a translation that [is current](WriteTranslation::is_current): a draft, whatever it was before.
+///
+/// # Errors
+/// [`Refusal::KeyObsolete`], [`Refusal::Conflict`] for one locale too many.
+pub fn write_translation(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    actor: &Actor,
+    command: WriteTranslation,
+) -> Result<Translation, Abort<Refusal>> {
+    let WriteTranslation { key, locale, content, origin, .. } = command;
+    if key.entry.is_obsolete {
+        return Err(Refusal::KeyObsolete.into());
+    }
+    let before = get_row(tx, actor.tenant_id, &key, &locale)?;
+    let row = TranslationRow {
+        revision: before.as_ref().map_or(0, |row| row.revision) + 1,
+        state: ReviewState::Draft,
+        source_version: key.entry.source_version,
+        content,
+        origin: Some(origin),
+        updated_by: actor.principal_id.into_bytes(),
+        updated_at: now,
+        approved: None,
+    };
+    put_row(tx, actor.tenant_id, &key, &locale, before.as_ref(), &row)?;
+    let event = Event::about("translation", "key", key.key_id.0).with([
+        ("project_id", Json::from(key.project_id.0.to_string())),
+        ("file_id", Json::from(key.file_id.0.to_string())),
+        ("locale", Json::from(locale.canonical())),
+        ("revision", Json::from(row.revision)),
+        ("origin", Json::from(origin.name())),
+    ]);
+    audit::record(tx, now, actor, event)?;
+    Ok(translation(&key, &locale, Some(row)))
+}

@@ -1,0 +1,242 @@
+//! Review: how far a translation comes, and what holds it back.
+
+use serde_json::{Value, json};
+
+use crate::localization::files::Shelf;
+use crate::localization::{Desk, refused, text};
+use crate::support::appliance::{fresh_key, shared};
+
+const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
+const STEPS: [&str; 4] = ["review", "reject", "approve", "revoke"];
+
+fn place(key_id: &str, locale: &str) -> String {
+    format!("/v1/keys/{key_id}/translations/{locale}")
+}
+
+fn step(desk: &Desk, key_id: &str, locale: &str, action: &str) -> crate::support::appliance::Answer {
+    desk.post(&format!("{}/transition", place(key_id, locale)), &json!({"action": action}))
+}
+
+/// A key whose German translation is in the state, and what it takes to get there.
+fn brought_to(shelf: &Shelf, state: &str) -> String {
+    let name = format!("k{}", crate::support::appliance::unique());
+    let path = format!("{name}.json");
+    let file = |source: &str| shelf.json(&path, &json!({ (name.as_str()): source }));
+    file("Save");
+    let key_id = shelf.key_id(&name);
+    let steps: &[&str] = match state {
+        "reviewed" => &["review"],
+        "approved" => &["review", "approve"],
+        _ => &[],
+    };
+    if state != "untranslated" {
+        shelf.translate(&key_id, "de", &json!({"text": "Sichern"})).expect(201);
+    }
+    for action in steps {
+        step(&shelf.desk, &key_id, "de", action).expect(200);
+    }
+    if state == "outdated" {
+        file("Store");
+    }
+    assert_eq!(shelf.translation(&key_id, "de")["state"], state);
+    key_id
+}
+
+/// Contract, Translation state: every cell of the table, and every one that is not in it.
+#[test]
+fn every_cell_of_the_table_of_states() {
+    let shelf = Shelf::open(shared());
+    let table: [(&str, [Option<&str>; 4]); 5] = [
+        ("untranslated", [None; 4]),
+        ("draft", [Some("reviewed"), None, None, None]),
+        ("reviewed", [None, Some("draft"), Some("approved"), None]),
+        ("approved", [None, None, None, Some("reviewed")]),
+        ("outdated", [None; 4]),
+    ];
+    for (state, cells) in table {
+        for (action, expected) in STEPS.into_iter().zip(cells) {
+            let key_id = brought_to(&shelf, state);
+            let before = shelf.translation(&key_id, "de");
+            let answer = step(&shelf.desk, &key_id, "de", action);
+            let Some(expected) = expected else {
+                refused(&answer, 409, "invalid_transition");
+                assert_eq!(shelf.translation(&key_id, "de"), before, "{state} {action}");
+                continue;
+            };
+            let after = answer.expect(200);
+            assert_eq!(after["state"], expected, "{state} {action}");
+            // Revision, text and who wrote it stay.
+            for member in ["revision", "text", "forms", "origin", "updated_by", "updated_at", "key_id", "locale"] {
+                assert_eq!(after[member], before[member], "{state} {action} {member}");
+            }
+            assert_eq!(shelf.translation(&key_id, "de"), after);
+        }
+        // What is written is a draft, whatever it was.
+        let key_id = brought_to(&shelf, state);
+        let revision = shelf.translation(&key_id, "de")["revision"].as_u64().unwrap();
+        let written = shelf.translate(&key_id, "de", &json!({"text": "Speichern"}));
+        let written = written.expect(if state == "untranslated" { 201 } else { 200 });
+        assert_eq!((&written["state"], &written["revision"]), (&json!("draft"), &json!(revision + 1)), "{state}");
+    }
+}
+
+#[test]
+fn a_failed_blocking_check_stops_review_and_approval() {
+    let shelf = Shelf::open(shared());
+    let file_id = shelf.json("a.json", &json!({"hello": "Hello {name}", "short": "Hello"}));
+    let hello = shelf.key_id("hello");
+    shelf.translate(&hello, "de", &json!({"text": "Hallo"})).expect(201);
+    let problem = refused(&step(&shelf.desk, &hello, "de", "review"), 422, "qa_failed");
+    assert_eq!(problem["detail"], "Q01");
+    assert_eq!(problem["checks"].as_array().unwrap().len(), 1, "{problem}");
+    assert_eq!(problem["checks"][0]["check"], "Q01");
+    assert_eq!(problem["checks"][0]["status"], "fail");
+    assert_eq!(shelf.translation(&hello, "de")["state"], "draft");
+    let annotations = shelf.desk.get(&format!("/v1/keys/{hello}/annotations/de")).expect(200);
+    assert_eq!(annotations["blocking_failed"], json!(["Q01"]));
+    assert_eq!(annotations["checks"].as_array().unwrap().len(), 18);
+    assert_eq!((&annotations["state"], &annotations["revision"]), (&json!("draft"), &json!(1)));
+    shelf.translate(&hello, "de", &json!({"text": "Hallo {name}"})).expect(200);
+    step(&shelf.desk, &hello, "de", "review").expect(200);
+    // What was reviewed may fail by what has been demanded since.
+    let short = shelf.key_id("short");
+    shelf.translate(&short, "de", &json!({"text": "Guten Tag"})).expect(201);
+    step(&shelf.desk, &short, "de", "review").expect(200);
+    let limit = json!({"keys": [{"path": "short", "max_length": 5}]});
+    shelf.desk.json("PUT", &shelf.path(&format!("/files/{file_id}/context")), &limit).expect(200);
+    let problem = refused(&step(&shelf.desk, &short, "de", "approve"), 422, "qa_failed");
+    assert_eq!(problem["detail"], "Q16");
+    assert_eq!(shelf.translation(&short, "de")["state"], "reviewed");
+    step(&shelf.desk, &short, "de", "reject").expect(200);
+}
+
+#[test]
+fn transitions_are_judged_in_order() {
+    let shelf = Shelf::open(shared());
+    let desk = &shelf.desk;
+    shelf.json("a.json", &json!({"a": "{x}", "gone": "Gone"}));
+    let (key, gone) = (shelf.key_id("a"), shelf.key_id("gone"));
+    shelf.translate(&gone, "de", &json!({"text": "Weg"})).expect(201);
+    shelf.json("a.json", &json!({"a": "{x}"}));
+    let at = |key: &str, locale: &str| format!("{}/transition", place(key, locale));
+    let review = json!({"action": "review"});
+    let viewer = desk.template(shared(), "viewer", &json!({}));
+    let german = desk.template(shared(), "reviewer", &json!({"project_id": shelf.project_id, "locale": "de"}));
+    let type_json = [("content-type", "application/json")];
+    refused(&desk.send("POST", &at(&key, "de"), &type_json, review.to_string().as_bytes()), 400, "invalid_parameter");
+    for (body, code) in [
+        (json!([]), "invalid_body"),
+        (json!({}), "invalid_field"),
+        (json!({"action": "publish"}), "invalid_field"),
+        (json!({"action": "review", "revision": 0}), "invalid_field"),
+        (json!({"action": 7, "colour": "red"}), "unknown_field"),
+    ] {
+        refused(&viewer.post(&at(NOBODY, "-"), &body), 400, code);
+    }
+    refused(&viewer.post(&at(NOBODY, "zh"), &review), 422, "locale_script_required");
+    refused(&viewer.post(&at(NOBODY, "de"), &review), 404, "not_found");
+    refused(&viewer.post(&at(&key, "de"), &review), 403, "forbidden");
+    refused(&german.post(&at(&key, "fr"), &review), 403, "forbidden");
+    refused(&german.post(&at(&key, "de"), &json!({"action": "approve"})), 403, "forbidden");
+    refused(&german.post(&at(&key, "de"), &review), 409, "invalid_transition");
+    refused(&desk.post(&at(&gone, "de"), &json!({"action": "reject", "revision": 9})), 409, "key_obsolete");
+    shelf.translate(&key, "de", &json!({"text": "nothing"})).expect(201);
+    refused(&desk.post(&at(&key, "de"), &json!({"action": "revoke", "revision": 9})), 409, "revision_mismatch");
+    refused(&desk.post(&at(&key, "de"), &json!({"action": "revoke", "revision": 1})), 409, "invalid_transition");
+    refused(&german.post(&at(&key, "de"), &review), 422, "qa_failed");
+    shelf.translate(&key, "de", &json!({"text": "{x}"})).expect(200);
+    let (under, other) = (fresh_key(), json!({"action": "reject"}));
+    let first = desk.json_under(&under, "POST", &at(&key, "de"), &review).expect(200);
+    assert_eq!(desk.json_under(&under, "POST", &at(&key, "de"), &review).expect(200), first);
+    refused(&desk.json_under(&under, "POST", &at(&key, "de"), &other), 422, "idempotency_key_reused");
+}
+
+#[test]
+fn permissions_of_keys_name_projects_and_locales() {
+    let shelf = Shelf::open(shared());
+    shelf.json("a.json", &json!({"a": "Save"}));
+    let key_id = shelf.key_id("a");
+    shelf.translate(&key_id, "de", &json!({"text": "Sichern"})).expect(201);
+    shelf.translate(&key_id, "de-AT", &json!({"text": "Sichern"})).expect(201);
+    let short_id = text(&shelf.desk.get(&shelf.path("")).expect(200), "short_id");
+    let of = |permission: &str| {
+        Desk::of(shared(), &shelf.desk.tenant_id, &["--permission", &permission.replace("PROJECT", &short_id)])
+    };
+    let german = of("p_PROJECT_loc_de_review");
+    refused(&step(&german, &key_id, "de-AT", "review"), 403, "forbidden");
+    refused(&german.get(&place(&key_id, "de")), 403, "forbidden");
+    step(&german, &key_id, "de", "review").expect(200);
+    refused(&step(&german, &key_id, "de", "approve"), 403, "forbidden");
+    step(&of("p_PROJECT_anyloc_approve"), &key_id, "de", "approve").expect(200);
+    step(&of("p_*_loc_de-AT_review"), &key_id, "de-AT", "review").expect(200);
+    of("p_PROJECT_read").get(&place(&key_id, "de")).expect(200);
+    let me = german.get("/v1/me").expect(200);
+    assert_eq!(me["permissions"], json!([format!("p_{short_id}_loc_de_review")]));
+    for (permission, problem) in [
+        ("p_aaaaaaaaaa_read", "the tenant has no project with the short id \"aaaaaaaaaa\""),
+        ("ws_aaaaaaaaaa_admin", "the tenant has no workspace with the short id \"aaaaaaaaaa\""),
+        ("p_*_loc_de-at_review", "\"de-at\" is written \"de-AT\""),
+        ("p_*_loc_-_review", "\"-\": "),
+        ("p_*_publish", "unknown permission \"p_*_publish\""),
+    ] {
+        let issued = shared().cli(&["key", "issue", "--tenant", &shelf.desk.tenant_id, "--permission", permission]);
+        assert!(!issued.status.success(), "{permission}");
+        assert!(String::from_utf8_lossy(&issued.stderr).contains(problem), "{permission}: {issued:?}");
+    }
+}
+
+#[test]
+fn one_event_and_one_revision_for_each_transition() {
+    let shelf = Shelf::open(shared());
+    let file_id = shelf.json("a.json", &json!({"a": "Save"}));
+    let key_id = shelf.key_id("a");
+    let revision = || {
+        let metadata = shelf.export(&file_id, "?locale=de&metadata=true").json();
+        (metadata["revision"].as_u64().unwrap(), metadata["entries"][0].clone())
+    };
+    assert_eq!(revision().0, 1);
+    shelf.translate(&key_id, "de", &json!({"text": "Sichern"})).expect(201);
+    step(&shelf.desk, &key_id, "de", "review").expect(200);
+    let (number, entry) = revision();
+    assert_eq!((number, &entry["status"], &entry["approvedAt"]), (3, &json!("reviewed"), &Value::Null));
+    step(&shelf.desk, &key_id, "de", "approve").expect(200);
+    let (number, entry) = revision();
+    assert_eq!((number, &entry["status"]), (4, &json!("approved")));
+    let me = shelf.desk.get("/v1/me").expect(200);
+    assert_eq!(entry["approvedBy"], me["principal_id"]);
+    assert!(entry["approvedAt"].is_string());
+    step(&shelf.desk, &key_id, "de", "revoke").expect(200);
+    let (number, entry) = revision();
+    assert_eq!((number, &entry["approvedBy"], &entry["approvedAt"]), (5, &Value::Null, &Value::Null));
+    // What is approved alone is exported where that is asked for.
+    assert_eq!(shelf.export(&file_id, "?locale=de&state=approved").json(), json!({"a": "Save"}));
+    step(&shelf.desk, &key_id, "de", "approve").expect(200);
+    assert_eq!(shelf.export(&file_id, "?locale=de&state=approved").json(), json!({"a": "Sichern"}));
+}
+
+#[test]
+fn a_text_is_judged_without_being_stored() {
+    let shelf = Shelf::open(shared());
+    shelf.json("a.json", &json!({"a": "Hello {name}", "n_one": "{count} day", "n_other": "{count} days"}));
+    let (key, plural) = (shelf.key_id("a"), shelf.key_id("n"));
+    let at = |key: &str, locale: &str| format!("/v1/keys/{key}/check/{locale}");
+    let told = shelf.desk.post(&at(&key, "de"), &json!({"text": "Hallo"})).expect(200);
+    assert_eq!((&told["state"], &told["revision"]), (&json!("untranslated"), &json!(0)));
+    assert_eq!(told["blocking_failed"], json!(["Q01"]));
+    assert_eq!(shelf.translation(&key, "de")["state"], "untranslated");
+    let forms = json!({"forms": {"one": "ein Tag", "other": "{count} Tage"}});
+    let told = shelf.desk.post(&at(&plural, "de"), &forms).expect(200);
+    assert_eq!(told["blocking_failed"], json!([]));
+    refused(&shelf.desk.post(&at(&plural, "de"), &json!({"text": "x"})), 422, "edit_shape");
+    refused(&shelf.desk.post(&at(&key, "de"), &json!({"text": "x\u{0}"})), 422, "value_unrepresentable");
+    refused(&shelf.desk.post(&at(&key, "de"), &json!({"text": "x".repeat(65_537)})), 422, "value_too_long");
+    refused(&shelf.desk.post(&at(&key, "de"), &json!({})), 400, "invalid_body");
+    refused(&shelf.desk.post(&at(NOBODY, "de"), &json!({"text": "x"})), 404, "not_found");
+    let nobody = shelf.desk.template(shared(), "org_billing", &json!({}));
+    refused(&nobody.post(&at(&key, "de"), &json!({"text": "x"})), 403, "forbidden");
+    let own = json!({"project_id": shelf.project_id, "locale": "de"});
+    let translator = shelf.desk.template(shared(), "translator", &own);
+    translator.post(&at(&key, "de"), &json!({"text": "x"})).expect(200);
+    let stored = shelf.desk.get(&format!("/v1/keys/{key}/annotations/de")).expect(200);
+    assert_eq!((&stored["checks"], &stored["blocking_failed"]), (&json!([]), &json!([])));
+}
