@@ -13,9 +13,9 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
+//! [`formats`] (readers and writers of string files) · [`likeness`] (texts that are like a text) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
 //! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
-//! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `review`
+//! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `memory` (the translation memory) · `quality` (the checks) · `review`
 //! (translations and their states) · `verify`. A folder has
 //! its endpoints beside it, in its own `http`.
 
@@ -29,6 +29,7 @@ mod http;
 pub mod language;
 pub mod likeness;
 mod lists;
+mod memory;
 mod model;
 mod quality;
 mod refusal;
@@ -67,6 +68,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::exports::ENDPOINTS,
     content::http::contexts::ENDPOINTS,
     content::http::keys::ENDPOINTS,
+    memory::http::ENDPOINTS,
     review::http::translations::ENDPOINTS,
     review::http::transitions::ENDPOINTS,
     review::http::annotations::ENDPOINTS,
@@ -84,6 +86,7 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
 pub const TABLES: &[TableSpec] =
-    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES]);
+    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES, memory::TABLES]);
 
-const TABLE_COUNT: usize = spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len();
+const TABLE_COUNT: usize =
+    spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len() + memory::TABLES.len();

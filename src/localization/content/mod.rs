@@ -39,7 +39,7 @@ pub use keys::{get_key, is_current};
 pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
 pub use tables::{TABLES, TranslationRow};
 pub use translation::{
-    Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
+    Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, Translation, Wished, Wording, shaped, translation_locale,
 };
 pub use translations::{get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
@@ -48,5 +48,6 @@ pub use {
     exports::gather,
     key_ids::key_prefix,
     tables::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow},
+    translation::TranslatedForm,
     translations::LOCALES_MAX,
 };

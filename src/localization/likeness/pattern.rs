@@ -118,8 +118,8 @@ impl Pattern {
         if self.length.abs_diff(length) > most {
             return None;
         }
-        if self.length == 0 {
-            return Some(length);
+        if self.length == 0 || length == 0 {
+            return Some(self.length + length);
         }
         if self.words == 1 { self.short(text, length, most, steps) } else { self.long(text, length, most, steps) }
     }

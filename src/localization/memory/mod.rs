@@ -24,5 +24,6 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
+pub use remember::{of_translation, remember};
 pub use tables::TABLES;
 pub use verify::verify;

@@ -4,8 +4,24 @@ use quintet_platform::secrets::digest;
 use quintet_storage::Timestamp;
 
 use crate::content::{TEXT_BYTES_MAX, Wording};
-use crate::likeness;
+use crate::language::Locale;
+use crate::likeness::{self, LanguagePair};
+use crate::model::TenantId;
 use crate::spaces::ProjectId;
+
+impl LanguagePair {
+    /// From a project's source locale, whose tag is stored as its content form, into a locale (localization, M2).
+    #[must_use]
+    pub fn new(tenant_id: TenantId, source_tag: &str, target: &Locale) -> LanguagePair {
+        LanguagePair { tenant_id, source: source_tag.to_owned(), target: target.canonical().to_owned() }
+    }
+
+    /// The same, as rows are known by.
+    #[must_use]
+    pub fn key(&self) -> (TenantId, String, String) {
+        (self.tenant_id, self.source.clone(), self.target.clone())
+    }
+}
 
 /// What to remember: what a source text was translated as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,12 @@ use quintet_storage::{Failure, Read as _, Timestamp, WriteTx};
 
 use super::model::{Outcome, Outcomes, Remembered, source_id};
 use super::tables::{
-    MEMORY_BY_PROJECT, MEMORY_PAIRS, MEMORY_SOURCES, MEMORY_UNITS, MemoryByProjectRow, MemorySourceRow, MemoryUnitRow,
+    MEMORY_BY_PROJECT, MEMORY_PAIRS, MEMORY_SOURCES, MEMORY_UNITS, MemoryMarkRow, MemorySourceRow, MemoryUnitRow,
 };
 use crate::content::{Source, Translated, Wording, category_at};
-use crate::language::{Category, Locale};
+use crate::language::Category;
 use crate::likeness::LanguagePair;
-use crate::model::TenantId;
-use crate::spaces::{Project, ProjectId};
+use crate::spaces::ProjectId;
 
 /// How many units an import writes in a transaction (localization, X5).
 pub const BATCH_UNITS_MAX: usize = 500;
@@ -27,9 +26,7 @@ pub fn of_translation<'a>(
 ) -> Option<Remembered<'a>> {
     let target = match content {
         Translated::Text { text, .. } => text,
-        Translated::Forms(forms) => {
-            &forms.iter().find(|form| category_at(form.category) == Category::Other)?.text
-        }
+        Translated::Forms(forms) => &forms.iter().find(|form| category_at(form.category) == Category::Other)?.text,
     };
     Some(Remembered { source: source.form(Category::Other), target, origin })
 }
@@ -41,13 +38,11 @@ pub fn of_translation<'a>(
 pub fn remember(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
-    tenant_id: TenantId,
-    project: &Project,
-    locale: &Locale,
+    pair: &LanguagePair,
+    project_id: ProjectId,
     approved: Remembered<'_>,
 ) -> Result<Outcome, Failure> {
-    let pair = LanguagePair::new(tenant_id, project, locale);
-    write(tx, now, &pair, project.project_id, approved, true)
+    write(tx, now, pair, project_id, approved, true)
 }
 
 /// Remembers what another memory says: a unit that says the same is left as it is, and whose it is (localization, X6). At
@@ -119,7 +114,7 @@ fn write(
     };
     tx.put(&MEMORY_UNITS, &place(counts.latest), &row)?;
     tx.put(&MEMORY_SOURCES, &source_key, &MemorySourceRow { number: counts.latest })?;
-    tx.put(&MEMORY_BY_PROJECT, &of_project(project_id, counts.latest), &MemoryByProjectRow {})?;
+    tx.put(&MEMORY_BY_PROJECT, &of_project(project_id, counts.latest), &MemoryMarkRow)?;
     tx.put(&MEMORY_PAIRS, &pair.key(), &counts)?;
     Ok(Outcome::Written)
 }

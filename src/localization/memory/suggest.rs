@@ -123,8 +123,8 @@ fn with_index<T>(
     work(&index)
 }
 
-/// Brings an index up to the latest unit that the reader sees. One that takes more than `bytes_max` is made anew, of the
-/// units written last, and leaves an eighth for those to come.
+/// Brings an index up to the latest unit that the reader sees. One that is far behind is made anew; and so is one that takes
+/// more than `bytes_max`: of the units written last, with an eighth left for those to come.
 fn bring_up(
     index: &mut Index,
     read: &impl Read,
@@ -133,7 +133,7 @@ fn bring_up(
     bytes_max: usize,
 ) -> Result<(), Failure> {
     let (tenant_id, source, target) = pair.key();
-    if index.upto > 0 {
+    if index.upto > 0 && latest <= index.upto + BEHIND_MAX {
         let behind = (tenant_id, source.clone(), target.clone(), index.upto.saturating_add(1));
         let scan = || Scan::prefix(&(tenant_id, source.clone(), target.clone())).from(&behind);
         let is_all = rows::each_while(read, &MEMORY_UNITS, scan, |_, row| {

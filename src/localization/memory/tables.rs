@@ -27,7 +27,7 @@ pub const MEMORY_SOURCES: Table<(TenantId, String, String, u128), MemorySourceRo
 pub const MEMORY_PAIRS: Table<(TenantId, String, String), MemoryPairRow> =
     Table::new(0x0352, FAMILY, "localization_memory_pairs").hot();
 /// Units by project.
-pub const MEMORY_BY_PROJECT: Table<(TenantId, ProjectId, String, String, u64), MemoryByProjectRow> =
+pub const MEMORY_BY_PROJECT: Table<(TenantId, ProjectId, String, String, u64), MemoryMarkRow> =
     Table::new(0x0353, FAMILY, "localization_memory_by_project");
 
 /// The tables of this folder.
@@ -76,7 +76,7 @@ pub struct MemoryPairRow {
 }
 impl Row for MemoryPairRow {}
 
-/// A unit of a project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct MemoryByProjectRow {}
-impl Row for MemoryByProjectRow {}
+/// The row of an index whose key says everything.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct MemoryMarkRow;
+impl Row for MemoryMarkRow {}

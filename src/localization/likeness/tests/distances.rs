@@ -1,8 +1,9 @@
 //! The bit-parallel distance against the textbook's.
 
-use super::{LETTERS, changed, random_text, textbook};
+use super::{LETTERS, changed, random_text};
 use crate::likeness::pattern::Pattern;
 use crate::likeness::score::{SCORE_LEAST, distance_max, lengths, score_of};
+use crate::testing::textbook;
 
 /// Whatever the cut-off, what is told is the distance or that it is beyond.
 fn agree(one: &str, other: &str) {
@@ -23,7 +24,7 @@ fn distances_are_those_of_the_textbook() {
     {
         agree(one, other);
     }
-    for seed in 0..3000 {
+    for seed in 0..1500 {
         let mut random = fastrand::Rng::with_seed(seed);
         let letters = &LETTERS[..[2, 5, LETTERS.len()][seed as usize % 3]];
         let most = [20, 70, 140, 300][seed as usize / 3 % 4];
