@@ -51,6 +51,12 @@ impl Standards {
         })
     }
 
+    /// The locale of the sources.
+    #[must_use]
+    pub const fn source_locale(&self) -> &Locale {
+        &self.source_locale
+    }
+
     /// Whether they, and the key they were looked up for, are still those of now.
     ///
     /// # Errors
