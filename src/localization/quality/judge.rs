@@ -1,12 +1,14 @@
 //! All checks over one translation.
 
 use super::model::{CheckId, CheckSet, Outcome, Pair, QaCheck, Status, Subject};
+use super::{q01, q02, q03, q17};
 
 /// What a check says of one text, or of the whole translation.
 type PairCheck = fn(&Subject<'_>, &Pair<'_>) -> Outcome;
 
 /// The checks that look at each text for itself.
-const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[];
+const PAIR_CHECKS: &[(CheckId, PairCheck)] =
+    &[(CheckId::Q01, q01::judge), (CheckId::Q02, q02::judge), (CheckId::Q03, q03::judge), (CheckId::Q17, q17::judge)];
 
 /// The checks that look at all forms together.
 const WHOLE_CHECKS: &[(CheckId, fn(&Subject<'_>) -> Outcome)] = &[];

@@ -8,11 +8,19 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `readers`, `reading` (what is no prose) · `rules` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
+//! Reading order: `model` · `readers`, `reading` (what is no prose) · `rules` · `detail` (how findings are told) ·
+//! `occurrences`, `compared` (what a target lacks) · `addresses` · `q01` … `q20` · `judge`.
 
+mod addresses;
+mod compared;
 mod detail;
 mod judge;
 mod model;
+mod occurrences;
+mod q01;
+mod q02;
+mod q03;
+mod q17;
 mod readers;
 mod reading;
 mod rules;
@@ -21,3 +29,6 @@ pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;
 pub use rules::{Rules, Term};
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,8 @@ pub fn placeholders<'a>(text: &'a str, links: &[Link<'a>], message: Option<&Mess
 /// The placeholder that a part of a message is.
 fn argument<'a>(piece: &Piece<'a>) -> Option<Placeholder<'a>> {
     let (name, class) = match piece.part {
-        Part::Argument { name, class } => (name, class),
+        // Both show the number as the language writes it, as `#` does.
+        Part::Argument { name, class } => (name, if class == "number" { "" } else { class }),
         Part::Number { name } => (name, ""),
         _ => return None,
     };
