@@ -113,7 +113,7 @@ fn angle(text: &str, sign: usize) -> Option<Placeholder<'_>> {
 
 /// `%(x)s`
 fn parenthesis(text: &str, sign: usize) -> Option<Placeholder<'_>> {
-    let end = find(text, sign + 2, |byte| matches!(byte, b'(' | b')' | b'%' | b'\n'))?;
+    let end = find(text, sign + 2, |byte| matches!(byte, b'(' | b')' | b'{' | b'}' | b'%' | b'\n'))?;
     let format = (end > sign + 2 && at(text, end) == b')').then(|| format(text, end + 1))??;
     let name = without_blanks(slice(text, sign + 2, end));
     let range = sign..format.end;

@@ -35,6 +35,8 @@ pub fn placeholders<'a>(text: &'a str, links: &[Link<'a>], message: Option<&Mess
     if let Some(message) = message {
         read.found.extend(message.pieces.iter().filter_map(argument));
         read.found.sort_by_key(|found| found.range.start);
+        // The style of an argument may look like one of another dialect.
+        read.found.dedup_by(|next, kept| next.range.start < kept.range.end);
     }
     read
 }
@@ -104,6 +106,9 @@ impl<'a> Scan<'a, '_> {
     fn dollar(&mut self, mark: usize) -> usize {
         let text = self.text;
         let (next, after) = (at(text, mark + 1), at(text, mark + 2));
+        if self.is_message {
+            return mark + 1;
+        }
         if next == b't' && after == b'(' {
             let enclosed = self.parentheses.get_or_insert_with(|| Enclosed::of(text, b'(', b')'));
             return match nesting(text, mark, enclosed) {
@@ -111,7 +116,7 @@ impl<'a> Scan<'a, '_> {
                 None => self.unclosed("$t(", mark),
             };
         }
-        let placeholder = if next == b'{' && !self.is_message { dollar(text, mark) } else { None };
+        let placeholder = if next == b'{' { dollar(text, mark) } else { None };
         placeholder.map_or(mark + 1, |placeholder| self.take(placeholder))
     }
 

@@ -115,6 +115,8 @@ fn a_message_stays_one() {
         ("en", "ar", "{n, plural, other {'{'}}", "{n, plural, other {{}}", "fail: fault no argument name behind {"),
         ("en", "he", "{n, plural, other {x}}", "{n, plural, other {x}} }", "fail: fault unexpected }"),
         ("en", "ko", "plain", "{n, plural, other {x}", "fail: fault not closed {n, plural}"),
+        ("en", "vi", "{n, plural, other {x}}", "'{n, plural, other {x}}'", "fail: missing {n, plural}"),
+        ("en", "vi", "'{n, plural, other {x}}'", "'{n, plural, other {y}}'", "skipped: syntax"),
         // A source that is wrong itself is nothing to go by.
         ("en", "de", "{n, plural, one {x}}", "{n, plural, eins {x}", "skipped: syntax"),
     ]);
