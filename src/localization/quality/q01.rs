@@ -11,13 +11,13 @@ use super::occurrences::{Difference, Occurrences, Thing};
 use super::readers::{Dialect, Placeholder};
 use super::reading::Reading;
 
-/// A placeholder, wherever it is.
+/// A placeholder, wherever it is, and the dialect that it is taken for.
 #[derive(Clone, Copy, Debug)]
-struct Token<'r>(&'r Placeholder<'r>);
+struct Token<'r>(&'r Placeholder<'r>, Dialect);
 
 impl<'r> Token<'r> {
     fn key(self) -> (Dialect, &'r str, u32, &'r str) {
-        (self.0.dialect, &self.0.name, self.0.number, self.0.class)
+        (self.1, &self.0.name, self.0.number, self.0.class)
     }
 }
 
@@ -37,7 +37,7 @@ impl Hash for Token<'_> {
 
 impl Thing for Token<'_> {
     fn shows(&self, argument: &str) -> bool {
-        self.0.dialect == Dialect::Brace && (self.0.name == argument || self.0.name == "#")
+        self.1 == Dialect::Brace && (self.0.name == argument || self.0.name == "#")
     }
 }
 
@@ -50,9 +50,7 @@ pub fn judge(subject: &Subject<'_>, pair: &Pair<'_>) -> Outcome {
     if is_broken(source) || is_broken(target) {
         return judge_broken(source, target);
     }
-    let is_time = has(source, Dialect::Time);
-    let shows_time = is_time && (has(target, Dialect::Time) || has(target, Dialect::Printf));
-    let style = Style { shows_time, has_digits: has(source, Dialect::PercentDigit) };
+    let style = Style::of(source, target);
     let mut expected = style.count(source, subject.source_locale);
     if let Some(other) = subject.source_of_other(pair) {
         expected.allow(&style.count(other, subject.source_locale));
@@ -66,25 +64,50 @@ fn has(reading: &Reading<'_>, dialect: Dialect) -> bool {
     reading.placeholders.iter().any(|found| found.dialect == dialect)
 }
 
-/// What of both texts decides how each is read.
+/// What both texts together say of how each is read.
 struct Style {
     /// Both show a date or a time: which parts of it, and in which order, is for their languages to say.
     shows_time: bool,
     /// The source numbers its arguments `%0`, `%1`. Without that, `%5` is how some languages write five percent.
     has_digits: bool,
+    /// The source has `__x__`, which else is only a word between lines.
+    has_underscores: bool,
+    /// The source has `%{x}`. Without that, it is how some languages write `{x}%`.
+    has_percent_braces: bool,
+    /// The source has `${x}`. Without that, it is how some languages write `{x} $`.
+    has_dollars: bool,
 }
 
 impl Style {
+    fn of(source: &Reading<'_>, target: &Reading<'_>) -> Style {
+        let shows = has(target, Dialect::Time) || has(target, Dialect::Printf);
+        Style {
+            shows_time: shows && has(source, Dialect::Time),
+            has_digits: has(source, Dialect::PercentDigit),
+            has_underscores: has(source, Dialect::Underscores),
+            has_percent_braces: has(source, Dialect::PercentBrace),
+            has_dollars: has(source, Dialect::Dollar),
+        }
+    }
+
     fn count<'r>(&self, reading: &'r Reading<'r>, locale: &Locale) -> Occurrences<Token<'r>> {
         let mut is_time_seen = false;
-        let is_looked_at = |found: &&Placeholder<'_>| match found.dialect {
+        let tokens = reading.placeholders.iter().filter(|found| match found.dialect {
             Dialect::Time => !self.shows_time && !std::mem::replace(&mut is_time_seen, true),
             Dialect::Printf => !self.shows_time,
             Dialect::PercentDigit => self.has_digits,
+            Dialect::Underscores => self.has_underscores,
             _ => true,
-        };
-        let tokens = reading.placeholders.iter().filter(is_looked_at);
-        Occurrences::of(tokens.map(|found| (found.range.start, Token(found))), reading.parts(), locale)
+        });
+        Occurrences::of(tokens.map(|found| (found.range.start, self.token(found))), reading.parts(), locale)
+    }
+
+    fn token<'r>(&self, found: &'r Placeholder<'r>) -> Token<'r> {
+        match found.dialect {
+            Dialect::PercentBrace if !self.has_percent_braces => Token(found, Dialect::Brace),
+            Dialect::Dollar if !self.has_dollars => Token(found, Dialect::Brace),
+            dialect => Token(found, dialect),
+        }
     }
 }
 
@@ -112,7 +135,8 @@ fn judge_broken(source: &Reading<'_>, target: &Reading<'_>) -> Outcome {
     let names: std::collections::HashSet<&str> = target.placeholders.iter().map(|found| &*found.name).collect();
     let is_missing =
         |token: &Token<'_>| !token.0.name.is_empty() && !token.0.counts() && !names.contains(&*token.0.name);
-    let missing: Vec<Token<'_>> = source.placeholders.iter().map(Token).filter(is_missing).collect();
+    let missing: Vec<Token<'_>> =
+        source.placeholders.iter().map(|found| Token(found, found.dialect)).filter(is_missing).collect();
     outcome(&missing, source, &[], target)
 }
 

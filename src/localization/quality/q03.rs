@@ -71,6 +71,10 @@ fn label(tag: &Tag<'_>) -> String {
     format!("<{}{slash}>", names.join(" "))
 }
 
+fn leads_somewhere(attribute: &Attribute<'_>) -> bool {
+    LEADING.iter().any(|name| name.eq_ignore_ascii_case(attribute.name))
+}
+
 /// Where the tags of a text lead, and where in it.
 fn leads<'a>(reading: &Reading<'a>) -> impl Iterator<Item = (usize, &'a str)> {
     let is_leading = |attribute: &&Attribute<'_>| LEADING.iter().any(|name| name.eq_ignore_ascii_case(attribute.name));

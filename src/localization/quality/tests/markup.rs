@@ -39,6 +39,7 @@ fn tags_are_those_of_the_source() {
         ("en", "ru", "<Link>a</Link>", "<link>a</link>", "pass"),
         ("en", "ru", "<Bold>a</Bold>", "<bold>a</bold>", "fail: missing <Bold>, </Bold>; extra <bold>, </bold>"),
         ("en", "uk", "Usage: x <file>", "Вживання: x <файл>", "skipped: markup"),
+        ("en", "uk", "<not set>", "<не задано>", "skipped: markup"),
         ("en", "cs", "<me@example.com> <https://example.com/?a=b c=d>", "<me@example.com>", "skipped: markup"),
         ("en", "ar", "<a href=\"x\" title=\"Help\">y</a>", "<a title=\"مساعدة\" href='x'>ص</a>", "pass"),
         (

@@ -96,6 +96,22 @@ fn other_things_with_percent_signs_are_what_they_are() {
         ("en", "de", "%0 is not %1", "%1 ist nicht %0", "pass"),
         ("en", "de", "%0 is not %1", "%0 ist nicht da", "fail: missing %1"),
         ("en", "de", "Open %0", "%0 und %1 öffnen", "fail: extra %1"),
+        ("en", "da", "%0 export successful", "%0-eksport lykkedes", "pass"),
+        ("en", "fr", "Invalid: '%0'.", "Invalide : %0.", "pass"),
+        ("en", "de", "%0.2f of %1", "%0.2f von %1", "pass"),
+        // A percent sign or a dollar before a placeholder, where a language writes them so.
+        ("en", "eu", "a zoom of {0}%", "%{0}ko zooma", "pass"),
+        ("en", "tr", "{count}% done", "%{count} bitti", "pass"),
+        ("en", "en-CA", "{price} $", "${price}", "pass"),
+        ("en", "es", "''${...}'' of {0}", "''${..}'' de {0}", "pass"),
+        // Lines around a word are a placeholder if the source says so.
+        ("en", "ja", "Install __module__", "__module__をインストール", "pass"),
+        ("en", "zh-Hans", "Install '__module__'", "安装", "fail: missing __module__"),
+        ("en", "zh-Hans", "word", "a __word__", "pass"),
+        ("en", "zh-Hans", "Sign here: ______", "__在此__ 签名", "skipped: placeholder"),
+        // What TeX puts in braces is text.
+        ("en", "fr", "Copy \\cite{key}", "Copier \\cite{clé}", "skipped: placeholder"),
+        ("en", "fr", "\\n{name}", "\\n{nom}", "fail: missing {name}; extra {nom}"),
         // The percent signs of an address.
         ("en", "de", "https://example.com/a%20d", "https://example.com/a%20d", "skipped: placeholder"),
         ("en", "de", "https://example.com/%s/x%20d", "https://example.com/%s/x%20d", "pass"),
