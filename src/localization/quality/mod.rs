@@ -9,15 +9,22 @@
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
 //! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules`, `compiled` ·
-//! `subject` · `numbers`, `punctuation`, `scripts` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
+//! `subject` · `detail` (how findings are told) · `occurrences`, `compared` (what a target lacks) · `addresses`, `numbers`,
+//! `punctuation`, `scripts` · `q01` … `q20` · `judge`.
 
+mod addresses;
 mod characters;
+mod compared;
 mod compiled;
 mod detail;
 mod judge;
 mod model;
 mod numbers;
+mod occurrences;
 mod punctuation;
+mod q01;
+mod q02;
+mod q03;
 mod q04;
 mod q05;
 mod q06;
@@ -29,6 +36,7 @@ mod q11;
 mod q12;
 mod q14;
 mod q16;
+mod q17;
 mod q18;
 mod q19;
 mod q20;
