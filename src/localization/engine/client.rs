@@ -179,8 +179,7 @@ impl Engine {
         if !self.0.model.is_empty() {
             body.insert("model".to_owned(), json!(self.0.model));
         }
-        let messages =
-            json!([{"role": "system", "content": ask.system}, {"role": "user", "content": ask.user}]);
+        let messages = json!([{"role": "system", "content": ask.system}, {"role": "user", "content": ask.user}]);
         body.insert("messages".to_owned(), messages);
         if with_format {
             let schema = json!({"name": ask.shape, "strict": true, "schema": ask.schema});
