@@ -89,19 +89,11 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 }
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
-pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
-    spaces::TABLES,
-    audit::TABLES,
-    access::TABLES,
-    content::TABLES,
-    figures::TABLES,
-]);
+pub const TABLES: &[TableSpec] =
+    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES, figures::TABLES]);
 
-const TABLE_COUNT: usize = spaces::TABLES.len()
-    + audit::TABLES.len()
-    + access::TABLES.len()
-    + content::TABLES.len()
-    + figures::TABLES.len();
+const TABLE_COUNT: usize =
+    spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len() + figures::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
 pub const MIGRATIONS: &[Migration] = &[figures::MIGRATION];

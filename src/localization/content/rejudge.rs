@@ -16,8 +16,7 @@ use super::tables::FILE_LOCALES;
 use crate::model::{FAMILY, ProjectId, TenantId};
 
 /// What is to be judged anew, the oldest cause first.
-pub const REJUDGES: Table<(TenantId, ProjectId, u64), RejudgeRow> =
-    Table::new(0x0328, FAMILY, "localization_rejudges");
+pub const REJUDGES: Table<(TenantId, ProjectId, u64), RejudgeRow> = Table::new(0x0328, FAMILY, "localization_rejudges");
 /// How often what verdicts hang on was changed.
 pub const STAMPS: Table<(TenantId, ProjectId), StampRow> = Table::new(0x0329, FAMILY, "localization_stamps").hot();
 

@@ -14,8 +14,8 @@ use super::fold::folded;
 use super::tables::{CountedState, FIGURES, FiguresRow, PAGE_KEYS, VERDICTS};
 use super::verdict::Verdict;
 use crate::content::{
-    FileId, KEY_FILES_BY_PROJECT, KeyEntry, KeyFileRow, KeyId, Pages, Source, TRANSLATIONS, Translated,
-    TranslationRow, get_catalogue, get_file, key_id,
+    FileId, KEY_FILES_BY_PROJECT, KeyEntry, KeyFileRow, KeyId, Pages, Source, TRANSLATIONS, Translated, TranslationRow,
+    get_catalogue, get_file, key_id,
 };
 use crate::model::{ProjectId, TenantId};
 use crate::quality::{CheckId, CheckSet};
@@ -359,15 +359,16 @@ impl<R: Read> Listing<'_, R> {
             Source::Text(text) => has(text),
             Source::Forms(forms) => forms.iter().any(|(_, text)| has(text)),
         };
-        let in_keys: HashSet<u64> =
-            chunk.iter().filter(|entry| in_source(entry)).map(|entry| entry.number).collect();
+        let in_keys: HashSet<u64> = chunk.iter().filter(|entry| in_source(entry)).map(|entry| entry.number).collect();
         let mut in_targets = HashSet::new();
         let rest = chunk.iter().map(|entry| entry.number).filter(|number| !in_keys.contains(number));
         let rest: BTreeSet<u64> = rest.collect();
         let mut looked = 0;
         for (at, locale) in file.locales.iter().enumerate() {
             let is_hit = |number: &&u64| hits_of(hits, **number).iter().any(|(_, of, _)| *of == at);
-            let (Some(first), Some(last)) = (rest.iter().find(is_hit), rest.iter().rev().find(is_hit)) else { continue };
+            let (Some(first), Some(last)) = (rest.iter().find(is_hit), rest.iter().rev().find(is_hit)) else {
+                continue;
+            };
             let key = |number| (self.tenant_id, file.file_id, locale.clone(), number);
             let scan = || Scan::all().from(&key(*first)).until(&key(*last + 1));
             rows::each_of(self.read, &TRANSLATIONS, scan, |(.., number), row| {
@@ -417,4 +418,3 @@ impl Place {
         if self.locale.is_some() { self.key.1 } else { self.key.1.saturating_add(1) }
     }
 }
-

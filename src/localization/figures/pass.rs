@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
 use super::judging::Standards;
-use super::touch::{Need, Touch};
 use super::tables::CountedState;
+use super::touch::{Need, Touch};
 use super::verdict::{FileLocale, Verdict, put_verdicts};
 use crate::content::rejudge::{Cause, Progress, REJUDGES, RejudgeRow};
 use crate::content::{

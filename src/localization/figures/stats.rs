@@ -54,18 +54,29 @@ impl Stats {
 pub fn stats(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<Stats, Failure> {
     let project = (tenant_id, project_id);
     let mut files = Vec::new();
-    rows::each_of(read, &FILES, || Scan::prefix(&project), |(.., file_id), row| {
-        files.push(row.into_file(file_id));
-        Ok::<_, Failure>(())
-    })?;
+    rows::each_of(
+        read,
+        &FILES,
+        || Scan::prefix(&project),
+        |(.., file_id), row| {
+            files.push(row.into_file(file_id));
+            Ok::<_, Failure>(())
+        },
+    )?;
     let mut by_locale: BTreeMap<String, BTreeMap<FileId, FiguresRow>> = BTreeMap::new();
-    rows::each_of(read, &FIGURES, || Scan::prefix(&project), |(.., file_id, locale), row| {
-        by_locale.entry(locale).or_default().insert(file_id, row);
-        Ok::<_, Failure>(())
-    })?;
+    rows::each_of(
+        read,
+        &FIGURES,
+        || Scan::prefix(&project),
+        |(.., file_id, locale), row| {
+            by_locale.entry(locale).or_default().insert(file_id, row);
+            Ok::<_, Failure>(())
+        },
+    )?;
     let mut locales: BTreeMap<(String, String), BTreeMap<FileId, FiguresRow>> = BTreeMap::new();
     for (locale, by_file) in by_locale {
-        let known = Locale::parse(&locale).map_err(|_| Failure::Damaged(format!("{locale:?} is stored as a locale")))?;
+        let known =
+            Locale::parse(&locale).map_err(|_| Failure::Damaged(format!("{locale:?} is stored as a locale")))?;
         locales.insert((known.identity_key().to_owned(), locale), by_file);
     }
     for target in get_locales(read, tenant_id, project_id)?.locales {

@@ -36,7 +36,11 @@ impl Touch {
         match cause {
             Cause::File(_) | Cause::Import { .. } | Cause::Keys { .. } => Touch::Everything,
             Cause::Register(of) => {
-                if may_cover(of.as_deref(), locale) { Touch::Everything } else { Touch::Nothing }
+                if may_cover(of.as_deref(), locale) {
+                    Touch::Everything
+                } else {
+                    Touch::Nothing
+                }
             }
             Cause::Terms(terms) => {
                 let own = terms.iter().filter(|term| may_cover(term.locale.as_deref(), locale));

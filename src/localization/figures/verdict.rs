@@ -182,7 +182,8 @@ pub fn put_verdicts(
         while let Some((number, verdict)) = rest.next_if(|(number, _)| **number / PAGE_KEYS == page) {
             let before = row.replace(*number, *verdict);
             let changed = sums.changed(before, -1).and_then(|sums| sums.changed(*verdict, 1));
-            sums = changed.ok_or_else(|| Failure::Damaged(format!("the figures of {place:?} are not its verdicts'")))?;
+            sums =
+                changed.ok_or_else(|| Failure::Damaged(format!("the figures of {place:?} are not its verdicts'")))?;
         }
         if row.slots.is_empty() {
             tx.delete(&VERDICTS, &page_key);
@@ -205,7 +206,9 @@ impl VerdictPageRow {
             words,
         });
         match (self.slots.binary_search_by_key(&place, |slot| slot.place), slot) {
-            (Ok(at), Some(slot)) => self.slots.get_mut(at).map(|before| Verdict::of_slot(std::mem::replace(before, slot))),
+            (Ok(at), Some(slot)) => {
+                self.slots.get_mut(at).map(|before| Verdict::of_slot(std::mem::replace(before, slot)))
+            }
             (Ok(at), None) => Some(Verdict::of_slot(self.slots.remove(at))),
             (Err(at), Some(slot)) => {
                 self.slots.insert(at, slot);

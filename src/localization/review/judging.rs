@@ -37,10 +37,10 @@ impl Standards {
         _locale: &Locale,
     ) -> Result<Standards, Abort<Refusal>> {
         let tag = &project.source.locale.tag;
-        let source_locale =
-            Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
+        let source_locale = Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
         let contexts = get_contexts(read, tenant_id, key.file_id)?;
-        let limits = contexts.of(&key.entry.path).map(|context| Limits { min: context.min_length, max: context.max_length });
+        let limits =
+            contexts.of(&key.entry.path).map(|context| Limits { min: context.min_length, max: context.max_length });
         Ok(Standards {
             source_locale,
             format: get_file(read, tenant_id, key.project_id, key.file_id)?.format,

@@ -13,8 +13,20 @@ use crate::quality::CheckId;
 use crate::review::{MoveOn, Step, StepWish, WriteTranslation};
 use quintet_platform::jobs::{Job as _, Progress};
 
-const WORDS: [&str; 12] =
-    ["Save", "the file", "{name}", "3", "Öl", "straße", "STRASSE", "https://a.example/x", "設定", "<b>now</b>", " ", "%s"];
+const WORDS: [&str; 12] = [
+    "Save",
+    "the file",
+    "{name}",
+    "3",
+    "Öl",
+    "straße",
+    "STRASSE",
+    "https://a.example/x",
+    "設定",
+    "<b>now</b>",
+    " ",
+    "%s",
+];
 
 struct Random(fastrand::Rng);
 

@@ -12,8 +12,8 @@ use quintet_storage::{Abort, Read, Scan, Snapshot, Timestamp, WriteTx};
 use crate::content::rejudge::REJUDGES;
 use crate::content::{
     FILES, File, FileId, Format, ImportFile, Key, KeyContext, KeyEntry, Receiver, ReviewState, Source, State,
-    TRANSLATIONS, Translated, TranslationRow, Wished, Wording, get_catalogue, key_id, prepare_contexts,
-    prepare_import, publish_import, put_contexts, read_entries, state_of,
+    TRANSLATIONS, Translated, TranslationRow, Wished, Wording, get_catalogue, key_id, prepare_contexts, prepare_import,
+    publish_import, put_contexts, read_entries, state_of,
 };
 use crate::context::Context;
 use crate::figures::list::{Filter, Place, WantedState, list_translations};
@@ -272,8 +272,9 @@ impl World {
                 Some(WantedState::Untranslated) => told.row.is_none(),
                 Some(WantedState::Counted(state)) => told.row.is_some() && counted(told.state()) == state,
             };
-            let texts = [told.entry.path.as_str(), source(&told.entry.source), told.row.as_ref().map_or("", |row| target(row))];
-            let has = |text: &String| texts.iter().any(|own| own.to_lowercase().contains(&text.to_lowercase()));
+            let texts =
+                [told.entry.path.as_str(), source(&told.entry.source), told.row.as_ref().map_or("", |row| target(row))];
+            let has = |text: &String| texts.iter().any(|own| own.to_uppercase().contains(&text.to_uppercase()));
             state
                 && filter.locale.as_ref().is_none_or(|locale| told.locale == *locale)
                 && filter.file_id.is_none_or(|file_id| told.file.file_id == file_id)
