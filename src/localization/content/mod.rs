@@ -12,9 +12,11 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored), `words` · `files`, `keys`, `source_locale` · `rejudge` (what verdicts hang on) · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
+//! stored), `words` · `files`, `keys`, `source_locale` · `rejudge` (what verdicts hang on) · `context_pages`, `contexts` ·
+//! `imports` · `translations` · `exports` · `http` · `verify`.
 
 mod catalogue;
+mod context_pages;
 mod contexts;
 mod exports;
 mod files;
@@ -40,7 +42,7 @@ use quintet_storage::TableSpec;
 use crate::lists::joined;
 
 pub use catalogue::{Pages, get_catalogue, read_entries};
-pub use contexts::{Contexts, get_contexts};
+pub use contexts::find_context;
 pub use files::get_file;
 pub use imports::changed_numbers;
 pub use key_ids::key_id;
@@ -56,10 +58,11 @@ pub use verify::verify;
 pub use words::{active_words, words_of};
 #[cfg(test)]
 pub use {
-    contexts::{KeyContext, prepare_contexts, put_contexts},
+    contexts::{prepare_contexts, put_contexts},
     exports::gather,
     imports::{ImportFile, Receiver, prepare_import, publish_import},
     key_ids::key_prefix,
+    model::KeyContext,
     tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
     translations::LOCALES_MAX,
 };

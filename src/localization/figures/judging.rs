@@ -1,20 +1,60 @@
-//! What the translations of a file are held against now, looked up once for many of them.
+//! What translations are held against now: what a project says of its words, and for a pass all that holds for a file,
+//! looked up once for many of them.
+
+use std::sync::Arc;
 
 use quintet_storage::{Abort, Failure, Read};
 
-use crate::content::{self, Contexts, File, Format, KeyEntry, Translated};
+use crate::content::{File, Format, KeyEntry, Translated, find_context};
 use crate::language::Locale;
-use crate::model::TenantId;
-use crate::quality::{self, CheckSet, Grounds, Limits, Rules};
+use crate::model::{ProjectId, TenantId};
+use crate::quality::{self, CheckSet, Entry, Grounds, Limits, Rules};
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::get_project;
+use crate::terms::{Word, made_of_words};
 
-/// What the translations of a file are held against.
-pub struct Standards {
+/// What a project says of its words in a locale, compiled.
+///
+/// # Errors
+/// Only the store's.
+pub fn rules(
+    read: &impl Read,
+    shelf: &Shelf,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    locale: &Locale,
+) -> Result<Arc<Rules>, Failure> {
+    made_of_words(read, shelf, tenant_id, project_id, locale, |words| {
+        let entries = words.words.iter().map(|word| match word {
+            Word::Term { source, target } => Entry::Term { source, target },
+            Word::DoNotTranslate(source) => Entry::DoNotTranslate(source),
+            Word::Forbidden(target) => Entry::Forbidden(target),
+        });
+        Rules::compile(entries, words.is_formal, locale)
+    })
+}
+
+/// The limits of a key.
+///
+/// # Errors
+/// Only the store's.
+pub fn limits(
+    read: &impl Read,
+    shelf: &Shelf,
+    tenant_id: TenantId,
+    file: &File,
+    path: &str,
+) -> Result<Limits, Failure> {
+    let context = find_context(read, shelf, tenant_id, file.file_id, path)?;
+    Ok(context.map_or(Limits::default(), |context| Limits { min: context.min_length, max: context.max_length }))
+}
+
+/// What the translations of a file are held against, but for the limits of their keys.
+pub struct FileStandards {
     source_locale: Locale,
     format: Format,
-    contexts: Contexts,
-    locales: Vec<(Locale, Rules)>,
+    locales: Vec<(Locale, Arc<Rules>)>,
 }
 
 /// The locale of a tag that was one when it was stored.
@@ -22,41 +62,37 @@ fn stored_locale(tag: &str) -> Result<Locale, Failure> {
     Locale::parse(tag).map_err(|_| Failure::Damaged(format!("{tag:?} is stored as a locale")))
 }
 
-impl Standards {
+impl FileStandards {
     /// What holds in a state of the store for translations of a file into these locales.
     ///
     /// # Errors
     /// [`Refusal::NotFound`] if the project is gone.
     pub fn of(
         read: &impl Read,
-        tenant_id: TenantId,
+        shelf: &Shelf,
+        (tenant_id, project_id): (TenantId, ProjectId),
         file: &File,
-        project_id: crate::model::ProjectId,
         locales: &[String],
-    ) -> Result<Standards, Abort<Refusal>> {
+    ) -> Result<FileStandards, Abort<Refusal>> {
         let project = get_project(read, tenant_id, project_id)?;
-        let in_locale = |tag: &String| Ok::<_, Failure>((stored_locale(tag)?, Rules::default()));
-        Ok(Standards {
+        let in_locale = |tag: &String| {
+            let locale = stored_locale(tag)?;
+            let rules = rules(read, shelf, tenant_id, project_id, &locale)?;
+            Ok::<_, Failure>((locale, rules))
+        };
+        Ok(FileStandards {
             source_locale: stored_locale(&project.source.locale.tag)?,
             format: file.format,
-            contexts: content::get_contexts(read, tenant_id, file.file_id)?,
             locales: locales.iter().map(in_locale).collect::<Result<_, _>>()?,
         })
     }
 
     /// The checks that a translation fails into the locale of that place among them.
     #[must_use]
-    pub fn failing(&self, entry: &KeyEntry, place: usize, content: &Translated) -> CheckSet {
+    pub fn failing(&self, entry: &KeyEntry, limits: Limits, place: usize, content: &Translated) -> CheckSet {
         let Some((target_locale, rules)) = self.locales.get(place) else { return CheckSet::default() };
-        let context = self.contexts.of(&entry.path);
-        let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
-        let grounds = Grounds {
-            source_locale: &self.source_locale,
-            target_locale,
-            format: self.format,
-            rules,
-            limits: limits.unwrap_or_default(),
-        };
+        let (source_locale, format) = (&self.source_locale, self.format);
+        let grounds = Grounds { source_locale, target_locale, format, rules, limits };
         quality::failing(&grounds.subject(&entry.source, content))
     }
 }

@@ -11,7 +11,7 @@ use quintet_platform::jobs::{Job, Progress};
 use quintet_platform::service::Fault;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp};
 
-use super::pass::{CauseKey, apply, look};
+use super::pass::{CauseKey, Found, apply, look};
 use crate::content::rejudge::{REJUDGES, RejudgeRow};
 use crate::context::Context;
 use crate::model::{ProjectId, TenantId};
@@ -69,8 +69,10 @@ impl Rejudging {
     }
 
     async fn work(&self, key: CauseKey, row: RejudgeRow) -> Result<(), Failure> {
-        let store = self.context.store.clone();
-        let looked = tokio::task::spawn_blocking(move || look(&store.read(), key, row).map(super::pass::Found::steps));
+        let context = self.context.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            look(&context.store.read(), &context.shelf, key, row).map(Found::steps)
+        });
         let steps = match looked.await {
             Ok(Ok(steps)) => steps,
             Ok(Err(Abort::Failed(failure))) => return Err(failure),

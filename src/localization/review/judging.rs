@@ -6,11 +6,13 @@ use std::sync::Arc;
 use quintet_storage::{Abort, Failure, Read};
 
 use crate::content::rejudge::{Stamp, stamp};
-use crate::content::{Format, Key, KeyEntry, Translated, get_contexts, get_file};
+use crate::content::{Format, Key, KeyEntry, Translated, find_context, get_file};
+use crate::figures::rules;
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::quality::{self, CheckSet, Grounds, Limits, QaCheck, Rules, Subject};
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::Project;
 
 /// What a translation is held against, and of when that is.
@@ -31,20 +33,20 @@ impl Standards {
     /// Only the store's.
     pub fn of(
         read: &impl Read,
+        shelf: &Shelf,
         tenant_id: TenantId,
         project: &Project,
         key: &Key,
-        _locale: &Locale,
+        locale: &Locale,
     ) -> Result<Standards, Abort<Refusal>> {
         let tag = &project.source.locale.tag;
         let source_locale = Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
-        let contexts = get_contexts(read, tenant_id, key.file_id)?;
-        let limits =
-            contexts.of(&key.entry.path).map(|context| Limits { min: context.min_length, max: context.max_length });
+        let context = find_context(read, shelf, tenant_id, key.file_id, &key.entry.path)?;
+        let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
         Ok(Standards {
             source_locale,
             format: get_file(read, tenant_id, key.project_id, key.file_id)?.format,
-            rules: Arc::default(),
+            rules: rules(read, shelf, tenant_id, key.project_id, locale)?,
             limits: limits.unwrap_or_default(),
             stamp: stamp(read, tenant_id, key.project_id)?,
         })

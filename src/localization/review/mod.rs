@@ -16,9 +16,6 @@ mod states;
 mod transition;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub use judging::Standards;
 #[cfg(test)]
 pub use states::Step;

@@ -26,6 +26,10 @@ use crate::quality::{CheckId, CheckSet};
 use crate::refusal::Refusal;
 use crate::review::{MoveOn, Standards, StepWish, WriteTranslation, move_on, write_translation};
 use crate::spaces::{ProjectId, get_project};
+use crate::terms::{
+    EntryKind, PutStyle, Register, StyleScope, TermId, Wording as TermWording, create_entry, delete_entry, put_style,
+    replace_entry,
+};
 use crate::testing::{Bench, TENANT, actor, furnished};
 
 /// The locales that are translated into.
@@ -100,6 +104,33 @@ impl World {
         self.write(move |tx, now| put_contexts(tx, now, &actor(TENANT), &prepared)).await.unwrap().unwrap();
     }
 
+    /// An entry of the glossary, unless there is one that says the same.
+    pub async fn term(&self, kind: EntryKind, locale: Option<&str>, text: &str, target: &str) -> Option<TermId> {
+        let wording = worded(kind, locale, text, target);
+        let made = self.write(move |tx, now| create_entry(tx, now, &actor(TENANT), self_project(tx)?, wording)).await;
+        made.ok().map(|entry| entry.term_id)
+    }
+
+    /// What an entry says is another thing, unless another one says that.
+    pub async fn other_term(&self, term_id: TermId, kind: EntryKind, locale: Option<&str>, text: &str, target: &str) {
+        let wording = worded(kind, locale, text, target);
+        let replaced =
+            self.write(move |tx, now| replace_entry(tx, now, &actor(TENANT), self_project(tx)?, term_id, wording));
+        let _ = replaced.await;
+    }
+
+    pub async fn no_term(&self, term_id: TermId) {
+        let deleted = self.write(move |tx, now| delete_entry(tx, now, &actor(TENANT), self_project(tx)?, term_id));
+        let _ = deleted.await;
+    }
+
+    /// The register of a locale.
+    pub async fn register(&self, locale: &str, is_formal: bool) {
+        let register = is_formal.then_some(Register::Formal);
+        let command = PutStyle::new(locale, StyleScope::Default, "Write well.".into(), register).unwrap();
+        self.write(move |tx, now| put_style(tx, now, &actor(TENANT), self_project(tx)?, command)).await.unwrap();
+    }
+
     pub fn files(&self) -> Vec<File> {
         let rows = self.read().scan(&FILES, Scan::prefix(&(TENANT, self.project_id))).unwrap();
         rows.into_iter().map(|((.., file_id), row)| row.into_file(file_id)).collect()
@@ -118,7 +149,7 @@ impl World {
 
     fn standards(&self, read: &Snapshot, key: &Key, locale: &Locale) -> Standards {
         let project = get_project(read, TENANT, self.project_id).unwrap();
-        Standards::of(read, TENANT, &project, key, locale).unwrap()
+        Standards::of(read, &self.context.shelf, TENANT, &project, key, locale).unwrap()
     }
 
     /// A text for a key, judged by now.
@@ -164,7 +195,7 @@ impl World {
         }
         let read = self.read();
         let Some((key, row)) = read.scan(&REJUDGES, Scan::all().limit(1)).unwrap().pop() else { return false };
-        self.steps = look(&read, key, row).unwrap().steps().into();
+        self.steps = look(&read, &self.context.shelf, key, row).unwrap().steps().into();
         true
     }
 
@@ -206,6 +237,27 @@ impl World {
         told.sort_by_key(|one| (one.file.key_prefix, one.entry.number, one.locale.clone()));
         told
     }
+}
+
+/// The one project of the tenant.
+fn self_project(read: &impl Read) -> Result<ProjectId, Abort<Refusal>> {
+    let mut found = None;
+    crate::spaces::each_project(read, TENANT, None, |project| {
+        found = Some(project.project_id);
+        false
+    })?;
+    Ok(found.unwrap())
+}
+
+fn worded(kind: EntryKind, locale: Option<&str>, text: &str, target: &str) -> TermWording {
+    let locale = locale.map(str::to_owned);
+    let (source, target) = match kind {
+        EntryKind::Term => (Some(text.to_owned()), Some(target.to_owned())),
+        EntryKind::DoNotTranslate => (Some(text.to_owned()), None),
+        EntryKind::Forbidden => (None, Some(text.to_owned())),
+    };
+    let locale = locale.or_else(|| (kind == EntryKind::Term).then(|| "de".to_owned()));
+    TermWording { kind, locale, source, target, note: None }.checked().unwrap()
 }
 
 /// The words of a source, counted in another way.
