@@ -13,7 +13,7 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of files) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
+//! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
 //! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
 //! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `terms` (glossary and style) ·
 //! `memory` (what was said before) · `quality` (the checks) · `figures` (lists and sums) · `review` (translations and their
@@ -30,7 +30,9 @@ pub mod formats;
 mod grants;
 mod http;
 pub mod language;
+pub mod likeness;
 mod lists;
+mod memory;
 mod model;
 mod quality;
 mod refusal;
@@ -77,6 +79,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::keys::ENDPOINTS,
     figures::http::translations::ENDPOINTS,
     figures::http::stats::ENDPOINTS,
+    memory::http::ENDPOINTS,
     review::http::translations::ENDPOINTS,
     review::http::transitions::ENDPOINTS,
     review::http::annotations::ENDPOINTS,
@@ -101,6 +104,7 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     access::TABLES,
     content::TABLES,
     terms::TABLES,
+    memory::TABLES,
     figures::TABLES,
 ]);
 
@@ -109,6 +113,7 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + access::TABLES.len()
     + content::TABLES.len()
     + terms::TABLES.len()
+    + memory::TABLES.len()
     + figures::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.

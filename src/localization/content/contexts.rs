@@ -173,10 +173,10 @@ pub fn put_contexts(
     if let Some(old) = old {
         large::release(tx, now, &old.value)?;
     }
-    let PutContexts { value, pages, relimited, .. } = command.clone();
+    let PutContexts { value, pages, .. } = command.clone();
     tx.put(&KEY_CONTEXTS, &place, &KeyContextsRow { version: version + 1, value, pages })?;
-    if !relimited.is_empty() {
-        let cause = Cause::Keys { file_id: command.file_id, numbers: relimited };
+    if !command.relimited.is_empty() {
+        let cause = Cause::Keys { file_id: command.file_id, numbers: command.relimited.clone() };
         rejudge::note(tx, now, actor.tenant_id, command.project_id, cause)?;
     }
     let event = Event::about("key_context.set", "file", command.file_id.0)

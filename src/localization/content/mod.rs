@@ -51,7 +51,7 @@ pub use tables::{
     CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow,
 };
 pub use translation::{
-    Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
+    Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, Translation, Wished, Wording, shaped, translation_locale,
 };
 pub use translations::{get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
@@ -64,6 +64,7 @@ pub use {
     key_ids::key_prefix,
     model::KeyContext,
     tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
+    translation::TranslatedForm,
     translations::LOCALES_MAX,
 };
 

@@ -1,5 +1,4 @@
-//! What translations are held against now: what a project says of its words, and for a pass all that holds for a file,
-//! looked up once for many of them.
+//! What the translations of a file are held against now, looked up once for many of them.
 
 use std::sync::Arc;
 
@@ -8,32 +7,10 @@ use quintet_storage::{Abort, Failure, Read};
 use crate::content::{File, Format, KeyEntry, Translated, find_context};
 use crate::language::Locale;
 use crate::model::{ProjectId, TenantId};
-use crate::quality::{self, CheckSet, Entry, Grounds, Limits, Rules};
+use crate::quality::{self, CheckSet, Grounds, Limits, Rules, rules};
 use crate::refusal::Refusal;
 use crate::shelf::Shelf;
 use crate::spaces::get_project;
-use crate::terms::{Word, made_of_words};
-
-/// What a project says of its words in a locale, compiled.
-///
-/// # Errors
-/// Only the store's.
-pub fn rules(
-    read: &impl Read,
-    shelf: &Shelf,
-    tenant_id: TenantId,
-    project_id: ProjectId,
-    locale: &Locale,
-) -> Result<Arc<Rules>, Failure> {
-    made_of_words(read, shelf, tenant_id, project_id, locale, |words| {
-        let entries = words.words.iter().map(|word| match word {
-            Word::Term { source, target } => Entry::Term { source, target },
-            Word::DoNotTranslate(source) => Entry::DoNotTranslate(source),
-            Word::Forbidden(target) => Entry::Forbidden(target),
-        });
-        Rules::compile(entries, words.is_formal, locale)
-    })
-}
 
 /// The limits of a key.
 ///

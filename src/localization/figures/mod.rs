@@ -27,7 +27,6 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use judging::rules;
 pub use migration::MIGRATION;
 pub use sweep::Rejudging;
 pub use tables::TABLES;

@@ -7,10 +7,9 @@ use quintet_storage::{Abort, Failure, Read};
 
 use crate::content::rejudge::{Stamp, stamp};
 use crate::content::{Format, Key, KeyEntry, Translated, find_context, get_file};
-use crate::figures::rules;
 use crate::language::Locale;
 use crate::model::TenantId;
-use crate::quality::{self, CheckSet, Grounds, Limits, QaCheck, Rules, Subject};
+use crate::quality::{self, CheckSet, Grounds, Limits, QaCheck, Rules, Subject, rules};
 use crate::refusal::Refusal;
 use crate::shelf::Shelf;
 use crate::spaces::Project;
@@ -50,6 +49,12 @@ impl Standards {
             limits: limits.unwrap_or_default(),
             stamp: stamp(read, tenant_id, key.project_id)?,
         })
+    }
+
+    /// The locale of the sources.
+    #[must_use]
+    pub const fn source_locale(&self) -> &Locale {
+        &self.source_locale
     }
 
     /// Whether they, and the key they were looked up for, are still those of now.

@@ -3,11 +3,11 @@
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Read, Timestamp, WriteTx};
 
+use super::changed::note_words;
 use super::generation::{project_terms, put_project_terms};
 use super::model::{ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, TermId, Wording};
 use super::tables::{ENTRIES, EntryRow, ProjectTermsRow, WORDINGS, WordingRow, place_of};
 use crate::audit::{self, Actor, Event};
-use crate::content::rejudge::Cause;
 use crate::refusal::Refusal;
 use crate::spaces::ProjectId;
 
@@ -45,8 +45,8 @@ pub fn create_entry(
     let Some(entry) = add_entry(tx, now, actor, project_id, wording, &mut terms)? else {
         return Err(Refusal::TermExists.into());
     };
-    let cause = Cause::Terms(entry.wording.changed().into_iter().collect());
-    put_project_terms(tx, now, (actor.tenant_id, project_id), terms, Some(cause))?;
+    put_project_terms(tx, actor.tenant_id, project_id, terms, true)?;
+    note_words(tx, now, actor.tenant_id, project_id, [&entry.wording])?;
     audit::record(tx, now, actor, event("glossary_term.create", project_id, entry.term_id, &entry.wording))?;
     Ok(entry)
 }

@@ -2,13 +2,13 @@
 
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
+use super::changed::note_words;
 use super::create::event;
 use super::generation::{project_terms, put_project_terms};
 use super::get::get_entry;
 use super::model::{Entry, TermId};
 use super::tables::{ENTRIES, WORDINGS, place_of};
 use crate::audit::{self, Actor};
-use crate::content::rejudge::Cause;
 use crate::refusal::Refusal;
 use crate::spaces::ProjectId;
 
@@ -30,8 +30,8 @@ pub fn delete_entry(
     let mut terms = project_terms(tx, tenant_id, project_id)?;
     terms.entries = terms.entries.saturating_sub(1);
     terms.entry_bytes = terms.entry_bytes.saturating_sub(entry.wording.bytes());
-    let cause = Cause::Terms(entry.wording.changed().into_iter().collect());
-    put_project_terms(tx, now, (tenant_id, project_id), terms, Some(cause))?;
+    put_project_terms(tx, tenant_id, project_id, terms, true)?;
+    note_words(tx, now, tenant_id, project_id, [&entry.wording])?;
     audit::record(tx, now, actor, event("glossary_term.delete", project_id, term_id, &entry.wording))?;
     Ok(entry)
 }

@@ -1,9 +1,8 @@
 //! How many entries and styles a project has, and which generation its words are.
 
-use quintet_storage::{Failure, Read, Timestamp, WriteTx};
+use quintet_storage::{Failure, Read, WriteTx};
 
 use super::tables::{PROJECT_TERMS, ProjectTermsRow};
-use crate::content::rejudge::{self, Cause};
 use crate::model::TenantId;
 use crate::spaces::ProjectId;
 
@@ -15,22 +14,20 @@ pub fn project_terms(read: &impl Read, tenant_id: TenantId, project_id: ProjectI
     Ok(read.get(&PROJECT_TERMS, &(tenant_id, project_id))?.unwrap_or_default())
 }
 
-/// Stores what a project has; with a cause, its words are others than before, and what that may change is to be judged
-/// anew.
+/// Stores what a project has; `is_new_generation` says whether its words are others than before.
 ///
 /// # Errors
 /// Only the store's.
 pub fn put_project_terms(
     tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    (tenant_id, project_id): (TenantId, ProjectId),
+    tenant_id: TenantId,
+    project_id: ProjectId,
     mut terms: ProjectTermsRow,
-    cause: Option<Cause>,
+    is_new_generation: bool,
 ) -> Result<(), Failure> {
-    if let Some(cause) = cause {
+    if is_new_generation {
         terms.generation += 1;
         terms.stamp = tx.new_id().as_u128();
-        rejudge::note(tx, now, tenant_id, project_id, cause)?;
     }
     tx.put(&PROJECT_TERMS, &(tenant_id, project_id), &terms)
 }

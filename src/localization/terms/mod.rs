@@ -8,12 +8,12 @@
 //! Invariants:
 //! - no two entries of a project say the same: kind, locale, source and target;
 //! - a project has a bounded number of entries and of styles, and of bytes in these;
-//! - whatever changes what the checks look at draws the project a new *generation*: under one, words are the same. What it
-//!   may change in verdicts is noted with it ([`rejudge`](crate::content::rejudge)).
+//! - whatever changes what the checks look at draws the project a new *generation*: under one, words are the same.
 //!
 //! Reading order: `model` · `wording` (what an entry may say) · `reach` (for which locales it holds) ·
-//! `tables` · `generation` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words` · `http` · `verify`.
+//! `tables` · `generation`, `changed` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words` · `http` · `verify`.
 
+mod changed;
 mod create;
 mod delete;
 mod generation;

@@ -3,7 +3,6 @@
 use bincode::{Decode, Encode};
 use quintet_storage::{Timestamp, Uuid, key_newtype};
 
-use crate::content::rejudge::{ChangedTerm, TermPlace};
 use crate::spaces::ProjectId;
 
 key_newtype!(
@@ -79,18 +78,6 @@ pub struct Wording {
 }
 
 impl Wording {
-    /// What of it may change verdicts, once it comes or goes.
-    #[must_use]
-    pub fn changed(&self) -> Option<ChangedTerm> {
-        let (place, text) = match self.kind {
-            EntryKind::Term => (TermPlace::Source, &self.source),
-            EntryKind::DoNotTranslate => (TermPlace::Both, &self.source),
-            EntryKind::Forbidden => (TermPlace::Target, &self.target),
-        };
-        let text = text.clone()?;
-        Some(ChangedTerm { locale: self.locale.clone(), place, text })
-    }
-
     /// How many bytes its source and target have.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -2,12 +2,12 @@
 
 use quintet_storage::{Abort, Read, Timestamp, WriteTx};
 
+use super::changed::note_words;
 use super::create::{check_room, event};
 use super::generation::{project_terms, put_project_terms};
 use super::model::{Entry, EntryKind, TermId, Wording};
 use super::tables::{ENTRIES, EntryRow, WORDINGS, WordingRow, place_of};
 use crate::audit::{self, Actor};
-use crate::content::rejudge::Cause;
 use crate::refusal::Refusal;
 use crate::spaces::ProjectId;
 
@@ -46,8 +46,8 @@ pub fn replace_entry(
         let mut terms = project_terms(tx, tenant_id, project_id)?;
         terms.entry_bytes = terms.entry_bytes.saturating_sub(before.wording.bytes()) + wording.bytes();
         check_room(&terms)?;
-        let changed = before.wording.changed().into_iter().chain(wording.changed());
-        put_project_terms(tx, now, (tenant_id, project_id), terms, Some(Cause::Terms(changed.collect())))?;
+        put_project_terms(tx, tenant_id, project_id, terms, true)?;
+        note_words(tx, now, tenant_id, project_id, [&before.wording, &wording])?;
     }
     let row = EntryRow { wording, updated_at: now, ..before };
     tx.put(&ENTRIES, &place, &row)?;

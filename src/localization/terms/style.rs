@@ -3,12 +3,12 @@
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
+use super::changed::note_register;
 use super::generation::{project_terms, put_project_terms};
-use super::model::{EVERY_LOCALE, Register, STYLE_BYTES_MAX, STYLES_MAX, Style, StyleScope};
+use super::model::{Register, STYLE_BYTES_MAX, STYLES_MAX, Style, StyleScope};
 use super::tables::{STYLES, StyleRow};
 use super::wording::stored_style_locale;
 use crate::audit::{self, Actor, Event};
-use crate::content::rejudge::Cause;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::spaces::ProjectId;
@@ -85,9 +85,10 @@ pub fn put_style(
         }
         tx.put(&STYLES, &place, &StyleRow { text, register, updated_at: now })?;
     }
-    let of = Some(place.2).filter(|locale| locale != EVERY_LOCALE);
-    let cause = is_new_generation.then_some(Cause::Register(of));
-    put_project_terms(tx, now, (tenant_id, project_id), terms, cause)?;
+    put_project_terms(tx, tenant_id, project_id, terms, is_new_generation)?;
+    if is_new_generation {
+        note_register(tx, now, tenant_id, project_id, &place.2)?;
+    }
     audit::record(tx, now, actor, event)?;
     Ok(list_styles(tx, tenant_id, project_id)?)
 }

@@ -104,8 +104,8 @@ async fn create(call: Call) -> Answered {
     change.begin()?;
     let project_id = permitted(&change.call, Action::GlossaryWrite)?.project_id;
     let wording = wished.checked()?;
-    let (context, actor) = (change.call.context.clone(), change.call.caller.actor.clone());
-    let tenant_id = actor.tenant_id;
+    let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let made = change.write(move |tx, now| {
         let made = create_entry(tx, now, &actor, project_id, wording)?;
         Ok(Answer::json(201, written(&of_entry(&made))?))
@@ -127,8 +127,8 @@ async fn put(call: Call) -> Answered {
     let (project_id, before) = permitted_entry(&change.call, Action::GlossaryWrite)?;
     check_kind(before.wording.kind, wished.kind)?;
     let wording = wished.checked()?;
-    let (context, actor) = (change.call.context.clone(), change.call.caller.actor.clone());
-    let tenant_id = actor.tenant_id;
+    let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let replaced = change.write(move |tx, now| {
         let replaced = replace_entry(tx, now, &actor, project_id, before.term_id, wording)?;
         Ok(Answer::json(200, written(&of_entry(&replaced))?))
@@ -142,8 +142,8 @@ async fn delete(call: Call) -> Answered {
     let mut change = call.change().await?;
     change.begin()?;
     let (project_id, entry) = permitted_entry(&change.call, Action::GlossaryWrite)?;
-    let (context, actor) = (change.call.context.clone(), change.call.caller.actor.clone());
-    let tenant_id = actor.tenant_id;
+    let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let deleted = change.write(move |tx, now| {
         let deleted = delete_entry(tx, now, &actor, project_id, entry.term_id)?;
         Ok(Answer::json(200, written(&of_entry(&deleted))?))

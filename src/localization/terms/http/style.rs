@@ -51,8 +51,8 @@ async fn put(call: Call) -> Answered {
     let project_id = permitted(&change.call, Action::GlossaryWrite)?.project_id;
     let WishedStyle { locale, scope, text, register } = wished;
     let command = PutStyle::new(&locale, scope, text, register)?;
-    let (context, actor) = (change.call.context.clone(), change.call.caller.actor.clone());
-    let tenant_id = actor.tenant_id;
+    let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let put = change.write(move |tx, now| {
         let styles = put_style(tx, now, &actor, project_id, command)?;
         Ok(Answer::json(200, write_styles(&styles)?))
