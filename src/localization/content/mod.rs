@@ -42,7 +42,7 @@ use quintet_storage::TableSpec;
 use crate::lists::joined;
 
 pub use catalogue::{Pages, get_catalogue, read_entries};
-pub use contexts::{Contexts, find_context, get_contexts};
+pub use contexts::find_context;
 pub use files::get_file;
 pub use imports::changed_numbers;
 pub use key_ids::key_id;

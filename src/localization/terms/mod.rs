@@ -32,10 +32,17 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use generation::project_terms;
 pub use get::{EntryPage, list_entries};
 pub use import::{IMPORT_ENTRIES_MAX, Imported, import_entries};
 pub use model::{Entry, EntryKind, TermId, Wording};
 pub use tables::TABLES;
 pub use verify::verify;
 pub use words::{StyleTexts, Word, made_of_words, style_texts};
+#[cfg(test)]
+pub use {
+    create::create_entry,
+    delete::delete_entry,
+    model::{Register, StyleScope},
+    replace::replace_entry,
+    style::{PutStyle, put_style},
+};

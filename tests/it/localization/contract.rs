@@ -256,6 +256,17 @@ fn answers_have_the_documented_shapes() {
         send("PUT", &template("/style"), &path("/style"), body);
     }
     send("GET", &template("/style"), &path("/style"), Value::Null);
+    for rest in [
+        "",
+        "?locale=de",
+        "?locale=fr&state=untranslated",
+        "?state=untranslated",
+        "?check=Q01&q=x&limit=1",
+        "?check=Q13",
+    ] {
+        send("GET", &template("/translations"), &path(&format!("/translations{rest}")), Value::Null);
+    }
+    send("GET", &template("/stats"), &path("/stats"), Value::Null);
     let manifest = of_file("/imports/{seq}/manifest");
     // Two for workspace and project, one for each change of the project.
     for seq in 1..=10 {
