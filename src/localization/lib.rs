@@ -16,13 +16,14 @@
 //! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
 //! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
 //! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `review`
-//! (translations and their states) · `verify`. A folder has
-//! its endpoints beside it, in its own `http`.
+//! (translations and their states) · `exchange` (documents of other tools) · `verify`. A folder has its endpoints beside
+//! it, in its own `http`.
 
 mod access;
 mod audit;
 mod content;
 mod context;
+mod exchange;
 pub mod formats;
 mod grants;
 mod http;
@@ -69,6 +70,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     review::http::translations::ENDPOINTS,
     review::http::transitions::ENDPOINTS,
     review::http::annotations::ENDPOINTS,
+    exchange::http::xliff::ENDPOINTS,
 ];
 
 /// Localization's listener.

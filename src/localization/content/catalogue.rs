@@ -93,6 +93,33 @@ pub fn find(read: &impl Read, row: &CatalogueRow, number: u64) -> Result<Option<
     Ok(entries.into_iter().find(|entry| entry.number == number))
 }
 
+/// Keys with numbers above `after`, obsolete ones too, whole pages of about so many bytes together; and behind which number
+/// to go on, `None` at the end.
+///
+/// # Errors
+/// The store's.
+pub fn entries_behind(
+    read: &impl Read,
+    row: &CatalogueRow,
+    after: u64,
+    bytes: usize,
+) -> Result<(Vec<KeyEntry>, Option<u64>), Failure> {
+    let begin = row.pages.partition_point(|page| page.first <= after).saturating_sub(1);
+    let mut parts = Parts::of(read, &row.value);
+    let mut entries: Vec<KeyEntry> = Vec::new();
+    let mut taken = 0;
+    let mut pages = row.pages.iter().skip(begin).peekable();
+    while let Some(page) = pages.next() {
+        taken += page.length as usize;
+        entries.extend(read_page(&mut parts, page)?.into_iter().filter(|entry| entry.number > after));
+        if taken >= bytes && pages.peek().is_some() && !entries.is_empty() {
+            let behind = entries.last().map(|entry| entry.number);
+            return Ok((entries, behind));
+        }
+    }
+    Ok((entries, None))
+}
+
 /// What a list may still take, and what it may still look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {

@@ -12,7 +12,7 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
+//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `walk` · `exports` · `http` · `verify`.
 
 mod catalogue;
 mod contexts;
@@ -29,20 +29,25 @@ mod tables;
 mod translation;
 mod translations;
 mod verify;
+mod walk;
 
 #[cfg(test)]
 mod tests;
 
-pub use contexts::{contexts_version, get_contexts};
+pub use contexts::{KeyContext, contexts_version, get_contexts};
 pub use files::get_file;
+pub use key_ids::{key_id, split_key_id};
 pub use keys::{get_key, is_current};
-pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use model::{File, FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use sealed::ValueReader;
 pub use tables::{TABLES, TranslationRow};
 pub use translation::{
-    Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
+    Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, TranslatedForm, Translation, Wished, Wording, shaped,
+    translation_locale,
 };
 pub use translations::{get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
+pub use walk::{Walk, Walked};
 #[cfg(test)]
 pub use {
     exports::gather,

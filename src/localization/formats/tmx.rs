@@ -189,7 +189,10 @@ impl TmxWriter {
     /// Writes the end.
     pub fn end(self, document: &mut String) {
         if self.left_out > 0 {
-            push_comment(document, &format!("{} are left out: XML cannot hold their control characters", self.left_out));
+            push_comment(
+                document,
+                &format!("{} are left out: XML cannot hold their control characters", self.left_out),
+            );
         }
         document.push_str("</body>\n</tmx>\n");
     }

@@ -90,6 +90,7 @@ impl Dialect for Localization {
             include_str!("../spaces/schemas.json"),
             include_str!("../grants/schemas.json"),
             include_str!("../content/schemas.json"),
+            include_str!("../exchange/schemas.json"),
             include_str!("../review/schemas.json"),
         ],
         codes: CODES,
@@ -137,6 +138,7 @@ impl Dialect for Localization {
         let further = json!({
             "line": {"type": "integer"}, "column": {"type": "integer"},
             "checks": {"type": "array", "items": {"$ref": "#/components/schemas/QaCheck"}},
+            "units": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/RefusedUnit"}},
         });
         problem_schema(CODES, further)
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use quintet_storage::{Abort, Failure, Read};
 
 use crate::content::{
-    Format, Key, KeyEntry, Source, Translated, category_at, contexts_version, get_contexts, get_file, is_current,
+    Format, Key, KeyContext, KeyEntry, Source, Translated, category_at, contexts_version, get_contexts, get_file,
+    is_current,
 };
 use crate::language::{Category, Locale};
 use crate::model::TenantId;
@@ -50,8 +51,7 @@ impl Standards {
         _locale: &Locale,
     ) -> Result<Standards, Abort<Refusal>> {
         let tag = &project.source.locale.tag;
-        let source_locale =
-            Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
+        let source_locale = Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
         let contexts = get_contexts(read, tenant_id, key.file_id)?;
         let place = contexts.all.binary_search_by(|context| context.path.as_str().cmp(&key.entry.path));
         let context = place.ok().and_then(|place| contexts.all.get(place));
@@ -107,6 +107,42 @@ impl Standards {
             rules: &self.rules,
             limits: self.limits,
         }
+    }
+}
+
+/// What the translations of a file's keys into a locale are held against, looked up once for all of them.
+#[derive(Clone, Debug)]
+pub struct FileStandards {
+    /// Of a key without limits.
+    common: Standards,
+    /// What is told of its keys, in the order of paths.
+    contexts: Arc<Vec<KeyContext>>,
+}
+
+impl FileStandards {
+    /// What holds for the file of a key.
+    ///
+    /// # Errors
+    /// Only the store's.
+    pub fn of(
+        read: &impl Read,
+        tenant_id: TenantId,
+        project: &Project,
+        key: &Key,
+        locale: &Locale,
+    ) -> Result<FileStandards, Abort<Refusal>> {
+        let common = Standards::of(read, tenant_id, project, key, locale)?;
+        let contexts = Arc::new(get_contexts(read, tenant_id, key.file_id)?.all);
+        Ok(FileStandards { common, contexts })
+    }
+
+    /// What holds for the key of a path.
+    #[must_use]
+    pub fn of_path(&self, path: &str) -> Standards {
+        let place = self.contexts.binary_search_by(|context| context.path.as_str().cmp(path));
+        let context = place.ok().and_then(|place| self.contexts.get(place));
+        let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
+        Standards { limits: limits.unwrap_or_default(), ..self.common.clone() }
     }
 }
 

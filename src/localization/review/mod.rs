@@ -19,5 +19,5 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use judging::Standards;
+pub use judging::{FileStandards, Standards};
 pub use write::{WriteTranslation, write_translation};

@@ -65,8 +65,7 @@ impl<R: Read> UnitReader<R> {
             Version::V2 => Languages { source: own("srcLang"), target: own("trgLang") },
         };
         let (codes, allowance) = (CodeTexts::default(), Allowance::default());
-        let mut reader =
-            UnitReader { xml, version, namespace, languages, units: 0, codes, allowance, is_over: false };
+        let mut reader = UnitReader { xml, version, namespace, languages, units: 0, codes, allowance, is_over: false };
         if version == Version::V1 {
             reader.find_file()?;
         }

@@ -43,7 +43,9 @@ pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
     }
     match name.split_once(':') {
         None => Some(("", name)),
-        Some((prefix, local)) => (!prefix.is_empty() && is_name(local) && !local.contains(':')).then_some((prefix, local)),
+        Some((prefix, local)) => {
+            (!prefix.is_empty() && is_name(local) && !local.contains(':')).then_some((prefix, local))
+        }
     }
 }
 
@@ -90,7 +92,9 @@ mod tests {
         assert_eq!(referred("amp"), Some('&'));
         assert_eq!(referred("#65"), Some('A'));
         assert_eq!(referred("#x1F600"), Some('😀'));
-        for bad in ["", "#", "#x", "#+65", "#x-1", "#0", "#1", "#xD800", "#xFFFE", "#x110000", "nbsp", "AMP", "#99999999999"] {
+        for bad in
+            ["", "#", "#x", "#+65", "#x-1", "#0", "#1", "#xD800", "#xFFFE", "#x110000", "nbsp", "AMP", "#99999999999"]
+        {
             assert_eq!(referred(bad), None, "{bad}");
         }
     }

@@ -14,6 +14,6 @@ mod tag;
 mod write;
 
 pub use characters::is_writable;
-pub use reader::{Reader, ReadError, Token};
+pub use reader::{ReadError, Reader, Token};
 pub use tag::Namespace;
 pub use write::{push_attribute, push_comment, push_text};

@@ -58,6 +58,9 @@ mod tests {
             place.pass(part.as_bytes());
         }
         assert_eq!((place.line, place.column), (5, 2));
-        assert_eq!(place.behind("y\nz").refuses(Code::Malformed), ReaderRefusal { code: Code::Malformed, line: 6, column: 2 });
+        assert_eq!(
+            place.behind("y\nz").refuses(Code::Malformed),
+            ReaderRefusal { code: Code::Malformed, line: 6, column: 2 }
+        );
     }
 }

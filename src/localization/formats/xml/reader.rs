@@ -277,9 +277,9 @@ fn declared_encoding(written: &str) -> Option<&str> {
         let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
         let (value, rest) = rest.get(1..)?.split_once(quote)?;
         let is_right = match name {
-            "version" => value.strip_prefix("1.").is_some_and(|minor| {
-                !minor.is_empty() && minor.bytes().all(|digit| digit.is_ascii_digit())
-            }),
+            "version" => value
+                .strip_prefix("1.")
+                .is_some_and(|minor| !minor.is_empty() && minor.bytes().all(|digit| digit.is_ascii_digit())),
             "encoding" => value.starts_with(|first: char| first.is_ascii_alphabetic()),
             _ => matches!(value, "yes" | "no"),
         };
