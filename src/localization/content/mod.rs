@@ -12,9 +12,11 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `walk` · `exports` · `http` · `verify`.
+//! stored) · `files`, `keys`, `source_locale` · `context_pages`, `contexts` · `imports` · `translations` · `walk` ·
+//! `exports` · `http` · `verify`.
 
 mod catalogue;
+mod context_pages;
 mod contexts;
 mod exports;
 mod files;
@@ -34,7 +36,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use contexts::{KeyContext, contexts_version, get_contexts};
+pub use contexts::{contexts_version, find_context};
 pub use files::get_file;
 pub use key_ids::{key_id, split_key_id};
 pub use keys::{get_key, is_current};

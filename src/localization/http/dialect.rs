@@ -92,6 +92,7 @@ impl Dialect for Localization {
             include_str!("../content/schemas.json"),
             include_str!("../exchange/schemas.json"),
             include_str!("../review/schemas.json"),
+            include_str!("../terms/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),

@@ -76,6 +76,11 @@ impl<'a> Reading<'a> {
         std::iter::once(0).chain(ends).zip(starts).filter_map(|(from, to)| text.get(from..to))
     }
 
+    /// What is no prose, in order.
+    pub fn others(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.spans.iter().filter_map(|span| self.text.get(span.range.clone()))
+    }
+
     /// The parts of the message, if the text is one without a fault.
     #[must_use]
     pub fn parts(&self) -> Option<&Message<'a>> {

@@ -58,6 +58,10 @@ const PROVOKED: &[(&str, &str)] = &[
     ("malformed", "it/localization/files::files_that_cannot_be_read"),
     ("nesting_too_deep", "it/localization/files::files_that_cannot_be_read"),
     ("parse_timeout", "localization/http::a_file_that_takes_too_long_is_refused"),
+    ("register_scope", "it/localization/terms::styles_are_set_read_and_deleted"),
+    ("term_exists", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
+    ("term_invalid", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
+    ("term_shape", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("too_many_units", "it/localization/files::files_that_cannot_be_read"),
     ("unsupported_construct", "it/localization/files::files_that_cannot_be_read"),
     ("value_too_long", "it/localization/files::translations_are_written_and_read"),
@@ -235,6 +239,23 @@ fn answers_have_the_documented_shapes() {
     {
         send("GET", &of_file("/export"), &in_file(&format!("/export{rest}")), Value::Null);
     }
+    let term = json!({"kind": "term", "locale": "de", "source": "a", "target": "b"});
+    let made = send("POST", &template("/glossary"), &path("/glossary"), term.clone()).json();
+    send("POST", &template("/glossary"), &path("/glossary"), term.clone());
+    send("POST", &template("/glossary"), &path("/glossary"), json!({"kind": "dnt", "target": "b"}));
+    let entry = path(&format!("/glossary/{}", text(&made, "id")));
+    for (method, body) in [("GET", Value::Null), ("PUT", term), ("PUT", json!({"kind": "dnt"}))] {
+        send(method, &template("/glossary/{term_id}"), &entry, body);
+    }
+    send("GET", &template("/glossary"), &path("/glossary?kind=term"), Value::Null);
+    send("GET", &template("/glossary"), &path("/glossary?kind=verb"), Value::Null);
+    send("DELETE", &template("/glossary/{term_id}"), &entry, Value::Null);
+    send("DELETE", &template("/glossary/{term_id}"), &entry, Value::Null);
+    for scope in ["default", "legal"] {
+        let body = json!({"locale": "de", "scope": scope, "text": "x", "register": "formal"});
+        send("PUT", &template("/style"), &path("/style"), body);
+    }
+    send("GET", &template("/style"), &path("/style"), Value::Null);
     let manifest = of_file("/imports/{seq}/manifest");
     // Two for workspace and project, one for each change of the project.
     for seq in 1..=10 {

@@ -94,15 +94,16 @@ pub fn body_of<M: Send + 'static>(
     tenant_id: TenantId,
     first: String,
     maker: M,
-    next: fn(&mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>,
+    next: fn(&Context, &mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>,
 ) -> Body {
     let begun = (context, Some(first), maker);
     let pieces = stream::try_unfold(begun, move |(context, first, mut maker)| async move {
         if let Some(first) = first {
             return Ok(Some((Bytes::from(first), (context, None, maker))));
         }
+        let with = context.clone();
         let made = context.aside(tenant_id, move |read| {
-            let piece = next(&mut maker, read)?;
+            let piece = next(&with, &mut maker, read)?;
             Ok((piece, maker))
         });
         // The status is gone: all that can be done is to break off.

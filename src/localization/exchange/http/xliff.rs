@@ -17,7 +17,7 @@ use crate::access::{Action, Wanted, granted};
 use crate::audit::{self, Event};
 use crate::content::http::arriving::receive;
 use crate::content::http::files::{FILE, permitted_file};
-use crate::content::{File, FileId, ValueReader, get_contexts, get_file, translation_locale};
+use crate::content::{File, FileId, ValueReader, get_file, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::exchange::xliff::{
     Document, Export, Shape as ExportShape, Verdict, check_document, deadline, paths_of, prepare_part, read_document,
@@ -89,11 +89,10 @@ async fn export(mut call: Call) -> Answered {
     let locale = translation_locale(&tag)?;
     let (tenant_id, context) = (call.caller.tenant_id(), call.context.clone());
     let told = (file.file_id, locale.canonical().to_owned());
+    let with = context.clone();
     let begun = context.in_turn(tenant_id, move |store| {
         let read = store.read();
         let source_tag = get_project(&read, tenant_id, project_id)?.source.locale.tag;
-        let contexts = get_contexts(&read, tenant_id, file.file_id)?.all.into_iter();
-        let notes = contexts.filter_map(|context| Some((context.path, context.context?))).collect();
         let mut export = Export::of(ExportShape {
             tenant_id,
             file_id: file.file_id,
@@ -102,9 +101,8 @@ async fn export(mut call: Call) -> Answered {
             source_tag,
             locale,
             version,
-            notes: Arc::new(notes),
         });
-        let first = export.next(&read)?.unwrap_or_default();
+        let first = export.next(&read, &with.shelf)?.unwrap_or_default();
         Ok((first, export))
     });
     let (first, export) = begun.await.map_err(refusal_of)?;
@@ -112,7 +110,11 @@ async fn export(mut call: Call) -> Answered {
     if call.parts.method != Method::HEAD {
         note(&call, project_id, told, version).await?;
     }
-    Ok(Answer::stream(200, MEDIA_TYPE, body_of(context, tenant_id, first, export, |export, read| export.next(read))))
+    Ok(Answer::stream(
+        200,
+        MEDIA_TYPE,
+        body_of(context, tenant_id, first, export, |context, export, read| export.next(read, &context.shelf)),
+    ))
 }
 
 /// Notes in the audit chain that a document is handed out.
@@ -265,9 +267,10 @@ async fn write(
     let tenant_id = change.call.caller.tenant_id();
     for _ in 0..ATTEMPTS_MAX {
         let (project, file, document) = (Arc::clone(of.project), Arc::clone(of.file), Arc::clone(of.document));
-        let (locale, range) = (of.locale.clone(), part.clone());
+        let (locale, range, with) = (of.locale.clone(), part.clone(), change.call.context.clone());
         let prepared = change.call.context.aside(tenant_id, move |read| {
-            prepare_part(read, tenant_id, (&project, file.file_id, file.key_prefix), &document, range, &locale)
+            let place = (&*project, file.file_id, file.key_prefix);
+            prepare_part(read, &with.shelf, tenant_id, place, &document, range, &locale)
         });
         let (prepared, actor) = (prepared.await.map_err(refusal_of)?, change.call.caller.actor.clone());
         let wrote = change.try_write(move |tx, now| {
@@ -362,6 +365,6 @@ async fn told(
     let paths = context.in_turn(tenant_id, move |store| paths_of(&store.read(), tenant_id, of_file, &of_document));
     let paths = paths.await.map_err(refusal_of)?;
     let lines = Lines { file, document, verdicts, paths, at: 0 };
-    let body = body_of(context, tenant_id, head, lines, |lines, _| Ok(lines.next()?));
+    let body = body_of(context, tenant_id, head, lines, |_, lines, _| Ok(lines.next()?));
     Ok(Answer::stream(200, quintet_platform::service::JSON, body))
 }

@@ -1,17 +1,15 @@
 //! The way out: a file's keys with their translations, piece by piece.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use quintet_storage::{Abort, Read};
 
 use crate::content::{
-    FileId, ReviewState, State, Translated, TranslationRow, Walk, Walked, category_at, key_id, state_of,
+    FileId, ReviewState, State, Translated, TranslationRow, Walk, Walked, category_at, find_context, key_id, state_of,
 };
 use crate::formats::xliff::{File, Pair, Progress, Version, Writer, Written, WrittenUnit};
 use crate::language::{Category, Locale};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 
 /// What is written.
 #[derive(Clone, Debug)]
@@ -30,8 +28,6 @@ pub struct Shape {
     pub locale: Locale,
     /// How.
     pub version: Version,
-    /// What translators are told of keys, by path.
-    pub notes: Arc<HashMap<String, String>>,
 }
 
 /// A document on its way out.
@@ -56,7 +52,7 @@ impl Export {
     ///
     /// # Errors
     /// Only the store's.
-    pub fn next(&mut self, read: &impl Read) -> Result<Option<String>, Abort<Refusal>> {
+    pub fn next(&mut self, read: &impl Read, shelf: &Shelf) -> Result<Option<String>, Abort<Refusal>> {
         if self.is_over {
             return Ok(None);
         }
@@ -68,7 +64,8 @@ impl Export {
         let walk = Walk::of(read, self.shape.tenant_id, self.shape.file_id, Some(&self.shape.locale))?;
         let (walked, behind) = walk.next(read, self.after)?;
         for key in walked.iter().filter(|key| !key.entry.is_obsolete) {
-            self.push(&mut writer, &mut piece, key);
+            let told = find_context(read, shelf, self.shape.tenant_id, self.shape.file_id, &key.entry.path)?;
+            self.push(&mut writer, &mut piece, key, told.and_then(|told| told.context).as_deref());
         }
         match behind {
             Some(after) => {
@@ -94,7 +91,7 @@ impl Export {
         Writer::begin(piece, shape.version, &file)
     }
 
-    fn push(&self, writer: &mut Writer, piece: &mut String, key: &Walked) {
+    fn push(&self, writer: &mut Writer, piece: &mut String, key: &Walked, note: Option<&str>) {
         let Walked { entry, row } = key;
         let id = key_id(self.shape.key_prefix, entry.number).0.to_string();
         let pair = |category: Category, target| Pair { source: entry.source.form(category), target };
@@ -106,7 +103,6 @@ impl Export {
                 Written::Plural(categories.map(form).collect())
             }
         };
-        let note = self.shape.notes.get(&entry.path).map(String::as_str);
         let progress = progress_of(state_of(entry, row.as_ref()));
         writer.unit(piece, &WrittenUnit { id: &id, path: &entry.path, note, progress, content });
     }

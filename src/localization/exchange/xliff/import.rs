@@ -13,7 +13,8 @@ use crate::content::{File, FileId, Key, Walk, Walked, Wording, key_id};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::{Refusal, RefusedUnit};
-use crate::review::{FileStandards, WriteTranslation, write_translation};
+use crate::review::{Standards, WriteTranslation, write_translation};
+use crate::shelf::Shelf;
 use crate::spaces::Project;
 
 /// How many of the units that a document is refused for are told.
@@ -96,6 +97,7 @@ pub struct Prepared {
 /// Only the store's.
 pub fn prepare_part(
     read: &impl Read,
+    shelf: &Shelf,
     tenant_id: TenantId,
     place: (&Project, FileId, u64),
     document: &Document,
@@ -105,7 +107,7 @@ pub fn prepare_part(
     let (project, file_id, key_prefix) = place;
     let walk = Walk::of(read, tenant_id, file_id, Some(locale))?;
     let mut prepared = Prepared { letters: Vec::new(), commands: Vec::new() };
-    let mut standards: Option<FileStandards> = None;
+    let mut standards: Option<Standards> = None;
     let units = document.by_key().get(part).unwrap_or_default();
     each_key(read, &walk, document, units, |found, places| {
         let (verdicts, wished) = judge_key(document, places, found.as_ref(), locale);
@@ -118,12 +120,11 @@ pub fn prepare_part(
             key_id: key_id(key_prefix, entry.number),
             entry,
         };
-        let known = match &standards {
-            Some(known) => known,
-            None => standards.insert(FileStandards::of(read, tenant_id, project, &key, locale)?),
+        let of_key = match &standards {
+            Some(known) => known.of_other(read, shelf, tenant_id, &key)?,
+            None => standards.insert(Standards::of(read, shelf, tenant_id, project, &key, locale)?).clone(),
         };
-        let standards = known.of_path(&key.entry.path);
-        let command = WriteTranslation::new(key, locale.clone(), wished, Wording::Import, standards)?;
+        let command = WriteTranslation::new(key, locale.clone(), wished, Wording::Import, of_key)?;
         prepared.commands.push(command);
         Ok(())
     })?;
