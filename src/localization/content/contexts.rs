@@ -69,20 +69,6 @@ pub fn find_context(
     context_pages::find(read, shelf, &row, path)
 }
 
-/// Looks at everything told of a file's keys, in no order that means anything, without holding all of it.
-///
-/// # Errors
-/// The store's, and those of `look`.
-pub fn each_context<E: From<Failure>>(
-    read: &impl Read,
-    tenant_id: TenantId,
-    file_id: FileId,
-    look: impl FnMut(KeyContext) -> Result<(), E>,
-) -> Result<(), E> {
-    let Some(row) = read.get(&KEY_CONTEXTS, &(tenant_id, file_id))? else { return Ok(()) };
-    context_pages::each(read, &row, look)
-}
-
 /// The rules that need the file: for each entry in turn, that its path is an active key, the range of its lengths, the
 /// ends of its context.
 fn check(wished: &[KeyContext], active: &HashSet<&str>) -> Result<(), Refusal> {
