@@ -77,6 +77,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     terms::http::glossary::ENDPOINTS,
     terms::http::style::ENDPOINTS,
     exchange::http::xliff::ENDPOINTS,
+    exchange::http::tbx::ENDPOINTS,
 ];
 
 /// Localization's listener.

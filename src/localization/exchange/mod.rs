@@ -9,7 +9,8 @@
 //!   which were written;
 //! - a document is never in memory as a whole, neither on its way in nor on its way out.
 //!
-//! Reading order: `xliff` · `http`.
+//! Reading order: `xliff` · `tbx` · `http`.
 
 pub mod http;
+mod tbx;
 mod xliff;

@@ -1,16 +1,17 @@
 //! What the ways in and out share: media types, parts under one Idempotency-Key, documents that are sent as they are made.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use quintet_platform::service::{Answer, Change, Parameter, Shape, Stop, refusal_of};
+use quintet_platform::service::{Answer, Change, Parameter, Shape, Stop, refusal_of, written};
 use quintet_storage::{Abort, Failure, Snapshot};
 
 use crate::content::ValueReader;
 use crate::context::Context;
-use crate::formats::ReadError;
+use crate::formats::{READING_SECONDS_MAX, ReadError};
 use crate::http::Localization;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -26,6 +27,11 @@ pub const fn media_types(own: &'static str) -> [&'static str; 4] {
 /// The parameter that names a locale.
 pub const fn locale_parameter(about: &'static str) -> Parameter {
     Parameter::new("locale", Shape::Text { min: 1, max: LOCALE_CHARS_MAX }, about)
+}
+
+/// Until when a document that begins to be read now must have been read.
+pub fn deadline() -> Instant {
+    Instant::now() + Duration::from_secs(READING_SECONDS_MAX)
 }
 
 /// What cannot be read, in this room's words; a stored value that could not be read is the store's failure.
@@ -99,7 +105,7 @@ pub fn body_of<M: Send + 'static>(
     let begun = (context, Some(first), maker);
     let pieces = stream::try_unfold(begun, move |(context, first, mut maker)| async move {
         if let Some(first) = first {
-            return Ok(Some((Bytes::from(first), (context, None, maker))));
+            return Ok::<_, io::Error>(Some((Bytes::from(first), (context, None, maker))));
         }
         let with = context.clone();
         let made = context.aside(tenant_id, move |read| {
@@ -116,4 +122,39 @@ pub fn body_of<M: Send + 'static>(
 fn broken(refusal: &Refusal) -> io::Error {
     tracing::warn!(?refusal, "a document that was being sent breaks off");
     io::Error::other("the rest of the document could not be read")
+}
+
+/// How many of a document's units came to which end (localization, X6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Those that are stored now.
+    pub written: usize,
+    /// Those that were before.
+    pub unchanged: usize,
+    /// Those that cannot be.
+    pub skipped: usize,
+}
+
+impl Counts {
+    /// How those of a part are remembered.
+    pub fn remembered(self) -> String {
+        format!("{} {} {}", self.written, self.unchanged, self.skipped)
+    }
+
+    /// Adds those of a part, as they were remembered.
+    pub fn add(&mut self, remembered: &[u8]) {
+        let text = String::from_utf8_lossy(remembered);
+        let mut numbers = text.split(' ').map(|number| number.parse().unwrap_or(0));
+        for count in [&mut self.written, &mut self.unchanged, &mut self.skipped] {
+            *count += numbers.next().unwrap_or(0);
+        }
+    }
+
+    /// UnitsImported.
+    ///
+    /// # Errors
+    /// None that can happen with these types.
+    pub fn told(self) -> Result<Vec<u8>, Failure> {
+        written(&self)
+    }
 }

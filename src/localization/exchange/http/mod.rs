@@ -1,6 +1,7 @@
 //! Exchange over HTTP.
 //!
-//! Reading order: `documents` (what all of them share) · `xliff`.
+//! Reading order: `documents` (what all of them share) · `xliff`, `tbx`.
 
 mod documents;
+pub mod tbx;
 pub mod xliff;

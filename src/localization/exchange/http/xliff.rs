@@ -12,7 +12,7 @@ use quintet_platform::service::{
 use quintet_storage::large::LargeValue;
 use quintet_storage::{Abort, Failure, Store};
 
-use super::documents::{Reading, begin_part, body_of, locale_parameter, media_types, reading};
+use super::documents::{Reading, begin_part, body_of, deadline, locale_parameter, media_types, reading};
 use crate::access::{Action, Wanted, granted};
 use crate::audit::{self, Event};
 use crate::content::http::arriving::receive;
@@ -20,8 +20,7 @@ use crate::content::http::files::{FILE, permitted_file};
 use crate::content::{File, FileId, ValueReader, get_file, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::exchange::xliff::{
-    Document, Export, Shape as ExportShape, Verdict, check_document, deadline, paths_of, prepare_part, read_document,
-    write_part,
+    Document, Export, Shape as ExportShape, Verdict, check_document, paths_of, prepare_part, read_document, write_part,
 };
 use crate::formats::xliff::{UnitReader, Version};
 use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED};

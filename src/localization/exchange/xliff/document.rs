@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::ops::Range;
-use std::time::Instant;
 
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::secrets::{Digest, digest};
@@ -160,9 +159,4 @@ pub fn read_document<R: Read>(mut reader: UnitReader<R>, key_prefix: u64) -> Res
     by_key.sort_by_key(|place| document.number(*place));
     document.by_key = by_key;
     Ok(document)
-}
-
-/// The deadline of reading.
-pub fn deadline() -> Instant {
-    Instant::now() + std::time::Duration::from_secs(crate::formats::READING_SECONDS_MAX)
 }

@@ -7,7 +7,7 @@ mod export;
 mod import;
 mod verdict;
 
-pub use document::{Document, deadline, read_document};
+pub use document::{Document, read_document};
 pub use export::{Export, Shape};
 pub use import::{Prepared, check_document, paths_of, prepare_part, write_part};
 pub use verdict::Verdict;
