@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use quintet_storage::{Failure, Read, Scan};
 
-use super::catalogue::{entries_behind, get_catalogue};
+use super::catalogue::{Pages, get_catalogue};
 use super::model::{FileId, KeyEntry};
 use super::tables::{CatalogueRow, TRANSLATIONS, TranslationRow};
 use crate::language::Locale;
@@ -62,7 +62,7 @@ impl Walk {
     /// # Errors
     /// Only the store's.
     pub fn next(&self, read: &impl Read, after: u64) -> Result<(Vec<Walked>, Option<u64>), Failure> {
-        let (mut entries, mut behind) = entries_behind(read, &self.catalogue, after, BYTES_AT_A_TIME)?;
+        let (mut entries, mut behind) = self.entries(read, after)?;
         let last = entries.last().map_or(after, |entry| entry.number);
         let (mut rows, covered) = self.rows(read, after, last)?;
         if covered < last {
@@ -77,6 +77,21 @@ impl Walk {
             Walked { entry, row }
         });
         Ok((walked.collect(), behind))
+    }
+
+    /// Keys behind a number, some pages of them; and behind which to go on.
+    fn entries(&self, read: &impl Read, after: u64) -> Result<(Vec<KeyEntry>, Option<u64>), Failure> {
+        let mut pages = Pages::after(read, &self.catalogue, after);
+        let mut entries: Vec<KeyEntry> = Vec::new();
+        let mut bytes = 0;
+        while let Some(range) = pages.next_range() {
+            if bytes >= BYTES_AT_A_TIME {
+                return Ok((entries, Some(range.first.saturating_sub(1))));
+            }
+            let page = pages.read(&range)?.into_iter().filter(|entry| entry.number > after);
+            entries.extend(page.inspect(|entry| bytes += entry.path.len() + entry.source.bytes()));
+        }
+        Ok((entries, None))
     }
 
     /// Translations of keys behind a number, up to another or until they are many; and up to which they are all.

@@ -9,8 +9,9 @@
 //!   which were written;
 //! - a document is never in memory as a whole, neither on its way in nor on its way out.
 //!
-//! Reading order: `xliff` · `tbx` · `http`.
+//! Reading order: `xliff` · `tmx` · `tbx` · `http`.
 
 pub mod http;
 mod tbx;
+mod tmx;
 mod xliff;

@@ -11,6 +11,7 @@ use quintet_storage::Abort;
 use super::documents::{Counts, begin_part, body_of, deadline, locale_parameter, media_types, reading};
 use crate::access::Action;
 use crate::content::http::arriving::receive;
+use crate::content::rejudge::wait_for_pass;
 use crate::content::{ValueReader, translation_locale};
 use crate::exchange::tbx::{GlossaryExport, check_room, read_glossary};
 use crate::formats::tbx::TbxReader;
@@ -121,6 +122,9 @@ async fn import(mut call: Call) -> Answered {
                 }
             };
             counts.add(answer.body());
+        }
+        if !is_replay {
+            wait_for_pass(&change.call.foundation().store, tenant_id, project_id).await;
         }
         let answer = Answer::json(200, counts.told().map_err(|failure| refusal_of(Abort::<Refusal>::Failed(failure)))?);
         Ok(if is_replay { answer.as_replay() } else { answer })

@@ -51,14 +51,11 @@ const IMPORT: Route = Route::post("import_tmx", "/v1/projects/{project_id}/memor
     .codes(&joined::<_, { IMPORT_CODES.len() + READER_CODES.len() }>(&[IMPORT_CODES, READER_CODES]));
 
 /// What an import can be refused with, besides what the readers refuse.
-const IMPORT_CODES: &[&str] =
-    &["invalid_body", "request_timeout", "upload_too_large", "unsupported_media_type"];
+const IMPORT_CODES: &[&str] = &["invalid_body", "request_timeout", "upload_too_large", "unsupported_media_type"];
 
 /// The endpoints of this file.
-pub const ENDPOINTS: &[Endpoint<Localization>] = &[
-    Endpoint::new(&EXPORT, |call| Box::pin(export(call))),
-    Endpoint::new(&IMPORT, |call| Box::pin(import(call))),
-];
+pub const ENDPOINTS: &[Endpoint<Localization>] =
+    &[Endpoint::new(&EXPORT, |call| Box::pin(export(call))), Endpoint::new(&IMPORT, |call| Box::pin(import(call)))];
 
 async fn export(mut call: Call) -> Answered {
     let only = call.text(&ONLY)?;
@@ -123,7 +120,7 @@ async fn import(mut call: Call) -> Answered {
             };
             counts.add(answer.body());
         }
-    let answer = Answer::json(200, counts.told().map_err(|failure| refusal_of(Abort::<Refusal>::Failed(failure)))?);
+        let answer = Answer::json(200, counts.told().map_err(|failure| refusal_of(Abort::<Refusal>::Failed(failure)))?);
         Ok(if is_replay { answer.as_replay() } else { answer })
     };
     tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
