@@ -68,7 +68,6 @@ pub use {
     key_ids::key_prefix,
     model::KeyContext,
     tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
-    translation::TranslatedForm,
     translations::LOCALES_MAX,
 };
 

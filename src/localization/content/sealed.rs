@@ -2,7 +2,7 @@
 //!
 //! They are stored in small transactions that nobody sees, and adopted by the one that publishes what they belong to.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::time::Duration;
 
 use quintet_storage::large::{self, LargeValue, Upload, UploadRefusal};

@@ -3,6 +3,7 @@
 mod access;
 mod contract;
 mod crash;
+mod exchange;
 mod files;
 mod order;
 mod review;
