@@ -25,6 +25,7 @@ mod audit;
 mod content;
 mod context;
 pub mod engine;
+mod exchange;
 mod figures;
 pub mod formats;
 mod grants;
@@ -85,6 +86,9 @@ const ENDPOINTS: Endpoints<Localization> = &[
     review::http::annotations::ENDPOINTS,
     terms::http::glossary::ENDPOINTS,
     terms::http::style::ENDPOINTS,
+    exchange::http::xliff::ENDPOINTS,
+    exchange::http::tmx::ENDPOINTS,
+    exchange::http::tbx::ENDPOINTS,
 ];
 
 /// Localization's listener.

@@ -5,6 +5,7 @@ use quintet_platform::http::etag::ETag;
 use quintet_platform::http::query::QueryError;
 use quintet_platform::json::Json;
 use quintet_platform::service::{Code, Fault, ServiceRefusal, Verdict};
+use quintet_storage::Uuid;
 
 use ::http::header::ETAG;
 
@@ -52,6 +53,8 @@ pub enum Refusal {
     InvalidTransition,
     /// Checks that block fail: all of them.
     QaFailed(Vec<QaCheck>),
+    /// Units of a document that cannot be written; the first of them. Nothing was written.
+    UnitsRefused(Vec<RefusedUnit>),
     /// The revision is older than the current one, which the answer carries.
     RevisionSuperseded(ETag),
     /// `If-Match` is not the current tag, which the answer carries.
@@ -97,6 +100,17 @@ pub enum Refusal {
     RegisterScope,
     /// The language core's own checks do not pass.
     CoreUnavailable,
+}
+
+/// A unit of a document that cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedUnit {
+    /// Its id in the document.
+    pub unit: String,
+    /// The key it is of.
+    pub key_id: Uuid,
+    /// Why.
+    pub code: &'static str,
 }
 
 impl quintet_storage::Refusal for Refusal {}
@@ -159,6 +173,7 @@ pub const CODES: &[Code] = codes! {
     422 "term_invalid" "A source or target has white space at an end, or a character that cannot be printed"
     422 "term_shape" "The entry's members do not go with its kind"
     422 "too_many_units" "The file has more than 200,000 units, or paths of more than 64 MiB together"
+    422 "units_refused" "Units of the document cannot be written; nothing was written"
     422 "unsupported_construct" "The file uses what is not supported"
     422 "upload_too_large" "The file is larger than its kind allows"
     422 "value_too_long" "The translation is longer than 65,536 bytes"
@@ -241,6 +256,14 @@ impl ServiceRefusal for Refusal {
                 let ids: Vec<&str> = failed.iter().map(|told| told.check.id()).collect();
                 let checks = failed.iter().map(QaCheck::to_json).collect();
                 of(422, "qa_failed").detail(ids.join(", ")).member("checks", Json::Array(checks))
+            }
+            Refusal::UnitsRefused(units) => {
+                let units = units.iter().map(|one| {
+                    let members =
+                        [("unit", one.unit.clone()), ("key_id", one.key_id.to_string()), ("code", one.code.into())];
+                    Json::Object(members.into_iter().map(|(name, text)| (name.to_owned(), Json::from(text))).collect())
+                });
+                of(422, "units_refused").member("units", Json::Array(units.collect()))
             }
             Refusal::RevisionSuperseded(current) => of(410, "revision_superseded").header(ETAG, current.header_value()),
             Refusal::PreconditionFailed(current) => of(412, "precondition_failed").header(ETAG, current.header_value()),

@@ -92,6 +92,7 @@ impl Dialect for Localization {
             include_str!("../content/schemas.json"),
             include_str!("../figures/schemas.json"),
             include_str!("../memory/schemas.json"),
+            include_str!("../exchange/schemas.json"),
             include_str!("../review/schemas.json"),
             include_str!("../terms/schemas.json"),
         ],
@@ -140,6 +141,7 @@ impl Dialect for Localization {
         let further = json!({
             "line": {"type": "integer"}, "column": {"type": "integer"},
             "checks": {"type": "array", "items": {"$ref": "#/components/schemas/QaCheck"}},
+            "units": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/RefusedUnit"}},
         });
         problem_schema(CODES, further)
     }

@@ -34,7 +34,7 @@ mod tests;
 
 pub use get::{EntryPage, list_entries};
 pub use import::{IMPORT_ENTRIES_MAX, Imported, import_entries};
-pub use model::{Entry, EntryKind, TermId, Wording};
+pub use model::{ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, EntryKind, NOTE_CHARS_MAX, TERM_CHARS_MAX, TermId, Wording};
 pub use tables::TABLES;
 pub use verify::verify;
 pub use words::{StyleTexts, Word, made_of_words, style_texts};

@@ -63,6 +63,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("term_invalid", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("term_shape", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("too_many_units", "it/localization/files::files_that_cannot_be_read"),
+    ("units_refused", "it/localization/exchange::a_document_with_a_fault_changes_nothing"),
     ("unsupported_construct", "it/localization/files::files_that_cannot_be_read"),
     ("value_too_long", "it/localization/files::translations_are_written_and_read"),
     ("value_unrepresentable", "it/localization/files::translations_are_written_and_read"),
@@ -267,6 +268,22 @@ fn answers_have_the_documented_shapes() {
         send("GET", &template("/translations"), &path(&format!("/translations{rest}")), Value::Null);
     }
     send("GET", &template("/stats"), &path("/stats"), Value::Null);
+    let documents = [
+        (of_file("/xliff"), in_file("/xliff"), "?locale=de", "application/xliff+xml"),
+        (template("/memory"), path("/memory"), "", "application/x-tmx+xml"),
+        (template("/glossary/tbx"), path("/glossary/tbx"), "", "application/x-tbx+xml"),
+    ];
+    for (template, path, query, media_type) in documents {
+        let out = witness.call(desk, "GET", &template, &format!("{path}{query}"), &[], b"");
+        witness.call(desk, "GET", &template, &format!("{path}?locale=-"), &[], b"");
+        for (body, kind) in [(out.text.as_str(), media_type), ("<x", media_type), ("{}", "application/json")] {
+            witness.call(desk, "POST", &template, &path, &[("content-type", kind)], body.as_bytes());
+        }
+    }
+    let mut send = |method: &str, template: &str, path: &str, body: Value| {
+        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        witness.call(desk, method, template, path, &[], &bytes)
+    };
     let manifest = of_file("/imports/{seq}/manifest");
     // Two for workspace and project, one for each change of the project.
     for seq in 1..=10 {

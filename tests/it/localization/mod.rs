@@ -3,6 +3,7 @@
 mod access;
 mod contract;
 mod crash;
+mod exchange;
 mod figures;
 mod files;
 mod order;
