@@ -9,8 +9,10 @@ use super::words::words;
 /// The words of a text. Where a script without spaces, or Hangul, meets one with spaces, a word ends: a Latin name and a
 /// Korean particle are two words that nobody takes for one.
 pub(super) fn words_by_script(text: &str) -> impl Iterator<Item = &str> {
-    words(text).flat_map(|(_, word)| {
-        let mut rest = word;
+    words(text).flat_map(|(start, word)| {
+        // Of an escape sequence that stands in the text as it is, the letter is no part of the word behind it.
+        let is_escaped = text.get(..start).is_some_and(|before| before.ends_with('\\'));
+        let mut rest = if is_escaped { word.strip_prefix(['n', 'r', 't']).unwrap_or(word) } else { word };
         std::iter::from_fn(move || {
             let is_apart = is_apart(rest.chars().next()?);
             let end = rest.find(|letter| is_apart != self::is_apart(letter)).unwrap_or(rest.len());

@@ -57,8 +57,7 @@ impl Standards {
         locale: &Locale,
     ) -> Result<Standards, Abort<Refusal>> {
         let tag = &project.source.locale.tag;
-        let source_locale =
-            Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
+        let source_locale = Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
         let context = find_context(read, shelf, tenant_id, key.file_id, &key.entry.path)?;
         let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
         Ok(Standards {

@@ -223,7 +223,9 @@ fn answers_have_the_documented_shapes() {
         send("PUT", translation, &path, body);
         send("PUT", translation, &path, json!({"text": "x", "forms": {"other": ""}}));
         send("GET", translation, &path, Value::Null);
-        let of_key = |rest: &str| (format!("/v1/keys/{{key_id}}/{rest}/{{locale}}"), format!("/v1/keys/{}/{rest}/de", text(key, "id")));
+        let of_key = |rest: &str| {
+            (format!("/v1/keys/{{key_id}}/{rest}/{{locale}}"), format!("/v1/keys/{}/{rest}/de", text(key, "id")))
+        };
         let (annotations, checked) = (of_key("annotations"), of_key("check"));
         send("GET", &annotations.0, &annotations.1, Value::Null);
         send("POST", &checked.0, &checked.1, json!({"text": "x"}));

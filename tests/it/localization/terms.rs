@@ -123,7 +123,12 @@ fn what_an_entry_says_is_judged_in_order() {
         (json!({"kind": "term", "source": "Geheim", "target": "b"}), 422, "term_shape", "locale"),
         (json!({"kind": "term", "locale": "zh", "source": " Geheim"}), 422, "term_shape", "target"),
         (json!({"kind": "term", "locale": "zh", "source": " Geheim", "target": "b"}), 422, "term_invalid", "source"),
-        (json!({"kind": "term", "locale": "de", "source": "a", "target": "Ge\u{200B}heim"}), 422, "term_invalid", "target"),
+        (
+            json!({"kind": "term", "locale": "de", "source": "a", "target": "Ge\u{200B}heim"}),
+            422,
+            "term_invalid",
+            "target",
+        ),
         (term("zh", "Geheim", "b"), 422, "locale_script_required", ""),
         (term("Geheim_", "a", "b"), 422, "locale_ill_formed", ""),
         (term("de-Geheim-x", "a", "b"), 422, "locale_ill_formed", ""),
@@ -173,7 +178,11 @@ fn requests_are_judged_before_what_they_say() {
         refused(&send(desk, &path, &fresh_key(), "text/plain", &vec![b'x'; 300_000]), 413, "payload_too_large");
         refused(&send(desk, &path, &fresh_key(), "text/plain", body.as_bytes()), 415, "unsupported_media_type");
         refused(&send(desk, &path, &fresh_key(), json_type, b"{"), 400, "malformed_json");
-        refused(&send(desk, &path, &fresh_key(), json_type, b"{\"kind\": \"dnt\", \"kind\": \"dnt\"}"), 400, "malformed_json");
+        refused(
+            &send(desk, &path, &fresh_key(), json_type, b"{\"kind\": \"dnt\", \"kind\": \"dnt\"}"),
+            400,
+            "malformed_json",
+        );
         refused(&send(desk, &path, &fresh_key(), json_type, b""), 400, "malformed_json");
         refused(&send(desk, &path, &fresh_key(), json_type, b"[]"), 400, "invalid_body");
         refused(&send(&viewer.0.desk, &somewhere, &fresh_key(), json_type, b"{\"x\": 1}"), 400, "unknown_field");
@@ -282,7 +291,10 @@ fn styles_are_set_read_and_deleted() {
         })
         .collect();
     let expected = json!([
-        ["*", "default", null], ["*", "legal", null], ["ar", "default", null], ["de", "default", "formal"],
+        ["*", "default", null],
+        ["*", "legal", null],
+        ["ar", "default", null],
+        ["de", "default", "formal"],
         ["de", "legal", null],
     ]);
     assert_eq!(json!(told), expected);
@@ -303,11 +315,31 @@ fn styles_are_set_read_and_deleted() {
         (json!({"locale": "de", "scope": "default", "text": null}), 400, "invalid_field", "text"),
         (json!({"locale": "de", "scope": "default", "text": "x".repeat(8001)}), 400, "invalid_field", "text"),
         (json!({"locale": "de", "scope": "default", "text": "x", "register": "du"}), 400, "invalid_field", "register"),
-        (json!({"locale": "zh", "scope": "legal", "text": "x", "register": "formal"}), 422, "locale_script_required", ""),
+        (
+            json!({"locale": "zh", "scope": "legal", "text": "x", "register": "formal"}),
+            422,
+            "locale_script_required",
+            "",
+        ),
         (json!({"locale": "d_e", "scope": "default", "text": "x"}), 422, "locale_ill_formed", ""),
-        (json!({"locale": "de-x-abcdefgh-abcdefgh-abcdefgh-abcdefgh-a", "scope": "default", "text": "x"}), 422, "locale_too_long", ""),
-        (json!({"locale": "de", "scope": "legal", "text": "x", "register": "formal"}), 422, "register_scope", "register"),
-        (json!({"locale": "de", "scope": "default", "text": "", "register": "formal"}), 422, "register_scope", "register"),
+        (
+            json!({"locale": "de-x-abcdefgh-abcdefgh-abcdefgh-abcdefgh-a", "scope": "default", "text": "x"}),
+            422,
+            "locale_too_long",
+            "",
+        ),
+        (
+            json!({"locale": "de", "scope": "legal", "text": "x", "register": "formal"}),
+            422,
+            "register_scope",
+            "register",
+        ),
+        (
+            json!({"locale": "de", "scope": "default", "text": "", "register": "formal"}),
+            422,
+            "register_scope",
+            "register",
+        ),
     ] {
         let problem = refused(&terms.style(&body), status, code);
         assert_eq!(problem["field"].as_str().unwrap_or_default(), field, "{body} {problem}");
@@ -325,7 +357,11 @@ fn repeats_are_answered_alike_and_change_nothing() {
     let body = term("de", "file", "Datei");
     let made = desk.json_under(&create, "POST", &terms.at("/glossary"), &body).expect(201);
     assert_eq!(desk.json_under(&create, "POST", &terms.at("/glossary"), &body).expect(201), made);
-    refused(&desk.json_under(&create, "POST", &terms.at("/glossary"), &term("de", "a", "b")), 422, "idempotency_key_reused");
+    refused(
+        &desk.json_under(&create, "POST", &terms.at("/glossary"), &term("de", "a", "b")),
+        422,
+        "idempotency_key_reused",
+    );
     let place = terms.at(&format!("/glossary/{}", text(&made, "id")));
     let body = term("fr", "file", "fichier");
     let replaced = desk.json_under(&put, "PUT", &place, &body).expect(200);

@@ -78,6 +78,8 @@ fn q20_words_of_several_scripts_are_told() {
             ("en", "zh-Hant", "Name", "注ㄓㄨˋ音", "pass"),
             ("en", "th", "PDF file", "ไฟล์PDF", "pass"),
             ("en", "ar", "Name", "اسمname", "fail: mixed اسمname"),
+            ("en", "he", "One\\nTwo", "אחת\\nשתיים", "pass"),
+            ("en", "he", "One", "אחת nשתיים", "fail: mixed nשתיים"),
             ("en", "hi", "Name", "नाम\u{951}", "pass"),
             ("en", "sr-Cyrl", "Name", "Имe", "fail: mixed Имe"),
             ("en", "tr", "Name", "Аd", "fail: mixed Аd"),
