@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, audit, content, spaces, terms};
+use crate::{access, audit, content, figures, memory, spaces, terms};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -14,5 +14,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(access::verify(read)?);
     findings.extend(content::verify(read)?);
     findings.extend(terms::verify(read)?);
+    findings.extend(figures::verify(read)?);
+    findings.extend(memory::verify(read)?);
     Ok(findings)
 }

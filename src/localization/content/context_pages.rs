@@ -104,23 +104,6 @@ pub fn read_all(read: &impl Read, row: &KeyContextsRow) -> Result<Vec<KeyContext
     Ok(all)
 }
 
-/// Everything, page by page, in no order that means anything: no more than a page of it is in memory.
-///
-/// # Errors
-/// The store's, and those of `look`.
-pub fn each<E: From<Failure>>(
-    read: &impl Read,
-    row: &KeyContextsRow,
-    mut look: impl FnMut(KeyContext) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut parts = Parts::of(read, &row.value);
-    for page in pages_of(row)? {
-        let contexts: Vec<KeyContext> = decode_plain(&parts.read(page.offset, page.length)?)?;
-        contexts.into_iter().try_for_each(&mut look)?;
-    }
-    Ok(())
-}
-
 /// What is told of the key of a path.
 ///
 /// # Errors

@@ -14,15 +14,6 @@ pub fn project_terms(read: &impl Read, tenant_id: TenantId, project_id: ProjectI
     Ok(read.get(&PROJECT_TERMS, &(tenant_id, project_id))?.unwrap_or_default())
 }
 
-/// Which generation a project's words are: with the same number they are the same, in every locale. Counts every change of
-/// an entry (of its note alone, none) and every change of a register; a style's text is nothing that checks look at.
-///
-/// # Errors
-/// Only the store's.
-pub fn generation(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<u64, Failure> {
-    Ok(project_terms(read, tenant_id, project_id)?.generation)
-}
-
 /// Stores what a project has; `is_new_generation` says whether its words are others than before.
 ///
 /// # Errors

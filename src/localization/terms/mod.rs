@@ -10,9 +10,10 @@
 //! - a project has a bounded number of entries and of styles, and of bytes in these;
 //! - whatever changes what the checks look at draws the project a new *generation*: under one, words are the same.
 //!
-//! Reading order: `model` · `printable`, `wording` (what an entry may say) · `reach` (for which locales it holds) ·
-//! `tables` · `generation` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words` · `http` · `verify`.
+//! Reading order: `model` · `wording` (what an entry may say) · `reach` (for which locales it holds) ·
+//! `tables` · `generation`, `changed` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words` · `http` · `verify`.
 
+mod changed;
 mod create;
 mod delete;
 mod generation;
@@ -20,7 +21,6 @@ mod get;
 pub mod http;
 mod import;
 mod model;
-mod printable;
 mod reach;
 mod replace;
 mod style;
@@ -33,6 +33,9 @@ mod words;
 mod tests;
 
 pub use generation::project_terms;
+pub use get::{EntryPage, list_entries};
+pub use import::{IMPORT_ENTRIES_MAX, Imported, import_entries};
+pub use model::{Entry, EntryKind, TermId, Wording};
 pub use tables::TABLES;
 pub use verify::verify;
-pub use words::{Word, made_of_words};
+pub use words::{StyleTexts, Word, made_of_words, style_texts};

@@ -7,7 +7,7 @@ use quintet_storage::{Failure, Read as _, Scan, WriteTx};
 
 use super::create::create_entry;
 use super::delete::delete_entry;
-use super::generation::{generation, project_terms};
+use super::generation::project_terms;
 use super::get::{get_entry, list_entries};
 use super::import::{IMPORT_ENTRIES_MAX, Imported, import_entries};
 use super::model::{
@@ -65,7 +65,7 @@ fn style(
 }
 
 fn generation_of(bench: &Bench, project_id: ProjectId) -> u64 {
-    generation(&bench.store.read(), TENANT, project_id).unwrap()
+    project_terms(&bench.store.read(), TENANT, project_id).unwrap().generation
 }
 
 fn words_of(bench: &Bench, project_id: ProjectId, tag: &str) -> Words {
@@ -125,6 +125,53 @@ fn what_an_entry_may_say() {
     }
     assert_eq!(term("DE-at", "a", "b").checked().unwrap().locale.as_deref(), Some("de-AT"));
     assert_eq!(term("iw", "a", "b").checked().unwrap().locale.as_deref(), Some("he"));
+}
+
+/// Localization, G1: which characters nobody can tell from none, or from others, and which words are written with.
+#[test]
+fn terms_have_characters_that_can_be_printed() {
+    let invalid = |character: char| wording("dnt", "", &format!("a{character}b"), "").checked().is_err();
+    let unprintable = [
+        '\0',
+        '\t',
+        '\n',
+        '\r',
+        '\u{1F}',
+        '\u{7F}',
+        '\u{85}',
+        '\u{9F}', // Cc
+        '\u{378}',
+        '\u{FFFE}',
+        '\u{10FFFF}',
+        '\u{FDD0}',
+        '\u{2FE0}', // Cn
+        '\u{E000}',
+        '\u{F8FF}',
+        '\u{F0000}',
+        '\u{10FFFD}', // Co
+        '\u{2028}',
+        '\u{2029}', // Zl, Zp
+        '\u{61C}',
+        '\u{200B}',
+        '\u{200E}',
+        '\u{200F}',
+        '\u{202A}',
+        '\u{202E}',
+        '\u{2060}',
+        '\u{2066}',
+        '\u{2069}', // Q18
+        '\u{FEFF}',
+        '\u{E0000}',
+        '\u{E0001}',
+        '\u{E0041}',
+        '\u{E007F}',
+    ];
+    assert_eq!(unprintable.into_iter().filter(|one| !invalid(*one)).collect::<Vec<_>>(), Vec::<char>::new());
+    let printable = [
+        'a', 'ß', 'Ж', 'ش', 'क', '\u{94D}', '漢', 'か', '한', '\u{301}', '1', '-', ' ', '\u{A0}', '\u{3000}',
+        '\u{2011}', '\u{200C}', '\u{200D}', '\u{AD}', '€', '😀', '\u{FE0F}', '𠀀', '\u{FFFD}',
+    ];
+    assert_eq!(printable.into_iter().filter(|one| invalid(*one)).collect::<Vec<_>>(), Vec::<char>::new());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What an entry may say (contract, Glossary entry; localization, G1).
 
 use super::model::{EVERY_LOCALE, EntryKind, Wording};
-use super::printable::is_unprintable;
 use crate::language::{Locale, LocaleRefusal, check_translation_route_length};
+use crate::quality::is_unprintable;
 use crate::refusal::Refusal;
 
 /// What a locale is in an error.

@@ -349,6 +349,24 @@ fn styles_are_set_read_and_deleted() {
     set("ja", "default", "Japanese", json!("formal")).expect(200);
 }
 
+/// Every answer has all of them, and is remembered.
+#[test]
+fn a_project_has_room_for_so_many_styles() {
+    let terms = Terms::open();
+    let (key, text) = (fresh_key(), "\u{1f600}".repeat(8000));
+    let body = |number: usize| json!({"locale": format!("de-x-n{number}"), "scope": "default", "text": text});
+    for number in 0..64 {
+        terms.style(&body(number)).expect(200);
+    }
+    let put = || terms.0.desk.json_under(&key, "PUT", &terms.at("/style"), &body(64));
+    let all = put().expect(200);
+    assert_eq!(all["styles"].as_array().unwrap().len(), 65);
+    refused(&terms.style(&body(65)), 409, "conflict");
+    assert!(put().expect(200) == all && terms.styles() == all);
+    terms.style(&json!({"locale": "de-x-n0", "scope": "default", "text": ""})).expect(200);
+    terms.style(&body(65)).expect(200);
+}
+
 #[test]
 fn repeats_are_answered_alike_and_change_nothing() {
     let terms = Terms::open();
