@@ -35,7 +35,7 @@ pub mod likeness;
 mod lists;
 mod memory;
 mod model;
-mod quality;
+pub mod quality;
 mod refusal;
 mod review;
 mod rows;
