@@ -32,7 +32,7 @@ mod tenant;
 use copies::{backup, restore, verify};
 use diagrams::render;
 pub use error::CliError;
-use localization::core;
+use localization::{core, l10n};
 use runs::{image, runner};
 
 /// Five HTTP services in one binary, with no external database.
@@ -68,6 +68,7 @@ enum Command {
     HoldGroups(runner::HoldGroupsArguments),
     Ledger(ledger::Arguments),
     Core(core::Arguments),
+    L10n(l10n::Arguments),
     Backup(backup::Arguments),
     Restore(restore::Arguments),
     Verify(verify::Arguments),
@@ -104,6 +105,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::HoldGroups(arguments) => runner::hold_groups(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Core(arguments) => core::run(&arguments),
+        Command::L10n(arguments) => l10n::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),
         Command::Restore(arguments) => restore::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

@@ -16,6 +16,7 @@ use crate::language::Health;
 use crate::likeness::Indexes;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 
 /// How long a request may wait for the writer.
 pub const WRITER_TIME: Duration = Duration::from_secs(10);
@@ -31,6 +32,8 @@ const CORE_INTERVAL: Duration = Duration::from_secs(60);
 const MEMORY_BYTES_MAX: usize = 64 << 20;
 /// How many locks those share who set the context of keys.
 const LOCKS: usize = 64;
+/// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
+const SHELF_BYTES: usize = 64 << 20;
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
@@ -46,6 +49,8 @@ pub struct Parts {
     pub(crate) asides: Turns,
     turns: Turns,
     locks: Vec<Arc<Mutex<()>>>,
+    /// What was worked out from stored rows, for whoever needs it again.
+    pub(crate) shelf: Shelf,
 }
 
 impl std::ops::Deref for Parts {
@@ -75,6 +80,7 @@ impl Context {
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
+            shelf: Shelf::new(SHELF_BYTES),
         }))
     }
 

@@ -13,16 +13,19 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of string files) · [`likeness`] (texts that are like a text) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
-//! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
-//! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `memory` (the translation memory) · `quality` (the checks) · `review`
-//! (translations and their states) · `verify`. A folder has
-//! its endpoints beside it, in its own `http`.
+//! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
+//! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
+//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `terms` (glossary and style) ·
+//! `memory` (what was said before) · `quality` (the checks) · `figures` (lists and sums) · `review` (translations and their
+//! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints
+//! beside it, in its own `http`.
 
 mod access;
 mod audit;
 mod content;
 mod context;
+pub mod engine;
+mod figures;
 pub mod formats;
 mod grants;
 mod http;
@@ -35,15 +38,21 @@ mod quality;
 mod refusal;
 mod review;
 mod rows;
+mod shelf;
 mod spaces;
+mod terms;
 mod verify;
 
 #[cfg(test)]
 mod testing;
 
+use std::sync::Arc;
+
 use axum::Router;
+use quintet_platform::clock::DueWork;
+use quintet_platform::jobs::Sweep;
 use quintet_platform::service::{self, Endpoints, Route};
-use quintet_storage::TableSpec;
+use quintet_storage::{Migration, TableSpec};
 
 use crate::lists::joined;
 
@@ -68,10 +77,14 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::exports::ENDPOINTS,
     content::http::contexts::ENDPOINTS,
     content::http::keys::ENDPOINTS,
+    figures::http::translations::ENDPOINTS,
+    figures::http::stats::ENDPOINTS,
     memory::http::ENDPOINTS,
     review::http::translations::ENDPOINTS,
     review::http::transitions::ENDPOINTS,
     review::http::annotations::ENDPOINTS,
+    terms::http::glossary::ENDPOINTS,
+    terms::http::style::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -85,8 +98,29 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 }
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
-pub const TABLES: &[TableSpec] =
-    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES, memory::TABLES]);
+pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
+    spaces::TABLES,
+    audit::TABLES,
+    access::TABLES,
+    content::TABLES,
+    terms::TABLES,
+    memory::TABLES,
+    figures::TABLES,
+]);
 
-const TABLE_COUNT: usize =
-    spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len() + memory::TABLES.len();
+const TABLE_COUNT: usize = spaces::TABLES.len()
+    + audit::TABLES.len()
+    + access::TABLES.len()
+    + content::TABLES.len()
+    + terms::TABLES.len()
+    + memory::TABLES.len()
+    + figures::TABLES.len();
+
+/// What brings a data directory of an older format to the present one.
+pub const MIGRATIONS: &[Migration] = &[figures::MIGRATION];
+
+/// What falls due by the clock.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![Arc::new(Sweep(figures::Rejudging::new(context.clone())))]
+}

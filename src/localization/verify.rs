@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, audit, content, memory, spaces};
+use crate::{access, audit, content, figures, memory, spaces, terms};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -13,6 +13,8 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(spaces::verify(read)?);
     findings.extend(access::verify(read)?);
     findings.extend(content::verify(read)?);
+    findings.extend(terms::verify(read)?);
+    findings.extend(figures::verify(read)?);
     findings.extend(memory::verify(read)?);
     Ok(findings)
 }

@@ -3,6 +3,8 @@
 //! Everything here panics where it cannot go on: a test that cannot be set up has failed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they mean by failing loudly")]
 
+pub mod engine;
+
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};

@@ -1,3 +1,4 @@
 //! Commands for localization.
 
 pub mod core;
+pub mod l10n;

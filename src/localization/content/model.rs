@@ -87,6 +87,8 @@ pub struct File {
     pub size_bytes: u64,
     /// How many active keys it has.
     pub keys: u32,
+    /// How many words their sources have; `None`: nobody has counted yet.
+    pub words: Option<u64>,
 }
 
 /// A key of a file.
@@ -203,4 +205,19 @@ pub enum KeyClass {
     Claim,
     /// A legal text.
     Legal,
+}
+
+/// A path of a file and what translators are told of the key there.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct KeyContext {
+    /// The path.
+    pub path: String,
+    /// Which kind of text it holds.
+    pub class: Option<KeyClass>,
+    /// What it is about.
+    pub context: Option<String>,
+    /// The fewest characters of a translation.
+    pub min_length: Option<u32>,
+    /// The most.
+    pub max_length: Option<u32>,
 }

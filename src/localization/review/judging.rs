@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use quintet_storage::{Abort, Failure, Read};
 
-use crate::content::{
-    Format, Key, KeyEntry, Source, Translated, category_at, contexts_version, get_contexts, get_file, is_current,
-};
-use crate::language::{Category, Locale};
+use crate::content::rejudge::{Stamp, stamp};
+use crate::content::{Format, Key, KeyEntry, Translated, find_context, get_file};
+use crate::language::Locale;
 use crate::model::TenantId;
-use crate::quality::{self, CheckSet, Limits, Pair, QaCheck, Reading, Rules, Subject};
+use crate::quality::{self, CheckSet, Grounds, Limits, QaCheck, Rules, Subject, rules};
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::Project;
 
 /// What a translation is held against, and of when that is.
@@ -25,18 +25,6 @@ pub struct Standards {
     stamp: Stamp,
 }
 
-/// Of when standards are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    contexts_version: u64,
-}
-
-impl Stamp {
-    fn now(read: &impl Read, tenant_id: TenantId, key: &Key) -> Result<Stamp, Failure> {
-        Ok(Stamp { contexts_version: contexts_version(read, tenant_id, key.file_id)? })
-    }
-}
-
 impl Standards {
     /// What holds for a key of a project.
     ///
@@ -44,23 +32,22 @@ impl Standards {
     /// Only the store's.
     pub fn of(
         read: &impl Read,
+        shelf: &Shelf,
         tenant_id: TenantId,
         project: &Project,
         key: &Key,
-        _locale: &Locale,
+        locale: &Locale,
     ) -> Result<Standards, Abort<Refusal>> {
         let tag = &project.source.locale.tag;
         let source_locale = Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
-        let contexts = get_contexts(read, tenant_id, key.file_id)?;
-        let place = contexts.all.binary_search_by(|context| context.path.as_str().cmp(&key.entry.path));
-        let context = place.ok().and_then(|place| contexts.all.get(place));
+        let context = find_context(read, shelf, tenant_id, key.file_id, &key.entry.path)?;
         let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
         Ok(Standards {
             source_locale,
             format: get_file(read, tenant_id, key.project_id, key.file_id)?.format,
-            rules: Arc::default(),
+            rules: rules(read, shelf, tenant_id, key.project_id, locale)?,
             limits: limits.unwrap_or_default(),
-            stamp: Stamp::now(read, tenant_id, key)?,
+            stamp: stamp(read, tenant_id, key.project_id)?,
         })
     }
 
@@ -75,7 +62,7 @@ impl Standards {
     /// # Errors
     /// Only the store's.
     pub fn is_current(&self, read: &impl Read, tenant_id: TenantId, key: &Key) -> Result<bool, Failure> {
-        Ok(is_current(read, tenant_id, key)? && Stamp::now(read, tenant_id, key)? == self.stamp)
+        Ok(stamp(read, tenant_id, key.project_id)? == self.stamp)
     }
 
     /// What every check says, in the order of the interface.
@@ -91,37 +78,13 @@ impl Standards {
     }
 
     fn subject<'s>(&'s self, entry: &'s KeyEntry, locale: &'s Locale, content: &'s Translated) -> Subject<'s> {
-        let pair = |category: Option<Category>, target: &'s str| Pair {
-            category,
-            source: Reading::of(entry.source.form(category.unwrap_or(Category::Other)), self.format),
-            target: Reading::of(target, self.format),
-        };
-        let pairs = match content {
-            Translated::Text { text, .. } => vec![pair(None, text)],
-            Translated::Forms(forms) => {
-                forms.iter().map(|form| pair(Some(category_at(form.category)), &form.text)).collect()
-            }
-        };
-        Subject {
+        let grounds = Grounds {
             source_locale: &self.source_locale,
             target_locale: locale,
             format: self.format,
-            is_plural: entry.source.is_plural(),
-            pairs,
-            source_one: own_form(&entry.source, Category::One).map(|text| Reading::of(text, self.format)),
             rules: &self.rules,
             limits: self.limits,
-        }
-    }
-}
-
-/// A plural's own form of a category.
-fn own_form(source: &Source, category: Category) -> Option<&str> {
-    match source {
-        Source::Text(_) => None,
-        Source::Forms(forms) => {
-            let form = forms.iter().find(|(place, _)| category_at(*place) == category);
-            form.map(|(_, text)| text.as_str())
-        }
+        };
+        grounds.subject(&entry.source, content)
     }
 }

@@ -16,8 +16,9 @@ mod states;
 mod transition;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub use judging::Standards;
+#[cfg(test)]
+pub use states::Step;
+#[cfg(test)]
+pub use transition::{MoveOn, StepWish, move_on};
 pub use write::{WriteTranslation, write_translation};

@@ -9,6 +9,7 @@ use crate::audit::{self, Actor, Event};
 use crate::content::{
     Approval, Key, ReviewState, State, Translation, TranslationRow, get_row, put_row, state_of, translation,
 };
+use crate::figures::move_verdict;
 use crate::language::Locale;
 use crate::likeness::LanguagePair;
 use crate::memory;
@@ -141,6 +142,7 @@ fn change_state(
     let approved = (to == ReviewState::Approved).then_some(approval);
     let row = TranslationRow { state: to, approved, ..before.clone() };
     put_row(tx, actor.tenant_id, key, locale, Some(&before), &row)?;
+    move_verdict(tx, actor.tenant_id, key, locale.canonical(), to)?;
     if to == ReviewState::Approved {
         let pair = LanguagePair::new(actor.tenant_id, source_locale.content_form(), locale);
         if let Some(approved) = memory::of_translation(&key.entry.source, &row.content, row.origin) {

@@ -1,0 +1,243 @@
+//! The engine against a scripted one on loopback.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use quintet_platform::egress::Egress;
+use quintet_platform::json::Json;
+use quintet_platform::secrets::Secret;
+use quintet_storage::Timestamp;
+use quintet_support::engine::{Asked, Reply, ScriptedEngine};
+use serde_json::json;
+
+use super::client::Waits;
+use super::{Ask, Engine, NoAddress, Unavailable};
+
+/// When everything happens.
+const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
+/// A second before asking again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn engine(url: &str) -> Engine {
+    patient(url, Duration::from_secs(20))
+}
+
+/// One that waits so long for an answer.
+fn patient(url: &str, answer: Duration) -> Engine {
+    let egress = Egress::new(|address| address.is_loopback());
+    let waits = Waits { answer, second: PAUSE };
+    Engine::with_waits(egress, url, "scribe", &Secret::new("engine-secret".to_owned()), waits).unwrap()
+}
+
+fn ask() -> Ask {
+    let (system, user) = ("Be brief.".to_owned(), r#"{"items": []}"#.to_owned());
+    Ask { system, user, shape: "answer", schema: json!({"type": "object"}) }
+}
+
+/// What an engine answers: the member `a` of its document.
+async fn answer(engine: &Engine, now: Timestamp) -> Result<String, Unavailable> {
+    engine.ask(&ask(), now, |document| Some(document.get("a")?.as_str()?.to_owned())).await
+}
+
+fn says(text: &str) -> Reply {
+    Reply::says(&json!({"a": text}).to_string())
+}
+
+/// One script for the first request and another for those behind it.
+fn first_then(first: Reply, then: Reply) -> impl Fn(&Asked) -> Reply + Send + Sync + 'static {
+    let count = AtomicUsize::new(0);
+    move |_| if count.fetch_add(1, Ordering::SeqCst) == 0 { first.clone() } else { then.clone() }
+}
+
+#[tokio::test]
+async fn what_is_asked_is_what_the_interface_wants() {
+    let scripted = ScriptedEngine::open(|_| says("hello"));
+    assert_eq!(answer(&engine(scripted.url()), NOW).await.as_deref(), Ok("hello"));
+    let asked = scripted.asked().remove(0);
+    assert!(asked.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", asked.head);
+    for field in ["authorization: Bearer engine-secret", "content-type: application/json", "accept-encoding: identity"]
+    {
+        assert!(asked.head.contains(&format!("{field}\r\n")), "{}", asked.head);
+    }
+    assert_eq!(
+        asked.body,
+        json!({
+            "model": "scribe",
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": r#"{"items": []}"#},
+            ],
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "strict": true, "schema": {"type": "object"}},
+            },
+        })
+    );
+}
+
+#[tokio::test]
+async fn without_model_and_key_none_is_sent() {
+    let scripted = ScriptedEngine::open(|_| says("hello"));
+    let whole = format!("{}/chat/completions/", scripted.url());
+    let engine = Engine::new(Egress::new(|_| true), &whole, "", &Secret::default()).unwrap();
+    assert_eq!(answer(&engine, NOW).await.as_deref(), Ok("hello"));
+    let asked = scripted.asked().remove(0);
+    assert!(asked.head.starts_with("POST /v1/chat/completions HTTP") && !asked.head.contains("authorization"));
+    assert!(asked.body.get("model").is_none());
+}
+
+#[test]
+fn an_address_or_key_that_cannot_be_used_is_told() {
+    let made = |url: &str, key: &str| Engine::new(Egress::new(|_| true), url, "m", &Secret::new(key.to_owned()));
+    assert_eq!(made("https://h h", "").err(), Some(NoAddress));
+    assert_eq!(made("https://h/v1", "a\nb").err(), Some(NoAddress));
+    let shown = format!("{:?}", made("https://h/v1", "sesame").unwrap());
+    assert!(!shown.contains("sesame"), "{shown}");
+}
+
+#[tokio::test]
+async fn an_engine_that_does_not_take_response_format_is_spared_it_for_an_hour() {
+    let script = |asked: &Asked| match asked.body.get("response_format") {
+        Some(_) => Reply::status(400, r#"{"error": "response_format is not supported"}"#),
+        None => says("fine"),
+    };
+    let scripted = ScriptedEngine::open(script);
+    let engine = engine(scripted.url());
+    let formats =
+        || scripted.asked().iter().map(|asked| asked.body.get("response_format").is_some()).collect::<Vec<_>>();
+    assert_eq!(answer(&engine, NOW).await.as_deref(), Ok("fine"));
+    assert_eq!(formats(), [true, false]);
+    assert_eq!(answer(&engine, NOW.plus_seconds(3599)).await.as_deref(), Ok("fine"));
+    assert_eq!(formats(), [true, false, false]);
+    assert_eq!(answer(&engine, NOW.plus_seconds(3600)).await.as_deref(), Ok("fine"));
+    assert_eq!(formats(), [true, false, false, true, false]);
+}
+
+#[tokio::test]
+async fn a_request_refused_for_another_reason_says_nothing_of_response_format() {
+    let scripted = ScriptedEngine::open(|_| Reply::status(400, "no"));
+    let engine = engine(scripted.url());
+    assert_eq!(answer(&engine, NOW).await, Err(Unavailable));
+    scripted.follow(|_| says("fine"));
+    assert_eq!(answer(&engine, NOW).await.as_deref(), Ok("fine"));
+    assert!(scripted.asked()[0].body.get("response_format").is_some());
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_once_more_and_no_more() {
+    let gibberish = Reply::says("I would rather not.");
+    let passing = [
+        Reply::status(429, ""),
+        Reply::status(500, "{}"),
+        Reply::status(503, ""),
+        Reply::status(599, ""),
+        Reply::status(200, "{}"),
+        Reply::status(200, "no JSON"),
+        Reply::Answers(200, Vec::new(), vec![0xff; 10]),
+        Reply::status(200, &"x".repeat(2 << 20)),
+        says("compressed").with("content-encoding", "gzip"),
+        Reply::says(r#"{"b": "another shape"}"#),
+        Reply::says(r#"{"a": 7}"#),
+        gibberish.clone(),
+        Reply::Gone,
+    ];
+    for passing in passing {
+        let scripted = ScriptedEngine::open(first_then(passing.clone(), says("fine")));
+        assert_eq!(answer(&engine(scripted.url()), NOW).await.as_deref(), Ok("fine"), "{passing:.200?}");
+        assert_eq!(scripted.asked().len(), 2);
+        let told = passing.clone();
+        scripted.follow(move |_| told.clone());
+        assert_eq!(answer(&engine(scripted.url()), NOW).await, Err(Unavailable), "{passing:.200?}");
+        assert_eq!(scripted.asked().len(), 2);
+    }
+    let scripted = ScriptedEngine::open(first_then(Reply::status(500, ""), gibberish));
+    assert_eq!(answer(&engine(scripted.url()), NOW).await, Err(Unavailable), "another fault is not another try");
+    assert_eq!(scripted.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn what_does_not_pass_is_not_tried_again() {
+    let location = "http://127.0.0.1:1/elsewhere";
+    for lasting in [
+        Reply::status(401, ""),
+        Reply::status(403, ""),
+        Reply::status(404, ""),
+        Reply::status(422, ""),
+        Reply::status(204, ""),
+        Reply::status(302, "").with("location", location),
+    ] {
+        let (scripted, told) = (ScriptedEngine::open(|_| Reply::Gone), lasting.clone());
+        scripted.follow(move |_| told.clone());
+        assert_eq!(answer(&engine(scripted.url()), NOW).await, Err(Unavailable), "{lasting:?}");
+        assert_eq!(scripted.asked().len(), 1, "{lasting:?}");
+    }
+    let forbidding = Engine::new(Egress::new(|_| false), "http://127.0.0.1:9/v1", "", &Secret::default()).unwrap();
+    assert_eq!(answer(&forbidding, NOW).await, Err(Unavailable));
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    assert_eq!(answer(&engine(&format!("http://127.0.0.1:{port}/v1")), NOW).await, Err(Unavailable), "nobody listens");
+}
+
+#[tokio::test]
+async fn the_engine_says_how_long_to_wait_within_reason() {
+    for (asked, least, most) in [("3", 3, 9), ("100000", 10, 30), ("18446744073709551616", 1, 8), ("Mon, 01 Jan", 1, 8)]
+    {
+        let busy = Reply::status(429, "").with("retry-after", asked);
+        let scripted = ScriptedEngine::open(first_then(busy, says("fine")));
+        let begun = Instant::now();
+        assert_eq!(answer(&engine(scripted.url()), NOW).await.as_deref(), Ok("fine"));
+        let waited = begun.elapsed();
+        assert!(waited >= PAUSE * least && waited < PAUSE * most + Duration::from_secs(1), "{asked}: {waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn four_requests_are_under_way_at_a_time() {
+    let scripted = ScriptedEngine::open(|_| Reply::Late(Duration::from_millis(50), Box::new(says("fine"))));
+    let engine = engine(scripted.url());
+    let all: Vec<_> = (0..12)
+        .map(|_| {
+            tokio::spawn({
+                let engine = engine.clone();
+                async move { answer(&engine, NOW).await }
+            })
+        })
+        .collect();
+    for one in all {
+        assert_eq!(one.await.unwrap().as_deref(), Ok("fine"));
+    }
+    assert_eq!((scripted.asked().len(), scripted.at_once()), (12, 4));
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_come_or_does_not_end_is_waited_for_once() {
+    for endless in [Reply::Endless, Reply::Silent] {
+        let scripted = ScriptedEngine::open(move |_| endless.clone());
+        assert_eq!(answer(&patient(scripted.url(), Duration::from_millis(60)), NOW).await, Err(Unavailable));
+        assert_eq!(scripted.asked().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn who_gives_up_frees_the_place() {
+    for endless in [Reply::Endless, Reply::Silent] {
+        let scripted = ScriptedEngine::open(move |_| endless.clone());
+        let engine = engine(scripted.url());
+        for _ in 0..6 {
+            let patience = Duration::from_millis(30);
+            assert!(tokio::time::timeout(patience, answer(&engine, NOW)).await.is_err());
+        }
+        scripted.follow(|_| says("fine"));
+        assert_eq!(answer(&engine, NOW).await.as_deref(), Ok("fine"));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_may_look_at_everything_in_a_document() {
+    let scripted = ScriptedEngine::open(|_| Reply::says("```json\n{\"a\": [1, 2]}\n```"));
+    let count = |document: Json| match document.get("a") {
+        Some(Json::Array(items)) => Some(items.len()),
+        _ => None,
+    };
+    assert_eq!(engine(scripted.url()).ask(&ask(), NOW, count).await, Ok(2));
+}
