@@ -4,6 +4,7 @@ mod access;
 mod contract;
 mod crash;
 mod files;
+mod memory;
 mod order;
 mod review;
 mod rivals;
