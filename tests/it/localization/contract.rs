@@ -234,6 +234,8 @@ fn answers_have_the_documented_shapes() {
         for action in ["approve", "review", "approve", "publish"] {
             send("POST", &transition, &format!("{path}/transition"), json!({"action": action}));
         }
+        let suggestions = of_key("suggestions");
+        send("GET", &suggestions.0, &suggestions.1, Value::Null);
     }
     for rest in
         ["", "?locale=de", "?locale=de&metadata=true", "?locale=de&revision=1", "?locale=de&revision=99", "?x=1"]

@@ -6,6 +6,7 @@ mod crash;
 mod exchange;
 mod figures;
 mod files;
+mod memory;
 mod order;
 mod review;
 mod rivals;
