@@ -16,7 +16,7 @@
 //! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
 //! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
 //! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `review`
-//! (translations and their states) · `verify`. A folder has
+//! (translations and their states) · `translate` (drafts by the AI [`engine`]) · `verify`. A folder has
 //! its endpoints beside it, in its own `http`.
 
 mod access;
@@ -35,6 +35,7 @@ mod refusal;
 mod review;
 mod rows;
 mod spaces;
+mod translate;
 mod verify;
 
 #[cfg(test)]
@@ -70,6 +71,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     review::http::translations::ENDPOINTS,
     review::http::transitions::ENDPOINTS,
     review::http::annotations::ENDPOINTS,
+    translate::http::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -84,6 +86,7 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
 pub const TABLES: &[TableSpec] =
-    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES]);
+    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES, translate::TABLES]);
 
-const TABLE_COUNT: usize = spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len();
+const TABLE_COUNT: usize =
+    spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len() + translate::TABLES.len();

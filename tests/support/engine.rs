@@ -164,7 +164,8 @@ impl ScriptedEngine {
     /// Waits until it has been asked so often.
     pub fn wait_for(&self, requests: usize) {
         let (_, changed) = &*self.state;
-        let waited = changed.wait_timeout_while(self.state(), Duration::from_secs(30), |state| state.asked.len() < requests);
+        let waited =
+            changed.wait_timeout_while(self.state(), Duration::from_secs(30), |state| state.asked.len() < requests);
         let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         assert!(!timeout.timed_out(), "asked {} times, not {requests}", state.asked.len());
     }
@@ -177,7 +178,8 @@ impl ScriptedEngine {
                 return;
             }
         }
-        let length = head.to_lowercase().split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+        let length =
+            head.to_lowercase().split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
         let mut body = vec![0; length.unwrap_or(0)];
         if reader.read_exact(&mut body).is_err() {
             return;

@@ -392,8 +392,20 @@ mod tests {
             assert_eq!(parse(text), Some(expected), "{text}");
         }
         for text in [
-            "", "org_", "org_read", "ws_x", "ws_x_read", "p_x_admin", "p_x_translate", "p_x_anyloc_read", "p_x_loc_de",
-            "p_x_loc_de_read", "p_x_loc_de_at_review", "q_x_read", "diagrams_render", "svc_run_read",
+            "",
+            "org_",
+            "org_read",
+            "ws_x",
+            "ws_x_read",
+            "p_x_admin",
+            "p_x_translate",
+            "p_x_anyloc_read",
+            "p_x_loc_de",
+            "p_x_loc_de_read",
+            "p_x_loc_de_at_review",
+            "q_x_read",
+            "diagrams_render",
+            "svc_run_read",
         ] {
             assert_eq!(parse(text), None, "{text}");
         }

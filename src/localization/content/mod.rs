@@ -33,15 +33,16 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
+pub use catalogue::keys_ever;
 pub use contexts::{contexts_version, get_contexts};
 pub use files::get_file;
-pub use keys::{get_key, is_current};
+pub use keys::{each_active_key, get_key, is_current};
 pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
 pub use tables::{TABLES, TranslationRow};
 pub use translation::{
     Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
 };
-pub use translations::{get_row, get_translation, put_row, state_of, translation};
+pub use translations::{each_row, get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
 #[cfg(test)]
 pub use {

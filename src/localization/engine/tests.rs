@@ -56,7 +56,8 @@ async fn what_is_asked_is_what_the_interface_wants() {
     assert_eq!(answer(&engine(scripted.url()), NOW).await.as_deref(), Ok("hello"));
     let asked = scripted.asked().remove(0);
     assert!(asked.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", asked.head);
-    for field in ["authorization: Bearer engine-secret", "content-type: application/json", "accept-encoding: identity"] {
+    for field in ["authorization: Bearer engine-secret", "content-type: application/json", "accept-encoding: identity"]
+    {
         assert!(asked.head.contains(&format!("{field}\r\n")), "{}", asked.head);
     }
     assert_eq!(
@@ -103,7 +104,8 @@ async fn an_engine_that_does_not_take_response_format_is_spared_it_for_an_hour()
     };
     let scripted = ScriptedEngine::open(script);
     let engine = engine(scripted.url());
-    let formats = || scripted.asked().iter().map(|asked| asked.body.get("response_format").is_some()).collect::<Vec<_>>();
+    let formats =
+        || scripted.asked().iter().map(|asked| asked.body.get("response_format").is_some()).collect::<Vec<_>>();
     assert_eq!(answer(&engine, NOW).await.as_deref(), Ok("fine"));
     assert_eq!(formats(), [true, false]);
     assert_eq!(answer(&engine, NOW.plus_seconds(3599)).await.as_deref(), Ok("fine"));
@@ -178,7 +180,8 @@ async fn what_does_not_pass_is_not_tried_again() {
 
 #[tokio::test]
 async fn the_engine_says_how_long_to_wait_within_reason() {
-    for (asked, least, most) in [("3", 3, 9), ("100000", 10, 30), ("18446744073709551616", 1, 8), ("Mon, 01 Jan", 1, 8)] {
+    for (asked, least, most) in [("3", 3, 9), ("100000", 10, 30), ("18446744073709551616", 1, 8), ("Mon, 01 Jan", 1, 8)]
+    {
         let busy = Reply::status(429, "").with("retry-after", asked);
         let scripted = ScriptedEngine::open(first_then(busy, says("fine")));
         let begun = Instant::now();
@@ -192,10 +195,14 @@ async fn the_engine_says_how_long_to_wait_within_reason() {
 async fn four_requests_are_under_way_at_a_time() {
     let scripted = ScriptedEngine::open(|_| Reply::Late(Duration::from_millis(50), Box::new(says("fine"))));
     let engine = engine(scripted.url());
-    let all: Vec<_> = (0..12).map(|_| tokio::spawn({
-        let engine = engine.clone();
-        async move { answer(&engine, NOW).await }
-    })).collect();
+    let all: Vec<_> = (0..12)
+        .map(|_| {
+            tokio::spawn({
+                let engine = engine.clone();
+                async move { answer(&engine, NOW).await }
+            })
+        })
+        .collect();
     for one in all {
         assert_eq!(one.await.unwrap().as_deref(), Ok("fine"));
     }

@@ -59,11 +59,7 @@ pub fn read_grant_wish(name: &str, scope: Option<&str>) -> Result<GrantWish, Str
 ///
 /// # Errors
 /// The store's. Within: what is wrong, as a sentence for the operator.
-pub fn check_permission(
-    read: &impl Read,
-    tenant_id: Uuid,
-    text: &str,
-) -> Result<Option<Result<(), String>>, Failure> {
+pub fn check_permission(read: &impl Read, tenant_id: Uuid, text: &str) -> Result<Option<Result<(), String>>, Failure> {
     let Some(parsed) = parse(text) else { return Ok(None) };
     let (short_id, tag) = match parsed {
         Parsed::Org => return Ok(Some(Ok(()))),

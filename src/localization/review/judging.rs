@@ -50,8 +50,7 @@ impl Standards {
         _locale: &Locale,
     ) -> Result<Standards, Abort<Refusal>> {
         let tag = &project.source.locale.tag;
-        let source_locale =
-            Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
+        let source_locale = Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
         let contexts = get_contexts(read, tenant_id, key.file_id)?;
         let place = contexts.all.binary_search_by(|context| context.path.as_str().cmp(&key.entry.path));
         let context = place.ok().and_then(|place| contexts.all.get(place));
@@ -63,6 +62,12 @@ impl Standards {
             limits: limits.unwrap_or_default(),
             stamp: Stamp::now(read, tenant_id, key)?,
         })
+    }
+
+    /// What holds for another key of the same file, whose translations may be so long: everything else holds for all.
+    #[must_use]
+    pub fn with_limits(&self, limits: Limits) -> Standards {
+        Standards { limits, ..self.clone() }
     }
 
     /// Whether they, and the key they were looked up for, are still those of now.

@@ -63,7 +63,8 @@ impl Rule {
             Some("json") => Ok("json"),
             Some("yml" | "yaml") => Ok("yaml"),
             Some("properties") => Ok("properties"),
-            _ => Err(wrong(&format!("{path}: no kind of file has this ending")).hint("say kind = \"json\", \"yaml\" or \"properties\" in its [[files]]")),
+            _ => Err(wrong(&format!("{path}: no kind of file has this ending"))
+                .hint("say kind = \"json\", \"yaml\" or \"properties\" in its [[files]]")),
         }
     }
 }
@@ -169,10 +170,15 @@ fn rule(text: RuleText) -> Result<Rule, String> {
         return Err(format!("target = {:?} needs {{locale}}: each locale has a file of its own", text.target));
     }
     if source.wildcards() != target.wildcards() {
-        return Err(format!("target = {:?} must have the wildcards of source = {:?}, in the same order", text.target, text.source));
+        return Err(format!(
+            "target = {:?} must have the wildcards of source = {:?}, in the same order",
+            text.target, text.source
+        ));
     }
     let one_of = |member: &str, value: &Option<String>, known: &[&str]| match value {
-        Some(value) if !known.contains(&value.as_str()) => Err(format!("{member} = {value:?} is none of {}", known.join(", "))),
+        Some(value) if !known.contains(&value.as_str()) => {
+            Err(format!("{member} = {value:?} is none of {}", known.join(", ")))
+        }
         _ => Ok(()),
     };
     one_of("kind", &text.kind, &["json", "yaml", "properties"])?;

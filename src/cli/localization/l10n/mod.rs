@@ -37,7 +37,9 @@ const SECRET_BYTES_MAX: u64 = 1 << 20;
 /// are the same and {locale} stands for a locale; kind, profile, root, locales, state and fallback if need be; url, tenant
 /// and project for all. `quintet manual localization` has an example.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 in step, 1 failed, 2 wrong usage, 5 it would change something (--dry-run, status).")]
+#[command(
+    after_help = "Exit codes: 0 in step, 1 failed, 2 wrong usage, 5 it would change something (--dry-run, status)."
+)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,

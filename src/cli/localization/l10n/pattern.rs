@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn what_one_pattern_finds_another_takes() {
-        let (from, to) = (Pattern::parse("app/**/en/*.json").unwrap(), Pattern::parse("app/**/{locale}/*.json").unwrap());
+        let (from, to) =
+            (Pattern::parse("app/**/en/*.json").unwrap(), Pattern::parse("app/**/{locale}/*.json").unwrap());
         assert_eq!(from.wildcards(), to.wildcards());
         assert!(to.has_locale() && !from.has_locale());
         let wildcards = from.matches("app/web/shop/en/pay.json").unwrap();

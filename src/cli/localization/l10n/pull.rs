@@ -61,7 +61,13 @@ struct Plan<'r> {
 ///
 /// # Errors
 /// A path leads elsewhere or is another's, or the service does not answer; what was written before that stays.
-pub fn pull(map: &Map, tree: &Tree, service: &Service, remote: &[RemoteFile], is_dry: bool) -> Result<Vec<Target>, CliError> {
+pub fn pull(
+    map: &Map,
+    tree: &Tree,
+    service: &Service,
+    remote: &[RemoteFile],
+    is_dry: bool,
+) -> Result<Vec<Target>, CliError> {
     let plans = plans(map, service, remote)?;
     let mut targets = Vec::new();
     for plan in plans {
@@ -118,9 +124,12 @@ fn plans<'r>(map: &Map, service: &Service, remote: &'r [RemoteFile]) -> Result<V
             let other = taken.insert(path.clone(), file.path.clone());
             if other.is_some() || sources.contains(path.as_str()) {
                 let other = output::plain(&other.unwrap_or(path));
-                return Err(CliError::failed(format!("{shown} would be written for {} and is {other}'s already", output::plain(&file.path)))
-                    .hint("nothing was written; give each file and locale a target of its own in the map")
-                    .code(CliError::USAGE));
+                return Err(CliError::failed(format!(
+                    "{shown} would be written for {} and is {other}'s already",
+                    output::plain(&file.path)
+                ))
+                .hint("nothing was written; give each file and locale a target of its own in the map")
+                .code(CliError::USAGE));
             }
             plans.push(Plan { file, locale, path: inside, export: rule.export.clone() });
         }

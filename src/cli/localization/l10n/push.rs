@@ -76,7 +76,8 @@ impl SourceResult {
 pub fn compare(map: &Map, tree: &Tree, service: &Service, remote: &[RemoteFile]) -> Result<Vec<Source>, CliError> {
     let here = sources_here(map, tree)?;
     if here.is_empty() {
-        return Err(CliError::failed("no file here matches a source of the map").hint("look at the patterns: paths begin in the map's directory"));
+        return Err(CliError::failed("no file here matches a source of the map")
+            .hint("look at the patterns: paths begin in the map's directory"));
     }
     let there: HashMap<&str, &RemoteFile> = remote.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut sources = Vec::new();
@@ -144,7 +145,10 @@ pub fn push(sources: &mut [Source], service: &Service) -> Result<(), CliError> {
         let parameters: Vec<(&str, &str)> =
             source.parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let taken = service.upload(&parameters, &source.bytes);
-        let taken = taken.map_err(|error| CliError { reason: format!("{}: {}", output::plain(&source.path), error.reason), ..error })?;
+        let taken = taken.map_err(|error| CliError {
+            reason: format!("{}: {}", output::plain(&source.path), error.reason),
+            ..error
+        })?;
         source.version = taken.version;
     }
     service.told();
@@ -188,7 +192,9 @@ fn parameters(rule: &Rule, path: &str) -> Result<Vec<(&'static str, String)>, Cl
 fn roots(rule: &Rule, known: Option<&RemoteFile>, source_locale: &str) -> Vec<String> {
     let mut roots: Vec<String> = match &rule.root {
         Some(root) => vec![root.clone()],
-        None => known.and_then(|known| known.root_locale.clone()).into_iter().chain([source_locale.to_owned()]).collect(),
+        None => {
+            known.and_then(|known| known.root_locale.clone()).into_iter().chain([source_locale.to_owned()]).collect()
+        }
     };
     if let (None, Ok(locale)) = (&rule.root, Locale::parse(source_locale)) {
         roots.push(locale.canonical().to_owned());
@@ -198,7 +204,12 @@ fn roots(rule: &Rule, known: Option<&RemoteFile>, source_locale: &str) -> Vec<St
 }
 
 /// The keys of a file here, by path.
-fn units(source: &Source, kind: &str, profile: Option<&str>, roots: &[String]) -> Result<BTreeMap<String, Content>, CliError> {
+fn units(
+    source: &Source,
+    kind: &str,
+    profile: Option<&str>,
+    roots: &[String],
+) -> Result<BTreeMap<String, Content>, CliError> {
     let read = |kind: Kind<'_>| formats::read(kind, &source.bytes, Instant::now() + READING_TIME);
     let document = match (kind, profile) {
         ("json", _) => read(Kind::Json),
@@ -207,7 +218,8 @@ fn units(source: &Source, kind: &str, profile: Option<&str>, roots: &[String]) -
         _ => {
             let mut tried = roots.iter().map(|root| read(Kind::Rails { root }));
             let first = tried.next().unwrap_or_else(|| read(Kind::Flat));
-            let is_other_root = |read: &Result<_, ReaderRefusal>| matches!(read, Err(refusal) if refusal.code == Code::KeyInvalid);
+            let is_other_root =
+                |read: &Result<_, ReaderRefusal>| matches!(read, Err(refusal) if refusal.code == Code::KeyInvalid);
             if is_other_root(&first) { tried.find(|read| !is_other_root(read)).unwrap_or(first) } else { first }
         }
     };

@@ -134,13 +134,16 @@ impl Service {
         if !is_id(&place.project) || !is_id(&place.tenant) {
             return Err(unusable("the id of the tenant or the project").hint("both are UUIDs"));
         }
-        let mut credential = HeaderValue::from_str(&format!("Bearer {}", place.key.expose())).map_err(|_| unusable("the key"))?;
+        let mut credential =
+            HeaderValue::from_str(&format!("Bearer {}", place.key.expose())).map_err(|_| unusable("the key"))?;
         credential.set_sensitive(true);
         let tenant = HeaderValue::from_str(&place.tenant).map_err(|_| unusable("the tenant"))?;
         // The key goes over no line in the clear but within the machine or a private network.
         let mut egress = Egress::new(|address| !is_public(address));
         if let Some(pem) = &place.extra_ca {
-            egress = egress.trusting(pem).map_err(|error| CliError::failed(format!("--ca: {error}")).code(CliError::USAGE))?;
+            egress = egress
+                .trusting(pem)
+                .map_err(|error| CliError::failed(format!("--ca: {error}")).code(CliError::USAGE))?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::failed)?;
         let progress = RefCell::new(Progress::new(json));
@@ -199,7 +202,10 @@ impl Service {
             let mut request = self.request(Method::POST, "/files", parameters, Bytes::copy_from_slice(bytes))?;
             let headers = request.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-            headers.insert(HeaderName::from_static("idempotency-key"), HeaderValue::from_str(&key).map_err(CliError::failed)?);
+            headers.insert(
+                HeaderName::from_static("idempotency-key"),
+                HeaderValue::from_str(&key).map_err(CliError::failed)?,
+            );
             Ok(request)
         };
         let body = self.successful(request, JSON_BYTES_MAX)?;
@@ -257,7 +263,8 @@ impl Service {
         let uri = format!("{}/v1/projects/{}{path}{mark}{}", self.base, self.project, query.join("&"));
         let mut request = Request::new(body);
         *request.method_mut() = method;
-        *request.uri_mut() = uri.parse().map_err(|_| CliError::failed("the url cannot be used").code(CliError::USAGE))?;
+        *request.uri_mut() =
+            uri.parse().map_err(|_| CliError::failed("the url cannot be used").code(CliError::USAGE))?;
         request.headers_mut().insert(AUTHORIZATION, self.credential.clone());
         request.headers_mut().insert(HeaderName::from_static("l10n-tenant"), self.tenant.clone());
         // Changes have an Idempotency-Key.
@@ -266,18 +273,25 @@ impl Service {
     }
 
     /// The body of an answer that says yes.
-    fn successful(&self, request: impl Fn() -> Result<Request<Bytes>, CliError>, bytes_max: usize) -> Result<Bytes, CliError> {
+    fn successful(
+        &self,
+        request: impl Fn() -> Result<Request<Bytes>, CliError>,
+        bytes_max: usize,
+    ) -> Result<Bytes, CliError> {
         let (status, _, body) = self.runtime.block_on(self.answered(request, bytes_max))?;
         if status.is_success() {
             return Ok(body);
         }
         let problem = serde_json::from_slice::<Problem>(&body);
         let Ok(problem) = problem else {
-            return Err(CliError::failed(format!("the service answered {status}")).hint("is this the address of localization?"));
+            return Err(
+                CliError::failed(format!("the service answered {status}")).hint("is this the address of localization?")
+            );
         };
         let said = [&problem.field, &problem.detail, &problem.title].map(|text| output::plain(text));
         let said: Vec<&str> = said.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        let failed = CliError::failed(format!("the service refused: {} ({})", output::plain(&problem.code), said.join("; ")));
+        let failed =
+            CliError::failed(format!("the service refused: {} ({})", output::plain(&problem.code), said.join("; ")));
         Err(match status {
             StatusCode::UNAUTHORIZED => failed.hint("is the key valid, and of this service?"),
             StatusCode::FORBIDDEN => failed.hint("push needs p_<p>_read and p_<p>_files-write, pull p_<p>_read and p_<p>_export; the template ci has all"),
@@ -287,7 +301,11 @@ impl Service {
     }
 
     /// An answer, whatever it says, asked for again where that may help.
-    async fn answered(&self, request: impl Fn() -> Result<Request<Bytes>, CliError>, bytes_max: usize) -> Result<Answer, CliError> {
+    async fn answered(
+        &self,
+        request: impl Fn() -> Result<Request<Bytes>, CliError>,
+        bytes_max: usize,
+    ) -> Result<Answer, CliError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -321,8 +339,11 @@ fn improper() -> CliError {
 fn unreachable(error: EgressError) -> CliError {
     let failed = |error: &dyn Display| CliError::failed(format!("the service cannot be reached: {error}"));
     match error {
-        EgressError::Plain => failed(&"http:// sends the key in the clear").hint("write https://; http:// is for this machine and private networks"),
-        EgressError::Untrusted => failed(&"no trusted certificate for this name").hint("name your own authority's certificates with --ca"),
+        EgressError::Plain => failed(&"http:// sends the key in the clear")
+            .hint("write https://; http:// is for this machine and private networks"),
+        EgressError::Untrusted => {
+            failed(&"no trusted certificate for this name").hint("name your own authority's certificates with --ca")
+        }
         error => failed(&error).hint("look at the url, and whether the service runs"),
     }
 }

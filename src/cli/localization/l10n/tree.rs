@@ -148,7 +148,8 @@ impl Tree {
         let mut file = File::from(file);
         let written = old.map_or(Ok(()), |mode| rustix::fs::fchmod(&file, mode).map_err(std::io::Error::from));
         let written = written.and_then(|()| file.write_all(bytes)).and_then(|()| file.sync_all());
-        let placed = written.and_then(|()| rustix::fs::renameat(&folder, own.as_str(), &folder, name).map_err(Into::into));
+        let placed =
+            written.and_then(|()| rustix::fs::renameat(&folder, own.as_str(), &folder, name).map_err(Into::into));
         if let Err(error) = placed {
             // The first failure is the one to tell.
             let _ = rustix::fs::unlinkat(&folder, own.as_str(), AtFlags::empty());
@@ -175,7 +176,9 @@ impl Tree {
                 let entry = entry.map_err(|error| told(&folder, error))?;
                 looked += 1;
                 if looked > ENTRIES_MAX {
-                    return Err(failed(&folder, "holds too many files").hint("name a folder in the pattern of its source"));
+                    return Err(
+                        failed(&folder, "holds too many files").hint("name a folder in the pattern of its source")
+                    );
                 }
                 let Ok(name) = entry.file_name().to_str() else { continue };
                 let path = format!("{folder}{name}");
@@ -215,7 +218,8 @@ pub fn find_above(name: &str, start: &Path, bytes_max: u64) -> Result<(std::path
 /// # Errors
 /// It cannot be read, is too large or no text.
 pub fn text_of(path: &Path, opened: std::io::Result<File>, bytes_max: u64) -> Result<String, CliError> {
-    let unreadable = |error: std::io::Error| CliError::failed(format!("{}: {error}", path.display())).code(CliError::USAGE);
+    let unreadable =
+        |error: std::io::Error| CliError::failed(format!("{}: {error}", path.display())).code(CliError::USAGE);
     let mut text = String::new();
     opened.and_then(|file| file.take(bytes_max).read_to_string(&mut text)).map_err(unreadable)?;
     Ok(text)
@@ -236,8 +240,26 @@ mod tests {
         let long = "x".repeat(256);
         let many = "x/".repeat(600) + "x";
         for hostile in [
-            "", "/", "/etc/passwd", "..", "../x", "a/../../x", "a/..", "a//b", "a/", ".", "./a", "a\\..\\b", "a\0b", "a\nb",
-            "\u{1b}[2J", ".git/hooks/pre-commit", "sub/.GIT/config", ".quintet-l10n.toml", &long, &many,
+            "",
+            "/",
+            "/etc/passwd",
+            "..",
+            "../x",
+            "a/../../x",
+            "a/..",
+            "a//b",
+            "a/",
+            ".",
+            "./a",
+            "a\\..\\b",
+            "a\0b",
+            "a\nb",
+            "\u{1b}[2J",
+            ".git/hooks/pre-commit",
+            "sub/.GIT/config",
+            ".quintet-l10n.toml",
+            &long,
+            &many,
         ] {
             assert_eq!(Inside::parse(hostile), None, "{hostile:?}");
         }
