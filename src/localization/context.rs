@@ -16,6 +16,7 @@ use crate::engine::Engine;
 use crate::language::Health;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 
 /// How long a request may wait for the writer.
 pub const WRITER_TIME: Duration = Duration::from_secs(10);
@@ -29,6 +30,8 @@ const LOCK_TIME: Duration = Duration::from_secs(60);
 const CORE_INTERVAL: Duration = Duration::from_secs(60);
 /// How many locks those share who set the context of keys.
 const LOCKS: usize = 64;
+/// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
+const SHELF_BYTES: usize = 64 << 20;
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
@@ -44,6 +47,8 @@ pub struct Parts {
     locks: Vec<Arc<Mutex<()>>>,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
+    /// What was worked out from stored rows, for whoever needs it again.
+    pub(crate) shelf: Shelf,
 }
 
 impl std::ops::Deref for Parts {
@@ -79,6 +84,7 @@ impl Context {
             turns: Turns::new(TURNS),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
+            shelf: Shelf::new(SHELF_BYTES),
         }))
     }
 

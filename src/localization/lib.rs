@@ -13,11 +13,12 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of string files) · `model`, `lists`, `refusal`, `rows` · `audit` (the chain) · `access`
-//! (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) · `spaces`
-//! (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `review`
-//! (translations and their states) · `translate` (drafts by the AI [`engine`]) · `verify`. A folder has
-//! its endpoints beside it, in its own `http`.
+//! [`formats`] (readers and writers of files) · [`engine`] (asking an AI engine) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
+//! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
+//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `terms` (glossary and style) ·
+//! `memory` (what was said before) · `quality` (the checks) · `figures` (lists and sums) · `review` (translations and their
+//! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints
+//! beside it, in its own `http`.
 
 mod access;
 mod audit;
@@ -34,7 +35,9 @@ mod quality;
 mod refusal;
 mod review;
 mod rows;
+mod shelf;
 mod spaces;
+mod terms;
 mod translate;
 mod verify;
 
@@ -71,6 +74,8 @@ const ENDPOINTS: Endpoints<Localization> = &[
     review::http::translations::ENDPOINTS,
     review::http::transitions::ENDPOINTS,
     review::http::annotations::ENDPOINTS,
+    terms::http::glossary::ENDPOINTS,
+    terms::http::style::ENDPOINTS,
     translate::http::ENDPOINTS,
 ];
 
@@ -85,8 +90,18 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 }
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0300 to 0x03FF.
-pub const TABLES: &[TableSpec] =
-    &joined::<_, TABLE_COUNT>(&[spaces::TABLES, audit::TABLES, access::TABLES, content::TABLES, translate::TABLES]);
+pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
+    spaces::TABLES,
+    audit::TABLES,
+    access::TABLES,
+    content::TABLES,
+    terms::TABLES,
+    translate::TABLES,
+]);
 
-const TABLE_COUNT: usize =
-    spaces::TABLES.len() + audit::TABLES.len() + access::TABLES.len() + content::TABLES.len() + translate::TABLES.len();
+const TABLE_COUNT: usize = spaces::TABLES.len()
+    + audit::TABLES.len()
+    + access::TABLES.len()
+    + content::TABLES.len()
+    + terms::TABLES.len()
+    + translate::TABLES.len();

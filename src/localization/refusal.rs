@@ -89,6 +89,14 @@ pub enum Refusal {
     LengthRange(String),
     /// A context with white space at an end; its place in the request.
     ContextInvalid(String),
+    /// Another entry of the glossary says the same.
+    TermExists,
+    /// A member of a glossary entry is missing, or does not go with its kind; which, and how.
+    TermShape(&'static str, &'static str),
+    /// A term with white space at an end or a character that cannot be printed; which member.
+    TermInvalid(&'static str),
+    /// A register in another scope than the default one, or without a text.
+    RegisterScope,
     /// The language core's own checks do not pass.
     CoreUnavailable,
     /// There is no AI engine, or it gives no answer of use.
@@ -123,6 +131,7 @@ pub const CODES: &[Code] = codes! {
     409 "invalid_transition" "The translation is in no state from which this can be done"
     409 "key_obsolete" "The key is not in the latest version of its file"
     409 "revision_mismatch" "The translation has another revision"
+    409 "term_exists" "The glossary has an entry of this kind, locale, source and target"
     410 "revision_superseded" "There is a newer revision; the header ETag names it"
     412 "precondition_failed" "If-Match does not name the current entity tag; nothing was changed"
     413 "payload_too_large" "The body is larger than allowed"
@@ -150,6 +159,9 @@ pub const CODES: &[Code] = codes! {
     422 "nesting_too_deep" "The file nests deeper than 64 levels"
     422 "parse_timeout" "The file took too long to read"
     422 "qa_failed" "Checks that block fail; the member checks has them"
+    422 "register_scope" "A register goes with the scope default and a text alone"
+    422 "term_invalid" "A source or target has white space at an end, or a character that cannot be printed"
+    422 "term_shape" "The entry's members do not go with its kind"
     422 "too_many_units" "The file has more than 200,000 units, or paths of more than 64 MiB together"
     422 "unsupported_construct" "The file uses what is not supported"
     422 "upload_too_large" "The file is larger than its kind allows"
@@ -253,6 +265,10 @@ impl ServiceRefusal for Refusal {
             Refusal::KeyUnknown(name) => of(422, "key_unknown").problem(name, ""),
             Refusal::LengthRange(name) => of(422, "length_range").problem(name, ""),
             Refusal::ContextInvalid(name) => of(422, "context_invalid").problem(name, ""),
+            Refusal::TermExists => of(409, "term_exists"),
+            Refusal::TermShape(name, problem) => of(422, "term_shape").problem(*name, *problem),
+            Refusal::TermInvalid(name) => of(422, "term_invalid").problem(*name, ""),
+            Refusal::RegisterScope => of(422, "register_scope").problem("register", ""),
             Refusal::CoreUnavailable => of(503, "language_core_unavailable").retry_after(CORE_RETRY_SECONDS),
             Refusal::AiUnavailable => of(503, "ai_unavailable").retry_after(AI_RETRY_SECONDS),
         }

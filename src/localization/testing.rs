@@ -1,4 +1,7 @@
-//! A real store under a clock that tests set, and what their tenants have in it.
+//! A real store under a clock that tests set, and what their tenants have in it; where the files of real projects lie.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use quintet_platform::json::Json;
 use quintet_storage::Uuid;
@@ -45,4 +48,20 @@ pub(crate) fn furnished() -> (Bench, WorkspaceId, ProjectId) {
         bench.run(move |tx, now| Ok(audit::record(tx, now, &actor(TENANT), event)?)).unwrap();
     }
     (bench, workspace.workspace_id, project.project_id)
+}
+
+/// Where files, suites and parsers lie, if they can be had on this machine.
+pub(crate) fn corpora() -> Option<PathBuf> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/fetch.sh");
+    let output = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
+    if !output.status.success() {
+        eprintln!("corpora: not tried, see above");
+        return None;
+    }
+    Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
+}
+
+/// Whether all there is is tried, which takes minutes.
+pub(crate) fn is_long() -> bool {
+    std::env::var("QUINTET_CORPORA").is_ok_and(|value| value == "all")
 }

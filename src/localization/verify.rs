@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, audit, content, spaces, translate};
+use crate::{access, audit, content, spaces, terms, translate};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -13,6 +13,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(spaces::verify(read)?);
     findings.extend(access::verify(read)?);
     findings.extend(content::verify(read)?);
+    findings.extend(terms::verify(read)?);
     findings.extend(translate::verify(read)?);
     Ok(findings)
 }

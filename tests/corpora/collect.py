@@ -12,14 +12,18 @@ packages, destination = map(pathlib.Path, sys.argv[1:])
 count = {}
 
 
-def keep(kind, name, data):
+def keep(kind, name, longer, data):
+    """Keeps a file under its short name; under its longer one where the short one is another file's."""
     target = destination / "files" / kind
     target.mkdir(parents=True, exist_ok=True)
-    name = name.replace("/", "__").replace(" ", "_")
-    if (target / name).exists() and (target / name).read_bytes() == data:
-        return
-    (target / name).write_bytes(data)
-    count[kind] = count.get(kind, 0) + 1
+    for name in (name, longer):
+        path = target / name.replace("/", "__").replace(" ", "_")
+        if not path.exists():
+            path.write_bytes(data)
+            count[kind] = count.get(kind, 0) + 1
+            return
+        if path.read_bytes() == data:
+            return
 
 
 for path in sorted(packages.rglob("*")):
@@ -28,17 +32,17 @@ for path in sorted(packages.rglob("*")):
     name = str(path.relative_to(packages))
     short = f"{path.relative_to(packages).parts[0]}__{path.parent.name}__{path.name}"
     if path.suffix in (".yml", ".yaml") and "locales" in name:
-        keep("yaml", short, path.read_bytes())
+        keep("yaml", short, name, path.read_bytes())
     elif path.suffix == ".json" and ("/locales/" in name or "/langs/" in name):
-        keep("json", short, path.read_bytes())
+        keep("json", short, name, path.read_bytes())
     elif path.suffix == ".properties":
-        keep("properties", short, path.read_bytes())
+        keep("properties", short, name, path.read_bytes())
     elif path.suffix == ".jar":
         with zipfile.ZipFile(path) as jar:
             for inner in jar.namelist():
                 if inner.endswith(".properties"):
                     parts = inner.split("/")
-                    keep("properties", "__".join([path.stem] + parts[-2:]), jar.read(inner))
+                    keep("properties", "__".join([path.stem] + parts[-2:]), f"{path.stem}/{inner}", jar.read(inner))
 
 
 def module(path):

@@ -21,6 +21,12 @@ pub struct LocalizationContent {
     file_id: String,
     /// A key of the file that nobody has translated yet.
     key_id: String,
+    /// One whose translation fails a check; none in what older versions made.
+    #[serde(default)]
+    refused_key_id: String,
+    /// One that is like one whose translation is approved; none in what older versions made.
+    #[serde(default)]
+    suggested_key_id: String,
     /// Whether everything was made.
     is_complete: bool,
 }
@@ -52,6 +58,8 @@ impl LocalizationContent {
         let project_id = text(&project, "id");
         let file = json!({
             "title": "Our shop",
+            "subtitle": "Our shops",
+            "greeting": "Hello {{name}}",
             "cart": { "item_one": "{{count}} item", "item_other": "{{count}} items", "pay": "Pay now" },
         });
         let path = format!("/v1/projects/{project_id}/files?kind=json&path=shop/en.json");
@@ -64,28 +72,50 @@ impl LocalizationContent {
         };
         for (path, translation) in [
             ("title", json!({ "text": "Unser Laden" })),
+            // It lacks the name: the checks refuse its review.
+            ("greeting", json!({ "text": "Hallo" })),
             ("cart.item", json!({ "forms": { "one": "{{count}} Artikel", "other": "{{count}} Artikel" } })),
         ] {
             let place = format!("/v1/keys/{}/translations/de", key_of(path));
             service.change("PUT", &place, path, &translation).await?;
         }
+        for action in ["review", "approve"] {
+            let place = format!("/v1/keys/{}/translations/de/transition", key_of("title"));
+            service.change("POST", &place, &format!("title-{action}"), &json!({ "action": action })).await?;
+        }
         self.key_id = key_of("cart.pay");
+        self.refused_key_id = key_of("greeting");
+        self.suggested_key_id = key_of("subtitle");
         self.file_id = text(&file, "file_id");
         self.project_id = project_id;
         self.is_complete = true;
         Ok(true)
     }
 
-    /// Lines to paste into a shell: translate a text, export the file.
+    /// Lines to paste into a shell: translate a text, try to have another reviewed, ask what was said before, export the
+    /// file.
     pub fn curl_lines(&self, address: SocketAddr, key: &str, tenant_id: &str) -> Vec<Line> {
-        let LocalizationContent { project_id, file_id, key_id, .. } = self;
+        let LocalizationContent { project_id, file_id, key_id, refused_key_id, suggested_key_id, .. } = self;
         let who = format!("-H 'Authorization: Bearer {key}' -H 'L10n-Tenant: {tenant_id}'");
         let translate = format!(
             "curl -s -X PUT http://{address}/v1/keys/{key_id}/translations/de {who} -H \"Idempotency-Key: $(date +%s%N)\" -H 'Content-Type: application/json' -d '{{\"text\":\"Jetzt bezahlen\"}}'"
         );
         let export =
             format!("curl -s 'http://{address}/v1/projects/{project_id}/files/{file_id}/export?locale=de' {who}");
-        vec![Line::new("translate \"Pay now\" into German", translate), Line::new("export the file in German", export)]
+        let review = format!(
+            "curl -s http://{address}/v1/keys/{refused_key_id}/translations/de/transition {who} -H \"Idempotency-Key: $(date +%s%N)\" -H 'Content-Type: application/json' -d '{{\"action\":\"review\"}}'"
+        );
+        let suggestions = format!("curl -s http://{address}/v1/keys/{suggested_key_id}/suggestions/de {who}");
+        let mut lines = vec![Line::new("translate \"Pay now\" into German", translate)];
+        if !refused_key_id.is_empty() {
+            lines.push(Line::new(
+                "have \"Hello {{name}}\" reviewed, which lacks the name: refused, with the reason",
+                review,
+            ));
+            lines.push(Line::new("what was approved before for a text like \"Our shops\"", suggestions));
+        }
+        lines.push(Line::new("export the file in German", export));
+        lines
     }
 }
 

@@ -1,46 +1,32 @@
 //! Key context: what translators are told of a file's keys. It belongs to paths and survives uploads.
 //!
-//! All of a file's context is one large value, for one request may set 12 MB of it. Who sets some of it reads all, writes
-//! all with the change in it, and publishes that in one small transaction, if nobody else has done so in between: a
-//! request of any size is seen whole or not at all.
+//! All of a file's context is one large value, for one request may set 12 MB of it ([`context_pages`](super::context_pages)
+//! says how it lies there). Who sets some of it reads all, writes all with the change in it, and publishes that in one
+//! small transaction, if nobody else has done so in between: a request of any size is seen whole or not at all.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use bincode::{Decode, Encode};
 use quintet_platform::json::Json;
 use quintet_storage::large::{self, LargeValue};
-use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain, encode_plain};
+use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::catalogue::{get_catalogue, read_entries};
+use super::context_pages::{self, Encoded, encode};
 use super::files::get_file;
-use super::model::{FileId, KeyClass};
+use super::model::{FileId, KeyContext};
 use super::sealed;
-use super::tables::{KEY_CONTEXTS, KeyContextsRow};
+use super::tables::{ContextPageRow, KEY_CONTEXTS, KeyContextsRow};
 use crate::audit::{self, Actor, Event};
 use crate::context::Context;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::ProjectId;
 
 /// How much context a file may have, in bytes as it is stored: several requests of the largest kind. Whoever reads or
 /// sets some of it holds all of it in memory.
 const FILE_BYTES_MAX: usize = 64 << 20;
-
-/// A path of a file and what translators are told of the key there.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct KeyContext {
-    /// The path.
-    pub path: String,
-    /// Which kind of text it holds.
-    pub class: Option<KeyClass>,
-    /// What it is about.
-    pub context: Option<String>,
-    /// The fewest characters of a translation.
-    pub min_length: Option<u32>,
-    /// The most.
-    pub max_length: Option<u32>,
-}
 
 /// What is told of a file's keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,15 +43,30 @@ pub struct Contexts {
 /// Only the store's.
 pub fn get_contexts(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<Contexts, Failure> {
     let Some(row) = read.get(&KEY_CONTEXTS, &(tenant_id, file_id))? else { return Ok(Contexts::default()) };
-    Ok(Contexts { version: row.version, all: decode_plain(&sealed::read_all(read, &row.value)?)? })
+    Ok(Contexts { version: row.version, all: context_pages::read_all(read, &row)? })
 }
 
-/// How often a file's context was set.
+/// How often a file's context was set; with the same number it is the same.
 ///
 /// # Errors
 /// Only the store's.
 pub fn contexts_version(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<u64, Failure> {
     Ok(read.get(&KEY_CONTEXTS, &(tenant_id, file_id))?.map_or(0, |row| row.version))
+}
+
+/// What is told of one key: its class, its context, the lengths of its translations. `None`: nothing was ever set.
+///
+/// # Errors
+/// Only the store's.
+pub fn find_context(
+    read: &impl Read,
+    shelf: &Shelf,
+    tenant_id: TenantId,
+    file_id: FileId,
+    path: &str,
+) -> Result<Option<KeyContext>, Failure> {
+    let Some(row) = read.get(&KEY_CONTEXTS, &(tenant_id, file_id))? else { return Ok(None) };
+    context_pages::find(read, shelf, &row, path)
 }
 
 /// The rules that need the file: for each entry in turn, that its path is an active key, the range of its lengths, the
@@ -87,12 +88,12 @@ fn check(wished: &[KeyContext], active: &HashSet<&str>) -> Result<(), Refusal> {
 }
 
 /// All context as it is stored, with some of it replaced or added.
-fn merged(old: Vec<KeyContext>, new: &[KeyContext]) -> Result<Vec<u8>, Abort<Refusal>> {
+fn merged(old: Vec<KeyContext>, new: &[KeyContext]) -> Result<Encoded, Abort<Refusal>> {
     let mut by_path: BTreeMap<String, KeyContext> =
         old.into_iter().map(|context| (context.path.clone(), context)).collect();
     by_path.extend(new.iter().map(|context| (context.path.clone(), context.clone())));
-    let bytes = encode_plain(&by_path.into_values().collect::<Vec<_>>())?;
-    if bytes.len() > FILE_BYTES_MAX { Err(Refusal::ContextTooLarge.into()) } else { Ok(bytes) }
+    let encoded = encode(by_path.into_values().collect())?;
+    if encoded.bytes.len() > FILE_BYTES_MAX { Err(Refusal::ContextTooLarge.into()) } else { Ok(encoded) }
 }
 
 /// Sets what is told of some keys.
@@ -106,6 +107,7 @@ pub struct PutContexts {
     base_version: u64,
     /// All of it, with the change in it.
     value: LargeValue,
+    pages: Vec<ContextPageRow>,
     /// How many keys the request tells something of.
     count: usize,
 }
@@ -133,9 +135,9 @@ pub async fn prepare_contexts(
         let old = get_contexts(&read, tenant_id, file_id)?;
         Ok((old.version, merged(old.all, &wished)?))
     });
-    let (base_version, bytes) = prepared.await?;
+    let (base_version, Encoded { bytes, pages }) = prepared.await?;
     let value = sealed::store_value(&context.store, tenant_id, &bytes).await?;
-    Ok(PutContexts { project_id, file_id, base_version, value, count })
+    Ok(PutContexts { project_id, file_id, base_version, value, pages, count })
 }
 
 /// Sets what is told of some keys. `None`: somebody else has done so in between; prepare it anew.
@@ -158,7 +160,8 @@ pub fn put_contexts(
     if let Some(old) = old {
         large::release(tx, now, &old.value)?;
     }
-    tx.put(&KEY_CONTEXTS, &place, &KeyContextsRow { version: version + 1, value: command.value.clone() })?;
+    let PutContexts { value, pages, .. } = command.clone();
+    tx.put(&KEY_CONTEXTS, &place, &KeyContextsRow { version: version + 1, value, pages })?;
     let event = Event::about("key_context.set", "file", command.file_id.0)
         .with([("project_id", Json::from(command.project_id.0.to_string())), ("count", Json::from(command.count))]);
     audit::record(tx, now, actor, event)?;

@@ -12,9 +12,11 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `contexts` · `imports` · `translations` · `exports` · `http` · `verify`.
+//! stored) · `files`, `keys`, `source_locale` · `context_pages`, `contexts` · `imports` · `translations` · `exports` ·
+//! `http` · `verify`.
 
 mod catalogue;
+mod context_pages;
 mod contexts;
 mod exports;
 mod files;
@@ -34,7 +36,7 @@ mod verify;
 mod tests;
 
 pub use catalogue::keys_ever;
-pub use contexts::{contexts_version, get_contexts};
+pub use contexts::{contexts_version, find_context};
 pub use files::get_file;
 pub use keys::{each_active_key, get_key, is_current};
 pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};

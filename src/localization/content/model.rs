@@ -204,3 +204,18 @@ pub enum KeyClass {
     /// A legal text.
     Legal,
 }
+
+/// A path of a file and what translators are told of the key there.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct KeyContext {
+    /// The path.
+    pub path: String,
+    /// Which kind of text it holds.
+    pub class: Option<KeyClass>,
+    /// What it is about.
+    pub context: Option<String>,
+    /// The fewest characters of a translation.
+    pub min_length: Option<u32>,
+    /// The most.
+    pub max_length: Option<u32>,
+}

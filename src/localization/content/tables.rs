@@ -200,10 +200,34 @@ impl Row for ImportRow {}
 pub struct KeyContextsRow {
     /// How often it was set, from 1.
     pub version: u64,
-    /// Every path and what is told of it, in the order of paths, sealed for the tenant.
+    /// Every path and what is told of it, sealed for the tenant.
     pub value: LargeValue,
+    /// Its pages, in the order of the digests of paths; none: it is one page, in the order of paths.
+    pub pages: Vec<ContextPageRow>,
 }
-impl Row for KeyContextsRow {}
+impl Row for KeyContextsRow {
+    const VERSION: u8 = 2;
+
+    /// In version 1 there were no pages.
+    fn migrate(version: u8, body: &[u8]) -> Result<Self, Failure> {
+        if version != 1 {
+            return Err(Failure::Damaged(format!("key context has unknown version {version}")));
+        }
+        let (version, value) = decode_plain(body)?;
+        Ok(KeyContextsRow { version, value, pages: Vec::new() })
+    }
+}
+
+/// A page of key context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct ContextPageRow {
+    /// The first eight bytes of the digest of the path that comes first.
+    pub first: u64,
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u32,
+}
 
 /// The translation of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

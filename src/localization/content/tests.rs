@@ -7,14 +7,16 @@ use quintet_storage::large::{LargeValue, Upload};
 use quintet_storage::{Key as StoredKey, Read as _, Row, Scan, Table, Uuid, WriteTx, encode_plain};
 
 use super::catalogue;
+use super::context_pages;
+use super::contexts::{Contexts, contexts_version, find_context, get_contexts};
 use super::imports::{Counts, Original, PublishImport, Root, publish_import};
 use super::key_ids::{key_id, key_prefix};
 use super::keys::{KeyPage, list_keys};
-use super::model::{File, FileId, Format, Key, KeyEntry, Source};
+use super::model::{File, FileId, Format, Key, KeyClass, KeyContext, KeyEntry, Source};
 use super::source_locale::put_source_locale;
 use super::tables::{
-    CATALOGUES, CatalogueRow, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, IMPORTS, KEY_FILES, TRANSLATIONS,
-    TranslationRow, TranslationRowV1,
+    CATALOGUES, CatalogueRow, ContextPageRow, FILE_LOCALES, FILE_PATHS, FILE_VERSIONS, FILES, IMPORTS, KEY_CONTEXTS,
+    KEY_FILES, KeyContextsRow, TRANSLATIONS, TranslationRow, TranslationRowV1,
 };
 use super::translation::{Approval, ReviewState, Wished, Wording, shaped};
 use super::translations::put_row;
@@ -22,8 +24,9 @@ use super::verify;
 use crate::formats::{Code, Content, ReaderRefusal};
 use crate::language::Locale;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::{self, Expected, ProjectId, get_project};
-use crate::testing::{Bench, TENANT, actor, furnished};
+use crate::testing::{Bench, OTHER, TENANT, actor, furnished};
 
 const FILE_ID: FileId = FileId(Uuid::from_u128(99));
 
@@ -286,4 +289,66 @@ fn a_page_of_keys_looks_at_a_bounded_part_of_what_there_is() {
     }
     assert_eq!(found, [100_000]);
     assert!((3..6).contains(&pages), "{pages} pages");
+}
+
+/// Context of keys, some of it long: of more than one page.
+fn told() -> Vec<KeyContext> {
+    let one = |number: usize| KeyContext {
+        path: format!("key.{number}"),
+        class: Some(KeyClass::Legal),
+        context: Some("c".repeat(number % 500)),
+        min_length: None,
+        max_length: u32::try_from(number).ok(),
+    };
+    let mut all: Vec<KeyContext> = (0..1500).map(one).collect();
+    all.sort_by(|one, other| one.path.cmp(&other.path));
+    all
+}
+
+/// Stores that as a file's context, in pages or as one.
+fn telling(bench: &Bench, version: u64, bytes: &[u8], pages: Vec<ContextPageRow>) -> KeyContextsRow {
+    let row = KeyContextsRow { version, value: large(bench, bytes), pages };
+    let stored = row.clone();
+    bench.run(move |tx, _| Ok(tx.put(&KEY_CONTEXTS, &(TENANT, FILE_ID), &stored)?)).unwrap();
+    row
+}
+
+#[test]
+fn context_is_found_by_the_path_of_its_key() {
+    let bench = shelved();
+    let shelf = Shelf::new(1 << 20);
+    let found = |path: &str| find_context(&bench.store.read(), &shelf, TENANT, FILE_ID, path).unwrap();
+    let version = || contexts_version(&bench.store.read(), TENANT, FILE_ID).unwrap();
+    assert_eq!((found("key.7"), version()), (None, 0));
+    let encoded = context_pages::encode(told()).unwrap();
+    assert!(encoded.pages.len() > 3);
+    telling(&bench, 1, &encoded.bytes, encoded.pages);
+    assert_eq!(get_contexts(&bench.store.read(), TENANT, FILE_ID).unwrap().all, told(), "in the order of paths");
+    // Once from the store, once from the shelf.
+    for context in told().into_iter().chain(told()) {
+        assert_eq!(found(&context.path), Some(context));
+    }
+    assert_eq!((found("key.1500"), found(""), version()), (None, None, 1));
+    // What replaces it is seen at once.
+    let other = vec![KeyContext { context: None, ..told().remove(0) }];
+    let encoded = context_pages::encode(other.clone()).unwrap();
+    telling(&bench, 2, &encoded.bytes, encoded.pages);
+    assert_eq!((found(&other[0].path), found("key.7"), version()), (other.first().cloned(), None, 2));
+    assert!(find_context(&bench.store.read(), &shelf, OTHER, FILE_ID, &other[0].path).unwrap().is_none());
+}
+
+/// In version 1 there were no pages, and what is told lay in the order of paths.
+#[test]
+fn context_of_version_1_is_read() {
+    let bench = shelved();
+    let shelf = Shelf::new(4 << 20);
+    let row = telling(&bench, 3, &encode_plain(&told()).unwrap(), Vec::new());
+    assert_eq!(KeyContextsRow::migrate(1, &encode_plain(&(3_u64, row.value.clone())).unwrap()).unwrap(), row);
+    assert!(KeyContextsRow::migrate(3, &encode_plain(&(3_u64, row.value.clone())).unwrap()).is_err());
+    let read = bench.store.read();
+    assert_eq!(get_contexts(&read, TENANT, FILE_ID).unwrap(), Contexts { version: 3, all: told() });
+    for context in told() {
+        assert_eq!(find_context(&read, &shelf, TENANT, FILE_ID, &context.path).unwrap(), Some(context));
+    }
+    assert_eq!(find_context(&read, &shelf, TENANT, FILE_ID, "key.1500").unwrap(), None);
 }

@@ -12,8 +12,11 @@
 //! let bytes = document.export(Some("de"), &edits, deadline)?;
 //! ```
 //!
+//! Beside them are the formats in which translations are exchanged, XLIFF, TMX and TBX: they are read and written in a
+//! stream, and have no bytes to keep.
+//!
 //! Reading order: `limits`, `model` ([`Kind`], [`Document`]), `refusal`, [`read()`], `json`, `properties`, `yaml` · `plan`,
-//! `export`.
+//! `export` · `xml`, [`xliff`], [`tmx`], [`tbx`].
 
 mod budget;
 mod bytes;
@@ -25,6 +28,10 @@ mod plan;
 mod properties;
 mod read;
 mod refusal;
+pub mod tbx;
+pub mod tmx;
+pub mod xliff;
+mod xml;
 mod yaml;
 
 #[cfg(test)]
@@ -37,3 +44,4 @@ pub use limits::{
 pub use model::{Content, Document, Forms, Kind, Unit, is_representable};
 pub use read::read;
 pub use refusal::{Code, ReaderRefusal};
+pub use xml::ReadError;

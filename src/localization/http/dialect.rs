@@ -91,6 +91,7 @@ impl Dialect for Localization {
             include_str!("../grants/schemas.json"),
             include_str!("../content/schemas.json"),
             include_str!("../review/schemas.json"),
+            include_str!("../terms/schemas.json"),
             include_str!("../translate/schemas.json"),
         ],
         codes: CODES,

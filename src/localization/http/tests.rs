@@ -257,6 +257,44 @@ async fn context_of_any_size_is_set_whole() {
     room.context.store.shutdown();
 }
 
+/// Each change of glossary and style leaves one event, which says nothing of what people wrote.
+#[tokio::test]
+async fn glossary_and_style_leave_an_event_for_each_change() {
+    let room = Room::open();
+    let (project, _) = room.file(&json!({"a": "A"})).await;
+    let (glossary, style) = (format!("/v1/projects/{project}/glossary"), format!("/v1/projects/{project}/style"));
+    let before = room.events();
+    let secret = |locale: &str| json!({"kind": "term", "locale": locale, "source": "Secret", "target": "Geheim", "note": "Secret"});
+    let send = async |method: &str, path: &str, body: Value| {
+        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+        room.send(method, path, body).await
+    };
+    let (status, made) = send("POST", &glossary, secret("de-at")).await;
+    assert_eq!((status, send("POST", &glossary, secret("de-AT")).await.0), (201, 409));
+    let entry = format!("{glossary}/{}", made["id"].as_str().unwrap());
+    assert_eq!(send("PUT", &entry, secret("fr")).await.0, 200);
+    assert_eq!(send("PUT", &entry, json!({"kind": "dnt", "source": "Secret"})).await.0, 400);
+    assert_eq!(send("DELETE", &entry, Value::Null).await.0, 200);
+    assert_eq!(send("DELETE", &entry, Value::Null).await.0, 404);
+    for (text, register, status) in
+        [("Secret", json!("formal"), 200), ("", json!("formal"), 422), ("", Value::Null, 200)]
+    {
+        let body = json!({"locale": "*", "scope": "default", "text": text, "register": register});
+        assert_eq!(send("PUT", &style, body).await.0, status);
+    }
+    let term = |locale: &str| json!({"project_id": project, "kind": "term", "locale": locale});
+    let set = |register: Value, deleted: bool| json!({"locale": "*", "scope": "default", "register": register, "deleted": deleted});
+    let expected = [
+        ("glossary_term.create", term("de-AT")),
+        ("glossary_term.update", term("fr")),
+        ("glossary_term.delete", term("fr")),
+        ("project_style.set", set(json!("formal"), false)),
+        ("project_style.set", set(Value::Null, true)),
+    ];
+    assert_eq!(room.events_behind(before), expected.map(|(action, payload)| (action.to_owned(), payload)));
+    room.context.store.shutdown();
+}
+
 /// Every translation the schema knows meets the rule about its length before the cap of bodies, however it is written.
 #[tokio::test]
 async fn long_translations_are_told_so() {
@@ -395,6 +433,8 @@ async fn what_goes_for_every_route() {
     let (project, file) = room.file(&json!({"a": "A"})).await;
     let workspace = room.send("GET", "/v1/workspaces", Body::empty()).await.1["workspaces"][0]["id"].clone();
     let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    let term = Body::from(r#"{"kind":"dnt","source":"x"}"#);
+    let term = room.send("POST", &format!("/v1/projects/{project}/glossary"), term).await.1;
     let stranger = room.stranger();
     let mut ids = 0;
     for route in crate::served().filter(|route| !route.permission.is_empty()) {
@@ -405,13 +445,17 @@ async fn what_goes_for_every_route() {
             .replace("{file_id}", &file)
             .replace("{key_id}", keys["keys"][0]["id"].as_str().unwrap())
             .replace("{seq}", "3")
-            .replace("{locale}", "de");
+            .replace("{locale}", "de")
+            .replace("{term_id}", term["id"].as_str().unwrap());
         assert!(!path.contains('{'), "{path}");
         let query = if route.name == "upload_file" { "?kind=json&path=a.json" } else { "" };
         let body = || match route.body {
             Content::Nothing => Body::empty(),
             Content::Json("KeyContextsPut") => Body::from(r#"{"keys":[{"path":"a"}]}"#),
             Content::Json("TranslationPut") => Body::from(r#"{"text":"x"}"#),
+            Content::Json("TranslationTransition") => Body::from(r#"{"action":"review"}"#),
+            Content::Json("GlossaryEntryWrite") => Body::from(r#"{"kind":"dnt","source":"y"}"#),
+            Content::Json("StylePut") => Body::from(r#"{"locale":"de","scope":"legal","text":"x"}"#),
             Content::Json("ProjectLocalesPut") => Body::from(r#"{"locales":["de"]}"#),
             Content::Json("SourceLocalePut") => Body::from(r#"{"source_locale":"de"}"#),
             Content::Json("LocaleValidate") => Body::from(r#"{"tag":"de"}"#),

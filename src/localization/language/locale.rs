@@ -116,6 +116,12 @@ impl Locale {
         is_modern(&self.full)
     }
 
+    /// The language alone, in lower case: `zh` for `zh-Hant-TW`.
+    #[must_use]
+    pub fn language(&self) -> &str {
+        &self.full.language
+    }
+
     /// The content form with its likely subtags.
     pub(super) const fn full(&self) -> &LanguageId {
         &self.full

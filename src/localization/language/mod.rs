@@ -47,7 +47,7 @@ pub use number::{Number, NumberIllFormed};
 pub use pins::{CLDR_VERSION, REGISTRY_DATE};
 pub use profiles::{LocaleProfile, profiles};
 pub use refusal::LocaleRefusal;
-pub use select::{select_cardinal, select_ordinal};
+pub use select::{select_cardinal, select_ordinal, single_cardinals, single_ordinals};
 
 #[cfg(test)]
 mod tests;

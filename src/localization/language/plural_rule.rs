@@ -8,6 +8,8 @@
 //! operand = "n" | "i" | "v" | "w" | "f" | "t" | "c" | "e"
 //! ```
 
+use std::sync::OnceLock;
+
 use super::category::{Categories, Category};
 use super::number::{Magnitude, Number};
 
@@ -109,24 +111,41 @@ impl Relation {
 
 /// The rules of one locale, for cardinal or for ordinal numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PluralRules(Vec<(Category, Condition)>);
+pub(super) struct PluralRules {
+    rules: Vec<(Category, Condition)>,
+    /// The categories that exactly one whole number has, once somebody asked.
+    single: OnceLock<Categories>,
+}
 
 impl PluralRules {
     /// Adds a category; `false` if it is there already.
     pub(super) fn add(&mut self, category: Category, condition: Condition) -> bool {
         let new = !self.categories().contains(category);
-        self.0.push((category, condition));
+        self.rules.push((category, condition));
         // The first that holds is the answer, and `other` always holds.
-        self.0.sort_by_key(|(category, _)| *category);
+        self.rules.sort_by_key(|(category, _)| *category);
+        self.single = OnceLock::new();
         new
     }
 
     pub(super) fn categories(&self) -> Categories {
-        self.0.iter().map(|(category, _)| *category).collect()
+        self.rules.iter().map(|(category, _)| *category).collect()
     }
 
     pub(super) fn select(&self, number: &Number) -> Category {
-        let found = self.0.iter().find(|(_, condition)| condition.holds(number));
+        let found = self.rules.iter().find(|(_, condition)| condition.holds(number));
         found.map_or(Category::Other, |(category, _)| *category)
+    }
+
+    /// The categories that exactly one whole number has. Numbers are tried: those up to 220, which go through every
+    /// remainder of a hundred more than twice, and some on either side of the powers of ten that rules name.
+    pub(super) fn of_one_number(&self) -> Categories {
+        *self.single.get_or_init(|| {
+            let powers = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+            let around = powers.into_iter().flat_map(|power| (1..=3).flat_map(move |n| n * power..=n * power + 3));
+            let tried: Vec<Category> = (0..=220).chain(around).map(|n| self.select(&Number::whole(n))).collect();
+            let times = |category: &Category| tried.iter().filter(|found| *found == category).take(2).count();
+            self.categories().iter().filter(|category| times(category) == 1).collect()
+        })
     }
 }

@@ -31,6 +31,12 @@ pub fn told(kinds: &[(&str, &[&str])]) -> String {
     shortened(detail)
 }
 
+/// Items as [`told`] takes them.
+#[must_use]
+pub fn borrowed(items: &[String]) -> Vec<&str> {
+    items.iter().map(String::as_str).collect()
+}
+
 /// The text, cut where it has more than 500 characters.
 #[must_use]
 pub fn shortened(mut detail: String) -> String {

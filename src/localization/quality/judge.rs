@@ -1,15 +1,30 @@
 //! All checks over one translation.
 
 use super::model::{CheckId, CheckSet, Outcome, Pair, QaCheck, Status, Subject};
+use super::{q04, q05, q06, q07, q08, q09, q10, q11, q12, q14, q16, q18, q19, q20};
 
 /// What a check says of one text, or of the whole translation.
 type PairCheck = fn(&Subject<'_>, &Pair<'_>) -> Outcome;
 
 /// The checks that look at each text for itself.
-const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[];
+const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[
+    (CheckId::Q06, q06::judge),
+    (CheckId::Q07, q07::judge),
+    (CheckId::Q08, q08::judge),
+    (CheckId::Q09, q09::judge),
+    (CheckId::Q10, q10::judge),
+    (CheckId::Q11, q11::judge),
+    (CheckId::Q12, q12::judge),
+    (CheckId::Q14, q14::judge),
+    (CheckId::Q16, q16::judge),
+    (CheckId::Q18, q18::judge),
+    (CheckId::Q19, q19::judge),
+    (CheckId::Q20, q20::judge),
+];
 
 /// The checks that look at all forms together.
-const WHOLE_CHECKS: &[(CheckId, fn(&Subject<'_>) -> Outcome)] = &[];
+const WHOLE_CHECKS: &[(CheckId, fn(&Subject<'_>) -> Outcome)] =
+    &[(CheckId::Q04, q04::judge), (CheckId::Q05, q05::judge)];
 
 /// What every check says, in the order of the interface.
 #[must_use]

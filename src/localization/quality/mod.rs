@@ -8,15 +8,41 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `reading` (what is no prose) · `rules` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
+//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules` · `numbers`,
+//! `punctuation`, `scripts` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
 
+mod characters;
 mod detail;
 mod judge;
 mod model;
+mod numbers;
+mod punctuation;
+mod q04;
+mod q05;
+mod q06;
+mod q07;
+mod q08;
+mod q09;
+mod q10;
+mod q11;
+mod q12;
+mod q14;
+mod q16;
+mod q18;
+mod q19;
+mod q20;
+mod readers;
 mod reading;
+mod registers;
 mod rules;
+mod scripts;
+mod words;
 
+#[cfg(test)]
+mod tests;
+
+pub use characters::is_unprintable;
 pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;
-pub use rules::{Rules, Term};
+pub use rules::{Entry, Rules};

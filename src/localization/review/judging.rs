@@ -6,13 +6,15 @@ use std::sync::Arc;
 use quintet_storage::{Abort, Failure, Read};
 
 use crate::content::{
-    Format, Key, KeyEntry, Source, Translated, category_at, contexts_version, get_contexts, get_file, is_current,
+    Format, Key, KeyEntry, Source, Translated, category_at, contexts_version, find_context, get_file, is_current,
 };
 use crate::language::{Category, Locale};
 use crate::model::TenantId;
-use crate::quality::{self, CheckSet, Limits, Pair, QaCheck, Reading, Rules, Subject};
+use crate::quality::{self, CheckSet, Entry, Limits, Pair, QaCheck, Reading, Rules, Subject};
 use crate::refusal::Refusal;
-use crate::spaces::Project;
+use crate::shelf::Shelf;
+use crate::spaces::{Project, ProjectId};
+use crate::terms::{Word, made_of_words, project_terms};
 
 /// What a translation is held against, and of when that is.
 #[derive(Clone, Debug)]
@@ -29,11 +31,15 @@ pub struct Standards {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     contexts_version: u64,
+    terms: u128,
 }
 
 impl Stamp {
     fn now(read: &impl Read, tenant_id: TenantId, key: &Key) -> Result<Stamp, Failure> {
-        Ok(Stamp { contexts_version: contexts_version(read, tenant_id, key.file_id)? })
+        Ok(Stamp {
+            contexts_version: contexts_version(read, tenant_id, key.file_id)?,
+            terms: project_terms(read, tenant_id, key.project_id)?.stamp,
+        })
     }
 }
 
@@ -44,30 +50,23 @@ impl Standards {
     /// Only the store's.
     pub fn of(
         read: &impl Read,
+        shelf: &Shelf,
         tenant_id: TenantId,
         project: &Project,
         key: &Key,
-        _locale: &Locale,
+        locale: &Locale,
     ) -> Result<Standards, Abort<Refusal>> {
         let tag = &project.source.locale.tag;
         let source_locale = Locale::parse(tag).map_err(|_| Failure::Damaged(format!("a source locale is {tag:?}")))?;
-        let contexts = get_contexts(read, tenant_id, key.file_id)?;
-        let place = contexts.all.binary_search_by(|context| context.path.as_str().cmp(&key.entry.path));
-        let context = place.ok().and_then(|place| contexts.all.get(place));
+        let context = find_context(read, shelf, tenant_id, key.file_id, &key.entry.path)?;
         let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
         Ok(Standards {
             source_locale,
             format: get_file(read, tenant_id, key.project_id, key.file_id)?.format,
-            rules: Arc::default(),
+            rules: rules(read, shelf, tenant_id, key.project_id, locale)?,
             limits: limits.unwrap_or_default(),
             stamp: Stamp::now(read, tenant_id, key)?,
         })
-    }
-
-    /// What holds for another key of the same file, whose translations may be so long: everything else holds for all.
-    #[must_use]
-    pub fn with_limits(&self, limits: Limits) -> Standards {
-        Standards { limits, ..self.clone() }
     }
 
     /// Whether they, and the key they were looked up for, are still those of now.
@@ -113,6 +112,27 @@ impl Standards {
             limits: self.limits,
         }
     }
+}
+
+/// What a project says of its words in a locale, compiled.
+///
+/// # Errors
+/// Only the store's.
+pub fn rules(
+    read: &impl Read,
+    shelf: &Shelf,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    locale: &Locale,
+) -> Result<Arc<Rules>, Failure> {
+    made_of_words(read, shelf, tenant_id, project_id, locale, |words| {
+        let entries = words.words.iter().map(|word| match word {
+            Word::Term { source, target } => Entry::Term { source, target },
+            Word::DoNotTranslate(source) => Entry::DoNotTranslate(source),
+            Word::Forbidden(target) => Entry::Forbidden(target),
+        });
+        Rules::compile(entries, words.is_formal, locale)
+    })
 }
 
 /// A plural's own form of a category.

@@ -16,8 +16,5 @@ mod states;
 mod transition;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub use judging::Standards;
 pub use write::{WriteTranslation, write_translation};

@@ -93,6 +93,22 @@ mod tests {
         assert_eq!(table, [none, review, review, reviewed, approved, none]);
     }
 
+    /// The manual's table says the same: rows are states, the first four columns steps.
+    #[test]
+    fn the_manual_has_the_table() {
+        use ReviewState::{Approved, Draft, Reviewed};
+        let manual = include_str!("../../../assets/manual/localization.md");
+        let states = [State::Untranslated, State::Stored(Draft), State::Stored(Reviewed), State::Stored(Approved)];
+        for state in states.into_iter().chain([State::Outdated]) {
+            let to = |step: Step| step.from(state).map_or("", |to| State::Stored(to).name());
+            let outdated = if state == State::Untranslated { "" } else { "outdated" };
+            let cells = Step::ALL.map(to).into_iter().chain(["draft", outdated]);
+            let row: String = std::iter::once(state.name()).chain(cells).map(|cell| format!("| {cell} ")).collect();
+            let row = format!("{row}|").replace("|  |", "| |").replace("|  |", "| |");
+            assert!(manual.contains(&row), "{row}");
+        }
+    }
+
     #[test]
     fn words_are_read_back() {
         assert!(Step::ALL.into_iter().all(|step| Step::from_name(step.name()) == Some(step)));

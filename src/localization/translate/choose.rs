@@ -8,12 +8,13 @@ use quintet_storage::{Abort, Failure, Read, Timestamp};
 use super::model::{CALL_BYTES_MAX, Candidate, SOURCE_BYTES_MAX, Wish};
 use super::tables::FAILED_DRAFTS;
 use crate::content::{
-    FileId, Key, KeyEntry, KeyId, ReviewState, State, TranslationRow, Wording, each_active_key, each_row, get_contexts,
+    FileId, Key, KeyEntry, KeyId, ReviewState, State, TranslationRow, Wording, each_active_key, each_row, find_context,
     get_file, get_key,
 };
 use crate::model::TenantId;
 use crate::quality::Limits;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::{Project, ProjectId};
 
 /// The keys of a call.
@@ -86,6 +87,7 @@ impl Known {
 /// Only the store's, and [`Refusal::NotFound`] for a file that is none.
 pub fn choose(
     read: &impl Read,
+    shelf: &Shelf,
     tenant_id: TenantId,
     project: &Project,
     wish: &Wish,
@@ -119,7 +121,7 @@ pub fn choose(
     let keys = first.into_iter().chain(last.into_iter().map(|(_, key)| key)).take(wish.batch);
     let mut chosen = within_a_call(keys, &known, &project.legal_prefixes);
     chosen.remaining = qualifying - (chosen.candidates.len() + chosen.too_long.len()) as u64;
-    tell(read, tenant_id, wish, &mut chosen)?;
+    tell(read, shelf, tenant_id, wish, &mut chosen)?;
     Ok(chosen)
 }
 
@@ -155,14 +157,12 @@ fn within_a_call(keys: impl Iterator<Item = Key>, known: &HashMap<u64, Known>, l
 }
 
 /// What translators are told of the keys.
-fn tell(read: &impl Read, tenant_id: TenantId, wish: &Wish, chosen: &mut Chosen) -> Result<(), Failure> {
-    let contexts = get_contexts(read, tenant_id, wish.file_id)?.all;
+fn tell(read: &impl Read, shelf: &Shelf, tenant_id: TenantId, wish: &Wish, chosen: &mut Chosen) -> Result<(), Failure> {
     for candidate in &mut chosen.candidates {
-        let path = candidate.key.entry.path.as_str();
-        let place = contexts.binary_search_by(|context| context.path.as_str().cmp(path));
-        if let Some(context) = place.ok().and_then(|place| contexts.get(place)) {
-            candidate.context.clone_from(&context.context);
+        let context = find_context(read, shelf, tenant_id, wish.file_id, &candidate.key.entry.path)?;
+        if let Some(context) = context {
             candidate.limits = Limits { min: context.min_length, max: context.max_length };
+            candidate.context = context.context;
         }
     }
     Ok(())

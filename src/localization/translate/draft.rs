@@ -1,17 +1,16 @@
 //! Judging what was proposed, and writing what passes: all of a call in one transaction.
 
-use std::collections::HashSet;
-
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::model::{Candidate, Proposal, Wish};
 use super::tables::FAILED_DRAFTS;
 use crate::audit::Actor;
-use crate::content::{FileId, Key, KeyId, Source, Wording, get_contexts, get_key, get_row, shaped};
+use crate::content::{FileId, Key, KeyId, Source, Wording, get_key, get_row, shaped};
 use crate::model::TenantId;
-use crate::quality::{CheckSet, Limits, QaCheck, Status};
+use crate::quality::{CheckSet, QaCheck, Status};
 use crate::refusal::Refusal;
 use crate::review::{Standards, WriteTranslation, write_translation};
+use crate::shelf::Shelf;
 use crate::spaces::Project;
 
 /// How many bytes the drafts of a call have together at most, and what its failures say in detail: a transaction takes
@@ -56,59 +55,32 @@ pub struct Drafted {
     pub failed: Vec<Failed>,
 }
 
-/// What a project demands of the translations of a file: the same of every key, but for its lengths.
-pub struct Judge {
-    standards: Option<Standards>,
-    limits: std::collections::HashMap<String, Limits>,
-}
-
-impl Judge {
-    /// For these keys of one file.
-    ///
-    /// # Errors
-    /// Only the store's.
-    pub fn of<'k>(
-        read: &impl Read,
-        tenant_id: TenantId,
-        project: &Project,
-        wish: &Wish,
-        mut keys: impl Iterator<Item = &'k Key>,
-    ) -> Result<Judge, Abort<Refusal>> {
-        let first = keys.next();
-        let standards = first.map(|key| Standards::of(read, tenant_id, project, key, &wish.locale)).transpose()?;
-        let paths: HashSet<&str> = first.into_iter().chain(keys).map(|key| key.entry.path.as_str()).collect();
-        let contexts = get_contexts(read, tenant_id, wish.file_id)?.all.into_iter();
-        let told = contexts.filter(|context| paths.contains(context.path.as_str()));
-        let limits = told.map(|told| (told.path, Limits { min: told.min_length, max: told.max_length }));
-        Ok(Judge { standards, limits: limits.collect() })
+/// A proposal as it can be written, or why it cannot.
+///
+/// # Errors
+/// Only the store's.
+pub fn judge(
+    read: &impl Read,
+    shelf: &Shelf,
+    tenant_id: TenantId,
+    project: &Project,
+    key: &Key,
+    wish: &Wish,
+    proposal: Proposal,
+) -> Result<Result<WriteTranslation, Failed>, Abort<Refusal>> {
+    let failed = |checks| Ok(Err(Failed { key_id: key.key_id, checks }));
+    let Some(wished) = proposal.wished else { return failed(Vec::new()) };
+    let standards = Standards::of(read, shelf, tenant_id, project, key, &wish.locale)?;
+    let origin = if proposal.is_from_memory { Wording::Memory } else { Wording::Ai };
+    let write = WriteTranslation::new(key.clone(), wish.locale.clone(), wished.clone(), origin, standards.clone());
+    let Ok(write) = write else { return failed(Vec::new()) };
+    if write.failing.and(CheckSet::blocking()).is_empty() {
+        return Ok(Ok(write));
     }
-
-    /// What holds for a key.
-    fn standards(&self, key: &Key) -> Option<Standards> {
-        let limits = self.limits.get(&key.entry.path).copied().unwrap_or_default();
-        self.standards.as_ref().map(|standards| standards.with_limits(limits))
-    }
-
-    /// A proposal as it can be written, or why it cannot.
-    ///
-    /// # Errors
-    /// [`Failed`]
-    pub fn judge(&self, key: &Key, wish: &Wish, proposal: Proposal) -> Result<WriteTranslation, Failed> {
-        let failed = |checks| Failed { key_id: key.key_id, checks };
-        let (Some(wished), Some(standards)) = (proposal.wished, self.standards(key)) else {
-            return Err(failed(Vec::new()));
-        };
-        let origin = if proposal.is_from_memory { Wording::Memory } else { Wording::Ai };
-        let write = WriteTranslation::new(key.clone(), wish.locale.clone(), wished.clone(), origin, standards.clone());
-        let write = write.map_err(|_| failed(Vec::new()))?;
-        if write.failing.and(CheckSet::blocking()).is_empty() {
-            return Ok(write);
-        }
-        let content = shaped(wished, &key.entry.source, &wish.locale).map_err(|_| failed(Vec::new()))?;
-        let mut checks = standards.judge(&key.entry, &wish.locale, &content);
-        checks.retain(|told| told.status == Status::Fail && told.check.is_blocking());
-        Err(failed(checks))
-    }
+    let Ok(content) = shaped(wished, &key.entry.source, &wish.locale) else { return failed(Vec::new()) };
+    let mut checks = standards.judge(&key.entry, &wish.locale, &content);
+    checks.retain(|told| told.status == Status::Fail && told.check.is_blocking());
+    failed(checks)
 }
 
 /// The key of a candidate as it is now; `None`: it, or its translation, has changed since it was chosen.
@@ -153,6 +125,7 @@ impl DraftAll {
     /// Only the store's.
     pub fn new(
         read: &impl Read,
+        shelf: &Shelf,
         tenant_id: TenantId,
         project: &Project,
         wish: Wish,
@@ -165,13 +138,12 @@ impl DraftAll {
                 current.push((key, proposal));
             }
         }
-        let judge = Judge::of(read, tenant_id, project, &wish, current.iter().map(|(key, _)| key))?;
         let nothing = |key: &Key| (key.entry.number, Failed { key_id: key.key_id, checks: Vec::new() });
         let mut all = DraftAll { wish, drafts: Vec::new(), failed: too_long.iter().map(nothing).collect() };
         let (mut bytes, mut details) = (0, 0);
         for (mut key, proposal) in current {
             let revision = proposal.candidate.revision;
-            match judge.judge(&key, &all.wish, proposal) {
+            match judge(read, shelf, tenant_id, project, &key, &all.wish, proposal)? {
                 Ok(write) if bytes + write.bytes() <= DRAFTS_BYTES_MAX => {
                     bytes += write.bytes();
                     key.entry.source = Source::Text(String::new());

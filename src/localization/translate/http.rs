@@ -61,8 +61,9 @@ async fn translate(call: Call) -> Answered {
         Some(engine) => Some(engine.enter().ok_or(Refusal::Fault(Fault::Busy))?),
         None => None,
     };
-    let (own, wished) = (project.clone(), wish.clone());
-    let chosen = context.in_turn(tenant_id, move |store| choose(&store.read(), tenant_id, &own, &wished, now));
+    let (own, wished, inner) = (project.clone(), wish.clone(), context.clone());
+    let chosen =
+        context.in_turn(tenant_id, move |store| choose(&store.read(), &inner.shelf, tenant_id, &own, &wished, now));
     let Chosen { candidates, too_long, remaining } = chosen.await.map_err(refusal_of)?;
     let (own, wished, inner) = (project.clone(), wish.clone(), context.clone());
     let prepared = context.aside(tenant_id, move |read| prepare(&inner, read, tenant_id, &own, &wished, candidates));
@@ -89,10 +90,11 @@ async fn write(
     for _ in 0..ATTEMPTS_MAX {
         let (project_id, wish, proposals, too_long) =
             (project.project_id, wish.clone(), proposals.clone(), too_long.clone());
+        let context = call.context.clone();
         let judged = call.context.in_turn(tenant_id, move |store| {
             let read = store.read();
             let project = get_project(&read, tenant_id, project_id)?;
-            DraftAll::new(&read, tenant_id, &project, wish, proposals, &too_long)
+            DraftAll::new(&read, &context.shelf, tenant_id, &project, wish, proposals, &too_long)
         });
         let (command, actor) = (judged.await.map_err(refusal_of)?, call.caller.actor.clone());
         let (file_id, locale) = (command.file_id(), command.locale().to_owned());

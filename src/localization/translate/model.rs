@@ -76,8 +76,6 @@ pub struct GuidedTerm {
     pub source: String,
     /// In the target.
     pub target: String,
-    /// What is said about it.
-    pub note: Option<String>,
 }
 
 /// What a project tells everybody who translates into a locale.

@@ -30,16 +30,13 @@ pub fn ask(batch: &Batch, guidance: &Guidance, source_locale: &str, locale: &Loc
     let texts = folded_texts(batch);
     let style = guidance.style.iter().chain(guidance.legal_style.iter().filter(|_| batch.is_legal));
     let terms = guidance.terms.iter().filter(|term| texts.mention(&term.source));
-    let terms = within(terms, |term| term.source.len() + term.target.len() + term.note.as_deref().map_or(0, str::len));
+    let terms = within(terms, |term| term.source.len() + term.target.len());
     let stays = guidance.do_not_translate.iter().filter(|term| texts.mention(term));
     let body = MessageBody {
         source_locale,
         target_locale: locale.canonical(),
         style: style.map(String::as_str).collect(),
-        glossary: terms
-            .into_iter()
-            .map(|term| TermBody { source: &term.source, target: &term.target, note: term.note.as_deref() })
-            .collect(),
+        glossary: terms.into_iter().map(|term| TermBody { source: &term.source, target: &term.target }).collect(),
         do_not_translate: within(stays, |term| term.len()).into_iter().map(String::as_str).collect(),
         forbidden: within(guidance.forbidden.iter(), |term| term.len()).into_iter().map(String::as_str).collect(),
         items,
@@ -76,8 +73,6 @@ struct MessageBody<'a> {
 struct TermBody<'a> {
     source: &'a str,
     target: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -218,19 +213,15 @@ mod tests {
     }
 
     fn guidance() -> Guidance {
-        let term = |source: &str, target: &str, note: Option<&str>| GuidedTerm {
-            source: source.into(),
-            target: target.into(),
-            note: note.map(str::to_owned),
-        };
+        let term = |source: &str, target: &str| GuidedTerm { source: source.into(), target: target.into() };
         Guidance {
             style: vec!["Be brief.".into(), "Sie.".into()],
             legal_style: vec!["Be exact.".into()],
             terms: vec![
-                term("Order", "Bestellung", Some("a noun")),
-                term("rder", "x", None),
-                term("shopping cart", "Warenkorb", None),
-                term("cart", "Karren", None),
+                term("Order", "Bestellung"),
+                term("rder", "x"),
+                term("shopping cart", "Warenkorb"),
+                term("cart", "Karren"),
             ],
             do_not_translate: vec!["Quintet".into(), "Quartet".into()],
             forbidden: vec!["billig".into()],
@@ -255,7 +246,7 @@ mod tests {
                 "target_locale": "de-AT",
                 "style": ["Be brief.", "Sie."],
                 "glossary": [
-                    {"source": "Order", "target": "Bestellung", "note": "a noun"},
+                    {"source": "Order", "target": "Bestellung"},
                     {"source": "shopping cart", "target": "Warenkorb"},
                     {"source": "cart", "target": "Karren"},
                 ],

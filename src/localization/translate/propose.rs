@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::answers::{self, Said};
 use super::batches::{Batch, batches};
-use super::draft::Judge;
+use super::draft::judge;
 use super::hints;
 use super::model::{Candidate, Guidance, Item, Match, Proposal, Wish};
 use super::prompt;
@@ -51,18 +51,18 @@ pub fn prepare(
     wish: &Wish,
     candidates: Vec<Candidate>,
 ) -> Result<Prepared, Abort<Refusal>> {
-    let judge = match wish.from_memory {
-        Some(_) => Some(Judge::of(read, tenant_id, project, wish, candidates.iter().map(|one| &one.key))?),
-        None => None,
-    };
     let (mut proposals, mut items) = (Vec::new(), Vec::new());
     for candidate in candidates {
         let memory = hints::matches(context, read, tenant_id, project, &candidate.key, &wish.locale)?;
         let remembered = remembered(&candidate, &memory, wish);
-        let will_do = remembered.filter(|proposal| {
-            judge.as_ref().is_some_and(|judge| judge.judge(&candidate.key, wish, proposal.clone()).is_ok())
-        });
-        match will_do {
+        let will_do = match &remembered {
+            None => false,
+            Some(proposal) => {
+                let (shelf, key) = (&context.shelf, &candidate.key);
+                judge(read, shelf, tenant_id, project, key, wish, proposal.clone())?.is_ok()
+            }
+        };
+        match remembered.filter(|_| will_do) {
             Some(proposal) => proposals.push(proposal),
             None => items.push(Item { candidate, memory }),
         }

@@ -284,8 +284,12 @@ async fn keys_that_failed_lately_come_last() {
     let room = Room::open(&many(6)).await;
     let paths: Vec<String> = room.keys().await.into_iter().map(|(path, _)| path).collect();
     let asked_for = |room: &Room| {
-        let items =
-            room.engine.asked().into_iter().flat_map(|asked| asked.items()).map(|item| item["path"].as_str().unwrap().to_owned());
+        let items = room
+            .engine
+            .asked()
+            .into_iter()
+            .flat_map(|asked| asked.items())
+            .map(|item| item["path"].as_str().unwrap().to_owned());
         items.collect::<Vec<_>>()
     };
     let says_nothing = |_: &Asked| Reply::says(r#"{"translations": []}"#);

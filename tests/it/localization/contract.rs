@@ -30,6 +30,9 @@ const PROVOKED: &[(&str, &str)] = &[
     ("format_mismatch", "it/localization/files::uploads_are_checked_in_order"),
     ("idempotency_in_progress", "it/localization/files::a_repeat_beside_its_first_is_turned_away_or_answered_alike"),
     ("key_obsolete", "it/localization/files::putting_a_translation_is_checked_in_order"),
+    ("revision_mismatch", "it/localization/review::transitions_are_judged_in_order"),
+    ("invalid_transition", "it/localization/review::every_cell_of_the_table_of_states"),
+    ("qa_failed", "it/localization/review::a_failed_blocking_check_stops_review_and_approval"),
     ("revision_superseded", "it/localization/files::exports_hold_the_translations_and_nothing_else_changes"),
     ("precondition_failed", "it/localization/spaces::target_locales_are_replaced_under_their_version"),
     ("payload_too_large", "it/localization/spaces::bodies_that_are_wrong"),
@@ -55,6 +58,10 @@ const PROVOKED: &[(&str, &str)] = &[
     ("malformed", "it/localization/files::files_that_cannot_be_read"),
     ("nesting_too_deep", "it/localization/files::files_that_cannot_be_read"),
     ("parse_timeout", "localization/http::a_file_that_takes_too_long_is_refused"),
+    ("register_scope", "it/localization/terms::styles_are_set_read_and_deleted"),
+    ("term_exists", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
+    ("term_invalid", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
+    ("term_shape", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("too_many_units", "it/localization/files::files_that_cannot_be_read"),
     ("unsupported_construct", "it/localization/files::files_that_cannot_be_read"),
     ("value_too_long", "it/localization/files::translations_are_written_and_read"),
@@ -216,12 +223,39 @@ fn answers_have_the_documented_shapes() {
         send("PUT", translation, &path, body);
         send("PUT", translation, &path, json!({"text": "x", "forms": {"other": ""}}));
         send("GET", translation, &path, Value::Null);
+        let of_key = |rest: &str| {
+            (format!("/v1/keys/{{key_id}}/{rest}/{{locale}}"), format!("/v1/keys/{}/{rest}/de", text(key, "id")))
+        };
+        let (annotations, checked) = (of_key("annotations"), of_key("check"));
+        send("GET", &annotations.0, &annotations.1, Value::Null);
+        send("POST", &checked.0, &checked.1, json!({"text": "x"}));
+        let transition = format!("{translation}/transition");
+        for action in ["approve", "review", "approve", "publish"] {
+            send("POST", &transition, &format!("{path}/transition"), json!({"action": action}));
+        }
     }
     for rest in
         ["", "?locale=de", "?locale=de&metadata=true", "?locale=de&revision=1", "?locale=de&revision=99", "?x=1"]
     {
         send("GET", &of_file("/export"), &in_file(&format!("/export{rest}")), Value::Null);
     }
+    let term = json!({"kind": "term", "locale": "de", "source": "a", "target": "b"});
+    let made = send("POST", &template("/glossary"), &path("/glossary"), term.clone()).json();
+    send("POST", &template("/glossary"), &path("/glossary"), term.clone());
+    send("POST", &template("/glossary"), &path("/glossary"), json!({"kind": "dnt", "target": "b"}));
+    let entry = path(&format!("/glossary/{}", text(&made, "id")));
+    for (method, body) in [("GET", Value::Null), ("PUT", term), ("PUT", json!({"kind": "dnt"}))] {
+        send(method, &template("/glossary/{term_id}"), &entry, body);
+    }
+    send("GET", &template("/glossary"), &path("/glossary?kind=term"), Value::Null);
+    send("GET", &template("/glossary"), &path("/glossary?kind=verb"), Value::Null);
+    send("DELETE", &template("/glossary/{term_id}"), &entry, Value::Null);
+    send("DELETE", &template("/glossary/{term_id}"), &entry, Value::Null);
+    for scope in ["default", "legal"] {
+        let body = json!({"locale": "de", "scope": scope, "text": "x", "register": "formal"});
+        send("PUT", &template("/style"), &path("/style"), body);
+    }
+    send("GET", &template("/style"), &path("/style"), Value::Null);
     let manifest = of_file("/imports/{seq}/manifest");
     // Two for workspace and project, one for each change of the project.
     for seq in 1..=10 {

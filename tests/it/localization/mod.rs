@@ -8,6 +8,7 @@ mod order;
 mod review;
 mod rivals;
 mod spaces;
+mod terms;
 
 use serde_json::{Value, json};
 

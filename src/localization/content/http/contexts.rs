@@ -11,8 +11,8 @@ use quintet_storage::{Abort, Failure};
 
 use super::files::{FILE, permitted_file};
 use crate::access::Action;
-use crate::content::contexts::{KeyContext, get_contexts, prepare_contexts, put_contexts};
-use crate::content::model::{FileId, KeyClass};
+use crate::content::contexts::{get_contexts, prepare_contexts, put_contexts};
+use crate::content::model::{FileId, KeyClass, KeyContext};
 use crate::http::{Answered, Call, Form, Localization, read};
 use crate::refusal::Refusal;
 use crate::spaces::http::PROJECT;

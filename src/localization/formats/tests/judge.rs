@@ -9,21 +9,7 @@ use serde_json::{Value, json};
 
 use crate::formats::Kind;
 
-/// Where files, suites and parsers lie, if they can be had on this machine.
-pub fn corpora() -> Option<PathBuf> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpora/fetch.sh");
-    let output = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
-    if !output.status.success() {
-        eprintln!("corpora: not tried, see above");
-        return None;
-    }
-    Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
-}
-
-/// Whether all there is is tried, which takes minutes.
-pub fn is_long() -> bool {
-    std::env::var("QUINTET_CORPORA").is_ok_and(|value| value == "all")
-}
+pub(crate) use crate::testing::{corpora, is_long};
 
 /// Files to be judged.
 pub struct Judge {

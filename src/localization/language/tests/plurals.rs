@@ -1,6 +1,6 @@
 //! Plural categories: CLDR's own sample numbers in every locale it has, and what a number is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::language::plural::rules;
 use crate::language::plural_rule::Condition;
 use crate::language::plural_samples::samples;
 use crate::language::profiles::profiles;
-use crate::language::select::{select_cardinal, select_ordinal};
+use crate::language::select::{select_cardinal, select_ordinal, single_cardinals, single_ordinals};
 use crate::language::tables::{PLURALS, PluralKind, tables};
 
 /// The samples by kind and locale of the rules.
@@ -166,6 +166,48 @@ fn rules_that_follow_no_grammar_are_not_read() {
     assert!(Condition::read("v = 0 and i % 10 = 2..4 and i % 100 != 12..14 or n = 7,9..11").is_some());
     for rule in ["n", "n = ", "x = 1", "n is 1", "n = 3..2", "n % 0 = 1", "n = 1 and", "n = a", "n % = 1", "n == 1"] {
         assert!(Condition::read(rule).is_none(), "{rule}");
+    }
+}
+
+#[test]
+fn a_category_of_one_number_has_no_other_however_far_one_looks() {
+    let names = |tag: &str| single_cardinals(&Locale::parse(tag).unwrap()).names();
+    for (tag, single) in [
+        ("de", &["one"][..]),
+        ("en", &["one"]),
+        ("pl", &["one"]),
+        ("cs", &["one"]),
+        ("he", &["one", "two"]),
+        ("ar", &["zero", "one", "two"]),
+        ("cy", &["zero", "one", "two", "few", "many"]),
+        ("it", &["one"]),
+        ("fr", &[]),
+        ("pt", &[]),
+        ("ru", &[]),
+        ("lv", &[]),
+        ("sl", &[]),
+        ("hi", &[]),
+        ("ja", &[]),
+    ] {
+        assert_eq!(names(tag), single, "{tag}");
+    }
+    assert_eq!(single_ordinals(&Locale::parse("fr").unwrap()).names(), ["one"]);
+    assert!(single_ordinals(&Locale::parse("en").unwrap()).is_empty());
+    let numbers = (0..=2_500_u64).chain((0..=400).map(|n| n * 10_000)).chain((0..=400).map(|n| n * 10_000 + 1));
+    let numbers: BTreeSet<u64> = numbers.collect();
+    for kind in [PluralKind::Cardinal, PluralKind::Ordinal] {
+        for (name, rules) in match kind {
+            PluralKind::Cardinal => &tables().cardinals,
+            PluralKind::Ordinal => &tables().ordinals,
+        } {
+            let mut times = BTreeMap::<Category, usize>::new();
+            for number in &numbers {
+                *times.entry(rules.select(&Number::whole(*number))).or_default() += 1;
+            }
+            let single: Categories =
+                times.iter().filter(|(_, times)| **times == 1).map(|(category, _)| *category).collect();
+            assert_eq!(rules.of_one_number(), single, "{kind:?} of {name}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::translations::{BODY_BYTES_MAX, read_put};
 use crate::access::{Action, Wanted};
 use crate::content::http::keys::{KEY, LOCALE, find_key, place_of};
 use crate::content::{Key, KeyId, TranslationRow, Wished, get_row, shaped, state_of};
-use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED};
+use crate::http::{Answered, CORE, Call, Localization, TAGGED};
 use crate::language::Locale;
 use crate::quality::{QaCheck, Status};
 use crate::refusal::Refusal;
@@ -47,7 +47,7 @@ async fn annotations(call: Call) -> Answered {
         let checks = match &row {
             None => Vec::new(),
             Some(row) => {
-                let standards = Standards::of(read, tenant_id, &project, &key, &locale)?;
+                let standards = Standards::of(read, &call.context.shelf, tenant_id, &project, &key, &locale)?;
                 standards.judge(&key.entry, &locale, &row.content)
             }
         };
@@ -63,24 +63,25 @@ async fn check(call: Call) -> Answered {
     let context = call.context.clone();
     context.demand_core()?;
     let (locale, key_id) = place_of(&call)?;
-    let told = context.aside(call.caller.tenant_id(), move |read| judge(read, &call.caller, key_id, &locale, wished));
+    let told = context.aside(call.caller.tenant_id(), move |read| judge(read, &call, key_id, &locale, wished));
     Ok(told.await.map_err(refusal_of)?)
 }
 
 /// Judges a text as if it were stored; state and revision are those of what is.
 fn judge(
     read: &Snapshot,
-    caller: &Caller,
+    call: &Call,
     key_id: KeyId,
     locale: &Locale,
     wished: Wished,
 ) -> Result<Answer, Abort<Refusal>> {
+    let caller = &call.caller;
     let (key, project) = find_key(read, caller, key_id)?;
     if caller.demand(read, Wanted::InProject(project.place(), Action::Read)).is_err() {
         caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
     }
     let content = shaped(wished, &key.entry.source, locale)?;
-    let standards = Standards::of(read, caller.tenant_id(), &project, &key, locale)?;
+    let standards = Standards::of(read, &call.context.shelf, caller.tenant_id(), &project, &key, locale)?;
     let checks = standards.judge(&key.entry, locale, &content);
     let row = get_row(read, caller.tenant_id(), &key, locale)?;
     Ok(Answer::json(200, write_annotations(&key, locale, row.as_ref(), &checks)?))

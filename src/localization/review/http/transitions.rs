@@ -33,12 +33,12 @@ async fn transition(call: Call) -> Answered {
     call.context.demand_core()?;
     let (locale, key_id) = place_of(call)?;
     for _ in 0..ATTEMPTS_MAX {
-        let (caller, locale) = (call.caller.clone(), locale.clone());
+        let (context, caller, locale) = (call.context.clone(), call.caller.clone(), locale.clone());
         let prepared = call.context.aside(call.caller.tenant_id(), move |read| {
             let (key, project) = find_key(read, &caller, key_id)?;
             let wanted = Wanted::InLocale(project.place(), wish.step.permission(), locale.canonical());
             caller.demand(read, wanted)?;
-            let standards = Standards::of(read, caller.tenant_id(), &project, &key, &locale)?;
+            let standards = Standards::of(read, &context.shelf, caller.tenant_id(), &project, &key, &locale)?;
             MoveOn::new(read, caller.tenant_id(), key, locale, wish, standards)
         });
         let (command, actor) = (prepared.await.map_err(refusal_of)?, call.caller.actor.clone());

@@ -70,11 +70,12 @@ async fn put(call: Call) -> Answered {
     call.context.demand_core()?;
     let (locale, key_id) = place_of(call)?;
     for _ in 0..ATTEMPTS_MAX {
-        let (caller, locale, wished) = (call.caller.clone(), locale.clone(), wished.clone());
+        let (context, caller) = (call.context.clone(), call.caller.clone());
+        let (locale, wished) = (locale.clone(), wished.clone());
         let prepared = call.context.aside(call.caller.tenant_id(), move |read| {
             let (key, project) = find_key(read, &caller, key_id)?;
             caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
-            let standards = Standards::of(read, caller.tenant_id(), &project, &key, &locale)?;
+            let standards = Standards::of(read, &context.shelf, caller.tenant_id(), &project, &key, &locale)?;
             Ok(WriteTranslation::new(key, locale, wished, Wording::Human, standards)?)
         });
         let (command, actor) = (prepared.await.map_err(refusal_of)?, call.caller.actor.clone());

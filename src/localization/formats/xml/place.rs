@@ -1,0 +1,66 @@
+//! Where in a document something stands: lines and characters, counted as it is read.
+
+use crate::formats::refusal::{Code, ReaderRefusal};
+
+/// A place in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    line: usize,
+    column: usize,
+    is_behind_cr: bool,
+}
+
+impl Place {
+    /// Before its first character.
+    pub const START: Place = Place { line: 1, column: 1, is_behind_cr: false };
+
+    /// The place behind so much more, in UTF-8. Parts of characters count when their first byte comes.
+    pub fn pass(&mut self, bytes: &[u8]) {
+        let is_first = |byte: u8| byte & 0xC0 != 0x80;
+        if !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.column += bytes.iter().filter(|byte| is_first(**byte)).count();
+            self.is_behind_cr &= bytes.is_empty();
+            return;
+        }
+        for &byte in bytes {
+            match byte {
+                b'\n' if self.is_behind_cr => {}
+                b'\n' | b'\r' => {
+                    self.line += 1;
+                    self.column = 1;
+                }
+                _ => self.column += usize::from(is_first(byte)),
+            }
+            self.is_behind_cr = byte == b'\r';
+        }
+    }
+
+    /// The place behind so much more.
+    pub fn behind(mut self, text: &str) -> Place {
+        self.pass(text.as_bytes());
+        self
+    }
+
+    /// A refusal there.
+    pub fn refuses(self, code: Code) -> ReaderRefusal {
+        ReaderRefusal { code, line: self.line, column: self.column }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        let mut place = Place::START;
+        for part in ["a\r", "\nb", "é", "\r\rc\n", "x"] {
+            place.pass(part.as_bytes());
+        }
+        assert_eq!((place.line, place.column), (5, 2));
+        assert_eq!(
+            place.behind("y\nz").refuses(Code::Malformed),
+            ReaderRefusal { code: Code::Malformed, line: 6, column: 2 }
+        );
+    }
+}

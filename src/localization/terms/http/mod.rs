@@ -1,0 +1,4 @@
+//! Glossary and style over HTTP.
+
+pub mod glossary;
+pub mod style;
