@@ -4,11 +4,13 @@ mod access;
 mod contract;
 mod crash;
 mod files;
+mod l10n;
 mod order;
 mod review;
 mod rivals;
 mod spaces;
 mod terms;
+mod translate;
 
 use serde_json::{Value, json};
 
