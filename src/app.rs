@@ -36,7 +36,7 @@ pub const TABLES: &[&[TableSpec]] = &[
 
 /// What brings a data directory of an older format to the present one: one line a package that has such steps. They
 /// lead from the first format to the present one without a gap.
-pub const MIGRATIONS: &[&[Migration]] = &[quintet_runs::MIGRATIONS];
+pub const MIGRATIONS: &[&[Migration]] = &[quintet_runs::MIGRATIONS, quintet_localization::MIGRATIONS];
 
 /// Finds what contradicts itself in the rows of one package.
 pub type Check = fn(&Snapshot) -> Result<Vec<String>, Failure>;
@@ -156,6 +156,7 @@ impl App {
         self.clock.register(sweep(Arc::clone(&self.meter)));
         let rooms = [
             quintet_ledger::due_work(&self.ledger),
+            quintet_localization::due_work(&self.localization),
             quintet_runs::due_work(&self.runs),
             quintet_diagrams::due_work(&self.diagrams),
         ];

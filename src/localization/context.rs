@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::engine::Engine;
 use crate::language::Health;
+use crate::likeness::Indexes;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::shelf::Shelf;
@@ -28,6 +29,8 @@ const TURNS: usize = 2;
 const LOCK_TIME: Duration = Duration::from_secs(60);
 /// How often the core's checks run.
 const CORE_INTERVAL: Duration = Duration::from_secs(60);
+/// How many bytes the indexes of the translation memory take at most, all tenants' together.
+const MEMORY_BYTES_MAX: usize = 64 << 20;
 /// How many locks those share who set the context of keys.
 const LOCKS: usize = 64;
 /// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
@@ -41,6 +44,8 @@ pub struct Context(Arc<Parts>);
 pub struct Parts {
     foundation: Foundation,
     core: Arc<Health>,
+    /// The indexes of the translation memory.
+    pub(crate) memory: Indexes,
     /// Those of requests that look at many rows, or at a body of more than a few kilobytes.
     pub(crate) asides: Turns,
     turns: Turns,
@@ -80,6 +85,7 @@ impl Context {
         Context(Arc::new(Parts {
             foundation,
             core: Arc::new(Health::start()),
+            memory: Indexes::new(MEMORY_BYTES_MAX),
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),

@@ -13,7 +13,8 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of files) · [`engine`] (asking an AI engine) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
+//! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
+//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
 //! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
 //! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `terms` (glossary and style) ·
 //! `memory` (what was said before) · `quality` (the checks) · `figures` (lists and sums) · `review` (translations and their
@@ -25,11 +26,14 @@ mod audit;
 mod content;
 mod context;
 pub mod engine;
+mod figures;
 pub mod formats;
 mod grants;
 mod http;
 pub mod language;
+pub mod likeness;
 mod lists;
+mod memory;
 mod model;
 mod quality;
 mod refusal;
@@ -44,9 +48,13 @@ mod verify;
 #[cfg(test)]
 mod testing;
 
+use std::sync::Arc;
+
 use axum::Router;
+use quintet_platform::clock::DueWork;
+use quintet_platform::jobs::Sweep;
 use quintet_platform::service::{self, Endpoints, Route};
-use quintet_storage::TableSpec;
+use quintet_storage::{Migration, TableSpec};
 
 use crate::lists::joined;
 
@@ -71,6 +79,9 @@ const ENDPOINTS: Endpoints<Localization> = &[
     content::http::exports::ENDPOINTS,
     content::http::contexts::ENDPOINTS,
     content::http::keys::ENDPOINTS,
+    figures::http::translations::ENDPOINTS,
+    figures::http::stats::ENDPOINTS,
+    memory::http::ENDPOINTS,
     review::http::translations::ENDPOINTS,
     review::http::transitions::ENDPOINTS,
     review::http::annotations::ENDPOINTS,
@@ -96,6 +107,8 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     access::TABLES,
     content::TABLES,
     terms::TABLES,
+    memory::TABLES,
+    figures::TABLES,
     translate::TABLES,
 ]);
 
@@ -104,4 +117,15 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + access::TABLES.len()
     + content::TABLES.len()
     + terms::TABLES.len()
+    + memory::TABLES.len()
+    + figures::TABLES.len()
     + translate::TABLES.len();
+
+/// What brings a data directory of an older format to the present one.
+pub const MIGRATIONS: &[Migration] = &[figures::MIGRATION];
+
+/// What falls due by the clock.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![Arc::new(Sweep(figures::Rejudging::new(context.clone())))]
+}

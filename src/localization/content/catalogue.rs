@@ -101,6 +101,55 @@ pub fn find(read: &impl Read, row: &CatalogueRow, number: u64) -> Result<Option<
     Ok(entries.into_iter().find(|entry| entry.number == number))
 }
 
+/// The pages of a catalogue, one behind the other.
+pub struct Pages<'r, R> {
+    row: &'r CatalogueRow,
+    parts: Parts<'r, R>,
+    next: usize,
+}
+
+/// Which keys a page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRange {
+    /// The number of the first.
+    pub first: u64,
+    /// Above the number of the last.
+    pub end: u64,
+    /// Whether any of them is active, as far as anybody has counted.
+    pub may_be_active: bool,
+    page: PageRow,
+}
+
+impl<'r, R: Read> Pages<'r, R> {
+    /// From the page on that may hold the key behind a number.
+    pub fn after(read: &'r R, row: &'r CatalogueRow, number: u64) -> Pages<'r, R> {
+        let next = row.pages.partition_point(|page| page.first <= number).saturating_sub(1);
+        Pages { row, parts: Parts::of(read, &row.value), next }
+    }
+
+    /// Which keys are in the next page, which is not read yet.
+    pub fn next_range(&mut self) -> Option<PageRange> {
+        let page = *self.row.pages.get(self.next)?;
+        self.next += 1;
+        let end = self.row.pages.get(self.next).map_or(self.row.next_number, |behind| behind.first);
+        Some(PageRange { first: page.first, end, may_be_active: page.active != Some(0), page })
+    }
+
+    /// The keys of a page, obsolete ones too.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn read(&mut self, range: &PageRange) -> Result<Vec<KeyEntry>, Failure> {
+        read_page(&mut self.parts, &range.page)
+    }
+
+    /// How many bytes have been opened.
+    #[must_use]
+    pub fn opened_bytes(&self) -> usize {
+        self.parts.opened_bytes
+    }
+}
+
 /// What a list may still take, and what it may still look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {

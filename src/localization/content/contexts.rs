@@ -14,7 +14,8 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use super::catalogue::{get_catalogue, read_entries};
 use super::context_pages::{self, Encoded, encode};
 use super::files::get_file;
-use super::model::{FileId, KeyContext};
+use super::model::{FileId, KeyContext, KeyEntry};
+use super::rejudge::{self, Cause};
 use super::sealed;
 use super::tables::{ContextPageRow, KEY_CONTEXTS, KeyContextsRow};
 use crate::audit::{self, Actor, Event};
@@ -35,6 +36,15 @@ pub struct Contexts {
     pub version: u64,
     /// In the order of paths.
     pub all: Vec<KeyContext>,
+}
+
+impl Contexts {
+    /// What is told of a path.
+    #[must_use]
+    pub fn of(&self, path: &str) -> Option<&KeyContext> {
+        let place = self.all.binary_search_by(|known| known.path.as_str().cmp(path)).ok();
+        place.and_then(|place| self.all.get(place))
+    }
 }
 
 /// Everything told of a file's keys.
@@ -96,6 +106,14 @@ fn merged(old: Vec<KeyContext>, new: &[KeyContext]) -> Result<Encoded, Abort<Ref
     if encoded.bytes.len() > FILE_BYTES_MAX { Err(Refusal::ContextTooLarge.into()) } else { Ok(encoded) }
 }
 
+/// The keys whose limits become others, by number, in ascending order. A key of a path keeps its number for good.
+fn relimited(entries: &[KeyEntry], old: &Contexts, new: &[KeyContext]) -> Vec<u64> {
+    let limits = |context: &KeyContext| (context.min_length, context.max_length);
+    let changes = |wish: &&KeyContext| old.of(&wish.path).map_or((None, None), limits) != limits(wish);
+    let paths: HashSet<&str> = new.iter().filter(changes).map(|wish| wish.path.as_str()).collect();
+    entries.iter().filter(|entry| paths.contains(entry.path.as_str())).map(|entry| entry.number).collect()
+}
+
 /// Sets what is told of some keys.
 #[derive(Clone, Debug)]
 pub struct PutContexts {
@@ -110,6 +128,8 @@ pub struct PutContexts {
     pages: Vec<ContextPageRow>,
     /// How many keys the request tells something of.
     count: usize,
+    /// The keys whose limits it changes, by number.
+    relimited: Vec<u64>,
 }
 
 /// Reads all context of a file and stores it anew with some of it replaced or added. Paths are judged by the version of
@@ -133,11 +153,12 @@ pub async fn prepare_contexts(
         let active = entries.iter().filter(|entry| !entry.is_obsolete).map(|entry| entry.path.as_str());
         check(&wished, &active.collect())?;
         let old = get_contexts(&read, tenant_id, file_id)?;
-        Ok((old.version, merged(old.all, &wished)?))
+        let relimited = relimited(&entries, &old, &wished);
+        Ok((old.version, relimited, merged(old.all, &wished)?))
     });
-    let (base_version, Encoded { bytes, pages }) = prepared.await?;
+    let (base_version, relimited, Encoded { bytes, pages }) = prepared.await?;
     let value = sealed::store_value(&context.store, tenant_id, &bytes).await?;
-    Ok(PutContexts { project_id, file_id, base_version, value, pages, count })
+    Ok(PutContexts { project_id, file_id, base_version, value, pages, count, relimited })
 }
 
 /// Sets what is told of some keys. `None`: somebody else has done so in between; prepare it anew.
@@ -162,6 +183,10 @@ pub fn put_contexts(
     }
     let PutContexts { value, pages, .. } = command.clone();
     tx.put(&KEY_CONTEXTS, &place, &KeyContextsRow { version: version + 1, value, pages })?;
+    if !command.relimited.is_empty() {
+        let cause = Cause::Keys { file_id: command.file_id, numbers: command.relimited.clone() };
+        rejudge::note(tx, now, actor.tenant_id, command.project_id, cause)?;
+    }
     let event = Event::about("key_context.set", "file", command.file_id.0)
         .with([("project_id", Json::from(command.project_id.0.to_string())), ("count", Json::from(command.count))]);
     audit::record(tx, now, actor, event)?;

@@ -5,7 +5,7 @@ use quintet_storage::{Abort, Failure, Read, Scan};
 use super::catalogue::{self, Allowance, get_catalogue};
 use super::key_ids::{key_id, split_key_id};
 use super::model::{File, FileId, Key, KeyEntry, KeyId};
-use super::tables::{FILES, KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow};
+use super::tables::{KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::spaces::ProjectId;
@@ -20,15 +20,6 @@ pub fn get_key(read: &impl Read, tenant_id: TenantId, key_id: KeyId) -> Result<K
     let catalogue = get_catalogue(read, tenant_id, file_id)?;
     let entry = catalogue::find(read, &catalogue, number)?.ok_or(Refusal::NotFound)?;
     Ok(Key { project_id, file_id, file_version: catalogue.version, key_id, entry })
-}
-
-/// Whether a key is still what it was when it was read: no upload has come since.
-///
-/// # Errors
-/// Only the store's.
-pub fn is_current(read: &impl Read, tenant_id: TenantId, key: &Key) -> Result<bool, Failure> {
-    let file = read.get(&FILES, &(tenant_id, key.project_id, key.file_id))?;
-    Ok(file.is_some_and(|file| file.version == key.file_version))
 }
 
 /// Every active key of a file, in the order of their numbers.

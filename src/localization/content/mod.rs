@@ -12,8 +12,8 @@
 //! - the root key of a rails file is the project's source locale in some spelling, unless the request named another.
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
-//! stored) · `files`, `keys`, `source_locale` · `context_pages`, `contexts` · `imports` · `translations` · `exports` ·
-//! `http` · `verify`.
+//! stored), `words` · `files`, `keys`, `source_locale` · `rejudge` (what verdicts hang on) · `context_pages`, `contexts` ·
+//! `imports` · `translations` · `exports` · `http` · `verify`.
 
 mod catalogue;
 mod context_pages;
@@ -25,31 +25,50 @@ mod imports;
 mod key_ids;
 mod keys;
 mod model;
+pub mod rejudge;
 mod sealed;
 mod source_locale;
 mod tables;
 mod translation;
 mod translations;
 mod verify;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use catalogue::keys_ever;
-pub use contexts::{contexts_version, find_context};
+use quintet_storage::TableSpec;
+
+use crate::lists::joined;
+
+pub use catalogue::{Pages, get_catalogue, keys_ever, read_entries};
+pub use contexts::{Contexts, find_context, get_contexts};
 pub use files::get_file;
-pub use keys::{each_active_key, get_key, is_current};
-pub use model::{FileId, Format, Key, KeyEntry, KeyId, Source, category_at};
-pub use tables::{TABLES, TranslationRow};
+pub use imports::changed_numbers;
+pub use key_ids::key_id;
+pub use keys::{each_active_key, get_key};
+pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use tables::{
+    CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow,
+};
 pub use translation::{
-    Approval, ReviewState, State, Translated, Translation, Wished, Wording, shaped, translation_locale,
+    Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, Translation, Wished, Wording, shaped, translation_locale,
 };
 pub use translations::{each_row, get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
+pub use words::{active_words, words_of};
 #[cfg(test)]
 pub use {
+    contexts::{prepare_contexts, put_contexts},
     exports::gather,
+    imports::{ImportFile, Receiver, prepare_import, publish_import},
     key_ids::key_prefix,
-    tables::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow},
+    model::KeyContext,
+    tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
+    translation::TranslatedForm,
     translations::LOCALES_MAX,
 };
+
+/// The tables of this folder.
+pub const TABLES: &[TableSpec] =
+    &joined::<_, { tables::TABLES.len() + rejudge::TABLES.len() }>(&[tables::TABLES, rejudge::TABLES]);

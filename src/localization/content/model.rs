@@ -87,6 +87,8 @@ pub struct File {
     pub size_bytes: u64,
     /// How many active keys it has.
     pub keys: u32,
+    /// How many words their sources have; `None`: nobody has counted yet.
+    pub words: Option<u64>,
 }
 
 /// A key of a file.

@@ -10,6 +10,8 @@
 //! | 0x0325 | catalogues | tenant, file | the keys of the latest version (sealed), and where in it which lie |
 //! | 0x0326 | imports | tenant, file, number of the audit event | what an upload changed (sealed) |
 //! | 0x0327 | key contexts | tenant, file | what translators are told of its keys (sealed) |
+//! | 0x0328 | rejudges | tenant, project, number | what is to be judged anew (`rejudge`) |
+//! | 0x0329 | stamps (hot) | tenant, project | how often what verdicts hang on was changed (`rejudge`) |
 //! | 0x0330 | translations | tenant, file, locale, key | the translation of a key |
 //! | 0x0331 | file locales (hot) | tenant, file, locale | how often a file's translations were changed |
 //!
@@ -88,8 +90,60 @@ pub struct FileRow {
     pub created_at: Timestamp,
     /// When it was last uploaded.
     pub updated_at: Timestamp,
+    /// How many words the sources of its active keys have; `None`: nobody has counted, and a [`Cause::File`] is open.
+    ///
+    /// [`Cause::File`]: super::rejudge::Cause::File
+    pub words: Option<u64>,
 }
-impl Row for FileRow {}
+impl Row for FileRow {
+    const VERSION: u8 = 2;
+
+    /// In version 1 nobody had counted words.
+    fn migrate(version: u8, body: &[u8]) -> Result<Self, Failure> {
+        if version != 1 {
+            return Err(Failure::Damaged(format!("a file has unknown version {version}")));
+        }
+        let old: FileRowBefore2 = decode_plain(body)?;
+        Ok(FileRow {
+            path: old.path,
+            format: old.format,
+            root_locale: old.root_locale,
+            version: old.version,
+            key_prefix: old.key_prefix,
+            sha256: old.sha256,
+            size_bytes: old.size_bytes,
+            keys: old.keys,
+            created_at: old.created_at,
+            updated_at: old.updated_at,
+            words: None,
+        })
+    }
+}
+
+/// A file as it was stored before version 2 of its row.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct FileRowBefore2 {
+    /// As in [`FileRow`], and so all others.
+    pub path: String,
+    /// What kind of file.
+    pub format: Format,
+    /// The root key.
+    pub root_locale: String,
+    /// The latest version.
+    pub version: FileVersion,
+    /// What its keys' ids begin with.
+    pub key_prefix: u64,
+    /// SHA-256 of the bytes.
+    pub sha256: [u8; 32],
+    /// How many bytes.
+    pub size_bytes: u64,
+    /// Active keys.
+    pub keys: u32,
+    /// First uploaded.
+    pub created_at: Timestamp,
+    /// Last uploaded.
+    pub updated_at: Timestamp,
+}
 
 impl FileRow {
     /// The file of the id.
@@ -104,6 +158,7 @@ impl FileRow {
             sha256: self.sha256,
             size_bytes: self.size_bytes,
             keys: self.keys,
+            words: self.words,
         }
     }
 }

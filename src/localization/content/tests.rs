@@ -60,6 +60,7 @@ fn prepared(bench: &Bench, project_id: ProjectId, base_version: u32) -> PublishI
         pages: encoded.pages,
         next_number: 2,
         keys: 1,
+        words: 1,
         changes: large(bench, b"changes"),
         counts: Counts { added: 1, ..Counts::default() },
         manifest_sha256: [0; 32],

@@ -90,6 +90,8 @@ impl Dialect for Localization {
             include_str!("../spaces/schemas.json"),
             include_str!("../grants/schemas.json"),
             include_str!("../content/schemas.json"),
+            include_str!("../figures/schemas.json"),
+            include_str!("../memory/schemas.json"),
             include_str!("../review/schemas.json"),
             include_str!("../terms/schemas.json"),
             include_str!("../translate/schemas.json"),

@@ -36,7 +36,10 @@ struct Room {
 impl Room {
     fn open() -> Room {
         let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
-        let context = Context::new(Foundation::new(store, clock, Authority::Embedded));
+        let context = Context::new(Foundation::new(store, clock.clone(), Authority::Embedded));
+        clock.attend(&context.store);
+        crate::due_work(&context).into_iter().for_each(|work| clock.register(work));
+        tokio::spawn(async move { clock.run_real_time(std::future::pending()).await });
         Room::of_tenant(context, directory.into())
     }
 

@@ -1,13 +1,16 @@
 //! All checks over one translation.
 
 use super::model::{CheckId, CheckSet, Outcome, Pair, QaCheck, Status, Subject};
-use super::{q04, q05, q06, q07, q08, q09, q10, q11, q12, q14, q16, q18, q19, q20};
+use super::{q01, q02, q03, q04, q05, q06, q07, q08, q09, q10, q11, q12, q14, q16, q17, q18, q19, q20};
 
 /// What a check says of one text, or of the whole translation.
 type PairCheck = fn(&Subject<'_>, &Pair<'_>) -> Outcome;
 
 /// The checks that look at each text for itself.
 const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[
+    (CheckId::Q01, q01::judge),
+    (CheckId::Q02, q02::judge),
+    (CheckId::Q03, q03::judge),
     (CheckId::Q06, q06::judge),
     (CheckId::Q07, q07::judge),
     (CheckId::Q08, q08::judge),
@@ -17,6 +20,7 @@ const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[
     (CheckId::Q12, q12::judge),
     (CheckId::Q14, q14::judge),
     (CheckId::Q16, q16::judge),
+    (CheckId::Q17, q17::judge),
     (CheckId::Q18, q18::judge),
     (CheckId::Q19, q19::judge),
     (CheckId::Q20, q20::judge),

@@ -8,15 +8,23 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules` · `numbers`,
-//! `punctuation`, `scripts` · `detail` (how findings are told) · `q01` … `q20` · `judge`.
+//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules`, `compiled` ·
+//! `subject` · `detail` (how findings are told) · `occurrences`, `compared` (what a target lacks) · `addresses`, `numbers`,
+//! `punctuation`, `scripts` · `q01` … `q20` · `judge`.
 
+mod addresses;
 mod characters;
+mod compared;
+mod compiled;
 mod detail;
 mod judge;
 mod model;
 mod numbers;
+mod occurrences;
 mod punctuation;
+mod q01;
+mod q02;
+mod q03;
 mod q04;
 mod q05;
 mod q06;
@@ -28,6 +36,7 @@ mod q11;
 mod q12;
 mod q14;
 mod q16;
+mod q17;
 mod q18;
 mod q19;
 mod q20;
@@ -36,13 +45,16 @@ mod reading;
 mod registers;
 mod rules;
 mod scripts;
+mod subject;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use characters::is_unprintable;
+pub use compiled::rules;
 pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;
 pub use rules::{Entry, Rules};
+pub use subject::Grounds;

@@ -266,3 +266,14 @@ impl QaCheck {
         Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
+
+impl<'a> Subject<'a> {
+    /// The source's `other`, for a form of a plural that is made from another form. What `other` says, every form of a
+    /// target may say: the source's `one` may leave out its number where the target's is for 21 as well.
+    #[must_use]
+    pub fn source_of_other(&self, pair: &Pair<'_>) -> Option<&Reading<'a>> {
+        pair.category.filter(|category| *category != Category::Other)?;
+        let other = self.pairs.iter().find(|pair| pair.category == Some(Category::Other))?;
+        Some(&other.source)
+    }
+}

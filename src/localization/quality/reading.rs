@@ -49,7 +49,7 @@ impl<'a> Reading<'a> {
     /// Reads a text; linear in its length. No reader asks of which kind its file is: what that decides, a check decides.
     #[must_use]
     pub fn of(text: &'a str, _format: Format) -> Reading<'a> {
-        if !text.bytes().any(is_mark) {
+        if !text.bytes().any(is_mark) && !text.contains("__") {
             return Reading::of_prose(text);
         }
         let links = links(text);

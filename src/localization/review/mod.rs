@@ -17,4 +17,8 @@ mod transition;
 mod write;
 
 pub use judging::Standards;
+#[cfg(test)]
+pub use states::Step;
+#[cfg(test)]
+pub use transition::{MoveOn, StepWish, move_on};
 pub use write::{WriteTranslation, write_translation};

@@ -9,7 +9,10 @@ use crate::audit::{self, Actor, Event};
 use crate::content::{
     Approval, Key, ReviewState, State, Translation, TranslationRow, get_row, put_row, state_of, translation,
 };
+use crate::figures::move_verdict;
 use crate::language::Locale;
+use crate::likeness::LanguagePair;
+use crate::memory;
 use crate::model::TenantId;
 use crate::quality::{QaCheck, Status};
 use crate::refusal::Refusal;
@@ -91,7 +94,9 @@ pub fn move_on(
         return Err(Refusal::QaFailed(failed).into());
     }
     let approval = Approval { at: now, by: actor.principal_id.into_bytes(), label: None, reference: None };
-    let change = StateChange { key: &key, locale: &locale, before: row, to, cause: Cause::Transition, approval };
+    let source_locale = standards.source_locale();
+    let cause = Cause::Transition;
+    let change = StateChange { key: &key, source_locale, locale: &locale, before: row, to, cause, approval };
     let after = change_state(tx, now, actor, change)?;
     Ok(Some(translation(&key, &locale, Some(after))))
 }
@@ -116,6 +121,7 @@ impl Cause {
 /// A translation in another state.
 struct StateChange<'c> {
     key: &'c Key,
+    source_locale: &'c Locale,
     locale: &'c Locale,
     before: TranslationRow,
     to: ReviewState,
@@ -125,17 +131,24 @@ struct StateChange<'c> {
 }
 
 /// The one place where a stored state changes and the text does not: revision, text and who wrote it stay (localization,
-/// T1), the approval comes and goes with the state (T5), one event tells it (T7).
+/// T1), the approval comes and goes with the state (T5), one event tells it (T7), and what is approved is remembered (M2).
 fn change_state(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     actor: &Actor,
     change: StateChange<'_>,
 ) -> Result<TranslationRow, Abort<Refusal>> {
-    let StateChange { key, locale, before, to, cause, approval } = change;
+    let StateChange { key, source_locale, locale, before, to, cause, approval } = change;
     let approved = (to == ReviewState::Approved).then_some(approval);
     let row = TranslationRow { state: to, approved, ..before.clone() };
     put_row(tx, actor.tenant_id, key, locale, Some(&before), &row)?;
+    move_verdict(tx, actor.tenant_id, key, locale.canonical(), to)?;
+    if to == ReviewState::Approved {
+        let pair = LanguagePair::new(actor.tenant_id, source_locale.content_form(), locale);
+        if let Some(approved) = memory::of_translation(&key.entry.source, &row.content, row.origin) {
+            memory::remember(tx, now, &pair, key.project_id, approved)?;
+        }
+    }
     let reference = row.approved.as_ref().and_then(|approval| approval.reference.clone());
     let event = Event::about("translation_state", "key", key.key_id.0).with([
         ("project_id", Json::from(key.project_id.0.to_string())),

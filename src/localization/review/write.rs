@@ -9,6 +9,7 @@ use crate::content::{
     Key, ReviewState, Source, Translated, Translation, TranslationRow, Wished, Wording, get_row, put_row, shaped,
     translation,
 };
+use crate::figures::{Verdict, put_verdict};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::quality::CheckSet;
@@ -22,8 +23,16 @@ pub struct WriteTranslation {
     content: Translated,
     origin: Wording,
     standards: Standards,
+    /// How it will be counted.
+    verdict: Verdict,
+}
+
+impl WriteTranslation {
     /// The checks that it fails.
-    pub failing: CheckSet,
+    #[must_use]
+    pub const fn failing(&self) -> CheckSet {
+        self.verdict.failing
+    }
 }
 
 impl WriteTranslation {
@@ -39,10 +48,10 @@ impl WriteTranslation {
         standards: Standards,
     ) -> Result<WriteTranslation, Refusal> {
         let content = shaped(wished, &key.entry.source, &locale)?;
-        let failing = standards.failing(&key.entry, &locale, &content);
+        let verdict = Verdict::of_draft(&key.entry.source, standards.failing(&key.entry, &locale, &content));
         // It may have 50 MiB, and has been looked at.
         key.entry.source = Source::Text(String::new());
-        Ok(WriteTranslation { key, locale, content, origin, standards, failing })
+        Ok(WriteTranslation { key, locale, content, origin, standards, verdict })
     }
 
     /// How many bytes its texts have together.
@@ -70,7 +79,7 @@ pub fn write_translation(
     actor: &Actor,
     command: WriteTranslation,
 ) -> Result<Translation, Abort<Refusal>> {
-    let WriteTranslation { key, locale, content, origin, .. } = command;
+    let WriteTranslation { key, locale, content, origin, verdict, .. } = command;
     if key.entry.is_obsolete {
         return Err(Refusal::KeyObsolete.into());
     }
@@ -86,6 +95,7 @@ pub fn write_translation(
         approved: None,
     };
     put_row(tx, actor.tenant_id, &key, &locale, before.as_ref(), &row)?;
+    put_verdict(tx, actor.tenant_id, &key, locale.canonical(), verdict)?;
     let event = Event::about("translation", "key", key.key_id.0).with([
         ("project_id", Json::from(key.project_id.0.to_string())),
         ("file_id", Json::from(key.file_id.0.to_string())),

@@ -23,7 +23,7 @@ mod workspaces;
 #[cfg(test)]
 mod tests;
 
-pub use locales::{given_locale, put_source_locale};
+pub use locales::{get_locales, given_locale, put_source_locale};
 pub use model::{Expected, GivenLocale, Project, ProjectId, SourceLocale};
 pub use projects::{each_project, get_project};
 pub use short_ids::owner_of;

@@ -3,6 +3,7 @@
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Read, Timestamp, WriteTx};
 
+use super::changed::note_words;
 use super::generation::{project_terms, put_project_terms};
 use super::model::{ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, TermId, Wording};
 use super::tables::{ENTRIES, EntryRow, ProjectTermsRow, WORDINGS, WordingRow, place_of};
@@ -45,7 +46,7 @@ pub fn create_entry(
         return Err(Refusal::TermExists.into());
     };
     put_project_terms(tx, actor.tenant_id, project_id, terms, true)?;
-    // figures: note the change (the words of this entry, in its locales)
+    note_words(tx, now, actor.tenant_id, project_id, [&entry.wording])?;
     audit::record(tx, now, actor, event("glossary_term.create", project_id, entry.term_id, &entry.wording))?;
     Ok(entry)
 }

@@ -2,6 +2,7 @@
 
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
+use super::changed::note_words;
 use super::create::event;
 use super::generation::{project_terms, put_project_terms};
 use super::get::get_entry;
@@ -30,7 +31,7 @@ pub fn delete_entry(
     terms.entries = terms.entries.saturating_sub(1);
     terms.entry_bytes = terms.entry_bytes.saturating_sub(entry.wording.bytes());
     put_project_terms(tx, tenant_id, project_id, terms, true)?;
-    // figures: note the change (the words of this entry, in its locales)
+    note_words(tx, now, tenant_id, project_id, [&entry.wording])?;
     audit::record(tx, now, actor, event("glossary_term.delete", project_id, term_id, &entry.wording))?;
     Ok(entry)
 }

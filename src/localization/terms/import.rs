@@ -3,6 +3,7 @@
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
+use super::changed::note_words;
 use super::create::add_entry;
 use super::generation::{project_terms, put_project_terms};
 use super::model::Wording;
@@ -40,15 +41,19 @@ pub fn import_entries(
     }
     let mut terms = project_terms(tx, actor.tenant_id, project_id)?;
     let mut imported = Imported::default();
+    let mut added = Vec::new();
     for wording in wordings {
         match add_entry(tx, now, actor, project_id, wording, &mut terms)? {
-            Some(_) => imported.written += 1,
+            Some(entry) => {
+                imported.written += 1;
+                added.push(entry.wording);
+            }
             None => imported.unchanged += 1,
         }
     }
     if imported.written > 0 {
         put_project_terms(tx, actor.tenant_id, project_id, terms, true)?;
-        // figures: note the change (the words of these entries, in their locales)
+        note_words(tx, now, actor.tenant_id, project_id, &added)?;
         let event = Event::about("glossary.import", "project", project_id.0)
             .with([("written", Json::from(imported.written)), ("unchanged", Json::from(imported.unchanged))]);
         audit::record(tx, now, actor, event)?;

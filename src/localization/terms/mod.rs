@@ -11,8 +11,9 @@
 //! - whatever changes what the checks look at draws the project a new *generation*: under one, words are the same.
 //!
 //! Reading order: `model` · `wording` (what an entry may say) · `reach` (for which locales it holds) ·
-//! `tables` · `generation` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words` · `http` · `verify`.
+//! `tables` · `generation`, `changed` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words` · `http` · `verify`.
 
+mod changed;
 mod create;
 mod delete;
 mod generation;

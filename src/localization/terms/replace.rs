@@ -2,6 +2,7 @@
 
 use quintet_storage::{Abort, Read, Timestamp, WriteTx};
 
+use super::changed::note_words;
 use super::create::{check_room, event};
 use super::generation::{project_terms, put_project_terms};
 use super::model::{Entry, EntryKind, TermId, Wording};
@@ -46,7 +47,7 @@ pub fn replace_entry(
         terms.entry_bytes = terms.entry_bytes.saturating_sub(before.wording.bytes()) + wording.bytes();
         check_room(&terms)?;
         put_project_terms(tx, tenant_id, project_id, terms, true)?;
-        // figures: note the change (the words of this entry before and now, in its locales before and now)
+        note_words(tx, now, tenant_id, project_id, [&before.wording, &wording])?;
     }
     let row = EntryRow { wording, updated_at: now, ..before };
     tx.put(&ENTRIES, &place, &row)?;

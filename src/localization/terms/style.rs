@@ -3,6 +3,7 @@
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
+use super::changed::note_register;
 use super::generation::{project_terms, put_project_terms};
 use super::model::{Register, STYLE_BYTES_MAX, STYLES_MAX, Style, StyleScope};
 use super::tables::{STYLES, StyleRow};
@@ -85,7 +86,9 @@ pub fn put_style(
         tx.put(&STYLES, &place, &StyleRow { text, register, updated_at: now })?;
     }
     put_project_terms(tx, tenant_id, project_id, terms, is_new_generation)?;
-    // figures: note the change (where is_new_generation: the register of the locales that place.2 reaches)
+    if is_new_generation {
+        note_register(tx, now, tenant_id, project_id, &place.2)?;
+    }
     audit::record(tx, now, actor, event)?;
     Ok(list_styles(tx, tenant_id, project_id)?)
 }

@@ -74,7 +74,7 @@ pub fn judge(
     let origin = if proposal.is_from_memory { Wording::Memory } else { Wording::Ai };
     let write = WriteTranslation::new(key.clone(), wish.locale.clone(), wished.clone(), origin, standards.clone());
     let Ok(write) = write else { return failed(Vec::new()) };
-    if write.failing.and(CheckSet::blocking()).is_empty() {
+    if write.failing().and(CheckSet::blocking()).is_empty() {
         return Ok(Ok(write));
     }
     let Ok(content) = shaped(wished, &key.entry.source, &wish.locale) else { return failed(Vec::new()) };

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use quintet_storage::{Failure, Read};
 
 use super::model::{Guidance, GuidedTerm, Match};
-use crate::content::Key;
+use crate::content::{Key, TEXT_BYTES_MAX};
 use crate::context::Context;
-use crate::language::Locale;
+use crate::language::{Category, Locale};
+use crate::likeness::LanguagePair;
+use crate::memory::suggest;
 use crate::model::TenantId;
 use crate::spaces::Project;
 use crate::terms::{Word, made_of_words, style_texts};
@@ -54,17 +56,23 @@ pub fn guidance(
     })
 }
 
-/// What the tenant's memory has for a key, best first.
+/// What the tenant's memory has for a key, best first; of a plural for its `other`.
 ///
 /// # Errors
 /// Only the store's.
 pub fn matches(
-    _context: &Context,
-    _read: &impl Read,
-    _tenant_id: TenantId,
-    _project: &Project,
-    _key: &Key,
-    _locale: &Locale,
+    context: &Context,
+    read: &impl Read,
+    tenant_id: TenantId,
+    project: &Project,
+    key: &Key,
+    locale: &Locale,
 ) -> Result<Vec<Match>, Failure> {
-    Ok(Vec::new())
+    let pair = LanguagePair::new(tenant_id, &project.source.locale.tag, locale);
+    let text = key.entry.source.form(Category::Other);
+    if text.len() > TEXT_BYTES_MAX {
+        return Ok(Vec::new());
+    }
+    let found = suggest(&context.memory, read, &pair, text)?.into_iter();
+    Ok(found.map(|one| Match { source: one.unit.source, target: one.unit.target, score: one.score }).collect())
 }

@@ -66,7 +66,8 @@ async fn translate(call: Call) -> Answered {
         context.in_turn(tenant_id, move |store| choose(&store.read(), &inner.shelf, tenant_id, &own, &wished, now));
     let Chosen { candidates, too_long, remaining } = chosen.await.map_err(refusal_of)?;
     let (own, wished, inner) = (project.clone(), wish.clone(), context.clone());
-    let prepared = context.aside(tenant_id, move |read| prepare(&inner, read, tenant_id, &own, &wished, candidates));
+    let prepared =
+        context.in_turn(tenant_id, move |store| prepare(&inner, &store.read(), tenant_id, &own, &wished, candidates));
     let prepared = prepared.await.map_err(refusal_of)?;
     let proposals = match engine {
         Some(engine) => ask(&engine, now, prepared).await?,
@@ -91,10 +92,9 @@ async fn write(
         let (project_id, wish, proposals, too_long) =
             (project.project_id, wish.clone(), proposals.clone(), too_long.clone());
         let context = call.context.clone();
-        let judged = call.context.in_turn(tenant_id, move |store| {
-            let read = store.read();
-            let project = get_project(&read, tenant_id, project_id)?;
-            DraftAll::new(&read, &context.shelf, tenant_id, &project, wish, proposals, &too_long)
+        let judged = call.context.aside(tenant_id, move |read| {
+            let project = get_project(read, tenant_id, project_id)?;
+            DraftAll::new(read, &context.shelf, tenant_id, &project, wish, proposals, &too_long)
         });
         let (command, actor) = (judged.await.map_err(refusal_of)?, call.caller.actor.clone());
         let (file_id, locale) = (command.file_id(), command.locale().to_owned());

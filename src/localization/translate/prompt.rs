@@ -14,6 +14,11 @@ use crate::language::Locale;
 /// The most bytes of terms, of what stays as it is, and of what is never said: each.
 const TERMS_BYTES_MAX: usize = 16 << 10;
 
+/// The most matches of the memory for an item, and the most bytes of one.
+const MATCHES_MAX: usize = 3;
+/// See [`MATCHES_MAX`].
+const MATCH_BYTES_MAX: usize = 4 << 10;
+
 /// What it is to do, whatever the texts say.
 const INSTRUCTIONS: &str = "You translate the texts of software. The user's message is one JSON object. Translate every \
     item of `items` from `source_locale` to `target_locale`. Follow `style`. Use the terms of `glossary`; leave what \
@@ -120,6 +125,8 @@ fn item_body(item: &Item) -> ItemBody<'_> {
         memory: item
             .memory
             .iter()
+            .filter(|found| found.source.len() + found.target.len() <= MATCH_BYTES_MAX)
+            .take(MATCHES_MAX)
             .map(|found| MatchBody { source: &found.source, target: &found.target, score: found.score })
             .collect(),
     }

@@ -348,3 +348,99 @@ async fn a_key_that_changed_meanwhile_is_left_as_it_is() {
     assert_eq!(room.translation("b", "de").await["state"], "untranslated");
     assert_eq!(room.translation("d", "de").await["text"], "D auf Deutsch");
 }
+
+#[tokio::test]
+async fn what_was_approved_before_is_drafted_first_where_that_is_asked_for() {
+    let content = json!({
+        "a": "Save the file now", "b": "Save the file now!", "c": "Nothing like it", "d": "Hello {name}",
+        "n_one": "One file", "n_other": "Some files",
+    });
+    let room = Room::open(&content).await;
+    let approve = async |path: &str, locale: &str, text: &Value| {
+        let at = format!("/v1/keys/{}/translations/{locale}", room.key_id(path).await);
+        room.sent("PUT", &at, text, 201).await;
+        for action in ["review", "approve"] {
+            room.sent("POST", &format!("{at}/transition"), &json!({"action": action}), 200).await;
+        }
+    };
+    approve("a", "de", &json!({"text": "Die Datei jetzt speichern"})).await;
+    approve("d", "de", &json!({"text": "Hallo {name}"})).await;
+    approve("n", "ja", &json!({"forms": {"other": "ファイル"}})).await;
+    let other = json!({
+        "a": "Save the file now", "b": "Save the file now!", "c": "Nothing like it", "d": "Hello {names}",
+        "n_one": "One file", "n_other": "Some files",
+    });
+    let path = format!("/v1/projects/{}/files?kind=json&path=b.json", room.project);
+    let file = room.sent("POST", &path, &other, 201).await["file_id"].clone();
+    let told = async |more: Value| {
+        let mut body = json!({"file": file, "locale": "de"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        room.engine.follow(german);
+        room.sent("POST", &format!("/v1/projects/{}/translate", room.project), &body, 200).await
+    };
+    let keys = room.sent("GET", &format!("/v1/projects/{}/keys", room.project), &Value::Null, 200).await;
+    let found = async |path: &str, locale: &str| {
+        let own = keys["keys"].as_array().unwrap().iter().find(|key| key["path"] == path && key["file_id"] == file);
+        let at = format!("/v1/keys/{}/translations/{locale}", own.unwrap()["id"].as_str().unwrap());
+        room.sent("GET", &at, &Value::Null, 200).await
+    };
+    // What is alike is told to the engine, unless it is to be taken.
+    let answer = told(json!({"from_memory": 100, "batch": 200})).await;
+    assert_eq!((&answer["drafted"], &answer["failed"]), (&json!(5), &json!([])), "{answer}");
+    let a = found("a", "de").await;
+    assert_eq!((&a["text"], &a["origin"]), (&json!("Die Datei jetzt speichern"), &json!("memory")));
+    let b = found("b", "de").await;
+    assert_eq!((&b["text"], &b["origin"]), (&json!("Save the file now! auf Deutsch"), &json!("ai")));
+    let asked = room.engine.asked();
+    let items: Vec<Value> = asked.iter().flat_map(|asked| asked.items()).collect();
+    assert!(!items.iter().any(|item| item["path"] == "a"), "{items:?}");
+    let like_b = &items.iter().find(|item| item["path"] == "b").unwrap()["memory"][0];
+    assert_eq!((&like_b["source"], &like_b["score"]), (&json!("Save the file now"), &json!(94)));
+    assert!(items.iter().find(|item| item["path"] == "c").unwrap().get("memory").is_none());
+    // Fuzzy ones, too, but none that would fail a check that blocks.
+    let answer = told(json!({"from_memory": 75, "drafted_before": "2999-01-01T00:00:00Z"})).await;
+    assert_eq!(answer["drafted"], 4, "all but the one from the memory: {answer}");
+    assert_eq!(found("b", "de").await["origin"], "memory");
+    assert_eq!(found("d", "de").await["text"], "Hello {names} auf Deutsch");
+    // Of a plural the memory has one form: enough where there is but one.
+    let answer = told(json!({"locale": "ja", "from_memory": 100})).await;
+    assert_eq!(answer["drafted"], 5);
+    assert_eq!(found("n", "ja").await["forms"], json!({"other": "ファイル"}));
+    assert_eq!(found("n", "ja").await["origin"], "memory");
+}
+
+#[tokio::test]
+async fn without_an_engine_the_memory_is_enough_where_it_has_everything() {
+    let room = Room::open(&json!({"a": "Save"})).await;
+    let at = format!("/v1/keys/{}/translations/de", room.key_id("a").await);
+    room.sent("PUT", &at, &json!({"text": "Speichern"}), 201).await;
+    for action in ["review", "approve"] {
+        room.sent("POST", &format!("{at}/transition"), &json!({"action": action}), 200).await;
+    }
+    let path = format!("/v1/projects/{}/files?kind=json&path=b.json", room.project);
+    let upload = |content: Value| {
+        let room = &room;
+        let path = &path;
+        async move { room.sent("POST", path, &content, 201).await }
+    };
+    let file = upload(json!({"a": "Save"})).await["file_id"].clone();
+    let Room { context, tenant_id, api_key, project, .. } = &room;
+    let foundation = Foundation::new(context.store.clone(), context.clock.clone(), Authority::Embedded);
+    let bare = Context::new(foundation);
+    let send = async |body: Value| {
+        let request = http::Request::builder()
+            .method("POST")
+            .uri(format!("/v1/projects/{project}/translate"))
+            .header("authorization", format!("Bearer {api_key}"))
+            .header("l10n-tenant", tenant_id.to_string())
+            .header("content-type", "application/json")
+            .header("idempotency-key", fresh());
+        let answer = routes(bare.clone()).oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap();
+        (answer.status().as_u16(), answer.into_body().collect().await.unwrap().to_bytes())
+    };
+    let (status, answer) = send(json!({"file": file, "locale": "de", "from_memory": 90})).await;
+    assert_eq!(status, 200, "{answer:?}");
+    assert_eq!(serde_json::from_slice::<Value>(&answer).unwrap()["drafted"], 1);
+    assert_eq!(send(json!({"file": file, "locale": "fr", "from_memory": 90})).await.0, 503, "the rest needs one");
+    assert_eq!(send(json!({"file": file, "locale": "de"})).await.0, 503);
+}

@@ -13,6 +13,7 @@ use super::files::{FILE, permitted_file};
 use crate::access::Action;
 use crate::content::contexts::{get_contexts, prepare_contexts, put_contexts};
 use crate::content::model::{FileId, KeyClass, KeyContext};
+use crate::content::rejudge::wait_for_pass;
 use crate::http::{Answered, Call, Form, Localization, read};
 use crate::refusal::Refusal;
 use crate::spaces::http::PROJECT;
@@ -84,6 +85,7 @@ async fn put(call: Call) -> Answered {
             Ok(put.map(|()| Answer::json(200, Vec::new())))
         });
         if let Some(answer) = put.await? {
+            wait_for_pass(&context.store, tenant_id, project_id).await;
             return told(call, answer, file_id, wished).await;
         }
     }

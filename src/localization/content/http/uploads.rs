@@ -15,6 +15,7 @@ use super::files::{FILE, SEQ, write_file};
 use crate::access::Action;
 use crate::content::imports::{Arrived, ImportFile, Receiver, prepare_import, publish_import};
 use crate::content::model::Format;
+use crate::content::rejudge::wait_for_pass;
 use crate::formats::FILE_BYTES_MAX;
 use crate::http::{Answered, Call, Localization};
 use crate::lists::joined;
@@ -89,14 +90,17 @@ async fn upload(mut call: Call) -> Answered {
     let call = &change.call;
     // Again: a body may take minutes.
     let project = permitted(call, Action::FilesWrite)?;
+    let (context, tenant_id) = (call.context.clone(), call.caller.tenant_id());
     let (project_id, actor) = (project.project_id, call.caller.actor.clone());
     let command = ImportFile { project, path, format, root_locale, original };
-    let import = prepare_import(&call.context, call.caller.tenant_id(), command).await.map_err(refusal_of)?;
+    let import = prepare_import(&context, tenant_id, command).await.map_err(refusal_of)?;
     let published = change.write(move |tx, now| {
         let file = publish_import(tx, now, &actor, import)?;
         Ok(Answer::json(201, write_file(project_id, &file)?))
     });
-    published.await
+    let answer = published.await?;
+    wait_for_pass(&context.store, tenant_id, project_id).await;
+    Ok(answer)
 }
 
 /// What the query of an upload says.

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use quintet_platform::secrets::{Digest, digest};
 use quintet_storage::{Abort, Failure, Read, decode_plain, encode_plain};
 
-use super::compare::Change;
+use super::compare::{Change, ChangeKind};
 use crate::content::key_ids::key_id;
-use crate::content::model::File;
+use crate::content::model::{File, FileId};
 use crate::content::sealed;
 use crate::content::tables::{IMPORTS, ImportRow};
 use crate::model::TenantId;
@@ -62,4 +62,17 @@ pub fn get_manifest(read: &impl Read, import: &Import) -> Result<String, Failure
         return Err(Failure::Damaged(format!("the manifest of import {} is not what was stored", import.seq)));
     }
     Ok(text)
+}
+
+/// The numbers of the keys that an upload changed, took or brought back, in ascending order; not of those it added, which
+/// nobody can have translated before.
+///
+/// # Errors
+/// The store's.
+pub fn changed_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, seq: u64) -> Result<Vec<u64>, Failure> {
+    let row = read.get(&IMPORTS, &(tenant_id, file_id, seq))?;
+    let row = row.ok_or_else(|| Failure::Damaged(format!("file {} lacks its import {seq}", file_id.0)))?;
+    let changes: Vec<Change> = decode_plain(&sealed::read_all(read, &row.changes)?)?;
+    let known = changes.into_iter().filter(|change| change.kind != ChangeKind::Added);
+    Ok(known.map(|change| change.number).collect())
 }

@@ -14,6 +14,7 @@ use crate::content::catalogue::{self, Encoded};
 use crate::content::key_ids::key_prefix;
 use crate::content::model::{FileId, FileVersion, Format};
 use crate::content::sealed;
+use crate::content::words::active_words;
 use crate::context::{Context, WRITER_TIME};
 use crate::formats::{self, Code, Document, READING_SECONDS_MAX, ReaderRefusal};
 use crate::model::TenantId;
@@ -78,6 +79,7 @@ pub async fn prepare_import(
         pages: compared.encoded.pages,
         next_number: compared.next_number,
         keys: compared.keys,
+        words: compared.words,
         changes: changes?,
         counts: compared.counts,
         manifest_sha256: compared.manifest_sha256,
@@ -97,6 +99,7 @@ struct Compared {
     encoded: Encoded,
     next_number: u64,
     keys: u32,
+    words: u64,
     counts: Counts,
     changes: Vec<u8>,
     manifest_sha256: Digest,
@@ -130,6 +133,7 @@ fn compared(
         encoded,
         next_number: comparison.next_number,
         keys: comparison.active,
+        words: active_words(&comparison.entries),
         counts: comparison.counts(),
         changes: encode_changes(&comparison.changes)?,
         manifest_sha256: digest(manifest.as_bytes()),

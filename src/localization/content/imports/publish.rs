@@ -11,6 +11,7 @@ use super::receive::Original;
 use crate::audit::{self, Actor, Event};
 use crate::content::key_ids::key_prefix;
 use crate::content::model::{File, FileId, FileVersion, Format};
+use crate::content::rejudge::{self, Cause};
 use crate::content::sealed;
 use crate::content::tables::{
     CATALOGUES, CatalogueRow, FILE_PATHS, FILE_VERSIONS, FILES, FilePathRow, FileRow, FileVersionRow, IMPORTS,
@@ -77,6 +78,8 @@ pub struct PublishImport {
     pub next_number: u64,
     /// How many active keys it has.
     pub keys: u32,
+    /// How many words their sources have.
+    pub words: u64,
     /// What it changes.
     pub changes: LargeValue,
     /// How many changes of each kind.
@@ -129,6 +132,7 @@ pub fn publish_import(
         keys: command.keys,
         created_at,
         updated_at: now,
+        words: Some(command.words),
     };
     let version_row = FileVersionRow {
         original: command.original.value,
@@ -144,6 +148,7 @@ pub fn publish_import(
     tx.put(&FILE_VERSIONS, &(tenant_id, file_id, version), &version_row)?;
     tx.put(&IMPORTS, &(tenant_id, file_id, audit_seq), &import)?;
     tx.put(&CATALOGUES, &(tenant_id, file_id), &CatalogueRow { version, value, pages, next_number })?;
+    rejudge::note(tx, now, tenant_id, project_id, Cause::Import { file_id, audit_seq })?;
     Ok(row.into_file(file_id))
 }
 

@@ -29,13 +29,29 @@ pub(super) fn nesting<'a>(text: &'a str, start: usize, enclosed: &Enclosed) -> O
 /// `${x}` whose sign is at a place.
 pub(super) fn dollar(text: &str, start: usize) -> Option<Placeholder<'_>> {
     let end = find(text, start + 2, |byte| matches!(byte, b'{' | b'}' | b'\n'))?;
-    let is_closed = end > start + 2 && at(text, end) == b'}';
+    let has_name = slice(text, start + 2, end).bytes().any(is_name);
+    let is_closed = has_name && at(text, end) == b'}';
     is_closed.then(|| named(text, start..end + 1, Dialect::Dollar, (start + 2, end)))
+}
+
+/// `__x__` whose first line is at a place.
+pub(super) fn underscores(text: &str, start: usize) -> Option<Placeholder<'_>> {
+    // Letters beyond ASCII may follow at once: some languages set no words apart.
+    let is_word = |place: usize| at(text, place).is_ascii_alphanumeric();
+    let is_inside = start.checked_sub(1).is_some_and(is_word);
+    let end = skip(text, start + 2, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
+    let is_closed = !is_inside && end > start + 2 && at(text, end) == b'_' && at(text, end + 1) == b'_';
+    let range = start..end + 2;
+    (is_closed && at(text, end + 2) != b'_' && !is_word(end + 2))
+        .then(|| named(text, range, Dialect::Underscores, (start + 2, end)))
 }
 
 /// `{x}` whose brace is at a place: nothing, a number or a name, with a type or a format.
 pub(super) fn brace<'a>(text: &'a str, start: usize, enclosed: &mut Option<Enclosed>) -> Option<Placeholder<'a>> {
     let name = skip_blank(text, start + 1);
+    if is_command(text, start) {
+        return None;
+    }
     if at(text, start + 1) == b'}' {
         return Some(named(text, start..start + 2, Dialect::Brace, (name, name)));
     }
@@ -51,6 +67,13 @@ pub(super) fn brace<'a>(text: &'a str, start: usize, enclosed: &mut Option<Enclo
         _ => return None,
     };
     Some(Placeholder { class, ..named(text, start..end + 1, Dialect::Brace, (name, name_end)) })
+}
+
+/// Whether the brace belongs to a command of TeX: `\cite{key}`. One letter behind a backslash is a character.
+fn is_command(text: &str, start: usize) -> bool {
+    let before = text.as_bytes().get(..start).unwrap_or_default();
+    let letters = before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    letters > 1 && before.get(start.wrapping_sub(letters + 1)) == Some(&b'\\')
 }
 
 /// The type behind a comma, and where the argument closes.

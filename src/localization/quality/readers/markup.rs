@@ -1,7 +1,7 @@
 //! Markup: tags as HTML and XML write them, also those of text libraries (`<0>`, `<1/>`), comments and character references.
 //!
-//! A `<` that begins no tag is a sign of the text. So is a name in angle brackets (`<file>`) that HTML does not have, unless it
-//! has attributes or is closed: people write what is to be filled in like that.
+//! A `<` that begins no tag is a sign of the text. So are words in angle brackets (`<file>`, `<not set>`) of which HTML does
+//! not have the first, unless an attribute has a value or it is closed: people write what is to be filled in like that.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -230,8 +230,9 @@ pub fn markup(text: &str) -> Markup<'_> {
 
 /// Takes out what is no tag but a name to be filled in.
 fn drop_names(tags: &mut Vec<Tag<'_>>) {
-    let is_doubtful =
-        |tag: &Tag<'_>| tag.kind == TagKind::Open && tag.attributes.is_empty() && known_element(tag.name).is_none();
+    let is_bare =
+        |tag: &Tag<'_>| tag.attributes.iter().all(|attribute| attribute.value.is_empty() && !attribute.runs());
+    let is_doubtful = |tag: &Tag<'_>| tag.kind == TagKind::Open && is_bare(tag) && known_element(tag.name).is_none();
     if !tags.iter().any(is_doubtful) {
         return;
     }

@@ -109,9 +109,14 @@ pub fn message(text: &str) -> Option<Result<Message<'_>, MessageFault>> {
     let mut parser = Parser { text, place: 0, pieces: Vec::new() };
     let read = parser.text(None, 0).and_then(|()| match parser.place {
         end if end == text.len() => Ok(()),
-        _ => Err(MessageFault("unexpected }".to_owned())),
+        _ => fault("unexpected }"),
     });
-    Some(read.map(|()| Message { pieces: parser.pieces }))
+    if let Err(fault) = read {
+        return Some(Err(fault));
+    }
+    // It may all be meant literally.
+    let is_chosen = parser.pieces.iter().any(|piece| matches!(piece.part, Part::Open { .. }));
+    is_chosen.then(|| Ok(Message { pieces: parser.pieces }))
 }
 
 /// Whether there is `{`, a name, a comma and the type of an argument that chooses.

@@ -15,8 +15,8 @@ mod percent;
 mod placeholder;
 mod placeholders;
 
-pub use links::{Link, LinkKind, links};
+pub use links::{Link, links};
 pub use markup::{Attribute, Markup, Tag, TagKind, is_void, known_element, markup};
-pub use message::{Complex, Message, MessageFault, Part, Piece, message};
+pub use message::{Complex, Message, MessageFault, Part, message};
 pub use placeholder::{Dialect, Placeholder};
-pub use placeholders::{Placeholders, placeholders};
+pub use placeholders::placeholders;

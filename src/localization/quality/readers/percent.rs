@@ -73,7 +73,8 @@ fn follows_digit(text: &str, sign: usize) -> bool {
 }
 
 fn is_single_digit(text: &str, place: usize) -> bool {
-    at(text, place).is_ascii_digit() && !matches!(at(text, place + 1), b'0'..=b'9' | b'$' | b'.')
+    let is_precise = at(text, place + 1) == b'.' && at(text, place + 2).is_ascii_digit();
+    at(text, place).is_ascii_digit() && !matches!(at(text, place + 1), b'0'..=b'9' | b'$') && !is_precise
 }
 
 /// Reads what begins with the percent sign at a place. `argument` is how many arguments came before it.
@@ -94,7 +95,12 @@ fn brace(text: &str, sign: usize) -> Percent<'_> {
     let end = find(text, sign + 2, |byte| matches!(byte, b'{' | b'}' | b'\n'));
     match end.filter(|end| at(text, *end) == b'}') {
         Some(end) => {
-            let name = without_blanks(slice(text, sign + 2, end));
+            let name = slice(text, sign + 2, end);
+            // `%{0}` is how some languages write `{0}%`, and `%{…}` is about placeholders.
+            if !name.bytes().any(|byte| is_name(byte) && !byte.is_ascii_digit()) {
+                return Percent::Other(sign + 1);
+            }
+            let name = without_blanks(name);
             let range = sign..end + 1;
             Percent::Placeholder(Placeholder { range, dialect: Dialect::PercentBrace, name, number: 0, class: "" })
         }
@@ -113,7 +119,7 @@ fn angle(text: &str, sign: usize) -> Option<Placeholder<'_>> {
 
 /// `%(x)s`
 fn parenthesis(text: &str, sign: usize) -> Option<Placeholder<'_>> {
-    let end = find(text, sign + 2, |byte| matches!(byte, b'(' | b')' | b'%' | b'\n'))?;
+    let end = find(text, sign + 2, |byte| matches!(byte, b'(' | b')' | b'{' | b'}' | b'%' | b'\n'))?;
     let format = (end > sign + 2 && at(text, end) == b')').then(|| format(text, end + 1))??;
     let name = without_blanks(slice(text, sign + 2, end));
     let range = sign..format.end;
@@ -169,7 +175,8 @@ struct Format {
 
 /// Flags, width, precision, length and conversion.
 fn format(text: &str, start: usize) -> Option<Format> {
-    let flags = skip(text, start, |byte| matches!(byte, b'-' | b'+' | b'#' | b'0' | b','));
+    let flags = skip(text, start, |byte| matches!(byte, b'-' | b'+' | b'#' | b','));
+    let flags = skip(text, flags, |byte| byte == b'0');
     let (width, star) = width(text, flags);
     let (precision, other_star) = if at(text, width) == b'.' { self::width(text, width + 1) } else { (width, 0) };
     let length = skip(text, precision, |byte| matches!(byte, b'h' | b'l' | b'L' | b'z' | b'j')).min(precision + 2);

@@ -10,6 +10,8 @@ pub enum Dialect {
     Mustache,
     /// `$t(x)`: another text of the same file.
     Nesting,
+    /// `__x__`: what i18next began with, and what some programs still set it to.
+    Underscores,
     /// `${x}`.
     Dollar,
     /// `%{x}`.

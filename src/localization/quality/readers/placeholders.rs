@@ -2,8 +2,8 @@
 //! `%{x}`, `%<x>f`; `%(x)s`; printf; `{x}` (localization, Q2). They begin with different characters or are told apart by
 //! the second one, so that one pass finds what masking one dialect after the other would.
 
-use super::braces::{brace, dollar, mustache, nesting};
-use super::bytes::{at, find, slice};
+use super::braces::{brace, dollar, mustache, nesting, underscores};
+use super::bytes::{at, find, skip, slice};
 use super::enclosed::Enclosed;
 use super::links::Link;
 use super::message::{Message, Part, Piece};
@@ -24,10 +24,11 @@ pub struct Placeholders<'a> {
 pub fn placeholders<'a>(text: &'a str, links: &[Link<'a>], message: Option<&Message<'a>>) -> Placeholders<'a> {
     let mut scan = Scan { text, links, is_message: message.is_some(), ..Scan::default() };
     let mut place = 0;
-    while let Some(mark) = find(text, place, |byte| matches!(byte, b'{' | b'$' | b'%')) {
+    while let Some(mark) = find(text, place, |byte| matches!(byte, b'{' | b'$' | b'%' | b'_')) {
         place = match at(text, mark) {
             b'%' => scan.percent(mark),
             b'$' => scan.dollar(mark),
+            b'_' => scan.underscore(mark),
             _ => scan.brace(mark),
         };
     }
@@ -35,6 +36,8 @@ pub fn placeholders<'a>(text: &'a str, links: &[Link<'a>], message: Option<&Mess
     if let Some(message) = message {
         read.found.extend(message.pieces.iter().filter_map(argument));
         read.found.sort_by_key(|found| found.range.start);
+        // The style of an argument may look like one of another dialect.
+        read.found.dedup_by(|next, kept| next.range.start < kept.range.end);
     }
     read
 }
@@ -42,7 +45,8 @@ pub fn placeholders<'a>(text: &'a str, links: &[Link<'a>], message: Option<&Mess
 /// The placeholder that a part of a message is.
 fn argument<'a>(piece: &Piece<'a>) -> Option<Placeholder<'a>> {
     let (name, class) = match piece.part {
-        Part::Argument { name, class } => (name, class),
+        // Both show the number as the language writes it, as `#` does.
+        Part::Argument { name, class } => (name, if class == "number" { "" } else { class }),
         Part::Number { name } => (name, ""),
         _ => return None,
     };
@@ -103,6 +107,9 @@ impl<'a> Scan<'a, '_> {
     fn dollar(&mut self, mark: usize) -> usize {
         let text = self.text;
         let (next, after) = (at(text, mark + 1), at(text, mark + 2));
+        if self.is_message {
+            return mark + 1;
+        }
         if next == b't' && after == b'(' {
             let enclosed = self.parentheses.get_or_insert_with(|| Enclosed::of(text, b'(', b')'));
             return match nesting(text, mark, enclosed) {
@@ -110,8 +117,18 @@ impl<'a> Scan<'a, '_> {
                 None => self.unclosed("$t(", mark),
             };
         }
-        let placeholder = if next == b'{' && !self.is_message { dollar(text, mark) } else { None };
+        let placeholder = if next == b'{' { dollar(text, mark) } else { None };
         placeholder.map_or(mark + 1, |placeholder| self.take(placeholder))
+    }
+
+    fn underscore(&mut self, mark: usize) -> usize {
+        let text = self.text;
+        if at(text, mark + 1) != b'_' {
+            return mark + 1;
+        }
+        let next = skip(text, mark, |byte| byte == b'_');
+        let placeholder = if next == mark + 2 { underscores(text, mark) } else { None };
+        placeholder.map_or(next, |placeholder| self.take(placeholder))
     }
 
     fn brace(&mut self, mark: usize) -> usize {

@@ -3,6 +3,7 @@
 mod cases;
 mod characters;
 mod corpora;
+mod dialects;
 mod glossary;
 mod plurals;
 mod prose;

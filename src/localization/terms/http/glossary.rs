@@ -8,6 +8,7 @@ use quintet_platform::service::{
 use quintet_storage::{Failure, Uuid};
 
 use crate::access::{Action, Wanted};
+use crate::content::rejudge::wait_for_pass;
 use crate::http::{Answered, Call, Form, LIMIT, Localization, TAGGED, read};
 use crate::refusal::Refusal;
 use crate::spaces::http::{PROJECT, permitted};
@@ -104,11 +105,14 @@ async fn create(call: Call) -> Answered {
     let project_id = permitted(&change.call, Action::GlossaryWrite)?.project_id;
     let wording = wished.checked()?;
     let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let made = change.write(move |tx, now| {
         let made = create_entry(tx, now, &actor, project_id, wording)?;
         Ok(Answer::json(201, written(&of_entry(&made))?))
     });
-    made.await
+    let answer = made.await?;
+    wait_for_pass(&context.store, tenant_id, project_id).await;
+    Ok(answer)
 }
 
 async fn get(call: Call) -> Answered {
@@ -124,11 +128,14 @@ async fn put(call: Call) -> Answered {
     check_kind(before.wording.kind, wished.kind)?;
     let wording = wished.checked()?;
     let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let replaced = change.write(move |tx, now| {
         let replaced = replace_entry(tx, now, &actor, project_id, before.term_id, wording)?;
         Ok(Answer::json(200, written(&of_entry(&replaced))?))
     });
-    replaced.await
+    let answer = replaced.await?;
+    wait_for_pass(&context.store, tenant_id, project_id).await;
+    Ok(answer)
 }
 
 async fn delete(call: Call) -> Answered {
@@ -136,11 +143,14 @@ async fn delete(call: Call) -> Answered {
     change.begin()?;
     let (project_id, entry) = permitted_entry(&change.call, Action::GlossaryWrite)?;
     let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let deleted = change.write(move |tx, now| {
         let deleted = delete_entry(tx, now, &actor, project_id, entry.term_id)?;
         Ok(Answer::json(200, written(&of_entry(&deleted))?))
     });
-    deleted.await
+    let answer = deleted.await?;
+    wait_for_pass(&context.store, tenant_id, project_id).await;
+    Ok(answer)
 }
 
 /// GlossaryEntryWrite: what an entry is to say, as it was given.

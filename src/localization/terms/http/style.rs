@@ -7,6 +7,7 @@ use quintet_platform::service::{
 use quintet_storage::Failure;
 
 use crate::access::Action;
+use crate::content::rejudge::wait_for_pass;
 use crate::http::{Answered, Call, Form, Localization, TAGGED, read};
 use crate::refusal::Refusal;
 use crate::spaces::http::{PROJECT, permitted};
@@ -51,11 +52,14 @@ async fn put(call: Call) -> Answered {
     let WishedStyle { locale, scope, text, register } = wished;
     let command = PutStyle::new(&locale, scope, text, register)?;
     let actor = change.call.caller.actor.clone();
+    let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
     let put = change.write(move |tx, now| {
         let styles = put_style(tx, now, &actor, project_id, command)?;
         Ok(Answer::json(200, write_styles(&styles)?))
     });
-    put.await
+    let answer = put.await?;
+    wait_for_pass(&context.store, tenant_id, project_id).await;
+    Ok(answer)
 }
 
 /// StylePut, its locale still as it was written.

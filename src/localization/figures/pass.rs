@@ -1,0 +1,338 @@
+//! Judging anew. A *look* reads one state of the store and judges; what it found is written in short transactions behind
+//! it, which ask of each translation whether its text is still the one that was judged.
+//!
+//! One pass works at a time, and the causes of a project one after the other, in their order. So a verdict that is written
+//! by what was known before a later cause is corrected by the pass of that cause; and who has written a translation since
+//! the look has written a verdict of his own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
+
+use super::judging::Standards;
+use super::tables::CountedState;
+use super::touch::{Need, Touch};
+use super::verdict::{FileLocale, Verdict, put_verdicts};
+use crate::content::rejudge::{Cause, Progress, REJUDGES, RejudgeRow};
+use crate::content::{
+    FILE_LOCALES, FILES, File, FileId, FileRow, FileVersion, KeyEntry, Pages, TRANSLATIONS, TranslationRow,
+    active_words, changed_numbers, get_catalogue, get_file, read_entries, words_of,
+};
+use crate::model::{ProjectId, TenantId};
+use crate::quality::CheckSet;
+use crate::refusal::Refusal;
+use crate::rows;
+use crate::shelf::Shelf;
+
+/// A cause that is open.
+pub type CauseKey = (TenantId, ProjectId, u64);
+
+/// How many verdicts a look finds, about.
+const VERDICTS_MAX: usize = 2_000;
+/// How long a look takes, about.
+const LOOK_TIME: Duration = Duration::from_millis(100);
+/// How many translations are read for each other's sake, about: of the longest they take 100 MB.
+const CHUNK_ROWS: usize = 128;
+/// How many verdicts one transaction writes.
+const STEP_VERDICTS: usize = 250;
+
+/// What a look found.
+pub struct Found {
+    key: CauseKey,
+    row: RejudgeRow,
+    verdicts: Vec<FoundVerdict>,
+    words: Option<(File, u64)>,
+    /// How far it came; `None`: to the end.
+    done: Option<Progress>,
+}
+
+/// One verdict.
+#[derive(Clone)]
+struct FoundVerdict {
+    place: Arc<FileLocale>,
+    number: u64,
+    /// What was found; `None`: the key is obsolete.
+    judged: Option<Judged>,
+}
+
+/// What was found of the text of a translation. In which state that is counts when it is written.
+#[derive(Clone, Copy)]
+struct Judged {
+    seen: Seen,
+    /// The version in which the key's source came up.
+    source_version: FileVersion,
+    failing: CheckSet,
+    words: u32,
+}
+
+/// What tells two texts of a translation apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    revision: u64,
+    source_version: FileVersion,
+}
+
+impl Seen {
+    fn of(row: &TranslationRow) -> Seen {
+        Seen { revision: row.revision, source_version: row.source_version }
+    }
+}
+
+/// A step of a pass: what one transaction writes.
+#[derive(Clone)]
+pub struct Step {
+    key: CauseKey,
+    verdicts: Vec<FoundVerdict>,
+    words: Option<(FileId, FileVersion, u64)>,
+    /// Of the last step of a look: what becomes of the cause.
+    end: Option<Option<RejudgeRow>>,
+}
+
+/// Judges anew what a cause touches, from where its pass is, for about 100 ms.
+///
+/// # Errors
+/// The store's. [`Refusal::NotFound`] cannot be: projects and files stay.
+pub fn look(read: &impl Read, shelf: &Shelf, key: CauseKey, row: RejudgeRow) -> Result<Found, Abort<Refusal>> {
+    let (tenant_id, project_id, _) = key;
+    let mut looking = Looking {
+        read,
+        shelf,
+        tenant_id,
+        project_id,
+        cause: &row.cause,
+        numbers: numbers_of(read, tenant_id, &row.cause)?,
+        until: Instant::now() + LOOK_TIME,
+        verdicts: Vec::new(),
+        words: None,
+    };
+    let mut done = None;
+    for file in looking.files(row.done)? {
+        let after = row.done.filter(|progress| progress.file_id == file.file_id).map(|progress| progress.number);
+        if after.is_none() && matches!(row.cause, Cause::File(_)) {
+            let entries = read_entries(read, &get_catalogue(read, tenant_id, file.file_id)?)?;
+            looking.words = Some((file.clone(), active_words(&entries)));
+        }
+        if let Some(number) = looking.file(&file, after.unwrap_or(0))? {
+            done = Some(Progress { file_id: file.file_id, number });
+            break;
+        }
+    }
+    let Looking { verdicts, words, .. } = looking;
+    Ok(Found { key, row, verdicts, words, done })
+}
+
+/// The keys that a cause names, in ascending order; `None`: it does not.
+fn numbers_of(read: &impl Read, tenant_id: TenantId, cause: &Cause) -> Result<Option<Vec<u64>>, Failure> {
+    Ok(match cause {
+        Cause::Import { file_id, audit_seq } => Some(changed_numbers(read, tenant_id, *file_id, *audit_seq)?),
+        Cause::Keys { numbers, .. } => Some(numbers.clone()),
+        Cause::File(_) | Cause::Terms(_) | Cause::Register(_) => None,
+    })
+}
+
+struct Looking<'l, R> {
+    read: &'l R,
+    shelf: &'l Shelf,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    cause: &'l Cause,
+    numbers: Option<Vec<u64>>,
+    until: Instant,
+    verdicts: Vec<FoundVerdict>,
+    words: Option<(File, u64)>,
+}
+
+/// A file that is looked at: its locales that are touched, and what holds in them.
+struct Locales {
+    places: Vec<Arc<FileLocale>>,
+    touches: Vec<Touch>,
+    standards: Standards,
+}
+
+impl<R: Read> Looking<'_, R> {
+    fn is_spent(&self) -> bool {
+        self.verdicts.len() >= VERDICTS_MAX || Instant::now() >= self.until
+    }
+
+    /// The files that the cause touches, from where the pass is.
+    fn files(&self, done: Option<Progress>) -> Result<Vec<File>, Abort<Refusal>> {
+        match self.cause {
+            Cause::File(file_id) | Cause::Import { file_id, .. } | Cause::Keys { file_id, .. } => {
+                Ok(vec![get_file(self.read, self.tenant_id, self.project_id, *file_id)?])
+            }
+            Cause::Terms(_) | Cause::Register(_) => {
+                let mut scan = Scan::prefix(&(self.tenant_id, self.project_id));
+                if let Some(Progress { file_id, .. }) = done {
+                    scan = scan.from(&(self.tenant_id, self.project_id, file_id));
+                }
+                let rows = self.read.scan(&FILES, scan)?;
+                Ok(rows.into_iter().map(|((.., file_id), row)| row.into_file(file_id)).collect())
+            }
+        }
+    }
+
+    /// Looks at the keys of a file behind a number; behind which to go on, if not at all of them.
+    fn file(&mut self, file: &File, after: u64) -> Result<Option<u64>, Abort<Refusal>> {
+        let Some(locales) = self.locales(file)? else { return Ok(None) };
+        let catalogue = get_catalogue(self.read, self.tenant_id, file.file_id)?;
+        let mut pages = Pages::after(self.read, &catalogue, after);
+        let mut behind = after;
+        while let Some(range) = pages.next_range() {
+            if !self.wants_any(range.first.max(after + 1), range.end) {
+                continue;
+            }
+            if self.is_spent() {
+                return Ok(Some(behind));
+            }
+            let mut entries = pages.read(&range)?;
+            entries.retain(|entry| entry.number > after && self.wants_any(entry.number, entry.number + 1));
+            for chunk in entries.chunks((CHUNK_ROWS / locales.places.len()).max(1)) {
+                if self.is_spent() {
+                    return Ok(Some(behind));
+                }
+                self.keys(&locales, chunk)?;
+                behind = chunk.last().map_or(behind, |last| last.number);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the cause names keys from a number on and below another.
+    fn wants_any(&self, from: u64, below: u64) -> bool {
+        let Some(numbers) = &self.numbers else { return true };
+        numbers.get(numbers.partition_point(|number| *number < from)).is_some_and(|number| *number < below)
+    }
+
+    /// The locales of a file that the cause touches, if there are any.
+    fn locales(&self, file: &File) -> Result<Option<Locales>, Abort<Refusal>> {
+        let rows = self.read.scan(&FILE_LOCALES, Scan::prefix(&(self.tenant_id, file.file_id)))?;
+        let tags = rows.into_iter().map(|((.., locale), _)| (Touch::of(self.cause, &locale), locale));
+        let (touches, tags): (Vec<_>, Vec<_>) = tags.filter(|(touch, _)| *touch != Touch::Nothing).unzip();
+        if tags.is_empty() {
+            return Ok(None);
+        }
+        let standards = Standards::of(self.read, self.shelf, self.tenant_id, file, self.project_id, &tags)?;
+        let place = |locale| FileLocale { project_id: self.project_id, file_id: file.file_id, locale };
+        let places = tags.into_iter().map(|locale| Arc::new(place(locale))).collect();
+        Ok(Some(Locales { places, touches, standards }))
+    }
+
+    /// Looks at the translations of some keys.
+    fn keys(&mut self, locales: &Locales, entries: &[KeyEntry]) -> Result<(), Failure> {
+        for (at, (place, touch)) in locales.places.iter().zip(&locales.touches).enumerate() {
+            let mut needed: BTreeMap<u64, (&KeyEntry, Need)> = BTreeMap::new();
+            for entry in entries {
+                let number = entry.number;
+                match touch.need(&entry.source) {
+                    Need::None => {}
+                    // Words say nothing of what is obsolete, and is not counted.
+                    _ if entry.is_obsolete && matches!(touch, Touch::Texts(..)) => {}
+                    _ if entry.is_obsolete => {
+                        self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: None });
+                    }
+                    need => drop(needed.insert(number, (entry, need))),
+                }
+            }
+            let is_dense = needed.len() * 4 >= entries.len();
+            each_row(self.read, self.tenant_id, place, needed.keys().copied(), is_dense, |number, row| {
+                let Some((entry, need)) = needed.get(&number) else { return };
+                if *need == Need::IfTarget && !touch.is_in(&row.content) {
+                    return;
+                }
+                let judged = Judged {
+                    seen: Seen::of(&row),
+                    source_version: entry.source_version,
+                    failing: locales.standards.failing(entry, at, &row.content),
+                    words: words_of(&entry.source),
+                };
+                self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: Some(judged) });
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The translations of some keys, whose numbers ascend: all between the first and the last where many of those are wanted,
+/// else one by one.
+fn each_row(
+    read: &impl Read,
+    tenant_id: TenantId,
+    place: &FileLocale,
+    numbers: impl DoubleEndedIterator<Item = u64> + Clone,
+    is_dense: bool,
+    mut look: impl FnMut(u64, TranslationRow),
+) -> Result<(), Failure> {
+    let key = |number| (tenant_id, place.file_id, place.locale.clone(), number);
+    let (Some(first), Some(last)) = (numbers.clone().next(), numbers.clone().next_back()) else { return Ok(()) };
+    if is_dense {
+        let scan = || Scan::all().from(&key(first)).until(&key(last + 1));
+        return rows::each_of(read, &TRANSLATIONS, scan, |(.., number), row| {
+            look(number, row);
+            Ok(())
+        });
+    }
+    for number in numbers {
+        if let Some(row) = read.get(&TRANSLATIONS, &key(number))? {
+            look(number, row);
+        }
+    }
+    Ok(())
+}
+
+impl Found {
+    /// What is to be written, transaction by transaction, in this order; the last one ends the cause or notes how far its
+    /// pass is.
+    #[must_use]
+    pub fn steps(self) -> Vec<Step> {
+        let Found { key, row, mut verdicts, words, done } = self;
+        verdicts.sort_by(|one, other| (&one.place, one.number).cmp(&(&other.place, other.number)));
+        let step = |verdicts: &[FoundVerdict]| Step { key, verdicts: verdicts.to_vec(), words: None, end: None };
+        let mut steps: Vec<Step> = verdicts.chunks(STEP_VERDICTS).map(step).collect();
+        if steps.is_empty() {
+            steps.push(step(&[]));
+        }
+        if let Some(last) = steps.last_mut() {
+            last.words = words.map(|(file, words)| (file.file_id, file.version, words));
+            last.end = Some(done.map(|done| RejudgeRow { done: Some(done), ..row }));
+        }
+        steps
+    }
+}
+
+/// Writes what a step has, as far as the translations are still those that were judged.
+///
+/// # Errors
+/// Only the store's.
+pub fn apply(tx: &mut WriteTx<'_>, step: Step) -> Result<(), Failure> {
+    let Step { key, verdicts, words, end } = step;
+    let (tenant_id, project_id, _) = key;
+    let mut by_place: BTreeMap<Arc<FileLocale>, BTreeMap<u64, Option<Verdict>>> = BTreeMap::new();
+    for FoundVerdict { place, number, judged } in verdicts {
+        let verdict = match judged {
+            None => None,
+            Some(Judged { seen, source_version, failing, words }) => {
+                let row = tx.get(&TRANSLATIONS, &(tenant_id, place.file_id, place.locale.clone(), number))?;
+                let Some(row) = row.filter(|row| Seen::of(row) == seen) else { continue };
+                Some(Verdict { state: CountedState::of_row(&row, source_version), failing, words })
+            }
+        };
+        by_place.entry(place).or_default().insert(number, verdict);
+    }
+    for (place, verdicts) in by_place {
+        put_verdicts(tx, tenant_id, &place, &verdicts)?;
+    }
+    if let Some((file_id, version, words)) = words {
+        let file = tx.get(&FILES, &(tenant_id, project_id, file_id))?;
+        if let Some(file) = file.filter(|file| file.version == version) {
+            tx.put(&FILES, &(tenant_id, project_id, file_id), &FileRow { words: Some(words), ..file })?;
+        }
+    }
+    match end {
+        None => {}
+        Some(Some(row)) => tx.put(&REJUDGES, &key, &row)?,
+        Some(None) => tx.delete(&REJUDGES, &key),
+    }
+    Ok(())
+}

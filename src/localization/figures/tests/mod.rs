@@ -1,0 +1,6 @@
+//! Verdicts, figures and lists, held against an independent recount.
+
+mod migrating;
+mod model;
+mod touching;
+mod world;
