@@ -13,6 +13,8 @@ use crate::quality::QaCheck;
 
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
 const CORE_RETRY_SECONDS: u64 = 60;
+/// How long a caller is asked to wait for the AI engine, in seconds (localization, O4).
+const AI_RETRY_SECONDS: u64 = 30;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -100,6 +102,8 @@ pub enum Refusal {
     RegisterScope,
     /// The language core's own checks do not pass.
     CoreUnavailable,
+    /// There is no AI engine, or it gives no answer of use.
+    AiUnavailable,
 }
 
 /// A unit of a document that cannot be written.
@@ -183,6 +187,7 @@ pub const CODES: &[Code] = codes! {
     428 "precondition_required" "If-Match with the entity tag last read is required"
     429 "quota_exceeded" "The tenant has no calls left"
     500 "internal_error" "The appliance made a mistake"
+    503 "ai_unavailable" "There is no AI engine, or it gave no answer of use; nothing was done"
     503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
     503 "language_core_unavailable" "The language core does not pass its checks; nothing was done"
@@ -288,6 +293,7 @@ impl ServiceRefusal for Refusal {
             Refusal::TermInvalid(name) => of(422, "term_invalid").problem(*name, ""),
             Refusal::RegisterScope => of(422, "register_scope").problem("register", ""),
             Refusal::CoreUnavailable => of(503, "language_core_unavailable").retry_after(CORE_RETRY_SECONDS),
+            Refusal::AiUnavailable => of(503, "ai_unavailable").retry_after(AI_RETRY_SECONDS),
         }
     }
 }
@@ -370,6 +376,7 @@ mod tests {
             assert_eq!(waits(fault.into()), Some(RETRY_SECONDS));
         }
         assert_eq!(waits(Refusal::CoreUnavailable), Some(CORE_RETRY_SECONDS));
+        assert_eq!(waits(Refusal::AiUnavailable), Some(30));
         assert_eq!(waits(Fault::QuotaExceeded(7).into()), Some(7));
         assert_eq!(waits(Fault::OutcomeUnknown.into()), None);
     }

@@ -42,11 +42,12 @@ use quintet_storage::TableSpec;
 
 use crate::lists::joined;
 
-pub use catalogue::{Pages, get_catalogue, read_entries};
+pub use catalogue::{Pages, get_catalogue, keys_ever, read_entries};
 pub use contexts::find_context;
 pub use files::get_file;
 pub use imports::changed_numbers;
 pub use key_ids::{key_id, split_key_id};
+pub use keys::{each_active_key, get_key};
 pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at};
 pub use sealed::ValueReader;
 pub use tables::{
@@ -56,7 +57,7 @@ pub use translation::{
     Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, TranslatedForm, Translation, Wished, Wording, shaped,
     translation_locale,
 };
-pub use translations::{get_row, get_translation, put_row, state_of, translation};
+pub use translations::{each_row, get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
 pub use walk::{Walk, Walked};
 pub use words::{active_words, words_of};

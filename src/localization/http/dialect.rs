@@ -95,6 +95,7 @@ impl Dialect for Localization {
             include_str!("../exchange/schemas.json"),
             include_str!("../review/schemas.json"),
             include_str!("../terms/schemas.json"),
+            include_str!("../translate/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),

@@ -26,6 +26,7 @@ mod tests;
 
 pub use model::{Outcomes, Remembered};
 pub use remember::{batch, of_translation, remember, remember_all};
+pub use suggest::suggest;
 pub use tables::TABLES;
 pub use units::{UnitPlace, list_units};
 pub use verify::verify;

@@ -74,6 +74,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("internal_error", "localization/http::damaged_data_is_an_internal_error_without_detail"),
     ("authorization_unavailable", "it/localization/contract::without_its_authorization_system_nobody_is_let_in"),
     ("busy", "localization/http::failures_of_the_store_have_codes_of_their_own"),
+    ("ai_unavailable", "it/localization/translate::without_an_engine_it_is_told_behind_everything_else"),
     ("language_core_unavailable", "it/localization/spaces::a_core_that_fails_stops_what_needs_it_and_nothing_else"),
     ("outcome_unknown", "localization/http::failures_of_the_store_have_codes_of_their_own"),
     ("storage_full", "it/localization/contract::a_disk_down_to_its_reserve_takes_nothing_and_goes_on_reading"),
@@ -236,6 +237,11 @@ fn answers_have_the_documented_shapes() {
         }
         let suggestions = of_key("suggestions");
         send("GET", &suggestions.0, &suggestions.1, Value::Null);
+    }
+    for (locale, from_memory) in [("de", json!(100)), ("fr", json!(100)), ("fr", Value::Null), ("zh", json!(75))] {
+        let mut body = json!({"file": imported["file_id"], "locale": locale, "from_memory": from_memory});
+        body.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        send("POST", &template("/translate"), &path("/translate"), body);
     }
     for rest in
         ["", "?locale=de", "?locale=de&metadata=true", "?locale=de&revision=1", "?locale=de&revision=99", "?x=1"]
