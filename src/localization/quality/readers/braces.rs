@@ -69,11 +69,17 @@ pub(super) fn brace<'a>(text: &'a str, start: usize, enclosed: &mut Option<Enclo
     Some(Placeholder { class, ..named(text, start..end + 1, Dialect::Brace, (name, name_end)) })
 }
 
-/// Whether the brace belongs to a command of TeX: `\cite{key}`. One letter behind a backslash is a character.
+/// Whether the brace belongs to a command of TeX: `\cite{key}`, perhaps with the mark of an access key. One letter behind a
+/// backslash is a character, and so is that of a line end or a tab before a word.
 fn is_command(text: &str, start: usize) -> bool {
     let before = text.as_bytes().get(..start).unwrap_or_default();
-    let letters = before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    letters > 1 && before.get(start.wrapping_sub(letters + 1)) == Some(&b'\\')
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || !byte.is_ascii() || byte == b'&';
+    let letters = before.iter().rev().take_while(|byte| is_letter(**byte)).count();
+    match before.get(start.saturating_sub(letters + 1)..) {
+        Some([b'\\', b'n' | b'r' | b't', next, ..]) => next.is_ascii_lowercase(),
+        Some([b'\\', _, _, ..]) => true,
+        _ => false,
+    }
 }
 
 /// The type behind a comma, and where the argument closes.

@@ -111,6 +111,8 @@ fn other_things_with_percent_signs_are_what_they_are() {
         ("en", "zh-Hans", "Sign here: ______", "__在此__ 签名", "skipped: placeholder"),
         // What TeX puts in braces is text.
         ("en", "fr", "Copy \\cite{key}", "Copier \\cite{clé}", "skipped: placeholder"),
+        ("en", "ru", "Copy \\c&ite{key}", "Копировать \\цитировать{ключ}", "skipped: placeholder"),
+        ("en", "ja", "\\nFile {name}", "\\nファイル{name}", "pass"),
         ("en", "fr", "\\n{name}", "\\n{nom}", "fail: missing {name}; extra {nom}"),
         // The percent signs of an address.
         ("en", "de", "https://example.com/a%20d", "https://example.com/a%20d", "skipped: placeholder"),
