@@ -59,3 +59,4 @@ pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subje
 pub use reading::Reading;
 pub use rules::{Entry, Rules};
 pub use subject::Grounds;
+pub use words::folded;
