@@ -11,6 +11,7 @@
 )]
 
 #[path = "../../src/localization/quality/tests/translated.rs"]
+#[allow(dead_code, reason = "tests look at more of a translation")]
 mod translated;
 
 use std::collections::BTreeMap;

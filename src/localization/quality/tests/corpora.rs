@@ -5,6 +5,7 @@
 //! prints how often each check complains, and what of, as many as are asked for.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use crate::content::Format;
 use crate::quality::{CheckId, Limits, Pair, Reading, Rules, Status, Subject, judge};
@@ -12,10 +13,28 @@ use crate::testing::{corpora, is_long};
 
 use super::translated::{Translated, translated};
 
-/// The most complaints of each thousand translations: what was found when each was last read, and some more, since a share
-/// of them differs from all. Nearly all that these checks find there is wrong.
-const LIMITS: [(CheckId, f64); 5] =
-    [(CheckId::Q01, 6.0), (CheckId::Q02, 1.0), (CheckId::Q03, 6.0), (CheckId::Q05, 0.0), (CheckId::Q17, 1.0)];
+/// The most complaints of each thousand translations: a fifth more than there are today, and half a one. Without a glossary
+/// and limits four checks have nothing to say.
+const LIMITS: [(CheckId, f64); 18] = [
+    (CheckId::Q01, 6.0),
+    (CheckId::Q02, 1.0),
+    (CheckId::Q03, 6.0),
+    (CheckId::Q04, 4.5),
+    (CheckId::Q05, 0.0),
+    (CheckId::Q06, 2.5),
+    (CheckId::Q07, 18.8),
+    (CheckId::Q08, 3.9),
+    (CheckId::Q09, 0.0),
+    (CheckId::Q10, 0.0),
+    (CheckId::Q11, 0.0),
+    (CheckId::Q12, 104.0),
+    (CheckId::Q14, 4.6),
+    (CheckId::Q16, 0.0),
+    (CheckId::Q17, 1.0),
+    (CheckId::Q18, 0.6),
+    (CheckId::Q19, 1.8),
+    (CheckId::Q20, 0.7),
+];
 
 /// What the checks complain of in a translation, with no glossary and the formal register.
 fn complaints(translated: &Translated, rules: &Rules) -> Vec<(CheckId, String)> {
@@ -72,6 +91,12 @@ fn real_translations_are_seldom_complained_of() {
     }
     report(&tried, &alarms);
     let total: usize = tried.values().sum();
+    if fs::read_to_string(corpora.join("missing")).is_ok_and(|missing| missing.is_empty()) {
+        assert!(total * share > 150_000, "{total}");
+    } else {
+        eprintln!("corpora: not all packages are there; how often the checks complain is not judged");
+        return;
+    }
     for (check, limit) in LIMITS {
         let found: usize = alarms.iter().filter(|((of, _), _)| *of == check).map(|(_, count)| count).sum();
         let rate = found as f64 * 1000.0 / total as f64;
