@@ -56,14 +56,6 @@ pub fn get_contexts(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> R
     Ok(Contexts { version: row.version, all: context_pages::read_all(read, &row)? })
 }
 
-/// How often a file's context was set; with the same number it is the same.
-///
-/// # Errors
-/// Only the store's.
-pub fn contexts_version(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<u64, Failure> {
-    Ok(read.get(&KEY_CONTEXTS, &(tenant_id, file_id))?.map_or(0, |row| row.version))
-}
-
 /// What is told of one key: its class, its context, the lengths of its translations. `None`: nothing was ever set.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use quintet_storage::{Key as StoredKey, Read as _, Row, Scan, Table, Uuid, Write
 
 use super::catalogue;
 use super::context_pages;
-use super::contexts::{Contexts, contexts_version, find_context, get_contexts};
+use super::contexts::{Contexts, find_context, get_contexts};
 use super::imports::{Counts, Original, PublishImport, Root, publish_import};
 use super::key_ids::{key_id, key_prefix};
 use super::keys::{KeyPage, list_keys};
@@ -319,7 +319,7 @@ fn context_is_found_by_the_path_of_its_key() {
     let bench = shelved();
     let shelf = Shelf::new(1 << 20);
     let found = |path: &str| find_context(&bench.store.read(), &shelf, TENANT, FILE_ID, path).unwrap();
-    let version = || contexts_version(&bench.store.read(), TENANT, FILE_ID).unwrap();
+    let version = || get_contexts(&bench.store.read(), TENANT, FILE_ID).unwrap().version;
     assert_eq!((found("key.7"), version()), (None, 0));
     let encoded = context_pages::encode(told()).unwrap();
     assert!(encoded.pages.len() > 3);

@@ -4,19 +4,33 @@ use std::sync::Arc;
 
 use quintet_storage::{Abort, Failure, Read};
 
-use crate::content::{self, Contexts, File, Format, KeyEntry, Translated};
+use crate::content::{File, Format, KeyEntry, Translated, find_context};
 use crate::language::Locale;
-use crate::model::TenantId;
+use crate::model::{ProjectId, TenantId};
 use crate::quality::{self, CheckSet, Grounds, Limits, Rules, rules};
 use crate::refusal::Refusal;
 use crate::shelf::Shelf;
 use crate::spaces::get_project;
 
-/// What the translations of a file are held against.
-pub struct Standards {
+/// The limits of a key.
+///
+/// # Errors
+/// Only the store's.
+pub fn limits(
+    read: &impl Read,
+    shelf: &Shelf,
+    tenant_id: TenantId,
+    file: &File,
+    path: &str,
+) -> Result<Limits, Failure> {
+    let context = find_context(read, shelf, tenant_id, file.file_id, path)?;
+    Ok(context.map_or(Limits::default(), |context| Limits { min: context.min_length, max: context.max_length }))
+}
+
+/// What the translations of a file are held against, but for the limits of their keys.
+pub struct FileStandards {
     source_locale: Locale,
     format: Format,
-    contexts: Contexts,
     locales: Vec<(Locale, Arc<Rules>)>,
 }
 
@@ -25,7 +39,7 @@ fn stored_locale(tag: &str) -> Result<Locale, Failure> {
     Locale::parse(tag).map_err(|_| Failure::Damaged(format!("{tag:?} is stored as a locale")))
 }
 
-impl Standards {
+impl FileStandards {
     /// What holds in a state of the store for translations of a file into these locales.
     ///
     /// # Errors
@@ -33,38 +47,29 @@ impl Standards {
     pub fn of(
         read: &impl Read,
         shelf: &Shelf,
-        tenant_id: TenantId,
+        (tenant_id, project_id): (TenantId, ProjectId),
         file: &File,
-        project_id: crate::model::ProjectId,
         locales: &[String],
-    ) -> Result<Standards, Abort<Refusal>> {
+    ) -> Result<FileStandards, Abort<Refusal>> {
         let project = get_project(read, tenant_id, project_id)?;
         let in_locale = |tag: &String| {
             let locale = stored_locale(tag)?;
             let rules = rules(read, shelf, tenant_id, project_id, &locale)?;
             Ok::<_, Failure>((locale, rules))
         };
-        Ok(Standards {
+        Ok(FileStandards {
             source_locale: stored_locale(&project.source.locale.tag)?,
             format: file.format,
-            contexts: content::get_contexts(read, tenant_id, file.file_id)?,
             locales: locales.iter().map(in_locale).collect::<Result<_, _>>()?,
         })
     }
 
     /// The checks that a translation fails into the locale of that place among them.
     #[must_use]
-    pub fn failing(&self, entry: &KeyEntry, place: usize, content: &Translated) -> CheckSet {
+    pub fn failing(&self, entry: &KeyEntry, limits: Limits, place: usize, content: &Translated) -> CheckSet {
         let Some((target_locale, rules)) = self.locales.get(place) else { return CheckSet::default() };
-        let context = self.contexts.of(&entry.path);
-        let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
-        let grounds = Grounds {
-            source_locale: &self.source_locale,
-            target_locale,
-            format: self.format,
-            rules,
-            limits: limits.unwrap_or_default(),
-        };
+        let (source_locale, format) = (&self.source_locale, self.format);
+        let grounds = Grounds { source_locale, target_locale, format, rules, limits };
         quality::failing(&grounds.subject(&entry.source, content))
     }
 }

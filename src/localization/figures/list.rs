@@ -10,7 +10,6 @@ use std::sync::Arc;
 use bincode::{Decode, Encode};
 use quintet_storage::{Abort, Failure, Read, Scan};
 
-use super::fold::folded;
 use super::tables::{CountedState, FIGURES, FiguresRow, PAGE_KEYS, VERDICTS};
 use super::verdict::Verdict;
 use crate::content::{
@@ -18,7 +17,7 @@ use crate::content::{
     get_catalogue, get_file, key_id,
 };
 use crate::model::{ProjectId, TenantId};
-use crate::quality::{CheckId, CheckSet};
+use crate::quality::{CheckId, CheckSet, folded};
 use crate::refusal::Refusal;
 use crate::rows;
 

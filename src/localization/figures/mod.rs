@@ -9,10 +9,9 @@
 //! - a verdict is what the checks say now, of every translation of an active key, whenever no cause is open;
 //! - lists and figures are told of a state in which no cause of their project is open, or not at all.
 //!
-//! Reading order: `tables` · `verdict` (written here alone) · `fold`, `touch`, `judging`, `pass`, `sweep` (judging anew) ·
+//! Reading order: `tables` · `verdict` (written here alone) · `touch`, `judging`, `pass`, `sweep` (judging anew) ·
 //! `list`, `stats` · `http` · `verify` · `migration`.
 
-mod fold;
 pub mod http;
 mod judging;
 mod list;

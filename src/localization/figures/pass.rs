@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
-use super::judging::Standards;
+use super::judging::{FileStandards, limits};
 use super::tables::CountedState;
 use super::touch::{Need, Touch};
 use super::verdict::{FileLocale, Verdict, put_verdicts};
@@ -21,7 +21,7 @@ use crate::content::{
     active_words, changed_numbers, get_catalogue, get_file, read_entries, words_of,
 };
 use crate::model::{ProjectId, TenantId};
-use crate::quality::CheckSet;
+use crate::quality::{CheckSet, Limits};
 use crate::refusal::Refusal;
 use crate::rows;
 use crate::shelf::Shelf;
@@ -148,7 +148,7 @@ struct Looking<'l, R> {
 struct Locales {
     places: Vec<Arc<FileLocale>>,
     touches: Vec<Touch>,
-    standards: Standards,
+    standards: FileStandards,
 }
 
 impl<R: Read> Looking<'_, R> {
@@ -192,7 +192,7 @@ impl<R: Read> Looking<'_, R> {
                 if self.is_spent() {
                     return Ok(Some(behind));
                 }
-                self.keys(&locales, chunk)?;
+                self.keys(file, &locales, chunk)?;
                 behind = chunk.last().map_or(behind, |last| last.number);
             }
         }
@@ -213,14 +213,16 @@ impl<R: Read> Looking<'_, R> {
         if tags.is_empty() {
             return Ok(None);
         }
-        let standards = Standards::of(self.read, self.shelf, self.tenant_id, file, self.project_id, &tags)?;
+        let project = (self.tenant_id, self.project_id);
+        let standards = FileStandards::of(self.read, self.shelf, project, file, &tags)?;
         let place = |locale| FileLocale { project_id: self.project_id, file_id: file.file_id, locale };
         let places = tags.into_iter().map(|locale| Arc::new(place(locale))).collect();
         Ok(Some(Locales { places, touches, standards }))
     }
 
     /// Looks at the translations of some keys.
-    fn keys(&mut self, locales: &Locales, entries: &[KeyEntry]) -> Result<(), Failure> {
+    fn keys(&mut self, file: &File, locales: &Locales, entries: &[KeyEntry]) -> Result<(), Failure> {
+        let mut known: BTreeMap<u64, Limits> = BTreeMap::new();
         for (at, (place, touch)) in locales.places.iter().zip(&locales.touches).enumerate() {
             let mut needed: BTreeMap<u64, (&KeyEntry, Need)> = BTreeMap::new();
             for entry in entries {
@@ -237,17 +239,23 @@ impl<R: Read> Looking<'_, R> {
             }
             let is_dense = needed.len() * 4 >= entries.len();
             each_row(self.read, self.tenant_id, place, needed.keys().copied(), is_dense, |number, row| {
-                let Some((entry, need)) = needed.get(&number) else { return };
+                let Some((entry, need)) = needed.get(&number) else { return Ok(()) };
                 if *need == Need::IfTarget && !touch.is_in(&row.content) {
-                    return;
+                    return Ok(());
                 }
+                let limits = match known.get(&number) {
+                    Some(known) => *known,
+                    None => limits(self.read, self.shelf, self.tenant_id, file, &entry.path)?,
+                };
+                known.insert(number, limits);
                 let judged = Judged {
                     seen: Seen::of(&row),
                     source_version: entry.source_version,
-                    failing: locales.standards.failing(entry, at, &row.content),
+                    failing: locales.standards.failing(entry, limits, at, &row.content),
                     words: words_of(&entry.source),
                 };
                 self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: Some(judged) });
+                Ok(())
             })?;
         }
         Ok(())
@@ -262,20 +270,17 @@ fn each_row(
     place: &FileLocale,
     numbers: impl DoubleEndedIterator<Item = u64> + Clone,
     is_dense: bool,
-    mut look: impl FnMut(u64, TranslationRow),
+    mut look: impl FnMut(u64, TranslationRow) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let key = |number| (tenant_id, place.file_id, place.locale.clone(), number);
     let (Some(first), Some(last)) = (numbers.clone().next(), numbers.clone().next_back()) else { return Ok(()) };
     if is_dense {
         let scan = || Scan::all().from(&key(first)).until(&key(last + 1));
-        return rows::each_of(read, &TRANSLATIONS, scan, |(.., number), row| {
-            look(number, row);
-            Ok(())
-        });
+        return rows::each_of(read, &TRANSLATIONS, scan, |(.., number), row| look(number, row));
     }
     for number in numbers {
         if let Some(row) = read.get(&TRANSLATIONS, &key(number))? {
-            look(number, row);
+            look(number, row)?;
         }
     }
     Ok(())

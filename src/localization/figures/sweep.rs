@@ -11,7 +11,7 @@ use quintet_platform::jobs::{Job, Progress};
 use quintet_platform::service::Fault;
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp};
 
-use super::pass::{CauseKey, apply, look};
+use super::pass::{CauseKey, Found, apply, look};
 use crate::content::rejudge::{REJUDGES, RejudgeRow};
 use crate::context::Context;
 use crate::model::{ProjectId, TenantId};
@@ -19,6 +19,8 @@ use crate::refusal::Refusal;
 
 /// How long one step may wait for the writer.
 const WRITER_TIME: Duration = Duration::from_secs(10);
+/// For how long it works on end: whoever stops the appliance waits for no more.
+const BURST_TIME: Duration = Duration::from_secs(5);
 /// For how long a project is left alone whose translations could not be judged, in seconds.
 const ASIDE_SECONDS: i64 = 60;
 
@@ -33,6 +35,8 @@ pub struct Rejudging {
 struct Turn {
     /// The project that was looked at last.
     last: Option<(TenantId, ProjectId)>,
+    /// Since when it works on end.
+    since: Option<Instant>,
     /// Projects that are left alone, until when.
     aside: HashMap<(TenantId, ProjectId), Timestamp>,
 }
@@ -56,22 +60,32 @@ impl Rejudging {
         next_of(&read, turn.last, |project| turn.aside.contains_key(&project))
     }
 
+    /// Whether it has worked so long that somebody may want to stop it. What is left is due all the same.
+    fn is_burst_over(&self) -> bool {
+        self.turn().since.get_or_insert_with(Instant::now).elapsed() > BURST_TIME
+    }
+
     async fn run_slice(&self) -> Result<Progress, Failure> {
-        let Some((key, row)) = self.next()? else { return Ok(Progress::Rest) };
+        let Some((key, row)) = self.next()?.filter(|_| !self.is_burst_over()) else {
+            self.turn().since = None;
+            return Ok(Progress::Rest);
+        };
         let (tenant_id, project_id, _) = key;
         self.turn().last = Some((tenant_id, project_id));
-        if let Err(failure) = self.work(key, row).await {
+        let worked = self.work(key, row).await;
+        // What the store cannot do now it can do soon; what is damaged is looked at again only now and then.
+        if worked.as_ref().is_err_and(|failure| !matches!(failure, Failure::Busy | Failure::StorageFull)) {
             let until = self.context.clock.now().plus_seconds(ASIDE_SECONDS);
             self.turn().aside.insert((tenant_id, project_id), until);
-            return Err(failure);
         }
-        Ok(Progress::More)
+        worked.map(|()| Progress::More)
     }
 
     async fn work(&self, key: CauseKey, row: RejudgeRow) -> Result<(), Failure> {
         let context = self.context.clone();
-        let looked = move || look(&context.store.read(), &context.shelf, key, row).map(super::pass::Found::steps);
-        let looked = tokio::task::spawn_blocking(looked);
+        let looked = tokio::task::spawn_blocking(move || {
+            look(&context.store.read(), &context.shelf, key, row).map(Found::steps)
+        });
         let steps = match looked.await {
             Ok(Ok(steps)) => steps,
             Ok(Err(Abort::Failed(failure))) => return Err(failure),

@@ -1,8 +1,8 @@
 //! Which translations a cause touches, as far as texts tell.
 
-use super::fold::folded;
 use crate::content::rejudge::{Cause, ChangedTerm, TermPlace};
 use crate::content::{Source, Translated};
+use crate::quality::folded;
 
 /// Of more terms that changed at once all translations are judged anew: looking for them takes as long.
 const TERMS_MAX: usize = 64;

@@ -1,6 +1,6 @@
 //! Whether figures are the sums over verdicts, and verdicts those of the translations there are.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use quintet_storage::{Failure, Read, Scan};
 
@@ -21,7 +21,7 @@ use crate::rows;
 pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     let mut findings = Vec::new();
     let mut pages = 0;
-    let mut known: HashMap<(TenantId, FileId, String), ()> = HashMap::new();
+    let mut known: HashSet<(TenantId, FileId, String)> = HashSet::new();
     rows::each(read, &FIGURES, |(tenant_id, project_id, file_id, locale), row| {
         let place = format!("file {} in {locale}", file_id.0);
         let verdicts = verdicts_of(read, tenant_id, file_id, &locale, &mut pages)?;
@@ -32,7 +32,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
         if !is_open(read, tenant_id, project_id)? {
             verify_file(read, (tenant_id, project_id, file_id), &locale, &verdicts, &place, &mut findings)?;
         }
-        known.insert((tenant_id, file_id, locale), ());
+        known.insert((tenant_id, file_id, locale));
         Ok(())
     })?;
     let stored = rows::count(read, &VERDICTS)?;
@@ -44,7 +44,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
             return Ok(());
         }
         let locales = read.scan(&FILE_LOCALES, Scan::prefix(&(tenant_id, file_id)))?;
-        let lost = locales.into_iter().filter(|(key, _)| !known.contains_key(key));
+        let lost = locales.into_iter().filter(|(key, _)| !known.contains(key));
         findings.extend(lost.map(|((.., locale), _)| format!("file {} in {locale}: it has no figures", file_id.0)));
         if row.words.is_none() {
             findings.push(format!("file {}: nobody has counted its words", file_id.0));

@@ -51,6 +51,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use crate::content::Format;
 pub use characters::is_unprintable;
 pub use compiled::rules;
 pub use judge::{failing, judge};
@@ -58,3 +59,4 @@ pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subje
 pub use reading::Reading;
 pub use rules::{Entry, Rules};
 pub use subject::Grounds;
+pub use words::folded;

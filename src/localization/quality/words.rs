@@ -15,7 +15,8 @@ pub(super) fn composed(text: &str) -> Cow<'_, str> {
 
 /// The text in NFC and without differences of case: what is compared where case is ignored. `ß` is `ss`, a final sigma
 /// is a sigma, and the dotted and dotless i of Turkish are an i.
-pub(super) fn folded(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             Cow::Owned(text.to_ascii_lowercase())

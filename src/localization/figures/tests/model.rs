@@ -11,6 +11,7 @@ use crate::figures::tables::CountedState;
 use crate::figures::verify;
 use crate::quality::CheckId;
 use crate::review::{MoveOn, Step, StepWish, WriteTranslation};
+use crate::terms::{EntryKind, TermId};
 use quintet_platform::jobs::{Job as _, Progress};
 
 const WORDS: [&str; 12] = [
@@ -28,6 +29,8 @@ const WORDS: [&str; 12] = [
     "%s",
 ];
 
+const TERMS: [&str; 8] = ["save", "file", "ÖL", "Straße", "now", "設定", "the file", "3"];
+
 struct Random(fastrand::Rng);
 
 impl Random {
@@ -38,6 +41,10 @@ impl Random {
 
     fn choice<'t, T>(&mut self, from: &'t [T]) -> Option<&'t T> {
         if from.is_empty() { None } else { from.get(self.0.usize(..from.len())) }
+    }
+
+    fn locale(&mut self) -> Option<&'static str> {
+        [None, Some("de"), Some("fr"), Some("zh-Hant-TW")][self.0.usize(..4)]
     }
 
     fn filter(&mut self, files: &[FileId]) -> Filter {
@@ -65,18 +72,33 @@ enum Held {
     Step(MoveOn),
 }
 
+/// Makes, changes or deletes an entry of the glossary.
+async fn glossary(world: &World, random: &mut Random, terms: &mut Vec<(TermId, EntryKind)>) {
+    let kinds = [EntryKind::Term, EntryKind::DoNotTranslate, EntryKind::Forbidden];
+    let (kind, locale) = (kinds[random.0.usize(..3)], random.locale());
+    let text = TERMS[random.0.usize(..TERMS.len())];
+    let target = TERMS[random.0.usize(..TERMS.len())];
+    let known = if terms.is_empty() { None } else { Some(random.0.usize(..terms.len())) };
+    match (random.0.usize(0..3), known) {
+        (0, Some(at)) => world.no_term(terms.swap_remove(at).0).await,
+        (1, Some(at)) => world.other_term(terms[at].0, terms[at].1, locale, text, target).await,
+        _ => terms.extend(world.term(kind, locale, text, target).await.map(|term_id| (term_id, kind))),
+    }
+}
+
 async fn run(seed: u64, rounds: usize) -> (usize, usize) {
     let mut world = World::open();
     let mut random = Random(fastrand::Rng::with_seed(seed));
     let mut texts: Vec<BTreeMap<String, String>> = vec![BTreeMap::new(); 3];
     let mut held: Vec<Held> = Vec::new();
+    let mut terms: Vec<(TermId, EntryKind)> = Vec::new();
     let (mut failed, mut listed) = (0, 0);
     for _ in 0..rounds {
         let files = world.files();
         let file = random.choice(&files).cloned();
         let entries: Vec<KeyEntry> = file.iter().flat_map(|file| world.entries(file.file_id)).collect();
         let entry = random.choice(&entries).cloned();
-        match (random.0.usize(0..20), file, entry) {
+        match (random.0.usize(0..26), file, entry) {
             (0..=1, ..) => {
                 let at = random.0.usize(..texts.len());
                 for _ in 0..random.0.usize(1..6) {
@@ -104,8 +126,10 @@ async fn run(seed: u64, rounds: usize) -> (usize, usize) {
                 let (min, max) = if min > max && max.is_some() { (None, max) } else { (min, max) };
                 world.limit(file.file_id, &entry.path, (min, max)).await;
             }
-            (15..=16, ..) => drop(world.look()),
-            (17..=18, ..) => world.apply().await,
+            (15..=17, ..) => drop(world.look()),
+            (18..=20, ..) => world.apply().await,
+            (21..=23, ..) => glossary(&world, &mut random, &mut terms).await,
+            (24, ..) => world.register(random.locale().unwrap_or("*"), random.0.bool()).await,
             // The appliance is killed: what a pass has found is lost.
             _ => world.steps.clear(),
         }

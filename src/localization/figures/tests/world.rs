@@ -26,6 +26,10 @@ use crate::quality::{CheckId, CheckSet};
 use crate::refusal::Refusal;
 use crate::review::{MoveOn, Standards, StepWish, WriteTranslation, move_on, write_translation};
 use crate::spaces::{ProjectId, get_project};
+use crate::terms::{
+    EntryKind, PutStyle, Register, StyleScope, TermId, Wording as TermWording, create_entry, delete_entry, put_style,
+    replace_entry,
+};
 use crate::testing::{Bench, TENANT, actor, furnished};
 
 /// The locales that are translated into.
@@ -98,6 +102,33 @@ impl World {
         let wished = Arc::new(vec![wish]);
         let prepared = prepare_contexts(&self.context, TENANT, self.project_id, file_id, wished).await.unwrap();
         self.write(move |tx, now| put_contexts(tx, now, &actor(TENANT), &prepared)).await.unwrap().unwrap();
+    }
+
+    /// An entry of the glossary, unless there is one that says the same.
+    pub async fn term(&self, kind: EntryKind, locale: Option<&str>, text: &str, target: &str) -> Option<TermId> {
+        let wording = worded(kind, locale, text, target);
+        let made = self.write(move |tx, now| create_entry(tx, now, &actor(TENANT), self_project(tx)?, wording)).await;
+        made.ok().map(|entry| entry.term_id)
+    }
+
+    /// What an entry says is another thing, unless another one says that.
+    pub async fn other_term(&self, term_id: TermId, kind: EntryKind, locale: Option<&str>, text: &str, target: &str) {
+        let wording = worded(kind, locale, text, target);
+        let replaced =
+            self.write(move |tx, now| replace_entry(tx, now, &actor(TENANT), self_project(tx)?, term_id, wording));
+        let _ = replaced.await;
+    }
+
+    pub async fn no_term(&self, term_id: TermId) {
+        let deleted = self.write(move |tx, now| delete_entry(tx, now, &actor(TENANT), self_project(tx)?, term_id));
+        let _ = deleted.await;
+    }
+
+    /// The register of a locale.
+    pub async fn register(&self, locale: &str, is_formal: bool) {
+        let register = is_formal.then_some(Register::Formal);
+        let command = PutStyle::new(locale, StyleScope::Default, "Write well.".into(), register).unwrap();
+        self.write(move |tx, now| put_style(tx, now, &actor(TENANT), self_project(tx)?, command)).await.unwrap();
     }
 
     pub fn files(&self) -> Vec<File> {
@@ -208,6 +239,27 @@ impl World {
     }
 }
 
+/// The one project of the tenant.
+fn self_project(read: &impl Read) -> Result<ProjectId, Abort<Refusal>> {
+    let mut found = None;
+    crate::spaces::each_project(read, TENANT, None, |project| {
+        found = Some(project.project_id);
+        false
+    })?;
+    Ok(found.unwrap())
+}
+
+fn worded(kind: EntryKind, locale: Option<&str>, text: &str, target: &str) -> TermWording {
+    let locale = locale.map(str::to_owned);
+    let (source, target) = match kind {
+        EntryKind::Term => (Some(text.to_owned()), Some(target.to_owned())),
+        EntryKind::DoNotTranslate => (Some(text.to_owned()), None),
+        EntryKind::Forbidden => (None, Some(text.to_owned())),
+    };
+    let locale = locale.or_else(|| (kind == EntryKind::Term).then(|| "de".to_owned()));
+    TermWording { kind, locale, source, target, note: None }.checked().unwrap()
+}
+
 /// The words of a source, counted in another way.
 pub fn words(source: &Source) -> u64 {
     let Source::Text(text) = source else { panic!("texts only") };
@@ -274,7 +326,7 @@ impl World {
             };
             let texts =
                 [told.entry.path.as_str(), source(&told.entry.source), told.row.as_ref().map_or("", |row| target(row))];
-            let has = |text: &String| texts.iter().any(|own| own.to_lowercase().contains(&text.to_lowercase()));
+            let has = |text: &String| texts.iter().any(|own| own.to_uppercase().contains(&text.to_uppercase()));
             state
                 && filter.locale.as_ref().is_none_or(|locale| told.locale == *locale)
                 && filter.file_id.is_none_or(|file_id| told.file.file_id == file_id)
