@@ -16,8 +16,8 @@
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
 //! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
-//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `terms` (glossary and style) ·
-//! `memory` (what was said before) · `quality` (the checks) · `figures` (lists and sums) · `review` (translations and their
+//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
+//! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
 //! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints
 //! beside it, in its own `http`.
 

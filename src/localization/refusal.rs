@@ -9,8 +9,6 @@ use quintet_storage::Uuid;
 
 use ::http::header::ETAG;
 
-use crate::quality::QaCheck;
-
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
 const CORE_RETRY_SECONDS: u64 = 60;
 /// How long a caller is asked to wait for the AI engine, in seconds (localization, O4).
@@ -54,7 +52,12 @@ pub enum Refusal {
     /// The translation is in no state from which this can be done.
     InvalidTransition,
     /// Checks that block fail: all of them.
-    QaFailed(Vec<QaCheck>),
+    QaFailed {
+        /// Their ids.
+        ids: Vec<&'static str>,
+        /// What each says, as the interface shows it.
+        checks: Vec<Json>,
+    },
     /// Units of a document that cannot be written; the first of them. Nothing was written.
     UnitsRefused(Vec<RefusedUnit>),
     /// The revision is older than the current one, which the answer carries.
@@ -257,10 +260,8 @@ impl ServiceRefusal for Refusal {
             Refusal::KeyObsolete => of(409, "key_obsolete"),
             Refusal::RevisionMismatch => of(409, "revision_mismatch"),
             Refusal::InvalidTransition => of(409, "invalid_transition"),
-            Refusal::QaFailed(failed) => {
-                let ids: Vec<&str> = failed.iter().map(|told| told.check.id()).collect();
-                let checks = failed.iter().map(QaCheck::to_json).collect();
-                of(422, "qa_failed").detail(ids.join(", ")).member("checks", Json::Array(checks))
+            Refusal::QaFailed { ids, checks } => {
+                of(422, "qa_failed").detail(ids.join(", ")).member("checks", Json::Array(checks.clone()))
             }
             Refusal::UnitsRefused(units) => {
                 let units = units.iter().map(|one| {

@@ -7,10 +7,11 @@ use quintet_storage::{Abort, Failure, Read};
 use crate::content::{File, Format, KeyEntry, Translated, find_context};
 use crate::language::Locale;
 use crate::model::{ProjectId, TenantId};
-use crate::quality::{self, CheckSet, Grounds, Limits, Rules, rules};
+use crate::quality::{self, CheckSet, Grounds, Limits, Rules};
 use crate::refusal::Refusal;
 use crate::shelf::Shelf;
 use crate::spaces::get_project;
+use crate::terms::rules;
 
 /// The limits of a key.
 ///

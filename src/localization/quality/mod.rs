@@ -8,14 +8,13 @@
 //! - it takes time linear in the texts and in the terms that are in them, whatever those say;
 //! - a failed check that blocks refuses review and approval on every way in.
 //!
-//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules`, `compiled` ·
+//! Reading order: `model` · `readers`, `reading` (what is no prose) · `characters`, `words` · `registers`, `rules` ·
 //! `subject` · `detail` (how findings are told) · `occurrences`, `compared` (what a target lacks) · `addresses`, `numbers`,
 //! `punctuation`, `scripts` · `q01` … `q20` · `judge`.
 
 mod addresses;
 mod characters;
 mod compared;
-mod compiled;
 mod detail;
 mod judge;
 mod model;
@@ -53,7 +52,6 @@ mod tests;
 
 pub use crate::content::Format;
 pub use characters::is_unprintable;
-pub use compiled::rules;
 pub use judge::{failing, judge};
 pub use model::{CheckId, CheckSet, Limits, Outcome, Pair, QaCheck, Status, Subject};
 pub use reading::Reading;

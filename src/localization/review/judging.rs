@@ -9,10 +9,11 @@ use crate::content::rejudge::{Stamp, stamp};
 use crate::content::{Format, Key, KeyEntry, Translated, find_context, get_file};
 use crate::language::Locale;
 use crate::model::TenantId;
-use crate::quality::{self, CheckSet, Grounds, Limits, QaCheck, Rules, Subject, rules};
+use crate::quality::{self, CheckSet, Grounds, Limits, QaCheck, Rules, Subject};
 use crate::refusal::Refusal;
 use crate::shelf::Shelf;
 use crate::spaces::Project;
+use crate::terms::rules;
 
 /// What a translation is held against, and of when that is.
 #[derive(Clone, Debug)]

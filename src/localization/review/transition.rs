@@ -91,7 +91,9 @@ pub fn move_on(
     let to = wish.step.from(state_of(&key.entry, row.as_ref()));
     let (Some(row), Some(to)) = (row, to) else { return Err(Refusal::InvalidTransition.into()) };
     if !failed.is_empty() {
-        return Err(Refusal::QaFailed(failed).into());
+        let ids = failed.iter().map(|told| told.check.id()).collect();
+        let checks = failed.iter().map(QaCheck::to_json).collect();
+        return Err(Refusal::QaFailed { ids, checks }.into());
     }
     let approval = Approval { at: now, by: actor.principal_id.into_bytes(), label: None, reference: None };
     let source_locale = standards.source_locale();

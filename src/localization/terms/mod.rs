@@ -11,7 +11,7 @@
 //! - whatever changes what the checks look at draws the project a new *generation*: under one, words are the same.
 //!
 //! Reading order: `model` · `wording` (what an entry may say) · `reach` (for which locales it holds) ·
-//! `tables` · `generation`, `changed` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words` · `http` · `verify`.
+//! `tables` · `generation`, `changed` · `get`, `create`, `replace`, `delete`, `import` · `style` · `words`, `rules` · `http` · `verify`.
 
 mod changed;
 mod create;
@@ -23,6 +23,7 @@ mod import;
 mod model;
 mod reach;
 mod replace;
+mod rules;
 mod style;
 mod tables;
 mod verify;
@@ -32,10 +33,10 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use generation::project_terms;
 pub use get::list_entries;
 pub use import::{IMPORT_ENTRIES_MAX, import_entries};
 pub use model::{ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, EntryKind, NOTE_CHARS_MAX, TERM_CHARS_MAX, TermId, Wording};
+pub use rules::rules;
 pub use tables::TABLES;
 pub use verify::verify;
 pub use words::{Word, made_of_words, style_texts};

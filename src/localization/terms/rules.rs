@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use quintet_storage::{Failure, Read};
 
-use super::rules::{Entry, Rules};
+use super::words::{Word, made_of_words};
 use crate::language::Locale;
 use crate::model::{ProjectId, TenantId};
+use crate::quality::{Entry, Rules};
 use crate::shelf::Shelf;
-use crate::terms::{Word, made_of_words};
 
 /// What a project says of its words in a locale, in the state that is read.
 ///
