@@ -111,7 +111,8 @@ impl App {
         let foundation = Foundation::new(store.clone(), clock.clone(), authority);
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
-        let localization = quintet_localization::Context::new(foundation.clone());
+        let translator = outside::translator(&config)?;
+        let localization = quintet_localization::Context::with_engine(foundation.clone(), translator);
         let diagrams = quintet_diagrams::Settings {
             engine: quintet_diagrams::engine::engine(fonts),
             generator,
@@ -124,7 +125,7 @@ impl App {
         let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config, runner.as_ref())?)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let Foundation { uses, meter, .. } = foundation;
-        let metrics = Metrics::new(&store, &clock, &diagrams);
+        let metrics = Metrics::new(&store, &clock, &diagrams, &runs);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
         let app = App {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use quintet_diagrams::generate::Generator;
 use quintet_drawing::fonts::Collection;
+use quintet_localization::engine::Engine;
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;
@@ -52,6 +53,20 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
     }
     let own = read_secret("ai.api_key", &config.secret("ai.api_key"), &config.data_dir)?;
     let made = Generator::new(egress(config)?, &config.ai_url, &config.ai_model, own);
+    let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
+    made.map(Some).map_err(unusable)
+}
+
+/// What writes drafts of translations, likewise.
+///
+/// # Errors
+/// As [`generator`].
+pub fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
+    if config.ai_url.is_empty() {
+        return Ok(None);
+    }
+    let own = read_secret("ai.api_key", &config.secret("ai.api_key"), &config.data_dir)?;
+    let made = Engine::new(egress(config)?, &config.ai_url, &config.ai_model, &own);
     let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
     made.map(Some).map_err(unusable)
 }

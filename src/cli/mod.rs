@@ -43,7 +43,7 @@ use runs::{image, runner};
     arg_required_else_help = true,
     subcommand_required = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the data directory is in use by another process, 4 damage found.\n\nTry `quintet demo` first; `quintet manual` explains everything."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the data directory is in use by another process, 4 damage found; l10n: 5 something would be changed.\n\nTry `quintet demo` first; `quintet manual` explains everything."
 )]
 pub struct Cli {
     #[command(subcommand)]

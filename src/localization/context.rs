@@ -12,6 +12,7 @@ use quintet_platform::service::{Fault, Turns};
 use quintet_storage::{Abort, Snapshot, Store};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::engine::Engine;
 use crate::language::Health;
 use crate::likeness::Indexes;
 use crate::model::TenantId;
@@ -49,6 +50,8 @@ pub struct Parts {
     pub(crate) asides: Turns,
     turns: Turns,
     locks: Vec<Arc<Mutex<()>>>,
+    /// What writes drafts, if anything does.
+    pub(crate) engine: Option<Engine>,
     /// What was worked out from stored rows, for whoever needs it again.
     pub(crate) shelf: Shelf,
 }
@@ -73,6 +76,12 @@ impl Context {
     /// Made once, when the appliance starts. Runs the core's checks for the first time.
     #[must_use]
     pub fn new(foundation: Foundation) -> Context {
+        Context::with_engine(foundation, None)
+    }
+
+    /// [`Context::new`] with what writes drafts, if anything does.
+    #[must_use]
+    pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
         Context(Arc::new(Parts {
             foundation,
             core: Arc::new(Health::start()),
@@ -80,6 +89,7 @@ impl Context {
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
+            engine,
             shelf: Shelf::new(SHELF_BYTES),
         }))
     }

@@ -13,7 +13,8 @@
 //! - an export without edits is the upload, byte for byte.
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
-//! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
+//! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
+//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
 //! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
 //! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `terms` (glossary and style) ·
 //! `memory` (what was said before) · `quality` (the checks) · `figures` (lists and sums) · `review` (translations and their
@@ -25,6 +26,7 @@ mod audit;
 mod content;
 mod context;
 pub mod engine;
+mod exchange;
 mod figures;
 pub mod formats;
 mod grants;
@@ -34,13 +36,14 @@ pub mod likeness;
 mod lists;
 mod memory;
 mod model;
-mod quality;
+pub mod quality;
 mod refusal;
 mod review;
 mod rows;
 mod shelf;
 mod spaces;
 mod terms;
+mod translate;
 mod verify;
 
 #[cfg(test)]
@@ -85,6 +88,10 @@ const ENDPOINTS: Endpoints<Localization> = &[
     review::http::annotations::ENDPOINTS,
     terms::http::glossary::ENDPOINTS,
     terms::http::style::ENDPOINTS,
+    exchange::http::xliff::ENDPOINTS,
+    exchange::http::tmx::ENDPOINTS,
+    exchange::http::tbx::ENDPOINTS,
+    translate::http::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -106,6 +113,7 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     terms::TABLES,
     memory::TABLES,
     figures::TABLES,
+    translate::TABLES,
 ]);
 
 const TABLE_COUNT: usize = spaces::TABLES.len()
@@ -114,7 +122,8 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + content::TABLES.len()
     + terms::TABLES.len()
     + memory::TABLES.len()
-    + figures::TABLES.len();
+    + figures::TABLES.len()
+    + translate::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
 pub const MIGRATIONS: &[Migration] = &[figures::MIGRATION];

@@ -5,6 +5,7 @@ use quintet_platform::http::etag::ETag;
 use quintet_platform::http::query::QueryError;
 use quintet_platform::json::Json;
 use quintet_platform::service::{Code, Fault, ServiceRefusal, Verdict};
+use quintet_storage::Uuid;
 
 use ::http::header::ETAG;
 
@@ -12,6 +13,8 @@ use crate::quality::QaCheck;
 
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
 const CORE_RETRY_SECONDS: u64 = 60;
+/// How long a caller is asked to wait for the AI engine, in seconds (localization, O4).
+const AI_RETRY_SECONDS: u64 = 30;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -52,6 +55,8 @@ pub enum Refusal {
     InvalidTransition,
     /// Checks that block fail: all of them.
     QaFailed(Vec<QaCheck>),
+    /// Units of a document that cannot be written; the first of them. Nothing was written.
+    UnitsRefused(Vec<RefusedUnit>),
     /// The revision is older than the current one, which the answer carries.
     RevisionSuperseded(ETag),
     /// `If-Match` is not the current tag, which the answer carries.
@@ -97,6 +102,19 @@ pub enum Refusal {
     RegisterScope,
     /// The language core's own checks do not pass.
     CoreUnavailable,
+    /// There is no AI engine, or it gives no answer of use.
+    AiUnavailable,
+}
+
+/// A unit of a document that cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedUnit {
+    /// Its id in the document.
+    pub unit: String,
+    /// The key it is of.
+    pub key_id: Uuid,
+    /// Why.
+    pub code: &'static str,
 }
 
 impl quintet_storage::Refusal for Refusal {}
@@ -159,6 +177,7 @@ pub const CODES: &[Code] = codes! {
     422 "term_invalid" "A source or target has white space at an end, or a character that cannot be printed"
     422 "term_shape" "The entry's members do not go with its kind"
     422 "too_many_units" "The file has more than 200,000 units, or paths of more than 64 MiB together"
+    422 "units_refused" "Units of the document cannot be written; nothing was written"
     422 "unsupported_construct" "The file uses what is not supported"
     422 "upload_too_large" "The file is larger than its kind allows"
     422 "value_too_long" "The translation is longer than 65,536 bytes"
@@ -168,6 +187,7 @@ pub const CODES: &[Code] = codes! {
     428 "precondition_required" "If-Match with the entity tag last read is required"
     429 "quota_exceeded" "The tenant has no calls left"
     500 "internal_error" "The appliance made a mistake"
+    503 "ai_unavailable" "There is no AI engine, or it gave no answer of use; nothing was done"
     503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
     503 "language_core_unavailable" "The language core does not pass its checks; nothing was done"
@@ -242,6 +262,14 @@ impl ServiceRefusal for Refusal {
                 let checks = failed.iter().map(QaCheck::to_json).collect();
                 of(422, "qa_failed").detail(ids.join(", ")).member("checks", Json::Array(checks))
             }
+            Refusal::UnitsRefused(units) => {
+                let units = units.iter().map(|one| {
+                    let members =
+                        [("unit", one.unit.clone()), ("key_id", one.key_id.to_string()), ("code", one.code.into())];
+                    Json::Object(members.into_iter().map(|(name, text)| (name.to_owned(), Json::from(text))).collect())
+                });
+                of(422, "units_refused").member("units", Json::Array(units.collect()))
+            }
             Refusal::RevisionSuperseded(current) => of(410, "revision_superseded").header(ETAG, current.header_value()),
             Refusal::PreconditionFailed(current) => of(412, "precondition_failed").header(ETAG, current.header_value()),
             Refusal::PreconditionRequired => of(428, "precondition_required"),
@@ -265,6 +293,7 @@ impl ServiceRefusal for Refusal {
             Refusal::TermInvalid(name) => of(422, "term_invalid").problem(*name, ""),
             Refusal::RegisterScope => of(422, "register_scope").problem("register", ""),
             Refusal::CoreUnavailable => of(503, "language_core_unavailable").retry_after(CORE_RETRY_SECONDS),
+            Refusal::AiUnavailable => of(503, "ai_unavailable").retry_after(AI_RETRY_SECONDS),
         }
     }
 }
@@ -347,6 +376,7 @@ mod tests {
             assert_eq!(waits(fault.into()), Some(RETRY_SECONDS));
         }
         assert_eq!(waits(Refusal::CoreUnavailable), Some(CORE_RETRY_SECONDS));
+        assert_eq!(waits(Refusal::AiUnavailable), Some(30));
         assert_eq!(waits(Fault::QuotaExceeded(7).into()), Some(7));
         assert_eq!(waits(Fault::OutcomeUnknown.into()), None);
     }

@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, audit, content, figures, memory, spaces, terms};
+use crate::{access, audit, content, figures, memory, spaces, terms, translate};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -16,5 +16,6 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(terms::verify(read)?);
     findings.extend(figures::verify(read)?);
     findings.extend(memory::verify(read)?);
+    findings.extend(translate::verify(read)?);
     Ok(findings)
 }

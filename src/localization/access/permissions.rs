@@ -221,6 +221,13 @@ impl Granted {
         self.covers(Wanted::InProject(place, Action::Read))
     }
 
+    /// Whether something can be done in a project for any locale at all.
+    #[must_use]
+    pub fn may_somewhere(&self, place: ProjectPlace<'_>, action: Action) -> bool {
+        let end = format!("_{}", action.name());
+        self.texts_in(place).iter().any(|text| text.ends_with(&end))
+    }
+
     /// What holds at targets that a project is among, for all of their projects.
     fn reaching(&self, place: ProjectPlace<'_>) -> impl Iterator<Item = &Texts> {
         std::iter::once(&self.org).chain(self.workspaces.get(place.workspace))

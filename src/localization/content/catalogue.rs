@@ -62,6 +62,14 @@ pub fn get_catalogue(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> 
     row.ok_or_else(|| Failure::Damaged(format!("file {} has no catalogue", file_id.0)))
 }
 
+/// How many keys a file has ever had, obsolete ones too, whose numbers go from 1 to that; `None`: there is no such file.
+///
+/// # Errors
+/// Only the store's.
+pub fn keys_ever(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<Option<u64>, Failure> {
+    Ok(read.get(&CATALOGUES, &(tenant_id, file_id))?.map(|row| row.next_number.saturating_sub(1)))
+}
+
 /// Every key, obsolete ones too, in the order of numbers.
 ///
 /// # Errors

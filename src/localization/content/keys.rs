@@ -4,7 +4,7 @@ use quintet_storage::{Abort, Failure, Read, Scan};
 
 use super::catalogue::{self, Allowance, get_catalogue};
 use super::key_ids::{key_id, split_key_id};
-use super::model::{FileId, Key, KeyEntry, KeyId};
+use super::model::{File, FileId, Key, KeyEntry, KeyId};
 use super::tables::{KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -20,6 +20,26 @@ pub fn get_key(read: &impl Read, tenant_id: TenantId, key_id: KeyId) -> Result<K
     let catalogue = get_catalogue(read, tenant_id, file_id)?;
     let entry = catalogue::find(read, &catalogue, number)?.ok_or(Refusal::NotFound)?;
     Ok(Key { project_id, file_id, file_version: catalogue.version, key_id, entry })
+}
+
+/// Every active key of a file, in the order of their numbers.
+///
+/// # Errors
+/// Only the store's.
+pub fn each_active_key(
+    read: &impl Read,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    file: &File,
+    mut look: impl FnMut(Key),
+) -> Result<(), Failure> {
+    let catalogue = get_catalogue(read, tenant_id, file.file_id)?;
+    let mut all = Allowance { keys: usize::MAX, bytes: usize::MAX, looked_bytes: usize::MAX };
+    catalogue::active_after(read, &catalogue, 0, &mut all, |entry| {
+        let key_id = key_id(file.key_prefix, entry.number);
+        look(Key { project_id, file_id: file.file_id, file_version: catalogue.version, key_id, entry });
+    })?;
+    Ok(())
 }
 
 /// A key in a list.

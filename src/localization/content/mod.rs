@@ -13,7 +13,7 @@
 //!
 //! Reading order: `model`, `translation` (words and pure rules) · `tables` · `key_ids`, `sealed`, `catalogue` (how keys are
 //! stored), `words` · `files`, `keys`, `source_locale` · `rejudge` (what verdicts hang on) · `context_pages`, `contexts` ·
-//! `imports` · `translations` · `exports` · `http` · `verify`.
+//! `imports` · `translations` · `walk` · `exports` · `http` · `verify`.
 
 mod catalogue;
 mod context_pages;
@@ -32,6 +32,7 @@ mod tables;
 mod translation;
 mod translations;
 mod verify;
+mod walk;
 mod words;
 
 #[cfg(test)]
@@ -41,20 +42,24 @@ use quintet_storage::TableSpec;
 
 use crate::lists::joined;
 
-pub use catalogue::{Pages, get_catalogue, read_entries};
+pub use catalogue::{Pages, get_catalogue, keys_ever, read_entries};
 pub use contexts::find_context;
 pub use files::get_file;
 pub use imports::changed_numbers;
-pub use key_ids::key_id;
+pub use key_ids::{key_id, split_key_id};
+pub use keys::{each_active_key, get_key};
 pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at};
+pub use sealed::ValueReader;
 pub use tables::{
     CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow,
 };
 pub use translation::{
-    Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, Translation, Wished, Wording, shaped, translation_locale,
+    Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, TranslatedForm, Translation, Wished, Wording, shaped,
+    translation_locale,
 };
-pub use translations::{get_row, get_translation, put_row, state_of, translation};
+pub use translations::{each_row, get_row, get_translation, put_row, state_of, translation};
 pub use verify::verify;
+pub use walk::{Walk, Walked};
 pub use words::{active_words, words_of};
 #[cfg(test)]
 pub use {
@@ -64,7 +69,6 @@ pub use {
     key_ids::key_prefix,
     model::KeyContext,
     tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
-    translation::TranslatedForm,
     translations::LOCALES_MAX,
 };
 

@@ -2,6 +2,7 @@
 //!
 //! They are stored in small transactions that nobody sees, and adopted by the one that publishes what they belong to.
 
+use std::io;
 use std::time::Duration;
 
 use quintet_storage::large::{self, LargeValue, Upload, UploadRefusal};
@@ -77,6 +78,44 @@ pub fn read_all(read: &impl Read, value: &LargeValue) -> Result<Vec<u8>, Failure
         index += 1;
     }
     Ok(bytes)
+}
+
+/// Reads a value from its beginning, chunk by chunk, each in a state of its own: it may take longer than one state can be
+/// looked at.
+pub struct ValueReader<'s> {
+    store: &'s Store,
+    value: LargeValue,
+    index: u32,
+    chunk: Vec<u8>,
+    at: usize,
+    /// Why it could not go on, if it could not.
+    pub failure: Option<Failure>,
+}
+
+impl<'s> ValueReader<'s> {
+    /// Nothing is read yet.
+    pub fn of(store: &'s Store, value: LargeValue) -> Self {
+        ValueReader { store, value, index: 0, chunk: Vec::new(), at: 0, failure: None }
+    }
+}
+
+impl io::Read for ValueReader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at >= self.chunk.len() {
+            match open_chunk(&self.store.read(), &self.value, self.index) {
+                Ok(chunk) => self.chunk = chunk.unwrap_or_default(),
+                Err(failure) => {
+                    self.failure = Some(failure);
+                    return Err(io::Error::other("a stored value could not be read"));
+                }
+            }
+            self.index += 1;
+            self.at = 0;
+        }
+        let read = self.chunk.get(self.at..).unwrap_or_default().read(into)?;
+        self.at += read;
+        Ok(read)
+    }
 }
 
 /// Reads parts of a value, one behind the other: a chunk that two of them share is opened once.

@@ -9,6 +9,7 @@ use super::translation::{State, Translation, Written};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::rows;
 
 /// The most locales that a file may have translations into. The contract knows no such limit, but private use makes tags
 /// without number.
@@ -51,6 +52,21 @@ pub fn get_row(
     locale: &Locale,
 ) -> Result<Option<TranslationRow>, Failure> {
     read.get(&TRANSLATIONS, &place_of(tenant_id, key, locale))
+}
+
+/// Every row of a file in a locale, with the number of its key, in the order of these.
+///
+/// # Errors
+/// The store's, and those of `look`.
+pub fn each_row<E: From<Failure>>(
+    read: &impl Read,
+    tenant_id: TenantId,
+    file_id: FileId,
+    locale: &Locale,
+    mut look: impl FnMut(u64, TranslationRow) -> Result<(), E>,
+) -> Result<(), E> {
+    let in_locale = || Scan::prefix(&(tenant_id, file_id, locale.canonical().to_owned()));
+    rows::each_of(read, &TRANSLATIONS, in_locale, |(.., number), row| look(number, row))
 }
 
 /// The translation of a key.

@@ -22,7 +22,7 @@ use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
 use quintet_storage::Timestamp;
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::completion;
 
@@ -30,6 +30,8 @@ use super::completion;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Requests to the engine at once, of all that ask.
 const AT_ONCE: usize = 4;
+/// Callers that may have requests waiting at once.
+const CALLERS_MAX: usize = 16;
 /// The longest wait that the engine may ask for before it is asked again, in seconds.
 const RETRY_SECONDS_MAX: u64 = 10;
 /// How long one waits where it asks for nothing, in seconds.
@@ -50,6 +52,7 @@ struct Parts {
     /// `Authorization`, if there is a key.
     credential: Option<HeaderValue>,
     places: Semaphore,
+    callers: Arc<Semaphore>,
     /// Until when no `response_format` is sent, in microseconds since 1970.
     formless_until: AtomicI64,
     waits: Waits,
@@ -136,8 +139,15 @@ impl Engine {
             }
         };
         let (model, places) = (model.to_owned(), Semaphore::new(AT_ONCE));
+        let callers = Arc::new(Semaphore::new(CALLERS_MAX));
         let formless_until = AtomicI64::new(i64::MIN);
-        Ok(Engine(Arc::new(Parts { egress, url, model, credential, places, formless_until, waits })))
+        Ok(Engine(Arc::new(Parts { egress, url, model, credential, places, callers, formless_until, waits })))
+    }
+
+    /// The right to have requests waiting, until it is dropped; `None`: too many others have it.
+    #[must_use]
+    pub fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.callers).try_acquire_owned().ok()
     }
 
     /// Asks, and asks again where that may help. `read` makes of the answer's document what was asked for; what it

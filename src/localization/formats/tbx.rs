@@ -95,6 +95,12 @@ impl<R: Read> TbxReader<R> {
         Ok(None)
     }
 
+    /// That there is more in the document, up to where it has been read, than anybody takes.
+    #[must_use]
+    pub fn refuses_too_many(&self) -> ReadError {
+        self.xml.refuses(Code::TooManyUnits)
+    }
+
     fn local(&self) -> &str {
         if self.xml.tag().namespace() == Namespace::Other { "" } else { self.xml.tag().local() }
     }

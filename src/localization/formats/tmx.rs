@@ -65,6 +65,12 @@ impl<R: Read> TmxReader<R> {
         Ok(None)
     }
 
+    /// That there is more in the document, up to where it has been read, than anybody takes.
+    #[must_use]
+    pub fn refuses_too_many(&self) -> ReadError {
+        self.xml.refuses(Code::TooManyUnits)
+    }
+
     /// The name of the element that begins, if it is TMX's.
     fn local(&self) -> &str {
         if self.xml.tag().namespace() == Namespace::Other { "" } else { self.xml.tag().local() }

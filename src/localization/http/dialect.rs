@@ -92,8 +92,10 @@ impl Dialect for Localization {
             include_str!("../content/schemas.json"),
             include_str!("../figures/schemas.json"),
             include_str!("../memory/schemas.json"),
+            include_str!("../exchange/schemas.json"),
             include_str!("../review/schemas.json"),
             include_str!("../terms/schemas.json"),
+            include_str!("../translate/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),
@@ -140,6 +142,7 @@ impl Dialect for Localization {
         let further = json!({
             "line": {"type": "integer"}, "column": {"type": "integer"},
             "checks": {"type": "array", "items": {"$ref": "#/components/schemas/QaCheck"}},
+            "units": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/RefusedUnit"}},
         });
         problem_schema(CODES, further)
     }

@@ -15,6 +15,11 @@ const PAGES: usize = 0x11_0000 / PAGE;
 /// Every so many columns it is asked whether the cut-off can still be met.
 const LOOK_EVERY: usize = 16;
 
+/// What a column costs beside its words, in steps: of patterns of few words, and of longer ones.
+const STEPS_OF_SHORT_COLUMN: usize = 1;
+/// See [`STEPS_OF_SHORT_COLUMN`].
+const STEPS_OF_LONG_COLUMN: usize = 3;
+
 /// A text that others are compared with.
 pub struct Pattern {
     length: usize,
@@ -38,24 +43,39 @@ struct Word {
     lowest: usize,
 }
 
+/// What a cell has changed by from one column to the next: one of both is 1, or none.
+#[derive(Clone, Copy)]
+struct Change {
+    more: u64,
+    less: u64,
+}
+
+impl Change {
+    /// Above the first row every column is one more than the one before it.
+    const ONE_MORE: Change = Change { more: 1, less: 0 };
+}
+
 impl Word {
-    /// Goes one column on. `mask`: where the column's character stands; `step`: what the cell above the word has changed
-    /// by, -1, 0 or 1; `last`: the bit of its lowest cell. What that has changed by.
-    #[inline]
-    fn go_on(&mut self, mask: u64, step: i8, last: u64) -> i8 {
-        let above_less = u64::from(step < 0);
-        let above_more = u64::from(step > 0);
+    /// A column's word below a cell of that value, of so many rows, before the first column.
+    const fn below(value: usize, rows: usize) -> Word {
+        Word { more: !0, less: 0, lowest: value + rows }
+    }
+
+    /// Goes one column on. `mask`: where the column's character stands; `above`: what the cell above the word has changed
+    /// by; `last`: the place of its lowest cell. What that has changed by.
+    #[inline(always)]
+    fn go_on(&mut self, mask: u64, above: Change, last: usize) -> Change {
         let same = mask | self.less;
-        let mask = mask | above_less;
+        let mask = mask | above.less;
         let diagonal = (((mask & self.more).wrapping_add(self.more)) ^ self.more) | mask;
         let more = self.less | !(diagonal | self.more);
         let less = self.more & diagonal;
-        let change = i8::from(more & last != 0) - i8::from(less & last != 0);
-        let more = (more << 1) | above_more;
-        let less = (less << 1) | above_less;
+        let change = Change { more: (more >> last) & 1, less: (less >> last) & 1 };
+        let more = (more << 1) | above.more;
+        let less = (less << 1) | above.less;
         self.more = less | !(same | more);
         self.less = more & same;
-        self.lowest = self.lowest.wrapping_add_signed(isize::from(change));
+        self.lowest = self.lowest.wrapping_add(change.more as usize).wrapping_sub(change.less as usize);
         change
     }
 }
@@ -112,8 +132,8 @@ impl Pattern {
         usize::from(cell.copied().unwrap_or(0)) * self.words
     }
 
-    /// The distance of a text of `length` Unicode scalar values, if it is at most `most`. Adds its steps to `steps`: words
-    /// of columns.
+    /// The distance of a text of `length` Unicode scalar values, if it is at most `most`. Adds what it took to
+    /// `steps`.
     pub fn distance_within(&self, text: &str, length: usize, most: usize, steps: &mut u64) -> Option<usize> {
         if self.length.abs_diff(length) > most {
             return None;
@@ -121,24 +141,43 @@ impl Pattern {
         if self.length == 0 || length == 0 {
             return Some(self.length + length);
         }
-        if self.words == 1 { self.short(text, length, most, steps) } else { self.long(text, length, most, steps) }
+        match self.words {
+            1 => self.short::<1>(text, length, most, steps),
+            2 => self.short::<2>(text, length, most, steps),
+            3 => self.short::<3>(text, length, most, steps),
+            4 => self.short::<4>(text, length, most, steps),
+            _ => self.long(text, length, most, steps),
+        }
     }
 
-    fn short(&self, text: &str, length: usize, most: usize, steps: &mut u64) -> Option<usize> {
-        let last = 1 << (self.length - 1);
-        let mut word = Word { more: !0, less: 0, lowest: self.length };
-        let mut left = length;
-        for character in text.chars() {
-            *steps += 1;
-            left -= left.min(1);
-            let mask = self.masks.get(self.row_of(character)).copied().unwrap_or(0);
-            // Above the first row every column is one more than the one before it.
-            word.go_on(mask, 1, last);
-            if word.lowest > most + left {
+    /// The place of the pattern's last row in its word.
+    const fn last_place(&self) -> usize {
+        (self.length - 1) % WORD
+    }
+
+    /// A pattern of few words: all of each column.
+    fn short<const WORDS: usize>(&self, text: &str, length: usize, most: usize, steps: &mut u64) -> Option<usize> {
+        let last_place = self.last_place();
+        let mut words = [Word::below(0, 0); WORDS];
+        for (number, word) in words.iter_mut().enumerate() {
+            *word = Word::below(0, self.length.min((number + 1) * WORD));
+        }
+        for (column, character) in (1..).zip(text.chars()) {
+            let masks = self.masks.get(self.row_of(character)..).and_then(<[u64]>::first_chunk::<WORDS>)?;
+            let mut change = Change::ONE_MORE;
+            for (number, (word, mask)) in words.iter_mut().zip(masks).enumerate() {
+                let last = if number + 1 == WORDS { last_place } else { WORD - 1 };
+                change = word.go_on(*mask, change, last);
+            }
+            let lowest = words.last()?.lowest;
+            let is_beyond = lowest > most + length.saturating_sub(column);
+            if is_beyond || (WORDS > 1 && column % LOOK_EVERY == 0 && !may_end_within(Some(column), &words, most)) {
+                *steps += (column * (WORDS + STEPS_OF_SHORT_COLUMN)) as u64;
                 return None;
             }
         }
-        Some(word.lowest).filter(|distance| *distance <= most)
+        *steps += (length * (WORDS + STEPS_OF_SHORT_COLUMN)) as u64;
+        Some(words.last()?.lowest).filter(|distance| *distance <= most)
     }
 
     /// A way through the table that costs at most `most` stays within a band around its diagonal: only the words that
@@ -150,19 +189,24 @@ impl Pattern {
             let lowest_row = (column + below).min(self.length);
             while words.len() * WORD < lowest_row {
                 let rows = WORD.min(self.length - words.len() * WORD);
-                let lowest = words.last().map_or(column - 1, |word| word.lowest) + rows;
-                words.push(Word { more: !0, less: 0, lowest });
+                let lowest = words.last().map_or(column - 1, |word| word.lowest);
+                words.push(Word::below(lowest, rows));
             }
             let first = (column.saturating_sub(above + 1) / WORD).min(words.len());
             let row = self.row_of(character);
             let masks = self.masks.get(row + first..row + words.len()).unwrap_or_default();
-            let mut step = 1;
-            for (place, (word, mask)) in (first..).zip(words.iter_mut().skip(first).zip(masks)) {
-                let last = if place + 1 == self.words { 1 << ((self.length - 1) % WORD) } else { 1 << (WORD - 1) };
-                step = word.go_on(*mask, step, last);
+            let is_complete = words.len() == self.words;
+            let active = words.get_mut(first..).unwrap_or_default();
+            let whole = active.len() - usize::from(is_complete);
+            let mut change = Change::ONE_MORE;
+            for (word, mask) in active.iter_mut().zip(masks).take(whole) {
+                change = word.go_on(*mask, change, WORD - 1);
             }
-            *steps += masks.len() as u64;
-            if column % LOOK_EVERY == 0 && !may_end_within(words.get(first..).unwrap_or_default(), most) {
+            if let (true, Some(word), Some(mask)) = (is_complete, active.last_mut(), masks.last()) {
+                word.go_on(*mask, change, self.last_place());
+            }
+            *steps += (masks.len() + STEPS_OF_LONG_COLUMN) as u64;
+            if column % LOOK_EVERY == 0 && !may_end_within(None, words.get(first..).unwrap_or_default(), most) {
                 return None;
             }
         }
@@ -183,10 +227,10 @@ impl Pattern {
     }
 }
 
-/// Whether any cell of these words can be as small as `most`. From the lowest cell of the word above it, and from its own,
-/// a cell differs by at most as much as it is away.
-fn may_end_within(words: &[Word], most: usize) -> bool {
-    let mut above: Option<usize> = None;
+/// Whether any cell of these words can be as small as `most`. From the cell above a word, if its value is known, and from
+/// its own lowest a cell differs by at most as much as it is away.
+fn may_end_within(above: Option<usize>, words: &[Word], most: usize) -> bool {
+    let mut above = above;
     words.iter().any(|word| {
         let least = match above {
             Some(above) => (above + word.lowest).saturating_sub(WORD) / 2,

@@ -13,7 +13,9 @@ pub const SCORE_LEAST: u8 = 75;
 /// The longest text that is compared with others, in Unicode scalar values as it is stored; longer ones match exactly or
 /// not at all (localization, M1).
 pub const CHARS_MAX: usize = 2000;
-/// What a search may cost, in steps of about two nanoseconds: a word of 64 characters against one character.
+/// What a search may cost, in steps of about four nanoseconds: each is a word of 64 characters against one character. It is
+/// enough for comparing 80,000 texts of 80 characters, or 10,000 of 260, that are so much alike that none is ruled out by
+/// its outline; of other texts most are.
 pub const EFFORT: u64 = 1 << 24;
 
 /// Whether a text is compared with others.

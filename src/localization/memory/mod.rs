@@ -24,6 +24,9 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use remember::{of_translation, remember};
+pub use model::{Outcomes, Remembered};
+pub use remember::{batch, of_translation, remember, remember_all};
+pub use suggest::suggest;
 pub use tables::TABLES;
+pub use units::{UnitPlace, list_units};
 pub use verify::verify;

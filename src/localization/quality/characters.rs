@@ -68,7 +68,10 @@ pub(super) fn digit_value(character: char) -> Option<u8> {
     if character.is_ascii() {
         return if character.is_ascii_digit() { Some(character as u8 - b'0') } else { None };
     }
-    if !is_decimal(u32::from(character)) {
+    // Where most letters are that texts are written in, no digits are.
+    if matches!(character, '\u{80}'..='\u{65f}' | '\u{1c5a}'..='\u{a61f}' | '\u{ac00}'..='\u{ff0f}')
+        || !is_decimal(u32::from(character))
+    {
         return None;
     }
     // The digits of a script are ten in a row, from zero on; where sets of digits touch, all begin with their zero.

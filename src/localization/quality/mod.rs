@@ -51,6 +51,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use crate::content::Format;
 pub use characters::is_unprintable;
 pub use compiled::rules;
 pub use judge::{failing, judge};

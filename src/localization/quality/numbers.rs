@@ -6,7 +6,8 @@ use super::reading::{Reading, SpanKind};
 /// The numbers in the prose of a text as ASCII digits, in order. Between digits a point, a comma, an apostrophe and a
 /// narrow or fixed blank are left out, as is any other blank before three digits (localization, Q4).
 pub(super) fn numbers(reading: &Reading<'_>) -> Vec<String> {
-    if reading.text.is_ascii() && !reading.text.bytes().any(|byte| byte.is_ascii_digit()) {
+    let has_ascii_digit = reading.text.bytes().any(|byte| byte.is_ascii_digit());
+    if !has_ascii_digit && (reading.text.is_ascii() || !reading.text.chars().any(|one| digit_value(one).is_some())) {
         return Vec::new();
     }
     let mut groups = Groups::default();

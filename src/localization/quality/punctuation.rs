@@ -20,43 +20,56 @@ pub(super) enum Ending {
 
 /// What a text ends with, behind markup, quotation marks, brackets and white space, and the sign itself.
 pub(super) fn ending<'a>(reading: &Reading<'a>, language: &str) -> (Ending, &'a str) {
-    let Some(prose) = prose_to_the_end(reading) else { return (Ending::Nothing, "") };
-    let Some(last) = prose.chars().next_back() else { return (Ending::Nothing, "") };
-    let before = prose.trim_end_matches(last);
-    let run = prose.get(before.len()..).unwrap_or_default();
+    const NOTHING: (Ending, &str) = (Ending::Nothing, "");
+    let Some(end) = End::of(reading) else { return NOTHING };
+    let Some(last) = end.text.chars().next_back() else { return NOTHING };
+    let before = end.text.trim_end_matches(last);
+    let run = end.text.get(before.len()..).unwrap_or_default();
     let sign = run.get(run.len() - last.len_utf8()..).unwrap_or_default();
-    let is_open = run.len() >= 2 * last.len_utf8();
-    match last {
-        '.' | '。' | '．' | '｡' if is_open => (Ending::Ellipsis, run),
+    let found = match last {
+        // A sign that is spoken of: `Semicolon (;)`.
+        _ if before.ends_with(is_opening) => return NOTHING,
+        '.' | '。' | '．' | '｡' if run.len() >= 3 * last.len_utf8() => (Ending::Ellipsis, run),
         '…' | '⋯' | '‥' | '᠁' => (Ending::Ellipsis, sign),
-        _ => match meaning(last, language) {
-            Ending::Nothing => (Ending::Nothing, ""),
-            meaning => (meaning, sign),
-        },
+        _ => (meaning(last, language), sign),
+    };
+    match found {
+        (Ending::Nothing, _) => NOTHING,
+        // Brackets may hold a list that goes on, or end with an abbreviation.
+        (Ending::Question | Ending::Exclamation, _) => found,
+        _ if end.is_bracketed => NOTHING,
+        _ => found,
     }
 }
 
-/// The text up to the last character that is no white space, no closing sign and no markup. `None`: it ends with
-/// something else that is no prose.
-fn prose_to_the_end<'a>(reading: &Reading<'a>) -> Option<&'a str> {
-    let mut spans = reading.spans.iter().rev().peekable();
-    let mut text = reading.text;
-    loop {
-        let end = text.len();
-        while let Some(span) = spans.next_if(|span| span.range.end >= end && span.range.start < end) {
-            if span.kind != SpanKind::Markup {
-                return None;
+/// A text up to the last character that is no white space, no closing sign and no markup.
+struct End<'a> {
+    text: &'a str,
+    /// Whether a closing bracket stood behind it.
+    is_bracketed: bool,
+}
+
+impl<'a> End<'a> {
+    /// `None`: the text ends with something else that is no prose.
+    fn of(reading: &Reading<'a>) -> Option<End<'a>> {
+        let mut spans = reading.spans.iter().rev().peekable();
+        let mut end = End { text: reading.text, is_bracketed: false };
+        loop {
+            let length = end.text.len();
+            while let Some(span) = spans.next_if(|span| span.range.end >= end.text.len() && span.range.start < length) {
+                if span.kind != SpanKind::Markup {
+                    return None;
+                }
+                end.text = end.text.get(..span.range.start)?;
             }
-            text = text.get(..span.range.start)?;
-        }
-        if text.len() < end {
-            continue;
-        }
-        // No further than to the next span: what stands in that is not looked at.
-        let rest = spans.peek().map_or(0, |span| span.range.end.min(end));
-        text = text.get(..rest + text.get(rest..)?.trim_end_matches(is_closing).len())?;
-        if text.len() == end || text.is_empty() {
-            return Some(text.get(rest.min(text.len())..).unwrap_or_default());
+            // No further than to the next span: what stands in that is not looked at.
+            let inside = spans.peek().map_or(0, |span| span.range.end.min(end.text.len()));
+            let prose = end.text.get(inside..)?.trim_end_matches(is_closing);
+            end.is_bracketed |= end.text.get(inside + prose.len()..)?.contains(is_closing_bracket);
+            end.text = end.text.get(..inside + prose.len())?;
+            if end.text.len() == length || end.text.is_empty() {
+                return Some(end);
+            }
         }
     }
 }
@@ -69,6 +82,14 @@ fn is_closing(character: char) -> bool {
         '）' | '］' | '｝' | '」' | '』' | '】' | '〕' | '〉' | '》' | '｣' | '＂' | '〟' | '〞' => true,
         _ => is_blank(character),
     }
+}
+
+const fn is_opening(character: char) -> bool {
+    matches!(character, '(' | '[' | '{' | '„' | '‚' | '（' | '［' | '｛' | '「' | '『' | '【' | '《' | '〈')
+}
+
+const fn is_closing_bracket(character: char) -> bool {
+    matches!(character, ')' | ']' | '}' | '）' | '］' | '｝' | '】' | '〕')
 }
 
 fn meaning(sign: char, language: &str) -> Ending {
@@ -89,10 +110,14 @@ fn meaning(sign: char, language: &str) -> Ending {
     }
 }
 
-/// Whether a text in the language may end in that way for a source that ends in another.
-pub(super) fn is_customary(language: &str, source: Ending, target: Ending, text: &str) -> bool {
+/// The least words of a source that is a sentence rather than a label.
+const WORDS_OF_SENTENCE: usize = 4;
+
+/// Whether a text in the language may end in that way for a source that ends in another; both with their texts.
+pub(super) fn is_customary(language: &str, source: (Ending, &str), target: (Ending, &str)) -> bool {
     use Ending::{Colon, Comma, Exclamation, Nothing, Question, Semicolon, Stop};
-    match (language, source, target) {
+    let text = target.1;
+    match (language, source.0, target.0) {
         // These write spaces where others write signs.
         ("th" | "lo", Stop | Question | Exclamation | Semicolon | Comma, Nothing) => true,
         // The signs stand over the vowel that is stressed, and a sentence may end with its stop or without.
@@ -104,6 +129,8 @@ pub(super) fn is_customary(language: &str, source: Ending, target: Ending, text:
             text.trim_end_matches(|sign| sign == '。' || is_closing(sign)).ends_with('か')
         }
         ("my", Question, Stop) => true,
+        // A sentence has its stop there, even where English leaves it out as of a headline.
+        ("ja" | "ko" | "zh" | "yue", Nothing, Stop) => source.1.split_whitespace().nth(WORDS_OF_SENTENCE - 1).is_some(),
         _ => false,
     }
 }

@@ -77,7 +77,7 @@ fn leads_somewhere(attribute: &Attribute<'_>) -> bool {
 
 /// Where the tags of a text lead, and where in it.
 fn leads<'a>(reading: &Reading<'a>) -> impl Iterator<Item = (usize, &'a str)> {
-    let is_leading = |attribute: &&Attribute<'_>| LEADING.iter().any(|name| name.eq_ignore_ascii_case(attribute.name));
+    let is_leading = |attribute: &&Attribute<'_>| !attribute.value.is_empty() && leads_somewhere(attribute);
     reading.markup.tags.iter().flat_map(move |tag| {
         tag.attributes.iter().filter(is_leading).map(|attribute| (tag.range.start, attribute.value.trim()))
     })
@@ -129,9 +129,8 @@ fn dangers(reading: &Reading<'_>) -> Vec<String> {
             if is_running {
                 found.push(attribute.name.to_ascii_lowercase());
             }
-            let leads = LEADING.iter().any(|name| name.eq_ignore_ascii_case(attribute.name));
-            found
-                .extend(unsafe_scheme(attribute.value).filter(|scheme| leads || *scheme != "data:").map(str::to_owned));
+            let is_told = |scheme: &&str| *scheme != "data:" || leads_somewhere(attribute);
+            found.extend(unsafe_scheme(attribute.value).filter(is_told).map(str::to_owned));
         }
     }
     let instructions = reading.markup.others.iter().filter_map(|range| reading.text.get(range.clone()));

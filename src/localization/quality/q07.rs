@@ -15,7 +15,7 @@ pub fn judge(subject: &Subject<'_>, pair: &Pair<'_>) -> Outcome {
     let (source, missing) = ending(&pair.source, subject.source_locale.language());
     let language = subject.target_locale.language();
     let (target, extra) = ending(&pair.target, language);
-    if source == target || is_customary(language, source, target, pair.target.text) {
+    if source == target || is_customary(language, (source, pair.source.text), (target, pair.target.text)) {
         return Outcome::Pass;
     }
     let items = |sign| if str::is_empty(sign) { Vec::new() } else { vec![sign] };

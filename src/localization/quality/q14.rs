@@ -40,6 +40,11 @@ impl Spacing {
     fn of(text: &str) -> Spacing {
         let bytes = text.trim().as_bytes();
         let mut spacing = Spacing::default();
+        // Most texts have nothing of the kind, which is soon seen.
+        if !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\t' | b'\\')) && !bytes.windows(2).any(|two| two == b"  ")
+        {
+            return spacing;
+        }
         let mut before = b'\n';
         for (index, byte) in bytes.iter().enumerate() {
             let next = bytes.get(index + 1);

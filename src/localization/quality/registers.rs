@@ -73,9 +73,9 @@ static SPANISH: Register = Register {
     other_after: &[],
 };
 
-/// `tiens` is left out: it is what somebody holds, and an interjection. A `ton` may be a tone.
+/// `tiens` and `tienne` are left out: they are what somebody holds. A `ton` may be a tone.
 static FRENCH: Register = Register {
-    words: &["ta", "te", "tes", "tien", "tienne", "tiennes", "toi", "ton", "tu"],
+    words: &["ta", "te", "tes", "tien", "toi", "ton", "tu"],
     elided: &["t"],
     other_after: &[("ton", &["au", "aucun", "ce", "chaque", "demi", "du", "le", "quel", "quelque", "sans", "un"])],
 };

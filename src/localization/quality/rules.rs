@@ -138,6 +138,11 @@ impl Rules {
         Some(self.kept_terms(wanted))
     }
 
+    /// Whether there is nothing that is not translated.
+    pub(super) fn keeps_nothing(&self) -> bool {
+        self.kept_places.is_empty()
+    }
+
     /// Where a text has, as whole words, what is not translated. The text must be composed.
     pub(super) fn kept_places<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
         self.kept_places.places(text).map(|(_, place)| place).filter(|place| is_whole_word(text, place))

@@ -51,6 +51,22 @@ impl Standards {
         })
     }
 
+    /// The same for another key of the file.
+    ///
+    /// # Errors
+    /// Only the store's.
+    pub fn of_other(
+        &self,
+        read: &impl Read,
+        shelf: &Shelf,
+        tenant_id: TenantId,
+        key: &Key,
+    ) -> Result<Standards, Failure> {
+        let context = find_context(read, shelf, tenant_id, key.file_id, &key.entry.path)?;
+        let limits = context.map(|context| Limits { min: context.min_length, max: context.max_length });
+        Ok(Standards { limits: limits.unwrap_or_default(), ..self.clone() })
+    }
+
     /// The locale of the sources.
     #[must_use]
     pub const fn source_locale(&self) -> &Locale {

@@ -54,6 +54,12 @@ impl WriteTranslation {
         Ok(WriteTranslation { key, locale, content, origin, standards, verdict })
     }
 
+    /// How many bytes its texts have together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.content.bytes()
+    }
+
     /// Whether what it was made from is still what there is: the key's source, its limits, the project's rules.
     ///
     /// # Errors

@@ -32,12 +32,13 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use get::{EntryPage, list_entries};
-pub use import::{IMPORT_ENTRIES_MAX, Imported, import_entries};
-pub use model::{Entry, EntryKind, TermId, Wording};
+pub use generation::project_terms;
+pub use get::list_entries;
+pub use import::{IMPORT_ENTRIES_MAX, import_entries};
+pub use model::{ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, EntryKind, NOTE_CHARS_MAX, TERM_CHARS_MAX, TermId, Wording};
 pub use tables::TABLES;
 pub use verify::verify;
-pub use words::{StyleTexts, Word, made_of_words, style_texts};
+pub use words::{Word, made_of_words, style_texts};
 #[cfg(test)]
 pub use {
     create::create_entry,

@@ -30,7 +30,7 @@ pub const STYLES_MAX: u32 = 1000;
 pub const STYLE_BYTES_MAX: u64 = 2 << 20;
 
 /// What an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum EntryKind {
     /// What a source text becomes.
     Term,

@@ -42,6 +42,8 @@ struct Work(Arc<WorkParts>);
 struct WorkParts {
     is_cancelled: AtomicBool,
     is_unpacking: AtomicBool,
+    /// It was not there already.
+    is_brought: AtomicBool,
     outcome: watch::Sender<Option<Pulled>>,
 }
 
@@ -87,7 +89,9 @@ impl Drop for End {
         let is_called_off = self.pulls.desk().over(&self.name);
         // Told once it is over: whoever asks again does not join it.
         self.work.0.outcome.send_replace(Some(self.pulled.clone()));
-        if is_called_off && self.pulled.is_ok() {
+        // What others have brought meanwhile, or an operator has imported, is theirs.
+        let is_brought = self.work.0.is_brought.load(Ordering::Relaxed);
+        if is_called_off && is_brought && self.pulled.as_ref().is_ok_and(|image| image.is_pulled) {
             self.pulls.let_go(&self.name);
         }
         self.pulls.begin();
@@ -169,6 +173,7 @@ impl SharedPulls {
         if let Some(found) = self.runner.image(&name)? {
             return Ok(found);
         }
+        work.0.is_brought.store(true, Ordering::Relaxed);
         let tell = |progress| work.0.is_unpacking.store(progress == Progress::Unpacking, Ordering::Relaxed);
         self.puller.pull_on(&self.runner, reference, terms, &work.0.is_cancelled, &tell)
     }
@@ -384,6 +389,28 @@ mod tests {
         desk.over(&full("image2"));
         let begun = desk.admit();
         assert_eq!(begun.iter().map(|(reference, ..)| reference.to_string()).collect::<Vec<_>>(), [full("image4")]);
+    }
+
+    #[test]
+    fn there_are_256_pulls_at_a_time_whoever_wants_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let egress = quintet_platform::egress::Egress::new(|_| false);
+        let registries = super::super::Registries::new(&[]).unwrap();
+        let puller = Puller::new(egress, registries, directory.path(), super::super::PullLimits::default()).unwrap();
+        let pulls = SharedPulls::new(Arc::new(puller), Runner::new(directory.path().join("nobody")));
+        let mut desk = pulls.desk();
+        let mut seats = Vec::new();
+        for number in 0..200 {
+            for place in ["a", "b", "c"] {
+                let reference = named(&format!("image{number}:{place}"));
+                seats.push(desk.come(tenant(number), &reference, &ImportTerms::default()).0);
+            }
+        }
+        assert_eq!(desk.admit().len(), 256);
+        // Two of the first tenant's three; and what is over makes room for one.
+        assert_eq!(seats.iter().take(3).filter(|seat| desk.names.contains_key(seat)).count(), 2);
+        desk.over(&full("image9:a"));
+        assert_eq!(desk.admit().len(), 1);
     }
 
     #[test]

@@ -63,6 +63,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("term_invalid", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("term_shape", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("too_many_units", "it/localization/files::files_that_cannot_be_read"),
+    ("units_refused", "it/localization/exchange::a_document_with_a_fault_changes_nothing"),
     ("unsupported_construct", "it/localization/files::files_that_cannot_be_read"),
     ("value_too_long", "it/localization/files::translations_are_written_and_read"),
     ("value_unrepresentable", "it/localization/files::translations_are_written_and_read"),
@@ -73,6 +74,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("internal_error", "localization/http::damaged_data_is_an_internal_error_without_detail"),
     ("authorization_unavailable", "it/localization/contract::without_its_authorization_system_nobody_is_let_in"),
     ("busy", "localization/http::failures_of_the_store_have_codes_of_their_own"),
+    ("ai_unavailable", "it/localization/translate::without_an_engine_it_is_told_behind_everything_else"),
     ("language_core_unavailable", "it/localization/spaces::a_core_that_fails_stops_what_needs_it_and_nothing_else"),
     ("outcome_unknown", "localization/http::failures_of_the_store_have_codes_of_their_own"),
     ("storage_full", "it/localization/contract::a_disk_down_to_its_reserve_takes_nothing_and_goes_on_reading"),
@@ -233,6 +235,13 @@ fn answers_have_the_documented_shapes() {
         for action in ["approve", "review", "approve", "publish"] {
             send("POST", &transition, &format!("{path}/transition"), json!({"action": action}));
         }
+        let suggestions = of_key("suggestions");
+        send("GET", &suggestions.0, &suggestions.1, Value::Null);
+    }
+    for (locale, from_memory) in [("de", json!(100)), ("fr", json!(100)), ("fr", Value::Null), ("zh", json!(75))] {
+        let mut body = json!({"file": imported["file_id"], "locale": locale, "from_memory": from_memory});
+        body.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        send("POST", &template("/translate"), &path("/translate"), body);
     }
     for rest in
         ["", "?locale=de", "?locale=de&metadata=true", "?locale=de&revision=1", "?locale=de&revision=99", "?x=1"]
@@ -267,6 +276,22 @@ fn answers_have_the_documented_shapes() {
         send("GET", &template("/translations"), &path(&format!("/translations{rest}")), Value::Null);
     }
     send("GET", &template("/stats"), &path("/stats"), Value::Null);
+    let documents = [
+        (of_file("/xliff"), in_file("/xliff"), "?locale=de", "application/xliff+xml"),
+        (template("/memory"), path("/memory"), "", "application/x-tmx+xml"),
+        (template("/glossary/tbx"), path("/glossary/tbx"), "", "application/x-tbx+xml"),
+    ];
+    for (template, path, query, media_type) in documents {
+        let out = witness.call(desk, "GET", &template, &format!("{path}{query}"), &[], b"");
+        witness.call(desk, "GET", &template, &format!("{path}?locale=-"), &[], b"");
+        for (body, kind) in [(out.text.as_str(), media_type), ("<x", media_type), ("{}", "application/json")] {
+            witness.call(desk, "POST", &template, &path, &[("content-type", kind)], body.as_bytes());
+        }
+    }
+    let mut send = |method: &str, template: &str, path: &str, body: Value| {
+        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        witness.call(desk, method, template, path, &[], &bytes)
+    };
     let manifest = of_file("/imports/{seq}/manifest");
     // Two for workspace and project, one for each change of the project.
     for seq in 1..=10 {

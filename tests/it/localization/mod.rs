@@ -3,13 +3,17 @@
 mod access;
 mod contract;
 mod crash;
+mod exchange;
 mod figures;
 mod files;
+mod l10n;
+mod memory;
 mod order;
 mod review;
 mod rivals;
 mod spaces;
 mod terms;
+mod translate;
 
 use serde_json::{Value, json};
 

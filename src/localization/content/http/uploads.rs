@@ -1,31 +1,22 @@
 //! Uploads: a file as it is, taken in as it arrives.
 
-use std::time::Duration;
-
-use axum::body::Body;
-use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
-use http_body_util::BodyExt as _;
-use quintet_platform::http::body::media_type;
 use quintet_platform::service::{
     Answer, Content, Endpoint, Fault, KeyRule, Parameter, Route, Shape, json as success, refusal_of,
 };
 
+use super::arriving::receive;
 use super::files::{FILE, SEQ, write_file};
 use crate::access::Action;
-use crate::content::imports::{Arrived, ImportFile, Receiver, prepare_import, publish_import};
+use crate::content::imports::{Arrived, ImportFile, prepare_import, publish_import};
 use crate::content::model::Format;
 use crate::content::rejudge::wait_for_pass;
-use crate::formats::FILE_BYTES_MAX;
 use crate::http::{Answered, Call, Localization};
 use crate::lists::joined;
 use crate::refusal::{READER_CODES, Refusal};
 use crate::spaces::http::{PROJECT, permitted};
 
-/// How long the body of an upload may take to arrive.
-const UPLOAD_TIME: Duration = Duration::from_secs(300);
-/// How long a body that is refused unread may go on arriving, so that its sender gets to read the answer.
-const DRAIN_TIME: Duration = Duration::from_secs(20);
+/// The media types of string files.
+const MEDIA_TYPES: &[&str] = &["application/json", "application/octet-stream"];
 /// The longest path of a file, in characters.
 const PATH_CHARS_MAX: usize = 512;
 
@@ -82,7 +73,7 @@ async fn upload(mut call: Call) -> Answered {
     let key = call.idempotency_key()?;
     let body = call.take_body();
     let wanted = permitted(&call, Action::FilesWrite).and_then(|_| format.ok_or(Refusal::FormatNotOffered));
-    let Arrived { sha256, original } = receive(&call, body, wanted.is_ok()).await?;
+    let Arrived { sha256, original } = receive(&call, body, wanted.is_ok(), MEDIA_TYPES).await?;
     let mut change = call.change_by(key, &sha256);
     change.begin()?;
     let format = wanted?;
@@ -140,83 +131,6 @@ fn upload_wish(call: &mut Call) -> Result<UploadWish, Refusal> {
 fn is_file_path(path: &str) -> bool {
     !path.chars().any(|character| character.is_control() || character == '\\')
         && path.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
-}
-
-/// Takes a body in as it arrives, size first, then media type: sealed if it is kept, else to know what it is.
-async fn receive(call: &Call, mut body: Body, is_kept: bool) -> Result<Arrived, Refusal> {
-    if claimed_bytes(call.headers()).is_some_and(|bytes| bytes > FILE_BYTES_MAX as u64) {
-        drain(body).await;
-        return Err(Refusal::UploadTooLarge);
-    }
-    if let Err(refusal) = check_media_type(call) {
-        return Err(match drain(body).await {
-            Drained::All(bytes) if bytes > FILE_BYTES_MAX => Refusal::UploadTooLarge,
-            Drained::More => Refusal::UploadTooLarge,
-            Drained::All(_) | Drained::Broken => refusal,
-        });
-    }
-    let mut receiver = match is_kept {
-        true => Receiver::begin(&call.foundation().store, call.caller.tenant_id()).await.map_err(refusal_of)?,
-        false => Receiver::passing_over(),
-    };
-    let arriving = async {
-        while let Some(frame) = body.frame().await {
-            let Ok(chunk) = frame.map_err(|_| Fault::BodyBroken)?.into_data() else { continue };
-            receiver.push(&chunk).await.map_err(refusal_of)?;
-        }
-        Ok(())
-    };
-    match tokio::time::timeout(UPLOAD_TIME, arriving).await {
-        Ok(Ok(())) => {}
-        Ok(Err(refusal)) => {
-            if refusal == Refusal::UploadTooLarge {
-                drain(body).await;
-            }
-            return Err(refusal);
-        }
-        Err(_) => return Err(Fault::BodyTimedOut.into()),
-    }
-    receiver.finish().await.map_err(refusal_of)
-}
-
-/// A body must be a file as it is: of a media type that files have, and not coded.
-fn check_media_type(call: &Call) -> Result<(), Refusal> {
-    match media_type(call.headers()).as_deref() {
-        Some("application/json" | "application/octet-stream") => call.check_coding(),
-        _ => Err(Fault::MediaTypeUnsupported.into()),
-    }
-}
-
-fn claimed_bytes(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
-}
-
-/// What was left of a body.
-enum Drained {
-    /// So many bytes, and then its end.
-    All(usize),
-    /// More than twice of what is allowed, or for too long.
-    More,
-    /// It broke off.
-    Broken,
-}
-
-/// Reads a body and forgets it: who is still sending does not read the answer.
-async fn drain(mut body: Body) -> Drained {
-    let mut bytes = 0;
-    let draining = async {
-        while let Some(frame) = body.frame().await {
-            match frame {
-                Ok(frame) => bytes += frame.data_ref().map_or(0, bytes::Bytes::len),
-                Err(_) => return Drained::Broken,
-            }
-            if bytes > 2 * FILE_BYTES_MAX {
-                return Drained::More;
-            }
-        }
-        Drained::All(bytes)
-    };
-    tokio::time::timeout(DRAIN_TIME, draining).await.unwrap_or(Drained::More)
 }
 
 #[cfg(test)]

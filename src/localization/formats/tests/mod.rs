@@ -2,6 +2,7 @@
 
 mod corpora;
 mod ends;
+mod exchange;
 mod export;
 mod json;
 mod judge;

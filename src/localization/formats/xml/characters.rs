@@ -32,6 +32,13 @@ const fn goes_on_in_name(character: char) -> bool {
 
 /// Whether a text is a name.
 pub(super) fn is_name(text: &str) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':');
+    if text.as_bytes().iter().all(is_plain) {
+        return text
+            .as_bytes()
+            .first()
+            .is_some_and(|first| first.is_ascii_alphabetic() || matches!(first, b'_' | b':'));
+    }
     let mut characters = text.chars();
     characters.next().is_some_and(begins_name) && characters.all(goes_on_in_name)
 }

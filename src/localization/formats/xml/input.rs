@@ -24,19 +24,50 @@ pub(super) struct Input<R> {
     start: usize,
     /// Bytes of UTF-16 that have not been looked at: half a character.
     rest: Vec<u8>,
-    place: Place,
+    /// Where what lies in `ready` begins.
+    ready_place: Place,
+    mark: Mark,
     is_ill_coded: bool,
+}
+
+/// A place that may be asked for: lines and characters are counted only once somebody does, or the bytes go.
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    /// At a byte of what is ready.
+    Ready(usize),
+    /// In what is not there any more.
+    Gone(Place),
 }
 
 impl<R: Read> Input<R> {
     pub fn new(inner: R) -> Input<R> {
-        let (ready, rest) = (Vec::new(), Vec::new());
-        Input { inner, coding: None, ready, start: 0, rest, place: Place::START, is_ill_coded: false }
+        let (ready, rest, mark) = (Vec::new(), Vec::new(), Mark::Ready(0));
+        let ready_place = Place::START;
+        Input { inner, coding: None, ready, start: 0, rest, ready_place, mark, is_ill_coded: false }
+    }
+
+    /// Marks the place behind what has been consumed.
+    pub fn mark(&mut self) {
+        self.mark = Mark::Ready(self.start);
+    }
+
+    /// The place that was marked last.
+    pub fn marked(&self) -> Place {
+        match self.mark {
+            Mark::Ready(at) => self.place_at(at),
+            Mark::Gone(place) => place,
+        }
     }
 
     /// Behind what has been consumed.
     pub fn place(&self) -> Place {
-        self.place
+        self.place_at(self.start)
+    }
+
+    fn place_at(&self, at: usize) -> Place {
+        let mut place = self.ready_place;
+        place.pass(self.ready.get(..at).unwrap_or_default());
+        place
     }
 
     /// What was found at the beginning.
@@ -77,14 +108,16 @@ impl<R: Read> Input<R> {
     }
 
     fn go_on(&mut self) -> io::Result<()> {
+        self.mark = Mark::Gone(self.marked());
+        self.ready_place = self.place();
+        self.ready.clear();
+        self.start = 0;
         let Some(coding) = self.coding else { return self.begin() };
         let bytes = self.take(TAKEN_BYTES)?;
         self.decode(coding, &bytes)
     }
 
     fn decode(&mut self, coding: Coding, bytes: &[u8]) -> io::Result<()> {
-        self.start = 0;
-        self.ready.clear();
         match coding {
             Coding::Utf8 => self.ready.extend_from_slice(bytes),
             Coding::Utf16 { is_big_endian } => {
@@ -141,9 +174,7 @@ impl<R: Read> BufRead for Input<R> {
     }
 
     fn consume(&mut self, amount: usize) {
-        let end = self.start.saturating_add(amount).min(self.ready.len());
-        self.place.pass(self.ready.get(self.start..end).unwrap_or_default());
-        self.start = end;
+        self.start = self.start.saturating_add(amount).min(self.ready.len());
     }
 }
 

@@ -17,9 +17,14 @@ impl Place {
     /// The place behind so much more, in UTF-8. Parts of characters count when their first byte comes.
     pub fn pass(&mut self, bytes: &[u8]) {
         let is_first = |byte: u8| byte & 0xC0 != 0x80;
-        if !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        if !self.is_behind_cr && !bytes.contains(&b'\r') {
+            let last = bytes.iter().rposition(|byte| *byte == b'\n');
+            if let Some(last) = last {
+                self.line += bytes.iter().filter(|byte| **byte == b'\n').count();
+                self.column = 1;
+                return self.pass(bytes.get(last + 1..).unwrap_or_default());
+            }
             self.column += bytes.iter().filter(|byte| is_first(**byte)).count();
-            self.is_behind_cr &= bytes.is_empty();
             return;
         }
         for &byte in bytes {

@@ -8,7 +8,6 @@ use quick_xml::events::Event;
 
 use super::characters::{is_character, is_name, is_space, referred};
 use super::input::{Coding, Input};
-use super::place::Place;
 use super::tag::{Namespace, Scopes, Tag, TagFault};
 use crate::formats::budget::Budget;
 use crate::formats::limits::DEPTH_MAX;
@@ -43,7 +42,8 @@ enum Step {
     Token(Token),
     /// Nothing that anybody wants to know.
     Passed,
-    Wrong(Code, Place),
+    /// Wrong behind so much of it.
+    Wrong(Code, String),
 }
 
 /// Reads a document.
@@ -55,8 +55,6 @@ pub struct Reader<R: Read> {
     tag: Tag,
     text: String,
     depth: usize,
-    /// Before the token that was read last.
-    begun: Place,
     is_begun: bool,
     has_root: bool,
     has_doctype: bool,
@@ -77,7 +75,6 @@ impl<R: Read> Reader<R> {
             tag: Tag::default(),
             text: String::new(),
             depth: 0,
-            begun: Place::START,
             is_begun: false,
             has_root: false,
             has_doctype: false,
@@ -96,7 +93,7 @@ impl<R: Read> Reader<R> {
 
     /// A refusal where the last token stands.
     pub fn refuses(&self, code: Code) -> ReadError {
-        self.begun.refuses(code).into()
+        self.xml.get_ref().marked().refuses(code).into()
     }
 
     /// Reads on to the next token.
@@ -110,7 +107,9 @@ impl<R: Read> Reader<R> {
             match self.step()? {
                 Step::Token(token) => return Ok(token),
                 Step::Passed => {}
-                Step::Wrong(code, place) => return Err(place.refuses(code).into()),
+                Step::Wrong(code, behind) => {
+                    return Err(self.xml.get_ref().marked().behind(&behind).refuses(code).into());
+                }
             }
         }
     }
@@ -133,7 +132,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn step(&mut self) -> Result<Step, ReadError> {
-        self.begun = self.xml.get_ref().place();
+        self.xml.get_mut().mark();
         self.buffer.clear();
         let event = match self.xml.read_event_into(&mut self.buffer) {
             Ok(event) => event,
@@ -141,8 +140,8 @@ impl<R: Read> Reader<R> {
         };
         let coding = self.xml.get_ref().coding();
         let is_first = !std::mem::replace(&mut self.is_begun, true);
-        let (begun, is_inside) = (self.begun, self.depth > 0);
-        let wrong = Step::Wrong(Code::Malformed, begun);
+        let is_inside = self.depth > 0;
+        let wrong = Step::Wrong(Code::Malformed, String::new());
         Ok(match event {
             Event::Start(_) if self.has_root && !is_inside => wrong,
             Event::Start(_) if self.depth >= DEPTH_MAX => wrong,
@@ -151,17 +150,17 @@ impl<R: Read> Reader<R> {
             Event::Start(start) => {
                 self.has_root = true;
                 self.depth += 1;
-                started(&mut self.tag, &start, self.depth, &mut self.scopes, begun)
+                started(&mut self.tag, &start, self.depth, &mut self.scopes)
             }
             Event::End(_) => {
                 self.depth -= 1;
                 self.scopes.leave(self.depth);
                 Step::Token(Token::End)
             }
-            Event::Text(text) if is_inside => said(&mut self.text, &text, true, begun),
+            Event::Text(text) if is_inside => said(&mut self.text, &text, ""),
             Event::Text(text) => match text.bytes().position(|byte| !is_space(byte)) {
                 None => Step::Passed,
-                Some(at) => Step::Wrong(Code::Malformed, begun.behind(text.get(..at).unwrap_or_default())),
+                Some(at) => behind("", &text, at),
             },
             Event::GeneralRef(name) => match referred(&name).filter(|_| is_inside) {
                 Some(character) => {
@@ -171,23 +170,23 @@ impl<R: Read> Reader<R> {
                 }
                 None => wrong,
             },
-            Event::CData(text) if is_inside => said(&mut self.text, &text, false, begun.behind("<![CDATA[")),
+            Event::CData(text) if is_inside => said(&mut self.text, &text, CDATA),
             Event::CData(_) => wrong,
-            Event::Comment(text) => passed(&text, begun.behind("<!--")),
+            Event::Comment(text) => passed("<!--", &text),
             Event::PI(instruction) => match is_target(instruction.target()) {
-                true => passed(&instruction, begun.behind("<?")),
+                true => passed("<?", &instruction),
                 false => wrong,
             },
             Event::Decl(_) if !is_first => wrong,
             Event::Decl(declaration) => match declared_encoding(&declaration) {
                 Some(encoding) if is_coding(encoding, coding) => Step::Passed,
-                Some(_) => Step::Wrong(Code::EncodingInvalid, begun),
+                Some(_) => Step::Wrong(Code::EncodingInvalid, String::new()),
                 None => wrong,
             },
             Event::DocType(_) if self.has_root || self.has_doctype => wrong,
             Event::DocType(text) => {
                 self.has_doctype = true;
-                passed(&text, begun.behind("<!DOCTYPE "))
+                passed("<!DOCTYPE ", &text)
             }
             Event::Eof if self.has_root && !is_inside => Step::Token(Token::Over),
             Event::Eof => wrong,
@@ -206,7 +205,7 @@ impl<R: Read> Reader<R> {
                     Ok(text) => text.len(),
                     Err(error) => error.valid_up_to(),
                 };
-                let mut place = self.begun;
+                let mut place = input.marked();
                 place.pass(self.buffer.get(..valid).unwrap_or_default());
                 place.refuses(Code::EncodingInvalid).into()
             }
@@ -215,28 +214,39 @@ impl<R: Read> Reader<R> {
     }
 }
 
+/// What stands before the text of a CDATA section.
+const CDATA: &str = "<![CDATA[";
+
+/// Malformed at a byte of what stands behind the beginning of a token.
+fn behind(beginning: &str, written: &str, at: usize) -> Step {
+    Step::Wrong(Code::Malformed, [beginning, written.get(..at).unwrap_or_default()].concat())
+}
+
 /// An element begins; it is read by itself once more, for its tag is let pass as it is.
-fn started(tag: &mut Tag, written: &str, depth: usize, scopes: &mut Scopes, begun: Place) -> Step {
-    let place = |at: usize| begun.behind("<").behind(written.get(..at).unwrap_or_default());
+fn started(tag: &mut Tag, written: &str, depth: usize, scopes: &mut Scopes) -> Step {
     match tag.read(written, depth, scopes) {
         Ok(()) => Step::Token(Token::Start),
-        Err(TagFault::Malformed(at)) => Step::Wrong(Code::Malformed, place(at)),
-        Err(TagFault::TooMany(at)) => Step::Wrong(Code::UnsupportedConstruct, place(at)),
+        Err(TagFault::Malformed(at)) => behind("<", written, at),
+        Err(TagFault::TooMany(at)) => {
+            Step::Wrong(Code::UnsupportedConstruct, ["<", written.get(..at).unwrap_or_default()].concat())
+        }
     }
 }
 
-/// A piece of text: its characters are XML's, its line ends become LF (2.11), and `]]>` stands in no text (2.4).
-fn said(text: &mut String, written: &str, is_text: bool, begun: Place) -> Step {
+/// A piece of text, or of a CDATA section: its characters are XML's, its line ends become LF (2.11), and `]]>` stands in no
+/// text (2.4).
+fn said(text: &mut String, written: &str, beginning: &str) -> Step {
     text.clear();
-    if !written.bytes().any(|byte| byte < b' ' || byte == b']' || byte == 0xEF) {
+    let is_plain = !written.bytes().any(|byte| byte < b' ' || byte == b']' || byte == 0xEF);
+    if is_plain || written.bytes().all(|byte| matches!(byte, b' ' | b'\n' | b'\t')) {
         text.push_str(written);
         return Step::Token(Token::Text);
     }
     if let Some(at) = written.find(|character| !is_character(character)) {
-        return Step::Wrong(Code::Malformed, begun.behind(written.get(..at).unwrap_or_default()));
+        return behind(beginning, written, at);
     }
-    if let Some(at) = written.find("]]>").filter(|_| is_text) {
-        return Step::Wrong(Code::Malformed, begun.behind(written.get(..at).unwrap_or_default()));
+    if let Some(at) = written.find("]]>").filter(|_| beginning.is_empty()) {
+        return behind(beginning, written, at);
     }
     let mut lines = written.split('\r');
     text.push_str(lines.next().unwrap_or_default());
@@ -248,10 +258,10 @@ fn said(text: &mut String, written: &str, is_text: bool, begun: Place) -> Step {
 }
 
 /// What nobody wants to know must have XML's characters all the same.
-fn passed(written: &str, begun: Place) -> Step {
+fn passed(beginning: &str, written: &str) -> Step {
     match written.find(|character| !is_character(character)) {
         None => Step::Passed,
-        Some(at) => Step::Wrong(Code::Malformed, begun.behind(written.get(..at).unwrap_or_default())),
+        Some(at) => behind(beginning, written, at),
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Tag {
 #[derive(Debug)]
 struct Attribute {
     name: Range<usize>,
+    /// How long its prefix is; 0: it has none.
+    prefix: usize,
     value: Range<usize>,
 }
 
@@ -90,18 +92,20 @@ impl Tag {
         self.read_attributes(end)?;
         self.check_names()?;
         for attribute in &self.attributes {
-            let declared = match self.name_of(attribute) {
-                "xmlns" => "",
-                name => match name.strip_prefix("xmlns:") {
+            let name = self.name_of(attribute);
+            let declared = match attribute.prefix {
+                0 if name == "xmlns" => "",
+                0 => continue,
+                _ => match name.strip_prefix("xmlns:") {
                     Some(prefix) => prefix,
                     None => continue,
                 },
             };
             scopes.declare(depth, declared, self.value_of(attribute)).map_err(|fault| fault(attribute.name.start))?;
         }
-        for attribute in &self.attributes {
-            let prefix = self.name_of(attribute).split_once(':').map(|(prefix, _)| prefix);
-            if prefix.is_some_and(|prefix| prefix != "xmlns" && scopes.find(prefix).is_none()) {
+        for attribute in self.attributes.iter().filter(|attribute| attribute.prefix > 0) {
+            let prefix = self.name_of(attribute).get(..attribute.prefix).unwrap_or_default();
+            if prefix != "xmlns" && scopes.find(prefix).is_none() {
                 return Err(TagFault::Malformed(attribute.name.start));
             }
         }
@@ -140,7 +144,7 @@ impl Tag {
         let rest = written.get(begin..).unwrap_or_default();
         let length = rest.bytes().position(|byte| byte == b'=' || is_space(byte)).unwrap_or(rest.len());
         let name = begin..begin + length;
-        split_name(rest.get(..length).unwrap_or_default()).ok_or(TagFault::Malformed(begin))?;
+        let (prefix, _) = split_name(rest.get(..length).unwrap_or_default()).ok_or(TagFault::Malformed(begin))?;
         let wrong = TagFault::Malformed;
         let equals = behind_space(written, name.end).ok_or(wrong(name.end))?;
         if written.as_bytes().get(equals) != Some(&b'=') {
@@ -156,7 +160,7 @@ impl Tag {
         let length = rest.find(quote).ok_or(wrong(open))?;
         let from = self.values.len();
         push_value(&mut self.values, rest.get(..length).unwrap_or_default()).map_err(|at| wrong(open + 1 + at))?;
-        self.attributes.push(Attribute { name, value: from..self.values.len() });
+        self.attributes.push(Attribute { name, prefix: prefix.len(), value: from..self.values.len() });
         Ok(open + 1 + length + 1)
     }
 
@@ -185,6 +189,11 @@ fn behind_space(text: &str, from: usize) -> Option<usize> {
 
 /// Adds what a written value says; which byte is wrong. White space becomes spaces, what is referred to stays (3.3.3).
 fn push_value(values: &mut String, written: &str) -> Result<(), usize> {
+    // U+FFFE and U+FFFF begin with 0xEF.
+    if !written.bytes().any(|byte| byte < b' ' || matches!(byte, b'&' | b'<' | 0xEF)) {
+        values.push_str(written);
+        return Ok(());
+    }
     let mut at = 0;
     while let Some(character) = written.get(at..).and_then(|rest| rest.chars().next()) {
         match character {

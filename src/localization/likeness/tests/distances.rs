@@ -14,7 +14,7 @@ fn agree(one: &str, other: &str) {
         let mut steps = 0;
         let told = pattern.distance_within(other, length, most, &mut steps);
         assert_eq!(told, Some(distance).filter(|distance| *distance <= most), "{most}: {one:?} {other:?}");
-        assert!(steps <= (length * pattern.length().div_ceil(64).max(1)) as u64);
+        assert!(steps <= (length * (pattern.length().div_ceil(64) + 3)) as u64);
     }
 }
 
@@ -24,10 +24,10 @@ fn distances_are_those_of_the_textbook() {
     {
         agree(one, other);
     }
-    for seed in 0..1500 {
+    for seed in 0..900 {
         let mut random = fastrand::Rng::with_seed(seed);
         let letters = &LETTERS[..[2, 5, LETTERS.len()][seed as usize % 3]];
-        let most = [20, 70, 140, 300][seed as usize / 3 % 4];
+        let most = [20, 70, 260, 800][seed as usize / 3 % 4];
         let length = random.usize(..most);
         let one = random_text(&mut random, letters, length);
         let changes = random.usize(..=length / 2);
@@ -45,8 +45,8 @@ fn distances_are_those_of_the_textbook() {
 
 #[test]
 fn texts_whose_words_begin_and_end_at_the_edges() {
-    for length in [1, 63, 64, 65, 127, 128, 129, 192, 193] {
-        let text = "xyzzy ".repeat(40)[..length].to_owned();
+    for length in [1, 63, 64, 65, 127, 128, 129, 192, 193, 511, 512, 513, 576, 577] {
+        let text = "xyzzy ".repeat(100)[..length].to_owned();
         for other in [text.clone(), format!("{text}a"), format!("a{text}"), text[1..].to_owned(), text.replace('z', "")]
         {
             agree(&text, &other);

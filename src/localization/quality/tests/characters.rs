@@ -6,7 +6,10 @@ use icu_properties::script::ScriptWithExtensions;
 
 use super::assert_cases;
 use crate::language::Locale;
-use crate::quality::characters::{digit_value, is_invisible, is_of_word, is_unprintable, is_unspaced};
+use crate::quality::characters::{
+    digit_value, is_invisible, is_letter_or_mark, is_of_word, is_unprintable, is_unspaced,
+};
+use crate::quality::scripts::plain;
 use crate::quality::{CheckId, Entry, Limits, Rules};
 
 #[test]
@@ -78,6 +81,8 @@ fn q20_words_of_several_scripts_are_told() {
             ("en", "zh-Hant", "Name", "注ㄓㄨˋ音", "pass"),
             ("en", "th", "PDF file", "ไฟล์PDF", "pass"),
             ("en", "ar", "Name", "اسمname", "fail: mixed اسمname"),
+            ("en", "he", "One\\nTwo", "אחת\\nשתיים", "pass"),
+            ("en", "he", "One", "אחת nשתיים", "fail: mixed nשתיים"),
             ("en", "hi", "Name", "नाम\u{951}", "pass"),
             ("en", "sr-Cyrl", "Name", "Имe", "fail: mixed Имe"),
             ("en", "tr", "Name", "Аd", "fail: mixed Аd"),
@@ -104,6 +109,22 @@ fn scripts_without_spaces_are_those_of_unicode() {
         }
     }
     assert!(seen > 90_000, "{seen}");
+}
+
+/// What is known of letters without Unicode's tables is what those say.
+#[test]
+fn letters_of_one_script_are_of_that_script() {
+    let scripts = ScriptWithExtensions::new();
+    let mut known = std::collections::HashMap::new();
+    for character in (0..=0x10_ffff).filter_map(char::from_u32).filter(|character| is_letter_or_mark(*character)) {
+        if let Some(script) = plain(character) {
+            let extensions: Vec<Script> = scripts.get_script_extensions_val(character).iter().collect();
+            let of_table = known.entry(script).or_insert_with(|| extensions.clone());
+            assert_eq!(&extensions, of_table, "{:x}", u32::from(character));
+            assert_eq!(extensions.len(), 1, "{:x}", u32::from(character));
+        }
+    }
+    assert_eq!(known.len(), 10);
 }
 
 #[test]

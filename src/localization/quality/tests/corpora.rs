@@ -1,7 +1,7 @@
 //! Real translations of real projects: how often each check complains of them. What it says of a text that people have
 //! been content with for years is mostly a false alarm.
 //!
-//! A change tries a share of them and sees that no check complains more often than it did. `make alarms` tries all and
+//! A change tries a share of them and sees that no check complains more often than it did. `make checks-corpora` tries all and
 //! prints how often each check complains, and what of, as many as are asked for.
 
 use std::collections::BTreeMap;

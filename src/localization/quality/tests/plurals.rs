@@ -50,6 +50,8 @@ fn forms_are_judged_each_for_itself() {
     assert_eq!(told(&checks, CheckId::Q07), "fail: one: missing .; many: missing .; extra !");
     assert_eq!(told(&checks, CheckId::Q08), "fail: many: missing 2; extra 5");
     assert_eq!(told(&checks, CheckId::Q06), "pass");
+    let checks = judged_plural("ru", &[(One, "1 file", "%{count} файл"), (Few, "5 files", "файла")]);
+    assert_eq!(told(&checks, CheckId::Q08), "fail: few: missing 5");
     assert_eq!(told(&checks, CheckId::Q16), "skipped: limit");
     assert_eq!(told(&checks, CheckId::Q12), "pass");
 }

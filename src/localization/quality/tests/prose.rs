@@ -52,6 +52,9 @@ fn q07_looks_behind_markup_and_not_behind_placeholders() {
     assert_eq!(said("de", "Deleted: ⟨p{0}⟩", "Gelöscht: ⟨p{0}⟩"), "pass");
     assert_eq!(said("de", "Deleted: ⟨p{0}⟩", "⟨p{0}⟩ gelöscht:"), "fail: extra :");
     assert_eq!(said("de", "See ⟨lhttp://a.b/?⟩", "Siehe ⟨lhttp://a.b/?⟩"), "pass");
+    assert_eq!(said("de", "Deleted in ⟨p{0}⟩.", "⟨p{0}⟩."), "pass");
+    assert_eq!(said("de", "Deleted in (⟨p{0}⟩).", "In (⟨p{0}⟩)."), "pass");
+    assert_eq!(said("de", "Deleted in ⟨p{0}⟩:", "⟨p{0}⟩⟨m</b>⟩."), "fail: missing :; extra .");
     assert_eq!(said("de", "All: ⟨m<b>⟩", "⟨m<b>⟩"), "fail: missing :");
 }
 

@@ -14,4 +14,6 @@ mod images;
 mod reattach;
 mod room;
 mod start;
+#[cfg(test)]
+mod tests;
 mod work;

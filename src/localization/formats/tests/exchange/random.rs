@@ -32,9 +32,46 @@ const SEEDS: [&str; 4] = [
 ];
 /// What damages.
 const PIECES: [&str; 40] = [
-    "<", ">", "&", ";", "'", "\"", "/", "=", " ", "\n", "\r", "]]>", "<!--", "-->", "--", "<![CDATA[", "<?", "?>", "<?xml ",
-    "<!DOCTYPE a", "<!", "&amp;", "&x;", "&#0;", "&#x41;", "<a>", "</a>", "<a/>", "<x:a/>", " xmlns:x='u'", " xmlns=''",
-    " b='1'", "\u{0}", "\u{1}", "\u{fffe}", "\u{feff}", "😀", "é", "x", "1",
+    "<",
+    ">",
+    "&",
+    ";",
+    "'",
+    "\"",
+    "/",
+    "=",
+    " ",
+    "\n",
+    "\r",
+    "]]>",
+    "<!--",
+    "-->",
+    "--",
+    "<![CDATA[",
+    "<?",
+    "?>",
+    "<?xml ",
+    "<!DOCTYPE a",
+    "<!",
+    "&amp;",
+    "&x;",
+    "&#0;",
+    "&#x41;",
+    "<a>",
+    "</a>",
+    "<a/>",
+    "<x:a/>",
+    " xmlns:x='u'",
+    " xmlns=''",
+    " b='1'",
+    "\u{0}",
+    "\u{1}",
+    "\u{fffe}",
+    "\u{feff}",
+    "😀",
+    "é",
+    "x",
+    "1",
 ];
 
 fn damaged(rng: &mut Rng) -> Vec<u8> {
@@ -98,7 +135,10 @@ for number in range(int(sys.argv[2])):
 #[test]
 fn damaged_documents_are_judged_as_libxml2_does() {
     let Some(corpora) = corpora() else { panic!("lxml cannot be had") };
-    let seed = std::env::var("QUINTET_FILES_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    let seed = std::env::var("QUINTET_FILES_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| fastrand::u64(..));
     println!("QUINTET_FILES_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let directory = tempfile::tempdir().unwrap();
@@ -117,19 +157,24 @@ fn damaged_documents_are_judged_as_libxml2_does() {
     for (document, verdict) in documents.iter().zip(verdicts.lines()) {
         let is_taken = is_taken(document);
         taken += usize::from(is_taken);
-        if is_taken != (verdict == "taken") && !(is_taken && is_known_difference(document, verdict)) {
+        if is_taken != (verdict == "taken") && !is_known_difference(document, verdict, is_taken) {
             let _ = writeln!(differences, "{verdict}, {is_taken} here: {:?}", String::from_utf8_lossy(document));
         }
     }
     assert_eq!(verdicts.lines().count(), documents.len());
     assert!(differences.is_empty(), "{differences}");
-    assert!((300..2_700).contains(&taken), "{taken} are taken");
+    assert!((50..2_500).contains(&taken), "{taken} are taken");
 }
 
 /// Where the two judge differently, and rightly so: what a DOCTYPE says is passed over here, and the name of a namespace
 /// is any text (Namespaces in XML 1.0, 2.2: names are compared, never resolved).
-fn is_known_difference(document: &[u8], verdict: &str) -> bool {
-    let in_doctype = ["internal subset", "ENTITY", "ntity", "SystemLiteral", "PubidLiteral", "DOCTYPE", "SYSTEM"];
-    let has_doctype = String::from_utf8_lossy(document).contains("<!DOCTYPE");
-    verdict.contains("is not a valid URI") || has_doctype && in_doctype.iter().any(|part| verdict.contains(part))
+fn is_known_difference(document: &[u8], verdict: &str, is_taken: bool) -> bool {
+    let in_doctype = ["internal subset", "ENTITY", "ntit", "SystemLiteral", "PubidLiteral", "DOCTYPE", "SYSTEM"];
+    let document = String::from_utf8_lossy(document);
+    let has_doctype = document.contains("<!DOCTYPE");
+    match is_taken {
+        true => verdict.contains("valid URI") || has_doctype && in_doctype.iter().any(|part| verdict.contains(part)),
+        // An entity may be declared where nobody looks.
+        false => verdict == "taken" && has_doctype && document.contains("&x;"),
+    }
 }

@@ -18,9 +18,10 @@ fn read(document: &str) -> Result<Vec<Concept>, ReadError> {
 /// Concepts as `language=term|…`, `!` behind what is forbidden, `#` before a note.
 fn shown(document: &str) -> Vec<String> {
     let show = |concept: &Concept| {
-        let terms = concept.terms.iter().map(|term| {
-            format!("{}={}{}", term.language, term.text, if term.is_forbidden { "!" } else { "" })
-        });
+        let terms = concept
+            .terms
+            .iter()
+            .map(|term| format!("{}={}{}", term.language, term.text, if term.is_forbidden { "!" } else { "" }));
         let note = concept.note.iter().map(|note| format!("#{note}"));
         terms.chain(note).collect::<Vec<_>>().join("|")
     };
@@ -69,8 +70,11 @@ fn a_note_that_xml_cannot_hold_is_left_out() {
 }
 
 fn term() -> impl Strategy<Value = Term> {
-    ("[a-z]{2}(-[A-Z]{2})?", "[ -\u{d7ff}]{1,20}", any::<bool>())
-        .prop_map(|(language, text, is_forbidden)| Term { language, text, is_forbidden })
+    ("[a-z]{2}(-[A-Z]{2})?", "[ -\u{d7ff}]{1,20}", any::<bool>()).prop_map(|(language, text, is_forbidden)| Term {
+        language,
+        text,
+        is_forbidden,
+    })
 }
 
 proptest! {

@@ -19,7 +19,8 @@ fn read(document: &str) -> Result<Vec<TmxUnit>, ReadError> {
 fn shown(document: &str) -> Vec<String> {
     let units = read(document).unwrap_or_else(|error| panic!("{document}: {error}"));
     let show = |unit: &TmxUnit| {
-        let variants = unit.variants.iter().map(|one| format!("{}={}", one.language, one.text.as_deref().unwrap_or("-")));
+        let variants =
+            unit.variants.iter().map(|one| format!("{}={}", one.language, one.text.as_deref().unwrap_or("-")));
         variants.collect::<Vec<_>>().join("|")
     };
     units.iter().map(show).collect()
@@ -27,13 +28,18 @@ fn shown(document: &str) -> Vec<String> {
 
 #[test]
 fn units() {
-    let body = |inside: &str| format!("<!DOCTYPE tmx SYSTEM 'tmx14.dtd'><tmx version='1.4'><header/><body>{inside}</body></tmx>");
+    let body = |inside: &str| {
+        format!("<!DOCTYPE tmx SYSTEM 'tmx14.dtd'><tmx version='1.4'><header/><body>{inside}</body></tmx>")
+    };
     for (inside, expected) in [
         ("<tu><tuv xml:lang='en'><seg>A</seg></tuv><tuv xml:lang='de'><seg> B\n</seg></tuv></tu>", "en=A|de= B\n"),
         ("<tu><prop type='x'>p</prop><note>n</note><tuv lang='en'><prop>x</prop><seg>A</seg></tuv></tu>", "en=A"),
         ("<tu><tuv><seg>A<hi>b</hi><bpt i='1'>&lt;b></bpt>c<ept i='1'>&lt;/b></ept></seg></tuv></tu>", "=Ab<b>c</b>"),
         ("<tu><tuv xml:lang='en'><seg>A<ph x='1'/></seg></tuv></tu>", "en=-"),
-        ("<tu><tuv xml:lang='en'><seg>A<ph x='1'>{<sub>0</sub>}</ph><it pos='begin'>i</it></seg></tuv></tu>", "en=A{0}i"),
+        (
+            "<tu><tuv xml:lang='en'><seg>A<ph x='1'>{<sub>0</sub>}</ph><it pos='begin'>i</it></seg></tuv></tu>",
+            "en=A{0}i",
+        ),
         ("<tu><tuv xml:lang='en'/></tu>", "en=-"),
         ("<tu><tuv xml:lang='en'><seg/></tuv></tu>", "en="),
         ("<tu/>", ""),

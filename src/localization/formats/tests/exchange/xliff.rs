@@ -87,27 +87,48 @@ fn units_of_2() {
     for (inside, expected) in [
         ("<segment><source>A</source><target>B</target></segment>", "u|A|B"),
         ("<segment><source>A</source></segment>", "u|A|-"),
-        ("<segment><source>A.</source><target>B.</target></segment><ignorable><source> </source></ignorable>\
-          <segment><source>C</source><target>D</target></segment>", "u|A. C|B. D"),
+        (
+            "<segment><source>A.</source><target>B.</target></segment><ignorable><source> </source></ignorable>\
+          <segment><source>C</source><target>D</target></segment>",
+            "u|A. C|B. D",
+        ),
         ("<segment><source>A</source><target>B</target></segment><segment><source>C</source></segment>", "u|AC|-"),
-        ("<segment><source>A</source><target order='2'>B</target></segment>\
-          <segment><source>C</source><target order='1'>D</target></segment>", "u|AC|DB"),
+        (
+            "<segment><source>A</source><target order='2'>B</target></segment>\
+          <segment><source>C</source><target order='1'>D</target></segment>",
+            "u|AC|DB",
+        ),
         ("<ignorable><source>A</source></ignorable>", "u|A|-"),
         ("<notes><note>n</note></notes><segment><source>A</source></segment>", "u|A|-"),
         ("<segment><source>a<ph id='1'/></source></segment>", "u|a!|-"),
-        ("<originalData><data id='d'>{0}</data></originalData><segment><source>a<ph id='1' dataRef='d'/></source>\
-          <target><ph id='1' dataRef='e'/></target></segment>", "u|a{0}|!"),
-        ("<originalData><data id='o'>&lt;b></data><data id='c'>&lt;/b></data></originalData><segment>\
+        (
+            "<originalData><data id='d'>{0}</data></originalData><segment><source>a<ph id='1' dataRef='d'/></source>\
+          <target><ph id='1' dataRef='e'/></target></segment>",
+            "u|a{0}|!",
+        ),
+        (
+            "<originalData><data id='o'>&lt;b></data><data id='c'>&lt;/b></data></originalData><segment>\
           <source><pc id='1' dataRefStart='o' dataRefEnd='c'>x<pc id='2'>y</pc></pc></source>\
-          <target><sc id='1' dataRef='o'/>x<ec startRef='1' dataRef='c'/></target></segment>", "u|<b>xy</b>!|<b>x</b>"),
-        ("<segment><source><mrk id='m' type='term'>a</mrk>b<sm id='1'/>c<em startRef='1'/></source></segment>", "u|abc|-"),
-        ("<segment><source>a<cp hex='0001'/><cp hex='1F'/></source><target><cp hex='x'/></target></segment>", "u|a\u{1}\u{1f}|!"),
-        ("<m:matches xmlns:m='u'><m:match><source>X</source></m:match></m:matches><segment><source>A</source></segment>",
-         "u|A|-"),
+          <target><sc id='1' dataRef='o'/>x<ec startRef='1' dataRef='c'/></target></segment>",
+            "u|<b>xy</b>!|<b>x</b>",
+        ),
+        (
+            "<segment><source><mrk id='m' type='term'>a</mrk>b<sm id='1'/>c<em startRef='1'/></source></segment>",
+            "u|abc|-",
+        ),
+        (
+            "<segment><source>a<cp hex='0001'/><cp hex='1F'/></source><target><cp hex='x'/></target></segment>",
+            "u|a\u{1}\u{1f}|!",
+        ),
+        (
+            "<m:matches xmlns:m='u'><m:match><source>X</source></m:match></m:matches><segment><source>A</source></segment>",
+            "u|A|-",
+        ),
     ] {
         assert_eq!(shown(&unit(inside)), [expected], "{inside}");
     }
-    let grouped = "<notes><note>n</note></notes><group id='g'><unit id='a'><segment><source>x</source></segment></unit></group>";
+    let grouped =
+        "<notes><note>n</note></notes><group id='g'><unit id='a'><segment><source>x</source></segment></unit></group>";
     assert_eq!(shown(&second(grouped)), ["a|x|-"]);
 }
 
@@ -124,12 +145,15 @@ fn versions_and_languages_are_the_documents_own() {
     assert_eq!(begin("<xliff version='1.1'><file source-language='en'/></xliff>"), told(Version::V1, "en", ""));
     assert_eq!(begin("<xliff version='1.2'/>"), told(Version::V1, "", ""));
     let prefixed = first("<trans-unit id='u'><source>a</source></trans-unit>");
-    let prefixed = prefixed.replace("</", "</x:").replace('<', "<x:").replace("<x:/x:", "</x:").replace("xmlns=", "xmlns:x=");
+    let prefixed =
+        prefixed.replace("</", "</x:").replace('<', "<x:").replace("<x:/x:", "</x:").replace("xmlns=", "xmlns:x=");
     assert_eq!(begin(&prefixed), told(Version::V1, "en", "de"));
     assert_eq!(shown(&prefixed), ["u|a|-"]);
     let two = |target: &str| {
-        format!("<xliff version='1.2'><file source-language='en' target-language='de'><body><trans-unit id='a'/></body></file>\
-                 <file source-language='en' target-language='{target}'><body><trans-unit id='b'/></body></file></xliff>")
+        format!(
+            "<xliff version='1.2'><file source-language='en' target-language='de'><body><trans-unit id='a'/></body></file>\
+                 <file source-language='en' target-language='{target}'><body><trans-unit id='b'/></body></file></xliff>"
+        )
     };
     assert_eq!(shown(&two("de")), ["a||-", "b||-"]);
     assert!(refused(read(&two("fr")).unwrap_err()).starts_with("unsupported_construct 1:"));

@@ -54,7 +54,10 @@ fn documents_are_read_as_what_they_say() {
         ("<a>\r<![CDATA[\n\r\n]]></a>", "<a>\n\n\n/"),
         ("<a a='1\t2\r\n3&#10;4' b = \"'&quot;&lt;\"  />", "<a a=\"1 2 3\\n4\" b=\"'\\\"<\">/"),
         ("<x:a xmlns:x='urn:known' x:a='1' xml:lang='de'><b/><x:c/></x:a>", "<known:a xml:lang=\"de\"><b>/<known:c>//"),
-        ("<a xmlns='urn:known'><b xmlns=''><c/></b><d xmlns='urn:x'/><e/></a>", "<known:a><b><c>//<other:d>/<known:e>//"),
+        (
+            "<a xmlns='urn:known'><b xmlns=''><c/></b><d xmlns='urn:x'/><e/></a>",
+            "<known:a><b><c>//<other:d>/<known:e>//",
+        ),
         ("<p:a xmlns:p='urn:x'><b xmlns:p='urn:known'><p:c/></b><p:d/></p:a>", "<other:a><b><known:c>//<other:d>//"),
         ("<a>]] ></a>", "<a>]] >/"),
         ("<a><![CDATA[]]]]><![CDATA[>]]></a>", "<a>]]>/"),
@@ -146,7 +149,8 @@ fn nothing_hostile_takes_long_or_much() {
     let deep = |levels: usize| format!("{}{}", "<a>".repeat(levels), "</a>".repeat(levels));
     assert!(shown(deep(64).as_bytes()).is_ok());
     assert_eq!(refusal(deep(65)), "malformed 1:193");
-    let laughs: String = (1..30).map(|n| format!("<!ENTITY l{n} \"{}\">", format!("&l{};", n - 1).repeat(10))).collect();
+    let laughs: String =
+        (1..30).map(|n| format!("<!ENTITY l{n} \"{}\">", format!("&l{};", n - 1).repeat(10))).collect();
     let laughs = format!("<!DOCTYPE a [<!ENTITY l0 'ha'>{laughs}]><a>&l29;</a>");
     assert_eq!(refusal(&laughs), format!("malformed 1:{}", laughs.find("&l29;<").unwrap() + 1));
     let large = "x".repeat(8 << 20);

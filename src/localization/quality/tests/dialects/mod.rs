@@ -5,6 +5,7 @@ mod hostile;
 mod links;
 mod markup;
 mod placeholders;
+mod spans;
 mod syntax;
 
 use crate::content::Format;

@@ -1,0 +1,226 @@
+//! A project's glossary as TBX (localization, X7).
+//!
+//! A term is a concept with a source and a target; what is not translated is a source alone; what is forbidden is a target
+//! that is marked so, in a language or, for every locale, in none (`und`).
+
+use std::collections::HashSet;
+use std::io::Read as IoRead;
+
+use quintet_storage::{Abort, Failure, Read};
+
+use crate::formats::ReadError;
+use crate::formats::tbx::{Concept, TbxReader, Term, begin_tbx, end_tbx, push_concept};
+use crate::language::Locale;
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+use crate::spaces::{Project, ProjectId};
+use crate::terms::{
+    ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, EntryKind, NOTE_CHARS_MAX, TERM_CHARS_MAX, TermId, Wording, list_entries,
+    project_terms,
+};
+
+/// The language of a term that holds in all of them.
+const EVERY_LANGUAGE: &str = "und";
+/// How many entries are read at a time.
+const ENTRIES_AT_A_TIME: usize = 500;
+/// The most wordings of a document; every source of a concept goes with every target of it.
+const WORDINGS_MAX: usize = 2 * ENTRIES_MAX as usize;
+
+/// What a document says.
+#[derive(Debug, Default)]
+pub struct Glossary {
+    /// Every wording once, as it is stored.
+    pub wordings: Vec<Wording>,
+    /// How many were passed over: they cannot be entries, or are of no language of the project.
+    pub skipped: usize,
+    seen: HashSet<(EntryKind, Option<String>, Option<String>, Option<String>)>,
+}
+
+/// Reads a document: what the concepts say in the project's source locale and others, or in one of the others alone.
+///
+/// # Errors
+/// As [`TbxReader::next_concept`]; too many wordings are told as too many units.
+pub fn read_glossary<R: IoRead>(
+    mut reader: TbxReader<R>,
+    project: &Project,
+    only: Option<&Locale>,
+) -> Result<Glossary, ReadError> {
+    let mut glossary = Glossary::default();
+    while let Some(concept) = reader.next_concept()? {
+        if !glossary.push(concept, project, only) {
+            return Err(reader.refuses_too_many());
+        }
+    }
+    glossary.seen = HashSet::new();
+    Ok(glossary)
+}
+
+impl Glossary {
+    /// Takes what a concept says; whether there is room for it.
+    fn push(&mut self, concept: Concept, project: &Project, only: Option<&Locale>) -> bool {
+        let Concept { terms, note, locale } = concept;
+        let note = note.filter(|note| !note.is_empty() && note.chars().count() <= NOTE_CHARS_MAX);
+        let is_source = |term: &Term| {
+            let locale = Locale::parse(&term.language);
+            locale.is_ok_and(|locale| locale.identity_key() == project.source.locale.identity_key)
+        };
+        let (sources, targets): (Vec<Term>, Vec<Term>) = terms.into_iter().partition(is_source);
+        let sources: Vec<Term> = sources.into_iter().filter(|term| !term.is_forbidden).collect();
+        let mut wordings = Vec::new();
+        let wording = |kind, locale: Option<String>, source: Option<&Term>, target: Option<&Term>| {
+            let text = |term: &Term| term.text.trim().to_owned();
+            Wording { kind, locale, source: source.map(text), target: target.map(text), note: note.clone() }
+        };
+        for target in &targets {
+            let language = Some(target.language.clone()).filter(|tag| !tag.is_empty() && tag != EVERY_LANGUAGE);
+            match target.is_forbidden {
+                true => wordings.push(wording(EntryKind::Forbidden, language, None, Some(target))),
+                false => {
+                    let pairs = sources
+                        .iter()
+                        .take(WORDINGS_MAX)
+                        .map(|source| wording(EntryKind::Term, language.clone(), Some(source), Some(target)));
+                    wordings.extend(pairs);
+                }
+            }
+            if wordings.len() > WORDINGS_MAX {
+                return false;
+            }
+        }
+        if targets.is_empty() {
+            wordings.extend(
+                sources.iter().map(|source| wording(EntryKind::DoNotTranslate, locale.clone(), Some(source), None)),
+            );
+        }
+        self.skipped += usize::from(wordings.is_empty());
+        wordings.into_iter().for_each(|wording| self.take(wording, only));
+        self.wordings.len() <= WORDINGS_MAX
+    }
+
+    fn take(&mut self, wording: Wording, only: Option<&Locale>) {
+        let fits = |text: &Option<String>| {
+            text.as_ref()
+                .is_none_or(|text| (1..=TERM_CHARS_MAX).contains(&text.chars().take(TERM_CHARS_MAX + 1).count()))
+        };
+        let is_fit = fits(&wording.source) && fits(&wording.target);
+        let checked = if is_fit { wording.checked().ok() } else { None };
+        let is_wanted = |wording: &Wording| match (&wording.locale, only) {
+            (Some(locale), Some(only)) => locale == only.canonical(),
+            _ => true,
+        };
+        let Some(wording) = checked.filter(is_wanted) else {
+            self.skipped += 1;
+            return;
+        };
+        let place = (wording.kind, wording.locale.clone(), wording.source.clone(), wording.target.clone());
+        if self.seen.insert(place) {
+            self.wordings.push(wording);
+        } else {
+            self.skipped += 1;
+        }
+    }
+}
+
+/// Whether a project has room for all that a document says.
+///
+/// # Errors
+/// [`Refusal::Conflict`]
+pub fn check_room(
+    read: &impl Read,
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    wordings: &[Wording],
+) -> Result<(), Abort<Refusal>> {
+    let mut known = HashSet::new();
+    let mut after = None;
+    loop {
+        let page = list_entries(read, tenant_id, project_id, None, after, ENTRIES_AT_A_TIME)?;
+        known.extend(page.entries.into_iter().map(|entry| meaning(&entry.wording)));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let terms = project_terms(read, tenant_id, project_id)?;
+    let new: Vec<&Wording> = wordings.iter().filter(|wording| !known.contains(&meaning(wording))).collect();
+    let bytes: u64 = new.iter().map(|wording| wording.bytes()).sum();
+    let has_room =
+        terms.entries as usize + new.len() <= ENTRIES_MAX as usize && terms.entry_bytes + bytes <= ENTRY_BYTES_MAX;
+    if has_room { Ok(()) } else { Err(Refusal::Conflict("the glossary has no room for all of these entries").into()) }
+}
+
+fn meaning(wording: &Wording) -> (EntryKind, Option<String>, Option<String>, Option<String>) {
+    (wording.kind, wording.locale.clone(), wording.source.clone(), wording.target.clone())
+}
+
+/// A glossary on its way out.
+pub struct GlossaryExport {
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    source_tag: String,
+    /// The one locale whose entries are wanted, with those for every locale.
+    only: Option<String>,
+    after: Option<TermId>,
+    is_begun: bool,
+    is_over: bool,
+}
+
+impl GlossaryExport {
+    /// Nothing is written yet.
+    #[must_use]
+    pub fn of(tenant_id: TenantId, project: &Project, only: Option<&Locale>) -> GlossaryExport {
+        GlossaryExport {
+            tenant_id,
+            project_id: project.project_id,
+            source_tag: project.source.locale.tag.clone(),
+            only: only.map(|only| only.canonical().to_owned()),
+            after: None,
+            is_begun: false,
+            is_over: false,
+        }
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// Only the store's.
+    pub fn next(&mut self, read: &impl Read) -> Result<Option<String>, Failure> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let mut piece = String::new();
+        if !std::mem::replace(&mut self.is_begun, true) {
+            begin_tbx(&mut piece, &self.source_tag);
+        }
+        let page = list_entries(read, self.tenant_id, self.project_id, None, self.after, ENTRIES_AT_A_TIME)?;
+        for entry in &page.entries {
+            let is_wanted = match (&entry.wording.locale, &self.only) {
+                (Some(locale), Some(only)) => locale == only,
+                _ => true,
+            };
+            if is_wanted {
+                push_concept(&mut piece, &entry.term_id.0.to_string(), &self.concept(entry));
+            }
+        }
+        self.after = page.next;
+        self.is_over = page.next.is_none();
+        if self.is_over {
+            end_tbx(&mut piece);
+        }
+        Ok(Some(piece))
+    }
+
+    fn concept(&self, entry: &Entry) -> Concept {
+        let Wording { kind, locale, source, target, note } = &entry.wording;
+        let language = locale.as_deref().unwrap_or(EVERY_LANGUAGE);
+        let term = |language: &str, text: &String, is_forbidden| Term {
+            language: language.to_owned(),
+            text: text.clone(),
+            is_forbidden,
+        };
+        let sources = source.iter().map(|text| term(&self.source_tag, text, false));
+        let targets = target.iter().map(|text| term(language, text, *kind == EntryKind::Forbidden));
+        let locale = locale.clone().filter(|_| *kind == EntryKind::DoNotTranslate);
+        Concept { terms: sources.chain(targets).collect(), note: note.clone(), locale }
+    }
+}

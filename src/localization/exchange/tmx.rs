@@ -1,0 +1,234 @@
+//! A project's part of the memory as TMX (localization, X6 and M3).
+
+use std::collections::HashMap;
+use std::io::Read as IoRead;
+use std::ops::Range;
+
+use quintet_platform::json::Json;
+use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
+
+use crate::audit::{self, Actor, Event};
+use crate::content::Wording;
+use crate::formats::ReadError;
+use crate::formats::tmx::{TmxPair, TmxReader, TmxUnit, TmxWriter};
+use crate::language::{Locale, check_translation_route_length};
+use crate::likeness::LanguagePair;
+use crate::memory::{Outcomes, Remembered, UnitPlace, batch, list_units, remember_all};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+use crate::spaces::{Project, ProjectId};
+
+/// How many units are read at a time.
+const UNITS_AT_A_TIME: usize = 500;
+/// The most languages of a document.
+const LANGUAGES_MAX: usize = 1_000;
+
+/// What a document says.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pairs: Vec<LanguagePair>,
+    units: Vec<UnitPlaces>,
+    /// Their texts, one after another.
+    texts: String,
+    /// How many units and variants say nothing that can be remembered.
+    pub skipped: usize,
+    /// What each language of the document is.
+    languages: HashMap<String, Language>,
+}
+
+/// A unit, by where its texts are.
+#[derive(Debug)]
+struct UnitPlaces {
+    pair: usize,
+    source: Range<usize>,
+    target: Range<usize>,
+}
+
+/// What a language of a document is to a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Source,
+    Target(usize),
+    /// No locale, or one that is not wanted.
+    Other,
+}
+
+/// Reads a document: what it says in a project's source locale and others, or in one of the others alone.
+///
+/// # Errors
+/// As [`TmxReader::next_unit`]; more than a thousand languages are told as too many units.
+pub fn read_memory<R: IoRead>(
+    mut reader: TmxReader<R>,
+    tenant_id: TenantId,
+    project: &Project,
+    only: Option<&Locale>,
+) -> Result<Memory, ReadError> {
+    let mut memory = Memory::default();
+    while let Some(unit) = reader.next_unit()? {
+        memory.push(unit, tenant_id, project, only);
+        if memory.languages.len() > LANGUAGES_MAX {
+            return Err(reader.refuses_too_many());
+        }
+    }
+    Ok(memory)
+}
+
+impl Memory {
+    fn push(&mut self, unit: TmxUnit, tenant_id: TenantId, project: &Project, only: Option<&Locale>) {
+        let mut source = None;
+        let mut targets = Vec::new();
+        for variant in unit.variants {
+            let language = self.language(&variant.language, tenant_id, project, only);
+            let text = variant.text.filter(|text| !text.is_empty());
+            match (language, text) {
+                (Language::Source, Some(text)) if source.is_none() => source = Some(text),
+                (Language::Target(pair), Some(text)) => targets.push((pair, text)),
+                _ => self.skipped += 1,
+            }
+        }
+        let Some(source) = source else {
+            self.skipped += targets.len();
+            return;
+        };
+        let source = self.place(&source);
+        for (pair, target) in targets {
+            let target = self.place(&target);
+            self.units.push(UnitPlaces { pair, source: source.clone(), target });
+        }
+    }
+
+    fn place(&mut self, text: &str) -> Range<usize> {
+        let begin = self.texts.len();
+        self.texts.push_str(text);
+        begin..self.texts.len()
+    }
+
+    fn language(&mut self, tag: &str, tenant_id: TenantId, project: &Project, only: Option<&Locale>) -> Language {
+        if let Some(known) = self.languages.get(tag) {
+            return *known;
+        }
+        let found = match Locale::parse(tag) {
+            Ok(locale) if locale.identity_key() == project.source.locale.identity_key => Language::Source,
+            Ok(locale) if check_translation_route_length(&locale).is_err() => Language::Other,
+            Ok(locale) if only.is_some_and(|only| only.canonical() != locale.canonical()) => Language::Other,
+            Ok(locale) => {
+                let pair = LanguagePair::new(tenant_id, &project.source.locale.tag, &locale);
+                let known = self.pairs.iter().position(|known| *known == pair);
+                Language::Target(known.unwrap_or_else(|| {
+                    self.pairs.push(pair);
+                    self.pairs.len() - 1
+                }))
+            }
+            Err(_) => Language::Other,
+        };
+        self.languages.insert(tag.to_owned(), found);
+        found
+    }
+
+    fn unit(&self, place: &UnitPlaces) -> Option<(&LanguagePair, Remembered<'_>)> {
+        let source = self.texts.get(place.source.clone())?;
+        let target = self.texts.get(place.target.clone())?;
+        Some((self.pairs.get(place.pair)?, Remembered { source, target, origin: Some(Wording::Import) }))
+    }
+
+    fn part(&self, part: Range<usize>) -> impl Iterator<Item = (&LanguagePair, Remembered<'_>)> {
+        self.units.get(part).unwrap_or_default().iter().filter_map(|place| self.unit(place))
+    }
+
+    /// How its units are cut into parts: one at least, whatever there is.
+    pub fn parts(&self) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        let mut begin = 0;
+        while begin < self.units.len() {
+            let end = begin + batch(self.part(begin..self.units.len()).map(|(_, unit)| unit)).max(1);
+            parts.push(begin..end);
+            begin = end;
+        }
+        if parts.is_empty() {
+            parts.push(0..0);
+        }
+        parts
+    }
+}
+
+/// Writes a part of a document; one event tells of all that was written.
+///
+/// # Errors
+/// Only the store's.
+pub fn write_memory(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    actor: &Actor,
+    project_id: ProjectId,
+    memory: &Memory,
+    part: Range<usize>,
+) -> Result<Outcomes, Abort<Refusal>> {
+    let outcomes = remember_all(tx, now, project_id, memory.part(part))?;
+    if outcomes.written > 0 {
+        let event = Event::about("memory.import", "project", project_id.0)
+            .with([("written", Json::from(outcomes.written)), ("unchanged", Json::from(outcomes.unchanged))]);
+        audit::record(tx, now, actor, event)?;
+    }
+    Ok(outcomes)
+}
+
+/// A memory on its way out: what a project wrote last.
+pub struct MemoryExport {
+    tenant_id: TenantId,
+    project_id: ProjectId,
+    source_tag: String,
+    /// The canonical tag of the one target locale that is wanted.
+    only: Option<String>,
+    writer: Option<TmxWriter>,
+    after: Option<UnitPlace>,
+    is_over: bool,
+}
+
+impl MemoryExport {
+    /// Nothing is written yet.
+    #[must_use]
+    pub fn of(tenant_id: TenantId, project: &Project, only: Option<&Locale>) -> MemoryExport {
+        MemoryExport {
+            tenant_id,
+            project_id: project.project_id,
+            source_tag: project.source.locale.tag.clone(),
+            only: only.map(|only| only.canonical().to_owned()),
+            writer: None,
+            after: None,
+            is_over: false,
+        }
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// Only the store's.
+    pub fn next(&mut self, read: &impl Read) -> Result<Option<String>, Failure> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let mut piece = String::new();
+        let mut writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => TmxWriter::begin(&mut piece, &self.source_tag),
+        };
+        let only = self.only.as_deref();
+        let page = list_units(read, self.tenant_id, self.project_id, only, self.after.as_ref(), UNITS_AT_A_TIME)?;
+        for listed in &page.units {
+            let pair = TmxPair {
+                source_language: &listed.source_locale,
+                source: &listed.unit.source,
+                target_language: &listed.target_locale,
+                target: &listed.unit.target,
+            };
+            writer.unit(&mut piece, &pair);
+        }
+        self.is_over = page.next.is_none();
+        self.after = page.next;
+        match self.is_over {
+            true => writer.end(&mut piece),
+            false => self.writer = Some(writer),
+        }
+        Ok(Some(piece))
+    }
+}
