@@ -44,7 +44,7 @@ pub enum Cause {
     },
     /// Terms that came, went or changed: as they were and as they are.
     Terms(Vec<ChangedTerm>),
-    /// The register of a locale (`None`: of all) and of those that its style covers.
+    /// The register of a locale (`None`: of all) and of those that its style covers; or more of its words than one looks for.
     Register(Option<String>),
 }
 
@@ -150,6 +150,42 @@ fn touches_any(read: &impl Read, tenant_id: TenantId, cause: &Cause) -> Result<b
 /// Only the store's.
 pub fn is_open(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<bool, Failure> {
     Ok(!read.scan(&REJUDGES, Scan::prefix(&(tenant_id, project_id)).limit(1))?.is_empty())
+}
+
+/// How many causes become one at a time.
+const GATHERED_MAX: usize = 64;
+/// Of more terms than these it is not asked any more which translations have them.
+const TERMS_MAX: usize = 1_000;
+
+/// Makes one cause of those of a project that are the oldest, are about terms, and are not being worked off yet: an import
+/// of terms notes one for each of its transactions. Whether there were several.
+///
+/// # Errors
+/// Only the store's.
+pub fn gather_terms(tx: &mut WriteTx<'_>, tenant_id: TenantId, project_id: ProjectId) -> Result<bool, Failure> {
+    let rows = tx.scan(&REJUDGES, Scan::prefix(&(tenant_id, project_id)).limit(GATHERED_MAX))?;
+    let mut all: Vec<ChangedTerm> = Vec::new();
+    let mut keys = Vec::new();
+    let mut noted_at = None;
+    for (key, row) in rows {
+        let RejudgeRow { cause: Cause::Terms(terms), noted_at: at, done: None } = row else { break };
+        all.extend(terms);
+        keys.push(key);
+        noted_at.get_or_insert(at);
+    }
+    // The last of them, so that what was written before any of them is judged by all.
+    let (Some(last), Some(noted_at), false) = (keys.pop(), noted_at, keys.is_empty()) else { return Ok(false) };
+    keys.iter().for_each(|key| tx.delete(&REJUDGES, key));
+    let cause = if all.len() > TERMS_MAX { everything_of(&all) } else { Cause::Terms(all) };
+    tx.put(&REJUDGES, &last, &RejudgeRow { cause, noted_at, done: None })?;
+    Ok(true)
+}
+
+/// All translations that these terms hold for.
+fn everything_of(terms: &[ChangedTerm]) -> Cause {
+    let first = terms.first().and_then(|term| term.locale.clone());
+    let is_one = terms.iter().all(|term| term.locale == first);
+    Cause::Register(first.filter(|_| is_one))
 }
 
 /// How long whoever noted a cause waits for its pass, before the answer is sent all the same.

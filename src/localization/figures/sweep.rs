@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use quintet_platform::clock::BoxFuture;
 use quintet_platform::jobs::{Job, Progress};
 use quintet_platform::service::Fault;
-use quintet_storage::{Abort, Failure, Read, Scan, Timestamp};
+use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 
 use super::pass::{CauseKey, Found, apply, look};
-use crate::content::rejudge::{REJUDGES, RejudgeRow};
+use crate::content::rejudge::{Cause, REJUDGES, RejudgeRow, gather_terms};
 use crate::context::Context;
 use crate::model::{ProjectId, TenantId};
 use crate::refusal::Refusal;
@@ -82,6 +82,14 @@ impl Rejudging {
     }
 
     async fn work(&self, key: CauseKey, row: RejudgeRow) -> Result<(), Failure> {
+        let (tenant_id, project_id, _) = key;
+        if let (Cause::Terms(_), None) = (&row.cause, row.done) {
+            let two = Scan::prefix(&(tenant_id, project_id)).limit(2);
+            let is_alone = self.context.store.read().scan(&REJUDGES, two)?.len() < 2;
+            if !is_alone && self.write(move |tx| gather_terms(tx, tenant_id, project_id)).await? {
+                return Ok(());
+            }
+        }
         let context = self.context.clone();
         let looked = tokio::task::spawn_blocking(move || {
             look(&context.store.read(), &context.shelf, key, row).map(Found::steps)
@@ -93,14 +101,21 @@ impl Rejudging {
             Err(_) => return Err(gone(&Fault::Internal.into())),
         };
         for step in steps {
-            let deadline = Instant::now() + WRITER_TIME;
-            let written = self.context.store.write(deadline, move |tx, _| Ok(apply(tx, step)?)).await;
-            written.map_err(|abort: Abort<Infallible>| match abort {
-                Abort::Failed(failure) => failure,
-                Abort::Refused(never) => match never {},
-            })?;
+            self.write(move |tx| apply(tx, step)).await?;
         }
         Ok(())
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&mut WriteTx<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let deadline = Instant::now() + WRITER_TIME;
+        let written = self.context.store.write(deadline, move |tx, _| Ok(verb(tx)?)).await;
+        written.map_err(|abort: Abort<Infallible>| match abort {
+            Abort::Failed(failure) => failure,
+            Abort::Refused(never) => match never {},
+        })
     }
 }
 

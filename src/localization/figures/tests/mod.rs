@@ -2,5 +2,6 @@
 
 mod migrating;
 mod model;
+mod sweeping;
 mod touching;
 mod world;

@@ -6,13 +6,11 @@ use std::collections::BTreeMap;
 use super::world::{LOCALES, World};
 use crate::content::{FileId, KeyEntry};
 use crate::figures::list::{Filter, WantedState};
-use crate::figures::sweep::Rejudging;
 use crate::figures::tables::CountedState;
 use crate::figures::verify;
 use crate::quality::CheckId;
 use crate::review::{MoveOn, Step, StepWish, WriteTranslation};
 use crate::terms::{EntryKind, TermId};
-use quintet_platform::jobs::{Job as _, Progress};
 
 const WORDS: [&str; 12] = [
     "Save",
@@ -168,26 +166,4 @@ async fn figures_are_those_of_a_recount_whatever_happens() {
     }
     assert!(listed > 500, "{listed} items");
     assert!(failed > 100, "{failed} translations that fail a check");
-}
-
-#[tokio::test]
-async fn what_is_left_is_worked_off_project_by_project() {
-    let world = World::open();
-    let texts: BTreeMap<String, String> = (0..300).map(|at| (format!("key.{at:03}"), format!("Text {at}"))).collect();
-    let file_id = world.upload("a.json", &texts).await;
-    let file = world.files().remove(0);
-    for entry in world.entries(file_id) {
-        assert!(world.put(world.judged(world.key(&file, entry), "de", "Text")).await);
-    }
-    // All sources are other ones.
-    let texts = texts.into_iter().map(|(path, text)| (path, text + "!")).collect();
-    world.upload("a.json", &texts).await;
-    let job = Rejudging::new(world.context.clone());
-    assert!(job.next_due().unwrap().is_some());
-    while job.slice().await.unwrap() == Progress::More {}
-    assert_eq!(job.next_due(), Ok(None));
-    world.check_stats();
-    assert_eq!(verify(&world.read()), Ok(Vec::new()));
-    let filter = Filter { state: Some(WantedState::Counted(CountedState::Outdated)), ..Filter::default() };
-    assert_eq!(world.check_list(&filter, 500), 300);
 }
