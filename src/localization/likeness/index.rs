@@ -10,7 +10,7 @@ use std::mem::size_of;
 
 use super::outline::Outline;
 use super::pattern::Pattern;
-use super::score::{SCORE_EXACT, composed, distance_max, is_comparable, lengths, score_of};
+use super::score::{composed, distance_max, is_comparable, lengths, score_of};
 use super::top::Top;
 use super::unit::{Entry, Unit};
 
@@ -23,7 +23,7 @@ const INDEX_BYTES: usize = 512;
 /// So many outlines are compared in the time of a step.
 const OUTLINES_A_STEP: usize = 2;
 /// What reading a unit costs, in steps.
-const STEPS_OF_READING: u64 = 2500;
+const STEPS_OF_READING: u64 = 4000;
 /// What beginning to compare two texts costs, in steps.
 const STEPS_OF_COMPARING: u64 = 16;
 
@@ -268,13 +268,5 @@ impl<U: Unit, E, R: FnMut(u128) -> Result<Option<U>, E>> Search<'_, U, R> {
             self.top.offer(score, unit);
         }
         Ok(())
-    }
-}
-
-impl Wish {
-    /// Whether anything but the text itself may be found.
-    #[must_use]
-    pub const fn is_for_others(&self) -> bool {
-        self.least < SCORE_EXACT && self.count > 0
     }
 }

@@ -47,21 +47,15 @@ pub fn suggest(
     pair: &LanguagePair,
     text: &str,
 ) -> Result<Vec<Suggestion>, Failure> {
-    find(indexes, read, pair, text, SCORE_LEAST, SUGGESTIONS_MAX)
-}
-
-/// The best that the memory has for a text, of a score of at least `least`: from 75 to 100.
-///
-/// # Errors
-/// Only the store's.
-pub fn best(
-    indexes: &Indexes,
-    read: &impl Read,
-    pair: &LanguagePair,
-    text: &str,
-    least: u8,
-) -> Result<Option<Suggestion>, Failure> {
-    Ok(find(indexes, read, pair, text, least.max(SCORE_LEAST), 1)?.into_iter().next())
+    let same = get_unit(read, pair, text)?.map(|unit| Suggestion { score: SCORE_EXACT, unit });
+    let mut found: Vec<Suggestion> = same.into_iter().collect();
+    let without = Some(source_id(text)).filter(|_| !found.is_empty());
+    let wish = Wish { least: SCORE_LEAST, count: SUGGESTIONS_MAX - found.len(), without, effort: EFFORT };
+    if let Some(query) = Query::of(text) {
+        let alike = with_index(indexes, read, pair, |index| index.search(&query, wish, |id| unit_of(read, pair, id)))?;
+        found.extend(alike.into_iter().map(|(score, unit)| Suggestion { score, unit }));
+    }
+    Ok(found)
 }
 
 /// Whether a language pair can be searched without reading all its units: its index is held, and little has been written
@@ -72,26 +66,6 @@ pub fn best(
 pub fn is_at_hand(indexes: &Indexes, read: &impl Read, pair: &LanguagePair) -> Result<bool, Failure> {
     let latest = read.get(&MEMORY_PAIRS, &pair.key())?.map_or(0, |row| row.latest);
     Ok(latest <= indexes.upto(pair).unwrap_or(0).saturating_add(BEHIND_MAX))
-}
-
-fn find(
-    indexes: &Indexes,
-    read: &impl Read,
-    pair: &LanguagePair,
-    text: &str,
-    least: u8,
-    count: usize,
-) -> Result<Vec<Suggestion>, Failure> {
-    let same = get_unit(read, pair, text)?.map(|unit| Suggestion { score: SCORE_EXACT, unit });
-    let mut found: Vec<Suggestion> = same.into_iter().take(count).collect();
-    let without = Some(source_id(text)).filter(|_| !found.is_empty());
-    let wish = Wish { least, count: count - found.len(), without, effort: EFFORT };
-    let query = if wish.is_for_others() { Query::of(text) } else { None };
-    if let Some(query) = query {
-        let alike = with_index(indexes, read, pair, |index| index.search(&query, wish, |id| unit_of(read, pair, id)))?;
-        found.extend(alike.into_iter().map(|(score, unit)| Suggestion { score, unit }));
-    }
-    Ok(found)
 }
 
 /// Works with the index of a language pair, which knows at least what the reader sees.
