@@ -119,6 +119,22 @@ pub fn body_of<M: Send + 'static>(
     Body::from_stream(pieces)
 }
 
+/// A body of what is there already, written piece by piece as it is sent.
+pub fn body_of_pieces<M: Send + 'static>(
+    first: String,
+    maker: M,
+    next: fn(&mut M) -> Result<Option<String>, Failure>,
+) -> Body {
+    let pieces = stream::try_unfold((Some(first), maker), move |(first, mut maker)| async move {
+        let piece = match first {
+            Some(first) => Some(first),
+            None => next(&mut maker).map_err(|failure| io::Error::other(failure.to_string()))?,
+        };
+        Ok::<_, io::Error>(piece.map(|piece| (Bytes::from(piece), (None, maker))))
+    });
+    Body::from_stream(pieces)
+}
+
 fn broken(refusal: &Refusal) -> io::Error {
     tracing::warn!(?refusal, "a document that was being sent breaks off");
     io::Error::other("the rest of the document could not be read")

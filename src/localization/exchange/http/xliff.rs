@@ -12,7 +12,9 @@ use quintet_platform::service::{
 use quintet_storage::large::LargeValue;
 use quintet_storage::{Abort, Failure, Store};
 
-use super::documents::{Reading, begin_part, body_of, deadline, locale_parameter, media_types, reading};
+use super::documents::{
+    Reading, begin_part, body_of, body_of_pieces, deadline, locale_parameter, media_types, reading,
+};
 use crate::access::{Action, Wanted, granted};
 use crate::audit::{self, Event};
 use crate::content::http::arriving::receive;
@@ -302,7 +304,7 @@ struct Lines {
 }
 
 /// How many lines are made at a time.
-const LINES_AT_A_TIME: usize = 2_000;
+const LINES_AT_A_TIME: usize = 500;
 
 impl Lines {
     fn next(&mut self) -> Result<Option<String>, Failure> {
@@ -364,6 +366,6 @@ async fn told(
     let paths = context.in_turn(tenant_id, move |store| paths_of(&store.read(), tenant_id, of_file, &of_document));
     let paths = paths.await.map_err(refusal_of)?;
     let lines = Lines { file, document, verdicts, paths, at: 0 };
-    let body = body_of(context, tenant_id, head, lines, |_, lines, _| Ok(lines.next()?));
+    let body = body_of_pieces(head, lines, Lines::next);
     Ok(Answer::stream(200, quintet_platform::service::JSON, body))
 }

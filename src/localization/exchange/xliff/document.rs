@@ -99,6 +99,14 @@ impl Document {
         parts
     }
 
+    /// The same with its units by the numbers of their keys, too.
+    fn sorted(mut self) -> Document {
+        let mut by_key = std::mem::take(&mut self.by_key);
+        by_key.sort_by_key(|place| self.number(*place));
+        self.by_key = by_key;
+        self
+    }
+
     fn target_bytes(&self, place: u32) -> usize {
         let target = self.unit(place).and_then(|unit| unit.target.as_ref());
         target.map_or(0, |target| target.text.len())
@@ -155,8 +163,84 @@ pub fn read_document<R: Read>(mut reader: UnitReader<R>, key_prefix: u64) -> Res
     while let Some(unit) = reader.next_unit()? {
         document.push(unit, key_prefix);
     }
-    let mut by_key = std::mem::take(&mut document.by_key);
-    by_key.sort_by_key(|place| document.number(*place));
-    document.by_key = by_key;
-    Ok(document)
+    Ok(document.sorted())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What key ids begin with.
+    const PREFIX: u64 = 0x1111_2222_3333_8444;
+
+    fn unit(number: u64, category: Option<Category>, target: &str) -> Unit {
+        let said = |text: &str| Said { text: text.to_owned(), has_bare_code: false };
+        let id = Named::Key(number, category).id(PREFIX);
+        Unit { id, source: said("source"), target: Some(said(target)) }
+    }
+
+    fn document(units: Vec<Unit>) -> Document {
+        let mut document = Document::default();
+        units.into_iter().for_each(|unit| document.push(unit, PREFIX));
+        document.sorted()
+    }
+
+    #[test]
+    fn ids_name_keys_and_their_forms() {
+        for named in [Named::Key(7, None), Named::Key(8, Some(Category::Few)), Named::Key(1 << 40, None)] {
+            assert_eq!(super::named(named.id(PREFIX), PREFIX), named);
+        }
+        let id = Named::Key(7, None).id(PREFIX);
+        for other in
+            [id.to_uppercase(), format!("{id}.several"), format!("{id}."), format!("{{{id}}}"), id.replace('-', "")]
+        {
+            assert_eq!(super::named(other.clone(), PREFIX), Named::Other(other));
+        }
+        assert_eq!(super::named(id.clone(), PREFIX + 1), Named::Other(id), "a key of another file");
+        assert_eq!(super::named("é".repeat(300), PREFIX), Named::Other("é".repeat(100)));
+    }
+
+    #[test]
+    fn long_targets_are_cut_and_stay_too_long() {
+        let document = document(vec![unit(1, None, &"é".repeat(40_000))]);
+        let target = document.units[0].target.as_ref().unwrap();
+        assert!((TEXT_BYTES_MAX + 1..=TEXT_BYTES_MAX + 4).contains(&document.text(target).len()));
+    }
+
+    #[test]
+    fn an_empty_target_beside_a_source_is_none() {
+        let mut empty = unit(2, None, "");
+        empty.source.text.clear();
+        let document = document(vec![unit(1, None, ""), empty]);
+        assert!(document.units[0].target.is_none() && document.units[1].target.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn parts_hold_every_unit_once_and_no_key_is_cut(
+            keys in proptest::collection::vec((1..400_u64, 1..7_usize, 0..70_000_usize), 0..300)
+        ) {
+            let units = keys.iter().flat_map(|(number, forms, bytes)| {
+                Category::ALL.iter().take(*forms).map(|form| unit(*number, Some(*form), &"x".repeat(*bytes))).collect::<Vec<_>>()
+            });
+            let document = document(units.collect());
+            let parts = document.parts();
+            prop_assert!(!parts.is_empty());
+            let mut at = 0;
+            for part in parts {
+                prop_assert_eq!(part.start, at);
+                at = part.end;
+                let places = &document.by_key()[part];
+                let numbers: std::collections::BTreeSet<u64> = places.iter().map(|place| document.number(*place)).collect();
+                let bytes: usize = places.iter().map(|place| document.target_bytes(*place)).sum();
+                prop_assert!(numbers.len() == 1 || (places.len() <= PART_UNITS && bytes <= PART_BYTES));
+                if let (Some(last), Some(next)) = (places.last(), document.by_key().get(at)) {
+                    prop_assert!(document.number(*last) < document.number(*next));
+                }
+            }
+            prop_assert_eq!(at, document.units.len());
+        }
+    }
 }
