@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use super::model::{Candidate, Item};
+use super::tables::{FAILED_DRAFTS, FailedDraft, FailedDraftsRow};
 use crate::access::KEY_PERMISSIONS;
 use crate::audit;
 use crate::content::{FileId, Key, KeyEntry, KeyId, Source};
@@ -25,6 +26,7 @@ use crate::model::TenantId;
 use crate::quality::Limits;
 use crate::routes;
 use crate::spaces::ProjectId;
+use crate::testing::{TENANT, furnished};
 
 /// An item of the engine: a text, or a plural with the forms of English; legal below `legal.`.
 pub(super) fn item(number: u64, path: &str, is_plural: bool) -> Item {
@@ -443,4 +445,15 @@ async fn without_an_engine_the_memory_is_enough_where_it_has_everything() {
     assert_eq!(serde_json::from_slice::<Value>(&answer).unwrap()["drafted"], 1);
     assert_eq!(send(json!({"file": file, "locale": "fr", "from_memory": 90})).await.0, 503, "the rest needs one");
     assert_eq!(send(json!({"file": file, "locale": "de"})).await.0, 503);
+}
+
+#[test]
+fn what_is_remembered_of_failures_agrees_with_the_files() {
+    let (bench, _, _) = furnished();
+    let place = (TENANT, FileId(Uuid::from_u128(9)), "de".to_owned());
+    let failed = vec![FailedDraft { number: 3, at: bench.now() }];
+    let row = FailedDraftsRow { failed };
+    bench.run(move |tx, _| Ok(tx.put(&FAILED_DRAFTS, &place, &row)?)).unwrap();
+    let findings = crate::verify(&bench.store.read()).unwrap();
+    assert_eq!(findings, [format!("failed drafts of file {} in de: there is no such file", Uuid::from_u128(9))]);
 }
