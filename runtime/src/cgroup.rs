@@ -96,7 +96,8 @@ impl Hierarchies {
         Hierarchies::read(&mounts)
     }
 
-    fn read(mountinfo: &str) -> Result<Hierarchies, String> {
+    /// Finds them in a table of mounts, as `/proc/self/mountinfo` has it.
+    pub fn read(mountinfo: &str) -> Result<Hierarchies, String> {
         let mut first = Vec::new();
         let mut tracking = Vec::new();
         let mut second = None;
@@ -289,6 +290,11 @@ pub(crate) struct Group {
 }
 
 impl Group {
+    /// Its own name: the last part of its path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
     /// The path of where its processes go, for libcontainer.
     pub fn absolute_path(&self) -> PathBuf {
         self.processes(Path::new("/"))

@@ -328,7 +328,7 @@ fn guard(directory: &Path, groups: &str) -> Child {
             rmdir /sys/fs/cgroup/"$groups"/*/* /sys/fs/cgroup/*/"$groups"/*/* 2>/dev/null
             rmdir /sys/fs/cgroup/"$groups"/* /sys/fs/cgroup/*/"$groups"/* 2>/dev/null
             rmdir /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" 2>/dev/null
-            ls -d /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" >/dev/null 2>&1 || break
+            [ -n "$(ls -d /sys/fs/cgroup/"$groups" /sys/fs/cgroup/*/"$groups" 2>/dev/null)" ] || break
         done
         umount -l "$1/state" 2>/dev/null
         rm -rf "$1"
