@@ -110,9 +110,9 @@ impl Server {
         ));
         for (number, source) in sources.iter().enumerate() {
             let source = escaped(source);
-            write!(
+            writeln!(
                 document,
-                "<tu><tuv xml:lang=\"en\"><seg>{source}</seg></tuv><tuv xml:lang=\"de\"><seg>{number} {source}</seg></tuv></tu>\n"
+                "<tu><tuv xml:lang=\"en\"><seg>{source}</seg></tuv><tuv xml:lang=\"de\"><seg>{number} {source}</seg></tuv></tu>"
             )
             .unwrap();
         }

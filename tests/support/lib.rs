@@ -1,7 +1,12 @@
 //! What the tests of the rooms share: a real store under a clock that they set, and a tenant with a key in it.
 //!
 //! Everything here panics where it cannot go on: a test that cannot be set up has failed.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they mean by failing loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests say what they mean by failing loudly"
+)]
 
 pub mod engine;
 

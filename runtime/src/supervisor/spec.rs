@@ -162,16 +162,15 @@ pub(super) fn configuration(
         ["pid", "mount", "ipc", "uts", "cgroup", "network"].iter().map(|kind| json!({ "type": kind })).collect();
     namespaces.push(json!({ "type": "user", "path": format!("/proc/self/fd/{}", users.as_raw_fd()) }));
     let terminals = format!("max={TERMINALS_MAX}");
-    let mut linux = json!({
+    // In version 1 the group has them already.
+    let devices = (hierarchies.version() != 1).then(|| json!([{ "allow": false, "access": "rwm" }]));
+    let linux = json!({
         "namespaces": namespaces,
         "cgroupsPath": group.absolute_path(),
         "maskedPaths": MASKED,
         "readonlyPaths": READ_ONLY,
+        "resources": devices.map(|devices| json!({ "devices": devices })),
     });
-    // In version 1 the group has them already.
-    if hierarchies.version() != 1 {
-        linux["resources"] = json!({ "devices": [{ "allow": false, "access": "rwm" }] });
-    }
     json!({
         "ociVersion": "1.2.0",
         "root": { "path": root, "readonly": false },

@@ -50,9 +50,7 @@ pub use key_ids::{key_id, split_key_id};
 pub use keys::{each_active_key, get_key};
 pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at};
 pub use sealed::ValueReader;
-pub use tables::{
-    CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow,
-};
+pub use tables::{FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow};
 pub use translation::{
     Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, TranslatedForm, Translation, Wished, Wording, shaped,
     translation_locale,
@@ -68,7 +66,7 @@ pub use {
     imports::{ImportFile, Receiver, prepare_import, publish_import},
     key_ids::key_prefix,
     model::KeyContext,
-    tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
+    tables::{CATALOGUES, CatalogueRow, FileLocaleRow, FileRowBefore2},
     translations::LOCALES_MAX,
 };
 

@@ -26,6 +26,9 @@ const ENTRIES_AT_A_TIME: usize = 500;
 /// The most wordings of a document; every source of a concept goes with every target of it.
 const WORDINGS_MAX: usize = 2 * ENTRIES_MAX as usize;
 
+/// What an entry says: kind, locale, source and target.
+type Said = (EntryKind, Option<String>, Option<String>, Option<String>);
+
 /// What a document says.
 #[derive(Debug, Default)]
 pub struct Glossary {
@@ -33,7 +36,7 @@ pub struct Glossary {
     pub wordings: Vec<Wording>,
     /// How many were passed over: they cannot be entries, or are of no language of the project.
     pub skipped: usize,
-    seen: HashSet<(EntryKind, Option<String>, Option<String>, Option<String>)>,
+    seen: HashSet<Said>,
 }
 
 /// Reads a document: what the concepts say in the project's source locale and others, or in one of the others alone.

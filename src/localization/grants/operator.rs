@@ -66,12 +66,13 @@ pub fn check_permission(read: &impl Read, tenant_id: Uuid, text: &str) -> Result
         Parsed::Workspace(short_id) => (short_id, None),
         Parsed::Project(short_id, tag) => (short_id, tag),
     };
-    let known = match (short_id, owner_of(read, TenantId(tenant_id), short_id)?, parsed) {
-        ("*", ..) => true,
-        (_, Some(ShortIdRow::Workspace(_)), Parsed::Workspace(_)) => true,
-        (_, Some(ShortIdRow::Project(_)), Parsed::Project(..)) => true,
-        _ => false,
-    };
+    let owner = owner_of(read, TenantId(tenant_id), short_id)?;
+    let known = short_id == "*"
+        || matches!(
+            (owner, parsed),
+            (Some(ShortIdRow::Workspace(_)), Parsed::Workspace(_))
+                | (Some(ShortIdRow::Project(_)), Parsed::Project(..))
+        );
     if !known {
         let kind = if matches!(parsed, Parsed::Workspace(_)) { "workspace" } else { "project" };
         return Ok(Some(Err(format!("the tenant has no {kind} with the short id {short_id:?}"))));

@@ -356,7 +356,12 @@ fn what_contradicts_itself_is_found() {
         approve(&bench, &pair, ONE, "Save", "Sichern");
         approve(&bench, &pair, ONE, "Load", "Laden");
         assert_eq!(verify(&bench.store.read()).unwrap(), Vec::<String>::new());
-        bench.run(move |tx, _| Ok(deed(tx, pair))).unwrap();
+        bench
+            .run(move |tx, _| {
+                deed(tx, pair);
+                Ok(())
+            })
+            .unwrap();
         let findings = verify(&bench.store.read()).unwrap();
         assert!(findings.iter().any(|finding| finding.contains(expected)), "{expected}: {findings:?}");
     }

@@ -3,8 +3,10 @@
 use super::model::{CheckId, CheckSet, Outcome, Pair, QaCheck, Status, Subject};
 use super::{q01, q02, q03, q04, q05, q06, q07, q08, q09, q10, q11, q12, q14, q16, q17, q18, q19, q20};
 
-/// What a check says of one text, or of the whole translation.
+/// What a check says of one text.
 type PairCheck = fn(&Subject<'_>, &Pair<'_>) -> Outcome;
+/// What a check says of the whole translation.
+type WholeCheck = fn(&Subject<'_>) -> Outcome;
 
 /// The checks that look at each text for itself.
 const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[
@@ -27,8 +29,7 @@ const PAIR_CHECKS: &[(CheckId, PairCheck)] = &[
 ];
 
 /// The checks that look at all forms together.
-const WHOLE_CHECKS: &[(CheckId, fn(&Subject<'_>) -> Outcome)] =
-    &[(CheckId::Q04, q04::judge), (CheckId::Q05, q05::judge)];
+const WHOLE_CHECKS: &[(CheckId, WholeCheck)] = &[(CheckId::Q04, q04::judge), (CheckId::Q05, q05::judge)];
 
 /// What every check says, in the order of the interface.
 #[must_use]

@@ -33,6 +33,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use generation::project_terms;
 pub use get::list_entries;
 pub use import::{IMPORT_ENTRIES_MAX, import_entries};
 pub use model::{ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, EntryKind, NOTE_CHARS_MAX, TERM_CHARS_MAX, TermId, Wording};

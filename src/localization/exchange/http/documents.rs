@@ -94,13 +94,16 @@ pub fn begin_part(change: &mut Change<Localization>, number: usize) -> Result<Op
     }
 }
 
+/// What makes the next piece of a document; `None` at its end.
+type NextPiece<M> = fn(&Context, &mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>;
+
 /// A body that is made piece by piece, each piece when the one before it has been taken; the first is there already.
 pub fn body_of<M: Send + 'static>(
     context: Context,
     tenant_id: TenantId,
     first: String,
     maker: M,
-    next: fn(&Context, &mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>,
+    next: NextPiece<M>,
 ) -> Body {
     let begun = (context, Some(first), maker);
     let pieces = stream::try_unfold(begun, move |(context, first, mut maker)| async move {

@@ -27,7 +27,7 @@ const STATE: Parameter = Parameter::new(
     "Those in this state; untranslated needs locale.",
 );
 const FILE: Parameter = Parameter::new("file", Shape::Uuid, "Those of this file.");
-const CHECK: Parameter = Parameter::new("check", Shape::Word(&CHECKS, ""), "Those that fail this check.");
+const CHECK: Parameter = Parameter::new("check", Shape::Word(CHECKS, ""), "Those that fail this check.");
 const TEXT: Parameter = Parameter::new(
     "q",
     Shape::Text { min: 1, max: 200 },
@@ -35,15 +35,10 @@ const TEXT: Parameter = Parameter::new(
 );
 
 /// The ids of all checks.
-const CHECKS: [&str; CheckId::ALL.len()] = {
-    let mut ids = [""; CheckId::ALL.len()];
-    let mut at = 0;
-    while at < ids.len() {
-        ids[at] = CheckId::ALL[at].id();
-        at += 1;
-    }
-    ids
-};
+const CHECKS: &[&str] = &[
+    "Q01", "Q02", "Q03", "Q04", "Q05", "Q06", "Q07", "Q08", "Q09", "Q10", "Q11", "Q12", "Q14", "Q16", "Q17", "Q18",
+    "Q19", "Q20",
+];
 
 const LIST: Route = Route::get("list_translations", "/v1/projects/{project_id}/translations")
     .permission("p_<p>_read")
@@ -182,4 +177,14 @@ struct PageBody<'a> {
 
 fn write_page(items: &[Item], next_cursor: Option<String>) -> Result<Vec<u8>, Failure> {
     written(&PageBody { translations: items.iter().map(of_item).collect(), next_cursor })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_can_be_asked_for() {
+        assert_eq!(CHECKS, CheckId::ALL.map(CheckId::id));
+    }
 }

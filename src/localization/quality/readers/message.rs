@@ -116,7 +116,7 @@ pub fn message(text: &str) -> Option<Result<Message<'_>, MessageFault>> {
     }
     // It may all be meant literally.
     let is_chosen = parser.pieces.iter().any(|piece| matches!(piece.part, Part::Open { .. }));
-    is_chosen.then(|| Ok(Message { pieces: parser.pieces }))
+    is_chosen.then_some(Ok(Message { pieces: parser.pieces }))
 }
 
 /// Whether there is `{`, a name, a comma and the type of an argument that chooses.
