@@ -49,23 +49,24 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a word may begin or end between what stands before the place and what stands after it.
-fn is_edge(text: &str, at: usize) -> bool {
-    let before = text.get(..at).and_then(|before| before.chars().next_back());
-    let after = text.get(at..).and_then(|after| after.chars().next());
-    let (Some(before), Some(after)) = (before, after) else { return true };
-    // The order is that of cost.
-    !is_of_word(before) || !is_of_word(after) || is_unspaced(before) || is_unspaced(after)
+/// Whether a phrase whose end is `inner` ends there, beside `outer`.
+fn is_free(outer: Option<char>, inner: Option<char>) -> bool {
+    let Some(outer) = outer else { return true };
+    !is_of_word(outer) || is_unspaced(outer) || inner.is_some_and(is_unspaced)
 }
 
 /// Whether no letter, mark or digit stands on either side (localization, Q8).
 pub(super) fn is_whole_word(text: &str, place: &Range<usize>) -> bool {
-    is_edge(text, place.start) && is_edge(text, place.end)
+    let after = text.get(place.end..).and_then(|after| after.chars().next());
+    let last = text.get(place.clone()).and_then(|phrase| phrase.chars().next_back());
+    begins_word(text, place) && is_free(after, last)
 }
 
-/// Whether a word begins there (localization, Q8).
+/// Whether no letter, mark or digit stands before (localization, Q8).
 pub(super) fn begins_word(text: &str, place: &Range<usize>) -> bool {
-    is_edge(text, place.start)
+    let before = text.get(..place.start).and_then(|before| before.chars().next_back());
+    let first = text.get(place.clone()).and_then(|phrase| phrase.chars().next());
+    is_free(before, first)
 }
 
 /// Phrases that are sought all at once: however many there are, a search takes time in the length of the text and of the

@@ -87,6 +87,8 @@ fn q10_what_is_not_translated_is_there_verbatim() {
             ("ja", "en", "Quintetの", "It", "fail: missing Quintet"),
             ("en", "fr", "In C++.", "En C.", "fail: missing C++"),
             ("en", "fr", "In C++.", "En C++.", "pass"),
+            ("en", "fr", "In C++x.", "En C.", "skipped: term"),
+            ("en", "fr", "In C+++.", "En C.", "fail: missing C++"),
         ],
     );
     assert_all(
