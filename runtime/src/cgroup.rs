@@ -1,13 +1,16 @@
 //! Control groups, version 1 and 2: where they lie, and what is read from and written to them.
 //!
-//! libcontainer makes the group and puts the container's processes into it. Everything after that happens here, by the
-//! groups' own files: limiting, freezing, killing, counting, removing.
+//! In version 2 libcontainer makes the group and puts the container's processes into it. In version 1 the supervisor is in
+//! it itself while it makes the container ([`Group::visit`]). Everything after that happens here, by the groups' own files:
+//! limiting, freezing, killing, counting, removing.
 
 use std::collections::BTreeSet;
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
@@ -15,6 +18,25 @@ use crate::description::Limits;
 
 /// The controllers of version 1 that containers need.
 const NEEDED: [&str; 5] = ["cpu", "cpuacct", "memory", "pids", "freezer"];
+/// The controllers of version 1 in whose hierarchies a container has a group: those, and who opens which devices and how
+/// much is read and written.
+const JOINED: [&str; 7] = ["cpu", "cpuacct", "memory", "pids", "freezer", DEVICES, "blkio"];
+const DEVICES: &str = "devices";
+/// What a container may do with devices: hold nodes of any, and use those that every container has: null, zero, full,
+/// random, urandom, tty, console, ptmx and its terminals.
+const DEVICES_ALLOWED: [&str; 11] = [
+    "c *:* m",
+    "b *:* m",
+    "c 1:3 rwm",
+    "c 1:5 rwm",
+    "c 1:7 rwm",
+    "c 1:8 rwm",
+    "c 1:9 rwm",
+    "c 5:0 rwm",
+    "c 5:1 rwm",
+    "c 5:2 rwm",
+    "c 136:* rwm",
+];
 /// How long freezing, killing and removing may take. A process that the kernel holds in an uninterruptible wait can
 /// take as long as its disk.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -74,7 +96,8 @@ impl Hierarchies {
         Hierarchies::read(&mounts)
     }
 
-    fn read(mountinfo: &str) -> Result<Hierarchies, String> {
+    /// Finds them in a table of mounts, as `/proc/self/mountinfo` has it.
+    pub fn read(mountinfo: &str) -> Result<Hierarchies, String> {
         let mut first = Vec::new();
         let mut tracking = Vec::new();
         let mut second = None;
@@ -151,6 +174,21 @@ impl Hierarchies {
         Ok(())
     }
 
+    /// Keeps the hierarchies of version 1 at hand for a process that is about to take them out of its mount namespace, so
+    /// that libcontainer finds none to move processes in: see [`Group::visit`].
+    pub fn keep(&mut self) -> io::Result<()> {
+        if self.version != 1 {
+            return Ok(());
+        }
+        for point in self.mounts.iter_mut().map(|(point, _)| point).chain(&mut self.tracking) {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = rustix::fs::open(point.as_path(), flags, Mode::empty())?;
+            // As long as this process lives.
+            *point = PathBuf::from(format!("/proc/self/fd/{}", opened.into_raw_fd()));
+        }
+        Ok(())
+    }
+
     /// Whether somebody has made this group in a hierarchy by which an init system tracks processes.
     pub fn is_made(&self, path: &str) -> bool {
         let path = path.trim_start_matches('/');
@@ -201,6 +239,14 @@ fn enter(directory: &Path) -> io::Result<()> {
     }
 }
 
+/// Moves this process, which has a single thread, into a group of version 1, which is made if need be. Others are not
+/// stopped for it, nor does it wait: only for a move of more than the caller's own thread the kernel waits until all
+/// processors have noticed, with the lock of all control groups held, and that is 12 ms on a machine that rests.
+fn enter_alone(directory: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    std::fs::write(directory.join("tasks"), "0")
+}
+
 /// The leaf that the process of a held group moves into: in version 2 a group whose children have limits has no
 /// processes of its own.
 const HOLDER: &str = "holder";
@@ -244,6 +290,11 @@ pub(crate) struct Group {
 }
 
 impl Group {
+    /// Its own name: the last part of its path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
     /// The path of where its processes go, for libcontainer.
     pub fn absolute_path(&self) -> PathBuf {
         self.processes(Path::new("/"))
@@ -281,6 +332,8 @@ impl Group {
                 let most = (limits.memory_bytes / SOCKETS_PART).min(SOCKETS_BYTES_MAX);
                 self.write("memory", SOCKETS_LIMIT, most)?;
             }
+            // The most until now was for making it.
+            self.write("memory", "memory.max_usage_in_bytes", 0)?;
         } else {
             self.write("cpu", "cpu.max", format!("{quota_micros} {CPU_PERIOD_MICROS}"))?;
             self.write("memory", "memory.max", limits.memory_bytes)?;
@@ -289,6 +342,47 @@ impl Group {
             }
         }
         self.write("pids", "pids.max", limits.pids)
+    }
+
+    /// Moves this process, which has a single thread, into the group until [`Visit::leave`]: what it forks meanwhile is
+    /// there from its beginning and need not be moved. The group is made, and may use the devices of every container. None
+    /// in version 2, where libcontainer moves what it makes.
+    ///
+    /// # Errors
+    ///
+    /// A hierarchy that containers need is not there, or the group cannot be made or entered.
+    pub fn visit(&self) -> io::Result<Option<Visit>> {
+        if self.hierarchies.version != 1 {
+            return Ok(None);
+        }
+        if self.hierarchies.mount_of(DEVICES).is_none() {
+            return Err(io::Error::other("the control group controller devices is missing"));
+        }
+        let own = std::fs::read_to_string("/proc/self/cgroup")?;
+        let mut visit = Visit { before: Vec::new() };
+        for (root, options) in &self.hierarchies.mounts {
+            let Some(controller) = options.iter().find(|option| JOINED.contains(&option.as_str())) else { continue };
+            let before = group_by(&own, Some(controller)).ok_or(io::ErrorKind::NotFound)?;
+            let entered = self.enter_to_visit(root, controller == DEVICES);
+            visit.before.push(root.join(before.trim_start_matches('/')));
+            if let Err(error) = entered {
+                visit.leave()?;
+                return Err(error);
+            }
+        }
+        Ok(Some(visit))
+    }
+
+    fn enter_to_visit(&self, root: &Path, has_devices: bool) -> io::Result<()> {
+        let directory = self.processes(root);
+        if has_devices {
+            std::fs::create_dir_all(&directory)?;
+            std::fs::write(directory.join("devices.deny"), "a")?;
+            for allowed in DEVICES_ALLOWED {
+                std::fs::write(directory.join("devices.allow"), allowed)?;
+            }
+        }
+        enter_alone(&directory)
     }
 
     /// Has this process, which is not part of it, count against its processor time from now on, ahead of all that is.
@@ -311,8 +405,13 @@ impl Group {
         let (file, most) =
             if self.hierarchies.version == 1 { ("cpu.shares", "262144") } else { ("cpu.weight", "10000") };
         std::fs::write(directory.join(file), most)?;
-        std::fs::write(directory.join("cgroup.procs"), "0")?;
-        Ok(SharedTime { before: root.join(before.trim_start_matches('/')), directory })
+        let before = root.join(before.trim_start_matches('/'));
+        if self.hierarchies.version == 1 {
+            enter_alone(&directory)?;
+        } else {
+            std::fs::write(directory.join("cgroup.procs"), "0")?;
+        }
+        Ok(SharedTime { before, directory, is_alone: self.hierarchies.version == 1 })
     }
 
     fn read(&self, controller: &str, file: &str) -> io::Result<String> {
@@ -490,18 +589,38 @@ impl Group {
     }
 }
 
+/// That this process is in a container's group; until [`Visit::leave`].
+#[derive(Debug)]
+pub(crate) struct Visit {
+    /// The groups it was in.
+    before: Vec<PathBuf>,
+}
+
+impl Visit {
+    /// Goes back to where this process was.
+    pub fn leave(self) -> io::Result<()> {
+        self.before.iter().try_for_each(|before| enter_alone(before))
+    }
+}
+
 /// That this process counts against the processor time of a container; until [`SharedTime::leave`].
 #[derive(Debug)]
 pub(crate) struct SharedTime {
     /// The group it was in.
     before: PathBuf,
     directory: PathBuf,
+    /// It moves by its only thread.
+    is_alone: bool,
 }
 
 impl SharedTime {
     /// Goes back to where this process was.
     pub fn leave(self) -> io::Result<()> {
-        enter(&self.before)?;
+        if self.is_alone {
+            enter_alone(&self.before)?
+        } else {
+            enter(&self.before)?
+        }
         std::fs::remove_dir(self.directory)
     }
 }

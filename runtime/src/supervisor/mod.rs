@@ -30,7 +30,7 @@ pub(crate) use rootfs::make_template;
 pub(crate) use watch::{Ask, Standing};
 
 use crate::WallClock;
-use crate::cgroup::{Group, Hierarchies};
+use crate::cgroup::{Group, Hierarchies, Visit};
 use crate::files::Files;
 use crate::kernel;
 use crate::model::{EndReason, Outcome};
@@ -131,7 +131,8 @@ impl Prepared {
     fn make(preparation: Preparation) -> io::Result<Prepared> {
         // Its own session: what is sent to the runner's is not meant for it.
         let _ = rustix::process::setsid();
-        let hierarchies = Hierarchies::find().map_err(io::Error::other)?;
+        let mut hierarchies = Hierarchies::find().map_err(io::Error::other)?;
+        hierarchies.keep()?;
         let path = preparation.directory.join("groups");
         let groups = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
         // Held against it for a moment at most.
@@ -206,7 +207,10 @@ fn run(
     files.reserve_outcome();
     let begun = built.and_then(|built| {
         group.limit(&order.description.limits)?;
-        begin(built, order, shape, &prepared.workplace, &files, clock)
+        // Making it took processor time as well.
+        let cpu_before_micros = group.cpu_micros();
+        let made = begin(built, order, shape, &prepared.workplace, &files, clock)?;
+        Ok(Made { cpu_before_micros, ..made })
     });
     let outcome = match begun {
         Ok(made) => watch::watch(made, order, &files, group, clock)?,
@@ -347,8 +351,10 @@ fn build(shape: &Shape, prepared: &Prepared) -> Result<Built, Cause> {
         .with_stderr(err)
         .as_init(workplace.bundle())
         .with_systemd(false)
-        .with_detach(true)
-        .build();
+        .with_detach(true);
+    let visit = hierarchies.group(&shape.group).visit()?;
+    let container = container.build();
+    visit.map_or(Ok(()), Visit::leave)?;
     let container = container.map_err(|error| io::Error::other(whole_story(&error)))?;
     let init = container.pid().map(|pid| pid.as_raw()).and_then(Pid::from_raw);
     let init = init.ok_or_else(|| io::Error::other("it has no process"))?;
@@ -396,7 +402,8 @@ fn begin(
     let started_at_micros = clock.now_micros();
     let said = serde_json::to_string(&Started { at_micros: started_at_micros }).map_err(asked)?;
     let _ = writeln!(io::stdout().lock(), "{said}").and_then(|()| io::stdout().lock().flush());
-    Ok(Made { init, started_at_micros, report, stdout: stdout.into(), stderr: stderr.into(), control, scratch })
+    let (stdout, stderr) = (stdout.into(), stderr.into());
+    Ok(Made { init, started_at_micros, cpu_before_micros: 0, report, stdout, stderr, control, scratch })
 }
 
 /// An error with all its causes: what libcontainer says at the top is seldom what happened.

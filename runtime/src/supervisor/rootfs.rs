@@ -257,17 +257,22 @@ fn copy_sparse(from: &Path, directory: &Path) -> io::Result<File> {
 /// being exchanged, say.
 fn let_go_of_mounts(needed: &Path) -> io::Result<()> {
     const NEEDED: [&str; 3] = ["/proc", "/sys", "/dev"];
+    // Control groups of version 1: the supervisor has them at hand, and nobody else is to find them.
+    const HIERARCHY: &[u8] = b" - cgroup ";
     let needed = needed.canonicalize()?;
     let mounts = std::fs::read("/proc/self/mountinfo")?;
     // The last one is the innermost.
     for line in mounts.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let is_hierarchy = line.windows(HIERARCHY.len()).any(|part| part == HIERARCHY);
         // proc(5): the fifth field, with blanks, tabs, line breaks and backslashes as octal numbers.
         let point = line.split(|byte| *byte == b' ').nth(4).map(unescaped).unwrap_or_default();
         let point = PathBuf::from(std::ffi::OsString::from_vec(point));
         let is_needed = needed.starts_with(&point)
             || point.starts_with(&needed)
             || NEEDED.iter().any(|directory| point.starts_with(directory));
-        if !is_needed && let Err(error) = rustix::mount::unmount(&point, UnmountFlags::DETACH) {
+        if (!is_needed || is_hierarchy)
+            && let Err(error) = rustix::mount::unmount(&point, UnmountFlags::DETACH)
+        {
             tracing::debug!(point = %point.display(), %error, "a mount of the host stays in a supervisor's namespace");
         }
     }
@@ -351,7 +356,41 @@ pub(crate) fn make_template(path: &Path, bytes: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::unescaped;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    use rustix::fs::XattrFlags;
+
+    use super::*;
+
+    /// In this order, from the topmost: a layer that says nothing of its root, and two that do.
+    #[test]
+    fn the_root_is_as_the_topmost_layer_says_that_says_anything() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: it needs root");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let made = |name: &str, owner: u32, mode: u32, says: bool| {
+            let path = place.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::os::unix::fs::chown(&path, Some(owner), Some(owner + 1)).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            if says {
+                rustix::fs::setxattr(&path, ROOT_IS_SAID, b"y", XattrFlags::empty()).unwrap();
+            }
+            path
+        };
+        let layers = [made("top", 1, 0o701, false), made("middle", 33, 0o1770, true), made("bottom", 44, 0o711, true)];
+        let found = |path: &Path| {
+            let found = path.metadata().unwrap();
+            (found.uid(), found.gid(), found.mode() & 0o7777)
+        };
+        let upper = made("upper", 9, 0o755, false);
+        give_root(layers.iter().take(1).cloned(), &upper).unwrap();
+        assert_eq!(found(&upper), (9, 10, 0o755), "nobody says anything");
+        give_root(layers.iter().cloned(), &upper).unwrap();
+        assert_eq!(found(&upper), (33, 34, 0o1770));
+    }
 
     #[test]
     fn mount_points_are_read_as_the_kernel_writes_them() {

@@ -56,6 +56,10 @@ const DEFAULT_PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/b
 /// Terminals of a container: all containers share what the kernel has of them (kernel.pty.max).
 const TERMINALS_MAX: u32 = 128;
 
+/// Signals and timers of a container that the kernel keeps. What a hundred thousand of them take when they go at once, the
+/// processor spends for nobody, and others wait for it.
+const SIGNALS_MAX: u64 = 4096;
+
 /// Who the command runs as.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct User {
@@ -153,10 +157,21 @@ pub(super) fn configuration(
     let files = at_most(Resource::Nofile, 1 << 20);
     // What takes core files through a pipe asks for limits only up to one byte: 0 does not stop it (core(5)).
     let core = at_most(Resource::Core, 1);
+    let signals = at_most(Resource::Sigpending, SIGNALS_MAX);
     let mut namespaces: Vec<Value> =
         ["pid", "mount", "ipc", "uts", "cgroup", "network"].iter().map(|kind| json!({ "type": kind })).collect();
     namespaces.push(json!({ "type": "user", "path": format!("/proc/self/fd/{}", users.as_raw_fd()) }));
     let terminals = format!("max={TERMINALS_MAX}");
+    let mut linux = json!({
+        "namespaces": namespaces,
+        "cgroupsPath": group.absolute_path(),
+        "maskedPaths": MASKED,
+        "readonlyPaths": READ_ONLY,
+    });
+    // In version 1 the group has them already.
+    if hierarchies.version() != 1 {
+        linux["resources"] = json!({ "devices": [{ "allow": false, "access": "rwm" }] });
+    }
     json!({
         "ociVersion": "1.2.0",
         "root": { "path": root, "readonly": false },
@@ -172,6 +187,7 @@ pub(super) fn configuration(
             "rlimits": [
                 { "type": "RLIMIT_NOFILE", "soft": files.min(1024), "hard": files },
                 { "type": "RLIMIT_CORE", "soft": core, "hard": core },
+                { "type": "RLIMIT_SIGPENDING", "soft": signals, "hard": signals },
             ],
             "noNewPrivileges": true,
         },
@@ -186,13 +202,7 @@ pub(super) fn configuration(
             // What lies there is the container's memory, and counts as such.
             mount("/tmp", "tmpfs", &["nosuid", "nodev", "mode=1777", "size=100%"]),
         ],
-        "linux": {
-            "namespaces": namespaces,
-            "cgroupsPath": group.absolute_path(),
-            "resources": { "devices": [{ "allow": false, "access": "rwm" }] },
-            "maskedPaths": MASKED,
-            "readonlyPaths": READ_ONLY,
-        },
+        "linux": linux,
     })
 }
 

@@ -32,6 +32,8 @@ const FREE_TIME: Duration = Duration::from_millis(30);
 /// any pipe. A flood of which the last few MiB are kept would else take the disk from everybody.
 const TAKEN_BYTES_MAX: usize = 3 << 20;
 const TAKEN_WITHIN: Duration = Duration::from_millis(100);
+/// What a line counts besides its bytes: a million empty ones are more work than a megabyte of text.
+const LINE_BYTES: usize = 16;
 /// How long whoever connects may take to say what they want.
 const CALLER_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -59,6 +61,8 @@ pub(crate) struct Standing {
 pub(super) struct Made {
     pub init: Pid,
     pub started_at_micros: i64,
+    /// The processor time of its group when its command was about to start.
+    pub cpu_before_micros: u64,
     pub report: OwnedFd,
     pub stdout: File,
     pub stderr: File,
@@ -118,7 +122,7 @@ pub(super) fn watch(
     group: &Group,
     clock: &dyn WallClock,
 ) -> io::Result<Outcome> {
-    let now = Instant::now();
+    let (now, cpu_before_micros) = (Instant::now(), made.cpu_before_micros);
     let mut stdout = StreamWriter::new(&files.streams(), Stream::Stdout);
     let mut stderr = StreamWriter::new(&files.streams(), Stream::Stderr);
     let mut watch = Watch {
@@ -136,7 +140,7 @@ pub(super) fn watch(
         samples: files.samples_writer()?,
         sample_count: 0,
         next_sample: now + FINE,
-        last_sample: (now, group.cpu_micros()),
+        last_sample: (now, cpu_before_micros),
         own_time: OwnTime::Free { until: time_taken() + FREE_TIME },
         taken: (now, 0),
     };
@@ -289,9 +293,11 @@ impl Watch<'_> {
         match source.read(&mut buffer) {
             Ok(0) => Ok(false),
             Ok(count) => {
-                self.taken.1 += count;
+                let content = buffer.get(..count).unwrap_or_default();
+                let lines = content.iter().filter(|byte| **byte == b'\n').count();
+                self.taken.1 += count + lines * LINE_BYTES;
                 let now = self.clock.now_micros();
-                let taken = writer.take(buffer.get(..count).unwrap_or_default(), now);
+                let taken = writer.take(content, now);
                 // A full disk costs lines. It must not stop what is written from being drained.
                 if let Err(error) = taken {
                     tracing::warn!(%error, "output is lost");
@@ -487,7 +493,7 @@ impl Watch<'_> {
             finished_at_micros: now.max(self.started_at_micros),
             paused_micros: micros(self.paused_before),
             peak_memory_bytes: usage.memory_peak_bytes,
-            cpu_micros: usage.cpu_micros,
+            cpu_micros: usage.cpu_micros.saturating_sub(self.made.cpu_before_micros),
             stdout: totals(stdout),
             stderr: totals(stderr),
         })

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use quintet_runtime::{Action, EndReason, Limits};
 
 use super::shared;
+use crate::support::appliance::say_skipped;
 
 #[test]
 fn processor_time_is_limited_for_all_processes_together() {
@@ -99,4 +100,48 @@ fn files_can_be_changed_and_removed_and_are_there_again_next_time() {
         assert_eq!(outcome.exit_code, Some(0), "{err:?}");
         assert_eq!(out, ["33", "/work/here", "3"]);
     }
+}
+
+/// Version 1: processes of a container are in its groups from their beginning, and nobody is moved. Who makes it is there
+/// for no longer than that takes.
+#[test]
+fn a_container_is_made_in_its_groups_and_its_maker_leaves_them() {
+    let Some(runner) = shared() else { return };
+    if runner.runner.hello().unwrap().features.cgroup_version != 1 {
+        return say_skipped("libcontainer moves what it makes in version 2");
+    }
+    let id = runner.start("echo up; sleep 1000", Limits::default());
+    runner.wait_for_lines(&id, 1);
+    let name = std::fs::read_to_string(runner.state().join(format!("containers/{id}/group"))).unwrap();
+    let groups_of = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let processes = runner.processes(&id);
+    assert_eq!(processes.len(), 2, "process 1 and the command");
+    for pid in processes {
+        let groups = groups_of(pid);
+        for controller in ["cpu", "cpuacct", "memory", "pids", "freezer", "devices", "blkio"] {
+            let of_it = |line: &&str| line.split(':').nth(1).unwrap().split(',').any(|word| word == controller);
+            let line = groups.lines().find(of_it).unwrap_or_else(|| panic!("{controller}: {groups}"));
+            assert!(line.ends_with(&name), "{line}");
+        }
+    }
+    let supervisor = runner.supervisor(&id);
+    assert!(!groups_of(supervisor).contains(&name), "{}", groups_of(supervisor));
+    let mounts = std::fs::read_to_string(format!("/proc/{supervisor}/mountinfo")).unwrap();
+    assert!(!mounts.contains(" - cgroup "), "libcontainer would move what it makes: {mounts}");
+    // The devices that every container has, nodes of others, and nothing else.
+    let devices =
+        runner.groups(&id).into_iter().find_map(|group| std::fs::read_to_string(group.join("devices.list")).ok());
+    let devices = devices.unwrap();
+    let mut devices: Vec<&str> = devices.lines().collect();
+    devices.sort_unstable();
+    let expected =
+        ["b *:* m", "c *:* m", "c 136:* rwm", "c 1:3 rwm", "c 1:5 rwm", "c 1:7 rwm", "c 1:8 rwm", "c 1:9 rwm"];
+    assert_eq!(devices, [&expected[..], &["c 5:0 rwm", "c 5:1 rwm", "c 5:2 rwm"]].concat());
+    let used = |group: &std::path::PathBuf| std::fs::read_to_string(group.join("cpuacct.usage")).ok();
+    let used: u64 = runner.groups(&id).iter().find_map(used).unwrap().trim().parse().unwrap();
+    runner.runner.control(&id, Action::Kill).unwrap();
+    let outcome = runner.outcome(&id);
+    // Of that the most was for making it, which is not the container's.
+    assert!(outcome.cpu_micros < used / 1000, "{} of {used} ns: {outcome:?}", outcome.cpu_micros);
+    runner.assert_gone(&id);
 }
