@@ -39,6 +39,16 @@ fn a_flood_does_not_hold_it_up_and_keeps_its_beginning_and_end() {
     assert!((10 << 20..=11 << 20).contains(&kept), "{kept}");
 }
 
+/// Each of them is work, however short it is: four million take two seconds, and as many bytes of text none.
+#[test]
+fn a_flood_of_empty_lines_waits_as_one_of_long_ones() {
+    let Some(runner) = shared() else { return };
+    let (outcome, _, _) = runner.run("yes '' | head -c 4000000", Limits::default());
+    assert_eq!((outcome.exit_code, outcome.stdout.lines), (Some(0), 4_000_000));
+    let micros = outcome.finished_at_micros - outcome.started_at_micros.unwrap();
+    assert!(micros > 1_500_000, "{micros}");
+}
+
 #[test]
 fn lines_can_be_read_while_they_come() {
     let Some(runner) = shared() else { return };

@@ -29,6 +29,13 @@ fn starts() -> Option<usize> {
     Some(text.parse().expect("QUINTET_ISOLATION is a number of starts"))
 }
 
+/// Whether an attack is to be tried and measured: all are, unless `QUINTET_ISOLATION_ONLY` has parts of the names of some,
+/// separated by commas.
+fn is_wanted(attempt: &str) -> bool {
+    let only = std::env::var("QUINTET_ISOLATION_ONLY").unwrap_or_default();
+    only.is_empty() || only.split(',').any(|part| attempt.contains(part))
+}
+
 /// What an attempt was judged: what held it, or what it got.
 type Verdict = Result<String, String>;
 
@@ -207,5 +214,5 @@ fn is_loud(what: &str) -> bool {
     if !is_loud {
         say_skipped(&format!("{what} is for make isolation"));
     }
-    is_loud
+    is_loud && is_wanted(what)
 }

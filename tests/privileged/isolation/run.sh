@@ -4,6 +4,9 @@
 #   tests/privileged/isolation/run.sh STARTS          # on this machine
 #   tests/privileged/isolation/run.sh STARTS --qemu   # on Debian's own kernel, with control groups of version 2
 #
+# With QUINTET_ISOLATION_ONLY, parts of the names of attacks with commas between, only those are tried and measured; of the
+# attempts that are not measured all are tried.
+#
 # STARTS is how many of others' starts are measured beside each attack. For a while this takes the machine's processors, and
 # sets where cores go and how many huge pages there are.
 set -euo pipefail
