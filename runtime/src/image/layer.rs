@@ -34,7 +34,9 @@ pub(crate) const ROOT_IS_SAID: &CStr = c"trusted.quintet.root";
 /// Unpacks an archive into an empty directory. `shift` is added to all owners: 0 where idmapped mounts do that later.
 /// Returns about how many bytes that takes on a disk.
 pub(crate) fn unpack(archive: impl Read, root: &OwnedFd, shift: u32, limits: &ImageLimits) -> Result<u64, ImageError> {
-    let mut unpacking = Unpacking { root, shift, limits, parent: None, entries: 0, bytes: 0 };
+    // Its own directory: layers without anything in them take room, too.
+    let bytes = BLOCK_BYTES + INODE_BYTES;
+    let mut unpacking = Unpacking { root, shift, limits, parent: None, entries: 0, bytes };
     let mut archive = Archive::new(archive);
     while let Some(entry) = archive.next()? {
         unpacking.entry(&entry, &mut archive).map_err(|error| match error {

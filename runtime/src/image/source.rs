@@ -39,6 +39,8 @@ pub(super) enum Source<'a> {
 
 /// Files in the tar of an image, symbolic links included: a few for each layer.
 const FILES_MAX: usize = 10_000;
+/// What an archive takes beside the layers in it: headers, documents, padding.
+const ARCHIVE_SPARE_BYTES: u64 = 64 << 20;
 pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 impl<'a> Source<'a> {
@@ -52,6 +54,10 @@ impl<'a> Source<'a> {
             Given::Layout(opener) => return Ok(Source::Layout(opener)),
             Given::Archive(opened) => readable(opened)?,
         };
+        // One of holes costs its owner nothing, and whoever looks through it a day.
+        if file.metadata()?.len() > limits.image_bytes.saturating_add(ARCHIVE_SPARE_BYTES) {
+            return Err(ImageError::Bad("it is larger than allowed".into()));
+        }
         let mut magic = [0; 2];
         let compressed = file.read_exact_at(&mut magic, 0).is_ok() && magic == GZIP;
         if compressed {
@@ -84,7 +90,8 @@ impl<'a> Source<'a> {
                 let Some(opened) = opener(name)? else { return Ok(None) };
                 let file = readable(opened)?;
                 let size = file.metadata()?.len();
-                Ok(Some((Box::new(Part::whole(file)), size)))
+                // What is written to it meanwhile is not waited for.
+                Ok(Some((Box::new(Part { file, offset: 0, end: size }), size)))
             }
             Source::Archive { file, index } => Ok(index.get(name).map(|(offset, size)| {
                 let part = Part { file, offset: *offset, end: offset + size };

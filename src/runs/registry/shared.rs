@@ -42,6 +42,8 @@ struct Work(Arc<WorkParts>);
 struct WorkParts {
     is_cancelled: AtomicBool,
     is_unpacking: AtomicBool,
+    /// It was not there already.
+    is_brought: AtomicBool,
     outcome: watch::Sender<Option<Pulled>>,
 }
 
@@ -87,7 +89,9 @@ impl Drop for End {
         let is_called_off = self.pulls.desk().over(&self.name);
         // Told once it is over: whoever asks again does not join it.
         self.work.0.outcome.send_replace(Some(self.pulled.clone()));
-        if is_called_off && self.pulled.is_ok() {
+        // What others have brought meanwhile, or an operator has imported, is theirs.
+        let is_brought = self.work.0.is_brought.load(Ordering::Relaxed);
+        if is_called_off && is_brought && self.pulled.as_ref().is_ok_and(|image| image.is_pulled) {
             self.pulls.let_go(&self.name);
         }
         self.pulls.begin();
@@ -169,6 +173,7 @@ impl SharedPulls {
         if let Some(found) = self.runner.image(&name)? {
             return Ok(found);
         }
+        work.0.is_brought.store(true, Ordering::Relaxed);
         let tell = |progress| work.0.is_unpacking.store(progress == Progress::Unpacking, Ordering::Relaxed);
         self.puller.pull_on(&self.runner, reference, terms, &work.0.is_cancelled, &tell)
     }

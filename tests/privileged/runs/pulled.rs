@@ -128,6 +128,35 @@ fn a_registry_that_hangs_holds_up_its_own_pulls_alone() {
     house.assert_clean();
 }
 
+/// A pull that is called off takes away what it has brought, not what others have brought while it waited for its turn.
+#[test]
+fn a_pull_that_is_called_off_leaves_what_others_have_brought() {
+    let rule = |path: &str| if path.contains("/slow/") { Act::Stall } else { Act::Pass };
+    let Some((_registry, front, house)) = place(&[("WORKERS", "4")], rule) else { return };
+    let (hasty, other) = (house.tenant(), house.tenant());
+    let image = format!("{}/tools/echo:1", front.host());
+    let slow: Vec<String> =
+        (0..2).map(|number| hasty.submit(&of_image(&format!("{}/slow/image{number}:1", front.host())))).collect();
+    wait_until("it has its two pulls", || staged(&house) == 2);
+    let third = hasty.submit(&of_image(&image));
+    hasty.until(&third, "pulling");
+    assert_eq!(other.wait(&other.submit(&of_image(&image)))["state"], "exited");
+    // Its turn comes while the runner does not say whether the image is there.
+    let pid: i32 = std::fs::read_to_string(house.runner.directory.join("pid")).unwrap().parse().unwrap();
+    let send = |signal| rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
+    send(rustix::process::Signal::STOP);
+    hasty.control(&slow[0], "kill");
+    wait_until("its turn has come", || staged(&house) == 1);
+    std::thread::sleep(Duration::from_millis(200));
+    hasty.control(&third, "kill");
+    send(rustix::process::Signal::CONT);
+    assert_eq!(hasty.wait(&third)["state"], "killed");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(house.runner.runner.image(&image).unwrap().is_some(), "it was taken away");
+    assert_eq!(hasty.control(&slow[1], "kill").status, 204);
+    house.assert_clean();
+}
+
 #[test]
 fn a_kill_while_it_is_being_started_ends_a_run() {
     let Some(house) = shared() else { return };

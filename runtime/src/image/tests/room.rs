@@ -93,3 +93,41 @@ fn an_import_leaves_what_it_is_told_to_leave() {
     }
     store.assert_empty();
 }
+
+/// What is said to lie between two headers is a hole, which costs its owner nothing: reading it would take hours.
+#[test]
+fn an_archive_of_holes_is_not_looked_through() {
+    let Some(store) = Store::make() else { return };
+    let mut header = Tarball::new().file("f", b"").finish();
+    header.truncate(512);
+    // The size, as base 256 has it: 2^43; and the sum that goes with it.
+    header[124..136].copy_from_slice(&[0x80, 0, 0, 0, 0, 0, 0x08, 0, 0, 0, 0, 0]);
+    header[148..156].copy_from_slice(b"        ");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let path = store.file(&header);
+    File::options().write(true).open(&path).unwrap().set_len(1 << 43).unwrap();
+    let found = store.images.import(
+        Given::Archive(File::open(path).unwrap().into()),
+        "test:1",
+        None,
+        7,
+        &ImportTerms::default(),
+    );
+    let found = reason(found);
+    assert!(found.contains("larger than allowed"), "{found}");
+    store.assert_empty();
+}
+
+#[test]
+fn layers_without_anything_in_them_take_room() {
+    let Some(store) = Store::make() else { return };
+    // Each is another one by the zeros at its end.
+    let empty: Vec<Vec<u8>> = (2..6).map(|blocks| vec![0; 512 * blocks]).collect();
+    let image = store.import_layers(&empty).unwrap();
+    assert!(image.size_bytes >= 4 * 4096, "{image:?}");
+    let terms = ImportTerms { room_bytes: Some(4 * 4096), is_pulled: true, ..ImportTerms::default() };
+    remove(&store.images, "test:1");
+    assert!(matches!(store.import_on(&empty, &terms), Err(ImageError::TooLarge(_))));
+    store.assert_empty();
+}
