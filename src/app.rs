@@ -124,7 +124,7 @@ impl App {
         let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config, runner.as_ref())?)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let Foundation { uses, meter, .. } = foundation;
-        let metrics = Metrics::new(&store, &clock, &diagrams);
+        let metrics = Metrics::new(&store, &clock, &diagrams, &runs);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
         let app = App {

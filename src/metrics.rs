@@ -61,7 +61,12 @@ impl fmt::Debug for Metrics {
 impl Metrics {
     /// Counters at zero, and the collectors that read the store and the process when asked.
     #[must_use]
-    pub fn new(store: &Store, clock: &Clock, diagrams: &quintet_diagrams::Context) -> Metrics {
+    pub fn new(
+        store: &Store,
+        clock: &Clock,
+        diagrams: &quintet_diagrams::Context,
+        runs: &quintet_runs::Context,
+    ) -> Metrics {
         let (started, started_at) = (Instant::now(), Clock::system().now());
         let mut registry = Registry::with_prefix("quintet");
         let requests = Family::<RequestLabels, Counter>::default();
@@ -85,6 +90,7 @@ impl Metrics {
         registry.register_collector(Box::new(StoreCollector { store: store.clone() }));
         registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
+        registry.register_collector(Box::new(RunsCollector { runs: runs.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
         Metrics { registry: Arc::new(registry), requests, latency, started, started_at }
     }
@@ -275,6 +281,28 @@ impl Collector for CopyCollector {
             gauge(e, "backup_lsn", "The last transaction in the last backup", None, sample(backup.made.lsn))?;
         }
         Ok(())
+    }
+}
+
+/// Reads what keeps runs from being started, when Prometheus asks.
+struct RunsCollector {
+    runs: quintet_runs::Context,
+}
+
+impl fmt::Debug for RunsCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RunsCollector")
+    }
+}
+
+impl Collector for RunsCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let e = &mut encoder;
+        let one_if = |holds: bool| if holds { 1.0 } else { 0.0 };
+        let down = self.runs.has_runner() && !self.runs.is_engine_up();
+        gauge(e, "runs_engine_down", "1 while nobody starts containers, though somebody should", None, one_if(down))?;
+        let short = one_if(self.runs.is_disk_short());
+        gauge(e, "runs_disk_short", "1 while runs wait for room on the runner's disk", None, short)
     }
 }
 

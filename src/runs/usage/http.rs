@@ -34,6 +34,7 @@ fn write_usage(used: &Usage) -> Value {
     let mut policies = vec![
         policy("daily_runs", Some(*submitted), quotas.max_daily_runs, Some(used.midnight)),
         policy("concurrent_runs", Some(load.busy), quotas.max_concurrent_runs, None),
+        policy("image_mb", Some(used.image_bytes.div_ceil(1 << 20)), quotas.max_image_mb, None),
     ];
     policies
         .extend(terms.metered_seconds.map(|most| policy("metered_seconds", Some(meter.spent_seconds()), most, None)));

@@ -11,6 +11,7 @@ use crate::allowances::{KeyTerms, days, meters, quotas, terms};
 use crate::containers::loads;
 use crate::containers::model::Load;
 use crate::context::Context;
+use crate::images::naming;
 use crate::model::TenantId;
 
 /// What a key allows, and what has been used of it.
@@ -22,6 +23,8 @@ pub(crate) struct Usage {
     pub(crate) load: Load,
     /// Runs submitted today.
     pub(crate) submitted: u64,
+    /// What images that count take, in bytes.
+    pub(crate) image_bytes: u64,
     /// The next UTC midnight.
     pub(crate) midnight: Timestamp,
     /// When the key expires.
@@ -38,8 +41,10 @@ pub(crate) struct Usage {
 pub(crate) fn usage(context: &Context, read: &Snapshot, now: Timestamp, caller: &Caller) -> Result<Usage, Failure> {
     let tenant_id = TenantId(caller.tenant_id);
     let calls = context.meter.usage(read, Service::Runs, caller.root_tenant_id, now);
+    let quotas = quotas::numbers(read, tenant_id, &context.settings.ceilings)?;
     Ok(Usage {
-        quotas: quotas::numbers(read, tenant_id, &context.settings.ceilings)?,
+        image_bytes: naming::room(read, now, tenant_id, quotas.max_image_mb)?.taken_bytes,
+        quotas,
         terms: terms::of(read, &caller.key_id)?,
         meter: meters::meter(read, &caller.key_id)?,
         load: loads::of(read, tenant_id)?,

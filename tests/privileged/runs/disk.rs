@@ -137,6 +137,10 @@ fn a_tenants_images_take_what_its_quota_gives() {
     };
     refused();
     assert!(!is_here(&second), "nothing of it is left");
+    let told = tenant.client.get("/api/v1/usage").expect(200)["usage"].clone();
+    let told = told.as_array().unwrap().iter().find(|policy| policy["policy"] == "image_mb").unwrap().clone();
+    assert_eq!((&told["limit"], &told["resets_at"]), (&json!(8), &Value::Null), "{told}");
+    assert!((4..=7).contains(&told["used"].as_u64().unwrap()), "{told}");
     // Another tenant has room of its own for it. That it is here then helps nobody who has none.
     assert_eq!(other.wait(&other.submit(&echo(&second)))["state"], "exited");
     refused();
