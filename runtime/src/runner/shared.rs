@@ -81,9 +81,7 @@ impl OwnedGroups {
 
     /// A group is nobody's any more. It has been removed, or goes with one of the next looks.
     pub fn disown(&self, group: &Group) {
-        if let Some(name) = group.absolute_path().file_name().and_then(|name| name.to_str()) {
-            self.names().remove(name);
-        }
+        self.names().remove(group.name());
     }
 }
 
@@ -176,4 +174,26 @@ pub(super) struct Standby {
     /// The name of its control group.
     pub group: String,
     pub child: Child,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In version 2 the processes of a container are in a group below its own.
+    #[test]
+    fn what_is_nobodys_any_more_is_not_kept_in_mind() {
+        let first: Vec<String> = ["cpu", "cpuacct", "memory", "pids", "freezer"]
+            .iter()
+            .enumerate()
+            .map(|(number, name)| format!("31 29 0:{number} / /{name} rw - cgroup cgroup rw,{name}"))
+            .collect();
+        for mounts in [first.join("\n"), "30 29 0:26 / / rw - cgroup2 cgroup2 rw".to_owned()] {
+            let (groups, hierarchies) = (OwnedGroups::default(), Hierarchies::read(&mounts).unwrap());
+            groups.own("_0001_a");
+            groups.own("_0002_b");
+            groups.disown(&hierarchies.group("/quintet/instance/_0001_a"));
+            assert_eq!(groups.all().into_iter().collect::<Vec<_>>(), ["_0002_b"], "version {}", hierarchies.version());
+        }
+    }
 }
