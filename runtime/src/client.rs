@@ -366,3 +366,43 @@ fn unreadable(file: &str, error: io::Error) -> RunnerError {
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+
+    use super::*;
+
+    #[test]
+    fn who_is_not_root_is_not_taken_for_a_runner_and_told_nothing() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: it needs root");
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let socket = directory.path().join("socket");
+        let somebody = {
+            let socket = socket.clone();
+            std::thread::spawn(move || {
+                // This thread alone is somebody else from here on.
+                let (user, group) = (rustix::fs::Uid::from_raw(65534), rustix::fs::Gid::from_raw(65534));
+                set_thread_groups(&[]).unwrap();
+                set_thread_res_gid(group, group, group).unwrap();
+                set_thread_res_uid(user, user, user).unwrap();
+                UnixListener::bind(socket).unwrap()
+            })
+        };
+        let listener = somebody.join().unwrap();
+        let refused = Runner::new(&socket).hello();
+        assert!(matches!(&refused, Err(RunnerError::Unavailable { .. })), "{refused:?}");
+        assert!(refused.unwrap_err().to_string().contains("not root"));
+        let mut heard = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut heard).unwrap();
+        assert_eq!(heard, b"", "it was told something");
+    }
+}
