@@ -72,12 +72,15 @@ fn a_tenant_has_its_share_and_shuts_nobody_out() {
     assert_eq!((status, &problem["code"]), (503, &json!("busy")), "{problem}");
 
     // Four tenants hold all there are. The fifth still follows, and one of the first's streams, the oldest, has ended.
-    let held: Vec<_> = others.iter().flat_map(|tenant| tenant.follow_all(SHARE)).collect();
+    let mut held: Vec<_> = others.iter().flat_map(|tenant| tenant.follow_all(SHARE)).collect();
     assert_eq!(of_first.len() + held.len(), ALL);
     let _its_own = last.follow_all(1);
-    let ended = of_first.iter_mut().chain(held.into_iter().collect::<Vec<_>>().iter_mut()).position(|reader| {
-        reader.get_ref().set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        reader.read(&mut [0]).is_ok_and(|read| read == 0)
-    });
-    assert!(ended.is_some(), "one of them gave way");
+    // Its end arrives in its own time, on a machine that does other things as well.
+    let mut has_ended = || {
+        of_first.iter_mut().chain(&mut held).any(|reader| {
+            reader.get_ref().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+            reader.read(&mut [0]).is_ok_and(|read| read == 0)
+        })
+    };
+    assert!((0..10).any(|_| has_ended()), "one of them gave way");
 }
