@@ -451,7 +451,11 @@ async fn what_goes_for_every_route() {
             .replace("{locale}", "de")
             .replace("{term_id}", term["id"].as_str().unwrap());
         assert!(!path.contains('{'), "{path}");
-        let query = if route.name == "upload_file" { "?kind=json&path=a.json" } else { "" };
+        let query = match route.name {
+            "upload_file" => "?kind=json&path=a.json",
+            "export_xliff" => "?locale=de",
+            _ => "",
+        };
         let body = || match route.body {
             Content::Nothing => Body::empty(),
             Content::Json("KeyContextsPut") => Body::from(r#"{"keys":[{"path":"a"}]}"#),

@@ -525,7 +525,7 @@ fn the_demos_curl_lines_work() {
     let appliance = Setup::new().on(&data).demo().start();
     let table = demo_table(&appliance);
     let lines: Vec<_> = table.lines().filter(|line| line.starts_with("curl ")).collect();
-    assert_eq!(lines.len(), 7, "{table}");
+    assert_eq!(lines.len(), 9, "{table}");
     for line in lines {
         let Ok(output) =
             std::process::Command::new("/bin/sh").args(["-c", &format!("{line} -w '\\n%{{http_code}}'")]).output()
@@ -537,6 +537,9 @@ fn the_demos_curl_lines_work() {
             continue;
         }
         let said = stdout(&output);
-        assert!(said.ends_with("200") || said.ends_with("201"), "{line}: {said}");
+        // One shows how a review is refused.
+        let expected: &[&str] = if line.contains("/transition") { &["422"] } else { &["200", "201"] };
+        assert!(expected.iter().any(|status| said.ends_with(status)), "{line}: {said}");
+        assert!(!line.contains("/suggestions/") || said.contains("Unser Laden"), "{line}: {said}");
     }
 }

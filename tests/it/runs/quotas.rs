@@ -19,6 +19,12 @@ fn put(client: &Client, body: &Value) -> Answer {
     client.send("PUT", PATH, &[("content-type", "application/json")], body.to_string().as_bytes())
 }
 
+/// Quotas without what goes with the clock: while the hours are open, the next instant that is open is now.
+fn unchanging(mut quotas: Value) -> Value {
+    quotas["working_hours_effective"]["next_open"].take();
+    quotas
+}
+
 #[test]
 fn quotas_change_one_by_one() {
     let client = admin(shared());
@@ -86,7 +92,7 @@ fn changes_that_are_wrong_change_nothing() {
             assert_eq!(told, (&json!(line), &json!(column), &json!(found)), "{problem}");
         }
     }
-    assert_eq!(client.get(PATH).expect(200), before);
+    assert_eq!(unchanging(client.get(PATH).expect(200)), unchanging(before));
     let reader = shared().persona("runs", &shared().tenant(), &["svc_run_read", "svc_run_submit"]);
     refused(&put(&reader, &json!({})), 403, "forbidden");
 }

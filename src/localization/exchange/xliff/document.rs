@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     /// What key ids begin with.
-    const PREFIX: u64 = 0x1111_2222_3333_8444;
+    const PREFIX: u64 = 0xabcd_2222_3333_8444;
 
     fn unit(number: u64, category: Option<Category>, target: &str) -> Unit {
         let said = |text: &str| Said { text: text.to_owned(), has_bare_code: false };

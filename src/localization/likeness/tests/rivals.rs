@@ -106,5 +106,5 @@ fn rapidfuzz_finds_the_same() {
         assert_eq!(found, theirs, "{query:?}");
         found_at_all += found.len();
     }
-    assert!(found_at_all > 150, "{found_at_all}");
+    assert!(found_at_all > 100, "{found_at_all}");
 }
