@@ -70,12 +70,14 @@ impl Room {
         path: &str,
         body: Body,
     ) -> (http::response::Parts, bytes::Bytes) {
+        let is_document =
+            ["/xliff", "/memory", "/tbx"].iter().any(|end| path.split('?').next().unwrap().ends_with(end));
         let mut request = http::Request::builder()
             .method(method)
             .uri(path)
             .header("authorization", format!("Bearer {}", self.api_key))
             .header("l10n-tenant", self.tenant_id.to_string())
-            .header("content-type", "application/json");
+            .header("content-type", if is_document { "application/xml" } else { "application/json" });
         if let Some(key) = key {
             request = request.header("idempotency-key", key);
         }
