@@ -193,9 +193,21 @@ impl ScriptedEngine {
             Arc::clone(&state.script)
         };
         self.state.1.notify_all();
+        let mut told = script(&asked);
+        while let Reply::Late(wait, later) = told {
+            std::thread::sleep(wait);
+            told = *later;
+        }
+        // Whoever has an answer asks again at once: then this one is not under way any more.
+        let is_over = matches!(told, Reply::Answers(..));
+        if is_over {
+            self.state().under_way -= 1;
+        }
         // Whoever asked may be gone by now.
-        let _ = reply(&mut stream, script(&asked));
-        self.state().under_way -= 1;
+        let _ = reply(&mut stream, told);
+        if !is_over {
+            self.state().under_way -= 1;
+        }
     }
 }
 
@@ -209,10 +221,6 @@ fn reply(stream: &mut TcpStream, reply_: Reply) -> std::io::Result<()> {
             stream.write_all(format!("{head}\r\n").as_bytes())?;
             stream.write_all(&body)
         }
-        Reply::Late(wait, later) => {
-            std::thread::sleep(wait);
-            reply(stream, *later)
-        }
         Reply::Endless => {
             stream.write_all(b"HTTP/1.1 200 x\r\ntransfer-encoding: chunked\r\n\r\n")?;
             loop {
@@ -225,6 +233,7 @@ fn reply(stream: &mut TcpStream, reply_: Reply) -> std::io::Result<()> {
             let mut rest = [0; 1];
             stream.read(&mut rest).map(drop)
         }
-        Reply::Gone => Ok(()),
+        // One that is late has been waited for.
+        Reply::Late(..) | Reply::Gone => Ok(()),
     }
 }

@@ -121,7 +121,7 @@ fn sources_go_there_and_translations_come_back() {
     repository.says(&["pull"], 0);
     // A member that is left out goes with one comma, and no other byte does.
     assert_eq!(repository.read("web/de/shop.json"), r#"{"pay": "Jetzt zahlen" }"#);
-    assert_eq!(repository.read("web/pt_BR/shop.json"), "{}");
+    assert_eq!(repository.read("web/pt_BR/shop.json"), "{ }");
     assert_eq!(repository.read("web/fr/shop.json"), "not the map's");
     let written = |name: &str| std::fs::metadata(repository.path(name)).unwrap().modified().unwrap();
     let before = (written("web/de/shop.json"), written("web/pt_BR/shop.json"));
@@ -129,7 +129,7 @@ fn sources_go_there_and_translations_come_back() {
     repository.shelf.translate(&pay, "de", &json!({"text": "Zahlen"})).expect(200);
     let pulled = repository.says(&["pull"], 0);
     assert_eq!(item(&pulled, "web/de/shop.json")["result"], "changed");
-    assert_eq!(repository.read("web/de/shop.json"), r#"{"pay": "Zahlen"}"#);
+    assert_eq!(repository.read("web/de/shop.json"), r#"{"pay": "Zahlen" }"#);
     assert_ne!(written("web/de/shop.json"), before.0);
     assert_eq!(written("web/pt_BR/shop.json"), before.1, "what did not change is not written");
     let left: Vec<_> =
