@@ -58,7 +58,7 @@ fn rival(python: &Path, texts: &Texts) -> (f64, Vec<Vec<u8>>) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("asked.json");
     std::fs::write(&file, json!({"sources": texts.sources, "queries": texts.queries}).to_string()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/localization_memory/rapidfuzz.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/localization_memory/rival.py");
     let output = Command::new(python).arg(script).arg(&file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();

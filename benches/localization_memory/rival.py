@@ -1,4 +1,4 @@
-"""What rapidfuzz needs for the same queries over the same texts: rapidfuzz.py FILE, with {"sources": […], "queries": […]}.
+"""What rapidfuzz needs for the same queries over the same texts: rival.py FILE, with {"sources": […], "queries": […]}.
 
 Prints JSON: the CPU milliseconds of each query, and the scores of the five best that each found.
 """
