@@ -82,11 +82,14 @@ pub struct RejudgeRow {
 }
 impl Row for RejudgeRow {}
 
-/// How far a pass is: everything before the file, and in it every key up to the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+/// How far a pass is: everything before the file, in it every locale before the locale, and in that every key up to the
+/// number.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Progress {
     /// In which file.
     pub file_id: FileId,
+    /// In which locale.
+    pub locale: String,
     /// Up to which key.
     pub number: u64,
 }

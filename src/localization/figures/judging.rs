@@ -28,11 +28,12 @@ pub fn limits(
     Ok(context.map_or(Limits::default(), |context| Limits { min: context.min_length, max: context.max_length }))
 }
 
-/// What the translations of a file are held against, but for the limits of their keys.
+/// What the translations of a file into a locale are held against, but for the limits of their keys.
 pub struct FileStandards {
     source_locale: Locale,
     format: Format,
-    locales: Vec<(Locale, Arc<Rules>)>,
+    target_locale: Locale,
+    rules: Arc<Rules>,
 }
 
 /// The locale of a tag that was one when it was stored.
@@ -41,7 +42,7 @@ fn stored_locale(tag: &str) -> Result<Locale, Failure> {
 }
 
 impl FileStandards {
-    /// What holds in a state of the store for translations of a file into these locales.
+    /// What holds in a state of the store for translations of a file into a locale.
     ///
     /// # Errors
     /// [`Refusal::NotFound`] if the project is gone.
@@ -50,27 +51,23 @@ impl FileStandards {
         shelf: &Shelf,
         (tenant_id, project_id): (TenantId, ProjectId),
         file: &File,
-        locales: &[String],
+        tag: &str,
     ) -> Result<FileStandards, Abort<Refusal>> {
         let project = get_project(read, tenant_id, project_id)?;
-        let in_locale = |tag: &String| {
-            let locale = stored_locale(tag)?;
-            let rules = rules(read, shelf, tenant_id, project_id, &locale)?;
-            Ok::<_, Failure>((locale, rules))
-        };
+        let target_locale = stored_locale(tag)?;
         Ok(FileStandards {
             source_locale: stored_locale(&project.source.locale.tag)?,
             format: file.format,
-            locales: locales.iter().map(in_locale).collect::<Result<_, _>>()?,
+            rules: rules(read, shelf, tenant_id, project_id, &target_locale)?,
+            target_locale,
         })
     }
 
-    /// The checks that a translation fails into the locale of that place among them.
+    /// The checks that a translation fails.
     #[must_use]
-    pub fn failing(&self, entry: &KeyEntry, limits: Limits, place: usize, content: &Translated) -> CheckSet {
-        let Some((target_locale, rules)) = self.locales.get(place) else { return CheckSet::default() };
-        let (source_locale, format) = (&self.source_locale, self.format);
-        let grounds = Grounds { source_locale, target_locale, format, rules, limits };
+    pub fn failing(&self, entry: &KeyEntry, limits: Limits, content: &Translated) -> CheckSet {
+        let FileStandards { source_locale, format, target_locale, rules } = self;
+        let grounds = Grounds { source_locale, target_locale, format: *format, rules, limits };
         quality::failing(&grounds.subject(&entry.source, content))
     }
 }

@@ -21,7 +21,7 @@ use crate::content::{
     active_words, changed_numbers, get_catalogue, get_file, read_entries, words_of,
 };
 use crate::model::{ProjectId, TenantId};
-use crate::quality::{CheckSet, Limits};
+use crate::quality::CheckSet;
 use crate::refusal::Refusal;
 use crate::rows;
 use crate::shelf::Shelf;
@@ -104,18 +104,19 @@ pub fn look(read: &impl Read, shelf: &Shelf, key: CauseKey, row: RejudgeRow) -> 
         cause: &row.cause,
         numbers: numbers_of(read, tenant_id, &row.cause)?,
         until: Instant::now() + LOOK_TIME,
+        has_looked: false,
         verdicts: Vec::new(),
         words: None,
     };
     let mut done = None;
-    for file in looking.files(row.done)? {
-        let after = row.done.filter(|progress| progress.file_id == file.file_id).map(|progress| progress.number);
+    for file in looking.files(row.done.as_ref())? {
+        let after = row.done.as_ref().filter(|progress| progress.file_id == file.file_id);
         if after.is_none() && matches!(row.cause, Cause::File(_)) {
             let entries = read_entries(read, &get_catalogue(read, tenant_id, file.file_id)?)?;
             looking.words = Some((file.clone(), active_words(&entries)));
         }
-        if let Some(number) = looking.file(&file, after.unwrap_or(0))? {
-            done = Some(Progress { file_id: file.file_id, number });
+        done = looking.file(&file, after)?;
+        if done.is_some() {
             break;
         }
     }
@@ -140,24 +141,28 @@ struct Looking<'l, R> {
     cause: &'l Cause,
     numbers: Option<Vec<u64>>,
     until: Instant,
+    /// Whether it has come any further: a look that is spent before that would come to nothing, and so would the next.
+    has_looked: bool,
     verdicts: Vec<FoundVerdict>,
     words: Option<(File, u64)>,
 }
 
-/// A file that is looked at: its locales that are touched, and what holds in them.
-struct Locales {
-    places: Vec<Arc<FileLocale>>,
-    touches: Vec<Touch>,
+/// A file in a locale that is touched, and what holds there. One at a time: what a glossary says in one locale may take
+/// 50 ms and 15 MB to compile, and a project may have a hundred.
+struct InLocale<'l> {
+    file: &'l File,
+    place: Arc<FileLocale>,
+    touch: Touch,
     standards: FileStandards,
 }
 
 impl<R: Read> Looking<'_, R> {
     fn is_spent(&self) -> bool {
-        self.verdicts.len() >= VERDICTS_MAX || Instant::now() >= self.until
+        self.has_looked && (self.verdicts.len() >= VERDICTS_MAX || Instant::now() >= self.until)
     }
 
     /// The files that the cause touches, from where the pass is.
-    fn files(&self, done: Option<Progress>) -> Result<Vec<File>, Abort<Refusal>> {
+    fn files(&self, done: Option<&Progress>) -> Result<Vec<File>, Abort<Refusal>> {
         match self.cause {
             Cause::File(file_id) | Cause::Import { file_id, .. } | Cause::Keys { file_id, .. } => {
                 Ok(vec![get_file(self.read, self.tenant_id, self.project_id, *file_id)?])
@@ -165,7 +170,7 @@ impl<R: Read> Looking<'_, R> {
             Cause::Terms(_) | Cause::Register(_) => {
                 let mut scan = Scan::prefix(&(self.tenant_id, self.project_id));
                 if let Some(Progress { file_id, .. }) = done {
-                    scan = scan.from(&(self.tenant_id, self.project_id, file_id));
+                    scan = scan.from(&(self.tenant_id, self.project_id, *file_id));
                 }
                 let rows = self.read.scan(&FILES, scan)?;
                 Ok(rows.into_iter().map(|((.., file_id), row)| row.into_file(file_id)).collect())
@@ -173,9 +178,30 @@ impl<R: Read> Looking<'_, R> {
         }
     }
 
-    /// Looks at the keys of a file behind a number; behind which to go on, if not at all of them.
-    fn file(&mut self, file: &File, after: u64) -> Result<Option<u64>, Abort<Refusal>> {
-        let Some(locales) = self.locales(file)? else { return Ok(None) };
+    /// Looks at a file, locale by locale, from where the pass is; how far it came, if not to the end.
+    fn file(&mut self, file: &File, done: Option<&Progress>) -> Result<Option<Progress>, Abort<Refusal>> {
+        let rows = self.read.scan(&FILE_LOCALES, Scan::prefix(&(self.tenant_id, file.file_id)))?;
+        let tags = rows.into_iter().map(|((.., locale), _)| locale);
+        for locale in tags.filter(|locale| done.is_none_or(|done| *locale >= done.locale)) {
+            let touch = Touch::of(self.cause, &locale);
+            if touch == Touch::Nothing {
+                continue;
+            }
+            let after = done.filter(|done| done.locale == locale).map_or(0, |done| done.number);
+            let behind = if self.is_spent() { Some(after) } else { self.locale(file, &locale, touch, after)? };
+            if let Some(number) = behind {
+                return Ok(Some(Progress { file_id: file.file_id, locale, number }));
+            }
+            self.has_looked = true;
+        }
+        Ok(None)
+    }
+
+    /// Looks at the keys of a file in a locale behind a number; behind which to go on, if not at all of them.
+    fn locale(&mut self, file: &File, tag: &str, touch: Touch, after: u64) -> Result<Option<u64>, Abort<Refusal>> {
+        let standards = FileStandards::of(self.read, self.shelf, (self.tenant_id, self.project_id), file, tag)?;
+        let place = FileLocale { project_id: self.project_id, file_id: file.file_id, locale: tag.to_owned() };
+        let here = InLocale { file, place: Arc::new(place), touch, standards };
         let catalogue = get_catalogue(self.read, self.tenant_id, file.file_id)?;
         let mut pages = Pages::after(self.read, &catalogue, after);
         let mut behind = after;
@@ -188,11 +214,12 @@ impl<R: Read> Looking<'_, R> {
             }
             let mut entries = pages.read(&range)?;
             entries.retain(|entry| entry.number > after && self.wants_any(entry.number, entry.number + 1));
-            for chunk in entries.chunks((CHUNK_ROWS / locales.places.len()).max(1)) {
+            for chunk in entries.chunks(CHUNK_ROWS) {
                 if self.is_spent() {
                     return Ok(Some(behind));
                 }
-                self.keys(file, &locales, chunk)?;
+                self.keys(&here, chunk)?;
+                self.has_looked = true;
                 behind = chunk.last().map_or(behind, |last| last.number);
             }
         }
@@ -205,60 +232,38 @@ impl<R: Read> Looking<'_, R> {
         numbers.get(numbers.partition_point(|number| *number < from)).is_some_and(|number| *number < below)
     }
 
-    /// The locales of a file that the cause touches, if there are any.
-    fn locales(&self, file: &File) -> Result<Option<Locales>, Abort<Refusal>> {
-        let rows = self.read.scan(&FILE_LOCALES, Scan::prefix(&(self.tenant_id, file.file_id)))?;
-        let tags = rows.into_iter().map(|((.., locale), _)| (Touch::of(self.cause, &locale), locale));
-        let (touches, tags): (Vec<_>, Vec<_>) = tags.filter(|(touch, _)| *touch != Touch::Nothing).unzip();
-        if tags.is_empty() {
-            return Ok(None);
-        }
-        let project = (self.tenant_id, self.project_id);
-        let standards = FileStandards::of(self.read, self.shelf, project, file, &tags)?;
-        let place = |locale| FileLocale { project_id: self.project_id, file_id: file.file_id, locale };
-        let places = tags.into_iter().map(|locale| Arc::new(place(locale))).collect();
-        Ok(Some(Locales { places, touches, standards }))
-    }
-
     /// Looks at the translations of some keys.
-    fn keys(&mut self, file: &File, locales: &Locales, entries: &[KeyEntry]) -> Result<(), Failure> {
-        let mut known: BTreeMap<u64, Limits> = BTreeMap::new();
-        for (at, (place, touch)) in locales.places.iter().zip(&locales.touches).enumerate() {
-            let mut needed: BTreeMap<u64, (&KeyEntry, Need)> = BTreeMap::new();
-            for entry in entries {
-                let number = entry.number;
-                match touch.need(&entry.source) {
-                    Need::None => {}
-                    // Words say nothing of what is obsolete, and is not counted.
-                    _ if entry.is_obsolete && matches!(touch, Touch::Texts(..)) => {}
-                    _ if entry.is_obsolete => {
-                        self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: None });
-                    }
-                    need => drop(needed.insert(number, (entry, need))),
+    fn keys(&mut self, here: &InLocale<'_>, entries: &[KeyEntry]) -> Result<(), Failure> {
+        let InLocale { file, place, touch, standards } = here;
+        let mut needed: BTreeMap<u64, (&KeyEntry, Need)> = BTreeMap::new();
+        for entry in entries {
+            let number = entry.number;
+            match touch.need(&entry.source) {
+                Need::None => {}
+                // Words say nothing of what is obsolete, and is not counted.
+                _ if entry.is_obsolete && matches!(touch, Touch::Texts(..)) => {}
+                _ if entry.is_obsolete => {
+                    self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: None });
                 }
+                need => drop(needed.insert(number, (entry, need))),
             }
-            let is_dense = needed.len() * 4 >= entries.len();
-            each_row(self.read, self.tenant_id, place, needed.keys().copied(), is_dense, |number, row| {
-                let Some((entry, need)) = needed.get(&number) else { return Ok(()) };
-                if *need == Need::IfTarget && !touch.is_in(&row.content) {
-                    return Ok(());
-                }
-                let limits = match known.get(&number) {
-                    Some(known) => *known,
-                    None => limits(self.read, self.shelf, self.tenant_id, file, &entry.path)?,
-                };
-                known.insert(number, limits);
-                let judged = Judged {
-                    seen: Seen::of(&row),
-                    source_version: entry.source_version,
-                    failing: locales.standards.failing(entry, limits, at, &row.content),
-                    words: words_of(&entry.source),
-                };
-                self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: Some(judged) });
-                Ok(())
-            })?;
         }
-        Ok(())
+        let is_dense = needed.len() * 4 >= entries.len();
+        each_row(self.read, self.tenant_id, place, needed.keys().copied(), is_dense, |number, row| {
+            let Some((entry, need)) = needed.get(&number) else { return Ok(()) };
+            if *need == Need::IfTarget && !touch.is_in(&row.content) {
+                return Ok(());
+            }
+            let limits = limits(self.read, self.shelf, self.tenant_id, file, &entry.path)?;
+            let judged = Judged {
+                seen: Seen::of(&row),
+                source_version: entry.source_version,
+                failing: standards.failing(entry, limits, &row.content),
+                words: words_of(&entry.source),
+            };
+            self.verdicts.push(FoundVerdict { place: Arc::clone(place), number, judged: Some(judged) });
+            Ok(())
+        })
     }
 }
 

@@ -83,7 +83,7 @@ impl Rejudging {
 
     async fn work(&self, key: CauseKey, row: RejudgeRow) -> Result<(), Failure> {
         let (tenant_id, project_id, _) = key;
-        if let (Cause::Terms(_), None) = (&row.cause, row.done) {
+        if let (Cause::Terms(_), None) = (&row.cause, &row.done) {
             let two = Scan::prefix(&(tenant_id, project_id)).limit(2);
             let is_alone = self.context.store.read().scan(&REJUDGES, two)?.len() < 2;
             if !is_alone && self.write(move |tx| gather_terms(tx, tenant_id, project_id)).await? {

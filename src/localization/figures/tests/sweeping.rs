@@ -13,8 +13,8 @@ use crate::figures::list::{Filter, WantedState};
 use crate::figures::sweep::Rejudging;
 use crate::figures::tables::CountedState;
 use crate::figures::verify;
-use crate::terms::EntryKind;
-use crate::testing::TENANT;
+use crate::terms::{EntryKind, IMPORT_ENTRIES_MAX, Wording, import_entries};
+use crate::testing::{TENANT, actor};
 
 /// A file with a translation of each of so many keys.
 async fn translated(keys: usize) -> (World, FileId, BTreeMap<String, String>) {
@@ -42,6 +42,42 @@ async fn what_is_left_is_worked_off_look_by_look() {
     assert_eq!(verify(&world.read()), Ok(Vec::new()));
     let filter = Filter { state: Some(WantedState::Counted(CountedState::Outdated)), ..Filter::default() };
     assert_eq!(world.check_list(&filter, 500), 300);
+}
+
+/// Compiling what the largest glossary says takes longer than a look has, and more room than the shelf, where there are
+/// some locales of it: a look comes further all the same, and lets others have their turn behind each locale.
+#[tokio::test]
+async fn the_largest_glossary_is_judged_a_locale_at_a_time() {
+    const LOCALES: [&str; 12] = ["de", "fr", "it", "es", "pt", "nl", "pl", "cs", "sv", "da", "fi", "hu"];
+    let (world, file_id, _) = translated(1).await;
+    let file = world.files().remove(0);
+    for locale in LOCALES {
+        let entry = world.entries(file_id).remove(0);
+        assert!(world.put(world.judged(world.key(&file, entry), locale, "Text")).await);
+    }
+    let project_id = world.project_id;
+    for batch in 0..20 {
+        let wording = |at: usize| Wording {
+            kind: EntryKind::DoNotTranslate,
+            locale: None,
+            source: Some(format!("number {} of all the terms that take room", batch * IMPORT_ENTRIES_MAX + at)),
+            target: None,
+            note: None,
+        };
+        let wordings = (0..IMPORT_ENTRIES_MAX).map(wording).collect();
+        world.write(move |tx, now| import_entries(tx, now, &actor(TENANT), project_id, wordings)).await.unwrap();
+    }
+    world.register("*", true).await;
+    let job = Rejudging::new(world.context.clone());
+    let mut slices = 0;
+    while job.slice().await.unwrap() == Progress::More {
+        slices += 1;
+        assert!(slices < 200, "it comes no further");
+    }
+    // At least the two causes in each of two locales for itself.
+    assert!(slices > 3, "{slices}");
+    assert_eq!(job.next_due(), Ok(None));
+    assert_eq!(verify(&world.read()), Ok(Vec::new()));
 }
 
 #[tokio::test]
