@@ -43,12 +43,6 @@ const STEP_DEADLINE: Duration = Duration::from_secs(30);
 /// How often one piece of work may be found due again at one instant before an advance gives up on it.
 const ROUNDS_AT_ONE_INSTANT: u32 = 1_000;
 
-/// Real time between two attempts of work that is still due after it ran (the store refused, say).
-const RETRY_PAUSE: Duration = Duration::from_secs(1);
-
-/// Real time between a wake and the look at what is due, so that wakes by the thousand cost a few looks.
-const LOOK_PAUSE: Duration = Duration::from_millis(5);
-
 /// The longest real sleep, so that a corrected system clock is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 
@@ -59,6 +53,18 @@ pub(crate) struct Reading {
 }
 
 impl Row for Reading {}
+
+/// How long work is left alone, in real time.
+#[derive(Clone, Copy, Debug)]
+pub struct Pauses {
+    /// Between a wake and the look at what is due, so that wakes by the thousand cost a few looks.
+    pub look: Duration,
+    /// Between two attempts of work that is still due after it ran (the store refused, say).
+    pub retry: Duration,
+}
+
+/// What will do for most work.
+const PAUSES: Pauses = Pauses { look: Duration::from_millis(5), retry: Duration::from_secs(1) };
 
 /// Work that falls due at instants of the clock.
 pub trait DueWork: Send + Sync {
@@ -73,6 +79,11 @@ pub trait DueWork: Send + Sync {
     /// ([`WriteTx::falls_due`]), the work is looked at anew.
     fn agenda(&self) -> Option<u16> {
         None
+    }
+
+    /// How long it is left alone.
+    fn pauses(&self) -> Pauses {
+        PAUSES
     }
 
     /// Does everything that is due at the clock's present reading and returns when nothing more is. What fails is
@@ -377,6 +388,7 @@ impl Slot {
 /// Runs one piece of work whenever it is due, until told to stop.
 async fn watch_slot(clock: Clock, slot: Arc<Slot>, mut stopping: watch::Receiver<bool>) {
     let mut changes = clock.0.changes.subscribe();
+    let pauses = slot.work.pauses();
     while !*stopping.borrow_and_update() {
         changes.mark_unchanged();
         let next_due = slot.look();
@@ -388,11 +400,11 @@ async fn watch_slot(clock: Clock, slot: Arc<Slot>, mut stopping: watch::Receiver
             if !is_due {
                 tokio::select! {
                     () = sleep_for(next_due.and_then(|due| clock.real_wait(due))) => {}
-                    _ = changes.changed() => tokio::time::sleep(LOOK_PAUSE).await,
-                    () = slot.woken.notified() => tokio::time::sleep(LOOK_PAUSE).await,
+                    _ = changes.changed() => tokio::time::sleep(pauses.look).await,
+                    () = slot.woken.notified() => tokio::time::sleep(pauses.look).await,
                 }
             } else if slot.is_due(clock.now()) {
-                tokio::time::sleep(RETRY_PAUSE).await;
+                tokio::time::sleep(pauses.retry).await;
             }
         };
         tokio::select! {

@@ -2,7 +2,8 @@
 //!
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
-//! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]), [`ids`] and [`secrets`], records of
+//! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]), what is told
+//! to other systems through it ([`deliveries`]), [`ids`] and [`secrets`], records of
 //! [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
@@ -14,13 +15,14 @@
 //!   except for the names of members and parameters, shortened and without control characters.
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits` · `http` (`json`, `query`, `body`,
-//! `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering` · `backups` ·
+//! `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering` · `deliveries` · `backups` ·
 //! `verify` · `foundation` (what each service is made from, and how a request is let in).
 
 pub mod access;
 pub mod backups;
 pub mod clock;
 pub mod cursor;
+pub mod deliveries;
 pub mod egress;
 mod foundation;
 pub mod http;
@@ -60,4 +62,12 @@ pub const TABLES: &[TableSpec] = &[
     metering::tables::QUOTAS.spec(),
     metering::tables::USAGE.spec(),
     backups::BACKUPS.spec(),
+    deliveries::tables::TABLES[0],
+    deliveries::tables::TABLES[1],
+    deliveries::tables::TABLES[2],
+    deliveries::tables::TABLES[3],
+    deliveries::tables::TABLES[4],
+    deliveries::tables::TABLES[5],
+    deliveries::tables::TABLES[6],
+    deliveries::tables::TABLES[7],
 ];

@@ -7,6 +7,7 @@ use quintet_storage::{Failure, Key, Read, Row, Scan, Table};
 use uuid::Uuid;
 
 use crate::access::tables::{KEY_USES, KEYS, KEYS_BY_TENANT, TENANTS, TENANTS_BY_PARENT};
+use crate::deliveries;
 use crate::idempotency::tables::{ANSWERS, ANSWERS_BY_EXPIRY};
 
 /// Rows read at a time.
@@ -24,12 +25,13 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     check_tenants(read, &mut findings)?;
     check_keys(read, &mut findings)?;
     check_answers(read, &mut findings)?;
+    deliveries::verify(read, &mut findings)?;
     findings.truncate(FINDINGS_MAX);
     Ok(findings)
 }
 
 /// Calls `look` with every row of a table, in pages, until enough has been found.
-fn each<K: Key + Clone, V: Row>(
+pub(crate) fn each<K: Key + Clone, V: Row>(
     read: &impl Read,
     table: &Table<K, V>,
     findings: &mut Vec<String>,

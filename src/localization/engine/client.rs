@@ -218,7 +218,7 @@ impl Engine {
         let answer = self.0.egress.send(request, self.0.waits.answer).await.map_err(|error| {
             tracing::warn!(%error, "the AI engine could not be asked");
             match error {
-                EgressError::Broken => Missed::Passing(RETRY_SECONDS),
+                EgressError::Broken | EgressError::NoTls => Missed::Passing(RETRY_SECONDS),
                 _ => Missed::Lasting,
             }
         })?;

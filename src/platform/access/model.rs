@@ -58,6 +58,11 @@ impl Service {
         }
     }
 
+    /// The service that has this place, if one has.
+    pub(crate) fn of_code(code: u8) -> Option<Service> {
+        Service::ALL.into_iter().find(|service| service.code() == code)
+    }
+
     const fn bit(self) -> u8 {
         1 << self.code()
     }

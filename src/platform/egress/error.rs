@@ -18,6 +18,9 @@ pub enum EgressError {
     /// What answers proves by no certificate that it is who was called.
     #[error("no trusted certificate for this name; tls.extra_ca adds an authority of your own")]
     Untrusted,
+    /// What answers breaks TLS off before it has shown who it is.
+    #[error("no TLS there")]
+    NoTls,
     /// It did not come in time.
     #[error("no answer in time")]
     TimedOut,

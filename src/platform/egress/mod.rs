@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HOST;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
@@ -45,6 +45,12 @@ pub use trust::NoCertificates;
 
 /// The largest answer, in bytes.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+/// How much of an answer is read of which only the head counts, so that its connection can be kept, in bytes; and how
+/// long that may take.
+const UNUSED_BYTES_MAX: usize = 4096;
+const UNUSED_TIME: Duration = Duration::from_millis(500);
+/// How long somebody waits who asks whether an address may be called.
+const VET_TIME: Duration = Duration::from_secs(2);
 
 /// Opens outbound connections. Clones share it.
 #[derive(Clone)]
@@ -94,12 +100,56 @@ impl Egress {
         within(time, Box::pin(exchange)).await
     }
 
+    /// Sends a request of whose answer only the head counts, all within `whole`, of which connecting (with TLS) may take
+    /// `connect`. Of the body at most 4 KiB are read, and none is kept.
+    ///
+    /// # Errors
+    /// See [`EgressError`].
+    pub async fn tell(
+        &self,
+        request: Request<Bytes>,
+        connect: Duration,
+        whole: Duration,
+    ) -> Result<Response<()>, EgressError> {
+        let exchange = async {
+            let (parts, mut body) = self.open_within(request, Some(connect)).await?.into_parts();
+            // Whether it ends in time or not: what was to be known is known.
+            let _ = within(UNUSED_TIME, body.whole(UNUSED_BYTES_MAX)).await;
+            Ok(Response::from_parts(parts, ()))
+        };
+        within(whole, Box::pin(exchange)).await
+    }
+
+    /// Whether an address may be called, as far as its name tells now: a name that does not resolve may be called with TLS,
+    /// for it is vetted again whenever it is. Waits two seconds at most.
+    ///
+    /// # Errors
+    /// [`EgressError::Unusable`], [`EgressError::Forbidden`], [`EgressError::Plain`].
+    pub async fn vet(&self, uri: &Uri) -> Result<(), EgressError> {
+        let target = Target::of(uri)?;
+        let resolved = within(VET_TIME, resolve(&target)).await;
+        match resolved.and_then(|resolved| target.vet(resolved, |address| (self.allows)(address))) {
+            Ok(_) => Ok(()),
+            Err(EgressError::Unresolved | EgressError::TimedOut) if target.is_tls => Ok(()),
+            Err(EgressError::Unresolved | EgressError::TimedOut) => Err(EgressError::Plain),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Sends a request and hands its answer on as soon as its head is there. How large the body may be and how long it
     /// may take is the caller's to bound; whoever drops it before its end closes the connection.
     ///
     /// # Errors
     /// See [`EgressError`].
     pub async fn open(&self, request: Request<Bytes>) -> Result<Response<EgressBody>, EgressError> {
+        self.open_within(request, None).await
+    }
+
+    async fn open_within(
+        &self,
+        request: Request<Bytes>,
+        connect: Option<Duration>,
+    ) -> Result<Response<EgressBody>, EgressError> {
         let (mut parts, body) = request.into_parts();
         let target = Target::of(&parts.uri)?;
         let host = HeaderValue::try_from(target.host_field()).map_err(|_| EgressError::Unusable)?;
@@ -116,7 +166,11 @@ impl Egress {
         {
             return Ok(answer);
         }
-        let connection = self.connect(&target, &vetted).await?;
+        let connecting = self.connect(&target, &vetted);
+        let connection = match connect {
+            Some(time) => within(time, connecting).await?,
+            None => connecting.await?,
+        };
         self.converse(&target, connection, request).await
     }
 
@@ -136,7 +190,7 @@ impl Egress {
                 Ok(stream) => begin(stream, *peer).await,
                 // What rustls refuses, it hands on as invalid data; a connection that breaks has other kinds.
                 Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(EgressError::Untrusted),
-                Err(_) => Err(EgressError::Broken),
+                Err(_) => Err(EgressError::NoTls),
             };
         }
         Err(EgressError::Broken)
@@ -162,6 +216,12 @@ pub struct Repeatable;
 
 fn may_be_repeated<B>(request: &Request<B>) -> bool {
     request.method().is_idempotent() || request.extensions().get::<Repeatable>().is_some()
+}
+
+/// Who would be called at an address, in one spelling: host and port. None if nobody can be.
+#[must_use]
+pub fn authority_of(uri: &Uri) -> Option<String> {
+    Target::of(uri).ok().map(|target| target.to_string())
 }
 
 /// The addresses of a target, as they are now: nothing is remembered of an earlier look.

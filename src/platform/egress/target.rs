@@ -93,6 +93,12 @@ impl Target {
     }
 }
 
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
 impl Host {
     /// An IPv4 address of four decimal parts, an IPv6 address in brackets, or a name of letters, digits, `-` and `_` whose
     /// last label is no number. Every other spelling (of addresses, too) is refused: what reads them differently elsewhere

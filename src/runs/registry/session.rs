@@ -60,7 +60,7 @@ impl From<EgressError> for Trouble {
     fn from(error: EgressError) -> Self {
         let told = PullError::Unreachable(error.to_string());
         match error {
-            EgressError::Broken | EgressError::TimedOut => Trouble::Passing(told),
+            EgressError::Broken | EgressError::NoTls | EgressError::TimedOut => Trouble::Passing(told),
             _ => Trouble::Final(told),
         }
     }

@@ -318,7 +318,7 @@ impl Service {
                     }
                     seconds_of(&headers)
                 }
-                Err(EgressError::Broken) if tries < TRIES => 1,
+                Err(EgressError::Broken | EgressError::NoTls) if tries < TRIES => 1,
                 Err(error) => return Err(unreachable(error)),
             };
             self.tell("waiting for the service", 0);

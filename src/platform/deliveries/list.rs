@@ -1,0 +1,143 @@
+//! What is asked of deliveries.
+
+use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
+use uuid::Uuid;
+
+use super::health::Health;
+use super::model::{Counters, Delivery, DeliveryState, End, Outbox};
+use super::tables::{BY_SUBJECT, COUNTERS, DELIVERIES, HEALTH, Mark, subject_of};
+
+/// Rows looked at in one step.
+const PAGE_ROWS: usize = 256;
+
+/// Which deliveries are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Filter<'a> {
+    /// Only those to this endpoint.
+    pub endpoint_id: Option<Uuid>,
+    /// Only those about this.
+    pub resource: Option<&'a str>,
+    /// Only those in this state.
+    pub state: Option<DeliveryState>,
+    /// Only those with a higher number.
+    pub since: u64,
+    /// The newest so many.
+    pub limit: usize,
+}
+
+/// Deliveries that were asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// In the order of their numbers.
+    pub items: Vec<Delivery>,
+    /// Whether there are older ones behind `since`.
+    pub is_truncated: bool,
+}
+
+/// How a delivery stands; `is_in_flight` says whether an attempt is under way.
+pub(super) fn state_of(delivery: &Delivery, is_in_flight: bool) -> DeliveryState {
+    match delivery.end {
+        Some(End::Delivered) => DeliveryState::Delivered,
+        Some(End::Dead) => DeliveryState::Dead,
+        None if is_in_flight => DeliveryState::Delivering,
+        None => DeliveryState::Pending,
+    }
+}
+
+/// The newest deliveries of an outbox that a filter lets through. `state` says how each stands.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn list(
+    read: &impl Read,
+    outbox: Outbox,
+    filter: Filter<'_>,
+    state: impl Fn(&Delivery) -> DeliveryState,
+) -> Result<Page, Failure> {
+    let resource = filter.resource;
+    let subject = filter.endpoint_id.or_else(|| resource.map(subject_of));
+    let mut items: Vec<Delivery> = Vec::new();
+    let mut before = None;
+    loop {
+        let page = page(read, outbox, subject, filter.since, before)?;
+        let is_last = page.len() < PAGE_ROWS;
+        before = page.last().map(|delivery| delivery.id);
+        for delivery in page {
+            let is_of_resource = resource.is_none_or(|resource| delivery.resource == resource);
+            let is_in_state = filter.state.is_none_or(|wanted| state(&delivery) == wanted);
+            if !is_of_resource || !is_in_state {
+                continue;
+            }
+            if items.len() == filter.limit {
+                items.reverse();
+                return Ok(Page { items, is_truncated: true });
+            }
+            items.push(delivery);
+        }
+        if is_last {
+            items.reverse();
+            return Ok(Page { items, is_truncated: false });
+        }
+    }
+}
+
+/// The next deliveries, newest first.
+fn page(
+    read: &impl Read,
+    outbox: Outbox,
+    subject: Option<Uuid>,
+    since: u64,
+    before: Option<u64>,
+) -> Result<Vec<Delivery>, Failure> {
+    let (tenant_id, service) = outbox.key();
+    let Some(from) = since.checked_add(1) else { return Ok(Vec::new()) };
+    let Some(subject) = subject else {
+        let scan = Scan::prefix(&(tenant_id, service)).from(&(tenant_id, service, from)).newest_first();
+        let scan = before.iter().fold(scan, |scan, id| scan.after(&(tenant_id, service, *id)));
+        let rows = read.scan(&DELIVERIES, scan.limit(PAGE_ROWS))?;
+        return Ok(rows.into_iter().map(|((.., id), row)| row.into_delivery(id)).collect());
+    };
+    let scan = Scan::prefix(&(tenant_id, service, subject)).from(&(tenant_id, service, subject, from)).newest_first();
+    let scan = before.iter().fold(scan, |scan, id| scan.after(&(tenant_id, service, subject, *id)));
+    let mut found = Vec::new();
+    for ((.., id), Mark) in read.scan(&BY_SUBJECT, scan.limit(PAGE_ROWS))? {
+        found.extend(find(read, outbox, id)?);
+    }
+    Ok(found)
+}
+
+/// A delivery.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn find(read: &impl Read, outbox: Outbox, id: u64) -> Result<Option<Delivery>, Failure> {
+    Ok(read.get(&DELIVERIES, &outbox.place(id))?.map(|row| row.into_delivery(id)))
+}
+
+/// What an outbox has come to.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn counters(read: &impl Read, outbox: Outbox) -> Result<Counters, Failure> {
+    Ok(read.get(&COUNTERS, &outbox.key())?.map_or_else(Counters::default, Counters::from))
+}
+
+/// The health of an endpoint.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn health_of(read: &impl Read, outbox: Outbox, endpoint_id: Uuid) -> Result<Health, Failure> {
+    let (tenant_id, service) = outbox.key();
+    Ok(read.get(&HEALTH, &(tenant_id, service, endpoint_id))?.map_or_else(Health::default, Health::from))
+}
+
+/// Begins to count an endpoint's health anew, for it was enabled again.
+///
+/// # Errors
+/// The store's failures.
+pub fn reset_health(tx: &mut WriteTx<'_>, now: Timestamp, outbox: Outbox, endpoint_id: Uuid) -> Result<(), Failure> {
+    let (tenant_id, service) = outbox.key();
+    let mut health = health_of(tx, outbox, endpoint_id)?;
+    health.begin_anew(now);
+    tx.put(&HEALTH, &(tenant_id, service, endpoint_id), &(&health).into())
+}

@@ -1,0 +1,90 @@
+//! What has ended is kept for so many days, then it goes with everything that belongs to it.
+
+use quintet_storage::{Failure, Read as _, Scan, Snapshot, Timestamp, WriteTx};
+use uuid::Uuid;
+
+use super::enqueue::subjects;
+use super::model::{Counters, Delivery, Outbox};
+use super::tables::{BODIES, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Mark, OLD};
+use crate::jobs::{Agenda, Progress, Swept};
+
+const HOUR_MICROS: i64 = 3_600_000_000;
+/// Deliveries removed in one transaction.
+const SLICE_ROWS: usize = 200;
+
+/// The deliveries that have ended, by the first full hour at which they may go.
+pub struct OldDeliveries;
+
+impl Agenda for OldDeliveries {
+    /// Tenants keep what they have for different times, so no place is ever left behind.
+    type Place = ();
+
+    const NAME: &'static str = "platform.old_deliveries";
+    const TAG: u16 = OLD.spec().tag;
+    const IS_FREEING: bool = true;
+    const FIRST: () = ();
+
+    fn next(&self, read: &Snapshot, (): ()) -> Result<Option<Timestamp>, Failure> {
+        let first = read.scan(&OLD, Scan::all().limit(1))?;
+        Ok(first.first().map(|((hour, ..), Mark)| start_of(*hour)))
+    }
+
+    fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, (): ()) -> Result<Swept<()>, Failure> {
+        let oldest = tx.scan(&OLD, Scan::all().limit(SLICE_ROWS))?;
+        let mut removed = 0;
+        for ((hour, tenant_id, service, id), Mark) in oldest {
+            if start_of(hour) > now {
+                break;
+            }
+            tx.delete(&OLD, &(hour, tenant_id, service, id));
+            let outbox = Outbox::of((tenant_id, service))?;
+            remove(tx, outbox, id)?;
+            removed += 1;
+        }
+        Ok(Swept { to: None, progress: if removed == SLICE_ROWS { Progress::More } else { Progress::Rest } })
+    }
+}
+
+/// Has a delivery that has ended go in its time.
+pub(super) fn put_old(tx: &mut WriteTx<'_>, outbox: Outbox, delivery: &Delivery) -> Result<(), Failure> {
+    let hour = old_hour(delivery);
+    let (tenant_id, service, id) = outbox.place(delivery.id);
+    tx.falls_due(OLD.spec().tag, start_of(hour));
+    tx.put(&OLD, &(hour, tenant_id, service, id), &Mark)
+}
+
+/// The first full hour at which it may go.
+pub(super) fn old_hour(delivery: &Delivery) -> u32 {
+    let ended_at = delivery.settled_at.unwrap_or(delivery.created_at);
+    let micros = ended_at.plus_seconds(i64::from(delivery.kept_days) * 86_400).as_micros();
+    let hour = micros.div_euclid(HOUR_MICROS) + i64::from(micros.rem_euclid(HOUR_MICROS) != 0);
+    u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
+}
+
+fn start_of(hour: u32) -> Timestamp {
+    Timestamp::from_micros(i64::from(hour) * HOUR_MICROS)
+}
+
+/// Takes a delivery away, and all that finds it. False if there is none.
+pub(super) fn remove(tx: &mut WriteTx<'_>, outbox: Outbox, id: u64) -> Result<bool, Failure> {
+    let place = outbox.place(id);
+    let Some(row) = tx.get(&DELIVERIES, &place)? else { return Ok(false) };
+    let delivery = row.into_delivery(id);
+    let (tenant_id, service, _): (Uuid, u8, u64) = place;
+    for subject in subjects(&delivery) {
+        tx.delete(&BY_SUBJECT, &(tenant_id, service, subject, id));
+    }
+    if delivery.end.is_none() {
+        let mut counters = tx.get(&COUNTERS, &outbox.key())?.map_or_else(Counters::default, Counters::from);
+        counters.pending = counters.pending.saturating_sub(1);
+        tx.put(&COUNTERS, &outbox.key(), &counters.into())?;
+    } else {
+        tx.delete(&OLD, &(old_hour(&delivery), tenant_id, service, id));
+    }
+    if let Some(at) = delivery.next_attempt_at {
+        tx.delete(&DUE, &(at, tenant_id, service, id));
+    }
+    tx.delete(&BODIES, &place);
+    tx.delete(&DELIVERIES, &place);
+    Ok(true)
+}

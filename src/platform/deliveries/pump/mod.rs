@@ -1,0 +1,417 @@
+//! The pump: makes the attempts that are due.
+//!
+//! It is work of the clock ([`DueWork`]): whenever something is due it takes in what the due index has, and makes as many
+//! attempts at once as may be. Each runs by itself, and is settled with those that end at the same time; once that is
+//! durable, the next ones begin. On a rehearsal clock the work waits until nothing is under way, so that whoever moves
+//! the clock finds everything done that fell due.
+//!
+//! What lies before a *floor* in the index is in hand, or left there for a lane that has enough: it is never looked at
+//! again from the beginning, for there lies a long row of deleted rows.
+//!
+//! Reading order: `waiting` (whose turn it is) · `attempt` · this file.
+
+mod attempt;
+mod waiting;
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use quintet_storage::{Abort, Failure, Read as _, Scan, Store, Timestamp, WriteTx};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use super::list::state_of;
+use super::model::{Delivery, DeliveryState, Outbox, Verdict};
+use super::room::DeliveryRoom;
+use super::settle::{Finished, settle};
+use super::tables::{DUE, DuePlace};
+use crate::access::Service;
+use crate::clock::{BoxFuture, Clock, DueWork, Pauses};
+use crate::egress::Egress;
+use waiting::{InFlightMax, LANE_HELD_MAX, LaneKey, Taken, Waiting, first_at};
+
+/// Deliveries that are taken in at a time, rows read at a time, and rows looked at for a lane that has run empty.
+const LOOK_ROWS: usize = 1_024;
+const PAGE_ROWS: usize = 256;
+const FEED_ROWS: usize = 8_192;
+/// Attempts settled in one transaction.
+const SETTLED_AT_ONCE: usize = 64;
+/// How long settling may wait for the writer, and how long it waits before it tries again.
+const WRITER_TIME: Duration = Duration::from_secs(10);
+const SETTLE_PAUSE: Duration = Duration::from_secs(1);
+/// How often new rows are looked for while a rehearsal clock waits.
+const REST_PAUSE: Duration = Duration::from_millis(20);
+/// See [`DueWork::pauses`]: a first attempt should be made at once.
+const PAUSES: Pauses = Pauses { look: Duration::from_micros(500), retry: Duration::from_millis(2) };
+
+/// What the pump has done since the start, for those who watch it.
+#[derive(Default)]
+pub struct Figures {
+    /// Attempts that were taken.
+    pub delivered: AtomicU64,
+    /// Attempts that are made again.
+    pub retried: AtomicU64,
+    /// Attempts after which a delivery was given up.
+    pub dead: AtomicU64,
+    /// Microseconds from the enqueueing of deliveries to their end as delivered, in all.
+    pub latency_micros: AtomicU64,
+}
+
+/// Makes attempts. Clones share everything.
+#[derive(Clone)]
+pub struct Pump(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    clock: Clock,
+    egress: Egress,
+    rooms: HashMap<Service, Arc<dyn DeliveryRoom>>,
+    in_hand: Mutex<InHand>,
+    finished: Mutex<Vec<(Taken, Finished)>>,
+    /// One settles for all that have finished.
+    settling: tokio::sync::Mutex<()>,
+    /// Somebody's attempt has been settled.
+    settled: Notify,
+    is_stopping: AtomicBool,
+    figures: Figures,
+}
+
+struct InHand {
+    waiting: Waiting,
+    /// What lies before is in hand, or left for a lane that has enough.
+    floor: DuePlace,
+}
+
+impl Pump {
+    /// A pump for these rooms.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, egress: Egress, rooms: Vec<Arc<dyn DeliveryRoom>>) -> Pump {
+        let rooms = rooms.into_iter().map(|room| (room.service(), room)).collect();
+        let in_hand = Mutex::new(InHand { waiting: Waiting::default(), floor: first_at(Timestamp::from_micros(0)) });
+        Pump(Arc::new(Inner {
+            store,
+            clock,
+            egress,
+            rooms,
+            in_hand,
+            finished: Mutex::default(),
+            settling: tokio::sync::Mutex::new(()),
+            settled: Notify::new(),
+            is_stopping: AtomicBool::new(false),
+            figures: Figures::default(),
+        }))
+    }
+
+    /// How a delivery stands at this moment.
+    #[must_use]
+    pub fn state(&self, outbox: Outbox, delivery: &Delivery) -> DeliveryState {
+        let (tenant_id, service, id) = outbox.place(delivery.id);
+        let due = delivery.next_attempt_at.map(|at| (at, tenant_id, service, id));
+        let in_hand = self.0.in_hand();
+        state_of(delivery, due.is_some_and(|due| in_hand.waiting.is_in_flight(&due)))
+    }
+
+    #[cfg(test)]
+    pub(super) fn downgrade(&self) -> std::sync::Weak<impl Sized + use<>> {
+        Arc::downgrade(&self.0)
+    }
+
+    /// Attempts under way.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.0.in_hand().waiting.in_flight()
+    }
+
+    /// Since when the oldest attempt is due that waits or is under way; later than now if nothing is due.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn oldest_due(&self) -> Result<Option<Timestamp>, Failure> {
+        let oldest = self.0.in_hand().waiting.oldest();
+        Ok(match oldest {
+            Some(at) => Some(at),
+            None => self.0.next_due()?,
+        })
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub fn figures(&self) -> &Figures {
+        &self.0.figures
+    }
+
+    /// Begins no more attempts, and waits for those under way, at most so long. What does not end in time is made again
+    /// after the next start.
+    pub async fn stop(&self, at_most: Duration) {
+        self.0.is_stopping.store(true, Ordering::SeqCst);
+        let rest = async {
+            while self.in_flight() > 0 {
+                let settled = self.0.settled.notified();
+                tokio::select! {
+                    () = settled => {}
+                    () = tokio::time::sleep(REST_PAUSE) => {}
+                }
+            }
+        };
+        let _ = tokio::time::timeout(at_most, rest).await;
+    }
+}
+
+impl DueWork for Pump {
+    fn name(&self) -> &'static str {
+        "platform.deliveries"
+    }
+
+    fn agenda(&self) -> Option<u16> {
+        Some(DUE.spec().tag)
+    }
+
+    fn pauses(&self) -> Pauses {
+        PAUSES
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        if self.0.is_stopping() {
+            return None;
+        }
+        self.0.next_due().unwrap_or_else(|failure| {
+            tracing::warn!(%failure, "it cannot be found out which deliveries are due");
+            None
+        })
+    }
+
+    fn run_due(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            loop {
+                if let Err(failure) = self.0.pump() {
+                    tracing::warn!(%failure, "deliveries that are due cannot be read; trying again later");
+                    return;
+                }
+                let is_done = self.0.is_stopping() || self.0.in_hand().waiting.is_empty();
+                if is_done || !self.0.clock.is_rehearsal() {
+                    return;
+                }
+                tokio::select! {
+                    () = self.0.settled.notified() => {}
+                    () = tokio::time::sleep(REST_PAUSE) => {}
+                }
+            }
+        })
+    }
+}
+
+impl Inner {
+    /// Whether no more attempts are begun.
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+
+    fn in_hand(&self) -> MutexGuard<'_, InHand> {
+        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When the first delivery is due that is not in hand.
+    fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
+        let read = self.store.read();
+        let in_hand = self.in_hand();
+        if in_hand.waiting.is_hungry() {
+            return Ok(Some(self.clock.now()));
+        }
+        let mut from = in_hand.floor;
+        loop {
+            let page = read.scan(&DUE, Scan::all().from(&from).limit(64))?;
+            let is_last = page.len() < 64;
+            for (due, row) in page {
+                let lane = ((due.1, due.2), Uuid::from_bytes(row.lane));
+                if !in_hand.waiting.knows(&due) && !in_hand.waiting.leaves(lane, &due) {
+                    return Ok(Some(due.0));
+                }
+                from = behind(due);
+            }
+            if is_last {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Takes in what is due, and begins as many attempts as may be.
+    fn pump(self: &Arc<Self>) -> Result<(), Failure> {
+        if self.is_stopping() {
+            return Ok(());
+        }
+        let mut in_hand = self.in_hand();
+        self.take_in(&mut in_hand)?;
+        self.begin(&mut in_hand)
+    }
+
+    /// Takes in what is due of the index, from the floor on.
+    fn take_in(&self, in_hand: &mut InHand) -> Result<(), Failure> {
+        let now = self.clock.now();
+        let (read, complete_until) = self.store.read_now(now);
+        // What is newer may still get a neighbour before it: a transaction under way, or one of this very instant.
+        let newest = first_at(complete_until.plus_micros(1).min(now));
+        let (mut from, mut taken) = (in_hand.floor, 0);
+        loop {
+            let rows = read.scan(&DUE, Scan::all().from(&from).limit(PAGE_ROWS))?;
+            let is_last = rows.len() < PAGE_ROWS;
+            for (due, row) in rows {
+                if due.0 > now || taken == LOOK_ROWS {
+                    let floor = if due.0 > now { newest } else { from.min(newest) };
+                    in_hand.floor = in_hand.floor.max(floor);
+                    return Ok(());
+                }
+                taken += usize::from(in_hand.waiting.offer(((due.1, due.2), Uuid::from_bytes(row.lane)), due));
+                from = behind(due);
+            }
+            if is_last {
+                in_hand.floor = in_hand.floor.max(newest);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Begins as many attempts as may be, and looks up what is left of one lane that has run empty.
+    fn begin(self: &Arc<Self>, in_hand: &mut InHand) -> Result<(), Failure> {
+        if let Some((lane, from)) = in_hand.waiting.take_hungry() {
+            let (found, rest_from) = self.rest_of(lane, from, in_hand.floor)?;
+            in_hand.waiting.feed(lane, found, rest_from);
+        }
+        while let Some(taken) = in_hand.waiting.take(|service| self.most(service)) {
+            tokio::spawn(Arc::clone(self).see_to(taken));
+        }
+        if in_hand.waiting.is_hungry() {
+            // One lane at a time: looking through the index takes its time.
+            self.clock.wake();
+        }
+        Ok(())
+    }
+
+    /// What the index has of a lane between two places, as much as a lane may hold; where to look on, if not to the end.
+    fn rest_of(
+        &self,
+        lane: LaneKey,
+        from: DuePlace,
+        floor: DuePlace,
+    ) -> Result<(Vec<DuePlace>, Option<DuePlace>), Failure> {
+        let rows = self.store.read().scan(&DUE, Scan::all().from(&from).until(&floor).limit(FEED_ROWS))?;
+        let mut rest_from = rows.last().filter(|_| rows.len() == FEED_ROWS).map(|(due, _)| behind(*due));
+        let mut found = Vec::new();
+        for (due, row) in rows {
+            if ((due.1, due.2), Uuid::from_bytes(row.lane)) != lane {
+                continue;
+            }
+            if found.len() == LANE_HELD_MAX {
+                rest_from = Some(due);
+                break;
+            }
+            found.push(due);
+        }
+        Ok((found, rest_from))
+    }
+
+    fn most(&self, service: u8) -> InFlightMax {
+        let room = Service::of_code(service).and_then(|service| self.rooms.get(&service));
+        // Without a room there is nobody to make it to, which is found out attempt by attempt.
+        room.map_or(InFlightMax { of_lane: 1, of_outbox: 1 }, |room| InFlightMax {
+            of_lane: room.policy().lane_in_flight_max,
+            of_outbox: room.policy().outbox_in_flight_max,
+        })
+    }
+
+    /// Makes an attempt and has it settled; then the next ones begin.
+    async fn see_to(self: Arc<Self>, taken: Taken) {
+        let finished = loop {
+            match self.attempt(&taken).await {
+                Ok(Some(finished)) => break finished,
+                Ok(None) => return self.give_up(taken),
+                Err(failure @ Failure::Damaged(_)) => {
+                    tracing::error!(%failure, "a delivery is damaged; it is left alone until the next start");
+                    return self.give_up(taken);
+                }
+                Err(failure) => {
+                    tracing::warn!(%failure, "a delivery that is due cannot be read; trying again");
+                    tokio::time::sleep(SETTLE_PAUSE).await;
+                }
+            }
+        };
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push((taken, finished));
+        let _alone = self.settling.lock().await;
+        let batch = {
+            let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            let most = finished.len().min(SETTLED_AT_ONCE);
+            finished.drain(..most).collect::<Vec<_>>()
+        };
+        if batch.is_empty() {
+            return;
+        }
+        let batch = Arc::new(batch);
+        self.settle(&batch).await;
+        let mut in_hand = self.in_hand();
+        for (taken, _) in batch.iter() {
+            in_hand.waiting.ended(*taken);
+        }
+        if !self.is_stopping()
+            && let Err(failure) = self.begin(&mut in_hand)
+        {
+            tracing::warn!(%failure, "deliveries that are due cannot be read; trying again later");
+        }
+        drop(in_hand);
+        self.settled.notify_waiters();
+    }
+
+    /// There is nothing to be made of a delivery.
+    fn give_up(&self, taken: Taken) {
+        self.in_hand().waiting.ended(taken);
+        self.settled.notify_waiters();
+        self.clock.wake();
+    }
+
+    /// Writes down what came of attempts, however often that has to be tried: what has arrived is not sent again because
+    /// the disk is full for a while.
+    async fn settle(self: &Arc<Self>, batch: &Arc<Vec<(Taken, Finished)>>) {
+        loop {
+            let (inner, all) = (Arc::clone(self), Arc::clone(batch));
+            let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<_, Abort<Infallible>> {
+                let mut verdicts = Vec::new();
+                for (_, finished) in all.iter() {
+                    let Some(room) = inner.rooms.get(&finished.outbox.service) else { continue };
+                    verdicts.extend(settle(tx, now, &**room, finished)?);
+                }
+                Ok(verdicts)
+            };
+            match self.store.write(Instant::now() + WRITER_TIME, verb).await {
+                Ok(verdicts) => return self.count(&verdicts),
+                Err(Abort::Failed(Failure::Stopped)) => return,
+                Err(Abort::Failed(failure)) => {
+                    tracing::warn!(%failure, "what came of deliveries cannot be written down; trying again");
+                    tokio::time::sleep(SETTLE_PAUSE).await;
+                }
+                Err(Abort::Refused(never)) => match never {},
+            }
+        }
+    }
+
+    fn count(&self, verdicts: &[(Verdict, i64)]) {
+        let add = |counter: &AtomicU64, more: u64| {
+            counter.fetch_add(more, Ordering::Relaxed);
+        };
+        for (verdict, age_micros) in verdicts {
+            match verdict {
+                Verdict::Delivered => {
+                    add(&self.figures.delivered, 1);
+                    add(&self.figures.latency_micros, u64::try_from(*age_micros).unwrap_or(0));
+                }
+                Verdict::Retry(_) => add(&self.figures.retried, 1),
+                Verdict::Dead => add(&self.figures.dead, 1),
+            }
+        }
+    }
+}
+
+/// The place behind one.
+fn behind((at, tenant_id, service, id): DuePlace) -> DuePlace {
+    (at, tenant_id, service, id.saturating_add(1))
+}

@@ -1,0 +1,263 @@
+//! What is stored of deliveries. Nobody but the verbs of this folder knows the shape of a row.
+//!
+//! | tag | table | key | what |
+//! |---|---|---|---|
+//! | 0x0140 | deliveries | tenant, service, number | how a delivery stands |
+//! | 0x0141 | bodies | tenant, service, number | what is sent, and the key of an inline target: sealed |
+//! | 0x0142 | due deliveries | instant, tenant, service, number | the next attempt of each that has not ended, with its lane |
+//! | 0x0143 | deliveries by subject | tenant, service, subject, number | those of an endpoint, and those about something |
+//! | 0x0144 | counters (hot) | tenant, service | see `Counters` |
+//! | 0x0145 | health (hot) | tenant, service, endpoint | see `Health` |
+//! | 0x0146 | old deliveries | hour, tenant, service, number | when what has ended may go |
+//! | 0x0147 | dropped targets | instant, tenant, service, endpoint | whose deliveries go, though there were too many for one transaction |
+
+use bincode::{Decode, Encode};
+use quintet_storage::seal::Sealed;
+use quintet_storage::{Failure, Family, Row, Table, TableSpec, Timestamp};
+use uuid::Uuid;
+
+use super::health::Health;
+use super::model::{Counters, Delivery, End, LastError, Outbox, Target};
+use crate::access::Service;
+use crate::secrets::digest_parts;
+
+/// Tenant and service.
+pub(super) type OutboxKey = (Uuid, u8);
+/// Tenant, service, number.
+pub(super) type Place = (Uuid, u8, u64);
+/// Instant, tenant, service, number.
+pub(super) type DuePlace = (Timestamp, Uuid, u8, u64);
+
+/// How deliveries stand.
+pub(crate) const DELIVERIES: Table<Place, DeliveryRow> = Table::new(0x0140, Family::APPLIANCE, "platform.deliveries");
+/// What is sent.
+pub(crate) const BODIES: Table<Place, BodyRow> = Table::new(0x0141, Family::APPLIANCE, "platform.delivery_bodies");
+/// What waits for an attempt.
+pub(crate) const DUE: Table<DuePlace, DueRow> = Table::new(0x0142, Family::APPLIANCE, "platform.deliveries_due");
+/// What belongs together.
+pub(crate) const BY_SUBJECT: Table<(Uuid, u8, Uuid, u64), Mark> =
+    Table::new(0x0143, Family::APPLIANCE, "platform.deliveries_by_subject");
+/// See [`Counters`].
+pub(crate) const COUNTERS: Table<OutboxKey, CountersRow> =
+    Table::new(0x0144, Family::APPLIANCE, "platform.delivery_counters").hot();
+/// See [`Health`].
+pub(crate) const HEALTH: Table<HealthPlace, HealthRow> =
+    Table::new(0x0145, Family::APPLIANCE, "platform.delivery_health").hot();
+/// What may go, by the hour.
+pub(crate) const OLD: Table<(u32, Uuid, u8, u64), Mark> =
+    Table::new(0x0146, Family::APPLIANCE, "platform.deliveries_old");
+/// Endpoints whose deliveries go.
+pub(crate) const DROPPED: Table<(Timestamp, Uuid, u8, Uuid), Mark> =
+    Table::new(0x0147, Family::APPLIANCE, "platform.deliveries_dropped");
+
+/// Tenant, service, endpoint.
+pub(super) type HealthPlace = (Uuid, u8, Uuid);
+
+/// The tables of this folder.
+pub(crate) const TABLES: [TableSpec; 8] = [
+    DELIVERIES.spec(),
+    BODIES.spec(),
+    DUE.spec(),
+    BY_SUBJECT.spec(),
+    COUNTERS.spec(),
+    HEALTH.spec(),
+    OLD.spec(),
+    DROPPED.spec(),
+];
+
+impl Outbox {
+    pub(super) fn key(self) -> OutboxKey {
+        (self.tenant_id, self.service.code())
+    }
+
+    pub(super) fn place(self, id: u64) -> Place {
+        (self.tenant_id, self.service.code(), id)
+    }
+
+    pub(super) fn of((tenant_id, code): OutboxKey) -> Result<Outbox, Failure> {
+        let service = Service::of_code(code);
+        let service = service.ok_or_else(|| Failure::Damaged(format!("there is no service with code {code}")))?;
+        Ok(Outbox { tenant_id, service })
+    }
+}
+
+/// What belongs together by what it is about: the first half of a digest, which no endpoint has.
+pub(super) fn subject_of(resource: &str) -> Uuid {
+    half(&[b"resource", resource.as_bytes()])
+}
+
+/// The lane of deliveries to an authority.
+pub(super) fn lane_of_authority(authority: &str) -> Uuid {
+    half(&[b"authority", authority.as_bytes()])
+}
+
+fn half(parts: &[&[u8]]) -> Uuid {
+    let digest = digest_parts(parts);
+    let mut half = [0; 16];
+    for (to, from) in half.iter_mut().zip(digest) {
+        *to = from;
+    }
+    Uuid::from_bytes(half)
+}
+
+/// How a delivery stands.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct DeliveryRow {
+    endpoint_id: Option<[u8; 16]>,
+    event_id: [u8; 16],
+    event: String,
+    resource: String,
+    url: String,
+    attempts: u32,
+    attempts_max: u32,
+    next_attempt_at: Option<Timestamp>,
+    last_status: Option<u16>,
+    last_error: Option<LastError>,
+    created_at: Timestamp,
+    settled_at: Option<Timestamp>,
+    end: Option<End>,
+    redelivery_of: Option<u64>,
+    is_counted: bool,
+    kept_days: u32,
+}
+impl Row for DeliveryRow {}
+
+impl DeliveryRow {
+    pub(super) fn into_delivery(self, id: u64) -> Delivery {
+        let row = self;
+        Delivery {
+            id,
+            target: row.endpoint_id.map_or(Target::Inline, |id| Target::Endpoint(Uuid::from_bytes(id))),
+            event_id: Uuid::from_bytes(row.event_id),
+            event: row.event,
+            resource: row.resource,
+            url: row.url,
+            attempts: row.attempts,
+            attempts_max: row.attempts_max,
+            next_attempt_at: row.next_attempt_at,
+            last_status: row.last_status,
+            last_error: row.last_error,
+            created_at: row.created_at,
+            settled_at: row.settled_at,
+            end: row.end,
+            redelivery_of: row.redelivery_of,
+            is_counted: row.is_counted,
+            kept_days: row.kept_days,
+        }
+    }
+}
+
+impl From<&Delivery> for DeliveryRow {
+    fn from(delivery: &Delivery) -> DeliveryRow {
+        DeliveryRow {
+            endpoint_id: match delivery.target {
+                Target::Endpoint(id) => Some(id.into_bytes()),
+                Target::Inline => None,
+            },
+            event_id: delivery.event_id.into_bytes(),
+            event: delivery.event.clone(),
+            resource: delivery.resource.clone(),
+            url: delivery.url.clone(),
+            attempts: delivery.attempts,
+            attempts_max: delivery.attempts_max,
+            next_attempt_at: delivery.next_attempt_at,
+            last_status: delivery.last_status,
+            last_error: delivery.last_error,
+            created_at: delivery.created_at,
+            settled_at: delivery.settled_at,
+            end: delivery.end,
+            redelivery_of: delivery.redelivery_of,
+            is_counted: delivery.is_counted,
+            kept_days: delivery.kept_days,
+        }
+    }
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct BodyRow {
+    /// [`Contents`], for the tenant.
+    pub(super) sealed: Sealed,
+}
+impl Row for BodyRow {}
+
+/// What is sealed of a delivery, in this shape.
+#[derive(Clone, PartialEq, Eq, Encode, Decode)]
+pub(super) struct Contents {
+    /// The key that signs it, where its target is inline and has one.
+    pub(super) key: Option<Vec<u8>>,
+    /// What is sent.
+    pub(super) body: Vec<u8>,
+}
+
+/// A delivery that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct DueRow {
+    /// Its lane: the endpoint, or what stands for the authority.
+    pub(super) lane: [u8; 16],
+}
+impl Row for DueRow {}
+
+/// The row of an index whose key says everything.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Mark;
+impl Row for Mark {}
+
+/// See [`Counters`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct CountersRow {
+    last_id: u64,
+    pending: u64,
+    dead_total: u64,
+}
+impl Row for CountersRow {}
+
+impl From<CountersRow> for Counters {
+    fn from(CountersRow { last_id, pending, dead_total }: CountersRow) -> Counters {
+        Counters { last_id, pending, dead_total }
+    }
+}
+
+impl From<Counters> for CountersRow {
+    fn from(Counters { last_id, pending, dead_total }: Counters) -> CountersRow {
+        CountersRow { last_id, pending, dead_total }
+    }
+}
+
+/// See [`Health`].
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct HealthRow {
+    consecutive_failures: u64,
+    dead_total: u64,
+    deads: Vec<Timestamp>,
+    last_dead_at: Option<Timestamp>,
+    last_delivered_at: Option<Timestamp>,
+    window_from: Option<Timestamp>,
+}
+impl Row for HealthRow {}
+
+impl From<HealthRow> for Health {
+    fn from(row: HealthRow) -> Health {
+        Health {
+            consecutive_failures: row.consecutive_failures,
+            dead_total: row.dead_total,
+            deads: row.deads,
+            last_dead_at: row.last_dead_at,
+            last_delivered_at: row.last_delivered_at,
+            window_from: row.window_from,
+        }
+    }
+}
+
+impl From<&Health> for HealthRow {
+    fn from(health: &Health) -> HealthRow {
+        HealthRow {
+            consecutive_failures: health.consecutive_failures,
+            dead_total: health.dead_total,
+            deads: health.deads.clone(),
+            last_dead_at: health.last_dead_at,
+            last_delivered_at: health.last_delivered_at,
+            window_from: health.window_from,
+        }
+    }
+}

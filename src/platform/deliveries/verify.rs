@@ -1,0 +1,128 @@
+//! What must be true of the rows of deliveries.
+
+use quintet_storage::{Failure, Read, Timestamp};
+use uuid::Uuid;
+
+use super::enqueue::{lane_of, subjects};
+use super::model::{Counters, Delivery, End, Outbox, Target};
+use super::old::old_hour;
+use super::tables::{BODIES, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Mark, OLD, OutboxKey};
+use crate::verify::each;
+
+/// Deliveries, their bodies, their indexes and their counters agree; no event goes to one endpoint twice.
+pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    check_deliveries(read, findings)?;
+    each(read, &DUE, findings, |(at, tenant_id, service, id), row, findings| {
+        let delivery = read.get(&DELIVERIES, &(tenant_id, service, id))?.map(|row| row.into_delivery(id));
+        let is_right = delivery.is_some_and(|delivery| {
+            delivery.next_attempt_at == Some(at) && lane_of(&delivery).into_bytes() == row.lane
+        });
+        if !is_right {
+            findings.push(format!("delivery {id} of tenant {tenant_id} is due at {at:?}, and does not say so itself"));
+        }
+        Ok(())
+    })?;
+    each(read, &OLD, findings, |(hour, tenant_id, service, id), Mark, findings| {
+        let delivery = read.get(&DELIVERIES, &(tenant_id, service, id))?.map(|row| row.into_delivery(id));
+        if delivery.is_none_or(|delivery| delivery.end.is_none() || old_hour(&delivery) != hour) {
+            findings.push(format!("delivery {id} of tenant {tenant_id} is to go in hour {hour}, and should not"));
+        }
+        Ok(())
+    })?;
+    each(read, &BY_SUBJECT, findings, |(tenant_id, service, subject, id), Mark, findings| {
+        let delivery = read.get(&DELIVERIES, &(tenant_id, service, id))?.map(|row| row.into_delivery(id));
+        if delivery.is_none_or(|delivery| !subjects(&delivery).any(|one| one == subject)) {
+            findings.push(format!("delivery {id} of tenant {tenant_id} is found under {subject}, and should not be"));
+        }
+        Ok(())
+    })
+}
+
+/// What was counted of the outbox that is being looked at, and of the event.
+#[derive(Default)]
+struct Seen {
+    outbox: Option<OutboxKey>,
+    last_id: u64,
+    pending: u64,
+    event_id: Option<Uuid>,
+    endpoints: Vec<Uuid>,
+}
+
+fn check_deliveries(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let mut seen = Seen::default();
+    each(read, &DELIVERIES, findings, |place, row, findings| {
+        let (tenant_id, service, id) = place;
+        if seen.outbox != Some((tenant_id, service)) {
+            seen.check(read, findings)?;
+            seen = Seen { outbox: Some((tenant_id, service)), ..Seen::default() };
+        }
+        let delivery = row.into_delivery(id);
+        if seen.has_twice(&delivery) {
+            findings.push(format!("delivery {id} of tenant {tenant_id} tells an endpoint of an event once more"));
+        }
+        check_rows(read, &delivery, place, findings)
+    })?;
+    seen.check(read, findings)
+}
+
+/// The rows that belong to a delivery.
+fn check_rows(
+    read: &impl Read,
+    delivery: &Delivery,
+    (tenant_id, service, id): (Uuid, u8, u64),
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let mut missing = |what: &str| findings.push(format!("delivery {id} of tenant {tenant_id} has no {what}"));
+    if Outbox::of((tenant_id, service)).is_err() {
+        missing("service");
+    }
+    if !read.contains(&BODIES, &(tenant_id, service, id))? {
+        missing("body");
+    }
+    for subject in subjects(delivery) {
+        if !read.contains(&BY_SUBJECT, &(tenant_id, service, subject, id))? {
+            missing("place in its index");
+        }
+    }
+    let due_at = |at: Timestamp| read.contains(&DUE, &(at, tenant_id, service, id));
+    match (delivery.end, delivery.next_attempt_at) {
+        (None, Some(at)) if due_at(at)? => {}
+        (None, _) => missing("next attempt"),
+        (Some(_), Some(_)) => missing("reason to be tried again"),
+        (Some(_), None) if read.contains(&OLD, &(old_hour(delivery), tenant_id, service, id))? => {}
+        (Some(_), None) => missing("time to go"),
+    }
+    if delivery.end == Some(End::Delivered) && delivery.attempts == 0 {
+        missing("attempt that was taken");
+    }
+    Ok(())
+}
+
+impl Seen {
+    /// Deliveries of one event are numbered one after the other.
+    fn has_twice(&mut self, delivery: &Delivery) -> bool {
+        self.last_id = delivery.id;
+        self.pending += u64::from(delivery.end.is_none());
+        if delivery.redelivery_of.is_some() {
+            return false;
+        }
+        if self.event_id != Some(delivery.event_id) {
+            self.event_id = Some(delivery.event_id);
+            self.endpoints.clear();
+        }
+        let Target::Endpoint(endpoint_id) = delivery.target else { return false };
+        let is_there = self.endpoints.contains(&endpoint_id);
+        self.endpoints.push(endpoint_id);
+        is_there
+    }
+
+    fn check(&self, read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+        let Some(outbox) = self.outbox else { return Ok(()) };
+        let counted = read.get(&COUNTERS, &outbox)?.map_or_else(Counters::default, Counters::from);
+        if counted.pending != self.pending || counted.last_id < self.last_id {
+            let (tenant_id, pending) = (outbox.0, self.pending);
+            findings.push(format!("tenant {tenant_id} has {pending} deliveries waiting, and counts {counted:?}"));
+        }
+        Ok(())
+    }
+}
