@@ -9,6 +9,8 @@ use quintet_diagrams::pool::{Pool, PoolLimits};
 use quintet_platform::Foundation;
 use quintet_platform::access::{KeyUses, Service};
 use quintet_platform::clock::{Clock, DueWork};
+use quintet_platform::deliveries::{DeliveryRoom, DroppedTargets, OldDeliveries, Pump};
+use quintet_platform::egress::Egress;
 use quintet_platform::idempotency::ExpiredAnswers;
 use quintet_platform::jobs::{Agenda, Job, Rows, Sweep};
 use quintet_platform::large_values::UnownedValues;
@@ -93,6 +95,8 @@ pub struct App {
     pub runner: Option<own_runner::Place>,
     /// The diagrams' context.
     pub diagrams: quintet_diagrams::Context,
+    /// What makes deliveries.
+    pub pump: Pump,
 }
 
 impl App {
@@ -122,10 +126,14 @@ impl App {
         };
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
         let runner = own_runner::place(&config);
-        let runs = quintet_runs::Context::new(foundation.clone(), runs_settings(&config, runner.as_ref())?)
+        let egress = outside::egress(&config)?;
+        let rooms: Vec<Arc<dyn DeliveryRoom>> = vec![Arc::new(quintet_runs::RunDeliveries)];
+        let pump = Pump::new(store.clone(), clock.clone(), egress.clone(), rooms);
+        let settings = runs_settings(&config, runner.as_ref(), egress, pump.clone())?;
+        let runs = quintet_runs::Context::new(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let Foundation { uses, meter, .. } = foundation;
-        let metrics = Metrics::new(&store, &clock, &diagrams, &runs);
+        let metrics = Metrics::new(&store, &clock, &diagrams, &runs, &pump);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
         let app = App {
@@ -142,6 +150,7 @@ impl App {
             runs,
             runner,
             diagrams,
+            pump,
         };
         app.register_due_work();
         Ok(app)
@@ -151,6 +160,9 @@ impl App {
     fn register_due_work(&self) {
         self.clock.register(rows(&self.store, ExpiredAnswers));
         self.clock.register(rows(&self.store, UnownedValues));
+        self.clock.register(rows(&self.store, OldDeliveries));
+        self.clock.register(rows(&self.store, DroppedTargets));
+        self.clock.register(Arc::new(self.pump.clone()));
         self.clock.register(sweep(Arc::clone(&self.uses)));
         self.clock.register(sweep(Arc::clone(&self.root_keys)));
         self.clock.register(sweep(Arc::clone(&self.meter)));
@@ -175,7 +187,12 @@ fn sweep(job: impl Job) -> Arc<dyn DueWork> {
 }
 
 /// What the operator says of runs.
-fn runs_settings(config: &Config, runner: Option<&own_runner::Place>) -> Result<quintet_runs::Settings, StartError> {
+fn runs_settings(
+    config: &Config,
+    runner: Option<&own_runner::Place>,
+    egress: Egress,
+    pump: Pump,
+) -> Result<quintet_runs::Settings, StartError> {
     let (cores, memory_mb) = own_runner::machine();
     Ok(quintet_runs::Settings {
         workers: if config.runs_workers == 0 { own_runner::workers_of_machine() } else { config.runs_workers },
@@ -183,7 +200,8 @@ fn runs_settings(config: &Config, runner: Option<&own_runner::Place>) -> Result<
         disk_reserve_bytes: config.disk_reserve_mb << 20,
         runner_socket: runner.map(|place| place.socket.clone()),
         ceilings: quintet_runs::Ceilings::on_machine(config.runs_ceilings.clone(), cores, memory_mb),
-        egress: outside::egress(config)?,
+        egress,
+        pump,
         registries: outside::registries(config)?,
     })
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -18,6 +19,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use quintet_platform::backups::list_backups;
 use quintet_platform::clock::Clock;
+use quintet_platform::deliveries::Pump;
 use quintet_storage::{Room, Store, Timestamp};
 
 use crate::measures::{disk_free_bytes, memory_bytes, seconds_between};
@@ -66,6 +68,7 @@ impl Metrics {
         clock: &Clock,
         diagrams: &quintet_diagrams::Context,
         runs: &quintet_runs::Context,
+        pump: &Pump,
     ) -> Metrics {
         let (started, started_at) = (Instant::now(), Clock::system().now());
         let mut registry = Registry::with_prefix("quintet");
@@ -91,6 +94,7 @@ impl Metrics {
         registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
         registry.register_collector(Box::new(RunsCollector { runs: runs.clone() }));
+        registry.register_collector(Box::new(DeliveriesCollector { pump: pump.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
         Metrics { registry: Arc::new(registry), requests, latency, started, started_at }
     }
@@ -303,6 +307,35 @@ impl Collector for RunsCollector {
         gauge(e, "runs_engine_down", "1 while nobody starts containers, though somebody should", None, one_if(down))?;
         let short = one_if(self.runs.is_disk_short());
         gauge(e, "runs_disk_short", "1 while runs wait for room on the runner's disk", None, short)
+    }
+}
+
+/// Reads what became of deliveries, when Prometheus asks.
+struct DeliveriesCollector {
+    pump: Pump,
+    clock: Clock,
+}
+
+impl fmt::Debug for DeliveriesCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DeliveriesCollector")
+    }
+}
+
+impl Collector for DeliveriesCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let (e, figures) = (&mut encoder, self.pump.figures());
+        let so_far = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        counter(e, "deliveries_delivered", "Deliveries that were taken", so_far(&figures.delivered))?;
+        counter(e, "deliveries_retried", "Attempts that failed and are made again", so_far(&figures.retried))?;
+        counter(e, "deliveries_dead", "Deliveries that were given up", so_far(&figures.dead))?;
+        let latency = "Time from the events to the deliveries that were taken, in all";
+        seconds_counter(e, "deliveries_latency", latency, so_far(&figures.latency_micros))?;
+        gauge(e, "deliveries_in_flight", "Attempts under way", None, sample(self.pump.in_flight() as u64))?;
+        // One that cannot be read tells nothing here: `quintet_storage_stopped` does.
+        let since = self.pump.oldest_due().ok().flatten().map_or(0, |at| self.clock.now().micros_since(at).max(0));
+        let age = seconds(u64::try_from(since).unwrap_or(0));
+        gauge(e, "deliveries_oldest_due", "For how long an attempt has been due", Some(&Unit::Seconds), age)
     }
 }
 

@@ -25,6 +25,8 @@ use crate::start_error::StartError;
 
 /// How long open requests may take to end once the process is told to stop.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(15);
+/// How long a stop waits for deliveries that are being made; what takes longer is made again after the start.
+const DELIVERY_TIME: Duration = Duration::from_secs(5);
 
 /// The file that tells where the listeners are.
 const ADDRESSES_FILE: &str = "addresses.json";
@@ -237,6 +239,7 @@ impl Running {
                 listening.drained().await;
             }
             self.admin.drained().await;
+            self.app.pump.stop(DELIVERY_TIME).await;
         };
         tokio::select! {
             () = drained => {}

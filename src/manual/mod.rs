@@ -53,6 +53,7 @@ pub const PAGES: &[Page] = &[
     page!("runs"),
     page!("containers"),
     page!("isolation"),
+    page!("webhooks"),
     page!("diagrams"),
     page!("routes"),
     page!("errors"),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
+use quintet_platform::deliveries::Pump;
 use quintet_platform::egress::Egress;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::Turns;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub ceilings: Ceilings,
     /// The one way out.
     pub egress: Egress,
+    /// What makes the deliveries of webhooks.
+    pub pump: Pump,
     /// Where images come from, by host and port.
     pub registries: Vec<RegistrySettings>,
 }

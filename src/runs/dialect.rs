@@ -59,6 +59,7 @@ impl Dialect for Runs {
             include_str!("containers/http/schemas.json"),
             include_str!("tenant/schemas.json"),
             include_str!("usage/schemas.json"),
+            include_str!("webhooks/http/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),

@@ -14,7 +14,7 @@
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
 //! `images` (which of them tenants name) · `aside` (runs without a worker) · `context`, `dialect`, `form`, `wire` (what
-//! all endpoints share) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
+//! all endpoints share) · `webhooks` (who is told what) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
 //! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
 
 mod allowances;
@@ -36,6 +36,7 @@ mod states;
 mod sweep;
 mod tenant;
 mod usage;
+mod webhooks;
 mod wire;
 
 #[cfg(test)]
@@ -54,13 +55,22 @@ pub use crate::dialect::Runs;
 pub use crate::http::routes;
 pub use crate::refusal::CODES;
 pub use crate::registry::RegistrySettings;
+pub use crate::webhooks::RunDeliveries;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0400 to 0x04FF.
-pub const TABLES: &[TableSpec] =
-    &joined::<TABLE_COUNT>(&[containers::TABLES, allowances::tables::TABLES, due::TABLES, images::tables::TABLES]);
+pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[
+    containers::TABLES,
+    allowances::tables::TABLES,
+    due::TABLES,
+    images::tables::TABLES,
+    webhooks::TABLES,
+]);
 
-const TABLE_COUNT: usize =
-    containers::TABLES.len() + allowances::tables::TABLES.len() + due::TABLES.len() + images::tables::TABLES.len();
+const TABLE_COUNT: usize = containers::TABLES.len()
+    + allowances::tables::TABLES.len()
+    + due::TABLES.len()
+    + images::tables::TABLES.len()
+    + webhooks::TABLES.len();
 
 /// What brings rows of runs from an older format of the directory to the present one.
 pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];
@@ -105,6 +115,7 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     let mut findings = Vec::new();
     containers::verify(read, &mut findings)?;
     allowances::quotas::verify(read, &mut findings)?;
+    webhooks::verify(read, &mut findings)?;
     let is_open = |run_key| Ok(containers::find(read, run_key)?.is_some_and(|run| !run.state.is_terminal()));
     allowances::meters::verify(read, is_open, &mut findings)?;
     Ok(findings)

@@ -29,8 +29,14 @@ pub enum Refusal {
     InvalidWorkingHours(ShiftFault),
     /// A member that an inline webhook must not have.
     UnknownWebhookKey(String),
-    /// The webhook's address is not one that may be called; says why.
-    UrlNotAllowed(&'static str),
+    /// The webhook's address is not one that may be called; which member it is in, and why.
+    UrlNotAllowed(&'static str, &'static str),
+    /// There is no such thing in the tenant; says of what kind.
+    NoSuch(&'static str),
+    /// It cannot be done as things stand; says why.
+    NotNow(&'static str),
+    /// There are as many as there may be; the limit's name, and how many.
+    LimitReached(&'static str, u64),
     /// All runs of the day are used up; wait so many seconds.
     DailyQuota(u64),
     /// A metered key has not that much time left: how many seconds it has, and how many were to be charged.
@@ -67,12 +73,14 @@ pub const CODES: &[Code] = codes! {
     404 "not_found" "Not found in this tenant"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
     408 "request_timeout" "The body did not arrive in time"
-    409 "invalid_state" "The run is in a state in which this cannot be done"
+    409 "invalid_state" "It is in a state in which this cannot be done"
+    409 "limit_reached" "There are as many of these as there may be"
     409 "not_terminal" "The run has not ended"
     409 "run_active" "The run must end before it can be deleted"
     413 "payload_too_large" "The body is larger than allowed"
     415 "unsupported_media_type" "The body must be application/json"
     422 "above_ceiling" "A quota is above what the operator allows"
+    422 "idempotency_key_mismatch" "The Idempotency-Key was used for another request"
     422 "invalid_working_hours" "The working hours are not a shift that opens; line and column say where, found and expected why"
     422 "unknown_webhook_key" "The inline webhook has a member that is not known here"
     422 "url_not_allowed" "The webhook's address is not one that may be called"
@@ -124,7 +132,12 @@ impl ServiceRefusal for Refusal {
             Refusal::UnknownWebhookKey(name) => {
                 Verdict::new(422, "unknown_webhook_key").problem(name, "is not known here")
             }
-            Refusal::UrlNotAllowed(problem) => Verdict::new(422, "url_not_allowed").problem("webhook.url", *problem),
+            Refusal::UrlNotAllowed(field, problem) => Verdict::new(422, "url_not_allowed").problem(*field, *problem),
+            Refusal::NoSuch(what) => Verdict::new(404, "not_found").detail(*what),
+            Refusal::NotNow(why) => Verdict::new(409, "invalid_state").detail(*why),
+            Refusal::LimitReached(name, most) => {
+                Verdict::new(409, "limit_reached").detail(format!("there are {most} already, which is {name}"))
+            }
             Refusal::DailyQuota(seconds) => Verdict::new(429, "daily_quota_exceeded").retry_after(*seconds),
             Refusal::MeteredQuota(left, wanted) => Verdict::new(429, "metered_quota_exceeded")
                 .detail(format!("the key has {left} seconds left, and the run would be charged {wanted}")),
@@ -159,8 +172,8 @@ fn verdict_of_fault(fault: &Fault) -> Verdict {
     }
 }
 
-/// The status and code of what every service refuses alike. No route of runs takes an Idempotency-Key, and the listener of
-/// runs has no rate of its own: what would be answered there is what comes nearest.
+/// The status and code of what every service refuses alike. The listener of runs has no rate of its own: what would be
+/// answered there is what comes nearest.
 fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
     match fault {
         Fault::HostMissing => (400, "host_missing"),
@@ -176,8 +189,8 @@ fn code_of_fault(fault: &Fault) -> (u16, &'static str) {
         | Fault::Shape(_)
         | Fault::Json(JsonError::DuplicateKey { .. })
         | Fault::KeyMissing
-        | Fault::KeyMalformed(_)
-        | Fault::KeyReused => (422, "validation_failed"),
+        | Fault::KeyMalformed(_) => (422, "validation_failed"),
+        Fault::KeyReused => (422, "idempotency_key_mismatch"),
         // All bodies are JSON, and one that breaks off is none.
         Fault::Json(_) | Fault::BodyBroken => (400, "malformed_json"),
         Fault::BodyTooLarge => (413, "payload_too_large"),

@@ -1,6 +1,11 @@
 //! A real store under a clock that tests set.
 
-use quintet_storage::Uuid;
+use std::sync::Arc;
+
+use quintet_platform::clock::Clock;
+use quintet_platform::deliveries::Pump;
+use quintet_platform::egress::Egress;
+use quintet_storage::{Store, Uuid};
 
 use crate::containers::model::Secrets;
 use crate::containers::submission::Submit;
@@ -20,6 +25,11 @@ pub(crate) fn bench() -> Bench {
 
 pub(crate) fn tenant(number: u128) -> TenantId {
     TenantId(Uuid::from_u128(number))
+}
+
+/// What makes deliveries, to nobody.
+pub(crate) fn pump(store: &Store, clock: &Clock) -> Pump {
+    Pump::new(store.clone(), clock.clone(), Egress::new(|_| false), vec![Arc::new(crate::RunDeliveries)])
 }
 
 /// A plain submission.

@@ -4,7 +4,7 @@ use quintet_storage::{Failure, Read, Timestamp, WriteTx};
 
 use super::model::Run;
 use super::tables::{BUSY, BusyRow, EVENTS, EventRow, RUNS, RunRow, WAITING, WaitingKey, WaitingRow, tag_of};
-use super::{loads, paces, results};
+use super::{loads, paces, results, told};
 use crate::allowances::meters;
 use crate::due::{self, Due};
 use crate::model::RunKey;
@@ -32,8 +32,9 @@ pub(super) fn change(
     if let Some(before) = before {
         unindex(tx, run_key, before)?;
     }
+    let event_id = tx.new_id();
     let event = EventRow {
-        event_id: *tx.new_id().as_bytes(),
+        event_id: event_id.into_bytes(),
         event: way.event.to_owned(),
         occurred_at: now,
         state: run.state,
@@ -49,6 +50,7 @@ pub(super) fn change(
         }
     }
     tx.put(&RUNS, &run_key, &RunRow::from(&run))?;
+    told::tell(tx, now, run_key, &run, (way.event, event_id))?;
     Ok(run)
 }
 

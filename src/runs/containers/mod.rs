@@ -12,7 +12,7 @@
 //! - a run that has ended stays as it ended.
 //!
 //! Reading order: `model` (words and pure rules), `end` (what an outcome means) · `tables` (what is stored), `loads`,
-//! `paces`, `descriptions`, `results` (a table each) · `changes` (the one way a state changes) · the verbs `submission`,
+//! `paces`, `descriptions`, `results` (a table each) · `told` (who hears of it), `changes` (the one way a state changes) · the verbs `submission`,
 //! `late`, `shares` (whose turn it is), `dispatch`, `life`, `removal`, `hours` · what is asked: `queue`, `list`, `wait` ·
 //! what a run wrote and used: `archive`, `lines`, `page`, `logs`, `follow`, `utilization` · `runner` and `control` (what callers do to containers) · `engine` (what
 //! starts and ends them) · `verify` · `http`.
@@ -44,6 +44,7 @@ mod sealing;
 mod shares;
 pub(crate) mod submission;
 mod tables;
+mod told;
 pub(crate) mod utilization;
 mod verify;
 mod wait;

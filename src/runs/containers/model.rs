@@ -5,6 +5,7 @@ use std::time::Duration;
 use bincode::{Decode, Encode};
 use quintet_storage::{Timestamp, Uuid};
 
+use crate::events::Events;
 use crate::states::RunState;
 
 const SECONDS_OF_A_DAY: i64 = 86_400;
@@ -140,6 +141,9 @@ pub(crate) struct Run {
     pub(crate) attempt: u32,
     /// How many events it has had.
     pub(crate) events: u32,
+    /// What its inline webhook asks for, nothing if it has none; none if only its description knows, for it is older than
+    /// this member.
+    pub(crate) asked_events: Option<Events>,
 }
 
 impl Run {
@@ -188,6 +192,14 @@ pub(crate) struct Webhook {
     pub(crate) events: Vec<String>,
     /// Whether deliveries are signed.
     pub(crate) has_secret: bool,
+}
+
+impl Webhook {
+    /// What it asks for.
+    pub(crate) fn asked(&self) -> Events {
+        let asked = self.events.iter().filter_map(|pattern| Events::asked_by(pattern));
+        asked.fold(Events::default(), Events::with)
+    }
 }
 
 /// What of a run's description must not lie about in the clear. It is sealed in this shape.

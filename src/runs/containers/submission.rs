@@ -7,6 +7,7 @@ use super::descriptions;
 use super::model::{Class, Run, RunLimits, Secrets, Webhook};
 use crate::allowances::model::Quotas;
 use crate::allowances::{Ceilings, days, meters, quotas, terms};
+use crate::events::Events;
 use crate::model::{RunId, TenantId};
 use crate::refusal::Refusal;
 use crate::states::{Actor, RunState};
@@ -81,6 +82,7 @@ pub(crate) fn submit(
         node_ref: None,
         attempt: 1,
         events: 0,
+        asked_events: Some(asked.webhook.as_ref().map_or_else(Events::default, Webhook::asked)),
     };
     let run_key = (tenant_id, run_id);
     meters::charge(tx, run_key, &key_id, &terms, limits.timeout_seconds)?;

@@ -22,9 +22,10 @@
 use bincode::{Decode, Encode};
 use quintet_storage::large::LargeValue;
 use quintet_storage::seal::Sealed;
-use quintet_storage::{Row, Table, TableSpec, Timestamp, Uuid};
+use quintet_storage::{Failure, Row, Table, TableSpec, Timestamp, Uuid, decode_plain};
 
 use super::model::{Class, Description, Load, Reason, Run, RunLimits, RunResult, Webhook};
+use crate::events::Events;
 use crate::model::{FAMILY, RunId, RunKey, TenantId};
 use crate::states::RunState;
 
@@ -99,8 +100,20 @@ pub(super) struct RunRow {
     node_ref: Option<String>,
     attempt: u32,
     events: u32,
+    asked_events: Option<u32>,
 }
-impl Row for RunRow {}
+
+impl Row for RunRow {
+    const VERSION: u8 = 2;
+
+    /// Version 1 ended before the last member: a byte more says that there is none.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<RunRow, Failure> {
+        match version {
+            1 => decode_plain(&[bytes, &[0]].concat()),
+            _ => Err(Failure::Damaged(format!("a run has unknown version {version}"))),
+        }
+    }
+}
 
 impl From<RunRow> for Run {
     fn from(row: RunRow) -> Run {
@@ -135,6 +148,7 @@ impl From<RunRow> for Run {
             node_ref: row.node_ref,
             attempt: row.attempt,
             events: row.events,
+            asked_events: row.asked_events.map(Events),
         }
     }
 }
@@ -172,6 +186,7 @@ impl From<&Run> for RunRow {
             node_ref: run.node_ref.clone(),
             attempt: run.attempt,
             events: run.events,
+            asked_events: run.asked_events.map(|events| events.0),
         }
     }
 }

@@ -35,6 +35,7 @@ mod format_1;
 mod hours;
 mod metering;
 mod retention;
+mod telling;
 mod waking;
 mod ways;
 

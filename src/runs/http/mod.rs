@@ -10,11 +10,16 @@ use quintet_platform::service::{self, Endpoints};
 
 use crate::context::Context;
 use crate::dialect::Runs;
-use crate::{containers, tenant, usage};
+use crate::{containers, tenant, usage, webhooks};
 
 /// Everything that is served.
-pub(crate) const ENDPOINTS: Endpoints<Runs> =
-    &[health::ENDPOINTS, containers::http::ENDPOINTS, tenant::http::ENDPOINTS, usage::http::ENDPOINTS];
+pub(crate) const ENDPOINTS: Endpoints<Runs> = &[
+    health::ENDPOINTS,
+    containers::http::ENDPOINTS,
+    tenant::http::ENDPOINTS,
+    usage::http::ENDPOINTS,
+    webhooks::http::ENDPOINTS,
+];
 
 /// The listener of runs.
 pub fn routes(context: Context) -> Router {

@@ -43,6 +43,7 @@ impl Room {
             runner_socket: None,
             ceilings: Ceilings::default(),
             egress: Egress::new(|_| false),
+            pump: crate::testing::pump(&store, &clock),
             registries: Vec::new(),
         };
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings).unwrap();
@@ -83,9 +84,14 @@ fn nothing_that_is_said_of_it_is_loose() {
 #[test]
 fn what_is_submitted_leads_to_all_that_can_be_done_with_it() {
     let document = describe::document::<Runs>(ENDPOINTS);
-    let links = document["paths"]["/api/v1/runs"]["post"]["responses"]["202"]["links"].as_object().unwrap();
-    for route in crate::served().filter(|route| !route.segments.is_empty()) {
-        assert_eq!(links[route.name]["parameters"], json!({"track_id": "$response.body#/track_id"}));
+    for (path, status, name) in [("/api/v1/runs", "202", "track_id"), ("/api/v1/webhooks", "201", "endpoint_id")] {
+        let links = document["paths"][path]["post"]["responses"][status]["links"].as_object().unwrap();
+        let further = crate::served().filter(|route| route.path.contains(&format!("{{{name}}}")));
+        let further: Vec<&str> = further.map(|route| route.name).collect();
+        assert!(further.len() > 3, "{name}");
+        for route in further {
+            assert_eq!(links[route]["parameters"], json!({name: format!("$response.body#/{name}")}), "{route}");
+        }
     }
 }
 
@@ -93,7 +99,8 @@ fn what_is_submitted_leads_to_all_that_can_be_done_with_it() {
 async fn every_route_is_served_and_asks_for_a_key() {
     let room = Room::open();
     for route in crate::served() {
-        let path = route.path.replace("{track_id}", "x");
+        let path = ["{track_id}", "{endpoint_id}", "{delivery_id}"];
+        let path = path.iter().fold(route.path.to_owned(), |path, name| path.replace(name, "x"));
         let request = http::Request::builder().method(route.method.as_str()).uri(path).body(Body::empty()).unwrap();
         let response = routes(room.context.clone()).oneshot(request).await.unwrap();
         let expected = if route.permission.is_empty() { 200 } else { 401 };
@@ -138,7 +145,10 @@ fn every_problem_has_a_detail_and_names_its_request() {
         Refusal::AboveCeiling("max_cpu", "2".into()),
         Refusal::InvalidWorkingHours(shift),
         Refusal::UnknownWebhookKey("webhook.a".into()),
-        Refusal::UrlNotAllowed("it must not name a user"),
+        Refusal::UrlNotAllowed("webhook.url", "must not name a user"),
+        Refusal::NoSuch("no such delivery in this tenant"),
+        Refusal::NotNow("the delivery has not ended"),
+        Refusal::LimitReached("max_webhook_endpoints", 20),
         Refusal::DailyQuota(1),
         Refusal::MeteredQuota(1, 2),
         Refusal::EngineUnavailable,

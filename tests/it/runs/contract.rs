@@ -21,6 +21,8 @@ const PROVOKED: &[(&str, &str)] = &[
     ("method_not_allowed", "it/runs/queue::paths_methods_and_parameters"),
     ("request_timeout", "runs/http::a_body_that_does_not_arrive_is_a_timeout"),
     ("invalid_state", "it/runs/queue::a_run_is_accepted_and_waits_for_the_engine"),
+    ("limit_reached", "it/runs/webhooks::endpoints_that_are_wrong_are_refused_and_change_nothing"),
+    ("idempotency_key_mismatch", "it/runs/webhooks::endpoints_that_are_wrong_are_refused_and_change_nothing"),
     ("not_terminal", "it/runs/queue::a_run_is_accepted_and_waits_for_the_engine"),
     ("run_active", "privileged/runs/control::what_has_ended_takes_no_control_and_can_be_deleted"),
     ("payload_too_large", "it/runs/queue::submissions_that_are_wrong"),

@@ -2,10 +2,12 @@
 //! tests/privileged/runs has the containers.
 
 mod contract;
+mod deliveries_crash;
 mod followers;
 mod keys;
 mod queue;
 mod quotas;
+mod webhooks;
 
 use serde_json::{Value, json};
 

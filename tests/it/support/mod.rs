@@ -3,3 +3,4 @@
 pub mod appliance;
 pub mod contract;
 pub mod load;
+pub mod receiver;

@@ -84,6 +84,7 @@ impl Place {
             runner_socket: Some(socket.clone()),
             ceilings: Ceilings::default(),
             egress: Egress::new(|_| false),
+            pump: crate::testing::pump(&store, &clock),
             registries: Vec::new(),
         };
         let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings).unwrap();

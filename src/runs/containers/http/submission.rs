@@ -1,11 +1,10 @@
 //! Submitting a run: members in the order of the documentation, each with its bounds.
 
 use quintet_platform::clock::{parse_rfc3339, rfc3339};
-use quintet_platform::egress::Egress;
 use quintet_platform::http::shown_name;
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Fields, Json, Number};
-use quintet_platform::service::{Answer, Content, Route, failed, json as success};
+use quintet_platform::service::{Answer, Content, KeyRule, Route, failed, json as success};
 use quintet_storage::{Timestamp, WriteTx};
 use serde_json::{Value, json};
 
@@ -18,6 +17,7 @@ use crate::dialect::{Answered, Call, tenant_of};
 use crate::form::{field, first, optional};
 use crate::model::RunId;
 use crate::refusal::Refusal;
+use crate::webhooks::address;
 
 /// The longest name of an image, in characters.
 pub(super) const IMAGE_CHARS_MAX: usize = 512;
@@ -41,6 +41,7 @@ pub(super) const SUBMIT: Route = Route::post("submit_run", "/api/v1/runs")
     .body(Content::Json("RunSubmit"))
     .successes(&[success(202, "RunSubmitted")])
     .makes("track_id", "track_id")
+    .key(KeyRule::Optional)
     .codes(&[
         "daily_quota_exceeded",
         "image_not_allowed",
@@ -53,7 +54,11 @@ pub(super) async fn submit(call: Call) -> Answered {
     let context = call.context.clone();
     let mut change = call.change().await?;
     let tenant_id = tenant_of(&change.call);
-    let wanted = read_submit(change.json()?, &context.settings.egress)?;
+    change.begin()?;
+    let wanted = read_submit(change.json()?)?;
+    if let Some(webhook) = &wanted.webhook {
+        address::check("webhook.url", &webhook.url, &context.settings.egress).await?;
+    }
     let wanted = Submit { key_id: Some(change.call.caller.key_id.clone()), ..wanted };
     // The calendar is read now, and only looked up within the transaction.
     quotas::hours(&context.store.read(), tenant_id).map_err(|failure| failed::<Refusal>(&failure))?;
@@ -66,7 +71,7 @@ pub(super) async fn submit(call: Call) -> Answered {
 }
 
 /// POST /api/v1/runs
-fn read_submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
+fn read_submit(body: Json) -> Result<Submit, Refusal> {
     let mut fields = Fields::new(body).map_err(field)?;
     let image = image(fields.required("image").map_err(field)?)?;
     let command = command(&mut fields)?;
@@ -84,7 +89,7 @@ fn read_submit(body: Json, egress: &Egress) -> Result<Submit, Refusal> {
     let expires_at = instant(&mut fields, "expires_at")?;
     let webhook = match fields.take("webhook") {
         None | Some(Json::Null) => None,
-        Some(json) => Some(read_webhook(json, egress)?),
+        Some(json) => Some(read_webhook(json)?),
     };
     fields.finish().map_err(|unknown| first(unknown, field))?;
     let (webhook, webhook_secret) = webhook.map_or((None, None), |(webhook, secret)| (Some(webhook), secret));

@@ -25,6 +25,7 @@ fn context() -> (Context, tempfile::TempDir) {
         runner_socket: None,
         ceilings: Ceilings::default(),
         egress: Egress::new(|_| false),
+        pump: crate::testing::pump(&store, &clock),
         registries: Vec::new(),
     };
     let foundation = Foundation::new(store, clock, Authority::Embedded);

@@ -1,0 +1,181 @@
+//! The rules of deliveries (contract, "Retry and disabling"), the heads of attempts, and what a death leads to.
+
+use std::time::Duration;
+
+use data_encoding::{BASE64, HEXLOWER};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use quintet_platform::access::Service;
+use quintet_platform::clock::rfc3339;
+use quintet_platform::deliveries::{
+    Attempt, Attempted, DeliveryRoom, Destination, Health, Outbox, Policy, Settled, Verdict, hmac_sha256,
+};
+use quintet_platform::ids::ulid;
+use quintet_platform::json::Json;
+use quintet_storage::{Failure, Snapshot, Timestamp, Uuid, WriteTx};
+
+use super::emit::{Listeners, emit};
+use super::endpoints::{find, open, put};
+use super::envelope::Event;
+use super::model::{DisabledReason, Endpoint, EndpointId};
+use crate::allowances::{Ceilings, quotas};
+use crate::events::{DEGRADED, Events};
+use crate::model::TenantId;
+
+/// Deliveries given up within a day at which a notice goes out, and at which an endpoint is disabled.
+const DEADS_OF_NOTICE: usize = 5;
+const DEADS_OF_DISABLING: usize = 20;
+
+static POLICY: Policy = Policy {
+    delays: &[
+        Duration::from_secs(10),
+        Duration::from_secs(60),
+        Duration::from_secs(5 * 60),
+        Duration::from_secs(30 * 60),
+        Duration::from_secs(3600),
+    ],
+    jitter_permille: 100,
+    retry_after_max: Duration::from_secs(3600),
+    is_retried: |status| matches!(status, 408 | 429) || !(400..500).contains(&status),
+    lane_in_flight_max: 4,
+    outbox_in_flight_max: 64,
+    connect_time: Duration::from_secs(5),
+    whole_time: Duration::from_secs(15),
+};
+
+const NAMES: [HeaderName; 7] = [
+    HeaderName::from_static("content-type"),
+    HeaderName::from_static("user-agent"),
+    HeaderName::from_static("x-svc-event"),
+    HeaderName::from_static("x-svc-event-id"),
+    HeaderName::from_static("x-svc-delivery"),
+    HeaderName::from_static("x-svc-attempt"),
+    HeaderName::from_static("x-svc-timestamp"),
+];
+const SIGNATURE: HeaderName = HeaderName::from_static("x-svc-signature");
+/// Standard Webhooks: so that its verifiers take what is signed.
+const STANDARD: [HeaderName; 3] = [
+    HeaderName::from_static("webhook-id"),
+    HeaderName::from_static("webhook-timestamp"),
+    HeaderName::from_static("webhook-signature"),
+];
+
+/// The deliveries of runs.
+pub struct RunDeliveries;
+
+impl DeliveryRoom for RunDeliveries {
+    fn service(&self) -> Service {
+        Service::Runs
+    }
+
+    fn policy(&self) -> &Policy {
+        &POLICY
+    }
+
+    fn destination(&self, read: &Snapshot, outbox: Outbox, endpoint_id: Uuid) -> Result<Destination, Failure> {
+        let key = (TenantId(outbox.tenant_id), EndpointId(endpoint_id));
+        Ok(match open(read, key)? {
+            Some((endpoint, Some(key))) if endpoint.disabled.is_none() => {
+                Destination::At { url: endpoint.url, key: Some(key) }
+            }
+            Some((_, Some(_))) => Destination::Inactive,
+            Some((_, None)) | None => Destination::Gone,
+        })
+    }
+
+    fn head(&self, attempt: &Attempt<'_>) -> HeaderMap {
+        let delivery = attempt.delivery;
+        let event_id = ulid(delivery.event_id);
+        let timestamp = attempt.timestamp.to_string();
+        let values = [
+            "application/json".to_owned(),
+            concat!("quintet/", env!("CARGO_PKG_VERSION")).to_owned(),
+            delivery.event.clone(),
+            event_id.clone(),
+            delivery.id.to_string(),
+            attempt.number.to_string(),
+            timestamp.clone(),
+        ];
+        let mut head = HeaderMap::new();
+        let mut insert = |name: HeaderName, value: &str| {
+            // Numbers, ids and names of events: none has what a header cannot hold.
+            if let Ok(value) = HeaderValue::try_from(value) {
+                head.insert(name, value);
+            }
+        };
+        for (name, value) in NAMES.into_iter().zip(&values) {
+            insert(name, value);
+        }
+        let Some(key) = attempt.key else {
+            insert(SIGNATURE, "none");
+            return head;
+        };
+        let own = hmac_sha256(key, &[timestamp.as_bytes(), b".", attempt.body]);
+        insert(SIGNATURE, &format!("sha256={}", HEXLOWER.encode(&own)));
+        let parts: [&[u8]; 5] = [event_id.as_bytes(), b".", timestamp.as_bytes(), b".", attempt.body];
+        let standard = format!("v1,{}", BASE64.encode(&hmac_sha256(key, &parts)));
+        for (name, value) in STANDARD.into_iter().zip([event_id.as_str(), &timestamp, &standard]) {
+            insert(name, value);
+        }
+        head
+    }
+
+    fn settled(&self, tx: &mut WriteTx<'_>, now: Timestamp, settled: &Settled<'_>) -> Result<(), Failure> {
+        let (Verdict::Dead, Some((endpoint_id, before, after))) = (settled.verdict, settled.health) else {
+            return Ok(());
+        };
+        let key = (TenantId(settled.outbox.tenant_id), EndpointId(endpoint_id));
+        let Some(endpoint) = find(tx, key)? else { return Ok(()) };
+        let deads = after.dead_of_a_day(now);
+        if before.dead_of_a_day(now) < DEADS_OF_NOTICE && deads >= DEADS_OF_NOTICE {
+            notify(tx, now, key, &endpoint, after, settled)?;
+        }
+        let is_hopeless = deads >= DEADS_OF_DISABLING && !after.has_delivered_within_a_day(now);
+        if is_hopeless && endpoint.disabled.is_none() {
+            let disabled = Some(DisabledReason::DeadWithoutSuccess);
+            put(tx, key, &Endpoint { disabled, updated_at: now, ..endpoint }, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells the tenant's other endpoints that one is in a bad way.
+fn notify(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    (tenant_id, endpoint_id): (TenantId, EndpointId),
+    endpoint: &Endpoint,
+    health: &Health,
+    settled: &Settled<'_>,
+) -> Result<(), Failure> {
+    let listeners = Listeners::of(tx, tenant_id, Events::of(DEGRADED))?.without(endpoint_id);
+    if listeners.is_empty() {
+        return Ok(());
+    }
+    let status = match settled.attempted {
+        Attempted::Answered { status, .. } => Json::from(u64::from(status)),
+        _ => Json::Null,
+    };
+    let deads = u64::try_from(health.dead_of_a_day(now)).unwrap_or(u64::MAX);
+    let error = settled.delivery.last_error.map_or(Json::Null, |error| error.name().into());
+    let members = [
+        ("endpoint_id", Json::from(ulid(endpoint_id.0))),
+        ("url", endpoint.url.as_str().into()),
+        ("dead_deliveries_24h", deads.into()),
+        ("dead_deliveries_total", health.dead_total.into()),
+        ("consecutive_failures", health.consecutive_failures.into()),
+        ("last_dead_delivery_at", health.last_dead_at.map_or(Json::Null, |at| rfc3339(at).into())),
+        ("last_status_code", status),
+        ("last_error", error),
+    ];
+    let event = Event {
+        event_id: tx.new_id(),
+        name: DEGRADED.to_owned(),
+        occurred_at: now,
+        tenant_id,
+        resource_type: "webhook_endpoint",
+        resource_id: ulid(endpoint_id.0),
+        data: Json::object(members),
+    };
+    let kept_days = quotas::numbers(tx, tenant_id, &Ceilings::default())?.retention_days;
+    emit(tx, &event, listeners, kept_days)
+}

@@ -1,0 +1,199 @@
+//! What is sent of an event: members in the contract's order, without white space, and no longer than the tenant wants.
+
+use quintet_platform::clock::rfc3339;
+use quintet_platform::ids::ulid;
+use quintet_platform::json::{Json, to_compact};
+use quintet_storage::{Timestamp, Uuid};
+
+use crate::model::TenantId;
+
+/// What the block of a delivery takes at most: a number of 20 digits and an id.
+const DELIVERY_BYTES_MAX: usize = 110;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) event_id: Uuid,
+    /// `run.exited` for instance.
+    pub(crate) name: String,
+    pub(crate) occurred_at: Timestamp,
+    pub(crate) tenant_id: TenantId,
+    /// What it happened to.
+    pub(crate) resource_type: &'static str,
+    pub(crate) resource_id: String,
+    /// An object.
+    pub(crate) data: Json,
+}
+
+/// What is sent of an event, but for the block that tells of the delivery.
+pub(crate) struct Envelope {
+    head: String,
+    tail: &'static str,
+}
+
+impl Envelope {
+    /// What is sent of an event in at most so many bytes: what is too long goes, in this order: the front of
+    /// `result_summary`, the end of `nodes`, then `output`, `failed_nodes`, `tags`, `env` and `name`.
+    pub(crate) fn of(event: &Event, bytes_max: usize) -> Envelope {
+        let mut data = event.data.clone();
+        let mut is_truncated = false;
+        loop {
+            let envelope = Envelope::plain(event, &data, is_truncated);
+            let length = envelope.head.len() + DELIVERY_BYTES_MAX + envelope.tail.len();
+            if length <= bytes_max || !shorten(&mut data, length - bytes_max) {
+                return envelope;
+            }
+            is_truncated = true;
+        }
+    }
+
+    fn plain(event: &Event, data: &Json, is_truncated: bool) -> Envelope {
+        let resource = Json::object([("type", event.resource_type.into()), ("id", event.resource_id.as_str().into())]);
+        let members = [
+            ("event_id", Json::from(ulid(event.event_id))),
+            ("event_type", event.name.as_str().into()),
+            ("occurred_at", rfc3339(event.occurred_at).into()),
+            ("tenant_id", event.tenant_id.0.to_string().into()),
+            ("resource", resource),
+            ("data", data.clone()),
+        ];
+        let mut head = to_compact(&Json::object(members));
+        // The object goes on.
+        head.pop();
+        let tail = if is_truncated { ",\"truncated\":true}" } else { ",\"truncated\":false}" };
+        Envelope { head, tail }
+    }
+
+    /// With the block that tells of a delivery. Its `attempt` is 1: the live number is in a header.
+    pub(crate) fn with_delivery(&self, delivery_id: u64, endpoint_id: Option<Uuid>) -> Vec<u8> {
+        let endpoint = endpoint_id.map_or_else(|| "null".to_owned(), |id| format!("\"{}\"", ulid(id)));
+        let block = format!(
+            "{},\"delivery\":{{\"delivery_id\":{delivery_id},\"attempt\":1,\"endpoint_id\":{endpoint}}}{}",
+            self.head, self.tail
+        );
+        block.into_bytes()
+    }
+}
+
+/// The same body for another delivery of the event: only the number in its block is another.
+pub(crate) fn renumbered(body: &[u8], delivery_id: u64) -> Vec<u8> {
+    const BLOCK: &[u8] = b",\"delivery\":{\"delivery_id\":";
+    // The block stands behind the data, so that the last one is it.
+    let place = body.windows(BLOCK.len()).rposition(|window| window == BLOCK);
+    let Some((head, rest)) = place.and_then(|place| body.split_at_checked(place + BLOCK.len())) else {
+        return body.to_vec();
+    };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    [head, delivery_id.to_string().as_bytes(), rest.get(digits..).unwrap_or_default()].concat()
+}
+
+/// Takes about so many bytes off, as far as there is something to take off; whether there was.
+fn shorten(data: &mut Json, bytes: usize) -> bool {
+    let Json::Object(members) = data else { return false };
+    if let Some(Json::String(summary)) = member(members, "result").and_then(|result| match result {
+        Json::Object(members) => member(members, "result_summary"),
+        _ => None,
+    }) && !summary.is_empty()
+    {
+        // Escaped it is longer than this; what is left over is taken off the next time.
+        let mut cut = bytes.min(summary.len()).max(1);
+        while !summary.is_char_boundary(cut) {
+            cut += 1;
+        }
+        summary.drain(..cut);
+        return true;
+    }
+    if let Some(Json::Array(nodes)) = member(members, "nodes")
+        && !nodes.is_empty()
+    {
+        let mut left = bytes;
+        while left > 0
+            && let Some(node) = nodes.pop()
+        {
+            left = left.saturating_sub(to_compact(&node).len() + 1);
+        }
+        return true;
+    }
+    if let Some(output) = member(members, "output")
+        && *output != Json::Null
+    {
+        *output = Json::Null;
+        return true;
+    }
+    for name in ["failed_nodes", "tags", "env", "name"] {
+        if let Some(place) = members.iter().position(|(known, _)| known == name) {
+            members.remove(place);
+            return true;
+        }
+    }
+    false
+}
+
+fn member<'j>(members: &'j mut [(String, Json)], name: &str) -> Option<&'j mut Json> {
+    members.iter_mut().find(|(known, _)| known == name).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use quintet_platform::json::{Limits, parse};
+
+    use super::*;
+
+    fn event(data: &str) -> Event {
+        Event {
+            event_id: Uuid::from_u128(1),
+            name: "run.exited".to_owned(),
+            occurred_at: Timestamp::from_micros(1_700_000_000_000_000),
+            tenant_id: TenantId(Uuid::from_u128(2)),
+            resource_type: "run",
+            resource_id: ulid(Uuid::from_u128(3)),
+            data: parse(data.as_bytes(), Limits::default()).unwrap(),
+        }
+    }
+
+    fn sent(data: &str, bytes_max: usize) -> String {
+        String::from_utf8(Envelope::of(&event(data), bytes_max).with_delivery(7, None)).unwrap()
+    }
+
+    #[test]
+    fn members_stand_in_the_contracts_order() {
+        let expected = concat!(
+            r#"{"event_id":"00000000000000000000000001","event_type":"run.exited","#,
+            r#""occurred_at":"2023-11-14T22:13:20.000000Z","tenant_id":"00000000-0000-0000-0000-000000000002","#,
+            r#""resource":{"type":"run","id":"00000000000000000000000003"},"data":{"a":1},"#,
+            r#""delivery":{"delivery_id":7,"attempt":1,"endpoint_id":null},"truncated":false}"#
+        );
+        assert_eq!(sent(r#"{"a":1}"#, 65_536), expected);
+        let again = renumbered(expected.as_bytes(), 12_345);
+        assert_eq!(String::from_utf8(again).unwrap(), expected.replace("\"delivery_id\":7", "\"delivery_id\":12345"));
+    }
+
+    #[test]
+    fn what_is_too_long_is_shortened_in_order_until_it_fits() {
+        let long = "ä\\n".repeat(400);
+        let data = format!(
+            r#"{{"track_id":"T","name":"{n}","tags":["{n}"],"env":{{"A":"***"}},"result":{{"exit_code":0,"result_summary":"{long}"}}}}"#,
+            n = "n".repeat(100)
+        );
+        let whole = sent(&data, usize::MAX).len();
+        for most in (1024..4096).step_by(37) {
+            let sent = sent(&data, most);
+            assert!(sent.len() <= most, "{most}");
+            let read = parse(sent.as_bytes(), Limits::default()).unwrap();
+            let Json::Object(members) = read else { panic!() };
+            let is_truncated = members.iter().any(|(name, value)| name == "truncated" && *value == Json::Bool(true));
+            assert!(is_truncated == (most < whole) || (whole..whole + DELIVERY_BYTES_MAX).contains(&most), "{most}");
+            assert!(sent.contains("\"name\""), "there was enough before it");
+        }
+        let nodes = r#"{"ref":"a","state":"succeeded"},"#.repeat(200);
+        let workflow =
+            format!(r#"{{"workflow_id":"W","nodes":[{}],"failed_nodes":["a"]}}"#, nodes.trim_end_matches(','));
+        let cut = sent(&workflow, 1024);
+        assert!(cut.len() <= 1024 && cut.contains("failed_nodes") && cut.contains("\"ref\":\"a\""), "{cut}");
+        let output = format!(r#"{{"ref":"a","output":"{}"}}"#, "x".repeat(2_000));
+        assert!(sent(&output, 1024).contains(r#""output":null"#));
+        let hopeless = format!(r#"{{"tags":["{}"],"name":"{}"}}"#, "t".repeat(6_400), "n".repeat(900));
+        let left = sent(&hopeless, 1024);
+        assert!(left.len() <= 1024 && left.contains(r#""data":{}"#), "{left}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Endpoints over HTTP.
+
+use quintet_platform::deliveries::{Health, health_of};
+use quintet_platform::ids::parse_ulid;
+use quintet_platform::service::{
+    Answer, CURSOR, Content, FromSegment, KeyRule, Parameter, Route, Segment, Shape, failed, json as success, limit,
+    next_cursor,
+};
+use quintet_storage::{Failure, Read, Timestamp, WriteTx};
+use serde_json::{Value, json};
+
+use super::super::endpoints::{all, find};
+use super::super::manage::{self, NO_ENDPOINT};
+use super::super::model::{Endpoint, EndpointChange, EndpointId, outbox};
+use super::form::{generated, read_change, read_new};
+use super::wire::{with_secret, write_delivery, write_endpoint};
+use crate::dialect::{Answered, Call, tenant_of};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+
+/// The endpoint that a path names.
+pub(super) const ENDPOINT: Segment = Segment::new("endpoint_id", Shape::Ulid);
+const LIMIT: Parameter = limit(50, 200);
+
+pub(super) const CREATE: Route = Route::post("create_webhook", "/api/v1/webhooks")
+    .permission("svc_run_submit")
+    .summary("Be told of events at an address; the secret is shown this once")
+    .body(Content::Json("WebhookCreate"))
+    .successes(&[success(201, "WebhookCreated")])
+    .makes("endpoint_id", "endpoint_id")
+    .key(KeyRule::Optional)
+    .codes(&["limit_reached", "url_not_allowed"]);
+pub(super) const LIST: Route = Route::get("list_webhooks", "/api/v1/webhooks")
+    .permission("svc_run_read")
+    .summary("List endpoints, newest first")
+    .parameters(&[LIMIT, CURSOR])
+    .successes(&[success(200, "WebhookPage")]);
+pub(super) const GET: Route = Route::get("get_webhook", "/api/v1/webhooks/{endpoint_id}")
+    .permission("svc_run_read")
+    .summary("One endpoint, and what its deliveries have come to")
+    .segments(&[ENDPOINT])
+    .successes(&[success(200, "WebhookEndpoint")]);
+pub(super) const CHANGE: Route = Route::patch("change_webhook", "/api/v1/webhooks/{endpoint_id}")
+    .permission("svc_run_submit")
+    .summary("Change an endpoint; a new secret signs from the next attempt on, \"active\": true counts its health anew")
+    .segments(&[ENDPOINT])
+    .body(Content::Json("WebhookChange"))
+    .successes(&[success(200, "WebhookEndpoint")])
+    .codes(&["url_not_allowed"]);
+pub(super) const DELETE: Route = Route::delete("delete_webhook", "/api/v1/webhooks/{endpoint_id}")
+    .permission("svc_run_submit")
+    .summary("Delete an endpoint, and its deliveries")
+    .segments(&[ENDPOINT])
+    .successes(&[success(200, "WebhookDeleted")]);
+pub(super) const ROTATE: Route = Route::post("rotate_webhook_secret", "/api/v1/webhooks/{endpoint_id}/rotate-secret")
+    .permission("svc_run_submit")
+    .summary("Give an endpoint a new generated secret, which is shown this once and signs from the next attempt on")
+    .segments(&[ENDPOINT])
+    .successes(&[success(200, "WebhookCreated")])
+    .key(KeyRule::Optional);
+pub(super) const TEST: Route = Route::post("test_webhook", "/api/v1/webhooks/{endpoint_id}/test")
+    .permission("svc_run_submit")
+    .summary("Send webhook.test to an endpoint: one attempt, which counts nowhere")
+    .segments(&[ENDPOINT])
+    .successes(&[success(202, "Delivery")])
+    .makes("delivery_id", "delivery_id")
+    .key(KeyRule::Optional)
+    .codes(&["invalid_state"]);
+
+impl FromSegment for EndpointId {
+    fn from_segment(text: &str) -> Option<EndpointId> {
+        parse_ulid(text).map(EndpointId)
+    }
+}
+
+/// The endpoint of a request's path. A malformed id names nothing.
+pub(super) fn endpoint_key(call: &Call) -> Result<(TenantId, EndpointId), Refusal> {
+    let endpoint_id = call.segment(ENDPOINT.name).ok_or(NO_ENDPOINT)?;
+    Ok((tenant_of(call), endpoint_id))
+}
+
+pub(super) async fn create(call: Call) -> Answered {
+    let (tenant_id, ceilings) = (tenant_of(&call), call.context.settings.ceilings.clone());
+    let mut change = call.change().await?;
+    change.begin()?;
+    let new = read_new(change.json()?, &change.call).await?;
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        let secret = new.secret.clone();
+        let (id, endpoint) = manage::create(tx, now, tenant_id, &ceilings, new)?;
+        let record = write_endpoint(now, id, &endpoint, &Health::default());
+        Ok(Answer::value(201, &with_secret(record, &secret)).secret())
+    };
+    change.write(verb).await
+}
+
+pub(super) async fn list(mut call: Call) -> Answered {
+    let page = call.page::<[u8; 16]>("webhooks", &LIMIT)?;
+    let (read, now, tenant_id) = (call.snapshot(), call.now(), tenant_of(&call));
+    let listed = || -> Result<Value, Failure> {
+        let mut endpoints = all(&read, tenant_id)?;
+        endpoints.reverse();
+        endpoints.retain(|(id, _)| page.after.is_none_or(|after| id.0.into_bytes() < after));
+        let has_more = endpoints.len() > page.limit;
+        endpoints.truncate(page.limit);
+        let last = endpoints.last().filter(|_| has_more).map(|(id, _)| id.0.into_bytes());
+        let items: Result<Vec<Value>, Failure> =
+            endpoints.iter().map(|(id, endpoint)| view(&read, now, (tenant_id, *id), endpoint)).collect();
+        Ok(json!({"items": items?, "next_cursor": next_cursor("webhooks", last.as_ref())?}))
+    };
+    Ok(Answer::value(200, &listed().map_err(|failure| failed::<Refusal>(&failure))?))
+}
+
+fn view(
+    read: &impl Read,
+    now: Timestamp,
+    (tenant_id, id): (TenantId, EndpointId),
+    endpoint: &Endpoint,
+) -> Result<Value, Failure> {
+    Ok(write_endpoint(now, id, endpoint, &health_of(read, outbox(tenant_id), id.0)?))
+}
+
+pub(super) async fn get(call: Call) -> Answered {
+    let (key, read) = (endpoint_key(&call)?, call.snapshot());
+    let endpoint = find(&read, key).map_err(|failure| failed::<Refusal>(&failure))?.ok_or(NO_ENDPOINT)?;
+    Ok(Answer::value(200, &view(&read, call.now(), key, &endpoint).map_err(|failure| failed::<Refusal>(&failure))?))
+}
+
+pub(super) async fn change(call: Call) -> Answered {
+    let key = endpoint_key(&call)?;
+    let mut change = call.change().await?;
+    let asked = read_change(change.json()?, &change.call).await?;
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        let endpoint = manage::change(tx, now, key, asked)?;
+        Ok(Answer::value(200, &view(tx, now, key, &endpoint)?))
+    };
+    change.write(verb).await
+}
+
+pub(super) async fn delete(call: Call) -> Answered {
+    let key = endpoint_key(&call)?;
+    let change = call.change().await?;
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        manage::remove(tx, now, key)?;
+        let id = quintet_platform::ids::ulid(key.1.0);
+        Ok(Answer::value(200, &json!({"endpoint_id": id, "deleted": true})))
+    };
+    change.freeing(true).write(verb).await
+}
+
+pub(super) async fn rotate(call: Call) -> Answered {
+    let key = endpoint_key(&call)?;
+    let mut change = call.change().await?;
+    change.begin()?;
+    let secret = generated();
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        let asked = EndpointChange { secret: Some(secret.clone()), ..EndpointChange::default() };
+        let endpoint = manage::change(tx, now, key, asked)?;
+        Ok(Answer::value(200, &with_secret(view(tx, now, key, &endpoint)?, &secret)).secret())
+    };
+    change.write(verb).await
+}
+
+pub(super) async fn test(call: Call) -> Answered {
+    let key = endpoint_key(&call)?;
+    let mut change = call.change().await?;
+    change.begin()?;
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        let delivery = manage::test(tx, now, key)?;
+        Ok(Answer::value(202, &write_delivery(&delivery, quintet_platform::deliveries::DeliveryState::Pending)))
+    };
+    change.write(verb).await
+}

@@ -1,0 +1,111 @@
+//! Deliveries over HTTP.
+
+use quintet_platform::deliveries::{self, DeliveryState, Filter};
+use quintet_platform::ids::parse_ulid;
+use quintet_platform::service::{
+    Answer, FromSegment, KeyRule, Parameter, Route, Segment, Shape, failed, json as success,
+};
+use quintet_storage::{Uuid, WriteTx};
+use serde_json::{Value, json};
+
+use super::super::endpoints::find;
+use super::super::manage::{self, NO_DELIVERY, NO_ENDPOINT};
+use super::super::model::outbox;
+use super::endpoints::{ENDPOINT, endpoint_key};
+use super::wire::write_delivery;
+use crate::dialect::{Answered, Call, tenant_of};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+
+const STATES: [&str; 4] = [
+    DeliveryState::Pending.name(),
+    DeliveryState::Delivering.name(),
+    DeliveryState::Delivered.name(),
+    DeliveryState::Dead.name(),
+];
+const SINCE: Parameter = Parameter::new("since", Shape::integer(0, i64::MAX), "Only deliveries with a higher number.");
+const LIMIT: Parameter = Parameter::new(
+    "limit",
+    Shape::Integer { min: 1, max: 200, default: Some(50) },
+    "The newest so many; what is older is cut off.",
+);
+const STATE: Parameter = Parameter::new("state_filter", Shape::Word(&STATES, ""), "Deliveries in this state.");
+const OF_ENDPOINT: Parameter = Parameter::new("endpoint_id", Shape::Ulid, "Deliveries to this endpoint.");
+const OF_RESOURCE: Parameter =
+    Parameter::new("resource_id", Shape::Text { min: 1, max: 256 }, "Deliveries that tell of this.");
+/// The delivery that a path names.
+const DELIVERY: Segment = Segment::new("delivery_id", Shape::integer(1, i64::MAX));
+
+pub(super) const LIST: Route = Route::get("list_webhook_deliveries", "/api/v1/webhooks/{endpoint_id}/deliveries")
+    .permission("svc_run_read")
+    .summary("The newest deliveries to an endpoint, in the order of their numbers")
+    .segments(&[ENDPOINT])
+    .parameters(&[SINCE, LIMIT, STATE])
+    .successes(&[success(200, "DeliveryPage")])
+    .codes(&["busy"]);
+pub(super) const LIST_ALL: Route = Route::get("list_deliveries", "/api/v1/webhooks/deliveries")
+    .permission("svc_run_read")
+    .summary("The newest deliveries of the tenant, also those of inline webhooks")
+    .parameters(&[SINCE, LIMIT, STATE, OF_ENDPOINT, OF_RESOURCE])
+    .successes(&[success(200, "DeliveryPage")])
+    .codes(&["busy"]);
+pub(super) const REDELIVER: Route =
+    Route::post("redeliver_webhook", "/api/v1/webhooks/deliveries/{delivery_id}/redeliver")
+        .permission("svc_run_submit")
+        .summary("Send once more what has ended: the same event, under a new number")
+        .segments(&[DELIVERY])
+        .successes(&[success(202, "Delivery")])
+        .key(KeyRule::Optional)
+        .codes(&["invalid_state"]);
+
+/// The number of a delivery.
+struct DeliveryNumber(u64);
+
+impl FromSegment for DeliveryNumber {
+    fn from_segment(text: &str) -> Option<DeliveryNumber> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+        text.parse().ok().filter(|_| is_plain).map(DeliveryNumber)
+    }
+}
+
+pub(super) async fn list(call: Call) -> Answered {
+    let key = endpoint_key(&call)?;
+    let endpoint = find(&call.snapshot(), key).map_err(|failure| failed::<Refusal>(&failure))?;
+    endpoint.ok_or(NO_ENDPOINT)?;
+    listed(call, Some(key.1.0), None).await
+}
+
+pub(super) async fn list_all(mut call: Call) -> Answered {
+    let endpoint_id = call.text(&OF_ENDPOINT)?.and_then(|text| parse_ulid(&text));
+    let resource = call.text(&OF_RESOURCE)?;
+    listed(call, endpoint_id, resource).await
+}
+
+async fn listed(mut call: Call, endpoint_id: Option<Uuid>, resource: Option<String>) -> Answered {
+    let since = call.integer(&SINCE)?.and_then(|since| u64::try_from(since).ok()).unwrap_or(0);
+    let limit = call.integer(&LIMIT)?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(50);
+    let word = call.word(&STATE)?;
+    let state = DeliveryState::ALL.into_iter().find(|state| Some(state.name()) == word);
+    let (context, tenant_id, read) = (call.context.clone(), tenant_of(&call), call.snapshot());
+    let list = move || {
+        let of = outbox(tenant_id);
+        let filter = Filter { endpoint_id, resource: resource.as_deref(), state, since, limit };
+        let state = |delivery: &deliveries::Delivery| context.settings.pump.state(of, delivery);
+        let page = deliveries::list(&read, of, filter, state)?;
+        let items: Vec<Value> = page.items.iter().map(|one| write_delivery(one, state(one))).collect();
+        Ok(json!({"items": items, "truncated": page.is_truncated}))
+    };
+    Ok(Answer::value(200, &call.in_turn(&call.context.lookers, list).await?))
+}
+
+pub(super) async fn redeliver(call: Call) -> Answered {
+    let DeliveryNumber(id) = call.segment(DELIVERY.name).ok_or(NO_DELIVERY)?;
+    let tenant_id: TenantId = tenant_of(&call);
+    let mut change = call.change().await?;
+    change.begin()?;
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        let delivery = manage::redeliver(tx, now, tenant_id, id)?;
+        Ok(Answer::value(202, &write_delivery(&delivery, DeliveryState::Pending)))
+    };
+    change.write(verb).await
+}

@@ -1,0 +1,53 @@
+//! Writing endpoints and deliveries.
+
+use data_encoding::{BASE64, HEXLOWER};
+use quintet_platform::clock::rfc3339;
+use quintet_platform::deliveries::{Delivery, DeliveryState, End, Health, Target};
+use quintet_platform::ids::ulid;
+use quintet_storage::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::model::{Endpoint, EndpointId, SecretOrigin, SigningSecret};
+use crate::wire::at;
+
+/// An endpoint.
+pub(super) fn write_endpoint(now: Timestamp, id: EndpointId, endpoint: &Endpoint, health: &Health) -> Value {
+    json!({
+        "endpoint_id": ulid(id.0), "url": endpoint.url, "events": endpoint.patterns,
+        "description": endpoint.description, "secret_origin": endpoint.secret_origin.name(),
+        "active": endpoint.disabled.is_none(), "disabled_reason": endpoint.disabled.map(|reason| reason.name()),
+        "consecutive_failures": health.consecutive_failures, "dead_deliveries_total": health.dead_total,
+        "dead_deliveries_24h": health.dead_of_a_day(now), "last_dead_delivery_at": at(health.last_dead_at),
+        "last_delivered_at": at(health.last_delivered_at), "created_at": rfc3339(endpoint.created_at),
+        "updated_at": rfc3339(endpoint.updated_at),
+    })
+}
+
+/// An endpoint with its new secret, which is shown this once; one that the caller has is not shown.
+pub(super) fn with_secret(mut record: Value, secret: &SigningSecret) -> Value {
+    let key = secret.key.expose();
+    let text = (secret.origin == SecretOrigin::Generated).then(|| HEXLOWER.encode(key));
+    if let Value::Object(members) = &mut record {
+        members.insert("secret".to_owned(), text.into());
+        members.insert("standard_webhooks_secret".to_owned(), format!("whsec_{}", BASE64.encode(key)).into());
+    }
+    record
+}
+
+/// A delivery.
+pub(super) fn write_delivery(delivery: &Delivery, state: DeliveryState) -> Value {
+    let endpoint_id = match delivery.target {
+        Target::Endpoint(id) => Some(ulid(id)),
+        Target::Inline => None,
+    };
+    let begun = delivery.attempts + u32::from(state == DeliveryState::Delivering);
+    let delivered_at = delivery.settled_at.filter(|_| delivery.end == Some(End::Delivered));
+    json!({
+        "delivery_id": delivery.id, "event_id": ulid(delivery.event_id), "event_type": delivery.event,
+        "endpoint_id": endpoint_id, "url": delivery.url, "state": state.name(), "attempt": begun,
+        "max_attempts": delivery.attempts_max, "next_attempt_at": at(delivery.next_attempt_at),
+        "last_status_code": delivery.last_status, "last_error": delivery.last_error.map(|error| error.name()),
+        "created_at": rfc3339(delivery.created_at), "delivered_at": at(delivered_at),
+        "redelivery_of": delivery.redelivery_of,
+    })
+}

@@ -1,0 +1,98 @@
+//! A receiver of webhooks: an HTTP server on loopback that answers with the status that the path begins with, and
+//! remembers what it was sent.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A request that arrived.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    pub path: String,
+    head: Vec<(String, String)>,
+    pub raw: Vec<u8>,
+}
+
+impl Arrived {
+    /// A field of its head; empty if there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.head.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    /// Its body.
+    pub fn body(&self) -> Value {
+        serde_json::from_slice(&self.raw).unwrap()
+    }
+}
+
+/// The receiver. Its threads end with the process.
+pub struct Receiver {
+    address: std::net::SocketAddr,
+    arrived: Arc<Mutex<Vec<Arrived>>>,
+}
+
+impl Receiver {
+    pub fn start() -> Receiver {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let arrived: Arc<Mutex<Vec<Arrived>>> = Arc::default();
+        let shared = Arc::clone(&arrived);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let shared = Arc::clone(&shared);
+                std::thread::spawn(move || drop(serve(stream, &shared)));
+            }
+        });
+        Receiver { address, arrived }
+    }
+
+    /// An address at which it answers with this status.
+    pub fn url(&self, status: u16, name: &str) -> String {
+        format!("http://{}/{status}/{name}", self.address)
+    }
+
+    /// What has arrived at addresses of this name.
+    pub fn at(&self, name: &str) -> Vec<Arrived> {
+        let end = format!("/{name}");
+        self.arrived.lock().unwrap().iter().filter(|one| one.path.ends_with(&end)).cloned().collect()
+    }
+
+    /// Waits until so many have arrived there.
+    #[track_caller]
+    pub fn wait(&self, name: &str, count: usize) -> Vec<Arrived> {
+        let began = Instant::now();
+        while self.at(name).len() < count {
+            assert!(began.elapsed() < Duration::from_secs(60), "{} of {count} arrived at {name}", self.at(name).len());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.at(name)
+    }
+}
+
+fn serve(stream: TcpStream, all: &Mutex<Vec<Arrived>>) -> std::io::Result<()> {
+    let (mut reader, mut stream) = (BufReader::new(stream.try_clone()?), stream);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut head = Vec::new();
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            let Some((name, value)) = line.trim_end().split_once(':') else { break };
+            head.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        let length =
+            head.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, value)| value.parse().unwrap());
+        let mut raw = vec![0; length];
+        reader.read_exact(&mut raw)?;
+        let status = path.split('/').nth(1).unwrap_or("204").to_owned();
+        all.lock().unwrap().push(Arrived { path, head, raw });
+        stream.write_all(format!("HTTP/1.1 {status} x\r\ncontent-length: 0\r\n\r\n").as_bytes())?;
+    }
+}
