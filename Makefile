@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench isolation crash-long audit-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench isolation crash-long audit-long cron-long power-cuts-long \
 	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long checks-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -109,6 +109,7 @@ bench: test-prerequisites rocksdb ## measure, on a machine that does nothing els
 CRASHES ?= 200000
 STEPS ?= 5000
 ROUNDS ?= 200
+YEARS ?= 30
 CASES ?= 300000
 
 crash-long: rocksdb ## simulated crashes of the storage by the hundred thousand (CRASHES=N)
@@ -116,6 +117,9 @@ crash-long: rocksdb ## simulated crashes of the storage by the hundred thousand 
 
 audit-long: rocksdb ## the ledger against its independent auditor, for longer (STEPS=N)
 	@$(in) QUINTET_LEDGER_STEPS=$(STEPS) cargo test --locked -p quintet-ledger --lib independent_auditor -- --nocapture
+
+cron-long: rocksdb ## cron patterns at random against each minute of so many years, in all time zones (YEARS=N)
+	@$(in) QUINTET_CRON_YEARS=$(YEARS) cargo test --locked -p quintet-platform --lib recurrence::tests::model -- --nocapture
 
 kills-long: rocksdb ## kill -9 of the real binary under load, again and again (ROUNDS=N)
 	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it nothing_acknowledged -- --nocapture

@@ -2,9 +2,9 @@
 //!
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
-//! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]), what is told
-//! to other systems through it ([`deliveries`]), [`ids`] and [`secrets`], records of
-//! [`backups`]; [`verify()`] checks that all rows agree.
+//! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]) and what is told to other systems through
+//! it ([`deliveries`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
+//! records of [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
 //! - only `clock` reads the system's time, only `secrets` its random source, only `egress` connects to others;
@@ -12,10 +12,12 @@
 //!   as arguments; only sealing draws its nonces by itself, which nothing depends on;
 //! - a rule's refusal and the store's failure are two types, everywhere;
 //! - whatever comes from outside is read in linear time and bounded memory, and never comes back in an error,
-//!   except for the names of members and parameters, shortened and without control characters.
+//!   except for the names of members and parameters and for what is wrong in a cron pattern, shortened and without
+//!   control characters.
 //!
-//! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits` · `http` (`json`, `query`, `body`,
-//! `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering` · `deliveries` · `backups` ·
+//! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
+//! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering` ·
+//! `deliveries` · `backups` ·
 //! `verify` · `foundation` (what each service is made from, and how a request is let in).
 
 pub mod access;
@@ -33,11 +35,13 @@ pub mod json;
 pub mod large_values;
 pub mod limits;
 pub mod metering;
+pub mod recurrence;
 pub mod secrets;
 pub mod service;
 mod shown;
 mod time_text;
 mod verify;
+pub mod zones;
 
 #[cfg(test)]
 mod testing;

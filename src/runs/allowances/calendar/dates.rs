@@ -2,10 +2,11 @@
 //! `intervalDuration` and `intervalOrDate` of `TjpSyntaxRules.rb`).
 
 use jiff::civil;
+use quintet_platform::zones::Zone;
 
 use super::error::ShiftError;
 use super::scan::Token;
-use super::zone::Zone;
+use super::week::DAY_SECONDS;
 
 /// The finest grid that TaskJuggler offers for dates (`timingresolution 5 min`).
 const GRID_SECONDS: i64 = 5 * 60;
@@ -51,7 +52,7 @@ impl Stretch<'_> {
     pub fn resolve(&self, text: &str, zone: &Zone) -> Result<(i64, i64), ShiftError> {
         let start = self.start.resolve(text, zone)?;
         let end = match &self.end {
-            End::NextDay => zone.next_day(start),
+            End::NextDay => next_day(start, zone),
             End::After(seconds) => start.saturating_add(*seconds),
             End::At(moment) => {
                 let end = moment.resolve(text, zone)?;
@@ -106,8 +107,8 @@ impl<'t> Moment<'t> {
 
     fn resolve(&self, text: &str, zone: &Zone) -> Result<i64, ShiftError> {
         let instant = match self.offset_seconds {
-            Some(offset) => Zone::UTC.instant(self.local).map(|instant| instant.saturating_sub(offset)),
-            None => zone.instant(self.local),
+            Some(offset) => Zone::UTC.later_instant(self.local).map(|instant| instant.saturating_sub(offset)),
+            None => zone.later_instant(self.local),
         };
         instant
             .map(|instant| instant.saturating_add(self.added_seconds))
@@ -116,6 +117,12 @@ impl<'t> Moment<'t> {
                 ShiftError::new(text, self.token.at, self.token.text, "a date on a multiple of five minutes")
             })
     }
+}
+
+/// The same local time a day later.
+fn next_day(instant: i64, zone: &Zone) -> i64 {
+    let next = zone.local(instant).tomorrow().ok().and_then(|local| zone.later_instant(local));
+    next.unwrap_or_else(|| instant.saturating_add(DAY_SECONDS))
 }
 
 /// `h:mm` or `h:mm:ss`.

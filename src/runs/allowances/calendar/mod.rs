@@ -29,7 +29,8 @@
 //!   timing resolution, and lets it be open if its first instant is.
 //! - An instant is open if a clock on the wall there shows an open time: where clocks are set back, hours are open
 //!   twice, where they are set forward, what is left out is not. \[`initScoreboard`\]
-//! - `timezone` holds for the whole shift, wherever it stands there; the last one, if there are several. A shift
+//! - `timezone` is a name of the IANA database with a slash in it, or `UTC`, which alone TaskJuggler lets go without. It
+//!   holds for the whole shift, wherever it stands there; the last one, if there are several. A shift
 //!   without one is in UTC. Here TaskJuggler's manual is followed: its code knows the attribute and leaves it at
 //!   that, and takes the time zone of the project, which is what the tests give it.
 //! - `vacation`, and `leaves` of any type, close a stretch: `date` (until the same time of the next day), `date - date`
@@ -54,7 +55,6 @@ mod parse;
 mod scan;
 mod shift;
 mod week;
-mod zone;
 
 #[cfg(test)]
 mod oracle;

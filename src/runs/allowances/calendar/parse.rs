@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use quintet_platform::zones::Zone;
+
 use super::dates::{End, Moment, Stretch, duration_seconds};
 use super::error::ShiftError;
 use super::scan::{Kind, Scanner, Token};
 use super::shift::Calendar;
 use super::week::{DAYS, Hours, Week};
-use super::zone::Zone;
 
 /// The most bytes that the text of a calendar may have.
 pub const TEXT_BYTES_MAX: usize = 16 * 1024;

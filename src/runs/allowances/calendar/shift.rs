@@ -1,9 +1,9 @@
 //! A calendar as it was read: whether it is open, and when it opens next.
 
+use quintet_platform::zones::Zone;
 use quintet_storage::Timestamp;
 
 use super::week::{DAYS, Hours, Week};
-use super::zone::Zone;
 
 const MICROS: i64 = 1_000_000;
 
