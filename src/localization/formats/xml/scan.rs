@@ -83,7 +83,7 @@ mod tests {
     fn brackets_in_quotes_end_no_tag() {
         for (window, end) in [
             ("<a>", Some(2)),
-            ("<a b='>' c=\"'>\">", Some(16)),
+            ("<a b='>' c=\"'>\">", Some(15)),
             ("<a b='>", None),
             ("<a", None),
             ("<a b='", None),
