@@ -316,3 +316,32 @@ impl Counts {
         Ok(if is_replay { answer.as_replay() } else { answer })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_taken_in_time_is_given_back() {
+        let held = Arc::new(());
+        let mut body = body_of_pieces("first".to_owned(), Arc::clone(&held), |_| Ok(Some("next".to_owned())));
+        for expected in ["first", "next", "next"] {
+            let piece = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert_eq!(piece, expected);
+        }
+        tokio::time::sleep(SENDING_TIME - Duration::from_secs(1)).await;
+        assert_eq!(Arc::strong_count(&held), 2, "it may still be taken");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(Arc::strong_count(&held), 1);
+        assert!(body.frame().await.unwrap().is_err(), "and breaks off");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_been_taken_is_given_back_at_once() {
+        let held = Arc::new(());
+        drop(body_of_pieces("first".to_owned(), Arc::clone(&held), |_| Ok(None)));
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+}
