@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench isolation crash-long audit-long cron-long power-cuts-long \
-	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long checks-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -146,6 +146,9 @@ corpora-long: ## all string files of all packages, in all variants, edited and r
 
 checks-corpora: ## what the checks of translations say of all real translations, by check; of what, too: ALARMS=Q07=100,Q12=50
 	@$(in) QUINTET_CORPORA=all QUINTET_ALARMS=$(ALARMS) cargo test --locked -p quintet-localization --lib real_translations -- --nocapture
+
+exchange-corpora: ## what translate-toolkit and we read of each other, over the texts of all string files
+	@$(in) QUINTET_CORPORA=all cargo test --locked -p quintet-localization --lib exchange::toolkit -- --nocapture
 
 fuzz-long: ## random and damaged string files by the hundred thousand (CASES=N)
 	@$(in) QUINTET_FILES_CASES=$(CASES) cargo test --locked -p quintet-localization --lib random -- --nocapture

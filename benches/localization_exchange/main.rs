@@ -12,6 +12,8 @@
 )]
 
 mod http;
+#[path = "../localization/server.rs"]
+mod server;
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -12,6 +12,8 @@
 
 mod files;
 mod http;
+#[path = "../localization/server.rs"]
+mod server;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -72,7 +74,7 @@ fn main() {
         files::KEYS
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let mut server = http::Server::start();
+    let server = server::Server::start();
     let cases = [
         ("rails YAML", "yaml.RubyYAMLFile", Kind::Rails { root: "en" }, "kind=yaml&profile=rails", files::rails()),
         ("JSON", "jsonl10n.I18NextV4File", Kind::Json, "kind=json", files::json()),
@@ -94,7 +96,7 @@ fn main() {
             .collect();
         let writing = best(|| assert!(document.export(None, &edits, later()).unwrap().len() > bytes.len()));
         let toolkit = toolkit_seconds(python.as_deref(), class, &file);
-        let (importing, exporting) = server.import_and_export(query, &text, ROUNDS);
+        let (importing, exporting) = http::import_and_export(&server, query, &text, ROUNDS);
         let shown = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.0}"));
         println!(
             "| {name} | {:.1} | {:.0} | {:.0} | {} | {} | {:.0} | {} | {:.0} |",

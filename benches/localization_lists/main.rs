@@ -9,7 +9,9 @@
     reason = "a bench fails loudly and prints its result"
 )]
 
+#[path = "../localization/server.rs"]
 mod server;
+mod strings;
 
 use std::time::{Duration, Instant};
 
@@ -92,21 +94,21 @@ fn report(name: &str, mut times: Vec<Duration>, bytes: usize) {
 }
 
 /// How long an answer takes.
-fn asked(server: &mut Server, path: &str) -> (Duration, Vec<u8>) {
+fn asked(server: &Server, path: &str) -> (Duration, Vec<u8>) {
     let begun = Instant::now();
-    let body = server.get(path);
+    let body = server.get(&server.at(path));
     (begun.elapsed(), body)
 }
 
 fn main() {
-    let mut server = Server::start();
+    let server = Server::start();
     let texts: serde_json::Map<String, Value> =
         (0..STRINGS).map(|at| (format!("area{}.key{at:05}", at % 20), json!(source(at)))).collect();
     let begun = Instant::now();
-    server.upload(&Value::Object(texts).to_string());
-    let keys = server.keys();
+    server.json("POST", &server.at("/files?kind=json&path=en.json"), &Value::Object(texts));
+    let keys = strings::keys(&server);
     assert_eq!(keys.len(), STRINGS);
-    server.translate(&keys, &LOCALES, target);
+    strings::translate(&server, &keys, &LOCALES, target);
     println!("{} translations written in {:.0} s", STRINGS * LOCALES.len(), begun.elapsed().as_secs_f64());
     println!("| | median, ms | p99, ms | longest, ms | kB |");
     println!("|---|---|---|---|---|");
@@ -127,7 +129,7 @@ fn main() {
     for (name, path) in asks {
         let (mut times, mut bytes) = (Vec::new(), 0);
         for _ in 0..ROUNDS {
-            let (time, body) = asked(&mut server, path);
+            let (time, body) = asked(&server, path);
             times.push(time);
             bytes = body.len();
         }
@@ -140,10 +142,10 @@ fn main() {
         let word = WORDS[change % WORDS.len()];
         let term = json!({"kind": "term", "locale": "de", "source": word, "target": format!("wort{change}")});
         let begun = Instant::now();
-        server.post("/glossary", &term.to_string());
+        server.json("POST", &server.at("/glossary"), &term);
         changes.push(begun.elapsed());
         let at = change % paths.len();
-        let (time, body) = asked(&mut server, paths[at]);
+        let (time, body) = asked(&server, paths[at]);
         behind[at].0.push(time);
         behind[at].1 = body.len();
     }
@@ -158,9 +160,9 @@ fn main() {
         let register = if round % 2 == 0 { json!("formal") } else { Value::Null };
         let style = json!({"locale": "fr", "scope": "default", "text": "Vous.", "register": register});
         let begun = Instant::now();
-        server.put("/style", &style.to_string());
+        server.json("PUT", &server.at("/style"), &style);
         changes.push(begun.elapsed());
-        behind.push(asked(&mut server, "/stats").0);
+        behind.push(asked(&server, "/stats").0);
     }
     report("a register is set (a locale is judged anew)", changes, 0);
     report("/stats right behind it", behind, 0);

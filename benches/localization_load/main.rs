@@ -10,6 +10,8 @@
     reason = "a bench fails loudly, prints its result and makes the connections it measures"
 )]
 
+mod connection;
+#[path = "../localization/server.rs"]
 mod server;
 
 use std::fmt::Write as _;
@@ -19,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use server::{Connection, Server};
+use connection::Connection;
+use server::Server;
 
 const CLIENTS: usize = 64;
 const STRINGS: usize = 20_000;
@@ -36,7 +39,7 @@ fn main() {
 async fn bench(length: Duration) {
     let server = Arc::new(Server::start());
     let mut setup = Connection::open(&server).await;
-    let project = setup.project().await;
+    let project = server.project.clone();
     let file = |count: usize| {
         let texts = (0..count).map(|n| (format!("k{n}"), json!(format!("Delete the {n} selected files of {{name}}?"))));
         Value::Object(texts.collect()).to_string()

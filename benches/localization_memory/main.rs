@@ -10,6 +10,8 @@
     reason = "a bench fails loudly and prints its result"
 )]
 
+mod asked;
+#[path = "../localization/server.rs"]
 mod server;
 mod texts;
 
@@ -120,9 +122,9 @@ fn main() {
         made.as_secs_f64() * 1e3
     );
 
-    let mut server = Server::start();
-    let filled = server.fill(&texts.sources);
-    let (first, told) = server.ask(&texts.queries, &expected);
+    let server = Server::start();
+    let filled = asked::fill(&server, &texts.sources);
+    let (first, told) = asked::ask(&server, &texts.queries, &expected);
     println!("| over HTTP: imported in, s | first answer, ms | p50, ms | p99, ms | of 8 callers: p50, ms | p99, ms |");
     println!("|---|---|---|---|---|---|");
     let [one, eight] = told;

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
-use quintet_platform::service::{Fault, Turns};
+use quintet_platform::service::{Fault, Turn, Turns};
 use quintet_storage::{Abort, Snapshot, Store};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::engine::Engine;
+use crate::formats::FILE_BYTES_MAX;
 use crate::language::Health;
 use crate::likeness::Indexes;
 use crate::model::TenantId;
@@ -25,6 +26,12 @@ pub const WRITER_TIME: Duration = Duration::from_secs(10);
 const ASIDES: usize = 4;
 /// How many files are read or written at a time.
 const TURNS: usize = 2;
+/// What a document's units take, beside their texts, at most; see [`Context::room`].
+const UNITS_BYTES_MAX: usize = 16 << 20;
+/// How many times its own size they take, of a small one.
+const UNITS_RATIO: usize = 4;
+/// How much the documents that come in may take together: as much as the largest.
+const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + UNITS_BYTES_MAX;
 /// How long one waits for those who change the same thing.
 const LOCK_TIME: Duration = Duration::from_secs(60);
 /// How often the core's checks run.
@@ -49,6 +56,8 @@ pub struct Parts {
     /// Those of requests that look at many rows, or at a body of more than a few kilobytes.
     pub(crate) asides: Turns,
     turns: Turns,
+    /// What the documents that come in take, in bytes.
+    documents: Turns,
     locks: Vec<Arc<Mutex<()>>>,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
@@ -88,6 +97,7 @@ impl Context {
             memory: Indexes::new(MEMORY_BYTES_MAX),
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
+            documents: Turns::new(DOCUMENTS_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
             shelf: Shelf::new(SHELF_BYTES),
@@ -141,6 +151,16 @@ impl Context {
         work: impl FnOnce(&Store) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
         self.taking(&self.turns, tenant_id, work).await
+    }
+
+    /// Waits until there is room in memory for what a document of so many bytes comes to: its texts, and its units.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`] if others kept it waiting.
+    pub(crate) async fn room(&self, tenant_id: TenantId, document_bytes: u64) -> Result<Turn, Refusal> {
+        let bytes = usize::try_from(document_bytes).unwrap_or(usize::MAX);
+        let units = bytes.saturating_mul(UNITS_RATIO).min(UNITS_BYTES_MAX);
+        Ok(self.documents.hold(tenant_id.0, bytes.saturating_add(units)).await?)
     }
 
     async fn taking<T: Send + 'static>(

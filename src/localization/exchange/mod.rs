@@ -7,11 +7,13 @@
 //! - of a document that is refused nothing is written: every unit is judged before the first is written;
 //! - which parts a document has follows from the document alone, so that a repeat under the same Idempotency-Key finds out
 //!   which were written;
-//! - a document is never in memory as a whole, neither on its way in nor on its way out.
+//! - a document is never in memory as a whole on its way out; on its way in, what will be written of it is, and how much that
+//!   may be of all documents together is bounded.
 //!
-//! Reading order: `xliff` · `tmx` · `tbx` · `http`.
+//! Reading order: `texts` · `xliff` · `tmx` · `tbx` · `http`.
 
 pub mod http;
 mod tbx;
+mod texts;
 mod tmx;
 mod xliff;

@@ -26,6 +26,11 @@ const ENTRIES_AT_A_TIME: usize = 500;
 /// The most wordings of a document; every source of a concept goes with every target of it.
 const WORDINGS_MAX: usize = 2 * ENTRIES_MAX as usize;
 
+/// The most bytes that they take, about.
+const WORDINGS_BYTES_MAX: usize = 32 << 20;
+/// What one takes besides its texts.
+const WORDING_OVERHEAD_BYTES: usize = 500;
+
 /// What an entry says: kind, locale, source and target.
 type Said = (EntryKind, Option<String>, Option<String>, Option<String>);
 
@@ -37,6 +42,13 @@ pub struct Glossary {
     /// How many were passed over: they cannot be entries, or are of no language of the project.
     pub skipped: usize,
     seen: HashSet<Said>,
+    bytes: usize,
+}
+
+/// About what a wording takes while a document is read, where its texts are twice.
+fn held_bytes(wording: &Wording) -> usize {
+    let texts: usize = [&wording.source, &wording.target].into_iter().flatten().map(String::len).sum();
+    2 * texts + wording.note.as_ref().map_or(0, String::len) + WORDING_OVERHEAD_BYTES
 }
 
 /// Reads a document: what the concepts say in the project's source locale and others, or in one of the others alone.
@@ -69,35 +81,38 @@ impl Glossary {
         };
         let (sources, targets): (Vec<Term>, Vec<Term>) = terms.into_iter().partition(is_source);
         let sources: Vec<Term> = sources.into_iter().filter(|term| !term.is_forbidden).collect();
-        let mut wordings = Vec::new();
         let wording = |kind, locale: Option<String>, source: Option<&Term>, target: Option<&Term>| {
             let text = |term: &Term| term.text.trim().to_owned();
             Wording { kind, locale, source: source.map(text), target: target.map(text), note: note.clone() }
         };
+        // Of two lists each goes with each: a small document could say very much.
+        let mut told = 0;
         for target in &targets {
             let language = Some(target.language.clone()).filter(|tag| !tag.is_empty() && tag != EVERY_LANGUAGE);
-            match target.is_forbidden {
-                true => wordings.push(wording(EntryKind::Forbidden, language, None, Some(target))),
-                false => {
-                    let pairs = sources
-                        .iter()
-                        .take(WORDINGS_MAX)
-                        .map(|source| wording(EntryKind::Term, language.clone(), Some(source), Some(target)));
-                    wordings.extend(pairs);
+            let forbidden =
+                target.is_forbidden.then(|| wording(EntryKind::Forbidden, language.clone(), None, Some(target)));
+            let pairs = sources.iter().filter(|_| !target.is_forbidden);
+            let pairs = pairs.map(|source| wording(EntryKind::Term, language.clone(), Some(source), Some(target)));
+            for wording in forbidden.into_iter().chain(pairs) {
+                told += 1;
+                self.take(wording, only);
+                if told > WORDINGS_MAX || self.is_full() {
+                    return false;
                 }
-            }
-            if wordings.len() > WORDINGS_MAX {
-                return false;
             }
         }
         if targets.is_empty() {
-            wordings.extend(
-                sources.iter().map(|source| wording(EntryKind::DoNotTranslate, locale.clone(), Some(source), None)),
-            );
+            for source in &sources {
+                told += 1;
+                self.take(wording(EntryKind::DoNotTranslate, locale.clone(), Some(source), None), only);
+            }
         }
-        self.skipped += usize::from(wordings.is_empty());
-        wordings.into_iter().for_each(|wording| self.take(wording, only));
-        self.wordings.len() <= WORDINGS_MAX
+        self.skipped += usize::from(told == 0);
+        !self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
+        self.wordings.len() > WORDINGS_MAX || self.bytes > WORDINGS_BYTES_MAX
     }
 
     fn take(&mut self, wording: Wording, only: Option<&Locale>) {
@@ -117,6 +132,7 @@ impl Glossary {
         };
         let place = (wording.kind, wording.locale.clone(), wording.source.clone(), wording.target.clone());
         if self.seen.insert(place) {
+            self.bytes += held_bytes(&wording);
             self.wordings.push(wording);
         } else {
             self.skipped += 1;

@@ -9,6 +9,7 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::content::Wording;
+use crate::exchange::texts::{TextPlace, Texts};
 use crate::formats::ReadError;
 use crate::formats::tmx::{TmxPair, TmxReader, TmxUnit, TmxWriter};
 use crate::language::{Locale, check_translation_route_length};
@@ -28,8 +29,8 @@ const LANGUAGES_MAX: usize = 1_000;
 pub struct Memory {
     pairs: Vec<LanguagePair>,
     units: Vec<UnitPlaces>,
-    /// Their texts, one after another.
-    texts: String,
+    /// Their texts.
+    texts: Texts,
     /// How many units and variants say nothing that can be remembered.
     pub skipped: usize,
     /// What each language of the document is.
@@ -39,16 +40,17 @@ pub struct Memory {
 /// A unit, by where its texts are.
 #[derive(Debug)]
 struct UnitPlaces {
-    pair: usize,
-    source: Range<usize>,
-    target: Range<usize>,
+    /// Its place among the pairs.
+    pair: u32,
+    source: TextPlace,
+    target: TextPlace,
 }
 
 /// What a language of a document is to a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Language {
     Source,
-    Target(usize),
+    Target(u32),
     /// No locale, or one that is not wanted.
     Other,
 }
@@ -90,17 +92,11 @@ impl Memory {
             self.skipped += targets.len();
             return;
         };
-        let source = self.place(&source);
+        let source = self.texts.push(&source);
         for (pair, target) in targets {
-            let target = self.place(&target);
-            self.units.push(UnitPlaces { pair, source: source.clone(), target });
+            let target = self.texts.push(&target);
+            self.units.push(UnitPlaces { pair, source, target });
         }
-    }
-
-    fn place(&mut self, text: &str) -> Range<usize> {
-        let begin = self.texts.len();
-        self.texts.push_str(text);
-        begin..self.texts.len()
     }
 
     fn language(&mut self, tag: &str, tenant_id: TenantId, project: &Project, only: Option<&Locale>) -> Language {
@@ -114,10 +110,12 @@ impl Memory {
             Ok(locale) => {
                 let pair = LanguagePair::new(tenant_id, &project.source.locale.tag, &locale);
                 let known = self.pairs.iter().position(|known| *known == pair);
-                Language::Target(known.unwrap_or_else(|| {
+                let place = known.unwrap_or_else(|| {
                     self.pairs.push(pair);
                     self.pairs.len() - 1
-                }))
+                });
+                // There are no more pairs than languages.
+                u32::try_from(place).map_or(Language::Other, Language::Target)
             }
             Err(_) => Language::Other,
         };
@@ -126,9 +124,8 @@ impl Memory {
     }
 
     fn unit(&self, place: &UnitPlaces) -> Option<(&LanguagePair, Remembered<'_>)> {
-        let source = self.texts.get(place.source.clone())?;
-        let target = self.texts.get(place.target.clone())?;
-        Some((self.pairs.get(place.pair)?, Remembered { source, target, origin: Some(Wording::Import) }))
+        let (source, target) = (self.texts.get(place.source), self.texts.get(place.target));
+        Some((self.pairs.get(place.pair as usize)?, Remembered { source, target, origin: Some(Wording::Import) }))
     }
 
     fn part(&self, part: Range<usize>) -> impl Iterator<Item = (&LanguagePair, Remembered<'_>)> {

@@ -85,6 +85,7 @@ impl<R: Read> TbxReader<R> {
                     "text" | "body" => {}
                     "termEntry" | "conceptEntry" => {
                         let mut concept = Concept::default();
+                        self.xml.begin_unit();
                         self.inside(Level::Concept, "", &mut concept)?;
                         return Ok(Some(concept));
                     }
@@ -129,6 +130,7 @@ impl<R: Read> TbxReader<R> {
                         if self.terms > UNITS_MAX {
                             return Err(self.xml.refuses(Code::TooManyUnits));
                         }
+                        self.xml.keep(language.len())?;
                         let text = self.content()?;
                         concept.terms.push(Term { language: language.to_owned(), text, is_forbidden: false });
                     }
@@ -152,10 +154,11 @@ impl<R: Read> TbxReader<R> {
     /// The text of an element with everything in it.
     fn content(&mut self) -> Result<String, ReadError> {
         let mut text = String::new();
+        self.xml.begin_text(0)?;
         let mut open = 0_usize;
         loop {
             match self.xml.next()? {
-                Token::Text => text.push_str(self.xml.text()),
+                Token::Text => self.xml.say_into(&mut text)?,
                 Token::Start => open += 1,
                 Token::End if open > 0 => open -= 1,
                 Token::End | Token::Over => return Ok(text),

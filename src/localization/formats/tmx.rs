@@ -57,7 +57,10 @@ impl<R: Read> TmxReader<R> {
                 Token::End | Token::Text => {}
                 Token::Start => match self.local() {
                     "body" => {}
-                    "tu" => return self.unit().map(Some),
+                    "tu" => {
+                        self.xml.begin_unit();
+                        return self.unit().map(Some);
+                    }
                     _ => self.xml.skip()?,
                 },
             }
@@ -88,6 +91,7 @@ impl<R: Read> TmxReader<R> {
                     let tag = self.xml.tag();
                     let language = tag.attribute("xml:lang").or_else(|| tag.attribute("lang")).unwrap_or_default();
                     let language = language.to_owned();
+                    self.xml.begin_text(language.len())?;
                     unit.variants.push(TmxVariant { language, text: self.variant()? });
                 }
                 Token::Start => self.xml.skip()?,
@@ -117,7 +121,7 @@ impl<R: Read> TmxReader<R> {
         let mut open: Vec<Option<usize>> = Vec::new();
         loop {
             match self.xml.next()? {
-                Token::Text => text.push_str(self.xml.text()),
+                Token::Text => self.xml.say_into(&mut text)?,
                 Token::Start => match self.local() {
                     "hi" | "sub" => open.push(None),
                     "bpt" | "ept" | "it" | "ph" | "ut" => open.push(Some(text.len())),

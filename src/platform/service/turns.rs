@@ -1,6 +1,8 @@
-//! Work that takes long, off the threads that serve everybody: so much of it at a time, and the rest waits its turn.
+//! Work that takes long, or much, off the threads that serve everybody: so much of it at a time, and the rest waits its turn.
 //!
 //! Tenants take turns: whoever asks for a hundred files at once waits behind himself, and another tenant's one comes next.
+//! A turn may be of any weight. Who is next waits until there is room for his, and nobody comes before him meanwhile: small
+//! ones would keep a large one waiting for good.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,22 +19,33 @@ const TURN_TIME: Duration = Duration::from_secs(60);
 /// How much of one tenant's work may wait.
 const WAITING_MAX: usize = 100;
 
-/// So many pieces of work at a time. Clones share them.
+/// So many pieces of work at a time, or work of so much weight. Clones share them.
 #[derive(Clone)]
 pub struct Turns(Arc<Shared>);
 
 struct Shared {
+    /// The most weight.
+    weight_max: usize,
     queue: Mutex<Queue>,
 }
 
 struct Queue {
+    /// What is left of the weight.
     free: usize,
     /// Each tenant that waits, with those of its work that do, the first to come first. Who had a turn goes to the end.
-    waiting: VecDeque<(Uuid, VecDeque<oneshot::Sender<Turn>>)>,
+    waiting: VecDeque<(Uuid, VecDeque<Waiting>)>,
+}
+
+struct Waiting {
+    weight: usize,
+    turn: oneshot::Sender<Turn>,
 }
 
 /// The right to work; whoever drops it hands it on.
-struct Turn(Option<Arc<Shared>>);
+pub struct Turn {
+    shared: Arc<Shared>,
+    weight: usize,
+}
 
 impl fmt::Debug for Turns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,11 +53,17 @@ impl fmt::Debug for Turns {
     }
 }
 
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").field("weight", &self.weight).finish_non_exhaustive()
+    }
+}
+
 impl Turns {
-    /// `at_once`: how many pieces of work go on side by side.
+    /// `weight_max`: how many pieces of work go on side by side, each of weight 1, or how much they weigh together.
     #[must_use]
-    pub fn new(at_once: usize) -> Turns {
-        Turns(Arc::new(Shared { queue: Mutex::new(Queue { free: at_once, waiting: VecDeque::new() }) }))
+    pub fn new(weight_max: usize) -> Turns {
+        Turns(Arc::new(Shared { weight_max, queue: Mutex::new(Queue { free: weight_max, waiting: VecDeque::new() }) }))
     }
 
     /// Does a tenant's work when it is its turn, on a thread of its own. Work that has begun goes on to its end, also if
@@ -58,8 +77,7 @@ impl Turns {
         tenant_id: Uuid,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        let turn = self.0.enter(tenant_id)?;
-        let Ok(Ok(turn)) = tokio::time::timeout(TURN_TIME, turn).await else { return Err(Fault::Busy) };
+        let turn = self.hold(tenant_id, 1).await?;
         let working = tokio::task::spawn_blocking(move || {
             let outcome = work();
             drop(turn);
@@ -68,6 +86,28 @@ impl Turns {
         // Its panic is logged by the runtime.
         working.await.map_err(|_| Fault::Internal)
     }
+
+    /// A turn for a tenant's work of some weight, which holds until it is dropped. What is heavier than all together counts
+    /// as heavy as that.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`] as [`Turns::take`].
+    pub async fn hold(&self, tenant_id: Uuid, weight: usize) -> Result<Turn, Fault> {
+        let turn = self.0.enter(tenant_id, weight)?;
+        match tokio::time::timeout(TURN_TIME, turn).await {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => Err(Fault::Busy),
+        }
+    }
+}
+
+impl Turn {
+    /// Hands a part of it on: it weighs no more than that from now on.
+    pub fn lighten(&mut self, weight: usize) {
+        let less = self.weight.saturating_sub(weight);
+        self.weight -= less;
+        self.shared.hand_on(less);
+    }
 }
 
 impl Shared {
@@ -75,63 +115,68 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the tenant's next turn will arrive; at once, if one is free.
-    fn enter(self: &Arc<Shared>, tenant_id: Uuid) -> Result<oneshot::Receiver<Turn>, Fault> {
+    /// Where the tenant's next turn will arrive; at once, if there is room for it and nobody waits.
+    fn enter(self: &Arc<Shared>, tenant_id: Uuid, weight: usize) -> Result<oneshot::Receiver<Turn>, Fault> {
+        let weight = weight.min(self.weight_max);
         let (sender, receiver) = oneshot::channel();
+        let waiting = Waiting { weight, turn: sender };
         let mut queue = self.queue();
-        if queue.free > 0 {
-            queue.free -= 1;
-            drop(queue);
-            // The receiver is here.
-            let _ = sender.send(Turn(Some(Arc::clone(self))));
-            return Ok(receiver);
-        }
         match queue.waiting.iter_mut().find(|(known, _)| *known == tenant_id) {
-            None => queue.waiting.push_back((tenant_id, VecDeque::from([sender]))),
+            None => queue.waiting.push_back((tenant_id, VecDeque::from([waiting]))),
             Some((_, own)) => {
-                own.retain(|waiting| !waiting.is_closed());
+                own.retain(|waiting| !waiting.turn.is_closed());
                 if own.len() >= WAITING_MAX {
                     return Err(Fault::Busy);
                 }
-                own.push_back(sender);
+                own.push_back(waiting);
             }
         }
+        drop(queue);
+        self.hand_on(0);
         Ok(receiver)
     }
 
-    /// Gives a turn to whoever is next.
-    fn hand_on(self: &Arc<Shared>) {
+    /// Takes so much weight back, and gives turns to whoever is next, as long as there is room for theirs.
+    fn hand_on(self: &Arc<Shared>, weight: usize) {
+        self.queue().free += weight;
         loop {
-            let Some(next) = self.queue().next() else { return };
-            // Who has given up meanwhile is passed over.
-            match next.send(Turn(Some(Arc::clone(self)))) {
-                Ok(()) => return,
-                Err(mut turn) => turn.0 = None,
-            }
+            let Some(Waiting { weight, turn }) = self.queue().next() else { return };
+            // Who has given up meanwhile drops it, which hands it on.
+            drop(turn.send(Turn { shared: Arc::clone(self), weight }));
         }
     }
 }
 
 impl Queue {
-    /// Who is next; nobody: there is one more turn to take.
-    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
-        while let Some((tenant_id, mut own)) = self.waiting.pop_front() {
-            let Some(first) = own.pop_front() else { continue };
+    /// Who is next, if there is room for him.
+    fn next(&mut self) -> Option<Waiting> {
+        loop {
+            let (_, own) = self.waiting.front_mut()?;
+            // Nobody waits for room behind those who have left.
+            while own.front().is_some_and(|first| first.turn.is_closed()) {
+                own.pop_front();
+            }
+            match own.front() {
+                Some(first) if first.weight > self.free => return None,
+                Some(first) => self.free -= first.weight,
+                None => {
+                    self.waiting.pop_front();
+                    continue;
+                }
+            }
+            let (tenant_id, mut own) = self.waiting.pop_front()?;
+            let first = own.pop_front();
             if !own.is_empty() {
                 self.waiting.push_back((tenant_id, own));
             }
-            return Some(first);
+            return first;
         }
-        self.free += 1;
-        None
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(shared) = self.0.take() {
-            shared.hand_on();
-        }
+        self.shared.hand_on(self.weight);
     }
 }
 
@@ -198,15 +243,48 @@ mod tests {
         let turns = Turns::new(1);
         let (go, first) = held(&turns);
         tokio::task::yield_now().await;
-        let waiting: Vec<_> = (0..WAITING_MAX).map(|_| turns.0.enter(ONE).unwrap()).collect();
+        let waiting: Vec<_> = (0..WAITING_MAX).map(|_| turns.0.enter(ONE, 1).unwrap()).collect();
         assert_eq!(turns.take(ONE, || 1).await, Err(Fault::Busy));
-        let other = turns.0.enter(OTHER).unwrap();
+        let other = turns.0.enter(OTHER, 1).unwrap();
         drop(waiting);
-        assert!(turns.0.enter(ONE).is_ok(), "those who left make room");
+        assert!(turns.0.enter(ONE, 1).is_ok(), "those who left make room");
         go.send(()).unwrap();
         first.await.unwrap().unwrap();
         drop(other.await.unwrap());
         assert_eq!(turns.take(ONE, || 1).await, Ok(1));
         assert_eq!(turns.0.queue().free, 1);
+    }
+
+    #[tokio::test]
+    async fn turns_weigh_what_they_weigh() {
+        let turns = Turns::new(10);
+        let mut seven = turns.hold(ONE, 7).await.unwrap();
+        let three = turns.hold(OTHER, 3).await.unwrap();
+        let mut eight = turns.0.enter(ONE, 8).unwrap();
+        let mut one = turns.0.enter(OTHER, 1).unwrap();
+        drop(three);
+        assert!(eight.try_recv().is_err() && one.try_recv().is_err(), "there is room for one, and it is not next");
+        seven.lighten(9);
+        assert_eq!(turns.0.queue().free, 3, "nothing becomes heavier");
+        seven.lighten(2);
+        let eight = eight.try_recv().unwrap();
+        assert!(one.try_recv().is_err());
+        drop(seven);
+        let one = one.try_recv().unwrap();
+        assert_eq!(turns.0.queue().free, 1);
+        drop((eight, one));
+        assert_eq!(turns.hold(ONE, 1000).await.unwrap().weight, 10, "all there is");
+        assert_eq!(turns.0.queue().free, 10);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_behind_one_who_has_left() {
+        let turns = Turns::new(2);
+        let held = turns.hold(ONE, 1).await.unwrap();
+        let large = turns.0.enter(ONE, 2).unwrap();
+        drop(large);
+        assert!(turns.0.enter(OTHER, 1).unwrap().try_recv().is_ok());
+        drop(held);
+        assert_eq!(turns.0.queue().free, 2);
     }
 }

@@ -482,6 +482,8 @@ fn a_glossary_goes_out_and_comes_in_as_tbx() {
     let viewer = other.desk.template(shared(), "viewer", &json!({}));
     refused(&send(&viewer, &there, "<x"), 403, "forbidden");
     refused(&send(&other.desk, &there, "<tmx/>"), 422, "malformed");
-    let long = format!("<martif><text><body><termEntry><langSet><tig>{}", "<term/>".repeat(200_001));
-    refused(&send(&other.desk, &there, long), 422, "too_many_units");
+    let empty = "<termEntry><langSet><tig><term/></tig></langSet></termEntry>".repeat(200_001);
+    refused(&send(&other.desk, &there, format!("<martif><text><body>{empty}")), 422, "too_many_units");
+    let wide = format!("<martif><text><body><termEntry><langSet><tig>{}", "<term/>".repeat(100_000));
+    refused(&send(&other.desk, &there, wide), 422, "unsupported_construct");
 }

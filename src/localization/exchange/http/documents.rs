@@ -1,20 +1,30 @@
 //! What the ways in and out share: media types, parts under one Idempotency-Key, documents that are sent as they are made.
 
 use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use quintet_platform::service::{Answer, Change, Parameter, Shape, Stop, refusal_of, written};
-use quintet_storage::{Abort, Failure, Snapshot};
+use http::HeaderValue;
+use quintet_platform::service::{Answer, Change, Fault, Parameter, Shape, Stop, Turn, refusal_of, written};
+use quintet_storage::large::LargeValue;
+use quintet_storage::{Abort, Failure, Snapshot, Timestamp, WriteTx};
 
-use crate::content::ValueReader;
+use crate::access::Action;
+use crate::audit::Actor;
+use crate::content::http::arriving::receive;
+use crate::content::{ValueReader, translation_locale};
 use crate::context::Context;
 use crate::formats::{READING_SECONDS_MAX, ReadError};
-use crate::http::Localization;
+use crate::http::{Answered, Call, Localization};
+use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::spaces::Project;
+use crate::spaces::http::permitted;
 
 /// The locale that a document is for.
 pub const LOCALE_CHARS_MAX: usize = 255;
@@ -22,6 +32,19 @@ pub const LOCALE_CHARS_MAX: usize = 255;
 /// The media types of documents, one of them their own (localization, X1).
 pub const fn media_types(own: &'static str) -> [&'static str; 4] {
     [own, "application/xml", "text/xml", "application/octet-stream"]
+}
+
+/// Any document.
+pub const ANY_XML: &str = r#"{"type":"string"}"#;
+
+/// The bodies of requests with such documents.
+pub const fn bodies(own: &'static str) -> [(&'static str, &'static str); 4] {
+    [
+        (own, ANY_XML),
+        ("application/xml", ANY_XML),
+        ("text/xml", ANY_XML),
+        ("application/octet-stream", r#"{"type":"string","format":"binary"}"#),
+    ]
 }
 
 /// The parameter that names a locale.
@@ -94,6 +117,103 @@ pub fn begin_part(change: &mut Change<Localization>, number: usize) -> Result<Op
     }
 }
 
+/// A document about a project that has arrived.
+pub struct Import {
+    /// The request.
+    pub change: Change<Localization>,
+    /// What was remembered of its first part, if that was written before.
+    pub before: Option<Answer>,
+    /// Which project.
+    pub project: Project,
+    /// The document.
+    pub value: LargeValue,
+    /// The one locale that is wanted of it.
+    pub only: Option<Locale>,
+    /// What it takes in memory.
+    pub room: Turn,
+}
+
+/// Takes in a document about a project. Size, media type and replay come before what the path names, and are known only once
+/// the body has arrived; see uploads.
+///
+/// # Errors
+/// Why the request cannot go on.
+pub async fn begin_import(mut call: Call, only: &Parameter, media_types: &[&str]) -> Result<Import, Stop<Refusal>> {
+    let only = call.text(only)?;
+    let key = call.idempotency_key()?;
+    let body = call.take_body();
+    let wanted = permitted(&call, Action::GlossaryWrite);
+    let arrived = receive(&call, body, wanted.is_ok(), media_types).await?;
+    let mut change = call.change_by(key, &arrived.sha256);
+    let before = begin_part(&mut change, 0)?;
+    // Again: a body may take minutes.
+    let project = wanted.and_then(|_| permitted(&change.call, Action::GlossaryWrite))?;
+    let value = arrived.original.ok_or(Refusal::from(Fault::Internal))?.value;
+    let only = only.as_deref().map(translation_locale).transpose()?;
+    let room = change.call.context.room(change.call.caller.tenant_id(), value.size_bytes).await?;
+    Ok(Import { change, before, project, value, only, room })
+}
+
+/// Writes the parts of a document, each in a transaction, but for those that were written before: what all came to, and
+/// whether all were.
+///
+/// # Errors
+/// Why the request cannot go on.
+pub async fn write_parts(
+    change: &mut Change<Localization>,
+    mut before: Option<Answer>,
+    parts: Vec<Range<usize>>,
+    write: impl Fn(&mut WriteTx<'_>, Timestamp, &Actor, Range<usize>) -> Result<Counts, Abort<Refusal>>
+    + Clone
+    + Send
+    + Sync
+    + 'static,
+) -> Result<(Counts, bool), Stop<Refusal>> {
+    let (mut counts, mut is_replay) = (Counts::default(), true);
+    for (number, part) in parts.into_iter().enumerate() {
+        let known = if number == 0 { before.take() } else { begin_part(change, number)? };
+        is_replay &= known.is_some();
+        let answer = match known {
+            Some(answer) => answer,
+            None => {
+                let (write, actor) = (write.clone(), change.call.caller.actor.clone());
+                let wrote = change.try_write(move |tx, now| {
+                    let counts = write(tx, now, &actor, part.clone())?;
+                    Ok(Some(Answer::json(200, counts.remembered())))
+                });
+                wrote.await?.ok_or(Refusal::from(Fault::Internal))?
+            }
+        };
+        counts.add(answer.body());
+    }
+    Ok((counts, is_replay))
+}
+
+/// Sends a document about a project, or what it says in one locale.
+///
+/// # Errors
+/// Why the request cannot go on.
+pub async fn export<M: Send + 'static>(
+    mut call: Call,
+    only: &Parameter,
+    media_type: HeaderValue,
+    begin: fn(TenantId, &Project, Option<&Locale>) -> M,
+    next: NextPiece<M>,
+) -> Answered {
+    let only = call.text(only)?;
+    let project = permitted(&call, Action::Read)?;
+    let only = only.as_deref().map(translation_locale).transpose()?;
+    let (tenant_id, context) = (call.caller.tenant_id(), call.context.clone());
+    let with = context.clone();
+    let begun = context.aside(tenant_id, move |read| {
+        let mut maker = begin(tenant_id, &project, only.as_ref());
+        let first = next(&with, &mut maker, read)?.unwrap_or_default();
+        Ok((first, maker))
+    });
+    let (first, maker) = begun.await.map_err(refusal_of)?;
+    Ok(Answer::stream(200, media_type, body_of(context, tenant_id, first, maker, next)))
+}
+
 /// What makes the next piece of a document; `None` at its end.
 type NextPiece<M> = fn(&Context, &mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>;
 
@@ -122,20 +242,37 @@ pub fn body_of<M: Send + 'static>(
     Body::from_stream(pieces)
 }
 
-/// A body of what is there already, written piece by piece as it is sent.
+/// How long what a document came to may take to be sent. Until then it takes memory, which others may wait for.
+const SENDING_TIME: Duration = Duration::from_secs(120);
+
+/// A body of what is there already, written piece by piece as it is sent; it breaks off, and gives back what it takes, when
+/// that takes too long.
 pub fn body_of_pieces<M: Send + 'static>(
     first: String,
     maker: M,
     next: fn(&mut M) -> Result<Option<String>, Failure>,
 ) -> Body {
-    let pieces = stream::try_unfold((Some(first), maker), move |(first, mut maker)| async move {
-        let piece = match first {
-            Some(first) => Some(first),
-            None => next(&mut maker).map_err(|failure| io::Error::other(failure.to_string()))?,
+    let maker = Arc::new(Mutex::new(Some(maker)));
+    let kept = Arc::downgrade(&maker);
+    tokio::spawn(async move {
+        tokio::time::sleep(SENDING_TIME).await;
+        if let Some(maker) = kept.upgrade() {
+            drop(lock(&maker).take());
+        }
+    });
+    let pieces = stream::try_unfold((Some(first), maker), move |(first, maker)| async move {
+        let piece = match (first, lock(&maker).as_mut()) {
+            (Some(first), _) => Some(first),
+            (None, Some(maker)) => next(maker).map_err(|failure| io::Error::other(failure.to_string()))?,
+            (None, None) => return Err(io::Error::other("the answer took too long to send")),
         };
         Ok::<_, io::Error>(piece.map(|piece| (Bytes::from(piece), (None, maker))))
     });
     Body::from_stream(pieces)
+}
+
+fn lock<M>(maker: &Mutex<Option<M>>) -> MutexGuard<'_, Option<M>> {
+    maker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn broken(refusal: &Refusal) -> io::Error {
@@ -169,11 +306,42 @@ impl Counts {
         }
     }
 
-    /// UnitsImported.
+    /// UnitsImported, the answer to a document.
     ///
     /// # Errors
     /// None that can happen with these types.
-    pub fn told(self) -> Result<Vec<u8>, Failure> {
-        written(&self)
+    pub fn told(self, is_replay: bool) -> Answered {
+        let told = written(&self).map_err(|failure| refusal_of(Abort::<Refusal>::Failed(failure)))?;
+        let answer = Answer::json(200, told);
+        Ok(if is_replay { answer.as_replay() } else { answer })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_taken_in_time_is_given_back() {
+        let held = Arc::new(());
+        let mut body = body_of_pieces("first".to_owned(), Arc::clone(&held), |_| Ok(Some("next".to_owned())));
+        for expected in ["first", "next", "next"] {
+            let piece = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert_eq!(piece, expected);
+        }
+        tokio::time::sleep(SENDING_TIME - Duration::from_secs(1)).await;
+        assert_eq!(Arc::strong_count(&held), 2, "it may still be taken");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(Arc::strong_count(&held), 1);
+        assert!(body.frame().await.unwrap().is_err(), "and breaks off");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_been_taken_is_given_back_at_once() {
+        let held = Arc::new(());
+        drop(body_of_pieces("first".to_owned(), Arc::clone(&held), |_| Ok(None)));
+        assert_eq!(Arc::strong_count(&held), 1);
     }
 }

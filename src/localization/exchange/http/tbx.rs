@@ -1,37 +1,36 @@
 //! TBX: a project's glossary, out and in.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use http::HeaderValue;
 use quintet_platform::service::{
-    Answer, Content, Endpoint, Fault, KeyRule, Parameter, Route, json as success, media, refusal_of,
+    Content, Endpoint, Fault, KeyRule, Parameter, Route, json as success, media, refusal_of,
 };
-use quintet_storage::Abort;
 
-use super::documents::{Counts, begin_part, body_of, deadline, locale_parameter, media_types, reading};
-use crate::access::Action;
-use crate::content::http::arriving::receive;
+use super::documents::{
+    ANY_XML, Counts, Import, begin_import, bodies, deadline, export, locale_parameter, media_types, reading,
+    write_parts,
+};
+use crate::content::ValueReader;
 use crate::content::rejudge::wait_for_pass;
-use crate::content::{ValueReader, translation_locale};
 use crate::exchange::tbx::{GlossaryExport, check_room, read_glossary};
 use crate::formats::tbx::TbxReader;
 use crate::http::{Answered, Call, Localization, TAGGED};
 use crate::lists::joined;
 use crate::refusal::{READER_CODES, Refusal};
-use crate::spaces::http::{PROJECT, permitted};
+use crate::spaces::http::PROJECT;
 use crate::terms::{IMPORT_ENTRIES_MAX, import_entries};
 
 const ONLY: Parameter = locale_parameter("The one locale whose entries are wanted, with those for every locale.");
-const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/x-tbx+xml");
-const MEDIA_TYPES: [&str; 4] = media_types("application/x-tbx+xml");
-const ANY_XML: &str = r#"{"type":"string"}"#;
+const OWN: &str = "application/x-tbx+xml";
 
 const EXPORT: Route = Route::get("export_tbx", "/v1/projects/{project_id}/glossary/tbx")
     .permission("p_<p>_read")
     .summary("Its glossary, as TBX")
     .segments(&[PROJECT])
     .parameters(&[ONLY])
-    .successes(&[media(200, &[("application/x-tbx+xml", ANY_XML)])])
+    .successes(&[media(200, &[(OWN, ANY_XML)])])
     .marks(&[TAGGED])
     .codes(&["busy"]);
 
@@ -41,12 +40,7 @@ const IMPORT: Route = Route::post("import_tbx", "/v1/projects/{project_id}/gloss
     .segments(&[PROJECT])
     .parameters(&[ONLY])
     .key(KeyRule::Required)
-    .body(Content::Media(&[
-        ("application/x-tbx+xml", ANY_XML),
-        ("application/xml", ANY_XML),
-        ("text/xml", ANY_XML),
-        ("application/octet-stream", r#"{"type":"string","format":"binary"}"#),
-    ]))
+    .body(Content::Media(&bodies(OWN)))
     .successes(&[success(200, "UnitsImported")])
     .marks(&[TAGGED])
     .codes(&joined::<_, { IMPORT_CODES.len() + READER_CODES.len() }>(&[IMPORT_CODES, READER_CODES]));
@@ -56,41 +50,21 @@ const IMPORT_CODES: &[&str] =
     &["invalid_body", "request_timeout", "upload_too_large", "unsupported_media_type", "conflict"];
 
 /// The endpoints of this file.
-pub const ENDPOINTS: &[Endpoint<Localization>] =
-    &[Endpoint::new(&EXPORT, |call| Box::pin(export(call))), Endpoint::new(&IMPORT, |call| Box::pin(import(call)))];
+pub const ENDPOINTS: &[Endpoint<Localization>] = &[
+    Endpoint::new(&EXPORT, |call| {
+        let own = HeaderValue::from_static(OWN);
+        Box::pin(export(call, &ONLY, own, GlossaryExport::of, |_, export, read| Ok(export.next(read)?)))
+    }),
+    Endpoint::new(&IMPORT, |call| Box::pin(import(call))),
+];
 
-async fn export(mut call: Call) -> Answered {
-    let only = call.text(&ONLY)?;
-    let project = permitted(&call, Action::Read)?;
-    let only = only.as_deref().map(translation_locale).transpose()?;
-    let (tenant_id, context) = (call.caller.tenant_id(), call.context.clone());
-    let begun = context.aside(tenant_id, move |read| {
-        let mut export = GlossaryExport::of(tenant_id, &project, only.as_ref());
-        let first = export.next(read)?.unwrap_or_default();
-        Ok((first, export))
-    });
-    let (first, export) = begun.await.map_err(refusal_of)?;
-    let body = body_of(context, tenant_id, first, export, |_, export, read| Ok(export.next(read)?));
-    Ok(Answer::stream(200, MEDIA_TYPE, body))
-}
-
-/// Size, media type and replay come before what the path names, and are known only once the body has arrived; see uploads.
-async fn import(mut call: Call) -> Answered {
-    let only = call.text(&ONLY)?;
-    let key = call.idempotency_key()?;
-    let body = call.take_body();
-    let wanted = permitted(&call, Action::GlossaryWrite);
-    let arrived = receive(&call, body, wanted.is_ok(), &MEDIA_TYPES).await?;
-    let mut change = call.change_by(key, &arrived.sha256);
-    let mut before = begin_part(&mut change, 0)?;
-    // Again: a body may take minutes.
-    let project = wanted.and_then(|_| permitted(&change.call, Action::GlossaryWrite))?;
-    let original = arrived.original.ok_or(Refusal::from(Fault::Internal))?;
-    let only = only.as_deref().map(translation_locale).transpose()?;
+async fn import(call: Call) -> Answered {
+    let Import { mut change, before, project, value, only, room } =
+        begin_import(call, &ONLY, &media_types(OWN)).await?;
     let is_repeat = before.is_some();
     let (tenant_id, project_id) = (change.call.caller.tenant_id(), project.project_id);
     let read = change.call.context.in_turn(tenant_id, move |store| {
-        let glossary = reading(ValueReader::of(store, original.value), |source| {
+        let glossary = reading(ValueReader::of(store, value), |source| {
             Ok(read_glossary(TbxReader::begin(source, deadline())?, &project, only.as_ref())?)
         })?;
         // What was begun was judged then.
@@ -103,31 +77,25 @@ async fn import(mut call: Call) -> Answered {
     // A caller that leaves must not stop half of it.
     let work = async move {
         let (wordings, skipped) = (Arc::new(glossary.wordings), glossary.skipped);
-        let mut counts = Counts { skipped, ..Counts::default() };
-        let mut is_replay = true;
-        for (number, begin) in (0..wordings.len().max(1)).step_by(IMPORT_ENTRIES_MAX).enumerate() {
-            let known = if number == 0 { before.take() } else { begin_part(&mut change, number)? };
-            is_replay &= known.is_some();
-            let answer = match known {
-                Some(answer) => answer,
-                None => {
-                    let (wordings, actor) = (Arc::clone(&wordings), change.call.caller.actor.clone());
-                    let wrote = change.try_write(move |tx, now| {
-                        let part = wordings.iter().skip(begin).take(IMPORT_ENTRIES_MAX).cloned().collect();
-                        let imported = import_entries(tx, now, &actor, project_id, part)?;
-                        let (written, unchanged) = (imported.written, imported.unchanged);
-                        Ok(Some(Answer::json(200, Counts { written, unchanged, skipped: 0 }.remembered())))
-                    });
-                    wrote.await?.ok_or(Refusal::from(Fault::Internal))?
-                }
-            };
-            counts.add(answer.body());
-        }
+        let parts = parts_of(wordings.len());
+        let (mut counts, is_replay) = write_parts(&mut change, before, parts, move |tx, now, actor, part| {
+            let part = wordings.get(part).unwrap_or_default().to_vec();
+            let imported = import_entries(tx, now, actor, project_id, part)?;
+            Ok(Counts { written: imported.written, unchanged: imported.unchanged, skipped: 0 })
+        })
+        .await?;
+        drop(room);
         if !is_replay {
             wait_for_pass(&change.call.foundation().store, tenant_id, project_id).await;
         }
-        let answer = Answer::json(200, counts.told().map_err(|failure| refusal_of(Abort::<Refusal>::Failed(failure)))?);
-        Ok(if is_replay { answer.as_replay() } else { answer })
+        counts.skipped += skipped;
+        counts.told(is_replay)
     };
     tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+}
+
+/// How so many entries are cut into parts: one at least, whatever there is.
+fn parts_of(entries: usize) -> Vec<Range<usize>> {
+    let begins = (0..entries.max(1)).step_by(IMPORT_ENTRIES_MAX);
+    begins.map(|begin| begin..entries.min(begin + IMPORT_ENTRIES_MAX)).collect()
 }

@@ -1,19 +1,18 @@
 //! XLIFF: the translations of a file, out and in.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use http::{HeaderValue, Method};
 use quintet_platform::json::Json;
 use quintet_platform::service::{
-    Answer, Change, Content, Endpoint, Fault, Id, KeyRule, Parameter, Route, Shape, Stop, json as success, media,
+    Answer, Change, Content, Endpoint, Fault, Id, KeyRule, Parameter, Route, Shape, Stop, Turn, json as success, media,
     refusal_of, written,
 };
 use quintet_storage::large::LargeValue;
 use quintet_storage::{Abort, Failure, Store};
 
 use super::documents::{
-    Reading, begin_part, body_of, body_of_pieces, deadline, locale_parameter, media_types, reading,
+    ANY_XML, Reading, begin_part, bodies, body_of, body_of_pieces, deadline, locale_parameter, media_types, reading,
 };
 use crate::access::{Action, Wanted, granted};
 use crate::audit::{self, Event};
@@ -22,7 +21,8 @@ use crate::content::http::files::{FILE, permitted_file};
 use crate::content::{File, FileId, ValueReader, get_file, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::exchange::xliff::{
-    Document, Export, Shape as ExportShape, Verdict, check_document, paths_of, prepare_part, read_document, write_part,
+    Document, Export, Paths, Shape as ExportShape, Verdict, check_document, paths_of, prepare_part, read_document,
+    write_part,
 };
 use crate::formats::xliff::{UnitReader, Version};
 use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED};
@@ -36,9 +36,7 @@ const TARGET: Parameter = locale_parameter("The target locale.").required();
 const VERSION: Parameter =
     Parameter::new("version", Shape::Word(&["1.2", "2.1"], "1.2"), "Which XLIFF; 2.1 also holds control characters.");
 const WISHED: Parameter = locale_parameter("The target locale; must be the document's own, if that names one.");
-const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/xliff+xml");
-const MEDIA_TYPES: [&str; 4] = media_types("application/xliff+xml");
-const ANY_XML: &str = r#"{"type":"string"}"#;
+const OWN: &str = "application/xliff+xml";
 /// How often a part is judged anew because others change what it is judged by.
 const ATTEMPTS_MAX: usize = 8;
 
@@ -47,7 +45,7 @@ const EXPORT: Route = Route::get("export_xliff", "/v1/projects/{project_id}/file
     .summary("Its keys and their translations into a locale, as XLIFF")
     .segments(&[PROJECT, FILE])
     .parameters(&[TARGET, VERSION])
-    .successes(&[media(200, &[("application/xliff+xml", ANY_XML)])])
+    .successes(&[media(200, &[(OWN, ANY_XML)])])
     .marks(&[CORE, TAGGED])
     .codes(&["storage_full", "busy", "writing_stopped", "outcome_unknown"]);
 
@@ -57,12 +55,7 @@ const IMPORT: Route = Route::post("import_xliff", "/v1/projects/{project_id}/fil
     .segments(&[PROJECT, FILE])
     .parameters(&[WISHED])
     .key(KeyRule::Required)
-    .body(Content::Media(&[
-        ("application/xliff+xml", ANY_XML),
-        ("application/xml", ANY_XML),
-        ("text/xml", ANY_XML),
-        ("application/octet-stream", r#"{"type":"string","format":"binary"}"#),
-    ]))
+    .body(Content::Media(&bodies(OWN)))
     .successes(&[success(200, "XliffImported")])
     .marks(&[CORE, TAGGED])
     .codes(&joined::<_, { IMPORT_CODES.len() + READER_CODES.len() }>(&[IMPORT_CODES, READER_CODES]));
@@ -113,7 +106,7 @@ async fn export(mut call: Call) -> Answered {
     }
     Ok(Answer::stream(
         200,
-        MEDIA_TYPE,
+        HeaderValue::from_static(OWN),
         body_of(context, tenant_id, first, export, |context, export, read| export.next(read, &context.shelf)),
     ))
 }
@@ -159,7 +152,7 @@ async fn import(mut call: Call) -> Answered {
     let body = call.take_body();
     let named = tag.as_deref().map(translation_locale).transpose();
     let wanted = permitted_place(&call, named.as_ref().ok().and_then(Option::as_ref));
-    let arrived = receive(&call, body, wanted.is_ok(), &MEDIA_TYPES).await?;
+    let arrived = receive(&call, body, wanted.is_ok(), &media_types(OWN)).await?;
     let mut change = call.change_by(key, &arrived.sha256);
     let before = begin_part(&mut change, 0)?;
     if before.is_none() {
@@ -170,8 +163,9 @@ async fn import(mut call: Call) -> Answered {
         wanted.and_then(|_| permitted_place(&change.call, named.as_ref().ok().and_then(Option::as_ref)))?;
     let original = arrived.original.ok_or(Refusal::from(Fault::Internal))?;
     let named = named?;
+    let room = change.call.context.room(change.call.caller.tenant_id(), original.value.size_bytes).await?;
     // A caller that leaves must not stop half of it.
-    let work = async move { import_document(change, project, file, original.value, named, before).await };
+    let work = async move { import_document(change, project, file, original.value, named, before, room).await };
     tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
 }
 
@@ -182,6 +176,7 @@ async fn import_document(
     value: LargeValue,
     named: Option<Locale>,
     mut before: Option<Answer>,
+    room: Turn,
 ) -> Answered {
     let (context, caller) = (change.call.context.clone(), change.call.caller.clone());
     let tenant_id = caller.tenant_id();
@@ -210,7 +205,7 @@ async fn import_document(
             }
         }
     }
-    let answer = told(&change.call, file, document, &letters, &locale).await?;
+    let answer = told(&change.call, file, document, &letters, &locale, room).await?;
     Ok(if is_replay { answer.as_replay() } else { answer })
 }
 
@@ -297,10 +292,12 @@ struct Line<'l> {
 /// XliffImported, made as it is sent: it has a line for each unit.
 struct Lines {
     file: Arc<File>,
-    document: Arc<Document>,
+    document: Document,
     verdicts: Vec<Verdict>,
-    paths: HashMap<u64, Arc<str>>,
+    paths: Paths,
     at: usize,
+    /// What the rest takes.
+    _room: Turn,
 }
 
 /// How many lines are made at a time.
@@ -331,10 +328,10 @@ impl Lines {
         let Some(unit) = self.document.units.get(place) else { return Ok(Vec::new()) };
         let (result, code) = self.verdicts.get(place).copied().unwrap_or(Verdict::KeyUnknown).told();
         let number = u32::try_from(place).map_or(0, |place| self.document.number(place));
-        let path = self.paths.get(&number);
+        let path = self.paths.get(number);
         let key_id = path.map(|_| Id(crate::content::key_id(self.file.key_prefix, number).0));
         let unit = unit.named.id(self.file.key_prefix);
-        written(&Line { unit: &unit, key_id, path: path.map(AsRef::as_ref), result, code })
+        written(&Line { unit: &unit, key_id, path, result, code })
     }
 }
 
@@ -345,7 +342,10 @@ async fn told(
     document: Arc<Document>,
     letters: &[u8],
     locale: &Locale,
+    mut room: Turn,
 ) -> Result<Answer, Stop<Refusal>> {
+    let mut document = Arc::unwrap_or_clone(document);
+    document.forget_texts();
     let mut verdicts = vec![Verdict::KeyUnknown; document.units.len()];
     for (place, letter) in document.by_key().iter().zip(letters) {
         if let Some(slot) = verdicts.get_mut(*place as usize) {
@@ -362,10 +362,15 @@ async fn told(
         count("skipped"),
     );
     let (tenant_id, context) = (call.caller.tenant_id(), call.context.clone());
-    let (of_file, of_document) = (file.file_id, Arc::clone(&document));
-    let paths = context.in_turn(tenant_id, move |store| paths_of(&store.read(), tenant_id, of_file, &of_document));
-    let paths = paths.await.map_err(refusal_of)?;
-    let lines = Lines { file, document, verdicts, paths, at: 0 };
+    let of_file = file.file_id;
+    let paths = context.in_turn(tenant_id, move |store| {
+        let paths = paths_of(&store.read(), tenant_id, of_file, &document)?;
+        Ok((document, paths))
+    });
+    let (document, paths) = paths.await.map_err(refusal_of)?;
+    // All that is kept of it until its sender has read what became of it.
+    room.lighten(document.units_bytes() + verdicts.len() + paths.bytes());
+    let lines = Lines { file, document, verdicts, paths, at: 0, _room: room };
     let body = body_of_pieces(head, lines, Lines::next);
     Ok(Answer::stream(200, quintet_platform::service::JSON, body))
 }

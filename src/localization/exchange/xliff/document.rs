@@ -7,6 +7,7 @@ use quintet_platform::ids::parse_uuid;
 use quintet_platform::secrets::{Digest, digest};
 
 use crate::content::{KeyId, TEXT_BYTES_MAX, key_id, split_key_id};
+use crate::exchange::texts::{TextPlace, Texts};
 use crate::formats::ReadError;
 use crate::formats::xliff::{Said, Unit, UnitReader};
 use crate::language::Category;
@@ -24,8 +25,8 @@ const ID_CHARS_MAX: usize = 100;
 pub struct Document {
     /// Its units, in its own order.
     pub units: Vec<UnitWish>,
-    /// The targets, one after another.
-    texts: String,
+    /// The targets of what may be keys of the file.
+    texts: Texts,
     /// Which units name keys of the file, by the keys' numbers, those of one key in the document's order.
     by_key: Vec<u32>,
 }
@@ -47,13 +48,13 @@ pub enum Named {
     /// What may be a key of the file, by its number, and the form of it.
     Key(u64, Option<Category>),
     /// Anything else; the id, cut where it is long.
-    Other(String),
+    Other(Box<str>),
 }
 
 /// A target of a document.
 #[derive(Clone, Debug)]
 pub struct TargetPlace {
-    text: Range<usize>,
+    text: TextPlace,
     /// Whether it has a code without text.
     pub has_bare_code: bool,
 }
@@ -61,7 +62,21 @@ pub struct TargetPlace {
 impl Document {
     /// A target's text; what is too long for a translation is cut, and is too long still.
     pub fn text(&self, target: &TargetPlace) -> &str {
-        self.texts.get(target.text.clone()).unwrap_or_default()
+        self.texts.get(target.text)
+    }
+
+    /// Forgets the targets: what became of the units is known.
+    pub fn forget_texts(&mut self) {
+        self.texts = Texts::default();
+    }
+
+    /// What its units take, about, their targets not counted.
+    pub fn units_bytes(&self) -> usize {
+        let others = self.units.iter().map(|unit| match &unit.named {
+            Named::Key(..) => 0,
+            Named::Other(id) => id.len(),
+        });
+        self.units.capacity() * size_of::<UnitWish>() + others.sum::<usize>()
     }
 
     /// A unit by its place.
@@ -113,17 +128,21 @@ impl Document {
     }
 
     fn push(&mut self, unit: Unit, key_prefix: u64) {
+        let named = named(unit.id, key_prefix);
+        let Named::Key(..) = named else {
+            // Nobody asks what else it says.
+            self.units.push(UnitWish { named, source_sha256: None, target: None });
+            return;
+        };
         let source_sha256 = (!unit.source.has_bare_code).then(|| digest(unit.source.text.as_bytes()));
         // Tools write an empty target where there is none.
         let target = unit.target.filter(|target| *target != Said::default() || unit.source.text.is_empty());
         let target = target.map(|target| {
-            let begin = self.texts.len();
             let end = target.text.floor_char_boundary(TEXT_BYTES_MAX + 4);
-            self.texts.push_str(target.text.get(..end).unwrap_or_default());
-            TargetPlace { text: begin..self.texts.len(), has_bare_code: target.has_bare_code }
+            let text = self.texts.push(target.text.get(..end).unwrap_or_default());
+            TargetPlace { text, has_bare_code: target.has_bare_code }
         });
-        let named = named(unit.id, key_prefix);
-        if let (Named::Key(..), Ok(place)) = (&named, u32::try_from(self.units.len())) {
+        if let Ok(place) = u32::try_from(self.units.len()) {
             self.by_key.push(place);
         }
         self.units.push(UnitWish { named, source_sha256, target });
@@ -139,7 +158,7 @@ fn named(id: String, key_prefix: u64) -> Named {
     let number = parse_uuid(key).filter(|uuid| uuid.to_string() == key).and_then(|uuid| split_key_id(KeyId(uuid)));
     match (number, category) {
         (Some((prefix, number)), Ok(category)) if prefix == key_prefix => Named::Key(number, category),
-        _ => Named::Other(id.chars().take(ID_CHARS_MAX).collect()),
+        _ => Named::Other(id.chars().take(ID_CHARS_MAX).collect::<String>().into()),
     }
 }
 
@@ -149,7 +168,7 @@ impl Named {
         match self {
             Named::Key(number, None) => key_id(key_prefix, *number).0.to_string(),
             Named::Key(number, Some(category)) => format!("{}.{}", key_id(key_prefix, *number).0, category.name()),
-            Named::Other(id) => id.clone(),
+            Named::Other(id) => id.to_string(),
         }
     }
 }
@@ -196,10 +215,10 @@ mod tests {
         for other in
             [id.to_uppercase(), format!("{id}.several"), format!("{id}."), format!("{{{id}}}"), id.replace('-', "")]
         {
-            assert_eq!(super::named(other.clone(), PREFIX), Named::Other(other));
+            assert_eq!(super::named(other.clone(), PREFIX), Named::Other(other.into()));
         }
-        assert_eq!(super::named(id.clone(), PREFIX + 1), Named::Other(id), "a key of another file");
-        assert_eq!(super::named("é".repeat(300), PREFIX), Named::Other("é".repeat(100)));
+        assert_eq!(super::named(id.clone(), PREFIX + 1), Named::Other(id.into()), "a key of another file");
+        assert_eq!(super::named("é".repeat(300), PREFIX), Named::Other("é".repeat(100).into()));
     }
 
     #[test]

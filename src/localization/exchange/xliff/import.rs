@@ -1,8 +1,6 @@
 //! The way in: every unit is judged, then they are written, part by part.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use quintet_storage::{Abort, Read, Timestamp, WriteTx};
 
@@ -10,6 +8,7 @@ use super::document::Document;
 use super::verdict::{Verdict, judge_key};
 use crate::audit::Actor;
 use crate::content::{File, FileId, Key, Walk, Walked, Wording, key_id};
+use crate::exchange::texts::{TextPlace, Texts};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::{Refusal, RefusedUnit};
@@ -153,7 +152,28 @@ pub fn write_part(
     Ok(Some(part.letters))
 }
 
-/// The paths of the keys that a document names, by their numbers.
+/// The paths of keys, by their numbers.
+#[derive(Debug, Default)]
+pub struct Paths {
+    /// In the order of numbers.
+    places: Vec<(u64, TextPlace)>,
+    texts: Texts,
+}
+
+impl Paths {
+    /// A key's.
+    pub fn get(&self, number: u64) -> Option<&str> {
+        let found = self.places.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        Some(self.texts.get(self.places.get(found)?.1))
+    }
+
+    /// What they take, about.
+    pub fn bytes(&self) -> usize {
+        self.places.len() * size_of::<(u64, TextPlace)>() + self.texts.bytes()
+    }
+}
+
+/// The paths of the keys that a document names.
 ///
 /// # Errors
 /// Only the store's.
@@ -162,12 +182,13 @@ pub fn paths_of(
     tenant_id: TenantId,
     file_id: FileId,
     document: &Document,
-) -> Result<HashMap<u64, Arc<str>>, Abort<Refusal>> {
+) -> Result<Paths, Abort<Refusal>> {
     let walk = Walk::of(read, tenant_id, file_id, None)?;
-    let mut paths = HashMap::new();
+    let mut paths = Paths::default();
     each_key(read, &walk, document, document.by_key(), |found, _| {
         if let Some(Walked { entry, .. }) = found {
-            paths.insert(entry.number, Arc::from(entry.path));
+            let text = paths.texts.push(&entry.path);
+            paths.places.push((entry.number, text));
         }
         Ok::<_, Abort<Refusal>>(())
     })?;

@@ -9,5 +9,5 @@ mod verdict;
 
 pub use document::{Document, read_document};
 pub use export::{Export, Shape};
-pub use import::{check_document, paths_of, prepare_part, write_part};
+pub use import::{Paths, check_document, paths_of, prepare_part, write_part};
 pub use verdict::Verdict;

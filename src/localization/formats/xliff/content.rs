@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Read;
+use std::rc::Rc;
 
 use super::model::{Said, Version};
 use crate::formats::limits::FILE_BYTES_MAX;
@@ -11,7 +12,7 @@ use crate::formats::xml::{Namespace, ReadError, Reader, Token};
 /// The text of a unit's inline codes in XLIFF 2, which stands apart from them, by its id.
 #[derive(Debug, Default)]
 pub(super) struct CodeTexts {
-    by_id: HashMap<String, String>,
+    by_id: HashMap<String, Rc<str>>,
 }
 
 impl CodeTexts {
@@ -20,7 +21,7 @@ impl CodeTexts {
     }
 
     pub fn put(&mut self, id: String, text: String) {
-        self.by_id.insert(id, text);
+        self.by_id.insert(id, text.into());
     }
 }
 
@@ -41,7 +42,7 @@ enum Open {
     /// A code of XLIFF 1, whose text is what is in it; where that begins.
     Code(usize),
     /// A spanning code of XLIFF 2: what it is at its end.
-    Spanning(Option<String>),
+    Spanning(Option<Rc<str>>),
 }
 
 /// Reads content up to the end of the element that has just begun.
@@ -57,9 +58,10 @@ pub(super) fn read_content<R: Read>(
 ) -> Result<Said, ReadError> {
     let mut said = Said::default();
     let mut open: Vec<Open> = Vec::new();
+    xml.begin_text(0)?;
     loop {
         match xml.next()? {
-            Token::Text => said.text.push_str(xml.text()),
+            Token::Text => xml.say_into(&mut said.text)?,
             Token::Start => {
                 let opened = match version {
                     Version::V1 => open_in_1(xml, namespace, &mut said),
@@ -101,26 +103,27 @@ fn open_in_1<R: Read>(xml: &Reader<R>, namespace: Namespace, said: &mut Said) ->
 
 /// Codes name the text they stand for; markers give their content; `cp` is a character that XML cannot hold.
 fn open_in_2<R: Read>(
-    xml: &Reader<R>,
+    xml: &mut Reader<R>,
     namespace: Namespace,
     codes: &CodeTexts,
     allowance: &mut Allowance,
     said: &mut Said,
 ) -> Result<Open, ReadError> {
-    let tag = xml.tag();
-    let mut code = |name: &str| -> Result<Option<&String>, ReadError> {
-        let text = tag.attribute(name).and_then(|id| codes.by_id.get(id));
-        let bytes = text.map_or(0, String::len);
+    let mut code = |xml: &mut Reader<R>, name: &str| -> Result<Option<Rc<str>>, ReadError> {
+        let text = xml.tag().attribute(name).and_then(|id| codes.by_id.get(id)).cloned();
+        let bytes = text.as_deref().map_or(0, str::len);
+        xml.keep(bytes)?;
         allowance.0 = allowance.0.checked_sub(bytes).ok_or_else(|| xml.refuses(Code::UnsupportedConstruct))?;
         Ok(text)
     };
+    let tag = xml.tag();
     let local = if tag.namespace() == namespace { tag.local() } else { "" };
     match local {
         "mrk" | "sm" | "em" => {}
-        "ph" | "sc" | "ec" => put_code(said, code("dataRef")?.map(String::as_str)),
+        "ph" | "sc" | "ec" => put_code(said, code(xml, "dataRef")?.as_deref()),
         "pc" => {
-            put_code(said, code("dataRefStart")?.map(String::as_str));
-            return Ok(Open::Spanning(code("dataRefEnd")?.cloned()));
+            put_code(said, code(xml, "dataRefStart")?.as_deref());
+            return Ok(Open::Spanning(code(xml, "dataRefEnd")?));
         }
         "cp" => {
             let number = tag.attribute("hex").and_then(|hex| u32::from_str_radix(hex, 16).ok());

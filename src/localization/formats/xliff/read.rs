@@ -139,6 +139,7 @@ impl<R: Read> UnitReader<R> {
         if self.units > UNITS_MAX {
             return Err(self.xml.refuses(Code::TooManyUnits));
         }
+        self.xml.begin_unit();
         let id = self.xml.tag().attribute("id").unwrap_or_default().to_owned();
         read(self, Unit { id, ..Unit::default() })
     }
@@ -201,6 +202,7 @@ impl<R: Read> UnitReader<R> {
 
     fn segment(&mut self, is_ignorable: bool) -> Result<Segment, ReadError> {
         let mut segment = Segment { is_ignorable, ..Segment::default() };
+        self.xml.begin_text(0)?;
         while let Some(child) = self.next_child()? {
             match child {
                 Child::Source => segment.source = self.content()?,
@@ -222,6 +224,7 @@ impl<R: Read> UnitReader<R> {
                 continue;
             }
             let id = self.xml.tag().attribute("id").unwrap_or_default().to_owned();
+            self.xml.keep(id.len())?;
             let said = self.content()?;
             if !said.has_bare_code {
                 self.codes.put(id, said.text);

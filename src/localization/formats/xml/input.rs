@@ -1,10 +1,13 @@
-//! The bytes of a document as UTF-8, from UTF-8 or UTF-16, and how far they have been read.
+//! The characters of a document, from UTF-8 or UTF-16, as far as somebody wants to look at them at once, and how far they
+//! have been read.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
+use super::fault::ReadError;
 use super::place::Place;
+use crate::formats::refusal::Code;
 
-/// How many bytes are taken at a time.
+/// How many bytes are taken at a time, at least.
 const TAKEN_BYTES: usize = 64 << 10;
 
 /// How the bytes of a document stand for characters.
@@ -19,18 +22,19 @@ pub(super) struct Input<R> {
     inner: R,
     /// `None`: nothing has been read yet.
     coding: Option<Coding>,
-    /// UTF-8 that has not been consumed, from `start` on.
-    ready: Vec<u8>,
+    /// What can be looked at, from `start` on; before that, what has been passed.
+    ready: String,
     start: usize,
-    /// Bytes of UTF-16 that have not been looked at: half a character.
+    /// Bytes that are no characters yet: half of one.
     rest: Vec<u8>,
     /// Where what lies in `ready` begins.
     ready_place: Place,
     mark: Mark,
+    /// Behind what is ready stand bytes that are no characters.
     is_ill_coded: bool,
 }
 
-/// A place that may be asked for: lines and characters are counted only once somebody does, or the bytes go.
+/// A place that may be asked for: lines and characters are counted only once somebody does, or the characters go.
 #[derive(Clone, Copy, Debug)]
 enum Mark {
     /// At a byte of what is ready.
@@ -41,9 +45,48 @@ enum Mark {
 
 impl<R: Read> Input<R> {
     pub fn new(inner: R) -> Input<R> {
-        let (ready, rest, mark) = (Vec::new(), Vec::new(), Mark::Ready(0));
-        let ready_place = Place::START;
-        Input { inner, coding: None, ready, start: 0, rest, ready_place, mark, is_ill_coded: false }
+        Input {
+            inner,
+            coding: None,
+            ready: String::new(),
+            start: 0,
+            rest: Vec::new(),
+            ready_place: Place::START,
+            mark: Mark::Ready(0),
+            is_ill_coded: false,
+        }
+    }
+
+    /// What can be looked at.
+    pub fn window(&self) -> &str {
+        self.ready.get(self.start..).unwrap_or_default()
+    }
+
+    /// Passes so many bytes of what can be looked at.
+    pub fn consume(&mut self, bytes: usize) {
+        self.start = self.start.saturating_add(bytes).min(self.ready.len());
+    }
+
+    /// Makes more ready to be looked at, as much again at least; whether there is more.
+    ///
+    /// # Errors
+    /// [`Code::EncodingInvalid`] where the bytes stand for no characters; the source's.
+    pub fn more(&mut self) -> Result<bool, ReadError> {
+        self.drop_consumed();
+        let before = self.ready.len();
+        while self.ready.len() == before {
+            if self.is_ill_coded {
+                return Err(self.place_at(before).refuses(Code::EncodingInvalid).into());
+            }
+            let most = self.ready.len().max(TAKEN_BYTES);
+            let taken = self.inner.by_ref().take(most as u64).read_to_end(&mut self.rest);
+            let is_end = taken.map_err(|error| ReadError::Failed(io::Error::new(error.kind(), error)))? == 0;
+            self.decode(is_end);
+            if is_end && !self.is_ill_coded {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Marks the place behind what has been consumed.
@@ -59,14 +102,14 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Behind what has been consumed.
-    pub fn place(&self) -> Place {
-        self.place_at(self.start)
+    /// Where a byte of what can be looked at stands.
+    pub fn place(&self, at: usize) -> Place {
+        self.place_at(self.start + at)
     }
 
     fn place_at(&self, at: usize) -> Place {
         let mut place = self.ready_place;
-        place.pass(self.ready.get(..at).unwrap_or_default());
+        place.pass(self.ready.as_bytes().get(..at).unwrap_or_default());
         place
     }
 
@@ -75,106 +118,84 @@ impl<R: Read> Input<R> {
         self.coding.unwrap_or(Coding::Utf8)
     }
 
-    /// Whether reading failed because the bytes stand for no characters.
-    pub fn is_ill_coded(&self) -> bool {
-        self.is_ill_coded
-    }
-
-    /// So many bytes, fewer at the end.
-    fn take(&mut self, most: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(most);
-        self.inner.by_ref().take(most as u64).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn refuse(&mut self) -> io::Error {
-        self.is_ill_coded = true;
-        io::Error::from(io::ErrorKind::InvalidData)
+    fn drop_consumed(&mut self) {
+        if let Mark::Ready(at) = self.mark {
+            self.mark = if at == self.start { Mark::Ready(0) } else { Mark::Gone(self.place_at(at)) };
+        }
+        self.ready_place = self.place_at(self.start);
+        self.ready.drain(..self.start);
+        self.start = 0;
     }
 
     /// UTF-16 has a byte order mark, as XML demands it (4.3.3); UTF-8 may have one.
-    fn begin(&mut self) -> io::Result<()> {
-        let bytes = self.take(TAKEN_BYTES)?;
-        let (coding, marked) = match bytes.as_slice() {
+    fn begin(&mut self) -> Coding {
+        let (coding, marked) = match self.rest.as_slice() {
             [0xFE, 0xFF, ..] => (Coding::Utf16 { is_big_endian: true }, 2),
             [0xFF, 0xFE, ..] => (Coding::Utf16 { is_big_endian: false }, 2),
             [0xEF, 0xBB, 0xBF, ..] => (Coding::Utf8, 3),
-            [0, ..] | [_, 0, ..] => return Err(self.refuse()),
+            // UTF-16 without a mark.
+            [0, ..] | [_, 0, ..] => {
+                self.is_ill_coded = true;
+                (Coding::Utf8, self.rest.len())
+            }
             _ => (Coding::Utf8, 0),
         };
+        self.rest.drain(..marked);
         self.coding = Some(coding);
-        let bytes = bytes.get(marked..).unwrap_or_default();
-        self.decode(coding, bytes)
+        coding
     }
 
-    fn go_on(&mut self) -> io::Result<()> {
-        self.mark = Mark::Gone(self.marked());
-        self.ready_place = self.place();
-        self.ready.clear();
-        self.start = 0;
-        let Some(coding) = self.coding else { return self.begin() };
-        let bytes = self.take(TAKEN_BYTES)?;
-        self.decode(coding, &bytes)
+    /// Makes characters of bytes, up to those that stand for none.
+    fn decode(&mut self, is_end: bool) {
+        let coding = match self.coding {
+            Some(coding) => coding,
+            None => self.begin(),
+        };
+        let (bytes, is_broken) = match coding {
+            Coding::Utf8 => self.decode_utf8(),
+            Coding::Utf16 { is_big_endian } => self.decode_utf16(is_big_endian),
+        };
+        self.rest.drain(..bytes);
+        self.is_ill_coded |= is_broken || is_end && !self.rest.is_empty();
     }
 
-    fn decode(&mut self, coding: Coding, bytes: &[u8]) -> io::Result<()> {
-        match coding {
-            Coding::Utf8 => self.ready.extend_from_slice(bytes),
-            Coding::Utf16 { is_big_endian } => {
-                let is_end = bytes.is_empty();
-                self.rest.extend_from_slice(bytes);
-                let mut units: Vec<u16> = Vec::with_capacity(self.rest.len() / 2);
-                let (pairs, odd) = self.rest.as_chunks::<2>();
-                units.extend(pairs.iter().map(|pair| match is_big_endian {
-                    true => u16::from_be_bytes(*pair),
-                    false => u16::from_le_bytes(*pair),
-                }));
-                let mut kept = odd.to_vec();
+    /// How many bytes became characters, and whether those behind them never will.
+    fn decode_utf8(&mut self) -> (usize, bool) {
+        match std::str::from_utf8(&self.rest) {
+            Ok(text) => {
+                self.ready.push_str(text);
+                (text.len(), false)
+            }
+            Err(error) => {
+                let valid = self.rest.get(..error.valid_up_to()).unwrap_or_default();
+                self.ready.push_str(std::str::from_utf8(valid).unwrap_or_default());
+                (valid.len(), error.error_len().is_some())
+            }
+        }
+    }
+
+    /// As [`Input::decode_utf8`].
+    fn decode_utf16(&mut self, is_big_endian: bool) -> (usize, bool) {
+        let (pairs, _) = self.rest.as_chunks::<2>();
+        let units = pairs.iter().map(|pair| match is_big_endian {
+            true => u16::from_be_bytes(*pair),
+            false => u16::from_le_bytes(*pair),
+        });
+        let mut bytes = 0;
+        for character in char::decode_utf16(units) {
+            match character {
+                Ok(character) => {
+                    self.ready.push(character);
+                    bytes += 2 * character.len_utf16();
+                }
                 // The second half of a pair of surrogates may be yet to come.
-                if let Some(last) = units.pop_if(|last| !is_end && matches!(*last, 0xD800..=0xDBFF)) {
-                    let half = if is_big_endian { last.to_be_bytes() } else { last.to_le_bytes() };
-                    kept.splice(0..0, half);
-                }
-                self.rest = kept;
-                if is_end && !self.rest.is_empty() {
-                    return Err(self.refuse());
-                }
-                let mut text = String::with_capacity(units.len());
-                for character in char::decode_utf16(units) {
-                    match character {
-                        Ok(character) => text.push(character),
-                        Err(_) => return Err(self.refuse()),
-                    }
-                }
-                self.ready = text.into_bytes();
-                // Half a character alone is no end.
-                if self.ready.is_empty() && !is_end {
-                    return self.go_on();
+                Err(error) => {
+                    let is_first_half = matches!(error.unpaired_surrogate(), 0xD800..=0xDBFF);
+                    return (bytes, !is_first_half || bytes + 4 <= self.rest.len());
                 }
             }
         }
-        Ok(())
-    }
-}
-
-impl<R: Read> Read for Input<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.fill_buf()?.read(into)?;
-        self.consume(read);
-        Ok(read)
-    }
-}
-
-impl<R: Read> BufRead for Input<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.start >= self.ready.len() {
-            self.go_on()?;
-        }
-        Ok(self.ready.get(self.start..).unwrap_or_default())
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.start = self.start.saturating_add(amount).min(self.ready.len());
+        (bytes, false)
     }
 }
 
@@ -192,10 +213,16 @@ mod tests {
         }
     }
 
-    fn all(bytes: &[u8]) -> io::Result<String> {
+    /// All characters, of which some are passed before more are asked for.
+    fn all(bytes: &[u8]) -> Result<String, ReadError> {
+        let mut input = Input::new(Drops(bytes));
         let mut text = String::new();
-        Input::new(Drops(bytes)).read_to_string(&mut text)?;
-        Ok(text)
+        while input.more()? {
+            let passed = input.window().floor_char_boundary(50_000);
+            text.push_str(&input.window()[..passed]);
+            input.consume(passed);
+        }
+        Ok(text + input.window())
     }
 
     fn utf16(text: &str, mark: &[u8], to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -214,12 +241,49 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_no_characters_is_refused() {
+    fn what_stands_for_no_characters_is_refused_where_it_stands() {
         let cut = utf16("a😀", b"\xFE\xFF", u16::to_be_bytes);
-        for bad in [&cut[..cut.len() - 2], &cut[..cut.len() - 1], b"\xFE\xFF\xDC\x00\x00a", b"\0<\0a", b"<\0a\0"] {
-            let mut input = Input::new(bad);
-            assert!(input.read_to_string(&mut String::new()).is_err(), "{bad:?}");
-            assert!(input.is_ill_coded());
+        for (bad, column) in [
+            (&cut[..cut.len() - 2], 2),
+            (&cut[..cut.len() - 1], 2),
+            (b"\xFE\xFF\xDC\x00\x00a", 1),
+            (b"\xFE\xFF\x00a\xD8\x3D\x00a", 2),
+            (b"\0<\0a", 1),
+            (b"<\0a\0", 1),
+            (b"a\xC3\xA9\xC3", 3),
+            (b"a\xC3b", 2),
+        ] {
+            let error = all(bad).unwrap_err();
+            let ReadError::Refused(refusal) = error else { panic!("{error}") };
+            assert_eq!((refusal.code, refusal.line, refusal.column), (Code::EncodingInvalid, 1, column), "{bad:?}");
         }
+    }
+
+    fn behind(text: &str) -> Place {
+        let mut place = Place::START;
+        place.pass(text.as_bytes());
+        place
+    }
+
+    #[test]
+    fn places_are_those_of_the_whole() {
+        let text = "ab\ncdé\r\n".repeat(20_000);
+        let mut input = Input::new(text.as_bytes());
+        let mut passed = 0;
+        while input.more().unwrap() {
+            let half = input.window().floor_char_boundary(input.window().len() / 2 + 1);
+            input.consume(half);
+            passed += half;
+            input.mark();
+            assert_eq!(input.marked(), behind(&text[..passed]));
+            input.consume(1);
+            passed += 1;
+            if !text.is_char_boundary(passed) {
+                input.consume(1);
+                passed += 1;
+            }
+        }
+        assert!(passed > 60_000);
+        assert_eq!(input.place(0), behind(&text[..passed]));
     }
 }

@@ -1,19 +1,22 @@
 //! XML 1.0 with namespaces, as exchange formats need it: read strictly and piece by piece, and written.
 //!
-//! The tokens are [`quick_xml`]'s; what it lets pass and XML does not is refused here: names, characters, attributes,
-//! entities, what stands outside the root. Nothing is fetched, no entity but the five is known, a DOCTYPE is passed over
-//! (localization, X2). What a document may take in memory is what its longest tag or run of text takes, twice.
+//! Nothing is fetched, no entity but the five is known, a DOCTYPE is passed over (localization, X2). Text, CDATA and comments
+//! are read in pieces, and no other token may be longer than a mebibyte: reading takes a few of these, whatever the document.
 //!
-//! Reading order: `characters` · `place`, `input` (bytes to characters) · `tag` · `reader` · `write`.
+//! Reading order: `characters` · `place`, `fault`, `input` (bytes to characters) · `tag` · `scan` (where tokens end) ·
+//! `reader` · `write`.
 
 mod characters;
+mod fault;
 mod input;
 mod place;
 mod reader;
+mod scan;
 mod tag;
 mod write;
 
 pub use characters::is_writable;
-pub use reader::{ReadError, Reader, Token};
+pub use fault::ReadError;
+pub use reader::{Reader, Token};
 pub use tag::Namespace;
 pub use write::{push_attribute, push_comment, push_text};

@@ -40,12 +40,6 @@ impl Place {
         }
     }
 
-    /// The place behind so much more.
-    pub fn behind(mut self, text: &str) -> Place {
-        self.pass(text.as_bytes());
-        self
-    }
-
     /// A refusal there.
     pub fn refuses(self, code: Code) -> ReaderRefusal {
         ReaderRefusal { code, line: self.line, column: self.column }
@@ -63,9 +57,7 @@ mod tests {
             place.pass(part.as_bytes());
         }
         assert_eq!((place.line, place.column), (5, 2));
-        assert_eq!(
-            place.behind("y\nz").refuses(Code::Malformed),
-            ReaderRefusal { code: Code::Malformed, line: 6, column: 2 }
-        );
+        place.pass(b"y\nz");
+        assert_eq!(place.refuses(Code::Malformed), ReaderRefusal { code: Code::Malformed, line: 6, column: 2 });
     }
 }

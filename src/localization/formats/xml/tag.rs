@@ -58,6 +58,11 @@ impl Tag {
         self.written.get(self.local.clone()).unwrap_or_default()
     }
 
+    /// Its name as it is written, prefix included.
+    pub(super) fn name(&self) -> &str {
+        self.written.get(..self.local.end).unwrap_or_default()
+    }
+
     /// In which namespace the name is.
     #[must_use]
     pub fn namespace(&self) -> Namespace {

@@ -48,8 +48,14 @@ fn both_dialects() {
     assert_eq!(shown(new), ["en=file|de=File!|de=Akte!|#only here"]);
     assert_eq!(refused(read("<tmx/>").unwrap_err()), "malformed 1:1");
     assert_eq!(refused(read("<tbx xmlns='urn:x'/>").unwrap_err()), "malformed 1:1");
-    let many = format!("<martif><text><body><termEntry><langSet><tig>{}", "<term/>".repeat(200_001));
+    let body = |inside: &str| format!("<martif><text><body>{inside}");
+    let many = body(&"<termEntry><langSet><tig><term/></tig></langSet></termEntry>".repeat(200_001));
     assert!(refused(read(&many).unwrap_err()).starts_with("too_many_units"));
+    // More than is kept of one concept.
+    for piece in ["<langSet><tig><term/></tig></langSet>", "<note/>"] {
+        let large = body(&format!("<termEntry>{}", piece.repeat(100_000)));
+        assert!(refused(read(&large).unwrap_err()).starts_with("unsupported_construct"), "{piece}");
+    }
 }
 
 fn written(concepts: &[Concept]) -> String {

@@ -49,8 +49,14 @@ fn units() {
     assert_eq!(refused(read("<xliff/>").unwrap_err()), "malformed 1:1");
     assert_eq!(refused(read("<tmx xmlns='urn:x'/>").unwrap_err()), "malformed 1:1");
     assert_eq!(shown("<tmx xmlns='http://www.lisa.org/tmx14'><body><tu/></body></tmx>"), [""]);
-    let many = body(&format!("<tu>{}</tu>", "<tuv/>".repeat(400_001)));
+    let many = body(&"<tu><tuv/></tu>".repeat(400_001));
     assert!(refused(read(&many).unwrap_err()).starts_with("too_many_units"));
+    // More than is kept of one unit.
+    let text = format!("<tuv><seg>{}</seg></tuv>", "x".repeat(3 << 20));
+    assert_eq!(read(&body(&format!("<tu>{text}</tu>").repeat(2))).unwrap().len(), 2);
+    for large in [text.repeat(2), "<tuv/>".repeat(100_000)] {
+        assert!(refused(read(&body(&format!("<tu>{large}"))).unwrap_err()).starts_with("unsupported_construct"));
+    }
 }
 
 fn written(pairs: &[(String, String)]) -> String {

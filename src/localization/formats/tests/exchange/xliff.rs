@@ -183,6 +183,29 @@ fn texts_of_codes_that_are_named_without_end_are_refused() {
 }
 
 #[test]
+fn no_more_is_kept_of_a_unit_than_any_has() {
+    let text = |bytes: usize| "x".repeat(bytes);
+    let parts = |source: usize, target: usize| {
+        format!("<trans-unit><source>{}</source><target>{}</target></trans-unit>", text(source), text(target))
+    };
+    assert_eq!(read(&first(&parts(2_000_000, 2_000_000).repeat(2))).unwrap().1.len(), 2);
+    // What is passed over is not kept.
+    let skipped = format!("<trans-unit><note>{}</note><source>a</source></trans-unit>", text(9_000_000));
+    assert_eq!(shown(&first(&skipped)), ["|a|-"]);
+    let unit = |inside: String| second(&format!("<unit id='u'>{inside}"));
+    for document in [
+        first(&parts(2_200_000, 2_200_000)),
+        first(&format!("<trans-unit><source>{}", "&amp;".repeat(5_000_000))),
+        unit("<segment/>".repeat(100_000)),
+        unit("<segment><source>x</source></segment>".repeat(100_000)),
+        unit(format!("<originalData>{}", "<data id='1'/>".repeat(100_000))),
+        unit(format!("<originalData>{}", format!("<data id='{}'>x</data>", text(900_000)).repeat(5))),
+    ] {
+        assert!(refused(read(&document).unwrap_err()).starts_with("unsupported_construct 1:"), "{document:.100}");
+    }
+}
+
+#[test]
 fn too_many_units_are_refused() {
     let document = first(&"<trans-unit/>".repeat(200_001));
     assert!(refused(read(&document).unwrap_err()).starts_with("too_many_units 1:"));

@@ -29,7 +29,10 @@ fn shown(bytes: &[u8]) -> Result<String, ReadError> {
                 shown.push('>');
             }
             Token::End => shown.push('/'),
-            Token::Text => shown.push_str(reader.text()),
+            Token::Text => {
+                reader.begin_unit();
+                reader.say_into(&mut shown)?;
+            }
             Token::Over => return Ok(shown),
         }
     }
@@ -154,10 +157,22 @@ fn nothing_hostile_takes_long_or_much() {
     let laughs = format!("<!DOCTYPE a [<!ENTITY l0 'ha'>{laughs}]><a>&l29;</a>");
     assert_eq!(refusal(&laughs), format!("malformed 1:{}", laughs.find("&l29;<").unwrap() + 1));
     let large = "x".repeat(8 << 20);
-    assert!(shown(format!("<a b='{large}'/>").as_bytes()).is_ok());
+    // A mebibyte, counted from the bracket that begins the tag to the one that ends it.
+    let longest = "x".repeat((1 << 20) - "<a b=''/".len());
+    assert!(shown(format!("<a b='{longest}'/>").as_bytes()).is_ok());
+    assert_eq!(refusal(format!("<a>\n<a b='{longest}x'/></a>")), "unsupported_construct 2:1");
+    assert_eq!(refusal(format!("<a b='{large}'/>")), "unsupported_construct 1:1");
     assert!(shown(format!("<a><!--{large}-->{large}</a>").as_bytes()).is_ok());
-    assert!(shown(format!("<!DOCTYPE a [{}]><a/>", "<!ENTITY e 'x'>".repeat(1 << 18)).as_bytes()).is_ok());
-    assert!(refusal(format!("<{large}>")).starts_with("malformed"));
+    assert!(shown(format!("<!DOCTYPE a [{}]><a/>", "<!ENTITY e 'x'>".repeat(1 << 16)).as_bytes()).is_ok());
+    assert_eq!(
+        refusal(format!("<!DOCTYPE a [{}]><a/>", "<!ENTITY e 'x'>".repeat(1 << 17))),
+        "unsupported_construct 1:1"
+    );
+    assert_eq!(refusal(format!("<?{large}?><a/>")), "unsupported_construct 1:1");
+    assert_eq!(refusal(format!("<{large}>")), "unsupported_construct 1:1");
+    assert_eq!(refusal(format!("<a></{large}>")), "unsupported_construct 1:4");
+    assert_eq!(refusal(format!("<a>&{large};</a>")), "unsupported_construct 1:4");
+    assert!(refusal(format!("<{}>", "x".repeat(1 << 19))).starts_with("malformed"));
     assert!(refusal(format!("<a{}>", " a='1'".repeat(1 << 18))).starts_with("unsupported_construct"));
     let many: String = (0..100_000).map(|n| format!(" a{n}='1'")).collect();
     assert!(refusal(format!("<a{many}>")).starts_with("unsupported_construct"));
@@ -170,8 +185,39 @@ fn nothing_hostile_takes_long_or_much() {
     assert!(refusal("<!--".repeat(1 << 20)).starts_with("malformed"));
     assert!(refusal("<![CDATA[".repeat(1 << 18)).starts_with("malformed"));
     assert!(refusal(format!("<a>{}", "]".repeat(4 << 20))).starts_with("malformed"));
-    assert!(refusal(format!("<!DOCTYPE a [{}", "<!--".repeat(1 << 18))).starts_with("malformed"));
-    assert!(refusal(format!("<a {}", "'\"".repeat(1 << 20))).starts_with("malformed"));
+    assert!(refusal(format!("<!DOCTYPE a [{}", "<!--".repeat(1 << 17))).starts_with("malformed"));
+    assert!(refusal(format!("<a {}", "'\"".repeat(1 << 18))).starts_with("malformed"));
+}
+
+#[test]
+fn what_two_pieces_share_is_read_as_one() {
+    // Pieces end every 65,536 bytes.
+    for (around, inside) in
+        [(("", ""), ""), (("<![CDATA[", "]]>"), "x"), (("<!--", "-->"), "x"), (("<b c='", "'/>"), "x")]
+    {
+        for before in 65_500..65_540 {
+            for what in ["\r\n\r", "]]", "]] >", "é😀", "-\r-", "\u{feff}"] {
+                let fill = "x".repeat(before);
+                let document = format!("<a>{fill}{}{inside}{what}y{}</a>", around.0, around.1);
+                let expected = match around.0 {
+                    "<!--" => format!("<a>{fill}/"),
+                    "<b c='" => format!("<a>{fill}<b>//"),
+                    _ => format!("<a>{fill}{inside}{}y/", what.replace("\r\n", "\n").replace('\r', "\n")),
+                };
+                assert!(shown(document.as_bytes()).unwrap() == expected, "{before} {what:?} {around:?}");
+            }
+        }
+    }
+    for before in 65_500..65_540 {
+        let fill = "x".repeat(before);
+        for (bad, place) in
+            [("]]>", 0), ("&x;", 0), ("\u{1}", 0), ("<!-- -- -->", 0), ("<![CDATA[", 0), ("<b c='<'/>", 6)]
+        {
+            let expected = format!("malformed 1:{}", 4 + before + place);
+            assert_eq!(refusal(format!("<a>{fill}{bad}</a>")), expected, "{bad}");
+        }
+        assert_eq!(refusal(format!("<a>{}</a>", fill + "\r\n]]\u{1}")), "malformed 2:3");
+    }
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! What the measurements of localization share: the real binary in a directory of its own, with a tenant and a project; calls
+//! to it; what it has taken.
+#![allow(dead_code, reason = "each measurement needs a part")]
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::http;
+
+/// How many connections are kept open.
+const CONNECTIONS: usize = 64;
+
+/// A running appliance with a project.
+pub struct Server {
+    child: Child,
+    _directory: tempfile::TempDir,
+    agent: ureq::Agent,
+    /// Where localization listens.
+    pub address: String,
+    /// The tenant.
+    pub tenant_id: String,
+    /// A key that may do everything in it.
+    pub api_key: String,
+    /// The path of the project.
+    pub project: String,
+    requests: AtomicU64,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn quintet(arguments: &[&str], data: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quintet"));
+    for name in ["LOCALIZATION", "RUNS", "LEDGER", "MESSAGING", "DIAGRAMS", "OPERATIONS"] {
+        command.env(format!("QUINTET_LISTEN__{name}"), "127.0.0.1:0");
+    }
+    command.args(arguments).args(["--data", data]).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+impl Server {
+    /// Starts it.
+    pub fn start() -> Server {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        let text = data.to_str().unwrap();
+        let child = quintet(&["serve"], text).stdout(Stdio::null()).spawn().unwrap();
+        while !data.join("addresses.json").exists() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let addresses: Value = serde_json::from_slice(&std::fs::read(data.join("addresses.json")).unwrap()).unwrap();
+        let command = |arguments: &[&str]| -> Value {
+            let output = quintet(arguments, text).arg("--json").output().unwrap();
+            serde_json::from_slice(&output.stdout).unwrap()
+        };
+        let tenant_id = command(&["tenant", "create", "bench"])["tenant_id"].as_str().unwrap().to_owned();
+        let api_key = command(&["key", "issue", "--tenant", &tenant_id])["api_key"].as_str().unwrap().to_owned();
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(Duration::from_secs(300)))
+            .max_idle_connections(CONNECTIONS)
+            .max_idle_connections_per_host(CONNECTIONS)
+            .http_status_as_error(false)
+            .build()
+            .into();
+        let mut server = Server {
+            child,
+            _directory: directory,
+            agent,
+            address: addresses["localization"].as_str().unwrap().to_owned(),
+            tenant_id,
+            api_key,
+            project: String::new(),
+            requests: AtomicU64::new(0),
+        };
+        let workspace = server.json("POST", "/v1/workspaces", &json!({"slug": "bench", "name": "Bench"}));
+        let project = json!({"workspace_id": workspace["id"], "slug": "bench", "name": "Bench", "source_locale": "en"});
+        let project = server.json("POST", "/v1/projects", &project);
+        server.project = format!("/v1/projects/{}", project["id"].as_str().unwrap());
+        server
+    }
+
+    /// A path in the project.
+    pub fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.project)
+    }
+
+    /// Reads.
+    pub fn get(&self, path: &str) -> Vec<u8> {
+        self.send("GET", path, "", Vec::new())
+    }
+
+    /// Sends JSON and expects JSON.
+    pub fn json(&self, method: &str, path: &str, body: &Value) -> Value {
+        serde_json::from_slice(&self.send(method, path, "application/json", body.to_string())).unwrap()
+    }
+
+    /// Sends something and expects to succeed; the body of the answer.
+    pub fn send(&self, method: &str, path: &str, media_type: &str, body: impl Into<Vec<u8>>) -> Vec<u8> {
+        let (status, answer) = self.try_send(method, path, media_type, body);
+        assert!(status < 300, "{method} {path}: {status} {}", String::from_utf8_lossy(&answer));
+        answer
+    }
+
+    /// Sends something; the status and the body of the answer.
+    pub fn try_send(&self, method: &str, path: &str, media_type: &str, body: impl Into<Vec<u8>>) -> (u16, Vec<u8>) {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let request = http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address))
+            .header("authorization", format!("Bearer {}", self.api_key))
+            .header("l10n-tenant", &self.tenant_id)
+            .header("idempotency-key", format!("bench-{number}"))
+            .header("content-type", media_type);
+        let mut response = match method {
+            "GET" => self.agent.run(request.body(()).unwrap()).unwrap(),
+            _ => self.agent.run(request.body(body.into()).unwrap()).unwrap(),
+        };
+        let body = response.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap();
+        (response.status().as_u16(), body)
+    }
+
+    /// User and system time of the server so far (proc(5), stat; ticks are 10 ms on Linux).
+    pub fn cpu_seconds(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        (fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()) as f64 / 100.0
+    }
+
+    /// The most memory that it has had since it started, or since [`Server::forget_peak`], in MiB.
+    pub fn peak_mib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        peak.unwrap().trim().parse::<u64>().unwrap() / 1024
+    }
+
+    /// Counts its memory from now on.
+    pub fn forget_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
+    }
+}
