@@ -32,7 +32,7 @@ struct Queue {
 }
 
 /// The right to work; whoever drops it hands it on.
-struct Turn(Option<Arc<Shared>>);
+pub struct Turn(Option<Arc<Shared>>);
 
 impl fmt::Debug for Turns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,8 +58,7 @@ impl Turns {
         tenant_id: Uuid,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        let turn = self.0.enter(tenant_id)?;
-        let Ok(Ok(turn)) = tokio::time::timeout(TURN_TIME, turn).await else { return Err(Fault::Busy) };
+        let turn = self.turn(tenant_id, TURN_TIME).await?;
         let working = tokio::task::spawn_blocking(move || {
             let outcome = work();
             drop(turn);
@@ -67,6 +66,24 @@ impl Turns {
         });
         // Its panic is logged by the runtime.
         working.await.map_err(|_| Fault::Internal)
+    }
+}
+
+impl Turns {
+    /// A tenant's turn, for work that waits for others rather than for this machine.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`] if too much of the tenant's waits already, or others kept it waiting so long.
+    pub async fn turn(&self, tenant_id: Uuid, patience: Duration) -> Result<Turn, Fault> {
+        let turn = self.0.enter(tenant_id)?;
+        let Ok(Ok(turn)) = tokio::time::timeout(patience, turn).await else { return Err(Fault::Busy) };
+        Ok(turn)
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Turn")
     }
 }
 
