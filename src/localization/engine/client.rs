@@ -244,7 +244,9 @@ impl Drop for Entered {
         let mut callers = self.engine.callers();
         match callers.get_mut(&self.tenant_id) {
             Some(own) if *own > 1 => *own -= 1,
-            _ => drop(callers.remove(&self.tenant_id)),
+            _ => {
+                callers.remove(&self.tenant_id);
+            }
         }
     }
 }

@@ -345,7 +345,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let inner = directory.path().join("project/web");
         std::fs::create_dir_all(&inner).unwrap();
-        let found = |start: &Path| find_above(MAP_NAME, start, 9).map(|(at, text)| (at, text));
+        let found = |start: &Path| find_above(MAP_NAME, start, 9);
         let map = directory.path().join(MAP_NAME);
         std::fs::write(&map, "map").unwrap();
         assert_eq!(found(&inner).unwrap(), (directory.path().to_path_buf(), "map".to_owned()));
