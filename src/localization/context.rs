@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
-use quintet_platform::service::{Fault, Turn, Turns};
+use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
 use quintet_storage::{Abort, Snapshot, Store};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -160,7 +160,7 @@ impl Context {
     pub(crate) async fn room(&self, tenant_id: TenantId, document_bytes: u64) -> Result<Turn, Refusal> {
         let bytes = usize::try_from(document_bytes).unwrap_or(usize::MAX);
         let units = bytes.saturating_mul(UNITS_RATIO).min(UNITS_BYTES_MAX);
-        Ok(self.documents.hold(tenant_id.0, bytes.saturating_add(units)).await?)
+        Ok(self.documents.hold(tenant_id.0, bytes.saturating_add(units), TURN_TIME).await?)
     }
 
     async fn taking<T: Send + 'static>(

@@ -9,9 +9,10 @@
 //! | answers 429, 5xx, or what is no such answer, or breaks off | once more, `Retry-After` later (up to 10 s, else 1 s) |
 //! | anything else, or a second time | [`Unavailable`] |
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,18 +21,22 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use quintet_platform::egress::{Egress, EgressError};
 use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
-use quintet_storage::Timestamp;
+use quintet_platform::service::Turns;
+use quintet_storage::{Timestamp, Uuid};
 use serde_json::{Map, Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::completion;
 
 /// How long the engine may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Requests to the engine at once, of all that ask.
+/// Requests to the engine at once, of all that ask. Tenants take turns.
 const AT_ONCE: usize = 4;
+/// How long a request may wait for its turn: as long as a call may take.
+const TURN_TIME: Duration = Duration::from_secs(300);
 /// Callers that may have requests waiting at once.
 const CALLERS_MAX: usize = 16;
+/// Those of one tenant: an engine may be slow, and nobody keeps all the others out meanwhile.
+const CALLERS_OF_ONE: usize = 4;
 /// The longest wait that the engine may ask for before it is asked again, in seconds.
 const RETRY_SECONDS_MAX: u64 = 10;
 /// How long one waits where it asks for nothing, in seconds.
@@ -51,8 +56,9 @@ struct Parts {
     model: String,
     /// `Authorization`, if there is a key.
     credential: Option<HeaderValue>,
-    places: Semaphore,
-    callers: Arc<Semaphore>,
+    places: Turns,
+    /// How many callers each tenant has; none of those that have none.
+    callers: Mutex<HashMap<Uuid, usize>>,
     /// Until when no `response_format` is sent, in microseconds since 1970.
     formless_until: AtomicI64,
     waits: Waits,
@@ -138,50 +144,26 @@ impl Engine {
                 Some(value)
             }
         };
-        let (model, places) = (model.to_owned(), Semaphore::new(AT_ONCE));
-        let callers = Arc::new(Semaphore::new(CALLERS_MAX));
+        let (model, places, callers) = (model.to_owned(), Turns::new(AT_ONCE), Mutex::default());
         let formless_until = AtomicI64::new(i64::MIN);
         Ok(Engine(Arc::new(Parts { egress, url, model, credential, places, callers, formless_until, waits })))
     }
 
-    /// The right to have requests waiting, until it is dropped; `None`: too many others have it.
+    /// A tenant's caller, if it may have one more.
     #[must_use]
-    pub fn enter(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0.callers).try_acquire_owned().ok()
+    pub fn enter(&self, tenant_id: Uuid) -> Option<Caller> {
+        let mut callers = self.callers();
+        let own = callers.get(&tenant_id).copied().unwrap_or(0);
+        if own >= CALLERS_OF_ONE || callers.values().sum::<usize>() >= CALLERS_MAX {
+            return None;
+        }
+        callers.insert(tenant_id, own + 1);
+        drop(callers);
+        Some(Caller(Arc::new(Entered { engine: self.clone(), tenant_id })))
     }
 
-    /// Asks, and asks again where that may help. `read` makes of the answer's document what was asked for; what it
-    /// cannot be made of is no answer. It runs on a thread of its own.
-    ///
-    /// # Errors
-    /// [`Unavailable`]
-    pub async fn ask<T: Send + 'static>(
-        &self,
-        ask: &Ask,
-        now: Timestamp,
-        read: impl Fn(Json) -> Option<T> + Clone + Send + 'static,
-    ) -> Result<T, Unavailable> {
-        let mut with_format = now.as_micros() >= self.0.formless_until.load(Ordering::Relaxed);
-        let mut was_refused = false;
-        let mut is_second = false;
-        loop {
-            let body = Bytes::from(self.body(ask, with_format).to_string());
-            match self.exchange(body, read.clone()).await {
-                Ok(answer) => {
-                    if was_refused {
-                        let until = now.plus_seconds(FORMAT_SECONDS).as_micros();
-                        self.0.formless_until.store(until, Ordering::Relaxed);
-                    }
-                    return Ok(answer);
-                }
-                Err(Missed::Refused) if with_format => (with_format, was_refused) = (false, true),
-                Err(Missed::Passing(seconds)) if !is_second => {
-                    is_second = true;
-                    tokio::time::sleep(self.0.waits.second.saturating_mul(u32::try_from(seconds).unwrap_or(1))).await;
-                }
-                Err(_) => return Err(Unavailable),
-            }
-        }
+    fn callers(&self) -> MutexGuard<'_, HashMap<Uuid, usize>> {
+        self.0.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn body(&self, ask: &Ask, with_format: bool) -> Value {
@@ -201,6 +183,7 @@ impl Engine {
     /// One request and its answer.
     async fn exchange<T: Send + 'static>(
         &self,
+        tenant_id: Uuid,
         body: Bytes,
         read: impl FnOnce(Json) -> Option<T> + Send + 'static,
     ) -> Result<T, Missed> {
@@ -214,7 +197,7 @@ impl Engine {
         if let Some(credential) = &self.0.credential {
             headers.insert(AUTHORIZATION, credential.clone());
         }
-        let Ok(_place) = self.0.places.acquire().await else { return Err(Missed::Lasting) };
+        let Ok(_place) = self.0.places.hold(tenant_id, 1, TURN_TIME).await else { return Err(Missed::Lasting) };
         let answer = self.0.egress.send(request, self.0.waits.answer).await.map_err(|error| {
             tracing::warn!(%error, "the AI engine could not be asked");
             match error {
@@ -244,6 +227,68 @@ impl Engine {
             tracing::warn!("the AI engine's answer is none of the asked shape");
             Missed::Passing(RETRY_SECONDS)
         })
+    }
+}
+
+/// A tenant's right to have requests waiting, until it and its clones are dropped.
+#[derive(Clone)]
+pub struct Caller(Arc<Entered>);
+
+struct Entered {
+    engine: Engine,
+    tenant_id: Uuid,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut callers = self.engine.callers();
+        match callers.get_mut(&self.tenant_id) {
+            Some(own) if *own > 1 => *own -= 1,
+            _ => {
+                callers.remove(&self.tenant_id);
+            }
+        }
+    }
+}
+
+impl Caller {
+    fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// Asks, and asks again where that may help. `read` makes of the answer's document what was asked for; what it
+    /// cannot be made of is no answer. It runs on a thread of its own.
+    ///
+    /// # Errors
+    /// [`Unavailable`]
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        ask: &Ask,
+        now: Timestamp,
+        read: impl Fn(Json) -> Option<T> + Clone + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        let parts = &self.engine().0;
+        let mut with_format = now.as_micros() >= parts.formless_until.load(Ordering::Relaxed);
+        let mut was_refused = false;
+        let mut is_second = false;
+        loop {
+            let body = Bytes::from(self.engine().body(ask, with_format).to_string());
+            match self.engine().exchange(self.0.tenant_id, body, read.clone()).await {
+                Ok(answer) => {
+                    if was_refused {
+                        let until = now.plus_seconds(FORMAT_SECONDS).as_micros();
+                        parts.formless_until.store(until, Ordering::Relaxed);
+                    }
+                    return Ok(answer);
+                }
+                Err(Missed::Refused) if with_format => (with_format, was_refused) = (false, true),
+                Err(Missed::Passing(seconds)) if !is_second => {
+                    is_second = true;
+                    tokio::time::sleep(parts.waits.second.saturating_mul(u32::try_from(seconds).unwrap_or(1))).await;
+                }
+                Err(_) => return Err(Unavailable),
+            }
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 //! Invariants:
 //! - the engine is not believed: an answer is bounded in size and time, redirects are not followed, and what is no
 //!   completion of the asked shape is none at all;
-//! - at most four requests are under way at a time, whoever asks, and none is sent more than twice to an engine that
+//! - at most four requests are under way at a time, whoever asks; tenants take turns, and none keeps the others out;
+//! - no request is sent more than twice to an engine that
 //!   takes `response_format`, three times to one that does not;
 //! - neither what it is told nor what it says nor its key is in a log or an error.
 //!
@@ -17,4 +18,4 @@ mod completion;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Ask, Engine, NoAddress, Unavailable};
+pub use client::{Ask, Caller, Engine, NoAddress, Unavailable};

@@ -7,15 +7,19 @@ use std::time::{Duration, Instant};
 use quintet_platform::egress::Egress;
 use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
-use quintet_storage::Timestamp;
+use quintet_storage::{Timestamp, Uuid};
 use quintet_support::engine::{Asked, Reply, ScriptedEngine};
 use serde_json::json;
 
 use super::client::Waits;
-use super::{Ask, Engine, NoAddress, Unavailable};
+use super::{Ask, Caller, Engine, NoAddress, Unavailable};
 
 /// When everything happens.
 const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
+/// Who asks.
+const TENANT: Uuid = Uuid::from_u128(1);
+/// Somebody else.
+const OTHER: Uuid = Uuid::from_u128(2);
 /// A second before asking again.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -37,7 +41,12 @@ fn ask() -> Ask {
 
 /// What an engine answers: the member `a` of its document.
 async fn answer(engine: &Engine, now: Timestamp) -> Result<String, Unavailable> {
-    engine.ask(&ask(), now, |document| Some(document.get("a")?.as_str()?.to_owned())).await
+    answer_to(&engine.enter(TENANT).unwrap(), now).await
+}
+
+/// The same, for one caller.
+async fn answer_to(caller: &Caller, now: Timestamp) -> Result<String, Unavailable> {
+    caller.ask(&ask(), now, |document| Some(document.get("a")?.as_str()?.to_owned())).await
 }
 
 fn says(text: &str) -> Reply {
@@ -194,12 +203,12 @@ async fn the_engine_says_how_long_to_wait_within_reason() {
 #[tokio::test]
 async fn four_requests_are_under_way_at_a_time() {
     let scripted = ScriptedEngine::open(|_| Reply::Late(Duration::from_millis(50), Box::new(says("fine"))));
-    let engine = engine(scripted.url());
+    let caller = engine(scripted.url()).enter(TENANT).unwrap();
     let all: Vec<_> = (0..12)
         .map(|_| {
             tokio::spawn({
-                let engine = engine.clone();
-                async move { answer(&engine, NOW).await }
+                let caller = caller.clone();
+                async move { answer_to(&caller, NOW).await }
             })
         })
         .collect();
@@ -239,5 +248,42 @@ async fn a_reader_may_look_at_everything_in_a_document() {
         Some(Json::Array(items)) => Some(items.len()),
         _ => None,
     };
-    assert_eq!(engine(scripted.url()).ask(&ask(), NOW, count).await, Ok(2));
+    let caller = engine(scripted.url()).enter(TENANT).unwrap();
+    assert_eq!(caller.ask(&ask(), NOW, count).await, Ok(2));
+}
+
+#[tokio::test]
+async fn nobody_keeps_the_others_out() {
+    let scripted = ScriptedEngine::open(|_| Reply::Silent);
+    let engine = engine(scripted.url());
+    let mut own: Vec<Caller> = (0..4).map(|_| engine.enter(TENANT).unwrap()).collect();
+    assert!(engine.enter(TENANT).is_none(), "a tenant has four callers");
+    let other = engine.enter(OTHER).unwrap();
+    own.pop();
+    own.push(engine.enter(TENANT).unwrap());
+    // Four of the tenant's requests are under way, and forty wait.
+    let waiting: Vec<_> = (0..44)
+        .map(|number| {
+            let caller = own[number % 4].clone();
+            tokio::spawn(async move { answer_to(&caller, NOW).await })
+        })
+        .collect();
+    while scripted.asked().len() < 4 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let others = tokio::spawn(async move { answer_to(&other, NOW).await });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    scripted.follow(|_| says("fine"));
+    waiting[0].abort();
+    assert_eq!(others.await.unwrap().as_deref(), Ok("fine"));
+    assert!(scripted.asked().len() < 30, "the other one's turn comes next, not behind all of them");
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    for one in waiting {
+        drop(one.await);
+    }
+    drop(own);
+    let full: Vec<Caller> = (0..16).map(|number| engine.enter(Uuid::from_u128(number / 4)).unwrap()).collect();
+    assert!(engine.enter(Uuid::from_u128(99)).is_none(), "sixteen callers in all");
+    drop(full);
+    assert!(engine.enter(Uuid::from_u128(99)).is_some());
 }

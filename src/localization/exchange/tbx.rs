@@ -75,12 +75,7 @@ impl Glossary {
     fn push(&mut self, concept: Concept, project: &Project, only: Option<&Locale>) -> bool {
         let Concept { terms, note, locale } = concept;
         let note = note.filter(|note| !note.is_empty() && note.chars().count() <= NOTE_CHARS_MAX);
-        let is_source = |term: &Term| {
-            let locale = Locale::parse(&term.language);
-            locale.is_ok_and(|locale| locale.identity_key() == project.source.locale.identity_key)
-        };
-        let (sources, targets): (Vec<Term>, Vec<Term>) = terms.into_iter().partition(is_source);
-        let sources: Vec<Term> = sources.into_iter().filter(|term| !term.is_forbidden).collect();
+        let (sources, targets) = sides(terms, project);
         let wording = |kind, locale: Option<String>, source: Option<&Term>, target: Option<&Term>| {
             let text = |term: &Term| term.text.trim().to_owned();
             Wording { kind, locale, source: source.map(text), target: target.map(text), note: note.clone() }
@@ -101,11 +96,10 @@ impl Glossary {
                 }
             }
         }
-        if targets.is_empty() {
-            for source in &sources {
-                told += 1;
-                self.take(wording(EntryKind::DoNotTranslate, locale.clone(), Some(source), None), only);
-            }
+        // What stays as it is is one source alone: of several words for one thing, nobody says which.
+        if let (true, [source]) = (targets.is_empty(), sources.as_slice()) {
+            told += 1;
+            self.take(wording(EntryKind::DoNotTranslate, locale, Some(source), None), only);
         }
         self.skipped += usize::from(told == 0);
         !self.is_full()
@@ -138,6 +132,30 @@ impl Glossary {
             self.skipped += 1;
         }
     }
+}
+
+/// The sources and the targets of a concept. Terms of the project's source locale are sources; of its other spellings
+/// (`en-US` for `en`) as well, where none is spelt so: a project may translate into them. A forbidden word is no source; it
+/// is a target in the source locale if it stands alone, as such an entry goes out.
+fn sides(terms: Vec<Term>, project: &Project) -> (Vec<Term>, Vec<Term>) {
+    let own = &project.source.locale;
+    let spelling = |term: &Term| {
+        let locale = Locale::parse(&term.language).ok()?;
+        (locale.identity_key() == own.identity_key).then(|| locale.content_form() == own.tag)
+    };
+    let is_alone = terms.len() == 1;
+    let spellings: Vec<Option<bool>> = terms.iter().map(spelling).collect();
+    let is_spelt = terms.iter().zip(&spellings).any(|(term, spelling)| *spelling == Some(true) && !term.is_forbidden);
+    let (mut sources, mut targets) = (Vec::new(), Vec::new());
+    for (term, spelling) in terms.into_iter().zip(spellings) {
+        match spelling {
+            None => targets.push(term),
+            Some(_) if term.is_forbidden => targets.extend(is_alone.then_some(term)),
+            Some(is_exact) if is_exact || !is_spelt => sources.push(term),
+            Some(_) => targets.push(term),
+        }
+    }
+    (sources, targets)
 }
 
 /// Whether a project has room for all that a document says.

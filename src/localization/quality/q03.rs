@@ -1,6 +1,10 @@
 //! Q03, markup: the target has the tags of its source with the attributes they have, leads where they lead, is nested as
 //! well, and has nothing in it that a browser would run.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use super::addresses::Addresses;
 use super::compared::compare;
 use super::detail::{borrowed, told};
@@ -21,10 +25,17 @@ const LEADING: [&str; 10] =
 /// Attributes whose value is a program or a page, beside those that begin with `on`.
 const RUNNING: [&str; 2] = ["style", "srcdoc"];
 
+/// Unsafe elements whose text is a program.
+const PROGRAMS: [&str; 2] = ["script", "style"];
+
+/// What begins a part of a text that nobody is shown, or that something else reads.
+const HIDING: [&str; 4] = ["<!--", "<![", "<!", "<?"];
+
 /// Judges a text.
 pub fn judge(subject: &Subject<'_>, pair: &Pair<'_>) -> Outcome {
     let (source, target) = (&pair.source, &pair.target);
-    let dangers = beyond(dangers, source, target);
+    let dangers = beyond(dangers, source, target).into_iter().map(|danger| danger.label.into_owned());
+    let dangers: Vec<String> = dangers.collect();
     let has_markup = |reading: &Reading<'_>| !reading.markup.tags.is_empty() || !reading.markup.cut.is_empty();
     if !has_markup(source) && !has_markup(target) && dangers.is_empty() {
         return Outcome::Skipped("markup");
@@ -99,12 +110,12 @@ fn nesting_fault(tags: &[Tag<'_>]) -> Option<String> {
 }
 
 /// What the target has more often than the source, each once.
-fn beyond(of: impl Fn(&Reading<'_>) -> Vec<String>, source: &Reading<'_>, target: &Reading<'_>) -> Vec<String> {
+fn beyond<'a, T: Eq + Hash>(of: impl Fn(&Reading<'a>) -> Vec<T>, source: &Reading<'a>, target: &Reading<'a>) -> Vec<T> {
     let mut found = of(target);
     if found.is_empty() {
         return found;
     }
-    let mut left = std::collections::HashMap::<String, usize>::new();
+    let mut left = HashMap::<T, usize>::new();
     of(source).into_iter().for_each(|item| *left.entry(item).or_default() += 1);
     found.retain(|item| match left.get_mut(item) {
         Some(count) if *count > 0 => {
@@ -116,26 +127,48 @@ fn beyond(of: impl Fn(&Reading<'_>) -> Vec<String>, source: &Reading<'_>, target
     found
 }
 
-/// Everything in a text that a browser would run, or that would take over the page.
-fn dangers(reading: &Reading<'_>) -> Vec<String> {
+/// Something that a browser would run, or that takes over the page or hides a part of it.
+#[derive(PartialEq, Eq, Hash)]
+struct Danger<'a> {
+    /// As it is told.
+    label: Cow<'a, str>,
+    /// The program, where it stands here: another one is another danger.
+    program: &'a str,
+}
+
+impl<'a> Danger<'a> {
+    fn of(label: &'a str) -> Danger<'a> {
+        Danger { label: Cow::Borrowed(label), program: "" }
+    }
+}
+
+/// Everything in a text that a browser would run, or that would take over the page, or hide what other checks look for.
+fn dangers<'a>(reading: &Reading<'a>) -> Vec<Danger<'a>> {
     let mut found = Vec::new();
-    for tag in reading.markup.tags.iter().filter(|tag| tag.kind != TagKind::Close) {
+    let tags = &reading.markup.tags;
+    for (place, tag) in tags.iter().enumerate().filter(|(_, tag)| tag.kind != TagKind::Close) {
         let name = element(tag);
         if UNSAFE_ELEMENTS.contains(&name) {
-            found.push(format!("<{name}>"));
+            let end = tags.get(place + 1).map_or(reading.text.len(), |next| next.range.start);
+            let inside = reading.text.get(tag.range.end..end).filter(|_| PROGRAMS.contains(&name));
+            found.push(Danger { label: format!("<{name}>").into(), program: inside.unwrap_or_default() });
         }
         for attribute in &tag.attributes {
             let is_running = attribute.runs() || RUNNING.iter().any(|name| name.eq_ignore_ascii_case(attribute.name));
             if is_running {
-                found.push(attribute.name.to_ascii_lowercase());
+                found.push(Danger { label: attribute.name.to_ascii_lowercase().into(), program: attribute.value });
             }
             let is_told = |scheme: &&str| *scheme != "data:" || leads_somewhere(attribute);
-            found.extend(unsafe_scheme(attribute.value).filter(is_told).map(str::to_owned));
+            if let Some(scheme) = unsafe_scheme(attribute.value).filter(is_told) {
+                found.push(Danger::of(scheme));
+            }
         }
     }
-    let instructions = reading.markup.others.iter().filter_map(|range| reading.text.get(range.clone()));
-    found.extend(instructions.filter(|other| other.starts_with("<?")).map(|_| "<?".to_owned()));
-    found.extend(reading.prose().flat_map(script_schemes).map(str::to_owned));
+    let others = reading.markup.others.iter().filter_map(|range| reading.text.get(range.clone()));
+    let hiding = others.filter_map(|other| HIDING.into_iter().find(|start| other.starts_with(start)));
+    for label in hiding.chain(reading.prose().flat_map(script_schemes)) {
+        found.push(Danger::of(label));
+    }
     found
 }
 

@@ -31,7 +31,7 @@ const ATTEMPTS_MAX: usize = 8;
 
 const TRANSLATE: Route = Route::post("translate", "/v1/projects/{project_id}/translate")
     .permission("p_<p>_anyloc_translate")
-    .summary("Have the AI engine draft what is not translated")
+    .summary("Have the AI engine draft what is not translated; p_<p>_loc_<tag>_translate or p_<p>_release will do, too")
     .segments(&[PROJECT])
     .key(KeyRule::Required)
     .body(Content::Json("TranslateWish"))
@@ -52,13 +52,12 @@ async fn translate(call: Call) -> Answered {
     let caller = change.call.caller.clone();
     let permitted = context.aside(tenant_id, move |read| permitted(read, &caller, project_id, body));
     let (project, wish) = permitted.await.map_err(refusal_of)?;
-    let engine = context.engine.clone();
     // Without an engine the memory may still have everything.
-    if engine.is_none() && wish.from_memory.is_none() {
+    if context.engine.is_none() && wish.from_memory.is_none() {
         return Err(Refusal::AiUnavailable.into());
     }
-    let _caller = match &engine {
-        Some(engine) => Some(engine.enter().ok_or(Refusal::Fault(Fault::Busy))?),
+    let caller = match &context.engine {
+        Some(engine) => Some(engine.enter(tenant_id.0).ok_or(Refusal::Fault(Fault::Busy))?),
         None => None,
     };
     let (own, wished, inner) = (project.clone(), wish.clone(), context.clone());
@@ -69,8 +68,8 @@ async fn translate(call: Call) -> Answered {
     let prepared =
         context.in_turn(tenant_id, move |store| prepare(&inner, &store.read(), tenant_id, &own, &wished, candidates));
     let prepared = prepared.await.map_err(refusal_of)?;
-    let proposals = match engine {
-        Some(engine) => ask(&engine, now, prepared).await?,
+    let proposals = match &caller {
+        Some(caller) => ask(caller, now, prepared).await?,
         None if prepared.needs_engine() => return Err(Refusal::AiUnavailable.into()),
         None => prepared.proposals,
     };

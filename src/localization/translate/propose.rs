@@ -14,7 +14,7 @@ use super::model::{Candidate, Guidance, Item, Match, Proposal, Wish};
 use super::prompt;
 use crate::content::{Source, Wished};
 use crate::context::Context;
-use crate::engine::{Ask, Engine};
+use crate::engine::{Ask, Caller};
 use crate::language::Category;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -99,15 +99,15 @@ fn remembered(candidate: &Candidate, memory: &[Match], wish: &Wish) -> Option<Pr
 ///
 /// # Errors
 /// [`Refusal::AiUnavailable`] if one request fails in the end, or all take too long together.
-pub async fn ask(engine: &Engine, now: Timestamp, prepared: Prepared) -> Result<Vec<Proposal>, Refusal> {
+pub async fn ask(caller: &Caller, now: Timestamp, prepared: Prepared) -> Result<Vec<Proposal>, Refusal> {
     let Prepared { mut proposals, asks } = prepared;
     // Whoever leaves this drops it, and with it all that is under way.
     let mut asking: JoinSet<Result<(Batch, Said), Refusal>> = JoinSet::new();
     for (batch, ask) in asks {
-        let engine = engine.clone();
+        let caller = caller.clone();
         asking.spawn(async move {
             let is_plural = batch.is_plural;
-            let said = engine.ask(&ask, now, move |document| answers::read(document, is_plural)).await;
+            let said = caller.ask(&ask, now, move |document| answers::read(document, is_plural)).await;
             Ok((batch, said.map_err(|_| Refusal::AiUnavailable)?))
         });
     }

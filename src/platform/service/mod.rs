@@ -45,6 +45,6 @@ pub use page::{CURSOR, Page, limit, next_cursor};
 pub use route::{Content, KeyRule, Method, Parameter, Route, Segment, Success, any_json, json, media, nothing};
 pub use router::{refuse, router, told};
 pub use shape::Shape;
-pub use turns::{Turn, Turns};
+pub use turns::{TURN_TIME, Turn, Turns};
 pub use verdict::{Code, PROBLEM, Verdict, problem, problem_schema};
 pub use wire::{Id, Instant, written};

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::fault::Fault;
 
 /// How long work may wait for its turn.
-const TURN_TIME: Duration = Duration::from_secs(60);
+pub const TURN_TIME: Duration = Duration::from_secs(60);
 /// How much of one tenant's work may wait.
 const WAITING_MAX: usize = 100;
 
@@ -77,7 +77,7 @@ impl Turns {
         tenant_id: Uuid,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        let turn = self.hold(tenant_id, 1).await?;
+        let turn = self.hold(tenant_id, 1, TURN_TIME).await?;
         let working = tokio::task::spawn_blocking(move || {
             let outcome = work();
             drop(turn);
@@ -91,10 +91,10 @@ impl Turns {
     /// as heavy as that.
     ///
     /// # Errors
-    /// [`Fault::Busy`] as [`Turns::take`].
-    pub async fn hold(&self, tenant_id: Uuid, weight: usize) -> Result<Turn, Fault> {
+    /// [`Fault::Busy`] as [`Turns::take`], if others kept it waiting for longer than `patience`.
+    pub async fn hold(&self, tenant_id: Uuid, weight: usize, patience: Duration) -> Result<Turn, Fault> {
         let turn = self.0.enter(tenant_id, weight)?;
-        match tokio::time::timeout(TURN_TIME, turn).await {
+        match tokio::time::timeout(patience, turn).await {
             Ok(Ok(turn)) => Ok(turn),
             _ => Err(Fault::Busy),
         }
@@ -258,8 +258,8 @@ mod tests {
     #[tokio::test]
     async fn turns_weigh_what_they_weigh() {
         let turns = Turns::new(10);
-        let mut seven = turns.hold(ONE, 7).await.unwrap();
-        let three = turns.hold(OTHER, 3).await.unwrap();
+        let mut seven = turns.hold(ONE, 7, TURN_TIME).await.unwrap();
+        let three = turns.hold(OTHER, 3, TURN_TIME).await.unwrap();
         let mut eight = turns.0.enter(ONE, 8).unwrap();
         let mut one = turns.0.enter(OTHER, 1).unwrap();
         drop(three);
@@ -273,14 +273,14 @@ mod tests {
         let one = one.try_recv().unwrap();
         assert_eq!(turns.0.queue().free, 1);
         drop((eight, one));
-        assert_eq!(turns.hold(ONE, 1000).await.unwrap().weight, 10, "all there is");
+        assert_eq!(turns.hold(ONE, 1000, TURN_TIME).await.unwrap().weight, 10, "all there is");
         assert_eq!(turns.0.queue().free, 10);
     }
 
     #[tokio::test]
     async fn nobody_waits_behind_one_who_has_left() {
         let turns = Turns::new(2);
-        let held = turns.hold(ONE, 1).await.unwrap();
+        let held = turns.hold(ONE, 1, TURN_TIME).await.unwrap();
         let large = turns.0.enter(ONE, 2).unwrap();
         drop(large);
         assert!(turns.0.enter(OTHER, 1).unwrap().try_recv().is_ok());

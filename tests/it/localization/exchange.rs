@@ -471,6 +471,18 @@ fn a_glossary_goes_out_and_comes_in_as_tbx() {
         <langSec xml:lang='de'><termSec><term>Wolke</term></termSec><termSec><term>\u{200b}</term></termSec></langSec>\
         <langSec xml:lang='-'><termSec><term>x</term></termSec></langSec></conceptEntry><conceptEntry/></body></text></tbx>";
     assert_eq!(send(&other.desk, &there, new).expect(200), json!({"written": 2, "unchanged": 0, "skipped": 5}));
+    // Other spellings of the source locale are locales to translate into, and nothing becomes a word to be left alone.
+    let british = Shelf::open(shared());
+    for entry in [
+        json!({"kind": "term", "locale": "en-US", "source": "colour", "target": "color"}),
+        json!({"kind": "term", "locale": "en", "source": "lift", "target": "elevator"}),
+        json!({"kind": "forbidden", "locale": "en", "target": "ain't"}),
+    ] {
+        british.desk.post(&british.path("/glossary"), &entry).expect(201);
+    }
+    let there_too = british.path("/glossary/tbx");
+    let out = british.desk.get(&there_too).text;
+    assert_eq!(send(&british.desk, &there_too, &out).expect(200), json!({"written": 0, "unchanged": 2, "skipped": 1}));
     // There is room for ten thousand: what does not fit changes nothing.
     let concept = |number: usize| {
         format!("<termEntry><langSet xml:lang='en'><tig><term>w{number}</term></tig></langSet></termEntry>")

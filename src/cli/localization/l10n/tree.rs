@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use quintet_platform::secrets;
@@ -59,6 +60,19 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 
 fn failed(path: &str, error: impl std::fmt::Display) -> CliError {
     CliError::failed(format!("{}: {error}", output::plain(path)))
+}
+
+/// What an entry of a folder is. Not every file system says so with the name.
+fn kind_of(folder: &OwnedFd, entry: &rustix::fs::DirEntry) -> Result<FileType, Errno> {
+    match entry.file_type() {
+        FileType::Unknown => match rustix::fs::statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(FileType::from_raw_mode(found.st_mode)),
+            // It is gone by now.
+            Err(Errno::NOENT) => Ok(FileType::Unknown),
+            Err(error) => Err(error),
+        },
+        known => Ok(known),
+    }
 }
 
 /// What the system says of a step on a path.
@@ -182,7 +196,7 @@ impl Tree {
                 }
                 let Ok(name) = entry.file_name().to_str() else { continue };
                 let path = format!("{folder}{name}");
-                match entry.file_type() {
+                match kind_of(&directory, &entry).map_err(|error| told(&path, error))? {
                     FileType::Directory if !name.starts_with('.') && path.matches('/').count() < DEPTH_MAX => {
                         open.push(format!("{path}/"));
                     }
@@ -196,21 +210,36 @@ impl Tree {
     }
 }
 
-/// The text of a file in the directory or above, and the directory it lies in.
+/// The text of a file in the directory or above, and the directory it lies in. Above, it must be the caller's own, root's,
+/// or of whoever owns the directory: it says where the key is sent, and others may write into `/tmp`.
 ///
 /// # Errors
-/// There is none, or it cannot be read.
+/// There is none, it is somebody else's, or it cannot be read.
 pub fn find_above(name: &str, start: &Path, bytes_max: u64) -> Result<(std::path::PathBuf, String), CliError> {
+    let mut trusted = vec![0, rustix::process::geteuid().as_raw()];
+    trusted.extend(std::fs::metadata(start).map(|start| start.uid()).ok());
     for directory in start.ancestors() {
         let path = directory.join(name);
-        match File::open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            opened => return Ok((directory.to_path_buf(), text_of(&path, opened, bytes_max)?)),
+        let opened = match File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            opened => opened,
+        };
+        if directory != start && !opened.as_ref().is_ok_and(|opened| is_of(opened, &trusted)) {
+            let shown = output::plain(&path.display().to_string());
+            return Err(CliError::failed(format!("{shown}: is somebody else's, or cannot be read"))
+                .hint("it says where the key is sent: name it with --map if you trust it")
+                .code(CliError::USAGE));
         }
+        return Ok((directory.to_path_buf(), text_of(&path, opened, bytes_max)?));
     }
     Err(CliError::failed(format!("there is no {name} here or above"))
         .hint("write one, or name it with --map; `quintet manual localization` has an example")
         .code(CliError::USAGE))
+}
+
+/// Whether a file is of one of these users.
+fn is_of(file: &File, users: &[u32]) -> bool {
+    file.metadata().is_ok_and(|known| users.contains(&known.uid()))
 }
 
 /// The text of a file that was just opened.
@@ -221,7 +250,14 @@ pub fn text_of(path: &Path, opened: std::io::Result<File>, bytes_max: u64) -> Re
     let unreadable =
         |error: std::io::Error| CliError::failed(format!("{}: {error}", path.display())).code(CliError::USAGE);
     let mut text = String::new();
-    opened.and_then(|file| file.take(bytes_max).read_to_string(&mut text)).map_err(unreadable)?;
+    let file = opened.map_err(unreadable)?;
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err(unreadable(std::io::Error::other("is no ordinary file")));
+    }
+    file.take(bytes_max + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > bytes_max {
+        return Err(unreadable(std::io::Error::other(format!("has more than {bytes_max} bytes"))));
+    }
     Ok(text)
 }
 
@@ -302,6 +338,31 @@ mod tests {
         assert_eq!(std::fs::read(elsewhere.path().join("secret")).unwrap(), b"s");
         assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 1);
         assert_eq!(tree.files("").unwrap(), []);
+    }
+
+    #[test]
+    fn a_map_above_is_no_strangers() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("project/web");
+        std::fs::create_dir_all(&inner).unwrap();
+        let found = |start: &Path| find_above(MAP_NAME, start, 9);
+        let map = directory.path().join(MAP_NAME);
+        std::fs::write(&map, "map").unwrap();
+        assert_eq!(found(&inner).unwrap(), (directory.path().to_path_buf(), "map".to_owned()));
+        std::fs::write(&map, "0123456789").unwrap();
+        assert!(found(&inner).unwrap_err().reason.contains("more than 9 bytes"), "half a map is none");
+        std::fs::write(&map, "map").unwrap();
+        // Only root can give files away; elsewhere there is nobody to mistrust here.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&map, Some(12_345), None).unwrap();
+            assert!(found(&inner).unwrap_err().reason.contains("somebody else's"));
+            assert!(found(directory.path()).is_ok(), "who stands beside it means it");
+            std::os::unix::fs::chown(&inner, Some(12_345), None).unwrap();
+            assert!(found(&inner).is_ok(), "a checkout of another user's, as builds have it");
+        }
+        std::fs::remove_file(&map).unwrap();
+        std::fs::create_dir(&map).unwrap();
+        assert!(found(&inner).unwrap_err().reason.contains("no ordinary file"));
     }
 
     #[test]

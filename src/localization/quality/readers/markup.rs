@@ -56,7 +56,7 @@ pub struct Markup<'a> {
     pub tags: Vec<Tag<'a>>,
     /// Comments, declarations, instructions and character references, in order.
     pub others: Vec<Range<usize>>,
-    /// Names of HTML's elements whose tag never ends, so that what follows would become a part of it.
+    /// Names of HTML's elements whose tag never ends, so that what follows would become a part of it; `!--` for a comment.
     pub cut: Vec<&'a str>,
 }
 
@@ -206,6 +206,8 @@ pub fn is_void(name: &str) -> bool {
 pub fn markup(text: &str) -> Markup<'_> {
     let mut read = Markup::default();
     let mut ends = Ends::default();
+    // All that follows lies in a comment that never ends.
+    let mut is_hidden = false;
     let mut place = 0;
     while let Some(mark) = find(text, place, |byte| matches!(byte, b'<' | b'&')) {
         let other = if at(text, mark) == b'&' { reference(text, mark) } else { ends.declaration(text, mark) };
@@ -213,6 +215,9 @@ pub fn markup(text: &str) -> Markup<'_> {
         if let Some(end) = other {
             read.others.push(mark..end);
             place = end;
+        } else if !is_hidden && text.get(mark..).is_some_and(|rest| rest.starts_with(COMMENT)) {
+            is_hidden = true;
+            read.cut.push("!--");
         } else if at(text, mark) == b'<' {
             match tag(text, mark) {
                 Reading::Tag(tag) => {
@@ -258,36 +263,52 @@ fn reference(text: &str, start: usize) -> Option<usize> {
     (is_right && at(text, end) == b';').then_some(end + 1)
 }
 
-/// Comments, declarations and instructions. What was looked for in vain is not looked for again.
+/// Comments, declarations and instructions, as far as a browser goes: what it would show behind them is read as markup,
+/// whatever XML says. What was looked for in vain is not looked for again.
 #[derive(Default)]
 struct Ends {
     no_comment: bool,
-    no_section: bool,
     no_instruction: bool,
 }
+
+/// What a comment begins with.
+const COMMENT: &str = "<!--";
+/// What a section begins with, whose text XML takes as it is. A browser takes it for a comment that ends at the next `>`.
+const SECTION: &str = "<![CDATA[";
 
 impl Ends {
     fn declaration(&mut self, text: &str, start: usize) -> Option<usize> {
         let rest = text.get(start..)?;
-        let (absent, opener, end) = if rest.starts_with("<!--") {
-            (&mut self.no_comment, 4, "-->")
-        } else if rest.starts_with("<![CDATA[") {
-            (&mut self.no_section, 9, "]]>")
+        if rest.starts_with(COMMENT) {
+            let end = if self.no_comment { None } else { comment_end(rest) };
+            self.no_comment |= end.is_none();
+            end.map(|end| start + end)
+        } else if rest.starts_with(SECTION) {
+            Some(start + SECTION.len())
         } else if rest.starts_with("<?") {
-            (&mut self.no_instruction, 2, "?>")
+            let end = if self.no_instruction { None } else { find(text, start + 2, |byte| byte == b'>') };
+            self.no_instruction |= end.is_none();
+            end.map(|end| end + 1)
         } else if at(rest, 1) == b'!' && at(rest, 2).is_ascii_alphabetic() {
             let end = find(text, start + 1, |byte| matches!(byte, b'<' | b'>'))?;
-            return (at(text, end) == b'>').then_some(end + 1);
+            (at(text, end) == b'>').then_some(end + 1)
         } else {
-            return None;
-        };
-        if *absent {
-            return None;
+            None
         }
-        let found = rest.get(opener..)?.find(end);
-        *absent = found.is_none();
-        found.map(|length| start + opener + length + end.len())
     }
+}
+
+/// Where the comment ends that a text begins with (HTML, 13.2.5.43 and those behind): `<!-->` and `<!--->` are whole ones,
+/// and `--!>` ends one as well.
+fn comment_end(text: &str) -> Option<usize> {
+    let inside = text.get(COMMENT.len()..)?;
+    if let Some(dashes) = [">", "->"].into_iter().find(|end| inside.starts_with(end)) {
+        return Some(COMMENT.len() + dashes.len());
+    }
+    let ends = inside.match_indices('>').map(|(sign, _)| sign);
+    let is_end =
+        |sign: &usize| inside.get(..*sign).is_some_and(|before| before.ends_with("--") || before.ends_with("--!"));
+    ends.into_iter().find(is_end).map(|sign| COMMENT.len() + sign + 1)
 }
 
 /// What a `<` turned out to be.

@@ -157,6 +157,10 @@ fn printf<'a>(text: &'a str, sign: usize, argument: &mut u32) -> Option<Placehol
     }
     let number = place.map_or_else(
         || {
+            // Java's line feed takes no argument.
+            if format.class == LINE {
+                return 0;
+            }
             *argument = argument.saturating_add(1 + format.stars);
             *argument
         },
@@ -173,6 +177,9 @@ struct Format {
     end: usize,
 }
 
+/// The class of `%n`: a line feed of Java's; C writes through it, so none may come in.
+const LINE: &str = "n";
+
 /// Flags, width, precision, length and conversion.
 fn format(text: &str, start: usize) -> Option<Format> {
     let flags = skip(text, start, |byte| matches!(byte, b'-' | b'+' | b'#' | b','));
@@ -188,9 +195,15 @@ fn format(text: &str, start: usize) -> Option<Format> {
         b's' | b'S' => "s",
         b'@' => "@",
         b'r' | b'v' | b'q' if length == start => "v",
+        b'n' if length == start && !is_letter(at(text, length + 1)) => LINE,
         _ => return None,
     };
     Some(Format { class, stars: star + other_star, end: length + 1 })
+}
+
+/// Whether a byte may be of a letter or digit; those of other scripts begin beyond ASCII.
+const fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
 fn width(text: &str, start: usize) -> (usize, u32) {

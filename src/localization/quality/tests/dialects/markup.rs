@@ -141,9 +141,52 @@ fn nothing_that_runs_comes_in() {
         ("en", "ru", "[x](/y)", "[x](JavaScript:z)", "fail: unsafe javascript:"),
         ("en", "ru", "JavaScript: an overview", "JavaScript: обзор", "skipped: markup"),
         ("en", "ja", "x", "<?php x ?>", "fail: unsafe <?"),
+        // A browser ends what XML goes on with.
+        (
+            "en",
+            "de",
+            "x",
+            "<!--><img src=y onerror=z>-->",
+            "fail: extra <img onerror src>; extra target y; unsafe onerror, <!--",
+        ),
+        (
+            "en",
+            "de",
+            "x",
+            "<!---><img src=y onerror=z>-->",
+            "fail: extra <img onerror src>; extra target y; unsafe onerror, <!--",
+        ),
+        (
+            "en",
+            "fr",
+            "x",
+            "<!-- --!><img src=y onerror=z> -->",
+            "fail: extra <img onerror src>; extra target y; unsafe onerror, <!--",
+        ),
+        (
+            "en",
+            "fr",
+            "x",
+            "<![CDATA[><img src=y onerror=z>]]>",
+            "fail: extra <img onerror src>; extra target y; unsafe onerror, <![",
+        ),
+        (
+            "en",
+            "es",
+            "<?x?>",
+            "<?x><img src=y onerror=z>?>",
+            "fail: extra <img onerror src>; extra target y; unsafe onerror",
+        ),
+        ("en", "es", "x", "x <!-- y", "fail: never ends <!--"),
+        ("en", "it", "Hi {name}", "Ciao <!-- {name} -->", "fail: unsafe <!--"),
+        ("en", "it", "<!-- a -->x <![CDATA[b]]> <!d>", "<!-- c -->y <![CDATA[e]]> <!d>", "skipped: markup"),
         // What the source does is the project's own business.
         ("en", "de", "<a onclick='x()'>y</a>", "<a onclick='x()'>z</a>", "pass"),
         ("en", "de", "<script>x</script>", "<script>x</script>", "pass"),
+        // Another program than the source's is the translator's.
+        ("en", "fi", "<a onclick='x()'>y</a>", "<a onclick='z()'>y</a>", "fail: unsafe onclick"),
+        ("en", "fi", "<b style='color:red'>y</b>", "<b style='position:fixed'>y</b>", "fail: unsafe style"),
+        ("en", "fi", "<script>x</script>", "<script>z</script>", "fail: unsafe <script>"),
         ("en", "de", "<img src='data:image/png;base64,AA'>", "<img src='data:image/png;base64,AA'>", "pass"),
     ]);
 }
