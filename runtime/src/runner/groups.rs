@@ -10,15 +10,17 @@ use std::time::Duration;
 
 use super::ahead::spawn_watcher;
 use super::shared::Shared;
+use crate::cgroup::SUPERVISORS;
 
-/// The group of supervisors, beside those of containers.
-pub(super) const SUPERVISORS: &str = "supervisors";
-/// Between two looks: short at first, when there may be something left of an earlier runner.
+/// Between two looks: short at first, when there may be something left of an earlier runner, and whenever something was
+/// found, which may be made again by who had not heard of it.
 const LOOK_FIRST: Duration = Duration::from_millis(250);
-const LOOK_LATER: Duration = Duration::from_secs(60);
+const LOOK_LATER: Duration = Duration::from_secs(5);
+/// How long one group may hold up the others. It is looked for again.
+const GROUP_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Shared {
-    /// Ends what lives in groups that are nobody's, and removes them; says whether there were any.
+    /// Ends what lives in groups that are nobody's, and removes them; says whether any went.
     pub(super) fn sweep(&self) -> bool {
         // First what there is: what is made after that is nobody's business here.
         let found = self.hierarchies.children(&self.group());

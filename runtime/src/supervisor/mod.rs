@@ -30,7 +30,7 @@ pub(crate) use rootfs::make_template;
 pub(crate) use watch::{Ask, Standing};
 
 use crate::WallClock;
-use crate::cgroup::{Group, Hierarchies, Visit};
+use crate::cgroup::{Group, Hierarchies, SUPERVISORS, Visit};
 use crate::files::Files;
 use crate::kernel;
 use crate::model::{EndReason, Outcome};
@@ -141,7 +141,7 @@ impl Prepared {
                 return Err(error.into());
             }
         }
-        hierarchies.leave_unit(&format!("{}/supervisors", preparation.group))?;
+        hierarchies.leave_unit(&format!("{}/{SUPERVISORS}", preparation.group))?;
         let workplace = Workplace::make(&preparation.directory)?;
         Ok(Prepared { preparation, hierarchies, workplace, groups })
     }
@@ -154,7 +154,7 @@ impl Prepared {
         for _ in 0..LEAVING_ATTEMPTS {
             match rustix::fs::fcntl_lock(&self.groups, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
-                    for group in [&format!("{}/supervisors", self.preparation.group), &self.preparation.group] {
+                    for group in [&format!("{}/{SUPERVISORS}", self.preparation.group), &self.preparation.group] {
                         self.hierarchies.remove_if_empty(group);
                     }
                     break;
