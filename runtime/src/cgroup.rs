@@ -372,6 +372,7 @@ impl Group {
     /// A hierarchy that containers need is not there, or the group cannot be made or entered.
     pub fn visit(&self) -> io::Result<Option<Visit>> {
         if self.hierarchies.version != 1 {
+            self.weigh_in_second()?;
             return Ok(None);
         }
         if self.hierarchies.mount_of(DEVICES).is_none() {
@@ -505,7 +506,13 @@ impl Group {
 
     /// Kills everything in it, frozen or not, and returns once nothing is left. A group that is not there is empty.
     pub fn kill(&self) -> io::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        self.kill_within(PATIENCE)
+    }
+
+    /// The same, for whoever has no more time than this.
+    pub fn kill_within(&self, patience: Duration) -> io::Result<()> {
+        let until = Instant::now() + patience;
+        let mut struck = BTreeSet::new();
         loop {
             let members = self.members()?;
             if members.is_empty() {
@@ -514,13 +521,17 @@ impl Group {
             let by_kernel = self.hierarchies.version == 2
                 && std::fs::write(self.directory("freezer")?.join("cgroup.kill"), "1").is_ok();
             if !by_kernel {
-                // Nothing forks meanwhile.
-                let _ = self.freeze_for(FREEZE_BEFORE_KILL);
+                // Nothing forks meanwhile. Whoever was struck is not frozen again: on a machine with much to do he would
+                // not be given the processor between two times, which dying takes.
+                if members.iter().any(|member| !struck.contains(&member.as_raw_nonzero())) {
+                    let _ = self.freeze_for(FREEZE_BEFORE_KILL);
+                }
                 for member in self.members()? {
                     match rustix::process::kill_process(member, Signal::KILL) {
                         Ok(()) | Err(Errno::SRCH) => {}
                         Err(error) => return Err(error.into()),
                     }
+                    struck.insert(member.as_raw_nonzero());
                 }
             }
             // What is frozen dies once it is thawed; the signal lies there already.
@@ -552,15 +563,20 @@ impl Group {
 
     /// Removes it from all hierarchies; what lives in it still is killed.
     pub fn remove(&self) -> io::Result<()> {
+        self.remove_within(PATIENCE)
+    }
+
+    /// The same, for whoever has no more time than this.
+    pub fn remove_within(&self, patience: Duration) -> io::Result<()> {
+        let until = Instant::now() + patience;
         for (point, _) in &self.hierarchies.mounts {
             let directory = point.join(&self.path);
-            let until = Instant::now() + PATIENCE;
             while let Err(error) = remove_below(&directory) {
                 if error.raw_os_error() != Some(Errno::BUSY.raw_os_error()) || Instant::now() > until {
                     return Err(error);
                 }
                 // What was still on its way in when the rest was killed.
-                self.kill()?;
+                self.kill_within(until.saturating_duration_since(Instant::now()))?;
                 std::thread::sleep(Duration::from_millis(2));
             }
         }

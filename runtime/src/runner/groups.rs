@@ -25,18 +25,18 @@ impl Shared {
         // First what there is: what is made after that is nobody's business here.
         let found = self.hierarchies.children(&self.group());
         let own = self.containers.groups.all();
-        let mut is_found = false;
+        let mut have_gone = false;
         for child in found.into_iter().filter(|child| child != SUPERVISORS && !own.contains(child)) {
-            is_found = true;
             let path = format!("{}/{child}", self.group());
             let group = self.hierarchies.group(&path);
             // What cannot be killed (it waits for a disk) must not keep the runner from its work.
-            if let Err(error) = group.kill().and_then(|()| group.remove()) {
-                tracing::error!(%child, %error, "what is left of a container stays for now");
+            match group.kill_within(GROUP_PATIENCE).and_then(|()| group.remove_within(GROUP_PATIENCE)) {
+                Ok(()) => have_gone = true,
+                Err(error) => tracing::error!(%child, %error, "what is left of a container stays for now"),
             }
             self.hierarchies.remove_if_idle(&path);
         }
-        is_found
+        have_gone
     }
 
     /// Looks for them from now on.
@@ -46,10 +46,11 @@ impl Shared {
             let mut pause = LOOK_FIRST;
             loop {
                 std::thread::sleep(pause);
-                if shared.sweep() {
+                let have_gone = shared.sweep();
+                if have_gone {
                     shared.tidy();
                 }
-                pause = (pause * 2).min(LOOK_LATER);
+                pause = if have_gone { LOOK_FIRST } else { (pause * 2).min(LOOK_LATER) };
             }
         })
     }
