@@ -58,6 +58,18 @@ const SOCKETS_LIMIT: &str = "memory.kmem.tcp.limit_in_bytes";
 const PROCESSES: &str = "processes";
 /// Where a supervisor is that counts against its container's processor time.
 const SUPERVISOR: &str = "supervisor";
+/// Where all others are, beside the groups of containers.
+pub(crate) const SUPERVISORS: &str = "supervisors";
+
+/// What a group counts for beside others when processor time is short: a container as much as any other, and whoever makes
+/// one as much as can be, so that nobody's start waits for what others run.
+struct Weights {
+    file: &'static str,
+    own: &'static str,
+    most: &'static str,
+}
+const WEIGHTS_FIRST: Weights = Weights { file: "cpu.shares", own: "1024", most: "262144" };
+const WEIGHTS_SECOND: Weights = Weights { file: "cpu.weight", own: "100", most: "10000" };
 
 /// How often a group is made again that was removed before it could be entered.
 const ENTER_ATTEMPTS: u32 = 100;
@@ -317,10 +329,16 @@ impl Group {
         std::fs::write(path, value.to_string()).map_err(said)
     }
 
-    /// Sets what all of it may take, once it is known: a container is made before it is anybody's.
+    fn weights(&self) -> Weights {
+        if self.hierarchies.version == 1 { WEIGHTS_FIRST } else { WEIGHTS_SECOND }
+    }
+
+    /// Sets what all of it may take, once it is known: a container is made before it is anybody's. What it counts for is
+    /// its own from here on.
     pub fn limit(&self, limits: &Limits) -> io::Result<()> {
         let quota_micros = u64::from(limits.cpu_millicores) * CPU_PERIOD_MICROS / 1000;
         let limits_swap = self.hierarchies.limits_swap();
+        self.write("cpu", self.weights().file, self.weights().own)?;
         if self.hierarchies.version == 1 {
             self.write("cpu", "cpu.cfs_period_us", CPU_PERIOD_MICROS)?;
             self.write("cpu", "cpu.cfs_quota_us", quota_micros)?;
@@ -346,13 +364,15 @@ impl Group {
 
     /// Moves this process, which has a single thread, into the group until [`Visit::leave`]: what it forks meanwhile is
     /// there from its beginning and need not be moved. The group is made, and may use the devices of every container. None
-    /// in version 2, where libcontainer moves what it makes.
+    /// in version 2, where libcontainer moves what it makes. In both the group counts for the most there is until
+    /// [`Group::limit`].
     ///
     /// # Errors
     ///
     /// A hierarchy that containers need is not there, or the group cannot be made or entered.
     pub fn visit(&self) -> io::Result<Option<Visit>> {
         if self.hierarchies.version != 1 {
+            self.weigh_in_second()?;
             return Ok(None);
         }
         if self.hierarchies.mount_of(DEVICES).is_none() {
@@ -363,7 +383,7 @@ impl Group {
         for (root, options) in &self.hierarchies.mounts {
             let Some(controller) = options.iter().find(|option| JOINED.contains(&option.as_str())) else { continue };
             let before = group_by(&own, Some(controller)).ok_or(io::ErrorKind::NotFound)?;
-            let entered = self.enter_to_visit(root, controller == DEVICES);
+            let entered = self.enter_to_visit(root, options);
             visit.before.push(root.join(before.trim_start_matches('/')));
             if let Err(error) = entered {
                 visit.leave()?;
@@ -373,10 +393,25 @@ impl Group {
         Ok(Some(visit))
     }
 
-    fn enter_to_visit(&self, root: &Path, has_devices: bool) -> io::Result<()> {
+    /// Makes the group, and has it and the supervisors beside it count for the most there is.
+    fn weigh_in_second(&self) -> io::Result<()> {
+        let group = self.directory("cpu")?;
+        std::fs::create_dir_all(&group)?;
+        for directory in [group.with_file_name(SUPERVISORS), group] {
+            // Before the first container of a runner the controller is not there yet, nor anybody to compete with.
+            let _ = std::fs::write(directory.join(WEIGHTS_SECOND.file), WEIGHTS_SECOND.most);
+        }
+        Ok(())
+    }
+
+    fn enter_to_visit(&self, root: &Path, options: &[String]) -> io::Result<()> {
+        let has = |controller: &str| options.iter().any(|option| option == controller);
         let directory = self.processes(root);
-        if has_devices {
-            std::fs::create_dir_all(&directory)?;
+        std::fs::create_dir_all(&directory)?;
+        if has("cpu") {
+            std::fs::write(directory.join(WEIGHTS_FIRST.file), WEIGHTS_FIRST.most)?;
+        }
+        if has(DEVICES) {
             std::fs::write(directory.join("devices.deny"), "a")?;
             for allowed in DEVICES_ALLOWED {
                 std::fs::write(directory.join("devices.allow"), allowed)?;
@@ -402,9 +437,7 @@ impl Group {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        let (file, most) =
-            if self.hierarchies.version == 1 { ("cpu.shares", "262144") } else { ("cpu.weight", "10000") };
-        std::fs::write(directory.join(file), most)?;
+        std::fs::write(directory.join(self.weights().file), self.weights().most)?;
         let before = root.join(before.trim_start_matches('/'));
         if self.hierarchies.version == 1 {
             enter_alone(&directory)?;
@@ -473,7 +506,13 @@ impl Group {
 
     /// Kills everything in it, frozen or not, and returns once nothing is left. A group that is not there is empty.
     pub fn kill(&self) -> io::Result<()> {
-        let until = Instant::now() + PATIENCE;
+        self.kill_within(PATIENCE)
+    }
+
+    /// The same, for whoever has no more time than this.
+    pub fn kill_within(&self, patience: Duration) -> io::Result<()> {
+        let until = Instant::now() + patience;
+        let mut struck = BTreeSet::new();
         loop {
             let members = self.members()?;
             if members.is_empty() {
@@ -482,13 +521,17 @@ impl Group {
             let by_kernel = self.hierarchies.version == 2
                 && std::fs::write(self.directory("freezer")?.join("cgroup.kill"), "1").is_ok();
             if !by_kernel {
-                // Nothing forks meanwhile.
-                let _ = self.freeze_for(FREEZE_BEFORE_KILL);
+                // Nothing forks meanwhile. Whoever was struck is not frozen again: on a machine with much to do he would
+                // not be given the processor between two times, which dying takes.
+                if members.iter().any(|member| !struck.contains(&member.as_raw_nonzero())) {
+                    let _ = self.freeze_for(FREEZE_BEFORE_KILL);
+                }
                 for member in self.members()? {
                     match rustix::process::kill_process(member, Signal::KILL) {
                         Ok(()) | Err(Errno::SRCH) => {}
                         Err(error) => return Err(error.into()),
                     }
+                    struck.insert(member.as_raw_nonzero());
                 }
             }
             // What is frozen dies once it is thawed; the signal lies there already.
@@ -520,15 +563,20 @@ impl Group {
 
     /// Removes it from all hierarchies; what lives in it still is killed.
     pub fn remove(&self) -> io::Result<()> {
+        self.remove_within(PATIENCE)
+    }
+
+    /// The same, for whoever has no more time than this.
+    pub fn remove_within(&self, patience: Duration) -> io::Result<()> {
+        let until = Instant::now() + patience;
         for (point, _) in &self.hierarchies.mounts {
             let directory = point.join(&self.path);
-            let until = Instant::now() + PATIENCE;
             while let Err(error) = remove_below(&directory) {
                 if error.raw_os_error() != Some(Errno::BUSY.raw_os_error()) || Instant::now() > until {
                     return Err(error);
                 }
                 // What was still on its way in when the rest was killed.
-                self.kill()?;
+                self.kill_within(until.saturating_duration_since(Instant::now()))?;
                 std::thread::sleep(Duration::from_millis(2));
             }
         }
@@ -708,9 +756,14 @@ mod tests {
         std::fs::create_dir_all(directory.join("processes")).unwrap();
         let line = format!("30 29 0:26 / {} rw - cgroup2 cgroup2 rw", root.path().display());
         let group = Hierarchies::read(&line).unwrap().group("/q/t");
+        std::fs::create_dir(directory.with_file_name("supervisors")).unwrap();
+        assert!(group.visit().unwrap().is_none(), "libcontainer moves what it makes");
+        for made in [directory.clone(), directory.with_file_name("supervisors")] {
+            assert_eq!(std::fs::read_to_string(made.join("cpu.weight")).unwrap(), "10000", "{}", made.display());
+        }
         group.limit(&Limits { cpu_millicores: 10, memory_bytes: 6 << 20, pids: 8, ..Limits::default() }).unwrap();
         let written = |file: &str| std::fs::read_to_string(directory.join(file)).unwrap();
-        assert_eq!(written("cpu.max"), "1000 100000");
+        assert_eq!((written("cpu.max"), written("cpu.weight")), ("1000 100000".into(), "100".into()));
         assert_eq!((written("processes/memory.max"), written("processes/pids.max")), ("6291456".into(), "8".into()));
         // A supervisor that takes its time from there is not one of its processes.
         let shared = group.share_time().unwrap();

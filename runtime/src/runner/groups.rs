@@ -10,31 +10,33 @@ use std::time::Duration;
 
 use super::ahead::spawn_watcher;
 use super::shared::Shared;
+use crate::cgroup::SUPERVISORS;
 
-/// The group of supervisors, beside those of containers.
-pub(super) const SUPERVISORS: &str = "supervisors";
-/// Between two looks: short at first, when there may be something left of an earlier runner.
+/// Between two looks: short at first, when there may be something left of an earlier runner, and whenever something was
+/// found, which may be made again by who had not heard of it.
 const LOOK_FIRST: Duration = Duration::from_millis(250);
-const LOOK_LATER: Duration = Duration::from_secs(60);
+const LOOK_LATER: Duration = Duration::from_secs(5);
+/// How long one group may hold up the others. It is looked for again.
+const GROUP_PATIENCE: Duration = Duration::from_secs(1);
 
 impl Shared {
-    /// Ends what lives in groups that are nobody's, and removes them; says whether there were any.
+    /// Ends what lives in groups that are nobody's, and removes them; says whether any went.
     pub(super) fn sweep(&self) -> bool {
         // First what there is: what is made after that is nobody's business here.
         let found = self.hierarchies.children(&self.group());
         let own = self.containers.groups.all();
-        let mut is_found = false;
+        let mut have_gone = false;
         for child in found.into_iter().filter(|child| child != SUPERVISORS && !own.contains(child)) {
-            is_found = true;
             let path = format!("{}/{child}", self.group());
             let group = self.hierarchies.group(&path);
             // What cannot be killed (it waits for a disk) must not keep the runner from its work.
-            if let Err(error) = group.kill().and_then(|()| group.remove()) {
-                tracing::error!(%child, %error, "what is left of a container stays for now");
+            match group.kill_within(GROUP_PATIENCE).and_then(|()| group.remove_within(GROUP_PATIENCE)) {
+                Ok(()) => have_gone = true,
+                Err(error) => tracing::error!(%child, %error, "what is left of a container stays for now"),
             }
             self.hierarchies.remove_if_idle(&path);
         }
-        is_found
+        have_gone
     }
 
     /// Looks for them from now on.
@@ -44,10 +46,11 @@ impl Shared {
             let mut pause = LOOK_FIRST;
             loop {
                 std::thread::sleep(pause);
-                if shared.sweep() {
+                let have_gone = shared.sweep();
+                if have_gone {
                     shared.tidy();
                 }
-                pause = (pause * 2).min(LOOK_LATER);
+                pause = if have_gone { LOOK_FIRST } else { (pause * 2).min(LOOK_LATER) };
             }
         })
     }

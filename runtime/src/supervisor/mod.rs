@@ -30,7 +30,7 @@ pub(crate) use rootfs::make_template;
 pub(crate) use watch::{Ask, Standing};
 
 use crate::WallClock;
-use crate::cgroup::{Group, Hierarchies, Visit};
+use crate::cgroup::{Group, Hierarchies, SUPERVISORS, Visit};
 use crate::files::Files;
 use crate::kernel;
 use crate::model::{EndReason, Outcome};
@@ -48,6 +48,8 @@ pub(crate) struct Started {
 const CONTAINER: &str = "container";
 /// How long process 1 may take from its start to the command's.
 const START_PATIENCE: Duration = Duration::from_secs(30);
+/// How many directories below one another an image's working directory may be.
+const DIRECTORIES_MAX: usize = 128;
 /// For how long an outcome is tried to be written.
 const OUTCOME_PATIENCE: Duration = Duration::from_secs(600);
 
@@ -141,7 +143,7 @@ impl Prepared {
                 return Err(error.into());
             }
         }
-        hierarchies.leave_unit(&format!("{}/supervisors", preparation.group))?;
+        hierarchies.leave_unit(&format!("{}/{SUPERVISORS}", preparation.group))?;
         let workplace = Workplace::make(&preparation.directory)?;
         Ok(Prepared { preparation, hierarchies, workplace, groups })
     }
@@ -154,7 +156,7 @@ impl Prepared {
         for _ in 0..LEAVING_ATTEMPTS {
             match rustix::fs::fcntl_lock(&self.groups, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
-                    for group in [&format!("{}/supervisors", self.preparation.group), &self.preparation.group] {
+                    for group in [&format!("{}/{SUPERVISORS}", self.preparation.group), &self.preparation.group] {
                         self.hierarchies.remove_if_empty(group);
                     }
                     break;
@@ -321,6 +323,10 @@ fn build(shape: &Shape, prepared: &Prepared) -> Result<Built, Cause> {
         let first = shape.config.directory.split('/').find(|part| !part.is_empty() && *part != ".");
         if !shape.config.directory.starts_with('/') || first.is_some_and(|part| part == ".." || own.contains(&part)) {
             return Err(asked("the image's working directory is not one of its own"));
+        }
+        // Each is looked up from the root.
+        if shape.config.directory.split('/').count() > DIRECTORIES_MAX {
+            return Err(asked("the image's working directory lies too deep"));
         }
         workplace.make_directory(&shape.config.directory, shape.root.first_id).map_err(asked)?;
     }

@@ -134,6 +134,9 @@ pub(super) fn user(wanted: &str, passwd: &str, group: &str) -> io::Result<User> 
             groups.push(number);
         }
     }
+    groups.sort_unstable();
+    // All there are inside are as many as the kernel takes.
+    groups.dedup();
     Ok(User { uid, gid, groups })
 }
 
@@ -178,6 +181,9 @@ pub(super) fn configuration(
             "terminal": false,
             "user": { "uid": user.uid, "gid": user.gid, "additionalGids": user.groups, "umask": 0o022 },
             "args": ["init"],
+            // Else libcontainer looks for one in the image's list of users, whatever that is: what never comes to an end is
+            // read for ever.
+            "env": ["HOME=/"],
             "cwd": directory,
             "capabilities": {
                 "bounding": CAPABILITIES, "effective": CAPABILITIES, "permitted": CAPABILITIES,
@@ -233,5 +239,8 @@ mod tests {
         for wanted in ["nobody", "web:nobody", "65536", "0:65536", "-1"] {
             assert!(found(wanted).is_err(), "{wanted}");
         }
+        // Each group counts once; all that are possible are not too many.
+        let many: String = (0..70_000).map(|number| format!("g:x:{}:root\n", number % IDS)).collect();
+        assert_eq!(user("root", PASSWD, &many).unwrap().groups.len(), IDS as usize);
     }
 }

@@ -154,6 +154,40 @@ fn a_working_directory_is_not_a_way_to_what_was_left_open() {
     }
 }
 
+/// What is read of an image while a container is made is read as if it were hostile, and takes no time.
+#[test]
+fn lists_of_users_of_an_image_hold_nobody_up() {
+    let Some(runner) = shared() else { return };
+    let start = |name: &str, config: serde_json::Value, change: &dyn Fn(Tarball) -> Tarball| {
+        let mut description = runner.script("echo up; echo $HOME", Limits::default());
+        description.image = image(runner, name, &config, change);
+        let id = runner.new_id();
+        let began = std::time::Instant::now();
+        let started = runner.runner.start(&id, &description);
+        assert!(began.elapsed() < super::PATIENCE / 2, "{name}: {:?}", began.elapsed());
+        (id, started)
+    };
+    let says = |name: &str, config: serde_json::Value, change: &dyn Fn(Tarball) -> Tarball| {
+        let (id, started) = start(name, config, change);
+        assert!(started.is_ok(), "{name}: {started:?}");
+        assert_eq!(runner.outcome(&id).exit_code, Some(0), "{name}");
+        runner.lines(&id, Stream::Stdout).into_iter().map(|line| line.text).collect::<Vec<_>>()
+    };
+    // One that never says anything, and one that never ends. Nothing in the script may look into them, as `id` would.
+    let pipe = |layer: Tarball| layer.entry(b'6', b"etc/passwd", b"", 0o644, 0, b"");
+    assert_eq!(says("users-pipe:1", json!({}), &pipe), ["up", "/"]);
+    let zeros = |layer: Tarball| layer.symbolic_link("etc/passwd", "/dev/zero");
+    assert_eq!(says("users-zeros:1", json!({}), &zeros), ["up", "/"]);
+    // More groups than a process can be in, if each counted as often as it is named.
+    let many: String = (0..70_000).map(|number| format!("g:x:{}:root\n", number % 60_000)).collect();
+    let groups = |layer: Tarball| layer.file("etc/group", many.as_bytes());
+    assert_eq!(says("users-groups:1", json!({ "User": "root" }), &groups), ["up", "/root"]);
+    // Two thousand directories, each looked up from the root.
+    let deep = "/a".repeat(2000);
+    let (_, refused) = start("users-deep:1", json!({ "WorkingDir": deep }), &|layer| layer);
+    assert!(matches!(refused, Err(RunnerError::Refused(Refusal::StartFailed(_)))), "{refused:?}");
+}
+
 /// A disk that is full takes lines and samples away, but not the truth about how a container ended.
 #[test]
 fn on_a_full_disk_containers_still_end_as_they_end() {

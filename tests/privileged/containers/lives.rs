@@ -222,6 +222,12 @@ fn what_is_made_ahead_becomes_the_next_of_its_kind_and_nothing_else() {
 
     // Whatever it may take besides: that is set when it becomes somebody's.
     let made = ahead(&runner);
+    let weight = |groups: Vec<std::path::PathBuf>| -> String {
+        let mut found = groups.into_iter().flat_map(|group| ["cpu.shares", "cpu.weight"].map(|file| group.join(file)));
+        found.find_map(|file| std::fs::read_to_string(file).ok()).unwrap_or_default().trim().to_owned()
+    };
+    let most = weight(runner.groups_called(&made.clone().unwrap()));
+    assert!(["262144", "10000"].contains(&most.as_str()), "others hold its making up: {most}");
     let large = Limits { memory_bytes: 96 << 20, cpu_millicores: 500, pids: 64, ..limits() };
     let id = runner.start("sleep 60", large);
     let group = std::fs::read_to_string(runner.state().join(format!("containers/{id}/group"))).unwrap();
@@ -232,6 +238,8 @@ fn what_is_made_ahead_becomes_the_next_of_its_kind_and_nothing_else() {
         let text = found.find_map(|text| text.filter(|text| !text.starts_with("max"))).unwrap_or_default();
         text.split_whitespace().next().unwrap_or_default().parse().unwrap()
     };
+    let own = weight(runner.groups(&id));
+    assert!(["1024", "100"].contains(&own.as_str()), "it counts for more than others: {own}");
     assert_eq!(set(["memory.limit_in_bytes", "memory.max"]), 96 << 20);
     assert_eq!((set(["cpu.cfs_quota_us", "cpu.max"]), set(["pids.max", "pids.max"])), (50_000, 64));
     runner.runner.control(&id, Action::Kill).unwrap();

@@ -4,6 +4,7 @@ mod attacks;
 mod control;
 mod disk;
 mod held_groups;
+mod inhabitants;
 pub mod isolation;
 mod limits;
 mod lives;
@@ -262,10 +263,36 @@ impl TestRunner {
         holder.filter(|pid| self.child.as_ref().is_none_or(|runner| runner.id() != u32::try_from(*pid).unwrap()))
     }
 
+    /// Waits until it has no control groups any more; if that takes long, says who is in them.
+    fn wait_until_empty(&self, id: &ContainerId) {
+        let began = Instant::now();
+        let mut say_after = Duration::from_secs(2);
+        loop {
+            let groups = self.groups(id);
+            if groups.is_empty() {
+                return;
+            }
+            if began.elapsed() > say_after {
+                let said = inhabitants::of(&groups);
+                eprintln!("the groups of {id} are still there after {:?}:\n{said}", began.elapsed());
+                say_after *= 2;
+            }
+            assert!(began.elapsed() < PATIENCE, "the groups of {id} stay:\n{}", self.complaints());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The last that the runner and its supervisors have said.
+    fn complaints(&self) -> String {
+        let log = std::fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+
     /// Nothing of it is left on the machine but its files of record.
     pub fn assert_gone(&self, id: &ContainerId) {
         // An outcome is told before the last of a container is gone.
-        self.wait_until(|| self.groups(id).is_empty());
+        self.wait_until_empty(id);
         self.wait_until(|| !self.state().join(format!("containers/{id}/control")).exists());
         // Nor does the kernel take loop devices down with the last process. One is ready for the next container, and one
         // may be in the making or on its way out.
