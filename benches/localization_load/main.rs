@@ -52,7 +52,7 @@ async fn bench(length: Duration) {
     println!("|---|---|---|---|---|---|");
     let alone = AtomicBool::new(false);
     let mut best: Option<Round> = None;
-    for round in 0..ROUNDS {
+    for _ in 0..ROUNDS {
         let found = work(&server, &keys, length, &alone, None).await;
         best = Some(best.into_iter().fold(found, |one, other| if other.p(99.0) < one.p(99.0) { other } else { one }));
     }
