@@ -1,6 +1,5 @@
 //! A glance at the store: what a request may look at on the threads that serve everybody, so that most need no thread of
-//! their own. Whoever turns out to need more looks again, aside, and as long as it takes
-//! ([`Context::at_once_or_aside`](crate::context::Context::at_once_or_aside)).
+//! their own. Whoever turns out to need more looks again, aside, and as long as it takes.
 
 use std::cell::Cell;
 
