@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn glanced(bench: &Bench, asked: &Asked) -> Option<usize> {
-        glance(asked, &bench.store.read()).map(|found| found.unwrap())
+        glance(asked, &bench.store.read()).map(Result::unwrap)
     }
 
     #[test]

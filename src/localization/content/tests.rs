@@ -216,12 +216,12 @@ fn catalogues_of_version_1_are_read() {
 /// Many keys, whose texts name the version.
 fn many(version: u32) -> Vec<KeyEntry> {
     let source = |number: u64| Source::Text(format!("text {number} of version {version}"));
-    let entry = |number| KeyEntry {
+    let entry = |number: u64| KeyEntry {
         number,
         path: format!("key.{number}"),
         source: source(number),
         source_version: version,
-        is_obsolete: number % 3 == 0,
+        is_obsolete: number.is_multiple_of(3),
     };
     (1..=2_000).map(entry).collect()
 }
