@@ -1,5 +1,6 @@
-//! Translators at work: durable PUT and transitions by 64 clients over HTTP against the real binary, first alone, then
-//! while an XLIFF document of 50,000 units comes in. The load is made on the same machine.
+//! Translators at work: durable PUT and transitions by 64 clients over HTTP against the real binary, alone and while an
+//! XLIFF document of 50,000 units comes in; without a pause, and at 70 % of the rate that is kept up so. The load is made
+//! on the same machine.
 //!
 //! `cargo bench --bench localization_load [-- SECONDS]`
 #![allow(
@@ -16,7 +17,7 @@ mod server;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -28,6 +29,8 @@ const CLIENTS: usize = 64;
 const STRINGS: usize = 20_000;
 const UNITS: usize = 50_000;
 const ROUNDS: usize = 3;
+/// The share of the peak at which it is asked how long somebody waits.
+const PACE: f64 = 0.7;
 
 fn main() {
     let arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
@@ -52,29 +55,34 @@ async fn bench(length: Duration) {
     println!("|---|---|---|---|---|---|");
     let alone = AtomicBool::new(false);
     let mut best: Option<Round> = None;
-    for round in 0..ROUNDS {
-        let found = work(&server, &keys, round, length, &alone).await;
+    for _ in 0..ROUNDS {
+        let found = work(&server, &keys, length, &alone, None).await;
         best = Some(best.into_iter().fold(found, |one, other| if other.p(99.0) < one.p(99.0) { other } else { one }));
     }
-    best.unwrap().print("PUT, review, approve");
-    let xliff = format!("{project}/files/{exchanged}/xliff");
-    let document = translated(&setup.call("GET", &format!("{xliff}?locale=fr"), "", "").await);
-    println!("an XLIFF document of {UNITS} units has {:.1} MB", document.len() as f64 / 1e6);
-    let done = Arc::new(AtomicBool::new(false));
-    let import = tokio::spawn({
-        let (server, done) = (Arc::clone(&server), Arc::clone(&done));
-        async move {
-            let mut connection = Connection::open(&server).await;
-            let begun = Instant::now();
-            let answer = connection.call("POST", &xliff, "application/xliff+xml", &document).await;
-            done.store(true, Ordering::Relaxed);
-            let answer: Value = serde_json::from_str(&answer).unwrap();
-            assert_eq!(answer["written"], UNITS, "{}", answer["skipped"]);
-            begun.elapsed()
-        }
-    });
-    work(&server, &keys, ROUNDS, Duration::from_secs(600), &done).await.print("the same beside the import");
-    println!("the import took {:.1} s", import.await.unwrap().as_secs_f64());
+    let best = best.unwrap();
+    best.print("PUT, review, approve");
+    let rate = Some(best.rate * PACE);
+    work(&server, &keys, length, &alone, rate).await.print("at 70 % of that rate");
+    for (name, locale, rate) in [("without a pause", "fr", None), ("at 70 %", "es", rate)] {
+        let xliff = format!("{project}/files/{exchanged}/xliff");
+        let document = translated(&setup.call("GET", &format!("{xliff}?locale={locale}"), "", "").await);
+        let done = Arc::new(AtomicBool::new(false));
+        let import = tokio::spawn(import(Arc::clone(&server), xliff, document, Arc::clone(&done)));
+        let found = work(&server, &keys, Duration::from_secs(600), &done, rate).await;
+        let took = import.await.unwrap().as_secs_f64();
+        found.print(&format!("{name}, beside an import that takes {took:.1} s"));
+    }
+}
+
+/// Takes a document in, and says when that is done; how long it took.
+async fn import(server: Arc<Server>, xliff: String, document: String, done: Arc<AtomicBool>) -> Duration {
+    let mut connection = Connection::open(&server).await;
+    let begun = Instant::now();
+    let answer = connection.call("POST", &xliff, "application/xliff+xml", &document).await;
+    done.store(true, Ordering::Relaxed);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["written"], UNITS, "{}", answer["skipped"]);
+    begun.elapsed()
 }
 
 /// What was measured.
@@ -98,36 +106,46 @@ impl Round {
     }
 }
 
-/// Each client writes, reviews and approves texts of its own, for so long or until it is told to stop.
+/// Each client writes, reviews and approves texts of its own, for so long or until it is told to stop; all together at a
+/// rate, if there is one. Then a request has its instant, and one that is late counts from when it was due.
 async fn work(
     server: &Arc<Server>,
     keys: &Arc<Vec<String>>,
-    round: usize,
     length: Duration,
     stop: &AtomicBool,
+    rate: Option<f64>,
 ) -> Round {
+    static TEXTS: AtomicU64 = AtomicU64::new(0);
+    let pause = rate.map(|rate| Duration::from_secs_f64(CLIENTS as f64 / rate));
     let (begun, cpu) = (Instant::now(), server.cpu_seconds());
     let mut clients = Vec::new();
     for client in 0..CLIENTS {
         let (keys, mut connection) = (Arc::clone(keys), Connection::open(server).await);
         clients.push(async move {
             let mut latencies = Vec::new();
+            let mut due = begun + pause.unwrap_or_default().mul_f64(client as f64 / CLIENTS as f64);
             for turn in 0_usize.. {
                 if begun.elapsed() > length || stop.load(Ordering::Relaxed) {
                     break;
                 }
                 let key = &keys[(turn * CLIENTS + client) % keys.len()];
                 let place = format!("/v1/keys/{key}/translations/de");
-                let text = json!({"text": format!("{turn} Dateien von {{name}} löschen? Runde {round}")});
+                let number = TEXTS.fetch_add(1, Ordering::Relaxed);
+                let text = json!({"text": format!("{turn} Dateien von {{name}} löschen? Nummer {number}")});
                 let steps = ["review", "approve"].map(|action| json!({"action": action}).to_string());
                 let transition = format!("{place}/transition");
                 let [review, approve] = &steps;
                 for (method, path, body) in
                     [("PUT", &place, &text.to_string()), ("POST", &transition, review), ("POST", &transition, approve)]
                 {
-                    let sent = Instant::now();
+                    let mut counted_from = Instant::now();
+                    if let Some(pause) = pause {
+                        tokio::time::sleep_until(due.into()).await;
+                        counted_from = due;
+                        due += pause;
+                    }
                     connection.call(method, path, "application/json", body).await;
-                    latencies.push(u64::try_from(sent.elapsed().as_micros()).unwrap());
+                    latencies.push(u64::try_from(counted_from.elapsed().as_micros()).unwrap());
                 }
             }
             latencies

@@ -1,8 +1,8 @@
 //! What localization needs to serve, and where its work is done.
 //!
 //! The threads that serve requests serve all services: nothing may keep one of them for long. What looks at a few rows is
-//! done right there. What may look at more is done aside ([`Context::aside`]), and its work is bounded. What reads a whole
-//! file waits for its turn ([`Context::in_turn`]): a file may take a few hundred megabytes.
+//! done right there. What may look at more is done aside ([`Context::aside`]), and its work is bounded; what mostly looks at
+//! a few is tried right there first ([`Context::at_once_or_aside`]). What reads a whole file waits for its turn ([`Context::in_turn`]): a file may take a few hundred megabytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
+use crate::glance::{Lookup, glance};
 use crate::language::Health;
 use crate::likeness::Indexes;
 use crate::model::TenantId;
@@ -139,6 +140,25 @@ impl Context {
         work: impl FnOnce(&Snapshot) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Abort<Refusal>> {
         self.taking(&self.asides, tenant_id, |store| work(&store.read())).await
+    }
+
+    /// Finds out for a tenant what mostly takes a look at a few rows: right there, and aside only if it takes more.
+    ///
+    /// # Errors
+    /// Those of the lookup, and of [`Context::aside`].
+    pub(crate) async fn at_once_or_aside<L: Lookup>(
+        &self,
+        tenant_id: TenantId,
+        lookup: &Arc<L>,
+    ) -> Result<L::Found, Abort<Refusal>> {
+        let glanced = glance(lookup.as_ref(), &self.store.read());
+        match glanced {
+            Some(found) => found,
+            None => {
+                let lookup = Arc::clone(lookup);
+                self.aside(tenant_id, move |read| lookup.look(read)).await
+            }
+        }
     }
 
     /// Runs for a tenant what reads a whole file, on a thread of its own, when it is its turn.

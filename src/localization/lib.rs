@@ -14,7 +14,7 @@
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
-//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf` · `audit` (the chain) ·
+//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) ·
 //! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
 //! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
@@ -29,6 +29,7 @@ pub mod engine;
 mod exchange;
 mod figures;
 pub mod formats;
+mod glance;
 mod grants;
 mod http;
 pub mod language;

@@ -170,6 +170,36 @@ pub enum Wanted<'a> {
     InLocale(ProjectPlace<'a>, Action, &'a str),
 }
 
+impl Wanted<'_> {
+    /// Whether texts cover it that hold over the tenant itself; `has` says of each whether it does.
+    #[must_use]
+    pub fn is_covered_over_tenant(&self, has: impl Fn(&str) -> bool) -> bool {
+        match *self {
+            Wanted::Org(name) => has(name),
+            Wanted::WorkspaceAdmin(workspace) => has(EVERY_WORKSPACE_ADMIN) || has(&admin_of(workspace)),
+            Wanted::InProject(..) | Wanted::InLocale(..) => self.project_texts().flatten().any(|text| has(&text)),
+        }
+    }
+
+    /// The texts that cover it in its project: each for every project of a target and for this one alone.
+    fn project_texts(&self) -> impl Iterator<Item = [String; 2]> {
+        let (project, whats) = match *self {
+            Wanted::Org(_) | Wanted::WorkspaceAdmin(_) => ("", Vec::new()),
+            Wanted::InProject(place, action) => (place.project, vec![action.name().to_owned()]),
+            Wanted::InLocale(place, action, tag) => {
+                let action = action.name();
+                (place.project, vec![format!("anyloc_{action}"), format!("loc_{tag}_{action}")])
+            }
+        };
+        whats.into_iter().map(move |what| [format!("{EVERY_PROJECT}{what}"), format!("p_{project}_{what}")])
+    }
+}
+
+/// The permission to administrate a workspace.
+fn admin_of(workspace: &str) -> String {
+    format!("ws_{workspace}_admin")
+}
+
 /// Permission texts at one target, in order: those that begin alike lie side by side.
 type Texts = BTreeSet<String>;
 
@@ -200,17 +230,20 @@ impl Granted {
     /// Whether it covers what is wanted.
     #[must_use]
     pub fn covers(&self, wanted: Wanted<'_>) -> bool {
+        if wanted.is_covered_over_tenant(|text| self.org.contains(text)) {
+            return true;
+        }
         match wanted {
-            Wanted::Org(name) => self.org.contains(name),
+            Wanted::Org(_) => false,
             Wanted::WorkspaceAdmin(workspace) => {
-                let own = format!("ws_{workspace}_admin");
-                let there = self.workspaces.get(workspace).is_some_and(|texts| texts.contains(&own));
-                there || self.org.contains(EVERY_WORKSPACE_ADMIN) || self.org.contains(&own)
+                self.workspaces.get(workspace).is_some_and(|texts| texts.contains(&admin_of(workspace)))
             }
-            Wanted::InProject(place, action) => self.has_in(place, action.name()),
-            Wanted::InLocale(place, action, tag) => {
-                self.has_in(place, &format!("anyloc_{}", action.name()))
-                    || self.has_in(place, &format!("loc_{tag}_{}", action.name()))
+            Wanted::InProject(place, _) | Wanted::InLocale(place, ..) => {
+                let (there, own) = (self.workspaces.get(place.workspace), self.projects.get(place.project));
+                wanted.project_texts().any(|[of_every, of_own]| {
+                    there.is_some_and(|texts| texts.contains(&of_every) || texts.contains(&of_own))
+                        || own.is_some_and(|texts| texts.contains(&of_own))
+                })
             }
         }
     }
@@ -231,12 +264,6 @@ impl Granted {
     /// What holds at targets that a project is among, for all of their projects.
     fn reaching(&self, place: ProjectPlace<'_>) -> impl Iterator<Item = &Texts> {
         std::iter::once(&self.org).chain(self.workspaces.get(place.workspace))
-    }
-
-    fn has_in(&self, place: ProjectPlace<'_>, what: &str) -> bool {
-        let (every, own) = (format!("{EVERY_PROJECT}{what}"), format!("p_{}_{what}", place.project));
-        self.reaching(place).any(|texts| texts.contains(&every) || texts.contains(&own))
-            || self.projects.get(place.project).is_some_and(|texts| texts.contains(&own))
     }
 
     /// The texts that hold over the tenant itself.

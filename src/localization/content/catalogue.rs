@@ -2,8 +2,10 @@
 //!
 //! A file may have 200,000 keys, and every upload reads them all, so keys are not rows: a catalogue is written in chunks
 //! that nobody sees, and published by the one small transaction that also writes the version, the audit event and the
-//! answer. Nothing of an upload can be seen before, or half. One key is read by reading one page. Ids stay, whatever
-//! comes and goes: a key that is gone stays in the catalogue as obsolete.
+//! answer. Nothing of an upload can be seen before, or half. One key is read by reading one page, which is kept for the
+//! next. Ids stay, whatever comes and goes: a key that is gone stays in the catalogue as obsolete.
+
+use std::sync::Arc;
 
 use quintet_storage::{Failure, Read, decode_plain, encode_plain};
 
@@ -11,9 +13,12 @@ use super::model::{FileId, KeyEntry};
 use super::sealed::{self, Parts};
 use super::tables::{CATALOGUES, CatalogueRow, PageRow};
 use crate::model::TenantId;
+use crate::shelf::{Name, Shelf};
 
 /// About how long a page is, in bytes; one key that is longer has a page of its own.
 const PAGE_BYTES: usize = 16 << 10;
+/// About how many bytes a key takes in memory besides its texts.
+const ENTRY_BYTES: usize = 112;
 
 /// A catalogue as it is written: its bytes, and where its pages lie.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,11 +99,31 @@ fn read_page<R: Read>(parts: &mut Parts<'_, R>, page: &PageRow) -> Result<Vec<Ke
 ///
 /// # Errors
 /// The store's.
-pub fn find(read: &impl Read, row: &CatalogueRow, number: u64) -> Result<Option<KeyEntry>, Failure> {
+pub fn find(read: &impl Read, shelf: &Shelf, row: &CatalogueRow, number: u64) -> Result<Option<KeyEntry>, Failure> {
     let behind = row.pages.partition_point(|page| page.first <= number);
     let Some(page) = behind.checked_sub(1).and_then(|place| row.pages.get(place)) else { return Ok(None) };
-    let entries = read_page(&mut Parts::of(read, &row.value), page)?;
-    Ok(entries.into_iter().find(|entry| entry.number == number))
+    let entries = kept_page(read, shelf, row, page)?;
+    let place = entries.binary_search_by_key(&number, |entry| entry.number);
+    Ok(place.ok().and_then(|place| entries.get(place)).cloned())
+}
+
+/// A page, from the shelf if it is there: a page has a few kilobytes, but the chunk that it is sealed in 256 KiB, and
+/// whoever translates a file comes for one of its keys after the other. The chunks' digest names what they hold.
+fn kept_page(
+    read: &impl Read,
+    shelf: &Shelf,
+    row: &CatalogueRow,
+    page: &PageRow,
+) -> Result<Arc<Vec<KeyEntry>>, Failure> {
+    let content = row.value.sha256.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
+    let name = Name { content, part: page.offset.to_string() };
+    if let Some(kept) = shelf.get(&name) {
+        return Ok(kept);
+    }
+    let entries = Arc::new(read_page(&mut Parts::of(read, &row.value), page)?);
+    let bytes = entries.iter().map(|entry| entry.path.len() + entry.source.memory_bytes() + ENTRY_BYTES).sum();
+    shelf.put(name, &entries, bytes);
+    Ok(entries)
 }
 
 /// The pages of a catalogue, one behind the other.

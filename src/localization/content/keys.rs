@@ -8,17 +8,18 @@ use super::model::{File, FileId, Key, KeyEntry, KeyId};
 use super::tables::{KEY_FILES, KEY_FILES_BY_PROJECT, KeyFileRow};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::ProjectId;
 
 /// One key, obsolete or not.
 ///
 /// # Errors
 /// [`Refusal::NotFound`]
-pub fn get_key(read: &impl Read, tenant_id: TenantId, key_id: KeyId) -> Result<Key, Abort<Refusal>> {
+pub fn get_key(read: &impl Read, shelf: &Shelf, tenant_id: TenantId, key_id: KeyId) -> Result<Key, Abort<Refusal>> {
     let (prefix, number) = split_key_id(key_id).ok_or(Refusal::NotFound)?;
     let KeyFileRow { project_id, file_id } = read.get(&KEY_FILES, &(tenant_id, prefix))?.ok_or(Refusal::NotFound)?;
     let catalogue = get_catalogue(read, tenant_id, file_id)?;
-    let entry = catalogue::find(read, &catalogue, number)?.ok_or(Refusal::NotFound)?;
+    let entry = catalogue::find(read, shelf, &catalogue, number)?.ok_or(Refusal::NotFound)?;
     Ok(Key { project_id, file_id, file_version: catalogue.version, key_id, entry })
 }
 

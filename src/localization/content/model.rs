@@ -179,6 +179,15 @@ impl Source {
             Source::Forms(forms) => forms.iter().map(|(_, text)| text.len() + 8).sum(),
         }
     }
+
+    /// How many bytes it takes in memory, about.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Source::Text(text) => text.len(),
+            Source::Forms(forms) => forms.iter().map(|(_, text)| text.len() + 48).sum(),
+        }
+    }
 }
 
 /// A key with the file it is of.

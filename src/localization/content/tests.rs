@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use quintet_platform::secrets::digest;
-use quintet_storage::large::{LargeValue, Upload};
-use quintet_storage::{Key as StoredKey, Read as _, Row, Scan, Table, Uuid, WriteTx, encode_plain};
+use quintet_storage::large::{LargeValue, Upload, collect, release};
+use quintet_storage::{Abort, Key as StoredKey, Read as _, Row, Scan, Table, Uuid, WriteTx, encode_plain};
 
 use super::catalogue;
 use super::context_pages;
 use super::contexts::{Contexts, find_context, get_contexts};
 use super::imports::{Counts, Original, PublishImport, Root, publish_import};
 use super::key_ids::{key_id, key_prefix};
-use super::keys::{KeyPage, list_keys};
+use super::keys::{KeyPage, get_key, list_keys};
 use super::model::{File, FileId, Format, Key, KeyClass, KeyContext, KeyEntry, Source};
 use super::source_locale::put_source_locale;
 use super::tables::{
@@ -21,6 +21,7 @@ use super::tables::{
 use super::translation::{Approval, ReviewState, Wished, Wording, shaped};
 use super::translations::put_row;
 use super::verify;
+use super::walk::Walk;
 use crate::formats::{Code, Content, ReaderRefusal};
 use crate::language::Locale;
 use crate::refusal::Refusal;
@@ -208,8 +209,81 @@ fn catalogues_of_version_1_are_read() {
     let migrated = CatalogueRow::migrate(1, &encode_plain(&body).unwrap()).unwrap();
     assert_eq!(migrated.pages[0].active, None);
     let read = bench.store.read();
-    assert_eq!(catalogue::find(&read, &migrated, 1).unwrap(), Some(entry()));
+    assert_eq!(catalogue::find(&read, &Shelf::new(0), &migrated, 1).unwrap(), Some(entry()));
     assert!(CatalogueRow::migrate(7, &encode_plain(&body).unwrap()).is_err());
+}
+
+/// Many keys, whose texts name the version.
+fn many(version: u32) -> Vec<KeyEntry> {
+    let source = |number: u64| Source::Text(format!("text {number} of version {version}"));
+    let entry = |number: u64| KeyEntry {
+        number,
+        path: format!("key.{number}"),
+        source: source(number),
+        source_version: version,
+        is_obsolete: number.is_multiple_of(3),
+    };
+    (1..=2_000).map(entry).collect()
+}
+
+/// Publishes [`many`]; its catalogue.
+fn publish_many(bench: &Bench, project_id: ProjectId, version: u32) -> CatalogueRow {
+    let encoded = catalogue::encode(&many(version)).unwrap();
+    assert!(encoded.pages.len() > 3, "{}", encoded.pages.len());
+    let catalogue = large(bench, &encoded.bytes);
+    let base = prepared(bench, project_id, version - 1);
+    let command = PublishImport { catalogue, pages: encoded.pages, next_number: 2_001, keys: 1_334, ..base };
+    publish(bench, command).unwrap();
+    bench.store.read().get(&CATALOGUES, &(TENANT, FILE_ID)).unwrap().unwrap()
+}
+
+/// A page that is kept is not read again, and stands for its own version alone.
+#[test]
+fn keys_are_found_on_pages_that_are_kept() {
+    let (bench, _, project_id) = furnished();
+    let shelf = Shelf::new(1 << 20);
+    let mut catalogues = Vec::new();
+    for version in 1..=2 {
+        catalogues.push(publish_many(&bench, project_id, version));
+        let read = bench.store.read();
+        for entry in many(version).into_iter().chain(many(version)) {
+            let key_id = key_id(key_prefix(FILE_ID), entry.number);
+            assert_eq!(get_key(&read, &shelf, TENANT, key_id).unwrap().entry, entry);
+        }
+        let none = get_key(&read, &shelf, TENANT, key_id(key_prefix(FILE_ID), 2_001));
+        assert!(matches!(none, Err(Abort::Refused(Refusal::NotFound))));
+        assert!(matches!(
+            get_key(&read, &shelf, OTHER, key_id(key_prefix(FILE_ID), 1)),
+            Err(Abort::Refused(Refusal::NotFound))
+        ));
+    }
+    let value = catalogues[0].value.clone();
+    bench.run(move |tx, now| Ok(release(tx, now, &value)?)).unwrap();
+    while bench.run(|tx, now| Ok(collect(tx, now.plus_seconds(1), 100)?)).unwrap() > 0 {}
+    let read = bench.store.read();
+    for entry in many(1) {
+        assert_eq!(catalogue::find(&read, &shelf, &catalogues[0], entry.number).unwrap(), Some(entry));
+    }
+    assert!(catalogue::find(&read, &Shelf::new(0), &catalogues[0], 1).is_err());
+}
+
+#[test]
+fn a_walk_ends_where_it_is_told_to() {
+    let (bench, _, project_id) = furnished();
+    publish_many(&bench, project_id, 1);
+    let read = bench.store.read();
+    let walk = Walk::of(&read, TENANT, FILE_ID, None).unwrap();
+    for (after, until) in
+        [(0, 2_000), (0, u64::MAX), (0, 1), (500, 777), (776, 777), (1_999, 2_000), (2_000, 9_000), (5, 5)]
+    {
+        let (mut numbers, mut behind) = (Vec::new(), Some(after));
+        while let Some(after) = behind {
+            let (walked, next) = walk.next(&read, after, until).unwrap();
+            numbers.extend(walked.into_iter().map(|walked| walked.entry.number));
+            behind = next;
+        }
+        assert_eq!(numbers, (after + 1..=until.min(2_000)).collect::<Vec<_>>(), "{after} to {until}");
+    }
 }
 
 /// In version 1 an approval did not say what it came from.

@@ -182,6 +182,17 @@ pub enum Wished {
     Forms(Vec<(String, String)>),
 }
 
+impl Wished {
+    /// How many bytes its texts have together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Wished::Text(text) => text.len(),
+            Wished::Forms(forms) => forms.iter().map(|(_, text)| text.len()).sum(),
+        }
+    }
+}
+
 /// What a translation's shape must be, from the locale.
 ///
 /// # Errors

@@ -56,13 +56,13 @@ impl Walk {
         self.catalogue.version
     }
 
-    /// The next keys with numbers above `after`, in the order of numbers; and behind which number to go on, `None` at the
-    /// end.
+    /// The next keys with numbers above `after` and up to `until`, in the order of numbers; and behind which number to go
+    /// on, `None` at the end.
     ///
     /// # Errors
     /// Only the store's.
-    pub fn next(&self, read: &impl Read, after: u64) -> Result<(Vec<Walked>, Option<u64>), Failure> {
-        let (mut entries, mut behind) = self.entries(read, after)?;
+    pub fn next(&self, read: &impl Read, after: u64, until: u64) -> Result<(Vec<Walked>, Option<u64>), Failure> {
+        let (mut entries, mut behind) = self.entries(read, after, until)?;
         let last = entries.last().map_or(after, |entry| entry.number);
         let (mut rows, covered) = self.rows(read, after, last)?;
         if covered < last {
@@ -79,16 +79,19 @@ impl Walk {
         Ok((walked.collect(), behind))
     }
 
-    /// Keys behind a number, some pages of them; and behind which to go on.
-    fn entries(&self, read: &impl Read, after: u64) -> Result<(Vec<KeyEntry>, Option<u64>), Failure> {
+    /// Keys behind a number and up to another, some pages of them; and behind which to go on.
+    fn entries(&self, read: &impl Read, after: u64, until: u64) -> Result<(Vec<KeyEntry>, Option<u64>), Failure> {
         let mut pages = Pages::after(read, &self.catalogue, after);
         let mut entries: Vec<KeyEntry> = Vec::new();
         let mut bytes = 0;
         while let Some(range) = pages.next_range() {
+            if range.first > until {
+                break;
+            }
             if bytes >= BYTES_AT_A_TIME {
                 return Ok((entries, Some(range.first.saturating_sub(1))));
             }
-            let page = pages.read(&range)?.into_iter().filter(|entry| entry.number > after);
+            let page = pages.read(&range)?.into_iter().filter(|entry| entry.number > after && entry.number <= until);
             entries.extend(page.inspect(|entry| bytes += entry.path.len() + entry.source.bytes()));
         }
         Ok((entries, None))

@@ -8,7 +8,7 @@ use crate::access::{Action, Wanted};
 use crate::content::http::keys::{KEY, LOCALE, find_key, place_of};
 use crate::content::{KeyId, TEXT_BYTES_MAX};
 use crate::context::Context;
-use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED};
+use crate::http::{Answered, CORE, Call, Localization, TAGGED};
 use crate::language::{Category, Locale};
 use crate::likeness::LanguagePair;
 use crate::refusal::Refusal;
@@ -31,8 +31,9 @@ struct Sought {
 }
 
 /// The source of a key, in the language pair of a locale. A plural asks with its form `other` (contract, suggestions).
-fn sought(read: &Snapshot, caller: &Caller, key_id: KeyId, locale: &Locale) -> Result<Sought, Abort<Refusal>> {
-    let (key, project) = find_key(read, caller, key_id)?;
+fn sought(read: &Snapshot, call: &Call, key_id: KeyId, locale: &Locale) -> Result<Sought, Abort<Refusal>> {
+    let caller = &call.caller;
+    let (key, project) = find_key(read, &call.context.shelf, caller, key_id)?;
     caller.demand(read, Wanted::InProject(project.place(), Action::Read))?;
     let pair = LanguagePair::new(caller.tenant_id(), &project.source.locale.tag, locale);
     Ok(Sought { pair, text: key.entry.source.form(Category::Other).to_owned() })
@@ -46,7 +47,7 @@ async fn suggestions(call: Call) -> Answered {
     let shared = context.clone();
     // What is at hand is answered at once; what must be read first is as large as a file.
     let told = context.aside(tenant_id, move |read| {
-        let sought = sought(read, &call.caller, key_id, &locale)?;
+        let sought = sought(read, &call, key_id, &locale)?;
         if is_at_hand(&shared.memory, read, &sought.pair)? {
             return Ok(Ok(answer(&shared, read, &sought)?));
         }

@@ -1,7 +1,7 @@
 //! Moving a translation on: review, reject, approve, revoke.
 
 use quintet_platform::json::Json;
-use quintet_storage::{Abort, Read, Timestamp, WriteTx};
+use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use super::judging::Standards;
 use super::states::Step;
@@ -10,6 +10,7 @@ use crate::content::{
     Approval, Key, ReviewState, State, Translation, TranslationRow, get_row, put_row, state_of, translation,
 };
 use crate::figures::move_verdict;
+use crate::glance::Look;
 use crate::language::Locale;
 use crate::likeness::LanguagePair;
 use crate::memory;
@@ -44,7 +45,7 @@ impl MoveOn {
     /// # Errors
     /// Only the store's.
     pub fn new(
-        read: &impl Read,
+        read: &impl Look,
         tenant_id: TenantId,
         key: Key,
         locale: Locale,
@@ -53,7 +54,10 @@ impl MoveOn {
     ) -> Result<MoveOn, Abort<Refusal>> {
         let row = get_row(read, tenant_id, &key, &locale)?;
         let failed = match &row {
-            Some(row) if wish.step.is_judged() => blocking(standards.judge(&key.entry, &locale, &row.content)),
+            Some(row) if wish.step.is_judged() => {
+                read.work_through(key.entry.source.bytes() + row.content.bytes())?;
+                blocking(standards.judge(&key.entry, &locale, &row.content))
+            }
             _ => Vec::new(),
         };
         Ok(MoveOn { key, locale, wish, standards, row, failed })

@@ -34,6 +34,7 @@ pub struct Chosen {
 /// [`Refusal::NotFound`]
 pub fn demand_named(
     read: &impl Read,
+    shelf: &Shelf,
     tenant_id: TenantId,
     project_id: ProjectId,
     file_id: FileId,
@@ -41,7 +42,7 @@ pub fn demand_named(
 ) -> Result<(), Abort<Refusal>> {
     get_file(read, tenant_id, project_id, file_id)?;
     for key_id in keys {
-        if get_key(read, tenant_id, key_id)?.file_id != file_id {
+        if get_key(read, shelf, tenant_id, key_id)?.file_id != file_id {
             return Err(Refusal::NotFound.into());
         }
     }

@@ -89,11 +89,12 @@ pub fn judge(
 /// Only the store's.
 fn unchanged(
     read: &impl Read,
+    shelf: &Shelf,
     tenant_id: TenantId,
     wish: &Wish,
     candidate: &Candidate,
 ) -> Result<Option<Key>, Abort<Refusal>> {
-    let key = match get_key(read, tenant_id, candidate.key.key_id) {
+    let key = match get_key(read, shelf, tenant_id, candidate.key.key_id) {
         Ok(key) => key,
         Err(Abort::Refused(_)) => return Ok(None),
         Err(failed) => return Err(failed),
@@ -134,7 +135,7 @@ impl DraftAll {
     ) -> Result<DraftAll, Abort<Refusal>> {
         let mut current = Vec::with_capacity(proposals.len());
         for proposal in proposals {
-            if let Some(key) = unchanged(read, tenant_id, &wish, &proposal.candidate)? {
+            if let Some(key) = unchanged(read, shelf, tenant_id, &wish, &proposal.candidate)? {
                 current.push((key, proposal));
             }
         }

@@ -19,6 +19,7 @@ use crate::content::{FileId, Key, KeyId, translation_locale};
 use crate::http::{Answered, Call, Caller, Form, Localization, TAGGED, read};
 use crate::quality::QaCheck;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::http::PROJECT;
 use crate::spaces::{Project, ProjectId, get_project};
 
@@ -49,8 +50,8 @@ async fn translate(call: Call) -> Answered {
     let context = change.call.context.clone();
     let (tenant_id, now) = (change.call.caller.tenant_id(), change.call.now());
     let project_id = change.call.segment(PROJECT.name).map(ProjectId).ok_or(Refusal::NotFound)?;
-    let caller = change.call.caller.clone();
-    let permitted = context.aside(tenant_id, move |read| permitted(read, &caller, project_id, body));
+    let (caller, shared) = (change.call.caller.clone(), context.clone());
+    let permitted = context.aside(tenant_id, move |read| permitted(read, &shared.shelf, &caller, project_id, body));
     let (project, wish) = permitted.await.map_err(refusal_of)?;
     // Without an engine the memory may still have everything.
     if context.engine.is_none() && wish.from_memory.is_none() {
@@ -121,6 +122,7 @@ struct Body {
 /// What is asked for, if the caller may (localization, O1 and A5).
 fn permitted(
     read: &impl Read,
+    shelf: &Shelf,
     caller: &Caller,
     project_id: ProjectId,
     body: Body,
@@ -133,7 +135,7 @@ fn permitted(
         caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, tag))?;
     }
     let Body { file_id, batch, drafted_before, keys, from_memory, .. } = body;
-    demand_named(read, tenant_id, project_id, file_id, keys.iter().flatten().copied())?;
+    demand_named(read, shelf, tenant_id, project_id, file_id, keys.iter().flatten().copied())?;
     Ok((project, Wish { file_id, locale: locale?, batch, drafted_before, keys, from_memory }))
 }
 

@@ -108,6 +108,13 @@ impl<K: Key> Scan<K> {
         self
     }
 
+    /// At most so many rows, and no more than it was limited to before.
+    #[must_use]
+    pub fn at_most(mut self, rows: usize) -> Self {
+        self.limit = self.limit.min(rows);
+        self
+    }
+
     /// The range of stored keys. The next string of bytes behind a key is the key and a zero byte.
     fn range(&self, tag: u16) -> KeyRange {
         let tagged = |key: &[u8]| [&tag.to_be_bytes(), key].concat();

@@ -13,6 +13,7 @@ use crate::content::translation::translation_locale;
 use crate::http::{Answered, Call, Caller, LIMIT, Localization};
 use crate::language::Locale;
 use crate::refusal::Refusal;
+use crate::shelf::Shelf;
 use crate::spaces::http::{PROJECT, permitted};
 use crate::spaces::{Project, get_project};
 
@@ -35,8 +36,13 @@ pub fn place_of(call: &Call) -> Result<(Locale, KeyId), Refusal> {
 ///
 /// # Errors
 /// [`Refusal::NotFound`]
-pub fn find_key(read: &impl Read, caller: &Caller, key_id: KeyId) -> Result<(Key, Project), Abort<Refusal>> {
-    let key = get_key(read, caller.tenant_id(), key_id)?;
+pub fn find_key(
+    read: &impl Read,
+    shelf: &Shelf,
+    caller: &Caller,
+    key_id: KeyId,
+) -> Result<(Key, Project), Abort<Refusal>> {
+    let key = get_key(read, shelf, caller.tenant_id(), key_id)?;
     let project = get_project(read, caller.tenant_id(), key.project_id)?;
     Ok((key, project))
 }

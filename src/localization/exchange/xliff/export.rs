@@ -62,7 +62,7 @@ impl Export {
             None => self.begin(&mut piece),
         };
         let walk = Walk::of(read, self.shape.tenant_id, self.shape.file_id, Some(&self.shape.locale))?;
-        let (walked, behind) = walk.next(read, self.after)?;
+        let (walked, behind) = walk.next(read, self.after, u64::MAX)?;
         for key in walked.iter().filter(|key| !key.entry.is_obsolete) {
             let told = find_context(read, shelf, self.shape.tenant_id, self.shape.file_id, &key.entry.path)?;
             self.push(&mut writer, &mut piece, key, told.and_then(|told| told.context).as_deref());

@@ -30,9 +30,10 @@ fn each_key(
 ) -> Result<(), Abort<Refusal>> {
     let mut keys = units.chunk_by(|one, other| document.number(*one) == document.number(*other)).peekable();
     let number_of = |places: &[u32]| places.first().map_or(0, |place| document.number(*place));
+    let last = units.last().map_or(0, |place| document.number(*place));
     let mut behind = Some(0);
     while let (Some(wanted), Some(after)) = (keys.peek(), behind) {
-        let (walked, next) = walk.next(read, after.max(number_of(wanted).saturating_sub(1)))?;
+        let (walked, next) = walk.next(read, after.max(number_of(wanted).saturating_sub(1)), last)?;
         behind = next;
         for found in walked {
             let number = found.entry.number;

@@ -40,7 +40,7 @@ async fn annotations(call: Call) -> Answered {
     context.demand_core()?;
     let (locale, key_id) = place_of(&call)?;
     let told = context.aside(call.caller.tenant_id(), move |read| {
-        let (key, project) = find_key(read, &call.caller, key_id)?;
+        let (key, project) = find_key(read, &call.context.shelf, &call.caller, key_id)?;
         call.caller.demand(read, Wanted::InProject(project.place(), Action::Read))?;
         let tenant_id = call.caller.tenant_id();
         let row = get_row(read, tenant_id, &key, &locale)?;
@@ -76,7 +76,7 @@ fn judge(
     wished: Wished,
 ) -> Result<Answer, Abort<Refusal>> {
     let caller = &call.caller;
-    let (key, project) = find_key(read, caller, key_id)?;
+    let (key, project) = find_key(read, &call.context.shelf, caller, key_id)?;
     if caller.demand(read, Wanted::InProject(project.place(), Action::Read)).is_err() {
         caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
     }

@@ -1,12 +1,19 @@
 //! Translations: review, reject, approve, revoke.
 
+use std::sync::Arc;
+
 use quintet_platform::json::Json;
 use quintet_platform::service::{Answer, Content, Endpoint, KeyRule, Route, json as success, refusal_of};
+use quintet_storage::Abort;
 
 use super::translations::{ATTEMPTS_MAX, changed_all_the_time, write_body};
 use crate::access::Wanted;
+use crate::content::KeyId;
 use crate::content::http::keys::{KEY, LOCALE, find_key, place_of};
-use crate::http::{Answered, CORE, Call, Form, Localization, TAGGED, read};
+use crate::context::Context;
+use crate::glance::{Look, Lookup};
+use crate::http::{Answered, CORE, Call, Caller, Form, Localization, TAGGED, read};
+use crate::language::Locale;
 use crate::refusal::Refusal;
 use crate::review::judging::Standards;
 use crate::review::states::Step;
@@ -32,15 +39,10 @@ async fn transition(call: Call) -> Answered {
     let call = &change.call;
     call.context.demand_core()?;
     let (locale, key_id) = place_of(call)?;
+    let (context, caller) = (call.context.clone(), call.caller.clone());
+    let asked = Arc::new(Asked { context, caller, key_id, locale, wish });
     for _ in 0..ATTEMPTS_MAX {
-        let (context, caller, locale) = (call.context.clone(), call.caller.clone(), locale.clone());
-        let prepared = call.context.aside(call.caller.tenant_id(), move |read| {
-            let (key, project) = find_key(read, &caller, key_id)?;
-            let wanted = Wanted::InLocale(project.place(), wish.step.permission(), locale.canonical());
-            caller.demand(read, wanted)?;
-            let standards = Standards::of(read, &context.shelf, caller.tenant_id(), &project, &key, &locale)?;
-            MoveOn::new(read, caller.tenant_id(), key, locale, wish, standards)
-        });
+        let prepared = call.context.at_once_or_aside(call.caller.tenant_id(), &asked);
         let (command, actor) = (prepared.await.map_err(refusal_of)?, call.caller.actor.clone());
         let moved = change.try_write(move |tx, now| {
             let moved = move_on(tx, now, &actor, command)?;
@@ -51,6 +53,28 @@ async fn transition(call: Call) -> Answered {
         }
     }
     Err(changed_all_the_time())
+}
+
+/// What is asked for.
+struct Asked {
+    context: Context,
+    caller: Caller,
+    key_id: KeyId,
+    locale: Locale,
+    wish: StepWish,
+}
+
+impl Lookup for Asked {
+    type Found = MoveOn;
+
+    fn look(&self, read: &impl Look) -> Result<MoveOn, Abort<Refusal>> {
+        let Asked { context, caller, key_id, locale, wish } = self;
+        let (key, project) = find_key(read, &context.shelf, caller, *key_id)?;
+        let wanted = Wanted::InLocale(project.place(), wish.step.permission(), locale.canonical());
+        caller.demand(read, wanted)?;
+        let standards = Standards::of(read, &context.shelf, caller.tenant_id(), &project, &key, locale)?;
+        MoveOn::new(read, caller.tenant_id(), key, locale.clone(), *wish, standards)
+    }
 }
 
 /// TranslationTransition.

@@ -1,16 +1,21 @@
 //! Translations: read one, write one.
 
+use std::sync::Arc;
+
 use quintet_platform::json::Json;
 use quintet_platform::service::{
     Answer, Content, Endpoint, Fault, Id, Instant, KeyRule, Route, Stop, json as success, refusal_of, written,
 };
-use quintet_storage::Failure;
+use quintet_storage::{Abort, Failure};
 
 use crate::access::{Action, Wanted};
 use crate::content::http::keys::{KEY, LOCALE, find_key, place_of};
 use crate::content::http::wire::Forms;
-use crate::content::{Translated, Translation, Wished, Wording, category_at, get_translation};
-use crate::http::{Answered, CORE, Call, Form, Localization, TAGGED};
+use crate::content::{KeyId, Translated, Translation, Wished, Wording, category_at, get_translation};
+use crate::context::Context;
+use crate::glance::{Look, Lookup};
+use crate::http::{Answered, CORE, Call, Caller, Form, Localization, TAGGED};
+use crate::language::Locale;
 use crate::refusal::Refusal;
 use crate::review::judging::Standards;
 use crate::review::write::{WriteTranslation, write_translation};
@@ -54,7 +59,7 @@ async fn get(call: Call) -> Answered {
     context.demand_core()?;
     let (locale, key_id) = place_of(&call)?;
     let told = context.aside(call.caller.tenant_id(), move |read| {
-        let (key, project) = find_key(read, &call.caller, key_id)?;
+        let (key, project) = find_key(read, &call.context.shelf, &call.caller, key_id)?;
         call.caller.demand(read, Wanted::InProject(project.place(), Action::Read))?;
         let found = get_translation(read, call.caller.tenant_id(), &key, &locale)?;
         Ok(Answer::json(200, write_body(&found)?))
@@ -69,15 +74,10 @@ async fn put(call: Call) -> Answered {
     let call = &change.call;
     call.context.demand_core()?;
     let (locale, key_id) = place_of(call)?;
+    let (context, caller) = (call.context.clone(), call.caller.clone());
+    let asked = Arc::new(Asked { context, caller, key_id, locale, wished });
     for _ in 0..ATTEMPTS_MAX {
-        let (context, caller) = (call.context.clone(), call.caller.clone());
-        let (locale, wished) = (locale.clone(), wished.clone());
-        let prepared = call.context.aside(call.caller.tenant_id(), move |read| {
-            let (key, project) = find_key(read, &caller, key_id)?;
-            caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
-            let standards = Standards::of(read, &context.shelf, caller.tenant_id(), &project, &key, &locale)?;
-            Ok(WriteTranslation::new(key, locale, wished, Wording::Human, standards)?)
-        });
+        let prepared = call.context.at_once_or_aside(call.caller.tenant_id(), &asked);
         let (command, actor) = (prepared.await.map_err(refusal_of)?, call.caller.actor.clone());
         let put = change.try_write(move |tx, now| {
             if !command.is_current(tx, actor.tenant_id)? {
@@ -92,6 +92,28 @@ async fn put(call: Call) -> Answered {
         }
     }
     Err(changed_all_the_time())
+}
+
+/// What is asked for.
+struct Asked {
+    context: Context,
+    caller: Caller,
+    key_id: KeyId,
+    locale: Locale,
+    wished: Wished,
+}
+
+impl Lookup for Asked {
+    type Found = WriteTranslation;
+
+    fn look(&self, read: &impl Look) -> Result<WriteTranslation, Abort<Refusal>> {
+        let Asked { context, caller, key_id, locale, wished } = self;
+        let (key, project) = find_key(read, &context.shelf, caller, *key_id)?;
+        caller.demand(read, Wanted::InLocale(project.place(), Action::Translate, locale.canonical()))?;
+        let standards = Standards::of(read, &context.shelf, caller.tenant_id(), &project, &key, locale)?;
+        read.work_through(key.entry.source.bytes() + wished.bytes())?;
+        Ok(WriteTranslation::new(key, locale.clone(), wished.clone(), Wording::Human, standards)?)
+    }
 }
 
 /// Others have changed something each time.
