@@ -20,11 +20,11 @@ pub(super) fn all(read: &impl Read, tenant_id: TenantId) -> Result<Vec<(Endpoint
     Ok(rows.into_iter().map(|((_, id), row)| (id, row.into())).collect())
 }
 
-/// An endpoint with the bytes that sign for it. Without them: its tenant has been erased.
-pub(super) fn open(
-    read: &impl Read,
-    key: (TenantId, EndpointId),
-) -> Result<Option<(Endpoint, Option<Secret<Vec<u8>>>)>, Failure> {
+/// An endpoint with the bytes that sign for it; without them, its tenant has been erased.
+pub(super) type Opened = (Endpoint, Option<Secret<Vec<u8>>>);
+
+/// An endpoint with the bytes that sign for it.
+pub(super) fn open(read: &impl Read, key: (TenantId, EndpointId)) -> Result<Option<Opened>, Failure> {
     let Some(row) = read.get(&ENDPOINTS, &key)? else { return Ok(None) };
     let opened = match seal::open(read, KeyOwner::Tenant(key.0.0), &ENDPOINTS, &key, &row.secret) {
         Ok(plain) => Some(Secret::new(plain.to_vec())),

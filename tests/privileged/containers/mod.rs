@@ -12,6 +12,7 @@ mod output;
 mod places;
 mod truth;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -274,7 +275,8 @@ impl TestRunner {
             }
             if began.elapsed() > say_after {
                 let said = inhabitants::of(&groups);
-                eprintln!("the groups of {id} are still there after {:?}:\n{said}", began.elapsed());
+                let waited = began.elapsed();
+                let _ = writeln!(std::io::stderr(), "the groups of {id} are still there after {waited:?}:\n{said}");
                 say_after *= 2;
             }
             assert!(began.elapsed() < PATIENCE, "the groups of {id} stay:\n{}", self.complaints());
