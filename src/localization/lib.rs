@@ -127,7 +127,7 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + translate::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
-pub const MIGRATIONS: &[Migration] = &[figures::MIGRATION];
+pub const MIGRATIONS: &[Migration] = figures::MIGRATIONS;
 
 /// What falls due by the clock.
 #[must_use]

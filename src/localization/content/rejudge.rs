@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Failure, Read, Row, Scan, Snapshot, Store, Table, TableSpec, Timestamp, WriteTx};
+use quintet_storage::{Failure, Read, Row, Scan, Snapshot, Store, Table, TableSpec, Timestamp, WriteTx, decode_plain};
 
 use super::model::FileId;
 use super::tables::FILE_LOCALES;
@@ -80,7 +80,20 @@ pub struct RejudgeRow {
     /// How far the pass is.
     pub done: Option<Progress>,
 }
-impl Row for RejudgeRow {}
+impl Row for RejudgeRow {
+    const VERSION: u8 = 2;
+
+    /// In version 1 a pass did not go locale by locale: it begins anew.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<Self, Failure> {
+        match version {
+            1 => {
+                let (cause, noted_at, _): (Cause, Timestamp, Option<(FileId, u64)>) = decode_plain(bytes)?;
+                Ok(RejudgeRow { cause, noted_at, done: None })
+            }
+            _ => Err(Failure::Damaged(format!("what is to be judged anew has unknown version {version}"))),
+        }
+    }
+}
 
 /// How far a pass is: everything before the file, in it every locale before the locale, and in that every key up to the
 /// number.

@@ -1,5 +1,7 @@
-//! Directories of format 2 and before have translations without verdicts, and files whose words nobody has counted: each
-//! file is noted to be judged anew, which is done once the appliance runs.
+//! What is stored of checks follows the checks: each file is noted to be judged anew, which is done once the appliance
+//! runs. Directories of format 2 and before have translations without verdicts, and files whose words nobody has counted;
+//! those of format 3 have verdicts of checks that passed more than they should (Q01, Q03). Whoever changes what a check
+//! says adds a step.
 
 use quintet_storage::{Failure, Migrating, Migration, Read as _, Scan};
 
@@ -10,10 +12,14 @@ use crate::model::{ProjectId, TenantId};
 /// How many files one transaction notes.
 const FILES_PER_STEP: usize = 200;
 
-/// Notes every file.
-pub const MIGRATION: Migration = Migration { from: 2, name: "translations without verdicts", run: note_files };
+/// The steps.
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { from: 2, name: "translations without verdicts", run: |migrating| note_files(migrating, false) },
+    Migration { from: 3, name: "verdicts of checks that have changed", run: |migrating| note_files(migrating, true) },
+];
 
-fn note_files(migrating: &mut Migrating<'_>) -> Result<(), Failure> {
+/// Notes every file, or those whose words nobody has counted.
+fn note_files(migrating: &mut Migrating<'_>, notes_all: bool) -> Result<(), Failure> {
     let mut after: Option<(TenantId, ProjectId, FileId)> = None;
     loop {
         let behind = after.take();
@@ -23,7 +29,7 @@ fn note_files(migrating: &mut Migrating<'_>) -> Result<(), Failure> {
             let last = rows.last().map(|(key, _)| *key);
             let mut noted = 0;
             for ((tenant_id, project_id, file_id), row) in rows {
-                if row.words.is_none() {
+                if notes_all || row.words.is_none() {
                     note(tx, row.updated_at, tenant_id, project_id, Cause::File(file_id))?;
                     noted += 1;
                 }

@@ -27,7 +27,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use migration::MIGRATION;
+pub use migration::MIGRATIONS;
 pub use sweep::Rejudging;
 pub use tables::TABLES;
 pub use verdict::{Verdict, move_verdict, put_verdict};

@@ -15,7 +15,7 @@ use super::*;
 use crate::access::Service;
 use crate::clock::DueWork;
 use crate::egress::Egress;
-use crate::jobs::{Rows, Sweep};
+use crate::jobs::{Agenda as _, Rows, Sweep};
 use crate::secrets::Secret;
 use crate::testing::TestStore;
 
@@ -462,6 +462,17 @@ async fn with_an_endpoint_go_its_deliveries_however_many() {
     assert_eq!(left.items.iter().map(|delivery| delivery.id).collect::<Vec<_>>(), [751]);
     assert_eq!(world.health(), Health::default());
     assert_eq!(counters(&read, outbox(TENANT)).unwrap().pending, 0);
+    world.check();
+}
+
+#[test]
+fn what_is_too_much_for_one_transaction_is_written_down() {
+    let world = World::unattended(TestStore::open(START));
+    world.enqueue(TENANT, Some(ENDPOINT), "x", 250);
+    world.write(|tx, now| drop_target(tx, now, outbox(TENANT), ENDPOINT));
+    let read = world.test.store.read();
+    assert_eq!(DroppedTargets.next(&read, ()), Ok(Some(START)));
+    assert_eq!(counters(&read, outbox(TENANT)).unwrap().pending, 50);
     world.check();
 }
 

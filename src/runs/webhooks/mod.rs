@@ -24,6 +24,9 @@ pub(crate) mod model;
 mod tables;
 mod verify;
 
+#[cfg(test)]
+mod tests;
+
 pub use deliveries::RunDeliveries;
 pub(crate) use tables::TABLES;
 pub(crate) use verify::verify;

@@ -8,7 +8,7 @@ use super::world::World;
 use crate::content::rejudge::{REJUDGES, STAMPS};
 use crate::content::{FILES, FileId, FileRowBefore2};
 use crate::figures::tables::{FIGURES, VERDICTS};
-use crate::figures::{MIGRATION, verify};
+use crate::figures::{MIGRATIONS, verify};
 use crate::model::{FAMILY, ProjectId, TenantId};
 use crate::review::{Step, StepWish};
 
@@ -73,8 +73,8 @@ async fn translations_of_format_2_get_their_verdicts() {
     assert!(findings.iter().any(|finding| finding.contains("it has no figures")), "{findings:?}");
     drop(read);
     // It may be killed and run again.
-    assert_eq!(MIGRATION.run_on(&world.bench.store), Ok(2));
-    assert_eq!(MIGRATION.run_on(&world.bench.store), Ok(2));
+    assert_eq!(MIGRATIONS[0].run_on(&world.bench.store), Ok(2));
+    assert_eq!(MIGRATIONS[0].run_on(&world.bench.store), Ok(2));
     assert_eq!(verify(&world.read()), Ok(Vec::new()), "nothing is said of what is to be judged anew");
     // Somebody writes before it is done.
     let file = world.files().into_iter().find(|file| file.path == "a.json").unwrap();
@@ -83,14 +83,27 @@ async fn translations_of_format_2_get_their_verdicts() {
     world.settle().await;
     assert_eq!(verify(&world.read()), Ok(Vec::new()));
     world.check_stats();
-    assert_eq!(MIGRATION.run_on(&world.bench.store), Ok(0));
+    assert_eq!(MIGRATIONS[0].run_on(&world.bench.store), Ok(0));
     assert!(world.read().scan(&REJUDGES, Scan::all()).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_checks_said_before_they_changed_is_judged_anew() {
+    let mut world = old_world().await;
+    assert_eq!(MIGRATIONS[0].run_on(&world.bench.store), Ok(2));
+    world.settle().await;
+    assert_eq!(MIGRATIONS[0].run_on(&world.bench.store), Ok(0), "there is nothing left of that kind");
+    assert_eq!(MIGRATIONS[1].run_on(&world.bench.store), Ok(2), "all files, whatever has been counted of them");
+    assert_eq!(world.read().scan(&REJUDGES, Scan::all()).unwrap().len(), 2);
+    world.settle().await;
+    assert_eq!(verify(&world.read()), Ok(Vec::new()));
+    world.check_stats();
 }
 
 #[tokio::test]
 async fn verdicts_that_are_not_those_of_translations_are_found() {
     let mut world = old_world().await;
-    assert_eq!(MIGRATION.run_on(&world.bench.store), Ok(2));
+    assert_eq!(MIGRATIONS[0].run_on(&world.bench.store), Ok(2));
     world.settle().await;
     world
         .write(|tx, _| {

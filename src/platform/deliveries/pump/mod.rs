@@ -217,7 +217,8 @@ impl Inner {
     fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
         let read = self.store.read();
         let in_hand = self.in_hand();
-        if in_hand.waiting.is_hungry() {
+        // Whoever moves a rehearsal clock waits for what is under way.
+        if in_hand.waiting.is_hungry() || self.clock.is_rehearsal() && !in_hand.waiting.is_empty() {
             return Ok(Some(self.clock.now()));
         }
         let mut from = in_hand.floor;
