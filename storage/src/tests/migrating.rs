@@ -12,7 +12,7 @@ use crate::backup;
 use crate::copies::checkpoint;
 use crate::copies::salvage::salvage;
 use crate::copies::verify::{Tables, Verification};
-use crate::directory::format::{FORMAT_VERSION, Formats, read_format};
+use crate::directory::format::{Format, Formats, read_format, write_format};
 use crate::error::{Abort, Failure, OpenError};
 use crate::large;
 use crate::open::migration::{Migrating, Migration, Migrations};
@@ -149,8 +149,8 @@ fn a_directory_that_is_made_has_the_newest_format_and_nothing_to_migrate() {
     let saved = directory.path().join("saved");
     assert_eq!(salvage(&place, &saved, &[], TABLES_3, &mut |_, _| {}).unwrap().lost, []);
     // What salvages is newer than what is opened here.
-    let format = fs::read_to_string(saved.join("FORMAT")).unwrap();
-    fs::write(saved.join("FORMAT"), format.replace(&format!("format = {FORMAT_VERSION}"), "format = 3")).unwrap();
+    let format = read_format(&saved).unwrap().unwrap();
+    write_format(&saved, &Format { version: 3, ..format }).unwrap();
     let store = open_3(&saved).unwrap();
     check_new(&store.read(), 1);
     close(store);
