@@ -65,6 +65,8 @@ async fn bench(length: Duration) {
     work(&server, &keys, length, &alone, rate).await.print("at 70 % of that rate");
     for (name, locale, rate) in [("without a pause", "fr", None), ("at 70 %", "es", rate)] {
         let xliff = format!("{project}/files/{exchanged}/xliff");
+        // The one of the beginning has been idle for too long.
+        let mut setup = Connection::open(&server).await;
         let document = translated(&setup.call("GET", &format!("{xliff}?locale={locale}"), "", "").await);
         let done = Arc::new(AtomicBool::new(false));
         let import = tokio::spawn(import(Arc::clone(&server), xliff, document, Arc::clone(&done)));
