@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use quintet_runtime::Digest;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{Others, Table, Verdict, beside, is_loud, p99, starts, verdict};
@@ -258,12 +259,13 @@ fn a_runner_that_hangs_is_told() {
     let id = tenant.submit(&script("sleep 600"));
     tenant.until(&id, "running");
     let pid = std::fs::read_to_string(house.runner.directory.join("pid")).unwrap();
-    let signal = |name: &str| Command::new("kill").args([name, &pid]).status().unwrap();
-    signal("-STOP");
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    let signal = |signal: Signal| kill_process(pid, signal).unwrap();
+    signal(Signal::STOP);
     let is_told = comes_true(|| house.engine() != "up");
     let state = house.engine();
     let answer = is_told.then(|| tenant.control(&id, "pause").status);
-    signal("-CONT");
+    signal(Signal::CONT);
     let mut table = Table::default();
     let verdict = verdict(is_told && answer == Some(503), format!("engine {state}, a pause is answered {answer:?}"));
     table.add("a runner that hangs", "five seconds for an answer", &verdict, None);

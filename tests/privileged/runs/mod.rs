@@ -21,6 +21,8 @@ use crate::containers::TestRunner;
 use crate::support::appliance::{Answer, Appliance, Client, Setup};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Until a run ends, which may have to wait for others: on an emulated machine a disk takes its time.
+const END_PATIENCE: Duration = Duration::from_secs(240);
 /// The states in which a run stays.
 const TERMINAL: [&str; 4] = ["exited", "failed", "timeout", "killed"];
 
@@ -181,7 +183,7 @@ impl Tenant {
 
     /// Waits for the end of a run.
     pub fn wait(&self, track_id: &str) -> Value {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + END_PATIENCE;
         loop {
             let run = self.client.get(&format!("/api/v1/runs/{track_id}?wait=30")).expect(200);
             if TERMINAL.contains(&run["state"].as_str().unwrap()) {
