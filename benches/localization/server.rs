@@ -2,21 +2,24 @@
 //! to it; what it has taken.
 #![allow(dead_code, reason = "each measurement needs a part")]
 
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use ureq::http;
 
+#[path = "../appliance/mod.rs"]
+mod appliance;
+
+use appliance::Appliance;
+
 /// How many connections are kept open.
 const CONNECTIONS: usize = 64;
 
 /// A running appliance with a project.
 pub struct Server {
-    child: Child,
-    _directory: tempfile::TempDir,
     agent: ureq::Agent,
+    appliance: Appliance,
     /// Where localization listens.
     pub address: String,
     /// The tenant.
@@ -28,39 +31,10 @@ pub struct Server {
     requests: AtomicU64,
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn quintet(arguments: &[&str], data: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_quintet"));
-    for name in ["LOCALIZATION", "RUNS", "LEDGER", "MESSAGING", "DIAGRAMS", "OPERATIONS"] {
-        command.env(format!("QUINTET_LISTEN__{name}"), "127.0.0.1:0");
-    }
-    command.args(arguments).args(["--data", data]).stdin(Stdio::null()).stderr(Stdio::null());
-    command
-}
-
 impl Server {
     /// Starts it.
     pub fn start() -> Server {
-        let directory = tempfile::tempdir().unwrap();
-        let data = directory.path().join("data");
-        let text = data.to_str().unwrap();
-        let child = quintet(&["serve"], text).stdout(Stdio::null()).spawn().unwrap();
-        while !data.join("addresses.json").exists() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let addresses: Value = serde_json::from_slice(&std::fs::read(data.join("addresses.json")).unwrap()).unwrap();
-        let command = |arguments: &[&str]| -> Value {
-            let output = quintet(arguments, text).arg("--json").output().unwrap();
-            serde_json::from_slice(&output.stdout).unwrap()
-        };
-        let tenant_id = command(&["tenant", "create", "bench"])["tenant_id"].as_str().unwrap().to_owned();
-        let api_key = command(&["key", "issue", "--tenant", &tenant_id])["api_key"].as_str().unwrap().to_owned();
+        let appliance = Appliance::start(&std::env::temp_dir(), &[]);
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(Duration::from_secs(300)))
             .max_idle_connections(CONNECTIONS)
@@ -69,12 +43,11 @@ impl Server {
             .build()
             .into();
         let mut server = Server {
-            child,
-            _directory: directory,
             agent,
-            address: addresses["localization"].as_str().unwrap().to_owned(),
-            tenant_id,
-            api_key,
+            address: appliance.address("localization").to_owned(),
+            tenant_id: appliance.tenant_id.clone(),
+            api_key: appliance.api_key.clone(),
+            appliance,
             project: String::new(),
             requests: AtomicU64::new(0),
         };
@@ -127,20 +100,20 @@ impl Server {
 
     /// User and system time of the server so far (proc(5), stat; ticks are 10 ms on Linux).
     pub fn cpu_seconds(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.appliance.id())).unwrap();
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         (fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()) as f64 / 100.0
     }
 
     /// The most memory that it has had since it started, or since [`Server::forget_peak`], in MiB.
     pub fn peak_mib(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.appliance.id())).unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
         peak.unwrap().trim().parse::<u64>().unwrap() / 1024
     }
 
     /// Counts its memory from now on.
     pub fn forget_peak(&self) {
-        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
+        std::fs::write(format!("/proc/{}/clear_refs", self.appliance.id()), "5").unwrap();
     }
 }

@@ -9,10 +9,11 @@
 //! `https://` is for everybody: the certificate must be signed by an authority of the system's store, or of
 //! `tls.extra_ca`. `http://` is for the networks that the operator allows, where he answers for the line.
 //!
-//! Reading order: `target` (who is called), `trust` (whom it must prove to be), `kept` (connections), this file.
+//! Reading order: `target` (who is called), `names` (where that is), `trust` (whom it must prove to be), `kept` (connections), this file.
 
 mod error;
 mod kept;
+mod names;
 mod target;
 mod trust;
 
@@ -36,10 +37,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use kept::{Connection, Kept, Moving};
+use names::Lookups;
 use target::{Host, Target};
 use trust::Authorities;
 
 pub use error::EgressError;
+pub use names::Party;
 pub use target::is_public;
 pub use trust::NoCertificates;
 
@@ -49,6 +52,8 @@ const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 /// long that may take.
 const UNUSED_BYTES_MAX: usize = 4096;
 const UNUSED_TIME: Duration = Duration::from_millis(500);
+/// What is held of a connection at a time; the head of an answer must fit.
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// How long somebody waits who asks whether an address may be called.
 const VET_TIME: Duration = Duration::from_secs(2);
 
@@ -58,6 +63,7 @@ pub struct Egress {
     allows: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
     authorities: Arc<Authorities>,
     kept: Kept,
+    lookups: Lookups,
 }
 
 impl fmt::Debug for Egress {
@@ -70,7 +76,12 @@ impl Egress {
     /// `allows` says which addresses outside the public internet may be called all the same.
     #[must_use]
     pub fn new(allows: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Egress {
-        Egress { allows: Arc::new(allows), authorities: Arc::default(), kept: Kept::default() }
+        Egress {
+            allows: Arc::new(allows),
+            authorities: Arc::default(),
+            kept: Kept::default(),
+            lookups: Lookups::default(),
+        }
     }
 
     /// Whether this address may be connected to, with TLS or without.
@@ -121,13 +132,13 @@ impl Egress {
     }
 
     /// Whether an address may be called, as far as its name tells now: a name that does not resolve may be called with TLS,
-    /// for it is vetted again whenever it is. Waits two seconds at most.
+    /// for it is vetted again whenever it is. Waits two seconds at most. `party`: on whose account.
     ///
     /// # Errors
     /// [`EgressError::Unusable`], [`EgressError::Forbidden`], [`EgressError::Plain`].
-    pub async fn vet(&self, uri: &Uri) -> Result<(), EgressError> {
+    pub async fn vet(&self, uri: &Uri, party: Party) -> Result<(), EgressError> {
         let target = Target::of(uri)?;
-        let resolved = within(VET_TIME, resolve(&target)).await;
+        let resolved = within(VET_TIME, self.resolve(&target, Some(party))).await;
         match resolved.and_then(|resolved| target.vet(resolved, |address| (self.allows)(address))) {
             Ok(_) => Ok(()),
             Err(EgressError::Unresolved | EgressError::TimedOut) if target.is_tls => Ok(()),
@@ -156,7 +167,8 @@ impl Egress {
         parts.headers.insert(HOST, host);
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         parts.uri = path.parse().map_err(|_| EgressError::Unusable)?;
-        let vetted = target.vet(resolve(&target).await?, |address| (self.allows)(address))?;
+        let party = parts.extensions.get::<Party>().copied();
+        let vetted = target.vet(self.resolve(&target, party).await?, |address| (self.allows)(address))?;
         let request = Request::from_parts(parts, Full::new(body));
         // The other side may close a kept connection just as a request goes out, which nobody can tell from one that was
         // read: only what may be sent twice is sent there.
@@ -172,6 +184,14 @@ impl Egress {
             None => connecting.await?,
         };
         self.converse(&target, connection, request).await
+    }
+
+    /// The addresses of a target.
+    async fn resolve(&self, target: &Target, party: Option<Party>) -> Result<Vec<SocketAddr>, EgressError> {
+        match target.known() {
+            Some(known) => Ok(known),
+            None => self.lookups.ask(target.host.to_string(), target.port, party).await,
+        }
     }
 
     /// Connects to the first of these addresses that answers.
@@ -224,23 +244,13 @@ pub fn authority_of(uri: &Uri) -> Option<String> {
     Target::of(uri).ok().map(|target| target.to_string())
 }
 
-/// The addresses of a target, as they are now: nothing is remembered of an earlier look.
-async fn resolve(target: &Target) -> Result<Vec<SocketAddr>, EgressError> {
-    match (target.known(), &target.host) {
-        (Some(known), _) => Ok(known),
-        (None, host) => {
-            let found = tokio::net::lookup_host((host.to_string(), target.port)).await;
-            Ok(found.map_err(|_| EgressError::Unresolved)?.collect())
-        }
-    }
-}
-
 /// Begins to speak HTTP on a connection.
 async fn begin(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     peer: SocketAddr,
 ) -> Result<Connection, EgressError> {
-    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+    let mut builder = hyper::client::conn::http1::Builder::new();
+    let handshake = builder.max_buf_size(BUFFER_BYTES_MAX).handshake(TokioIo::new(stream)).await;
     let (sender, moving) = handshake.map_err(|_| EgressError::Broken)?;
     let task = tokio::spawn(async move { drop(moving.await) });
     Ok(Connection { sender, peer, _task: Moving(task.abort_handle()) })

@@ -12,7 +12,7 @@ use super::super::room::{Attempt, DeliveryRoom, Destination};
 use super::super::settle::Finished;
 use super::Inner;
 use super::waiting::Taken;
-use crate::egress::{EgressError, Repeatable};
+use crate::egress::{EgressError, Party, Repeatable};
 use crate::secrets::{Secret, random_bytes};
 
 /// What an attempt is made with.
@@ -94,6 +94,7 @@ impl Inner {
         request.headers_mut().entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         // Whoever gets it tells by its event's id what it has had.
         request.extensions_mut().insert(Repeatable);
+        request.extensions_mut().insert(Party(outbox.tenant_id));
         request
     }
 }

@@ -57,7 +57,7 @@ pub(super) async fn submit(call: Call) -> Answered {
     change.begin()?;
     let wanted = read_submit(change.json()?)?;
     if let Some(webhook) = &wanted.webhook {
-        address::check("webhook.url", &webhook.url, &context.settings.egress).await?;
+        address::check("webhook.url", &webhook.url, &change.call).await?;
     }
     let wanted = Submit { key_id: Some(change.call.caller.key_id.clone()), ..wanted };
     // The calendar is read now, and only looked up within the transaction.

@@ -27,7 +27,7 @@ pub(super) async fn read_new(json: Json, call: &Call) -> Result<NewEndpoint, Ref
     let description = description(&mut fields)?.flatten();
     let is_active = optional::<bool>(&mut fields, "active")?.unwrap_or(true);
     fields.finish().map_err(|unknown| first(unknown, field))?;
-    address::check("url", &url, &call.context.settings.egress).await?;
+    address::check("url", &url, call).await?;
     Ok(NewEndpoint { url, patterns, description, secret: secret.unwrap_or_else(generated), is_active })
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn read_change(json: Json, call: &Call) -> Result<EndpointChang
     let is_active: Option<bool> = fields.optional("active").map_err(field)?;
     fields.finish().map_err(|unknown| first(unknown, field))?;
     if let Some(url) = &url {
-        address::check("url", url, &call.context.settings.egress).await?;
+        address::check("url", url, call).await?;
     }
     Ok(EndpointChange { url, patterns, description, secret, is_active })
 }
