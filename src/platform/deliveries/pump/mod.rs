@@ -327,10 +327,10 @@ impl Inner {
         let finished = loop {
             match self.attempt(&taken).await {
                 Ok(Some(finished)) => break finished,
-                Ok(None) => return self.give_up(taken),
+                Ok(None) => return self.go_on([taken]),
                 Err(failure @ Failure::Damaged(_)) => {
                     tracing::error!(%failure, "a delivery is damaged; it is left alone until the next start");
-                    return self.give_up(taken);
+                    return self.go_on([taken]);
                 }
                 Err(failure) => {
                     tracing::warn!(%failure, "a delivery that is due cannot be read; trying again");
@@ -350,9 +350,14 @@ impl Inner {
         }
         let batch = Arc::new(batch);
         self.settle(&batch).await;
+        self.go_on(batch.iter().map(|(taken, _)| *taken));
+    }
+
+    /// These have ended, whether or not something came of them; the next ones begin.
+    fn go_on(self: &Arc<Self>, ended: impl IntoIterator<Item = Taken>) {
         let mut in_hand = self.in_hand();
-        for (taken, _) in batch.iter() {
-            in_hand.waiting.ended(*taken);
+        for taken in ended {
+            in_hand.waiting.ended(taken);
         }
         if !self.is_stopping()
             && let Err(failure) = self.begin(&mut in_hand)
@@ -361,13 +366,6 @@ impl Inner {
         }
         drop(in_hand);
         self.settled.notify_waiters();
-    }
-
-    /// There is nothing to be made of a delivery.
-    fn give_up(&self, taken: Taken) {
-        self.in_hand().waiting.ended(taken);
-        self.settled.notify_waiters();
-        self.clock.wake();
     }
 
     /// Writes down what came of attempts, however often that has to be tried: what has arrived is not sent again because
@@ -385,7 +383,8 @@ impl Inner {
             };
             match self.store.write(Instant::now() + WRITER_TIME, verb).await {
                 Ok(verdicts) => return self.count(&verdicts),
-                Err(Abort::Failed(Failure::Stopped)) => return,
+                // Nothing can be written down until a restart: what is sent now would be sent again after it.
+                Err(Abort::Failed(Failure::Stopped)) => return self.is_stopping.store(true, Ordering::SeqCst),
                 Err(Abort::Failed(failure)) => {
                     tracing::warn!(%failure, "what came of deliveries cannot be written down; trying again");
                     tokio::time::sleep(SETTLE_PAUSE).await;
