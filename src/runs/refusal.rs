@@ -156,6 +156,7 @@ fn verdict_of_fault(fault: &Fault) -> Verdict {
         Fault::CredentialExpired => verdict.detail("the API key has expired"),
         Fault::NoSuchPath => verdict.detail("there is no such path"),
         Fault::RateLimited(_) => verdict.detail("too many requests from this address"),
+        Fault::KeyInProgress => verdict.detail("a request with this Idempotency-Key is being served"),
         _ => verdict,
     };
     let verdict = match fault.supported() {
@@ -166,6 +167,7 @@ fn verdict_of_fault(fault: &Fault) -> Verdict {
         Fault::AuthorizationUnavailable
         | Fault::AppliancesCredentialRejected
         | Fault::Busy
+        | Fault::KeyInProgress
         | Fault::DiskReserve
         | Fault::WritingStopped => verdict.retry_after(RETRY_SECONDS),
         _ => verdict,

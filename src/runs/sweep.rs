@@ -6,6 +6,7 @@
 use quintet_platform::jobs::{Agenda, Progress, Swept};
 use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 
+use crate::containers::changes::is_long;
 use crate::containers::removal::{EVENTS_AT_ONCE, remove_events, remove_old};
 use crate::containers::{hours, late};
 use crate::due::{self, Due};
@@ -21,7 +22,7 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
     due.retain(|(at, _)| *at <= now);
     let mut events = 0;
     for (at, due) in &due {
-        if events >= EVENTS_MAX {
+        if events >= EVENTS_MAX || is_long(tx) {
             return Ok(SLICE);
         }
         match *due {

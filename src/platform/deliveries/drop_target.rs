@@ -19,48 +19,65 @@ const SLICE_ROWS: usize = 200;
 pub fn drop_target(tx: &mut WriteTx<'_>, now: Timestamp, outbox: Outbox, endpoint_id: Uuid) -> Result<(), Failure> {
     let (tenant_id, service) = outbox.key();
     tx.delete(&HEALTH, &(tenant_id, service, endpoint_id));
-    if remove_some(tx, outbox, endpoint_id)? == SLICE_ROWS {
+    if remove_some(tx, outbox, endpoint_id, 0)?.is_some() {
         tx.falls_due(DROPPED.spec().tag, now);
         tx.put(&DROPPED, &(now, tenant_id, service, endpoint_id), &Mark)?;
     }
     Ok(())
 }
 
-fn remove_some(tx: &mut WriteTx<'_>, outbox: Outbox, endpoint_id: Uuid) -> Result<usize, Failure> {
+/// Removes some from a number on; the last one's number, if there may be more.
+fn remove_some(tx: &mut WriteTx<'_>, outbox: Outbox, endpoint_id: Uuid, from: u64) -> Result<Option<u64>, Failure> {
     let (tenant_id, service) = outbox.key();
-    let rows = tx.scan(&BY_SUBJECT, Scan::prefix(&(tenant_id, service, endpoint_id)).limit(SLICE_ROWS))?;
+    let all = Scan::prefix(&(tenant_id, service, endpoint_id)).from(&(tenant_id, service, endpoint_id, from));
+    let rows = tx.scan(&BY_SUBJECT, all.limit(SLICE_ROWS))?;
     for ((.., id), Mark) in &rows {
         remove(tx, outbox, *id)?;
     }
-    Ok(rows.len())
+    Ok(rows.last().filter(|_| rows.len() == SLICE_ROWS).map(|((.., id), Mark)| *id))
 }
 
 /// The endpoints whose deliveries were too many for one transaction.
 pub struct DroppedTargets;
 
 impl Agenda for DroppedTargets {
-    /// They are few.
-    type Place = ();
+    /// An endpoint, and up to which number its deliveries have gone: nothing is enqueued for it any more.
+    type Place = (Timestamp, Uuid, u8, Uuid, u64);
 
     const NAME: &'static str = "platform.dropped_targets";
     const TAG: u16 = DROPPED.spec().tag;
     const IS_FREEING: bool = true;
-    const FIRST: () = ();
+    const FIRST: Self::Place = (Timestamp::from_micros(0), Uuid::nil(), 0, Uuid::nil(), 0);
 
-    fn next(&self, read: &Snapshot, (): ()) -> Result<Option<Timestamp>, Failure> {
-        let first = read.scan(&DROPPED, Scan::all().limit(1))?;
+    fn next(
+        &self,
+        read: &Snapshot,
+        (at, tenant_id, service, endpoint_id, _): Self::Place,
+    ) -> Result<Option<Timestamp>, Failure> {
+        let first = read.scan(&DROPPED, Scan::all().from(&(at, tenant_id, service, endpoint_id)).limit(1))?;
         Ok(first.first().map(|((at, ..), Mark)| *at))
     }
 
-    fn slice(&self, tx: &mut WriteTx<'_>, _now: Timestamp, (): ()) -> Result<Swept<()>, Failure> {
-        let first = tx.scan(&DROPPED, Scan::all().limit(1))?;
+    fn slice(
+        &self,
+        tx: &mut WriteTx<'_>,
+        _now: Timestamp,
+        (at, tenant_id, service, endpoint_id, gone): Self::Place,
+    ) -> Result<Swept<Self::Place>, Failure> {
+        let from = (at, tenant_id, service, endpoint_id);
+        let first = tx.scan(&DROPPED, Scan::all().from(&from).limit(1))?;
         let Some((key, Mark)) = first.into_iter().next() else {
             return Ok(Swept { to: None, progress: Progress::Rest });
         };
-        let (_, tenant_id, service, endpoint_id) = key;
-        if remove_some(tx, Outbox::of((tenant_id, service))?, endpoint_id)? < SLICE_ROWS {
+        let gone = if key == from { gone } else { 0 };
+        let (at, tenant_id, service, endpoint_id) = key;
+        let last = remove_some(tx, Outbox::of((tenant_id, service))?, endpoint_id, gone)?;
+        if last.is_none() {
             tx.delete(&DROPPED, &key);
+            // What was under way when it went may have been counted since.
+            tx.delete(&HEALTH, &(tenant_id, service, endpoint_id));
         }
-        Ok(Swept { to: None, progress: Progress::More })
+        let to = last.map(|id| (at, tenant_id, service, endpoint_id, id));
+        Ok(Swept { to, progress: Progress::More })
     }
 }

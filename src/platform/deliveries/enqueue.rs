@@ -18,8 +18,6 @@ pub struct NewDelivery<'a> {
     pub outbox: Outbox,
     /// Where it goes.
     pub target: NewTarget<'a>,
-    /// The address of that at present.
-    pub url: &'a str,
     /// The event it tells of.
     pub event_id: Uuid,
     /// Its type.
@@ -41,8 +39,8 @@ pub struct NewDelivery<'a> {
 pub enum NewTarget<'a> {
     /// To an endpoint that the room keeps.
     Endpoint(Uuid),
-    /// To its own address, signed with this key if there is one.
-    Inline(Option<&'a [u8]>),
+    /// To this address, signed with this key if there is one.
+    Inline(&'a str, Option<&'a [u8]>),
 }
 
 /// Enqueues a delivery, whose first attempt is due at once; `body` is told its number and says what is sent. Its number, or
@@ -62,9 +60,9 @@ pub fn enqueue(
     counters.pending += 1;
     let id = counters.last_id;
     let place = new.outbox.place(id);
-    let (target, key) = match new.target {
-        NewTarget::Endpoint(id) => (Target::Endpoint(id), None),
-        NewTarget::Inline(key) => (Target::Inline, key.map(<[u8]>::to_vec)),
+    let (target, url, key) = match new.target {
+        NewTarget::Endpoint(id) => (Target::Endpoint(id), None, None),
+        NewTarget::Inline(url, key) => (Target::Inline, Some(url.to_owned()), key.map(<[u8]>::to_vec)),
     };
     let contents = encode_plain(&Contents { key, body: body(id) })?;
     let sealed = match seal::seal(tx, KeyOwner::Tenant(new.outbox.tenant_id), &BODIES, &place, &contents) {
@@ -78,7 +76,7 @@ pub fn enqueue(
         event_id: new.event_id,
         event: new.event.to_owned(),
         resource: new.resource.to_owned(),
-        url: new.url.to_owned(),
+        url,
         attempts: 0,
         attempts_max: new.attempts_max,
         next_attempt_at: Some(now),
@@ -122,7 +120,8 @@ pub(super) fn lane_of(delivery: &Delivery) -> Uuid {
     match delivery.target {
         Target::Endpoint(id) => id,
         Target::Inline => {
-            let authority = delivery.url.parse::<Uri>().ok().and_then(|uri| authority_of(&uri));
+            let uri = delivery.url.as_deref().and_then(|url| url.parse::<Uri>().ok());
+            let authority = uri.and_then(|uri| authority_of(&uri));
             lane_of_authority(&authority.unwrap_or_default())
         }
     }

@@ -58,9 +58,16 @@ pub fn list(
     let subject = filter.endpoint_id.or_else(|| resource.map(subject_of));
     let mut items: Vec<Delivery> = Vec::new();
     let mut before = None;
+    // Behind the last one that waits there is none.
+    let mut waiting = match filter.state {
+        Some(DeliveryState::Pending | DeliveryState::Delivering) => counters(read, outbox)?.pending,
+        _ => u64::MAX,
+    };
     loop {
         let page = page(read, outbox, subject, filter.since, before)?;
-        let is_last = page.len() < PAGE_ROWS;
+        let of_page = page.iter().filter(|delivery| delivery.end.is_none()).count();
+        waiting = waiting.saturating_sub(u64::try_from(of_page).unwrap_or(u64::MAX));
+        let is_last = page.len() < PAGE_ROWS || waiting == 0;
         before = page.last().map(|delivery| delivery.id);
         for delivery in page {
             let is_of_resource = resource.is_none_or(|resource| delivery.resource == resource);

@@ -119,8 +119,9 @@ pub struct Delivery {
     pub event: String,
     /// The id of what the event happened to.
     pub resource: String,
-    /// The address that it was sent to last, or is to be sent to.
-    pub url: String,
+    /// The address that it was sent to last, or is to be sent to; none while nothing has been sent to an endpoint, which
+    /// has its address itself: a thousand endpoints are told of an event in one transaction.
+    pub url: Option<String>,
     /// Attempts that have ended.
     pub attempts: u32,
     /// Attempts in all.

@@ -16,22 +16,27 @@ const SLICE_ROWS: usize = 200;
 pub struct OldDeliveries;
 
 impl Agenda for OldDeliveries {
-    /// Tenants keep what they have for different times, so no place is ever left behind.
-    type Place = ();
+    /// What ends today goes tomorrow at the earliest: before what has gone already nothing falls due again.
+    type Place = (u32, Uuid, u8, u64);
 
     const NAME: &'static str = "platform.old_deliveries";
     const TAG: u16 = OLD.spec().tag;
     const IS_FREEING: bool = true;
-    const FIRST: () = ();
+    const FIRST: Self::Place = (0, Uuid::nil(), 0, 0);
 
-    fn next(&self, read: &Snapshot, (): ()) -> Result<Option<Timestamp>, Failure> {
-        let first = read.scan(&OLD, Scan::all().limit(1))?;
+    fn next(&self, read: &Snapshot, from: Self::Place) -> Result<Option<Timestamp>, Failure> {
+        let first = read.scan(&OLD, Scan::all().from(&from).limit(1))?;
         Ok(first.first().map(|((hour, ..), Mark)| start_of(*hour)))
     }
 
-    fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, (): ()) -> Result<Swept<()>, Failure> {
-        let oldest = tx.scan(&OLD, Scan::all().limit(SLICE_ROWS))?;
-        let mut removed = 0;
+    fn slice(
+        &self,
+        tx: &mut WriteTx<'_>,
+        now: Timestamp,
+        from: Self::Place,
+    ) -> Result<Swept<Self::Place>, Failure> {
+        let oldest = tx.scan(&OLD, Scan::all().from(&from).limit(SLICE_ROWS))?;
+        let (mut removed, mut to) = (0, None);
         for ((hour, tenant_id, service, id), Mark) in oldest {
             if start_of(hour) > now {
                 break;
@@ -39,9 +44,9 @@ impl Agenda for OldDeliveries {
             tx.delete(&OLD, &(hour, tenant_id, service, id));
             let outbox = Outbox::of((tenant_id, service))?;
             remove(tx, outbox, id)?;
-            removed += 1;
+            (removed, to) = (removed + 1, Some((hour, tenant_id, service, id)));
         }
-        Ok(Swept { to: None, progress: if removed == SLICE_ROWS { Progress::More } else { Progress::Rest } })
+        Ok(Swept { to, progress: if removed == SLICE_ROWS { Progress::More } else { Progress::Rest } })
     }
 }
 

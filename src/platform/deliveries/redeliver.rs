@@ -20,8 +20,7 @@ pub enum NotRedelivered {
 
 impl quintet_storage::Refusal for NotRedelivered {}
 
-/// Enqueues a delivery once more that has ended: the same event under a new number, attempts anew. `url` is the address it
-/// goes to today; `body` makes what is sent from what was sent and the new number. The new number.
+/// Enqueues a delivery once more that has ended: the same event under a new number, attempts anew. `body` makes what is sent from what was sent and the new number. The new number.
 ///
 /// # Errors
 /// See [`NotRedelivered`].
@@ -30,7 +29,7 @@ pub fn redeliver(
     now: Timestamp,
     outbox: Outbox,
     id: u64,
-    (url, attempts_max): (&str, u32),
+    attempts_max: u32,
     body: impl FnOnce(&[u8], u64) -> Vec<u8>,
 ) -> Result<u64, Abort<NotRedelivered>> {
     let row = tx.get(&DELIVERIES, &outbox.place(id))?.ok_or(NotRedelivered::NotFound)?;
@@ -41,12 +40,11 @@ pub fn redeliver(
     let sent = contents(tx, outbox, &delivery)?.ok_or(NotRedelivered::NotFound)?;
     let target = match delivery.target {
         Target::Endpoint(id) => NewTarget::Endpoint(id),
-        Target::Inline => NewTarget::Inline(sent.key.as_deref()),
+        Target::Inline => NewTarget::Inline(delivery.url.as_deref().unwrap_or_default(), sent.key.as_deref()),
     };
     let new = NewDelivery {
         outbox,
         target,
-        url,
         event_id: delivery.event_id,
         event: &delivery.event,
         resource: &delivery.resource,

@@ -47,8 +47,8 @@ pub(super) fn settle(
     if let Some(due_at) = delivery.next_attempt_at.take() {
         tx.delete(&DUE, &(due_at, place.0, place.1, place.2));
     }
-    if let Some(url) = &finished.url {
-        delivery.url.clone_from(url);
+    if finished.url.is_some() {
+        delivery.url.clone_from(&finished.url);
     }
     if !matches!(attempted, Attempted::Undeliverable(_)) {
         delivery.attempts = finished.number;

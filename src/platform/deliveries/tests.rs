@@ -1,5 +1,7 @@
 //! Deliveries over a real store, made to servers on this machine.
 
+mod damage;
+
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +17,7 @@ use super::*;
 use crate::access::Service;
 use crate::clock::DueWork;
 use crate::egress::Egress;
-use crate::jobs::{Agenda as _, Rows, Sweep};
+use crate::jobs::{Agenda, Rows, Sweep};
 use crate::secrets::Secret;
 use crate::testing::TestStore;
 
@@ -43,6 +45,15 @@ impl Refusal for Never {}
 struct TestRoom {
     destination: Mutex<Destination>,
     settled: Mutex<Vec<(Verdict, usize)>>,
+    /// What panics for the delivery of which number.
+    panics: Mutex<Option<(u64, damage::Panics)>>,
+}
+
+impl TestRoom {
+    fn panic_at(&self, delivery: &Delivery, way: damage::Panics) {
+        let panics = *self.panics.lock().unwrap();
+        assert!(panics != Some((delivery.id, way)), "as the test wants it");
+    }
 }
 
 impl DeliveryRoom for TestRoom {
@@ -59,6 +70,7 @@ impl DeliveryRoom for TestRoom {
     }
 
     fn head(&self, attempt: &Attempt<'_>) -> HeaderMap {
+        self.panic_at(attempt.delivery, damage::Panics::Attempting);
         let signature = attempt.key.map_or(0, |key| hmac_sha256(key, &[attempt.body])[0]);
         let values = [i64::from(attempt.number), attempt.timestamp, i64::from(signature)];
         let names = ["x-number", "x-timestamp", "x-signed"].map(HeaderName::from_static);
@@ -66,6 +78,7 @@ impl DeliveryRoom for TestRoom {
     }
 
     fn settled(&self, _: &mut WriteTx<'_>, now: Timestamp, settled: &Settled<'_>) -> Result<(), Failure> {
+        self.panic_at(settled.delivery, damage::Panics::Settling);
         let deads = settled.health.map_or(0, |(_, _, after)| after.dead_of_a_day(now));
         self.settled.lock().unwrap().push((settled.verdict, deads));
         Ok(())
@@ -79,13 +92,25 @@ type Arrived = (String, String, String);
 struct Receiver {
     address: SocketAddr,
     arrived: Arc<Mutex<Vec<Arrived>>>,
-    at_once: Arc<AtomicUsize>,
+    at_once: AtOnce,
+}
+
+/// Slow requests under way, and how many there were at most.
+type AtOnce = Arc<(AtomicUsize, AtomicUsize)>;
+
+/// A request that ends, or is given up.
+struct Leaves(Shared);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.0.at_once.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 #[derive(Clone)]
 struct Shared {
     arrived: Arc<Mutex<Vec<Arrived>>>,
-    at_once: Arc<AtomicUsize>,
+    at_once: AtOnce,
 }
 
 async fn answer(
@@ -100,7 +125,9 @@ async fn answer(
     match (parts.next(), parts.next()) {
         (Some("after"), Some(value)) => (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", value.to_owned())]),
         (Some("slow"), _) => {
-            shared.at_once.fetch_add(1, Ordering::SeqCst);
+            let at_once = shared.at_once.0.fetch_add(1, Ordering::SeqCst) + 1;
+            shared.at_once.1.fetch_max(at_once, Ordering::SeqCst);
+            let _leaves = Leaves(shared);
             std::future::pending().await
         }
         (Some(status), _) => {
@@ -139,6 +166,20 @@ fn outbox(tenant: u128) -> Outbox {
     Outbox { tenant_id: Uuid::from_u128(tenant), service: Service::Runs }
 }
 
+fn new(outbox: Outbox, target: NewTarget<'_>, event_id: Uuid) -> NewDelivery<'_> {
+    NewDelivery {
+        outbox,
+        target,
+        event_id,
+        event: "run.exited",
+        resource: "R1",
+        attempts_max: 5,
+        is_counted: true,
+        redelivery_of: None,
+        kept_days: 30,
+    }
+}
+
 impl World {
     fn open(test: TestStore) -> World {
         let world = World::unattended(test);
@@ -151,7 +192,7 @@ impl World {
 
     /// One whose pump the clock knows nothing of.
     fn unattended(test: TestStore) -> World {
-        let room = Arc::new(TestRoom { destination: Mutex::new(Destination::Gone), settled: Mutex::default() });
+        let room = Arc::new(TestRoom { destination: Mutex::new(Destination::Gone), settled: Mutex::default(), panics: Mutex::default() });
         let egress = Egress::new(|address| address.is_loopback());
         let pump = Pump::new(test.store.clone(), test.clock.clone(), egress, vec![Arc::clone(&room) as _]);
         World { test, room, pump }
@@ -182,18 +223,8 @@ impl World {
         self.write(move |tx, now| {
             let mut last = 0;
             for _ in 0..count {
-                let new = NewDelivery {
-                    outbox: outbox(tenant),
-                    target: endpoint.map_or(NewTarget::Inline(Some(b"secret")), NewTarget::Endpoint),
-                    url: &url,
-                    event_id: tx.new_id(),
-                    event: "run.exited",
-                    resource: "R1",
-                    attempts_max: 5,
-                    is_counted: true,
-                    redelivery_of: None,
-                    kept_days: 30,
-                };
+                let target = endpoint.map_or(NewTarget::Inline(&url, Some(b"secret")), NewTarget::Endpoint);
+                let new = new(outbox(tenant), target, tx.new_id());
                 last = enqueue(tx, now, new, |id| format!("{{\"id\":{id}}}").into_bytes())?.unwrap();
             }
             Ok(last)
@@ -233,7 +264,7 @@ async fn what_is_enqueued_arrives_signed_and_once() {
     assert_eq!(arrived, [("/200/inline", "1", "{\"id\":2}"), ("/204/endpoint", "1", "{\"id\":1}")]);
     let first = world.delivery(TENANT, 1);
     assert_eq!((first.end, first.attempts, first.last_status), (Some(End::Delivered), 1, Some(204)));
-    assert_eq!(first.url, receiver.url("/204/endpoint"), "where it went");
+    assert_eq!(first.url, Some(receiver.url("/204/endpoint")), "where it went");
     assert_eq!((first.next_attempt_at, first.settled_at, first.last_error), (None, Some(START), None));
     assert_eq!(world.pump.state(outbox(TENANT), &first), DeliveryState::Delivered);
     let counted = counters(&world.test.store.read(), outbox(TENANT)).unwrap();
@@ -343,7 +374,7 @@ async fn one_that_never_answers_is_in_nobodys_way() {
         assert!(started.elapsed() < Duration::from_secs(30), "{} of 600 arrived", receiver.count());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(slow.at_once.load(Ordering::SeqCst) < 3_000);
+    assert_eq!(slow.at_once.1.load(Ordering::SeqCst), POLICY.lane_in_flight_max, "and no more of one lane");
     let waiting = world.delivery(TENANT, 3_000);
     assert_eq!((waiting.attempts, world.pump.state(outbox(TENANT), &waiting)), (0, DeliveryState::Pending));
     world.pump.stop(Duration::from_secs(10)).await;
@@ -375,7 +406,7 @@ async fn an_attempt_that_a_crash_cut_off_is_made_again_under_its_number() {
     world.enqueue(TENANT, Some(ENDPOINT), "x", 3);
     let pump = world.pump.clone();
     let running = tokio::spawn(async move { pump.run_due().await });
-    while slow.at_once.load(Ordering::SeqCst) < 3 {
+    while slow.at_once.0.load(Ordering::SeqCst) < 3 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     running.abort();
@@ -427,7 +458,7 @@ async fn what_has_ended_can_be_sent_once_more() {
     let again = |id: u64| {
         let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
             let body = |sent: &[u8], number: u64| [sent, number.to_string().as_bytes()].concat();
-            redeliver(tx, now, outbox(TENANT), id, ("http://new.example/", 5), body)
+            redeliver(tx, now, outbox(TENANT), id, 5, body)
         };
         world.test.store.write_blocking(Instant::now() + Duration::from_secs(10), verb)
     };
@@ -471,7 +502,7 @@ fn what_is_too_much_for_one_transaction_is_written_down() {
     world.enqueue(TENANT, Some(ENDPOINT), "x", 250);
     world.write(|tx, now| drop_target(tx, now, outbox(TENANT), ENDPOINT));
     let read = world.test.store.read();
-    assert_eq!(DroppedTargets.next(&read, ()), Ok(Some(START)));
+    assert_eq!(DroppedTargets.next(&read, DroppedTargets::FIRST), Ok(Some(START)));
     assert_eq!(counters(&read, outbox(TENANT)).unwrap().pending, 50);
     world.check();
 }

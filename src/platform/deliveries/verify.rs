@@ -1,17 +1,32 @@
 //! What must be true of the rows of deliveries.
 
-use quintet_storage::{Failure, Read, Timestamp};
+use std::collections::HashSet;
+
+use quintet_storage::{Failure, Read, Scan, Timestamp};
 use uuid::Uuid;
 
 use super::enqueue::{lane_of, subjects};
-use super::model::{Counters, Delivery, End, Outbox, Target};
+use super::model::{Counters, Delivery, End, Outbox};
 use super::old::old_hour;
 use super::tables::{BODIES, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Mark, OLD, OutboxKey};
 use crate::verify::each;
 
-/// Deliveries, their bodies, their indexes and their counters agree; no event goes to one endpoint twice.
+/// Deliveries, their bodies, their indexes and their counters agree; no event goes to one place twice.
 pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
     check_deliveries(read, findings)?;
+    each(read, &BODIES, findings, |(tenant_id, service, id), _, findings| {
+        if !read.contains(&DELIVERIES, &(tenant_id, service, id))? {
+            findings.push(format!("there is a body of delivery {id} of tenant {tenant_id}, and no such delivery"));
+        }
+        Ok(())
+    })?;
+    each(read, &COUNTERS, findings, |(tenant_id, service), row, findings| {
+        let has_some = || read.scan(&DELIVERIES, Scan::prefix(&(tenant_id, service)).limit(1)).map(|all| !all.is_empty());
+        if Counters::from(row).pending > 0 && !has_some()? {
+            findings.push(format!("tenant {tenant_id} counts deliveries that wait, and has none"));
+        }
+        Ok(())
+    })?;
     each(read, &DUE, findings, |(at, tenant_id, service, id), row, findings| {
         let delivery = read.get(&DELIVERIES, &(tenant_id, service, id))?.map(|row| row.into_delivery(id));
         let is_right = delivery.is_some_and(|delivery| {
@@ -45,7 +60,7 @@ struct Seen {
     last_id: u64,
     pending: u64,
     event_id: Option<Uuid>,
-    endpoints: Vec<Uuid>,
+    lanes: HashSet<Uuid>,
 }
 
 fn check_deliveries(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
@@ -58,7 +73,7 @@ fn check_deliveries(read: &impl Read, findings: &mut Vec<String>) -> Result<(), 
         }
         let delivery = row.into_delivery(id);
         if seen.has_twice(&delivery) {
-            findings.push(format!("delivery {id} of tenant {tenant_id} tells an endpoint of an event once more"));
+            findings.push(format!("delivery {id} of tenant {tenant_id} tells somebody of an event once more"));
         }
         check_rows(read, &delivery, place, findings)
     })?;
@@ -108,12 +123,9 @@ impl Seen {
         }
         if self.event_id != Some(delivery.event_id) {
             self.event_id = Some(delivery.event_id);
-            self.endpoints.clear();
+            self.lanes.clear();
         }
-        let Target::Endpoint(endpoint_id) = delivery.target else { return false };
-        let is_there = self.endpoints.contains(&endpoint_id);
-        self.endpoints.push(endpoint_id);
-        is_there
+        !self.lanes.insert(lane_of(delivery))
     }
 
     fn check(&self, read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {

@@ -14,6 +14,8 @@ use super::target::Target;
 
 /// How long a connection is kept idle.
 const IDLE_TIME: Duration = Duration::from_secs(10);
+/// How often it is looked for those that have been idle that long.
+const LOOK_TIME: Duration = Duration::from_secs(1);
 /// The most connections that are kept to one place, and to all.
 const OF_A_TARGET_MAX: usize = 4;
 const OF_ALL_MAX: usize = 256;
@@ -39,17 +41,22 @@ impl Drop for Moving {
 #[derive(Clone, Default)]
 pub(super) struct Kept(Arc<Mutex<Waiting>>);
 
-/// Those to a target, each with when it began to wait.
-type Waiting = HashMap<Target, Vec<(Connection, Instant)>>;
+#[derive(Default)]
+struct Waiting {
+    /// Those to a target, each with when it began to wait.
+    all: HashMap<Target, Vec<(Connection, Instant)>>,
+    /// Whether somebody closes those that wait too long.
+    is_watched: bool,
+}
 
 impl Kept {
-    fn all(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection to one of these addresses, which have just been vetted for this target.
     pub(super) fn take(&self, target: &Target, vetted: &[SocketAddr]) -> Option<Connection> {
-        let mut all = self.all();
+        let all = &mut self.waiting().all;
         let of_target = all.get_mut(target)?;
         of_target.retain(|(connection, since)| since.elapsed() < IDLE_TIME && !connection.sender.is_closed());
         let place = of_target.iter().rposition(|(connection, _)| vetted.contains(&connection.peer));
@@ -65,24 +72,33 @@ impl Kept {
         if connection.sender.is_closed() {
             return;
         }
-        let mut all = self.all();
-        let has_room = all.values().map(Vec::len).sum::<usize>() < OF_ALL_MAX;
-        let of_target = all.entry(target).or_default();
-        if !has_room || of_target.len() >= OF_A_TARGET_MAX {
+        let mut waiting = self.waiting();
+        if waiting.all.values().map(Vec::len).sum::<usize>() >= OF_ALL_MAX {
+            return;
+        }
+        let of_target = waiting.all.entry(target).or_default();
+        if of_target.len() >= OF_A_TARGET_MAX {
             return;
         }
         of_target.push((connection, Instant::now()));
-        let kept = self.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(IDLE_TIME).await;
-            kept.close_idle();
-        });
+        if !std::mem::replace(&mut waiting.is_watched, true) {
+            let kept = self.clone();
+            tokio::spawn(async move {
+                while kept.close_idle() {
+                    tokio::time::sleep(LOOK_TIME).await;
+                }
+            });
+        }
     }
 
-    fn close_idle(&self) {
-        self.all().retain(|_, of_target| {
+    /// Closes those that have waited long enough; whether there are others.
+    fn close_idle(&self) -> bool {
+        let waiting = &mut *self.waiting();
+        waiting.all.retain(|_, of_target| {
             of_target.retain(|(_, since)| since.elapsed() < IDLE_TIME);
             !of_target.is_empty()
         });
+        waiting.is_watched = !waiting.all.is_empty();
+        waiting.is_watched
     }
 }

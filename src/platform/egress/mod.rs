@@ -56,6 +56,8 @@ const UNUSED_TIME: Duration = Duration::from_millis(500);
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// How long somebody waits who asks whether an address may be called.
 const VET_TIME: Duration = Duration::from_secs(2);
+/// How long connecting may take where nobody says.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// Opens outbound connections. Clones share it.
 #[derive(Clone)]
@@ -174,16 +176,19 @@ impl Egress {
         // read: only what may be sent twice is sent there.
         if may_be_repeated(&request)
             && let Some(connection) = self.kept.take(&target, &vetted)
-            && let Ok(answer) = self.converse(&target, connection, request.clone()).await
         {
-            return Ok(answer);
+            match self.converse(&target, connection, request.clone()).await {
+                Ok(answer) => return Ok(answer),
+                // It was there, and has answered something.
+                Err(error) if error.is_parse() => return Err(EgressError::Broken),
+                Err(_) => {}
+            }
         }
-        let connecting = self.connect(&target, &vetted);
         let connection = match connect {
-            Some(time) => within(time, connecting).await?,
-            None => connecting.await?,
+            Some(time) => within(time, self.connect(&target, &vetted, time)).await?,
+            None => self.connect(&target, &vetted, CONNECT_TIME).await?,
         };
-        self.converse(&target, connection, request).await
+        self.converse(&target, connection, request).await.map_err(|_| EgressError::Broken)
     }
 
     /// The addresses of a target.
@@ -194,11 +199,18 @@ impl Egress {
         }
     }
 
-    /// Connects to the first of these addresses that answers.
+    /// Connects to the first of these addresses that answers. Each has its share of the time: one that keeps silent leaves
+    /// enough for the others.
     #[expect(clippy::disallowed_methods, reason = "the one place that opens outbound connections")]
-    async fn connect(&self, target: &Target, vetted: &[SocketAddr]) -> Result<Connection, EgressError> {
+    async fn connect(
+        &self,
+        target: &Target,
+        vetted: &[SocketAddr],
+        time: Duration,
+    ) -> Result<Connection, EgressError> {
+        let share = time / u32::try_from(vetted.len()).unwrap_or(u32::MAX).max(1);
         for peer in vetted {
-            let Ok(stream) = TcpStream::connect(peer).await else { continue };
+            let Ok(Ok(stream)) = tokio::time::timeout(share, TcpStream::connect(peer)).await else { continue };
             if !target.is_tls {
                 return begin(stream, *peer).await;
             }
@@ -222,9 +234,8 @@ impl Egress {
         target: &Target,
         mut connection: Connection,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<EgressBody>, EgressError> {
-        let answer = connection.sender.send_request(request).await;
-        let (parts, body) = answer.map_err(|_| EgressError::Broken)?.into_parts();
+    ) -> Result<Response<EgressBody>, hyper::Error> {
+        let (parts, body) = connection.sender.send_request(request).await?.into_parts();
         let held = Some((connection, target.clone(), self.kept.clone()));
         Ok(Response::from_parts(parts, EgressBody { body, held }))
     }

@@ -44,7 +44,7 @@ impl Target {
         let port = match authority.as_str().strip_prefix(authority.host()).unwrap_or_default() {
             "" if is_tls => 443,
             "" => 80,
-            text => text.strip_prefix(':').and_then(|digits| digits.parse().ok()).unwrap_or(0),
+            text => text.strip_prefix(':').and_then(port).unwrap_or(0),
         };
         if port == 0 {
             return Err(EgressError::Unusable);
@@ -93,6 +93,11 @@ impl Target {
     }
 }
 
+/// A port in its one spelling: neither a sign nor zeros before it.
+fn port(digits: &str) -> Option<u16> {
+    digits.parse().ok().filter(|port: &u16| port.to_string() == digits)
+}
+
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
@@ -112,7 +117,10 @@ impl Host {
         }
         let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         let is_label = |label: &str| {
-            !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            (1..=63).contains(&label.len())
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
         };
         let last = name.rsplit('.').next().unwrap_or_default();
         if name.len() > 253 || !name.split('.').all(is_label) || is_number(last) {

@@ -15,6 +15,15 @@ pub(crate) fn find(read: &impl Read, run_key: RunKey) -> Result<Option<Run>, Fai
     Ok(read.get(&RUNS, &run_key)?.map(Run::from))
 }
 
+/// Bytes written in one transaction after which what is left of much work goes into the next one: what happens to a run is
+/// told to all endpoints that ask for it, each with a body of its own.
+const BYTES_MAX: usize = 256 << 10;
+
+/// Whether a transaction has written so much that the rest of its work is for the next one.
+pub(crate) fn is_long(tx: &WriteTx<'_>) -> bool {
+    tx.written_bytes() >= BYTES_MAX
+}
+
 /// Writes a run whose state has changed, or that is new. `before` is the run as it is stored. How a run has ended is
 /// stored before this says so.
 ///

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
-use super::changes::{change, find};
+use super::changes::{change, find, is_long};
 use super::late::fail_late;
 use super::loads;
 use super::model::{Class, Run, Share};
@@ -75,6 +75,10 @@ pub(super) fn dispatch(
     let mut free = workers.saturating_sub(loads::held(tx, aside)?.all());
     let mut given = Vec::with_capacity(chosen.len());
     for run_key in chosen {
+        if is_long(tx) {
+            // The rest is chosen again.
+            break;
+        }
         let waits = |run: &Run| run.state == RunState::Scheduled && run.eligible_start <= now;
         let Some(before) = find(tx, run_key)?.filter(waits) else { continue };
         if free == 0 || !has_share(tx, now, ceilings, run_key.0, before.class)? {

@@ -18,7 +18,7 @@
 //! starts and ends them) · `verify` · `http`.
 
 mod archive;
-mod changes;
+pub(crate) mod changes;
 pub(crate) mod control;
 pub(crate) mod descriptions;
 mod dispatch;

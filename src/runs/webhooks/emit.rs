@@ -10,6 +10,9 @@ use crate::allowances::{Ceilings, quotas};
 use crate::events::Events;
 use crate::model::TenantId;
 
+/// What the bodies of one event take in all, in bytes: each who is told has a copy, written in the transaction of what
+/// happened. A thousand endpoints still get a kilobyte each.
+const BYTES_OF_AN_EVENT_MAX: usize = 1 << 20;
 /// Attempts at a delivery.
 pub(super) const ATTEMPTS_MAX: u32 = 5;
 
@@ -53,11 +56,12 @@ pub(crate) fn emit(tx: &mut WriteTx<'_>, event: &Event, listeners: Listeners, ke
     let tenant_id = event.tenant_id;
     // What a tenant has set was within the ceilings when it did.
     let bytes_max = quotas::numbers(tx, tenant_id, &Ceilings::default())?.max_webhook_payload_bytes;
-    let envelope = Envelope::of(event, usize::try_from(bytes_max).unwrap_or(usize::MAX));
-    let new = |target, url| NewDelivery {
+    let count = listeners.endpoints.len() + usize::from(listeners.inline.is_some());
+    let share = BYTES_OF_AN_EVENT_MAX / count.max(1);
+    let envelope = Envelope::of(event, usize::try_from(bytes_max).unwrap_or(usize::MAX).min(share));
+    let new = |target| NewDelivery {
         outbox: outbox(tenant_id),
         target,
-        url,
         event_id: event.event_id,
         event: &event.name,
         resource: &event.resource_id,
@@ -66,12 +70,12 @@ pub(crate) fn emit(tx: &mut WriteTx<'_>, event: &Event, listeners: Listeners, ke
         redelivery_of: None,
         kept_days: u32::try_from(kept_days).unwrap_or(u32::MAX),
     };
-    for Subscription { endpoint_id, url, .. } in &listeners.endpoints {
-        let new = new(NewTarget::Endpoint(endpoint_id.0), url.as_str());
+    for Subscription { endpoint_id, .. } in &listeners.endpoints {
+        let new = new(NewTarget::Endpoint(endpoint_id.0));
         enqueue(tx, event.occurred_at, new, |id| envelope.with_delivery(id, Some(endpoint_id.0)))?;
     }
     if let Some(Inline { url, key }) = &listeners.inline {
-        let new = new(NewTarget::Inline(key.as_deref()), url.as_str());
+        let new = new(NewTarget::Inline(url, key.as_deref()));
         enqueue(tx, event.occurred_at, new, |id| envelope.with_delivery(id, None))?;
     }
     Ok(())

@@ -56,7 +56,7 @@ pub(super) fn put(
     };
     let Some(sealed) = sealed else { return Ok(false) };
     tx.put(&ENDPOINTS, &key, &EndpointRow::new(endpoint, sealed))?;
-    let subscription = Subscription { endpoint_id: key.1, events: endpoint.events(), url: endpoint.url.clone() };
+    let subscription = Subscription { endpoint_id: key.1, events: endpoint.events() };
     resubscribe(tx, key, endpoint.disabled.is_none().then_some(subscription))?;
     Ok(true)
 }

@@ -33,7 +33,8 @@ pub(crate) struct Envelope {
 
 impl Envelope {
     /// What is sent of an event in at most so many bytes: what is too long goes, in this order: the front of
-    /// `result_summary`, the end of `nodes`, then `output`, `failed_nodes`, `tags`, `env` and `name`.
+    /// `result_summary`, the end of `nodes`, then `output`, `failed_nodes`, `tags`, `env`, `name`,
+    /// `image`, `url` and `node_ref`.
     pub(crate) fn of(event: &Event, bytes_max: usize) -> Envelope {
         let mut data = event.data.clone();
         let mut is_truncated = false;
@@ -120,7 +121,7 @@ fn shorten(data: &mut Json, bytes: usize) -> bool {
         *output = Json::Null;
         return true;
     }
-    for name in ["failed_nodes", "tags", "env", "name"] {
+    for name in ["failed_nodes", "tags", "env", "name", "image", "url", "node_ref"] {
         if let Some(place) = members.iter().position(|(known, _)| known == name) {
             members.remove(place);
             return true;

@@ -19,6 +19,8 @@ use crate::refusal::Refusal;
 /// What there is none of.
 pub(super) const NO_ENDPOINT: Refusal = Refusal::NoSuch("no such webhook endpoint in this tenant");
 pub(super) const NO_DELIVERY: Refusal = Refusal::NoSuch("no such delivery in this tenant");
+/// The deliveries that may wait where another one is asked for beyond what happens.
+const ASKED_PENDING_MAX: u64 = 10_000;
 const INACTIVE: Refusal = Refusal::NotNow("the endpoint is inactive; enable it with PATCH {\"active\": true}");
 
 /// Makes an endpoint.
@@ -104,6 +106,7 @@ pub(super) fn test(
     if endpoint.disabled.is_some() {
         return Err(INACTIVE.into());
     }
+    demand_room(tx, tenant_id)?;
     let event = Event {
         event_id: tx.new_id(),
         name: TEST.to_owned(),
@@ -117,7 +120,6 @@ pub(super) fn test(
     let new = NewDelivery {
         outbox: outbox(tenant_id),
         target: NewTarget::Endpoint(endpoint_id.0),
-        url: &endpoint.url,
         event_id: event.event_id,
         event: TEST,
         resource: &event.resource_id,
@@ -128,6 +130,14 @@ pub(super) fn test(
     };
     let id = enqueue(tx, now, new, |id| envelope.with_delivery(id, Some(endpoint_id.0)))?;
     delivery(tx, tenant_id, id.ok_or(NO_ENDPOINT)?)
+}
+
+/// What is asked for beyond what happens waits for no more than so much that waits already.
+fn demand_room(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<(), Abort<Refusal>> {
+    match deliveries::counters(tx, outbox(tenant_id))?.pending < ASKED_PENDING_MAX {
+        true => Ok(()),
+        false => Err(Refusal::LimitReached("the most deliveries that may wait beside a new one", ASKED_PENDING_MAX).into()),
+    }
 }
 
 fn kept_days(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<u32, Failure> {
@@ -143,18 +153,15 @@ pub(super) fn redeliver(
     id: u64,
 ) -> Result<Delivery, Abort<Refusal>> {
     let old = delivery(tx, tenant_id, id)?;
-    let url = match old.target {
-        Target::Inline => old.url,
-        Target::Endpoint(endpoint_id) => {
-            let endpoint = find(tx, (tenant_id, EndpointId(endpoint_id)))?.ok_or(NO_DELIVERY)?;
-            if endpoint.disabled.is_some() {
-                return Err(INACTIVE.into());
-            }
-            endpoint.url
+    demand_room(tx, tenant_id)?;
+    if let Target::Endpoint(endpoint_id) = old.target {
+        let endpoint = find(tx, (tenant_id, EndpointId(endpoint_id)))?.ok_or(NO_DELIVERY)?;
+        if endpoint.disabled.is_some() {
+            return Err(INACTIVE.into());
         }
-    };
+    }
     let attempts_max = if old.is_counted { ATTEMPTS_MAX } else { 1 };
-    let again = enqueue_again(tx, now, outbox(tenant_id), id, (&url, attempts_max), renumbered);
+    let again = enqueue_again(tx, now, outbox(tenant_id), id, attempts_max, renumbered);
     let number = again.map_err(|abort| match abort {
         Abort::Failed(failure) => Abort::Failed(failure),
         Abort::Refused(NotRedelivered::NotFound) => Abort::Refused(NO_DELIVERY),

@@ -106,7 +106,6 @@ pub(crate) struct EndpointChange {
 pub(crate) struct Subscription {
     pub(crate) endpoint_id: EndpointId,
     pub(crate) events: Events,
-    pub(crate) url: String,
 }
 
 /// The deliveries of a tenant's runs.

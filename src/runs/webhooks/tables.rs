@@ -69,24 +69,22 @@ impl From<EndpointRow> for Endpoint {
 /// What a tenant's active endpoints ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub(super) struct SubscriptionsRow {
+    /// Endpoint, events, and what is written empty: its address once stood there.
     all: Vec<([u8; 16], u32, String)>,
 }
 impl Row for SubscriptionsRow {}
 
 impl From<SubscriptionsRow> for Vec<Subscription> {
     fn from(row: SubscriptionsRow) -> Vec<Subscription> {
-        let subscription = |(id, events, url)| Subscription {
-            endpoint_id: EndpointId(Uuid::from_bytes(id)),
-            events: Events(events),
-            url,
-        };
+        let subscription =
+            |(id, events, _)| Subscription { endpoint_id: EndpointId(Uuid::from_bytes(id)), events: Events(events) };
         row.all.into_iter().map(subscription).collect()
     }
 }
 
 impl From<Vec<Subscription>> for SubscriptionsRow {
     fn from(all: Vec<Subscription>) -> SubscriptionsRow {
-        let row = |one: Subscription| (one.endpoint_id.0.into_bytes(), one.events.0, one.url);
+        let row = |one: Subscription| (one.endpoint_id.0.into_bytes(), one.events.0, String::new());
         SubscriptionsRow { all: all.into_iter().map(row).collect() }
     }
 }

@@ -10,9 +10,11 @@ use super::tables::{ENDPOINTS, SUBSCRIPTIONS};
 pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
     for ((tenant_id, endpoint_id), row) in read.scan(&ENDPOINTS, Scan::all())? {
         let endpoint = Endpoint::from(row);
-        let wanted = Subscription { endpoint_id, events: endpoint.events(), url: endpoint.url.clone() };
-        let is_subscribed = subscriptions(read, tenant_id)?.contains(&wanted);
-        if is_subscribed != endpoint.disabled.is_none() {
+        let mut found = subscriptions(read, tenant_id)?;
+        found.retain(|one| one.endpoint_id == endpoint_id);
+        let wanted = Subscription { endpoint_id, events: endpoint.events() };
+        let wanted = if endpoint.disabled.is_none() { vec![wanted] } else { Vec::new() };
+        if found != wanted {
             findings.push(format!("endpoint {endpoint_id} of tenant {tenant_id} and what it asks for do not agree"));
         }
     }

@@ -141,7 +141,8 @@ impl Store {
     #[must_use]
     pub fn read_now(&self, present: Timestamp) -> (Snapshot, Timestamp) {
         let shared = &self.inner.shared;
-        // A transaction that takes its time after that reading cannot be earlier than it, only equal.
+        // A transaction that takes its time after this cannot be earlier, only equal.
+        shared.promised.fetch_max(present.as_micros(), Ordering::SeqCst);
         let present = present.plus_micros(-1);
         let is_executing = shared.executing.load(Ordering::SeqCst);
         let executed = shared.executed.load(Ordering::SeqCst);

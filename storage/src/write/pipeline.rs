@@ -17,7 +17,7 @@ use crate::log::writer::LogWriter;
 use crate::tables::family::Family;
 use crate::tables::projection::{Application, Applied, Projection};
 use crate::tables::registry::Registry;
-use crate::time::TimeSource;
+use crate::time::{TimeSource, Timestamp};
 
 /// How many waiting requests are executed before the log is offered a group.
 const DRAIN_MAX: usize = 64;
@@ -142,7 +142,8 @@ fn execute(writer: &mut Writer, message: Message, time: &dyn TimeSource, shared:
     writer.forget_applied(shared.applied.load(Ordering::Acquire));
     // Said before the time is taken and after the number is known: see Store::read_now.
     shared.executing.store(true, Ordering::SeqCst);
-    let committed = writer.execute(work, time.now());
+    let now = time.now().max(Timestamp::from_micros(shared.promised.load(Ordering::SeqCst)));
+    let committed = writer.execute(work, now);
     shared.executed.store(writer.last_lsn(), Ordering::SeqCst);
     shared.executing.store(false, Ordering::SeqCst);
     shared.stats.executed(committed);

@@ -1,6 +1,6 @@
 //! What the store's threads have in common: the published state, how far each stage is, and whether writing goes on.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -29,6 +29,9 @@ pub(crate) struct Shared {
     pub(crate) executed: AtomicU64,
     /// Whether the writer is executing a transaction, whose time it may have taken already.
     pub(crate) executing: AtomicBool,
+    /// A reading of the clock, in microseconds, up to which somebody was told that the state is complete: no transaction
+    /// is earlier, though the clock be put back.
+    pub(crate) promised: AtomicI64,
     pub(crate) stopped: AtomicBool,
     pub(crate) stop_reason: Mutex<Option<String>>,
     pub(crate) house: Mutex<House>,
@@ -58,6 +61,7 @@ impl Shared {
             applied: AtomicU64::new(last_lsn),
             executed: AtomicU64::new(last_lsn),
             executing: AtomicBool::new(false),
+            promised: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
             stop_reason: Mutex::new(None),
             house: Mutex::new(house),

@@ -119,8 +119,10 @@ impl<'w> WriteTx<'w> {
         Writes { rows: self.buffer, bytes: self.bytes, due: self.due }
     }
 
-    /// About how many bytes it has written so far.
-    pub(crate) fn written_bytes(&self) -> usize {
+    /// About how many bytes it has written so far. Whoever has much to write stops well before
+    /// [`Options::transaction_bytes_max`](crate::Options::transaction_bytes_max), beyond which nothing is written at all.
+    #[must_use]
+    pub fn written_bytes(&self) -> usize {
         self.bytes
     }
 

@@ -64,7 +64,7 @@ impl Inner {
             return Ok(Some(Preparing::Nobody(number, LastError::EndpointDeleted)));
         };
         let (url, key) = match delivery.target {
-            Target::Inline => (delivery.url.clone(), contents.key.map(Secret::new)),
+            Target::Inline => (delivery.url.clone().unwrap_or_default(), contents.key.map(Secret::new)),
             Target::Endpoint(endpoint_id) => match room.destination(&read, outbox, endpoint_id)? {
                 Destination::At { url, key } => (url, key),
                 Destination::Inactive => return Ok(Some(Preparing::Nobody(number, LastError::EndpointDisabled))),

@@ -15,10 +15,12 @@ mod waiting;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Store, Timestamp, WriteTx};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -33,7 +35,7 @@ use crate::clock::{BoxFuture, Clock, DueWork, Pauses};
 use crate::egress::Egress;
 use waiting::{InFlightMax, LANE_HELD_MAX, LaneKey, Taken, Waiting, first_at};
 
-/// Deliveries that are taken in at a time, rows read at a time, and rows looked at for a lane that has run empty.
+/// Rows of the index that are looked at at a time, read at a time, and looked at for a lane that has run empty.
 const LOOK_ROWS: usize = 1_024;
 const PAGE_ROWS: usize = 256;
 const FEED_ROWS: usize = 8_192;
@@ -42,6 +44,7 @@ const SETTLED_AT_ONCE: usize = 64;
 /// How long settling may wait for the writer, and how long it waits before it tries again.
 const WRITER_TIME: Duration = Duration::from_secs(10);
 const SETTLE_PAUSE: Duration = Duration::from_secs(1);
+const LEFT_ALONE: &str = "a delivery is damaged, or cannot be seen to; it is left alone until the next start";
 /// How often new rows are looked for while a rehearsal clock waits.
 const REST_PAUSE: Duration = Duration::from_millis(20);
 /// See [`DueWork::pauses`]: a first attempt should be made at once.
@@ -179,7 +182,8 @@ impl DueWork for Pump {
         }
         self.0.next_due().unwrap_or_else(|failure| {
             tracing::warn!(%failure, "it cannot be found out which deliveries are due");
-            None
+            // Soon again: what waits is nobody else's to wake.
+            Some(self.0.clock.now())
         })
     }
 
@@ -250,21 +254,23 @@ impl Inner {
 
     /// Takes in what is due of the index, from the floor on.
     fn take_in(&self, in_hand: &mut InHand) -> Result<(), Failure> {
-        let now = self.clock.now();
-        let (read, complete_until) = self.store.read_now(now);
+        let (read, complete_until) = self.store.read_now(self.clock.now());
+        // A clock that was put back stands before what it has written.
+        let now = self.clock.now().max(read.time());
         // What is newer may still get a neighbour before it: a transaction under way, or one of this very instant.
         let newest = first_at(complete_until.plus_micros(1).min(now));
-        let (mut from, mut taken) = (in_hand.floor, 0);
+        let (mut from, mut seen) = (in_hand.floor, 0);
         loop {
             let rows = read.scan(&DUE, Scan::all().from(&from).limit(PAGE_ROWS))?;
             let is_last = rows.len() < PAGE_ROWS;
             for (due, row) in rows {
-                if due.0 > now || taken == LOOK_ROWS {
+                if due.0 > now || seen == LOOK_ROWS {
                     let floor = if due.0 > now { newest } else { from.min(newest) };
                     in_hand.floor = in_hand.floor.max(floor);
                     return Ok(());
                 }
-                taken += usize::from(in_hand.waiting.offer(((due.1, due.2), Uuid::from_bytes(row.lane)), due));
+                in_hand.waiting.offer(((due.1, due.2), Uuid::from_bytes(row.lane)), due);
+                seen += 1;
                 from = behind(due);
             }
             if is_last {
@@ -297,20 +303,26 @@ impl Inner {
         from: DuePlace,
         floor: DuePlace,
     ) -> Result<(Vec<DuePlace>, Option<DuePlace>), Failure> {
-        let rows = self.store.read().scan(&DUE, Scan::all().from(&from).until(&floor).limit(FEED_ROWS))?;
-        let mut rest_from = rows.last().filter(|_| rows.len() == FEED_ROWS).map(|(due, _)| behind(*due));
-        let mut found = Vec::new();
-        for (due, row) in rows {
-            if ((due.1, due.2), Uuid::from_bytes(row.lane)) != lane {
-                continue;
+        let read = self.store.read();
+        let (mut found, mut seen, mut from) = (Vec::new(), 0, from);
+        while seen < FEED_ROWS && found.len() < LANE_HELD_MAX {
+            let rows = read.scan(&DUE, Scan::all().from(&from).until(&floor).limit(PAGE_ROWS))?;
+            let is_last = rows.len() < PAGE_ROWS;
+            seen += rows.len();
+            for (due, row) in rows {
+                if ((due.1, due.2), Uuid::from_bytes(row.lane)) == lane {
+                    if found.len() == LANE_HELD_MAX {
+                        return Ok((found, Some(due)));
+                    }
+                    found.push(due);
+                }
+                from = behind(due);
             }
-            if found.len() == LANE_HELD_MAX {
-                rest_from = Some(due);
-                break;
+            if is_last {
+                return Ok((found, None));
             }
-            found.push(due);
         }
-        Ok((found, rest_from))
+        Ok((found, Some(from)))
     }
 
     fn most(&self, service: u8) -> InFlightMax {
@@ -325,11 +337,12 @@ impl Inner {
     /// Makes an attempt and has it settled; then the next ones begin.
     async fn see_to(self: Arc<Self>, taken: Taken) {
         let finished = loop {
-            match self.attempt(&taken).await {
+            let tried = AssertUnwindSafe(self.attempt(&taken)).catch_unwind().await;
+            match tried.unwrap_or(Err(Failure::Panicked)) {
                 Ok(Some(finished)) => break finished,
                 Ok(None) => return self.go_on([taken]),
-                Err(failure @ Failure::Damaged(_)) => {
-                    tracing::error!(%failure, "a delivery is damaged; it is left alone until the next start");
+                Err(failure) if is_lasting(&failure) => {
+                    tracing::error!(%failure, "{LEFT_ALONE}");
                     return self.go_on([taken]);
                 }
                 Err(failure) => {
@@ -385,6 +398,16 @@ impl Inner {
                 Ok(verdicts) => return self.count(&verdicts),
                 // Nothing can be written down until a restart: what is sent now would be sent again after it.
                 Err(Abort::Failed(Failure::Stopped)) => return self.is_stopping.store(true, Ordering::SeqCst),
+                Err(Abort::Failed(failure)) if is_lasting(&failure) => match batch.as_slice() {
+                    [_] | [] => return tracing::error!(%failure, "{LEFT_ALONE}"),
+                    // One of them stands in the way of all others.
+                    _ => {
+                        for one in batch.iter() {
+                            Box::pin(self.settle(&Arc::new(vec![one.clone()]))).await;
+                        }
+                        return;
+                    }
+                },
                 Err(Abort::Failed(failure)) => {
                     tracing::warn!(%failure, "what came of deliveries cannot be written down; trying again");
                     tokio::time::sleep(SETTLE_PAUSE).await;
@@ -409,6 +432,11 @@ impl Inner {
             }
         }
     }
+}
+
+/// Whether trying again fails again: what is stored, or what is made of it, is not as it should be.
+fn is_lasting(failure: &Failure) -> bool {
+    matches!(failure, Failure::Damaged(_) | Failure::Panicked | Failure::TooLarge)
 }
 
 /// The place behind one.

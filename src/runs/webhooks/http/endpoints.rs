@@ -1,6 +1,6 @@
 //! Endpoints over HTTP.
 
-use quintet_platform::deliveries::{Health, health_of};
+use quintet_platform::deliveries::{DeliveryState, Health, health_of};
 use quintet_platform::ids::parse_ulid;
 use quintet_platform::service::{
     Answer, CURSOR, Content, FromSegment, KeyRule, Parameter, Route, Segment, Shape, failed, json as success, limit,
@@ -65,7 +65,7 @@ pub(super) const TEST: Route = Route::post("test_webhook", "/api/v1/webhooks/{en
     .successes(&[success(202, "Delivery")])
     .makes("delivery_id", "delivery_id")
     .key(KeyRule::Optional)
-    .codes(&["invalid_state"]);
+    .codes(&["invalid_state", "limit_reached"]);
 
 impl FromSegment for EndpointId {
     fn from_segment(text: &str) -> Option<EndpointId> {
@@ -128,6 +128,8 @@ pub(super) async fn get(call: Call) -> Answered {
 pub(super) async fn change(call: Call) -> Answered {
     let key = endpoint_key(&call)?;
     let mut change = call.change().await?;
+    // Nobody is asked for a name on behalf of an endpoint that is not there.
+    find(&change.call.snapshot(), key).map_err(|failure| failed::<Refusal>(&failure))?.ok_or(NO_ENDPOINT)?;
     let asked = read_change(change.json()?, &change.call).await?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let endpoint = manage::change(tx, now, key, asked)?;
@@ -166,7 +168,7 @@ pub(super) async fn test(call: Call) -> Answered {
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let delivery = manage::test(tx, now, key)?;
-        Ok(Answer::value(202, &write_delivery(&delivery, quintet_platform::deliveries::DeliveryState::Pending)))
+        Ok(Answer::value(202, &write_delivery(tx, key.0, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await
 }

@@ -23,7 +23,7 @@ pub(super) async fn read_new(json: Json, call: &Call) -> Result<NewEndpoint, Ref
     let url: String = fields.required("url").map_err(field)?;
     let given = fields.take("events").ok_or_else(|| Refusal::field("events", "is required"))?;
     let patterns = patterns("events", given, |pattern| Events::asked_by(pattern).is_some())?;
-    let secret = secret(&mut fields, "secret")?;
+    let secret = secret("secret", optional(&mut fields, "secret")?)?;
     let description = description(&mut fields)?.flatten();
     let is_active = optional::<bool>(&mut fields, "active")?.unwrap_or(true);
     fields.finish().map_err(|unknown| first(unknown, field))?;
@@ -38,7 +38,8 @@ pub(super) async fn read_change(json: Json, call: &Call) -> Result<EndpointChang
     let given = fields.take("events");
     let patterns = given.map(|given| patterns("events", given, |pattern| Events::asked_by(pattern).is_some()));
     let patterns = patterns.transpose()?;
-    let secret = secret(&mut fields, "secret")?;
+    // None is no secret, and cannot be set.
+    let secret = secret("secret", fields.optional("secret").map_err(field)?)?;
     let description = description(&mut fields)?;
     let is_active: Option<bool> = fields.optional("active").map_err(field)?;
     fields.finish().map_err(|unknown| first(unknown, field))?;
@@ -78,8 +79,8 @@ pub(crate) fn patterns(
 }
 
 /// A secret of the caller's, which signs as it stands.
-fn secret(fields: &mut Fields, name: &'static str) -> Result<Option<SigningSecret>, Refusal> {
-    let Some(text) = optional::<String>(fields, name)? else { return Ok(None) };
+fn secret(name: &'static str, given: Option<String>) -> Result<Option<SigningSecret>, Refusal> {
+    let Some(text) = given else { return Ok(None) };
     if text.is_empty() || text.len() > SECRET_BYTES_MAX {
         return Err(Refusal::field(name, "must have 1 to 256 bytes"));
     }

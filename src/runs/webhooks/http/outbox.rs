@@ -5,7 +5,7 @@ use quintet_platform::ids::parse_ulid;
 use quintet_platform::service::{
     Answer, FromSegment, KeyRule, Parameter, Route, Segment, Shape, failed, json as success,
 };
-use quintet_storage::{Uuid, WriteTx};
+use quintet_storage::{Failure, Uuid, WriteTx};
 use serde_json::{Value, json};
 
 use super::super::endpoints::find;
@@ -56,7 +56,7 @@ pub(super) const REDELIVER: Route =
         .segments(&[DELIVERY])
         .successes(&[success(202, "Delivery")])
         .key(KeyRule::Optional)
-        .codes(&["invalid_state"]);
+        .codes(&["invalid_state", "limit_reached"]);
 
 /// The number of a delivery.
 struct DeliveryNumber(u64);
@@ -92,7 +92,8 @@ async fn listed(mut call: Call, endpoint_id: Option<Uuid>, resource: Option<Stri
         let filter = Filter { endpoint_id, resource: resource.as_deref(), state, since, limit };
         let state = |delivery: &deliveries::Delivery| context.settings.pump.state(of, delivery);
         let page = deliveries::list(&read, of, filter, state)?;
-        let items: Vec<Value> = page.items.iter().map(|one| write_delivery(one, state(one))).collect();
+        let items = page.items.iter().map(|one| write_delivery(&read, tenant_id, one, state(one)));
+        let items = items.collect::<Result<Vec<Value>, Failure>>()?;
         Ok(json!({"items": items, "truncated": page.is_truncated}))
     };
     Ok(Answer::value(200, &call.in_turn(&call.context.lookers, list).await?))
@@ -105,7 +106,7 @@ pub(super) async fn redeliver(call: Call) -> Answered {
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let delivery = manage::redeliver(tx, now, tenant_id, id)?;
-        Ok(Answer::value(202, &write_delivery(&delivery, DeliveryState::Pending)))
+        Ok(Answer::value(202, &write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await
 }

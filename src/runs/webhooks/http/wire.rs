@@ -4,10 +4,12 @@ use data_encoding::{BASE64, HEXLOWER};
 use quintet_platform::clock::rfc3339;
 use quintet_platform::deliveries::{Delivery, DeliveryState, End, Health, Target};
 use quintet_platform::ids::ulid;
-use quintet_storage::Timestamp;
+use quintet_storage::{Failure, Read, Timestamp};
 use serde_json::{Value, json};
 
+use super::super::endpoints::find;
 use super::super::model::{Endpoint, EndpointId, SecretOrigin, SigningSecret};
+use crate::model::TenantId;
 use crate::wire::at;
 
 /// An endpoint.
@@ -34,20 +36,29 @@ pub(super) fn with_secret(mut record: Value, secret: &SigningSecret) -> Value {
     record
 }
 
-/// A delivery.
-pub(super) fn write_delivery(delivery: &Delivery, state: DeliveryState) -> Value {
+/// A delivery; one to an endpoint that nothing has been sent to yet with the endpoint's present address.
+pub(super) fn write_delivery(
+    read: &impl Read,
+    tenant_id: TenantId,
+    delivery: &Delivery,
+    state: DeliveryState,
+) -> Result<Value, Failure> {
+    let url = match (&delivery.url, delivery.target) {
+        (None, Target::Endpoint(id)) => find(read, (tenant_id, EndpointId(id)))?.map(|endpoint| endpoint.url),
+        (url, _) => url.clone(),
+    };
     let endpoint_id = match delivery.target {
         Target::Endpoint(id) => Some(ulid(id)),
         Target::Inline => None,
     };
     let begun = delivery.attempts + u32::from(state == DeliveryState::Delivering);
     let delivered_at = delivery.settled_at.filter(|_| delivery.end == Some(End::Delivered));
-    json!({
+    Ok(json!({
         "delivery_id": delivery.id, "event_id": ulid(delivery.event_id), "event_type": delivery.event,
-        "endpoint_id": endpoint_id, "url": delivery.url, "state": state.name(), "attempt": begun,
+        "endpoint_id": endpoint_id, "url": url, "state": state.name(), "attempt": begun,
         "max_attempts": delivery.attempts_max, "next_attempt_at": at(delivery.next_attempt_at),
         "last_status_code": delivery.last_status, "last_error": delivery.last_error.map(|error| error.name()),
         "created_at": rfc3339(delivery.created_at), "delivered_at": at(delivered_at),
         "redelivery_of": delivery.redelivery_of,
-    })
+    }))
 }
