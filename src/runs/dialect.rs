@@ -60,6 +60,7 @@ impl Dialect for Runs {
             include_str!("tenant/schemas.json"),
             include_str!("usage/schemas.json"),
             include_str!("webhooks/http/schemas.json"),
+            include_str!("timers/http/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),

@@ -17,6 +17,7 @@
 //! all endpoints share) · `webhooks` (who is told what) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
 //! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
 
+mod alarms;
 mod allowances;
 mod aside;
 mod containers;
@@ -35,6 +36,7 @@ pub mod registry;
 mod states;
 mod sweep;
 mod tenant;
+mod timers;
 mod usage;
 mod webhooks;
 mod wire;
@@ -64,13 +66,17 @@ pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[
     due::TABLES,
     images::tables::TABLES,
     webhooks::TABLES,
+    alarms::TABLES,
+    timers::TABLES,
 ]);
 
 const TABLE_COUNT: usize = containers::TABLES.len()
     + allowances::tables::TABLES.len()
     + due::TABLES.len()
     + images::tables::TABLES.len()
-    + webhooks::TABLES.len();
+    + webhooks::TABLES.len()
+    + alarms::TABLES.len()
+    + timers::TABLES.len();
 
 /// What brings rows of runs from an older format of the directory to the present one.
 pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];
@@ -104,7 +110,10 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfRuns)))]
+    vec![
+        Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfRuns))),
+        Arc::new(Sweep(Rows::new(context.store.clone(), sweep::FiresOfRuns))),
+    ]
 }
 
 /// Finds what contradicts itself in the rows of runs.
