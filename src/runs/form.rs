@@ -75,3 +75,15 @@ pub(crate) fn instant(fields: &mut Fields, name: &str) -> Result<Option<Timestam
         Refusal::field(name, "must be an ISO 8601 instant in UTC that ends in Z, such as 2026-01-31T09:00:00Z")
     })
 }
+
+/// An instant that may be absent, and null.
+pub(crate) fn nullable_instant(fields: &mut Fields, name: &str) -> Result<Option<Option<Timestamp>>, Refusal> {
+    match fields.take(name) {
+        None => Ok(None),
+        Some(Json::Null) => Ok(Some(None)),
+        Some(given) => {
+            let mut only = Fields::new(Json::object([(name, given)])).map_err(field)?;
+            instant(&mut only, name).map(Some)
+        }
+    }
+}

@@ -14,7 +14,8 @@
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
 //! `images` (which of them tenants name) · `aside` (runs without a worker) · `context`, `dialect`, `form`, `wire` (what
-//! all endpoints share) · `webhooks` (who is told what) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
+//! all endpoints share) · `webhooks` (who is told what) · `alarms`, `timers`, `schedules` (webhooks by the clock) ·
+//! `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
 //! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
 
 mod alarms;
@@ -33,6 +34,7 @@ mod model;
 pub mod operator;
 mod refusal;
 pub mod registry;
+mod schedules;
 mod states;
 mod sweep;
 mod tenant;
@@ -44,6 +46,7 @@ mod wire;
 #[cfg(test)]
 mod testing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
@@ -54,6 +57,7 @@ use quintet_storage::{Failure, Migration, Snapshot, TableSpec};
 pub use crate::allowances::{Ceilings, calendar};
 pub use crate::context::{Context, Settings};
 pub use crate::dialect::Runs;
+use crate::due::Fire;
 pub use crate::http::routes;
 pub use crate::refusal::CODES;
 pub use crate::registry::RegistrySettings;
@@ -68,6 +72,7 @@ pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[
     webhooks::TABLES,
     alarms::TABLES,
     timers::TABLES,
+    schedules::TABLES,
 ]);
 
 const TABLE_COUNT: usize = containers::TABLES.len()
@@ -76,7 +81,8 @@ const TABLE_COUNT: usize = containers::TABLES.len()
     + images::tables::TABLES.len()
     + webhooks::TABLES.len()
     + alarms::TABLES.len()
-    + timers::TABLES.len();
+    + timers::TABLES.len()
+    + schedules::TABLES.len();
 
 /// What brings rows of runs from an older format of the directory to the present one.
 pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];
@@ -127,5 +133,24 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     webhooks::verify(read, &mut findings)?;
     let is_open = |run_key| Ok(containers::find(read, run_key)?.is_some_and(|run| !run.state.is_terminal()));
     allowances::meters::verify(read, is_open, &mut findings)?;
+    verify_alarms(read, &mut findings)?;
     Ok(findings)
+}
+
+/// Timers and schedules, what begins by them, and how many there are, agree.
+fn verify_alarms(read: &Snapshot, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let mut counted = BTreeMap::new();
+    timers::verify(read, &mut counted, findings)?;
+    schedules::verify(read, &mut counted, findings)?;
+    alarms::counts::verify(read, counted, findings)?;
+    due::each_fire(read, findings, |at, fire, findings| {
+        let is_right = match fire {
+            Fire::Timer(timer_key) => timers::begins_at(read, timer_key, at)?,
+            Fire::Schedule(schedule_key) => schedules::begins_at(read, schedule_key, at)?,
+        };
+        if !is_right {
+            findings.push(format!("{fire:?} is to begin at {at:?}, and does not say so itself"));
+        }
+        Ok(())
+    })
 }

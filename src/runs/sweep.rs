@@ -9,7 +9,7 @@ use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 use crate::containers::removal::{EVENTS_AT_ONCE, remove_events, remove_old};
 use crate::containers::{hours, late};
 use crate::due::{self, Due, Fire};
-use crate::timers;
+use crate::{schedules, timers};
 
 /// What is looked at in one transaction.
 const SLICE: usize = 100;
@@ -90,7 +90,7 @@ pub(crate) fn begin(tx: &mut WriteTx<'_>, now: Timestamp, from: Timestamp) -> Re
         due::clear_fire(tx, *at, *fire);
         match *fire {
             Fire::Timer(timer_key) => timers::fire::fire(tx, now, timer_key)?,
-            Fire::Schedule(schedule_key) => {}
+            Fire::Schedule(schedule_key) => schedules::fire::fire(tx, now, schedule_key)?,
         }
     }
     Ok(fires.len())

@@ -43,7 +43,8 @@ pub(crate) fn verify(
         }
         Ok(())
     })?;
-    let left = found.into_iter().map(|(tenant_id, counts)| format!("nobody has counted {counts:?} of tenant {tenant_id}"));
+    let left =
+        found.into_iter().map(|(tenant_id, counts)| format!("nobody has counted {counts:?} of tenant {tenant_id}"));
     findings.extend(left);
     Ok(())
 }

@@ -41,7 +41,8 @@ impl Contents {
     /// What is handed back.
     pub(crate) fn payload(&self) -> Result<Json, Failure> {
         let limits = Limits { max_depth: Limits::DEPTH_MAX };
-        parse(self.payload.as_bytes(), limits).map_err(|error| Failure::Damaged(format!("a payload is no JSON: {error}")))
+        parse(self.payload.as_bytes(), limits)
+            .map_err(|error| Failure::Damaged(format!("a payload is no JSON: {error}")))
     }
 
     /// The same with another payload.

@@ -10,7 +10,7 @@ use quintet_platform::service::{self, Endpoints};
 
 use crate::context::Context;
 use crate::dialect::Runs;
-use crate::{containers, tenant, timers, usage, webhooks};
+use crate::{containers, schedules, tenant, timers, usage, webhooks};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Runs> = &[
@@ -20,6 +20,7 @@ pub(crate) const ENDPOINTS: Endpoints<Runs> = &[
     usage::http::ENDPOINTS,
     webhooks::http::ENDPOINTS,
     timers::http::ENDPOINTS,
+    schedules::http::ENDPOINTS,
 ];
 
 /// The listener of runs.

@@ -18,6 +18,5 @@ mod rows;
 mod tables;
 mod verify;
 
-
 pub(crate) use tables::TABLES;
 pub(crate) use verify::{begins_at, verify};

@@ -65,7 +65,10 @@ fn a_timer_tells_its_webhook_once_at_its_instant() {
     let told = receiver.wait("tea", 1);
     let envelope = told[0].body();
     assert!(is_signed(&told[0], &secret));
-    assert_eq!((&envelope["event_type"], &envelope["resource"]), (&json!("timer.fired"), &json!({"type": "timer", "id": id})));
+    assert_eq!(
+        (&envelope["event_type"], &envelope["resource"]),
+        (&json!("timer.fired"), &json!({"type": "timer", "id": id}))
+    );
     let data = json!({"timer_id": id, "name": "tea", "tags": ["a", "b"], "fire_at": fire_at, "fired_at": fire_at,
         "late_seconds": 0.0, "payload": payload});
     assert_eq!((&envelope["data"], &envelope["truncated"]), (&data, &json!(false)));
@@ -74,7 +77,10 @@ fn a_timer_tells_its_webhook_once_at_its_instant() {
     let fired = desk.timer_of(&id);
     assert_eq!((&fired["state"], &fired["fired_at"]), (&json!("fired"), &json!(fire_at)));
     let number = &envelope["delivery"]["delivery_id"];
-    assert_eq!(fired["delivery"], json!({"delivery_id": number, "state": "delivered", "attempt": 1, "last_error": null}));
+    assert_eq!(
+        fired["delivery"],
+        json!({"delivery_id": number, "state": "delivered", "attempt": 1, "last_error": null})
+    );
     assert_eq!((receiver.at("tea").len(), receiver.at("all").len()), (1, 0));
     let cancelled = desk.client.send("DELETE", &format!("/api/v1/timers/{id}"), &[], b"");
     refused(&cancelled, 409, "invalid_state");

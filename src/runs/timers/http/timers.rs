@@ -5,7 +5,7 @@ use quintet_platform::ids::parse_ulid;
 use quintet_platform::json::{Json, to_compact};
 use quintet_platform::service::{
     Answer, CURSOR, Content, FromSegment, KeyRule, Page, Parameter, Route, Segment, Shape, failed, json as success,
-    limit, next_cursor,
+    limit,
 };
 use quintet_storage::{Failure, Read, WriteTx};
 
@@ -15,9 +15,9 @@ use super::super::rows::find;
 use super::super::tables::CONTENTS;
 use super::super::{cancel as cancelling, create as making};
 use super::form::read_new;
-use super::wire::{write_told, write_timer};
+use super::wire::{write_timer, write_told};
 use crate::alarms::contents;
-use crate::alarms::wire::with_secret;
+use crate::alarms::wire::{with_secret, write_page};
 use crate::context::Context;
 use crate::dialect::{Answered, Call, tenant_of};
 use crate::form::NAME_CHARS_MAX;
@@ -34,8 +34,6 @@ const NAME: Parameter = Parameter::new("name", NAME_SHAPE, "Timers of this name.
 const AFTER: Parameter = Parameter::new("created_after", Shape::Instant, "Timers made at this instant or later.");
 const BEFORE: Parameter = Parameter::new("created_before", Shape::Instant, "Timers made before this instant.");
 const LIMIT: Parameter = limit(50, 200);
-/// Bytes of a page, about: it is cut behind the timer that exceeds them.
-const PAGE_BYTES_MAX: usize = 2 << 20;
 
 pub(super) const CREATE: Route = Route::post("create_timer", "/api/v1/timers")
     .permission("svc_run_submit")
@@ -113,19 +111,8 @@ fn list_page(
 ) -> Result<String, Failure> {
     let read = context.store.read();
     let page = list::list(&read, tenant_id, filter, asked.after, asked.limit)?;
-    let (mut items, mut next) = (Vec::new(), page.next);
-    let (count, mut bytes) = (page.timers.len(), 0);
-    for (timer_id, timer) in page.timers {
-        let item = to_compact(&view(context, &read, (tenant_id, timer_id), &timer)?);
-        bytes += item.len();
-        items.push(item);
-        if bytes > PAGE_BYTES_MAX && items.len() < count {
-            next = Some(timer_id);
-            break;
-        }
-    }
-    let cursor = to_compact(&Json::from(next_cursor(kind, next.as_ref())?));
-    Ok(format!("{{\"items\":[{}],\"next_cursor\":{cursor}}}", items.join(",")))
+    let write = |timer_id, timer| view(context, &read, (tenant_id, timer_id), &timer);
+    write_page(kind, page.timers, page.next, write)
 }
 
 /// A timer as it stands, with its payload and its delivery.
