@@ -18,5 +18,8 @@ mod rows;
 mod tables;
 mod verify;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use tables::TABLES;
 pub(crate) use verify::{begins_at, verify};
