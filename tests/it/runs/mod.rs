@@ -7,6 +7,9 @@ mod followers;
 mod keys;
 mod queue;
 mod quotas;
+mod schedules;
+mod timers;
+mod timers_crash;
 mod webhooks;
 
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ pub(super) async fn read_new(json: Json, call: &Call) -> Result<NewEndpoint, Ref
     let url: String = fields.required("url").map_err(field)?;
     let given = fields.take("events").ok_or_else(|| Refusal::field("events", "is required"))?;
     let patterns = patterns("events", given, |pattern| Events::asked_by(pattern).is_some())?;
-    let secret = secret("secret", optional(&mut fields, "secret")?)?;
+    let secret = secret(&mut fields, "secret")?;
     let description = description(&mut fields)?.flatten();
     let is_active = optional::<bool>(&mut fields, "active")?.unwrap_or(true);
     fields.finish().map_err(|unknown| first(unknown, field))?;
@@ -39,7 +39,7 @@ pub(super) async fn read_change(json: Json, call: &Call) -> Result<EndpointChang
     let patterns = given.map(|given| patterns("events", given, |pattern| Events::asked_by(pattern).is_some()));
     let patterns = patterns.transpose()?;
     // None is no secret, and cannot be set.
-    let secret = secret("secret", fields.optional("secret").map_err(field)?)?;
+    let secret = supplied("secret", fields.optional("secret").map_err(field)?)?;
     let description = description(&mut fields)?;
     let is_active: Option<bool> = fields.optional("active").map_err(field)?;
     fields.finish().map_err(|unknown| first(unknown, field))?;
@@ -79,16 +79,21 @@ pub(crate) fn patterns(
 }
 
 /// A secret of the caller's, which signs as it stands.
-fn secret(name: &'static str, given: Option<String>) -> Result<Option<SigningSecret>, Refusal> {
+pub(crate) fn secret(fields: &mut Fields, name: &'static str) -> Result<Option<SigningSecret>, Refusal> {
+    let given = optional::<String>(fields, name)?;
+    supplied(&fields.path_of(name), given)
+}
+
+fn supplied(path: &str, given: Option<String>) -> Result<Option<SigningSecret>, Refusal> {
     let Some(text) = given else { return Ok(None) };
     if text.is_empty() || text.len() > SECRET_BYTES_MAX {
-        return Err(Refusal::field(name, "must have 1 to 256 bytes"));
+        return Err(Refusal::field(path, "must have 1 to 256 bytes"));
     }
     Ok(Some(SigningSecret { key: Secret::new(text.into_bytes()), origin: SecretOrigin::Supplied }))
 }
 
 /// A secret of our own: 32 random bytes.
-pub(super) fn generated() -> SigningSecret {
+pub(crate) fn generated() -> SigningSecret {
     SigningSecret { key: Secret::new(random_bytes::<32>().to_vec()), origin: SecretOrigin::Generated }
 }
 
