@@ -5,3 +5,4 @@ pub mod quotas;
 pub mod rootfs;
 pub mod runner;
 pub mod terms;
+pub mod webhook;

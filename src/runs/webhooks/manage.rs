@@ -19,7 +19,8 @@ use crate::refusal::Refusal;
 /// What there is none of.
 pub(super) const NO_ENDPOINT: Refusal = Refusal::NoSuch("no such webhook endpoint in this tenant");
 pub(super) const NO_DELIVERY: Refusal = Refusal::NoSuch("no such delivery in this tenant");
-const INACTIVE: Refusal = Refusal::NotNow("the endpoint is inactive; enable it with PATCH {\"active\": true}");
+pub(super) const INACTIVE: Refusal =
+    Refusal::NotNow("the endpoint is inactive; enable it with PATCH {\"active\": true}");
 
 /// Makes an endpoint.
 pub(super) fn create(
@@ -128,6 +129,14 @@ pub(super) fn test(
     };
     let id = enqueue(tx, now, new, |id| envelope.with_delivery(id, Some(endpoint_id.0)))?;
     delivery(tx, tenant_id, id.ok_or(NO_ENDPOINT)?)
+}
+
+/// Whether an endpoint is there, and active.
+pub(super) fn check_active(tx: &WriteTx<'_>, key: (TenantId, EndpointId)) -> Result<(), Abort<Refusal>> {
+    match find(tx, key)?.ok_or(NO_ENDPOINT)?.disabled {
+        Some(_) => Err(INACTIVE.into()),
+        None => Ok(()),
+    }
 }
 
 fn kept_days(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<u32, Failure> {

@@ -5,6 +5,7 @@ mod contract;
 mod deliveries_crash;
 mod followers;
 mod keys;
+mod operator;
 mod queue;
 mod quotas;
 mod webhooks;

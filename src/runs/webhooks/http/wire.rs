@@ -11,7 +11,12 @@ use super::super::model::{Endpoint, EndpointId, SecretOrigin, SigningSecret};
 use crate::wire::at;
 
 /// An endpoint.
-pub(super) fn write_endpoint(now: Timestamp, id: EndpointId, endpoint: &Endpoint, health: &Health) -> Value {
+pub(in crate::webhooks) fn write_endpoint(
+    now: Timestamp,
+    id: EndpointId,
+    endpoint: &Endpoint,
+    health: &Health,
+) -> Value {
     json!({
         "endpoint_id": ulid(id.0), "url": endpoint.url, "events": endpoint.patterns,
         "description": endpoint.description, "secret_origin": endpoint.secret_origin.name(),
@@ -35,7 +40,7 @@ pub(super) fn with_secret(mut record: Value, secret: &SigningSecret) -> Value {
 }
 
 /// A delivery.
-pub(super) fn write_delivery(delivery: &Delivery, state: DeliveryState) -> Value {
+pub(in crate::webhooks) fn write_delivery(delivery: &Delivery, state: DeliveryState) -> Value {
     let endpoint_id = match delivery.target {
         Target::Endpoint(id) => Some(ulid(id)),
         Target::Inline => None,
