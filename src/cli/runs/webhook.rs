@@ -14,6 +14,7 @@ use crate::cli::CliError;
 use crate::cli::output::{self, OutputArguments};
 use crate::cli::place::PlaceArguments;
 use crate::cli::progress::Progress;
+use crate::measures::counted;
 
 /// Show and mend webhooks: endpoints, deliveries, and what was given up
 #[derive(Debug, clap::Args)]
@@ -184,32 +185,34 @@ fn standing(record: &Map<String, Value>) -> String {
     if is(record, "active") { "active".to_owned() } else { format!("disabled: {}", cell(record, "disabled_reason")) }
 }
 
-/// The members of an endpoint that people see, with what they are called.
-const SHOWN: [(&str, &str); 12] = [
-    ("endpoint", "endpoint_id"),
-    ("url", "url"),
-    ("events", "events"),
-    ("description", "description"),
-    ("secret", "secret_origin"),
-    ("failures", "consecutive_failures"),
-    ("given up", "dead_deliveries_total"),
-    ("of a day", "dead_deliveries_24h"),
-    ("last one", "last_dead_delivery_at"),
-    ("last taken", "last_delivered_at"),
-    ("created", "created_at"),
-    ("updated", "updated_at"),
-];
-
 fn show(one: &OneEndpoint) -> Result<(), CliError> {
     let asked = webhooks::SHOW.of(&[&one.endpoint]).with("tenant", one.common.tenant.as_deref());
     let shown = one.common.place.client()?.ask(asked).map_err(told)?;
     if one.common.output.json {
         return output::say_json(&shown);
     }
-    output::say(&format!("{:13}{} ({})", "tenant", output::plain(&shown.tenant_name), shown.tenant_id));
-    output::say(&format!("{:13}{}", "state", standing(&shown.record)));
-    for (name, member) in SHOWN {
-        output::say(&format!("{name:13}{}", cell(&shown.record, member)));
+    let text = |name: &str| cell(&shown.record, name);
+    let given_up = format!(
+        "{} within a day, {} in all; the last at {}",
+        text("dead_deliveries_24h"),
+        text("dead_deliveries_total"),
+        text("last_dead_delivery_at")
+    );
+    for (name, value) in [
+        ("endpoint", text("endpoint_id")),
+        ("tenant", format!("{} ({})", output::plain(&shown.tenant_name), shown.tenant_id)),
+        ("url", text("url")),
+        ("events", text("events")),
+        ("description", text("description")),
+        ("state", standing(&shown.record)),
+        ("secret", format!("{}; it is not shown", text("secret_origin"))),
+        ("last taken", text("last_delivered_at")),
+        ("failures", format!("{} attempts since then", text("consecutive_failures"))),
+        ("given up", given_up),
+        ("created", text("created_at")),
+        ("updated", text("updated_at")),
+    ] {
+        output::say(&format!("{name:13}{value}"));
     }
     Ok(())
 }
@@ -344,7 +347,7 @@ fn redeliver_dead(endpoint: &str, since: &str, common: &Common) -> Result<(), Cl
     let mut wish = DeadWish { since: since.to_owned(), from: 0, until: None };
     let (mut redelivered, mut looked_at) = (0_u64, 0_u64);
     loop {
-        progress.count("enqueueing once more:", redelivered);
+        progress.count("enqueued once more:", redelivered);
         let part = part(&client, endpoint, common.tenant.as_deref(), &wish).map_err(|error| {
             let error = told(error);
             let reason = format!("{} ({redelivered} deliveries were enqueued before that)", error.reason);
@@ -362,7 +365,8 @@ fn redeliver_dead(endpoint: &str, since: &str, common: &Common) -> Result<(), Cl
             "endpoint_id": endpoint, "dead_since": since, "redelivered": redelivered, "looked_at": looked_at,
         }));
     }
-    output::say(&format!("{redelivered} deliveries are enqueued once more; {looked_at} were looked at"));
+    let enqueued = counted(redelivered, "delivery is enqueued once more", "deliveries are enqueued once more");
+    output::say(&format!("{enqueued}, of {looked_at} that were looked at"));
     if redelivered > 0 {
         output::say(&format!("what becomes of them: `quintet webhook deliveries --endpoint {endpoint}`"));
     }
