@@ -8,6 +8,7 @@ mod keys;
 mod operator;
 mod queue;
 mod quotas;
+mod webhook_input;
 mod webhooks;
 
 use serde_json::{Value, json};
