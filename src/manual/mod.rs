@@ -54,6 +54,7 @@ pub const PAGES: &[Page] = &[
     page!("containers"),
     page!("isolation"),
     page!("webhooks"),
+    page!("timers"),
     page!("diagrams"),
     page!("routes"),
     page!("errors"),

@@ -40,7 +40,7 @@ pub mod secrets;
 pub mod service;
 mod shown;
 mod time_text;
-mod verify;
+pub mod verify;
 pub mod zones;
 
 #[cfg(test)]

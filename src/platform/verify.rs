@@ -31,7 +31,10 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
 }
 
 /// Calls `look` with every row of a table, in pages, until enough has been found.
-pub(crate) fn each<K: Key + Clone, V: Row>(
+///
+/// # Errors
+/// The rows cannot be read, and those of `look`.
+pub fn each<K: Key + Clone, V: Row>(
     read: &impl Read,
     table: &Table<K, V>,
     findings: &mut Vec<String>,

@@ -60,6 +60,8 @@ impl Dialect for Runs {
             include_str!("tenant/schemas.json"),
             include_str!("usage/schemas.json"),
             include_str!("webhooks/http/schemas.json"),
+            include_str!("timers/http/schemas.json"),
+            include_str!("schedules/http/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),

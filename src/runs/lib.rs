@@ -14,9 +14,11 @@
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
 //! `images` (which of them tenants name) · `aside` (runs without a worker) · `context`, `dialect`, `form`, `wire` (what
-//! all endpoints share) · `webhooks` (who is told what) · `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
+//! all endpoints share) · `webhooks` (who is told what) · `alarms`, `timers`, `schedules` (webhooks by the clock) ·
+//! `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
 //! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
 
+mod alarms;
 mod allowances;
 mod aside;
 mod containers;
@@ -32,9 +34,11 @@ mod model;
 pub mod operator;
 mod refusal;
 pub mod registry;
+mod schedules;
 mod states;
 mod sweep;
 mod tenant;
+mod timers;
 mod usage;
 mod webhooks;
 mod wire;
@@ -42,6 +46,7 @@ mod wire;
 #[cfg(test)]
 mod testing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quintet_platform::clock::DueWork;
@@ -52,6 +57,7 @@ use quintet_storage::{Failure, Migration, Snapshot, TableSpec};
 pub use crate::allowances::{Ceilings, calendar};
 pub use crate::context::{Context, Settings};
 pub use crate::dialect::Runs;
+use crate::due::Fire;
 pub use crate::http::routes;
 pub use crate::refusal::CODES;
 pub use crate::registry::RegistrySettings;
@@ -64,13 +70,19 @@ pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[
     due::TABLES,
     images::tables::TABLES,
     webhooks::TABLES,
+    alarms::TABLES,
+    timers::TABLES,
+    schedules::TABLES,
 ]);
 
 const TABLE_COUNT: usize = containers::TABLES.len()
     + allowances::tables::TABLES.len()
     + due::TABLES.len()
     + images::tables::TABLES.len()
-    + webhooks::TABLES.len();
+    + webhooks::TABLES.len()
+    + alarms::TABLES.len()
+    + timers::TABLES.len()
+    + schedules::TABLES.len();
 
 /// What brings rows of runs from an older format of the directory to the present one.
 pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];
@@ -104,7 +116,10 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfRuns)))]
+    vec![
+        Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfRuns))),
+        Arc::new(Sweep(Rows::new(context.store.clone(), sweep::FiresOfRuns))),
+    ]
 }
 
 /// Finds what contradicts itself in the rows of runs.
@@ -118,5 +133,24 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     webhooks::verify(read, &mut findings)?;
     let is_open = |run_key| Ok(containers::find(read, run_key)?.is_some_and(|run| !run.state.is_terminal()));
     allowances::meters::verify(read, is_open, &mut findings)?;
+    verify_alarms(read, &mut findings)?;
     Ok(findings)
+}
+
+/// Timers and schedules, what begins by them, and how many there are, agree.
+fn verify_alarms(read: &Snapshot, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let mut counted = BTreeMap::new();
+    timers::verify(read, &mut counted, findings)?;
+    schedules::verify(read, &mut counted, findings)?;
+    alarms::counts::verify(read, counted, findings)?;
+    due::each_fire(read, findings, |at, fire, findings| {
+        let is_right = match fire {
+            Fire::Timer(timer_key) => timers::begins_at(read, timer_key, at)?,
+            Fire::Schedule(schedule_key) => schedules::begins_at(read, schedule_key, at)?,
+        };
+        if !is_right {
+            findings.push(format!("{fire:?} is to begin at {at:?}, and does not say so itself"));
+        }
+        Ok(())
+    })
 }

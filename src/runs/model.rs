@@ -14,5 +14,18 @@ key_newtype!(
     pub RunId(Uuid)
 );
 
+key_newtype!(
+    /// A timer; callers know it as `timer_id`, in the form of a ULID.
+    pub TimerId(Uuid)
+);
+key_newtype!(
+    /// A schedule; callers know it as `schedule_id`, in the form of a ULID.
+    pub ScheduleId(Uuid)
+);
+
 /// A run of a tenant: what most rows are found by.
 pub(crate) type RunKey = (TenantId, RunId);
+/// A timer of a tenant.
+pub(crate) type TimerKey = (TenantId, TimerId);
+/// A schedule of a tenant.
+pub(crate) type ScheduleKey = (TenantId, ScheduleId);

@@ -3,6 +3,7 @@
 use quintet_platform::codes;
 use quintet_platform::http::query::QueryError;
 use quintet_platform::json::{Json, JsonError};
+use quintet_platform::recurrence::CronError;
 use quintet_platform::service::{Code, Fault, Problem, ServiceRefusal, Verdict};
 
 /// How long a caller is asked to wait for room on the disk, for the writer or for the runner, in seconds.
@@ -27,6 +28,10 @@ pub enum Refusal {
     AboveCeiling(&'static str, String),
     /// The working hours are not a calendar.
     InvalidWorkingHours(ShiftFault),
+    /// The pattern is none.
+    InvalidCron(CronFault),
+    /// The schedule has no instant at which it fires; which member keeps it from that, and why.
+    NeverFires(&'static str, String),
     /// A member that an inline webhook must not have.
     UnknownWebhookKey(String),
     /// The webhook's address is not one that may be called; which member it is in, and why.
@@ -43,6 +48,27 @@ pub enum Refusal {
     MeteredQuota(u64, u64),
     /// The runner does not answer.
     EngineUnavailable,
+}
+
+/// What is wrong with a cron pattern: what stands there, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CronFault {
+    /// What stands there.
+    pub found: String,
+    /// What would be right.
+    pub expected: String,
+    /// All of it as a sentence.
+    pub detail: String,
+}
+
+impl From<CronError> for Refusal {
+    fn from(error: CronError) -> Refusal {
+        let detail = error.to_string();
+        match error {
+            CronError::Invalid { found, expected, .. } => Refusal::InvalidCron(CronFault { found, expected, detail }),
+            CronError::NeverFires { .. } => Refusal::NeverFires("cron", detail),
+        }
+    }
 }
 
 /// What is wrong with working hours: where, what stands there, and what would be right.
@@ -81,7 +107,9 @@ pub const CODES: &[Code] = codes! {
     415 "unsupported_media_type" "The body must be application/json"
     422 "above_ceiling" "A quota is above what the operator allows"
     422 "idempotency_key_mismatch" "The Idempotency-Key was used for another request"
+    422 "invalid_cron" "The cron pattern is none; found and expected say what is wrong"
     422 "invalid_working_hours" "The working hours are not a shift that opens; line and column say where, found and expected why"
+    422 "never_fires" "The schedule would never fire"
     422 "unknown_webhook_key" "The inline webhook has a member that is not known here"
     422 "url_not_allowed" "The webhook's address is not one that may be called"
     422 "validation_failed" "A member of the body or a parameter is missing or has a value it cannot have"
@@ -129,6 +157,11 @@ impl ServiceRefusal for Refusal {
                 .member("column", number(fault.column))
                 .member("found", fault.found.as_str())
                 .member("expected", fault.expected.as_str()),
+            Refusal::InvalidCron(fault) => Verdict::new(422, "invalid_cron")
+                .problem("cron", fault.detail.clone())
+                .member("found", fault.found.as_str())
+                .member("expected", fault.expected.as_str()),
+            Refusal::NeverFires(field, why) => Verdict::new(422, "never_fires").problem(*field, why.clone()),
             Refusal::UnknownWebhookKey(name) => {
                 Verdict::new(422, "unknown_webhook_key").problem(name, "is not known here")
             }

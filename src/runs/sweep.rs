@@ -8,10 +8,13 @@ use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 
 use crate::containers::removal::{EVENTS_AT_ONCE, remove_events, remove_old};
 use crate::containers::{hours, late};
-use crate::due::{self, Due};
+use crate::due::{self, Due, Fire};
+use crate::{schedules, timers};
 
 /// What is looked at in one transaction.
 const SLICE: usize = 100;
+/// What is begun in one transaction. Each can have a payload of 16 KiB, and a schedule tells of three instants at most.
+const FIRES_SLICE: usize = 50;
 /// Events removed in one transaction, after which the rest is left to the next one.
 const EVENTS_MAX: usize = 2_000;
 
@@ -42,6 +45,10 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
                     due::clear(tx, *at, *due);
                 }
             }
+            Due::OldTimer(timer_key) => {
+                due::clear(tx, *at, *due);
+                timers::old::remove_old(tx, timer_key)?;
+            }
             Due::Hours(tenant_id) => {
                 // A slice of its own.
                 hours::decide_anew(tx, now, tenant_id)?;
@@ -53,7 +60,7 @@ pub(crate) fn sweep(tx: &mut WriteTx<'_>, now: Timestamp) -> Result<usize, Failu
     Ok(if events >= EVENTS_AT_ONCE { SLICE } else { due.len() })
 }
 
-/// What falls due of all tenants' runs.
+/// What ends or goes of all tenants.
 pub(crate) struct DueOfRuns;
 
 impl Agenda for DueOfRuns {
@@ -72,5 +79,44 @@ impl Agenda for DueOfRuns {
     fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, _from: ()) -> Result<Swept<()>, Failure> {
         let progress = if sweep(tx, now)? < SLICE { Progress::Rest } else { Progress::More };
         Ok(Swept { to: None, progress })
+    }
+}
+
+/// Begins what is due of what begins by itself, from an instant on, at most a slice of it; how much that was.
+pub(crate) fn begin(tx: &mut WriteTx<'_>, now: Timestamp, from: Timestamp) -> Result<usize, Failure> {
+    let mut fires = due::first_fires(tx, from, FIRES_SLICE)?;
+    fires.retain(|(at, _)| *at <= now);
+    for (at, fire) in &fires {
+        due::clear_fire(tx, *at, *fire);
+        match *fire {
+            Fire::Timer(timer_key) => timers::fire::fire(tx, now, timer_key)?,
+            Fire::Schedule(schedule_key) => schedules::fire::fire(tx, now, schedule_key)?,
+        }
+    }
+    Ok(fires.len())
+}
+
+/// What begins by itself, of all tenants. While the disk is down to its reserve it waits: what could be begun could not be
+/// told.
+pub(crate) struct FiresOfRuns;
+
+impl Agenda for FiresOfRuns {
+    /// Whatever is put there later begins at the present instant or behind it, and that only grows.
+    type Place = Timestamp;
+
+    const NAME: &'static str = "runs.fires";
+    const TAG: u16 = due::FIRES_AGENDA;
+    const IS_FREEING: bool = false;
+    const FIRST: Timestamp = Timestamp::EPOCH;
+
+    fn next(&self, read: &Snapshot, from: Timestamp) -> Result<Option<Timestamp>, Failure> {
+        Ok(due::first_fires(read, from, 1)?.first().map(|(at, _)| *at))
+    }
+
+    fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: Timestamp) -> Result<Swept<Timestamp>, Failure> {
+        if begin(tx, now, from)? == FIRES_SLICE {
+            return Ok(Swept { to: None, progress: Progress::More });
+        }
+        Ok(Swept { to: Some(now), progress: Progress::Rest })
     }
 }

@@ -38,7 +38,8 @@ pub(super) fn tell(
         resource_id: ulid(run_key.1.0),
         data: data(tx, run_key, run)?,
     };
-    emit(tx, &event, listeners, run.retention_days)
+    emit(tx, &event, listeners, run.retention_days)?;
+    Ok(())
 }
 
 /// The webhook that a run has in itself, if it asks for this.

@@ -10,7 +10,7 @@ use quintet_platform::service::{self, Endpoints};
 
 use crate::context::Context;
 use crate::dialect::Runs;
-use crate::{containers, tenant, usage, webhooks};
+use crate::{containers, schedules, tenant, timers, usage, webhooks};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Runs> = &[
@@ -19,6 +19,8 @@ pub(crate) const ENDPOINTS: Endpoints<Runs> = &[
     tenant::http::ENDPOINTS,
     usage::http::ENDPOINTS,
     webhooks::http::ENDPOINTS,
+    timers::http::ENDPOINTS,
+    schedules::http::ENDPOINTS,
 ];
 
 /// The listener of runs.

@@ -177,5 +177,6 @@ fn notify(
         data: Json::object(members),
     };
     let kept_days = quotas::numbers(tx, tenant_id, &Ceilings::default())?.retention_days;
-    emit(tx, &event, listeners, kept_days)
+    emit(tx, &event, listeners, kept_days)?;
+    Ok(())
 }

@@ -33,6 +33,11 @@ impl Listeners {
         Ok(Listeners { endpoints, inline: None })
     }
 
+    /// Nobody but the webhook that what happened to has in itself.
+    pub(crate) fn only(inline: Inline) -> Listeners {
+        Listeners { endpoints: Vec::new(), inline: Some(inline) }
+    }
+
     /// All but this one.
     pub(super) fn without(mut self, endpoint_id: EndpointId) -> Listeners {
         self.endpoints.retain(|one| one.endpoint_id != endpoint_id);
@@ -45,11 +50,17 @@ impl Listeners {
     }
 }
 
-/// Tells all of them of an event, each by a delivery of its own that is kept for so many days once it has ended.
+/// Tells all of them of an event, each by a delivery of its own that is kept for so many days once it has ended. The
+/// number of the one to the webhook that what happened to has in itself, if it has one and the tenant was not erased.
 ///
 /// # Errors
 /// The store's failures.
-pub(crate) fn emit(tx: &mut WriteTx<'_>, event: &Event, listeners: Listeners, kept_days: u64) -> Result<(), Failure> {
+pub(crate) fn emit(
+    tx: &mut WriteTx<'_>,
+    event: &Event,
+    listeners: Listeners,
+    kept_days: u64,
+) -> Result<Option<u64>, Failure> {
     let tenant_id = event.tenant_id;
     // What a tenant has set was within the ceilings when it did.
     let bytes_max = quotas::numbers(tx, tenant_id, &Ceilings::default())?.max_webhook_payload_bytes;
@@ -70,9 +81,11 @@ pub(crate) fn emit(tx: &mut WriteTx<'_>, event: &Event, listeners: Listeners, ke
         let new = new(NewTarget::Endpoint(endpoint_id.0), url.as_str());
         enqueue(tx, event.occurred_at, new, |id| envelope.with_delivery(id, Some(endpoint_id.0)))?;
     }
-    if let Some(Inline { url, key }) = &listeners.inline {
-        let new = new(NewTarget::Inline(key.as_deref()), url.as_str());
-        enqueue(tx, event.occurred_at, new, |id| envelope.with_delivery(id, None))?;
+    match &listeners.inline {
+        Some(Inline { url, key }) => {
+            let new = new(NewTarget::Inline(key.as_deref()), url.as_str());
+            enqueue(tx, event.occurred_at, new, |id| envelope.with_delivery(id, None))
+        }
+        None => Ok(None),
     }
-    Ok(())
 }

@@ -33,7 +33,7 @@ pub(crate) struct Envelope {
 
 impl Envelope {
     /// What is sent of an event in at most so many bytes: what is too long goes, in this order: the front of
-    /// `result_summary`, the end of `nodes`, then `output`, `failed_nodes`, `tags`, `env` and `name`.
+    /// `result_summary`, the end of `nodes`, then `output` and `payload`, `failed_nodes`, `tags`, `env` and `name`.
     pub(crate) fn of(event: &Event, bytes_max: usize) -> Envelope {
         let mut data = event.data.clone();
         let mut is_truncated = false;
@@ -114,11 +114,13 @@ fn shorten(data: &mut Json, bytes: usize) -> bool {
         }
         return true;
     }
-    if let Some(output) = member(members, "output")
-        && *output != Json::Null
-    {
-        *output = Json::Null;
-        return true;
+    for name in ["output", "payload"] {
+        if let Some(value) = member(members, name)
+            && *value != Json::Null
+        {
+            *value = Json::Null;
+            return true;
+        }
     }
     for name in ["failed_nodes", "tags", "env", "name"] {
         if let Some(place) = members.iter().position(|(known, _)| known == name) {

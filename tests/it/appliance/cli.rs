@@ -3,7 +3,7 @@
 use crate::support::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 36] = [
+const COMMANDS: [&[&str]; 38] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -28,6 +28,8 @@ const COMMANDS: [&[&str]; 36] = [
     &["core", "show"],
     &["core", "fail"],
     &["core", "restore"],
+    &["schedule"],
+    &["schedule", "list"],
     &["webhook"],
     &["webhook", "list"],
     &["webhook", "show"],

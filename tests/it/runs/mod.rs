@@ -8,6 +8,9 @@ mod keys;
 mod operator;
 mod queue;
 mod quotas;
+mod schedules;
+mod timers;
+mod timers_crash;
 mod webhook_input;
 mod webhooks;
 

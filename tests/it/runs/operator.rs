@@ -321,3 +321,34 @@ fn status_doctor_and_metrics_tell_of_webhooks() {
         assert!(line.is_some_and(|value| value.parse::<f64>().is_ok()), "{name}");
     }
 }
+
+#[test]
+fn schedules_are_listed() {
+    let scene = Scene::open();
+    let list = |arguments: &[&str]| {
+        let all: Vec<&str> = ["schedule", "list", "--tenant", &scene.tenant].iter().chain(arguments).copied().collect();
+        APPLIANCE.cli(&all)
+    };
+    assert!(stdout(&list(&[])).starts_with("There are no schedules."), "{}", stderr(&list(&[])));
+    let mut made = Vec::new();
+    for (name, is_enabled) in [("nightly", true), ("rarely", false)] {
+        let asked = json!({"name": name, "cron": "5 4 * * *", "timezone": "Europe/Berlin", "enabled": is_enabled,
+            "webhook": {"url": scene.receiver.url(204, "cron")}});
+        made.push(scene.desk.client.post("/api/v1/schedules", &asked).expect(201));
+    }
+    let listed: Value = serde_json::from_slice(&list(&["--json"]).stdout).unwrap();
+    let items = listed["items"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{listed}");
+    for (item, made) in items.iter().zip(&made) {
+        for member in ["schedule_id", "name", "cron", "timezone", "enabled", "misfire", "fire_count", "missed_count"] {
+            assert_eq!(item[member], made[member], "{member}");
+        }
+        assert_eq!((&item["tenant_id"], &item["url"]), (&json!(scene.tenant), &made["webhook"]["url"]));
+        assert!(!listed.to_string().contains(made["secret"].as_str().unwrap()));
+    }
+    assert_eq!(items[0]["next_fire_at"], made[0]["next_fire_at"]);
+    let text = stdout(&list(&[]));
+    assert!(text.contains("nightly") && text.contains("  paused  "), "{text}");
+    let all = APPLIANCE.cli_json(&["schedule", "list"]);
+    assert!(items.iter().all(|item| all["items"].as_array().unwrap().contains(item)));
+}

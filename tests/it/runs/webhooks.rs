@@ -44,7 +44,7 @@ fn id_of(endpoint: &Value) -> String {
 }
 
 /// Whether a request is signed with this key, in the contract's way and in that of Standard Webhooks.
-fn is_signed(arrived: &Arrived, key: &[u8]) -> bool {
+pub fn is_signed(arrived: &Arrived, key: &[u8]) -> bool {
     let (timestamp, event_id) = (arrived.header("x-svc-timestamp"), arrived.header("x-svc-event-id"));
     let own = hmac_sha256(key, &[timestamp.as_bytes(), b".", &arrived.raw]);
     let parts: [&[u8]; 5] = [event_id.as_bytes(), b".", timestamp.as_bytes(), b".", &arrived.raw];

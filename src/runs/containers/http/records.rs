@@ -11,7 +11,7 @@ use quintet_storage::{Abort, Failure, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::path::{RUN, run_key};
-use super::submission::{IMAGE_CHARS_MAX, NAME_CHARS_MAX};
+use super::submission::IMAGE_CHARS_MAX;
 use crate::allowances::quotas;
 use crate::containers::list::{Filter, list as list_runs};
 use crate::containers::model::{Description, Reason, Run};
@@ -19,6 +19,7 @@ use crate::containers::queue::{BlockedBy, Scheduling, listed, scheduling};
 use crate::containers::{descriptions, removal, wait};
 use crate::context::Context;
 use crate::dialect::{Answered, Call, tenant_of};
+use crate::form::NAME_CHARS_MAX;
 use crate::model::{RunId, RunKey, TenantId};
 use crate::states::RunState;
 use crate::wire::{at, cores, seconds};

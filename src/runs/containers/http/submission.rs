@@ -1,11 +1,11 @@
 //! Submitting a run: members in the order of the documentation, each with its bounds.
 
-use quintet_platform::clock::{parse_rfc3339, rfc3339};
+use quintet_platform::clock::rfc3339;
 use quintet_platform::http::shown_name;
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Fields, Json, Number};
 use quintet_platform::service::{Answer, Content, KeyRule, Route, failed, json as success};
-use quintet_storage::{Timestamp, WriteTx};
+use quintet_storage::WriteTx;
 use serde_json::{Value, json};
 
 use super::webhook::read_webhook;
@@ -14,17 +14,13 @@ use crate::allowances::quotas;
 use crate::containers::model::{Run, Secrets};
 use crate::containers::submission::{self, Submit};
 use crate::dialect::{Answered, Call, tenant_of};
-use crate::form::{field, first, optional};
+use crate::form::{field, first, instant, label, optional, tags, texts};
 use crate::model::RunId;
 use crate::refusal::Refusal;
 use crate::webhooks::address;
 
 /// The longest name of an image, in characters.
 pub(super) const IMAGE_CHARS_MAX: usize = 512;
-/// The longest name of a run and the longest label, in characters.
-pub(super) const NAME_CHARS_MAX: usize = 128;
-/// The most labels.
-const TAGS_MAX: usize = 50;
 /// The most arguments, and the most variables.
 const WORDS_MAX: usize = 4096;
 /// The longest argument, and the longest variable with its name, in bytes.
@@ -127,23 +123,6 @@ fn command(fields: &mut Fields) -> Result<Vec<String>, Refusal> {
     Ok(command)
 }
 
-/// A list of texts; absent and null are the empty one.
-fn texts(fields: &mut Fields, name: &str, most: usize) -> Result<Vec<String>, Refusal> {
-    let items = match fields.take(name) {
-        None | Some(Json::Null) => return Ok(Vec::new()),
-        Some(Json::Array(items)) => items,
-        Some(_) => return Err(Refusal::field(name, "must be an array of strings")),
-    };
-    if items.len() > most {
-        return Err(Refusal::field(name, format!("must have at most {most} items")));
-    }
-    let text = |item| match item {
-        Json::String(text) => Ok(text),
-        _ => Err(Refusal::field(name, "must be an array of strings")),
-    };
-    items.into_iter().map(text).collect()
-}
-
 fn env(fields: &mut Fields) -> Result<Vec<(String, String)>, Refusal> {
     let members = match fields.take("env") {
         None | Some(Json::Null) => return Ok(Vec::new()),
@@ -194,36 +173,6 @@ fn cpu(fields: &mut Fields) -> Result<Option<u64>, Refusal> {
         return Err(Refusal::field("cpu_limit", "must be a number of cores, at least 0.01"));
     }
     Ok(Some((cores.min(CPU_MOST) * 1000.0).round() as u64))
-}
-
-fn label(name: &str, text: &str) -> Result<(), Refusal> {
-    if text.is_empty() || text.chars().count() > NAME_CHARS_MAX || text.chars().any(char::is_control) {
-        return Err(Refusal::field(name, "must have 1 to 128 characters, none of them a control character"));
-    }
-    Ok(())
-}
-
-fn tags(fields: &mut Fields) -> Result<Vec<String>, Refusal> {
-    let tags = texts(fields, "tags", TAGS_MAX)?;
-    for tag in &tags {
-        label("tags", tag)?;
-    }
-    let mut unique = Vec::with_capacity(tags.len());
-    for tag in tags {
-        if !unique.contains(&tag) {
-            unique.push(tag);
-        }
-    }
-    Ok(unique)
-}
-
-/// An instant in UTC; its Z cannot be left out.
-fn instant(fields: &mut Fields, name: &str) -> Result<Option<Timestamp>, Refusal> {
-    let Some(text) = optional::<String>(fields, name)? else { return Ok(None) };
-    let instant = if text.ends_with('Z') { parse_rfc3339(&text).ok() } else { None };
-    instant.map(Some).ok_or_else(|| {
-        Refusal::field(name, "must be an ISO 8601 instant in UTC that ends in Z, such as 2026-01-31T09:00:00Z")
-    })
 }
 
 /// The answer to a submission.

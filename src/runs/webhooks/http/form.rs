@@ -78,16 +78,16 @@ pub(crate) fn patterns(
 }
 
 /// A secret of the caller's, which signs as it stands.
-fn secret(fields: &mut Fields, name: &'static str) -> Result<Option<SigningSecret>, Refusal> {
+pub(crate) fn secret(fields: &mut Fields, name: &'static str) -> Result<Option<SigningSecret>, Refusal> {
     let Some(text) = optional::<String>(fields, name)? else { return Ok(None) };
     if text.is_empty() || text.len() > SECRET_BYTES_MAX {
-        return Err(Refusal::field(name, "must have 1 to 256 bytes"));
+        return Err(Refusal::field(fields.path_of(name), "must have 1 to 256 bytes"));
     }
     Ok(Some(SigningSecret { key: Secret::new(text.into_bytes()), origin: SecretOrigin::Supplied }))
 }
 
 /// A secret of our own: 32 random bytes.
-pub(super) fn generated() -> SigningSecret {
+pub(crate) fn generated() -> SigningSecret {
     SigningSecret { key: Secret::new(random_bytes::<32>().to_vec()), origin: SecretOrigin::Generated }
 }
 

@@ -1,0 +1,92 @@
+//! kill -9 of the real binary while timers fire: each that was accepted fires, under one event id, in one delivery.
+//!
+//! `QUINTET_KILLS=N` makes more rounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use quintet_platform::clock::{Clock, rfc3339};
+use serde_json::json;
+
+use crate::runs::Desk;
+use crate::support::appliance::{Appliance, Setup, fresh_key, rounds};
+use crate::support::receiver::Receiver;
+
+const CALLERS: usize = 4;
+/// How far ahead timers are set: some fire before the kill, some while it is off, some after.
+const AHEAD_MILLIS: i64 = 600;
+
+fn start(data: &std::path::Path) -> Appliance {
+    Setup::new().on(data).env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8").start()
+}
+
+/// Sets timers until it is killed; those that were accepted.
+fn set_until_killed(appliance: Appliance, key: &str, url: &str, lifetime: Duration) -> BTreeSet<String> {
+    let (accepted, is_over) = (Mutex::new(BTreeSet::new()), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for caller in 0..CALLERS {
+            let client = appliance.client("runs", key);
+            let (accepted, is_over) = (&accepted, &is_over);
+            scope.spawn(move || {
+                let mut ahead = i64::try_from(caller).unwrap();
+                while !is_over.load(Ordering::SeqCst) {
+                    ahead = (ahead + 97) % AHEAD_MILLIS;
+                    let fire_at = rfc3339(Clock::system().now().plus_micros(ahead * 1000));
+                    let body = json!({"fire_at": fire_at, "webhook": {"url": url}});
+                    let Some(answer) = client.try_post_under(&fresh_key(), "/api/v1/timers", &body) else { return };
+                    if answer.status == 201 {
+                        accepted.lock().unwrap().insert(answer.json()["timer_id"].as_str().unwrap().to_owned());
+                    }
+                }
+            });
+        }
+        std::thread::sleep(lifetime);
+        appliance.kill();
+        is_over.store(true, Ordering::SeqCst);
+    });
+    accepted.into_inner().unwrap()
+}
+
+#[test]
+fn every_timer_fires_under_one_event_whatever_is_killed() {
+    let rounds = rounds("QUINTET_KILLS", 3);
+    let (directory, receiver) = (tempfile::tempdir().unwrap(), Receiver::start());
+    let data = directory.path().join("data");
+    let mut appliance = start(&data);
+    let key = appliance.key(&appliance.tenant(), &[]).1;
+    let url = receiver.url(204, "timers");
+    let mut accepted = BTreeSet::new();
+    for round in 0..rounds {
+        let lifetime = Duration::from_millis(200 + 70 * (round as u64 % 7));
+        accepted.extend(set_until_killed(appliance, &key, &url, lifetime));
+        appliance = start(&data);
+    }
+    assert!(accepted.len() > 5 * rounds, "only {} timers in {rounds} rounds", accepted.len());
+    let began = Instant::now();
+    loop {
+        let mut seen: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+        for arrived in receiver.at("timers") {
+            let timer = arrived.body()["resource"]["id"].as_str().unwrap().to_owned();
+            let ids = (arrived.header("x-svc-event-id").to_owned(), arrived.header("x-svc-delivery").to_owned());
+            seen.entry(timer).or_default().insert(ids);
+        }
+        for (timer, ids) in &seen {
+            assert_eq!(ids.len(), 1, "timer {timer} fired under so many ids");
+        }
+        let missing = accepted.iter().filter(|timer| !seen.contains_key(*timer)).count();
+        if missing == 0 {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{missing} of {} have not fired", accepted.len());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let desk = Desk { client: appliance.client("runs", &key) };
+    let pending = desk.client.get("/api/v1/timers?state=pending").expect(200);
+    assert_eq!(pending["items"], json!([]));
+    assert_eq!(appliance.stop(), Some(0));
+    let verified = crate::support::appliance::run(&["verify", "--data", data.to_str().unwrap()]);
+    assert!(verified.status.success(), "{}", crate::support::appliance::stdout(&verified));
+    println!("{rounds} kills, {} timers: each fired under one event", accepted.len());
+}
