@@ -20,7 +20,8 @@ pub mod value;
 mod tests;
 
 use schema::{Kind, Nearest, SETTINGS, Setting, dotted};
-use value::{Network, Value};
+pub use value::Network;
+use value::Value;
 
 /// Where the configuration file lies when nobody names one.
 pub const DEFAULT_FILE: &str = "/etc/quintet/quintet.toml";

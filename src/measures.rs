@@ -46,6 +46,12 @@ pub fn seconds_between(from: Timestamp, to: Timestamp) -> u64 {
     u64::try_from(to.as_micros().saturating_sub(from.as_micros()) / 1_000_000).unwrap_or(0)
 }
 
+/// How many there are of something, for people.
+#[must_use]
+pub fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
 /// A size in bytes for people.
 #[must_use]
 pub fn size(bytes: u64) -> String {

@@ -11,6 +11,7 @@ use axum::response::Response;
 use http::Method;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -20,6 +21,7 @@ use prometheus_client::registry::{Registry, Unit};
 use quintet_platform::backups::list_backups;
 use quintet_platform::clock::Clock;
 use quintet_platform::deliveries::Pump;
+use quintet_runs::operator::webhooks;
 use quintet_storage::{Room, Store, Timestamp};
 
 use crate::measures::{disk_free_bytes, memory_bytes, seconds_between};
@@ -94,7 +96,8 @@ impl Metrics {
         registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
         registry.register_collector(Box::new(RunsCollector { runs: runs.clone() }));
-        registry.register_collector(Box::new(DeliveriesCollector { pump: pump.clone(), clock: clock.clone() }));
+        let deliveries = DeliveriesCollector { runs: runs.clone(), pump: pump.clone(), clock: clock.clone() };
+        registry.register_collector(Box::new(deliveries));
         registry.register_collector(Box::new(ProcessCollector { started }));
         Metrics { registry: Arc::new(registry), requests, latency, started, started_at }
     }
@@ -312,6 +315,7 @@ impl Collector for RunsCollector {
 
 /// Reads what became of deliveries, when Prometheus asks.
 struct DeliveriesCollector {
+    runs: quintet_runs::Context,
     pump: Pump,
     clock: Clock,
 }
@@ -335,7 +339,17 @@ impl Collector for DeliveriesCollector {
         // One that cannot be read tells nothing here: `quintet_storage_stopped` does.
         let since = self.pump.oldest_due().ok().flatten().map_or(0, |at| self.clock.now().micros_since(at).max(0));
         let age = seconds(u64::try_from(since).unwrap_or(0));
-        gauge(e, "deliveries_oldest_due", "For how long an attempt has been due", Some(&Unit::Seconds), age)
+        gauge(e, "deliveries_oldest_due", "For how long an attempt has been due", Some(&Unit::Seconds), age)?;
+        let outboxes = webhooks::outboxes(&self.runs).unwrap_or_default();
+        let waiting = outboxes.iter().map(|(_, counters)| counters.pending).sum();
+        gauge(e, "deliveries_waiting", "Deliveries that have not ended", None, sample(waiting))?;
+        let help = "Deliveries of a tenant that were given up, ever";
+        let mut of_tenants = e.encode_descriptor("tenant_delivery_dead", help, None, MetricType::Counter)?;
+        for (tenant_id, counters) in outboxes.iter().filter(|(_, counters)| counters.dead_total > 0) {
+            let labels = [("tenant", tenant_id.to_string())];
+            ConstCounter::new(counters.dead_total).encode(of_tenants.encode_family(&labels)?)?;
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,8 @@
 //! shown, and the handlers. An operator command is added there and in [`cli`](crate::cli), nowhere else.
 //!
 //! Reading order: [`socket`], [`call`], [`problem`] · `task` (what handlers share) · [`tenants`], [`clock`], [`root_key`],
-//! [`backups`] · the rooms: [`ledger`], [`localization`], [`runs`] · what is put together of several: [`keys`], [`quotas`],
+//! [`backups`] · the rooms: [`ledger`], [`localization`], [`runs`], [`schedules`],
+//! [`webhooks`] · what is put together of several: [`keys`], [`quotas`],
 //! [`status`] · [`server`] · [`client`].
 
 pub mod backups;
@@ -19,8 +20,10 @@ pub mod problem;
 pub mod quotas;
 pub mod root_key;
 pub mod runs;
+pub mod schedules;
 pub mod server;
 pub mod socket;
 pub mod status;
 pub mod task;
 pub mod tenants;
+pub mod webhooks;

@@ -12,7 +12,9 @@ use tokio::sync::watch;
 
 use super::status::ServiceView;
 use super::task::TaskError;
-use super::{backups, clock, keys, ledger, localization, quotas, root_key, socket, status, tenants};
+use super::{
+    backups, clock, keys, ledger, localization, quotas, root_key, schedules, socket, status, tenants, webhooks,
+};
 use crate::app::App;
 use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site, Unsent};
 
@@ -91,6 +93,8 @@ fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
         .merge(backups::routes(app.clone()))
         .merge(ledger::routes(app.clone()))
         .merge(localization::routes(app.clone()))
+        .merge(schedules::routes(app.clone()))
+        .merge(webhooks::routes(app.clone()))
         .fallback(async || TaskError::NotFound("this appliance does not know that request".into()))
 }
 

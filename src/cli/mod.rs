@@ -33,7 +33,7 @@ use copies::{backup, restore, verify};
 use diagrams::render;
 pub use error::CliError;
 use localization::{core, l10n};
-use runs::{image, runner};
+use runs::{image, runner, schedule, webhook};
 
 /// Five HTTP services in one binary, with no external database.
 #[derive(Debug, Parser)]
@@ -62,6 +62,8 @@ enum Command {
     RootKey(root_key::Arguments),
     Image(image::Arguments),
     Runner(runner::Arguments),
+    Webhook(webhook::Arguments),
+    Schedule(schedule::Arguments),
     #[command(hide = true)]
     Supervise(runner::SuperviseArguments),
     #[command(hide = true)]
@@ -101,6 +103,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::RootKey(arguments) => root_key::run(&arguments),
         Command::Image(arguments) => image::run(&arguments),
         Command::Runner(arguments) => runner::run(&arguments),
+        Command::Webhook(arguments) => webhook::run(&arguments),
+        Command::Schedule(arguments) => schedule::run(&arguments),
         Command::Supervise(arguments) => runner::run_supervisor(&arguments),
         Command::HoldGroups(arguments) => runner::hold_groups(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),

@@ -5,6 +5,8 @@ use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
 use crate::admin::runs::WorkersView;
 use crate::admin::status::{self, ServiceView, StatusView, StorageView, TlsView};
+use crate::admin::webhooks::WebhooksView;
+use crate::measures::counted;
 
 /// The width it is written for, in columns.
 const WIDTH: usize = 80;
@@ -51,6 +53,7 @@ fn text(status: &StatusView) -> Vec<String> {
     field("clock", &format!("{} ({})", status.now, clock(status)));
     field("tenants", &status.tenants.to_string());
     field("workers", &busy(workers));
+    field("webhooks", &told_of(&status.webhooks));
     field("memory", &output::size(status.memory_bytes));
     field("storage", &writing(storage));
     field("on disk", &on_disk(storage));
@@ -99,6 +102,14 @@ fn busy(workers: &WorkersView) -> String {
         _ => "",
     };
     format!("{} of {} busy{runner}", workers.busy, workers.total)
+}
+
+fn told_of(webhooks: &WebhooksView) -> String {
+    let endpoints = counted(webhooks.endpoints, "endpoint", "endpoints");
+    let waiting = counted(webhooks.pending_deliveries, "delivery waits", "deliveries wait");
+    let oldest =
+        webhooks.oldest_due_seconds.map(|seconds| format!(", the oldest due for {}", output::duration(seconds)));
+    format!("{endpoints}, {} disabled; {waiting}{}", webhooks.endpoints_disabled, oldest.unwrap_or_default())
 }
 
 fn writing(storage: &StorageView) -> String {
@@ -180,6 +191,8 @@ mod tests {
             "tls": { "cert": "/c.pem", "names": ["a.example", "b.example"], "not_before": "2026-01-01T00:00:00Z",
                 "not_after": "2027-01-01T00:00:00Z", "loaded_at": "2026-11-21T09:00:00.2Z" },
             "workers": { "busy": 2, "total": 8, "runner": "up" },
+            "webhooks": { "endpoints": 3, "endpoints_disabled": 1, "endpoints_given_up": 0, "pending_deliveries": 12,
+                "oldest_due_seconds": 90 },
             "storage": { "state": "full", "lsn": 12_345, "disk_free_bytes": 1 << 20, "disk_bytes": 100_u64 << 30,
                 "disk_reserve_bytes": 1 << 30, "copy_window_seconds": 60, "copy_window_wanted_seconds": 900,
                 "last_transaction_at": "2026-11-21T11:04:59.9Z", "unflushed_transactions": 17, "queue_depth": 4 },
@@ -203,6 +216,8 @@ data         /var/lib/quintet
 clock        2026-11-21T11:05:00.5Z (the system's)
 tenants      3
 workers      2 of 8 busy
+webhooks     3 endpoints, 1 disabled; 12 deliveries wait, the oldest due for
+             1 min
 memory       300.0 MiB
 storage      writes are refused until there is room; last transaction 12345 at
              2026-11-21T11:04:59Z; 4 requests and 0 transactions wait

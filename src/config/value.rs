@@ -233,6 +233,12 @@ impl Network {
         (prefix_bits <= width).then_some(Network { address, prefix_bits })
     }
 
+    /// The network of one address.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Network {
+        Network { address, prefix_bits: if address.is_ipv4() { 32 } else { 128 } }
+    }
+
     /// The network's first address.
     fn first(&self) -> IpAddr {
         let cleared = |width: u32| width.saturating_sub(u32::from(self.prefix_bits));

@@ -1,4 +1,4 @@
-//! The operator's side of runs: quotas of tenants, what keys allow, and the schedules of all.
+//! The operator's side of runs: quotas of tenants, what keys allow, the schedules of all, and [`webhooks`].
 
 use quintet_platform::json::{Limits, parse};
 use quintet_platform::service::{Fault, Problem};
@@ -16,6 +16,7 @@ use crate::tenant::wire::write_quotas;
 
 pub use crate::allowances::KeyTerms;
 pub use crate::schedules::operator::{ScheduleStanding, schedules};
+pub use crate::webhooks::operator as webhooks;
 
 /// What a key allows, and how much of it is left.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,13 +12,13 @@ use quintet_storage::Room;
 
 use super::call::Call;
 use super::task::TaskError;
-use super::{backups, clock, localization, root_key, runs, tenants};
+use super::{backups, clock, localization, root_key, runs, tenants, webhooks};
 use crate::app::App;
 use crate::measures;
 use crate::tls::Tls;
 pub use view::{ServiceView, StatusView, StorageView, TlsView};
 use warnings::warnings;
-pub use warnings::{BACKUP_AGE_SECONDS_MAX, CLOCK_JUMP_MILLIS_MAX, clock_jump};
+pub use warnings::{BACKUP_AGE_SECONDS_MAX, CLOCK_JUMP_MILLIS_MAX, behind, clock_jump, disabled};
 
 /// What runs.
 pub const SHOW: Call<(), StatusView> = Call::look("/status");
@@ -50,6 +50,7 @@ fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
         tls: app.tls.as_ref().map(tls_view),
         tenants: tenants::all(&read)?.len() as u64,
         workers: runs::workers(app)?,
+        webhooks: webhooks::standing(app)?,
         memory_bytes: measures::memory_bytes().unwrap_or(0),
         storage: storage(app),
         root_key: Some(root_key::show(app)?),

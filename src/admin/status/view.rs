@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::admin::backups::LastBackupView;
 use crate::admin::root_key::RootKeyView;
 use crate::admin::runs::WorkersView;
+use crate::admin::webhooks::WebhooksView;
 
 /// What runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct StatusView {
     /// The workers of runs.
     #[serde(default)]
     pub workers: WorkersView,
+    /// Webhooks of all tenants.
+    #[serde(default)]
+    pub webhooks: WebhooksView,
     /// The server's resident memory in bytes.
     pub memory_bytes: u64,
     /// The store's state.

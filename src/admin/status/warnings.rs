@@ -1,10 +1,14 @@
 //! What of the appliance needs somebody's attention.
 
 use super::view::StatusView;
-use crate::measures::{duration, size};
+use crate::admin::webhooks::WebhooksView;
+use crate::measures::{counted, duration, size};
 
 /// A backup that is older is told.
 pub const BACKUP_AGE_SECONDS_MAX: u64 = 7 * 86_400;
+
+/// For how long an attempt at a delivery may be due before that is told.
+pub const BACKLOG_SECONDS_MAX: u64 = 300;
 
 /// A jump of the time of day that is told, in milliseconds. Keeping a clock in step takes steps as well, small ones.
 pub const CLOCK_JUMP_MILLIS_MAX: u64 = 2_000;
@@ -48,6 +52,8 @@ pub(super) fn warnings(status: &StatusView, failing_checks: &[String]) -> Vec<St
                 .into(),
         );
     }
+    told.extend(behind(&status.webhooks));
+    told.extend(disabled(&status.webhooks));
     if !failing_checks.is_empty() {
         told.push(format!("Checks of the language core fail: {}.", failing_checks.join(", ")));
     }
@@ -71,6 +77,22 @@ pub(super) fn warnings(status: &StatusView, failing_checks: &[String]) -> Vec<St
         }
     }
     told
+}
+
+/// Tells of deliveries that nobody gets around to.
+#[must_use]
+pub fn behind(webhooks: &WebhooksView) -> Option<String> {
+    let seconds = webhooks.oldest_due_seconds.filter(|seconds| *seconds > BACKLOG_SECONDS_MAX)?;
+    let waiting = counted(webhooks.pending_deliveries, "delivery waits", "deliveries wait");
+    Some(format!("Webhooks are behind: {waiting}, and an attempt has been due for {}.", duration(seconds)))
+}
+
+/// Tells of endpoints that were disabled because nothing arrived.
+#[must_use]
+pub fn disabled(webhooks: &WebhooksView) -> Option<String> {
+    let count = webhooks.endpoints_given_up;
+    let disabled = counted(count, "webhook endpoint was disabled", "webhook endpoints were disabled");
+    (count > 0).then(|| format!("{disabled}, for nothing arrived there within a day: see `quintet webhook list`."))
 }
 
 /// Tells a jump of the time of day.
@@ -151,6 +173,8 @@ mod tests {
         };
         assert_eq!(told(just_started), "");
         assert_eq!(told(|status| status.clock_jump_millis = -2_000), "");
+        assert_eq!(told(|status| status.webhooks.oldest_due_seconds = Some(300)), "");
+        assert_eq!(told(|status| status.webhooks.endpoints_disabled = 2), "", "somebody wanted that");
         let backed_up = |status: &mut StatusView| {
             status.tenants = 1;
             status.last_backup = Some(backup(7 * 86_400));
@@ -214,6 +238,20 @@ mod tests {
             (
                 |status| status.workers.disk = "short".into(),
                 "The runner's disk has no room for another container: runs wait until one ends or somebody makes room.",
+            ),
+            (
+                |status| {
+                    status.webhooks.pending_deliveries = 12;
+                    status.webhooks.oldest_due_seconds = Some(301);
+                },
+                "Webhooks are behind: 12 deliveries wait, and an attempt has been due for 5 min.",
+            ),
+            (
+                |status| {
+                    status.webhooks.endpoints_disabled = 3;
+                    status.webhooks.endpoints_given_up = 1;
+                },
+                "1 webhook endpoint was disabled, for nothing arrived there within a day: see `quintet webhook list`.",
             ),
             (
                 |status| status.clock_jump_millis = 3_600_000,

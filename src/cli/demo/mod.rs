@@ -2,7 +2,9 @@
 
 mod content;
 mod localization;
+mod receiver;
 mod runs;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,7 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use self::content::LedgerContent;
 use self::localization::LocalizationContent;
+use self::receiver::Receiver;
 use self::runs::RunsContent;
+use self::webhooks::WebhooksContent;
 use crate::admin::keys::{self, KeyWish};
 use crate::admin::task::TaskError;
 use crate::admin::tenants::{self, TenantWish};
@@ -24,7 +28,7 @@ use crate::app::App;
 use crate::cli::CliError;
 use crate::cli::output::{self, OutputArguments};
 use crate::cli::serve::start_logging;
-use crate::config::{Config, Sources};
+use crate::config::{Config, Network, Sources};
 use crate::serve::{self, Running};
 use crate::start_error::StartError;
 
@@ -71,6 +75,9 @@ pub struct State {
     /// What was run.
     #[serde(default)]
     pub runs: RunsContent,
+    /// Its endpoint of webhooks.
+    #[serde(default)]
+    pub webhooks: WebhooksContent,
 }
 
 impl State {
@@ -95,6 +102,7 @@ impl State {
             ledger: LedgerContent::draw(),
             localization: LocalizationContent::default(),
             runs: RunsContent::default(),
+            webhooks: WebhooksContent::default(),
         })
     }
 }
@@ -107,7 +115,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut sources = Sources::of_process(None, Some(data_dir));
     // /etc/quintet/quintet.toml speaks of another appliance; its ports and secrets are not the demo's.
     sources.reads_default_file = false;
-    let config = Config::load(&sources)?;
+    let mut config = Config::load(&sources)?;
+    // Its webhooks may call its own receiver, and what else the environment allows.
+    config.egress_allow_private.push(Network::of(receiver::ADDRESS.into()));
     if config.tls_pair.is_some() {
         return Err(CliError::failed("the demo speaks plain HTTP").hint("leave tls.cert and tls.key empty for it"));
     }
@@ -148,6 +158,7 @@ async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<
     }
     if let Some(address) = address_of(running, "runs") {
         state = prepare_runs(running, &path, state, address).await?;
+        state = prepare_webhooks(running, &path, state, (address, output)).await?;
     }
     let diagram = prepare_diagram(running, &state).await?;
     let trials = trials(running, &state, diagram.as_deref());
@@ -254,6 +265,20 @@ async fn prepare_runs(
     Ok(state)
 }
 
+/// Begins to listen for webhooks, after all else has happened: what is told from now on is what somebody tries.
+async fn prepare_webhooks(
+    running: &Running,
+    path: &Path,
+    mut state: State,
+    (address, output): (SocketAddr, OutputArguments),
+) -> Result<State, CliError> {
+    let key = state.keys.get("runs").cloned().unwrap_or_default();
+    let receiver = Receiver::start(running.app().clock.clone(), output.json).await?;
+    state.webhooks.make(address, &key, &receiver).await?;
+    write_state(path, &state)?;
+    Ok(state)
+}
+
 /// Draws the demo's diagram; where it is.
 async fn prepare_diagram(running: &Running, state: &State) -> Result<Option<String>, CliError> {
     let Some(address) = address_of(running, "diagrams") else { return Ok(None) };
@@ -324,7 +349,11 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
                 diagram.map_or_else(Vec::new, |url| content::diagram_lines(address, key.as_deref(), url))
             }
             ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
-            ("runs", Some(key)) => state.runs.curl_lines(address, key),
+            ("runs", Some(key)) => {
+                let mut lines = state.runs.curl_lines(address, key);
+                lines.extend(state.webhooks.curl_lines(address, key));
+                lines
+            }
             ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),
             ("operations", _) => {
                 vec![content::Line::new("see the metrics", format!("curl -s http://{address}/metrics"))]

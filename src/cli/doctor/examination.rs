@@ -15,7 +15,7 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
-use super::{appliance, directory, kernel, listeners, machine, runner, secrets};
+use super::{appliance, directory, kernel, listeners, machine, runner, secrets, webhooks};
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
 use crate::app::TABLES;
@@ -49,6 +49,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("time zones", machine::check_zones),
     ("memory", machine::check_memory),
     ("open files", machine::check_open_files),
+    ("webhooks", webhooks::check_webhooks),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
     ("overlayfs", kernel::check_overlay),

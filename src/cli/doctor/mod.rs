@@ -10,6 +10,7 @@ mod runner;
 mod secrets;
 mod subject;
 mod trial;
+mod webhooks;
 
 use serde_json::json;
 

@@ -4,4 +4,6 @@ pub mod image;
 pub mod quotas;
 pub mod rootfs;
 pub mod runner;
+pub mod schedule;
 pub mod terms;
+pub mod webhook;

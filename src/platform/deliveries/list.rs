@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::health::Health;
 use super::model::{Counters, Delivery, DeliveryState, End, Outbox};
 use super::tables::{BY_SUBJECT, COUNTERS, DELIVERIES, HEALTH, Mark, subject_of};
+use crate::access::Service;
 
 /// Rows looked at in one step.
 const PAGE_ROWS: usize = 256;
@@ -127,6 +128,26 @@ pub fn find(read: &impl Read, outbox: Outbox, id: u64) -> Result<Option<Delivery
 /// The store cannot be read.
 pub fn counters(read: &impl Read, outbox: Outbox) -> Result<Counters, Failure> {
     Ok(read.get(&COUNTERS, &outbox.key())?.map_or_else(Counters::default, Counters::from))
+}
+
+/// What the outboxes of a service have come to, for whoever adds up or tells of each.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn all_counters(read: &impl Read, service: Service) -> Result<Vec<(Uuid, Counters)>, Failure> {
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let scan = after.iter().fold(Scan::all(), |scan, last| scan.after(last));
+        let rows = read.scan(&COUNTERS, scan.limit(PAGE_ROWS))?;
+        let is_last = rows.len() < PAGE_ROWS;
+        after = rows.last().map(|(place, _)| *place);
+        let own = rows.into_iter().filter(|((_, code), _)| *code == service.code());
+        found.extend(own.map(|((tenant_id, _), row)| (tenant_id, Counters::from(row))));
+        if is_last {
+            return Ok(found);
+        }
+    }
 }
 
 /// The health of an endpoint.

@@ -15,8 +15,9 @@
 //!   come from the room.
 //!
 //! Reading order: `model`, `health` (words and pure rules) · `tables` · `room` (what a room gives) · the verbs `enqueue`,
-//! `settle`, `redeliver`, `drop_target`, `old` · `list` · `signing` · `pump` · `verify`.
+//! `settle`, `redeliver`, `drop_target`, `old` · `list`, `dead` · `signing` · `pump` · `verify`.
 
+mod dead;
 mod drop_target;
 mod enqueue;
 mod health;
@@ -34,10 +35,11 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
+pub use dead::{Dead, DeadPage, dead, is_repeated};
 pub use drop_target::{DroppedTargets, drop_target};
 pub use enqueue::{NewDelivery, NewTarget, enqueue};
 pub use health::Health;
-pub use list::{Filter, Page, counters, find, health_of, list, reset_health};
+pub use list::{Filter, Page, all_counters, counters, find, health_of, list, reset_health};
 pub use model::{Attempted, Counters, Delivery, DeliveryState, End, LastError, Outbox, Policy, Target, Verdict};
 pub use old::OldDeliveries;
 pub use pump::{Figures, Pump};

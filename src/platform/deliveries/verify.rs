@@ -6,7 +6,7 @@ use quintet_storage::{Failure, Read, Scan, Timestamp};
 use uuid::Uuid;
 
 use super::enqueue::{lane_of, subjects};
-use super::model::{Counters, Delivery, End, Outbox};
+use super::model::{Counters, Delivery, End, LastError, Outbox};
 use super::old::old_hour;
 use super::tables::{BODIES, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Mark, OLD, OutboxKey};
 use crate::verify::each;
@@ -59,6 +59,7 @@ struct Seen {
     outbox: Option<OutboxKey>,
     last_id: u64,
     pending: u64,
+    dead: u64,
     event_id: Option<Uuid>,
     lanes: HashSet<Uuid>,
 }
@@ -113,11 +114,19 @@ fn check_rows(
     Ok(())
 }
 
+/// Whether it was given up, and that counts: an attempt was made at it, and it was no test.
+fn has_counted(delivery: &Delivery) -> bool {
+    let is_undeliverable =
+        matches!(delivery.last_error, Some(LastError::EndpointDisabled | LastError::EndpointDeleted));
+    delivery.end == Some(End::Dead) && delivery.is_counted && !is_undeliverable
+}
+
 impl Seen {
     /// Deliveries of one event are numbered one after the other.
     fn has_twice(&mut self, delivery: &Delivery) -> bool {
         self.last_id = delivery.id;
         self.pending += u64::from(delivery.end.is_none());
+        self.dead += u64::from(has_counted(delivery));
         if delivery.redelivery_of.is_some() {
             return false;
         }
@@ -131,9 +140,11 @@ impl Seen {
     fn check(&self, read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
         let Some(outbox) = self.outbox else { return Ok(()) };
         let counted = read.get(&COUNTERS, &outbox)?.map_or_else(Counters::default, Counters::from);
-        if counted.pending != self.pending || counted.last_id < self.last_id {
-            let (tenant_id, pending) = (outbox.0, self.pending);
-            findings.push(format!("tenant {tenant_id} has {pending} deliveries waiting, and counts {counted:?}"));
+        // What was given up and is gone counts on.
+        if counted.pending != self.pending || counted.last_id < self.last_id || counted.dead_total < self.dead {
+            let (tenant_id, pending, dead) = (outbox.0, self.pending, self.dead);
+            let found = format!("has {pending} deliveries waiting and {dead} that were given up");
+            findings.push(format!("tenant {tenant_id} {found}, and counts {counted:?}"));
         }
         Ok(())
     }

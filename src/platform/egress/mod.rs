@@ -139,14 +139,21 @@ impl Egress {
     /// # Errors
     /// [`EgressError::Unusable`], [`EgressError::Forbidden`], [`EgressError::Plain`].
     pub async fn vet(&self, uri: &Uri, party: Party) -> Result<(), EgressError> {
-        let target = Target::of(uri)?;
-        let resolved = within(VET_TIME, self.resolve(&target, Some(party))).await;
-        match resolved.and_then(|resolved| target.vet(resolved, |address| (self.allows)(address))) {
-            Ok(_) => Ok(()),
-            Err(EgressError::Unresolved | EgressError::TimedOut) if target.is_tls => Ok(()),
+        match self.look_up(uri, party).await {
+            Err(EgressError::Unresolved | EgressError::TimedOut) if Target::of(uri)?.is_tls => Ok(()),
             Err(EgressError::Unresolved | EgressError::TimedOut) => Err(EgressError::Plain),
-            Err(error) => Err(error),
+            vetted => vetted,
         }
+    }
+
+    /// The same for whoever wants to know whether the name resolves: within two seconds, or not.
+    ///
+    /// # Errors
+    /// As of [`Egress::vet`], and [`EgressError::Unresolved`], [`EgressError::TimedOut`].
+    pub async fn look_up(&self, uri: &Uri, party: Party) -> Result<(), EgressError> {
+        let target = Target::of(uri)?;
+        let resolved = within(VET_TIME, self.resolve(&target, Some(party))).await?;
+        target.vet(resolved, |address| (self.allows)(address)).map(drop)
     }
 
     /// Sends a request and hands its answer on as soon as its head is there. How large the body may be and how long it

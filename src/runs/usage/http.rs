@@ -51,5 +51,9 @@ fn write_usage(used: &Usage) -> Value {
             "retention_days": terms.retention_days(quotas.retention_days),
         },
         "allowed_images": terms.allowed_images, "expires_at": at(used.expires_at), "usage": policies,
+        "webhooks": {
+            "endpoints": used.endpoints.0, "endpoints_disabled": used.endpoints.1,
+            "pending_deliveries": used.deliveries.pending, "dead_deliveries_total": used.deliveries.dead_total,
+        },
     })
 }

@@ -3,6 +3,7 @@
 pub(crate) mod http;
 
 use quintet_platform::access::{Caller, Service};
+use quintet_platform::deliveries::{self, Counters};
 use quintet_platform::metering::{Quota, find_quota};
 use quintet_storage::{Failure, Snapshot, Timestamp};
 
@@ -13,6 +14,8 @@ use crate::containers::model::Load;
 use crate::context::Context;
 use crate::images::naming;
 use crate::model::TenantId;
+use crate::webhooks::endpoints;
+use crate::webhooks::model::outbox;
 
 /// What a key allows, and what has been used of it.
 #[derive(Clone, Debug)]
@@ -35,6 +38,10 @@ pub(crate) struct Usage {
     pub(crate) calls_used: u64,
     /// The first of the next month.
     pub(crate) next_month: Timestamp,
+    /// How many endpoints of webhooks the tenant has, and how many of them are inactive.
+    pub(crate) endpoints: (usize, usize),
+    /// What its deliveries have come to.
+    pub(crate) deliveries: Counters,
 }
 
 /// What a caller's key allows, and what has been used of it.
@@ -54,5 +61,7 @@ pub(crate) fn usage(context: &Context, read: &Snapshot, now: Timestamp, caller: 
         calls: find_quota(read, caller.root_tenant_id, Service::Runs)?,
         calls_used: calls.calls,
         next_month: calls.ends_at,
+        endpoints: endpoints::counts(read, tenant_id)?,
+        deliveries: deliveries::counters(read, outbox(tenant_id))?,
     })
 }

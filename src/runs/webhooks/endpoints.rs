@@ -20,6 +20,13 @@ pub(super) fn all(read: &impl Read, tenant_id: TenantId) -> Result<Vec<(Endpoint
     Ok(rows.into_iter().map(|((_, id), row)| (id, row.into())).collect())
 }
 
+/// How many endpoints a tenant has, and how many of them are inactive: counted, for there are few.
+pub(crate) fn counts(read: &impl Read, tenant_id: TenantId) -> Result<(usize, usize), Failure> {
+    let endpoints = all(read, tenant_id)?;
+    let inactive = endpoints.iter().filter(|(_, endpoint)| endpoint.disabled.is_some()).count();
+    Ok((endpoints.len(), inactive))
+}
+
 /// An endpoint with the bytes that sign for it; without them, its tenant has been erased.
 pub(super) type Opened = (Endpoint, Option<Secret<Vec<u8>>>);
 

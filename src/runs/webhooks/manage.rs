@@ -21,7 +21,8 @@ pub(super) const NO_ENDPOINT: Refusal = Refusal::NoSuch("no such webhook endpoin
 pub(super) const NO_DELIVERY: Refusal = Refusal::NoSuch("no such delivery in this tenant");
 /// The deliveries that may wait where another one is asked for beyond what happens.
 const ASKED_PENDING_MAX: u64 = 10_000;
-const INACTIVE: Refusal = Refusal::NotNow("the endpoint is inactive; enable it with PATCH {\"active\": true}");
+pub(super) const INACTIVE: Refusal =
+    Refusal::NotNow("the endpoint is inactive; enable it with PATCH {\"active\": true}");
 
 /// Makes an endpoint.
 pub(super) fn create(
@@ -106,7 +107,6 @@ pub(super) fn test(
     if endpoint.disabled.is_some() {
         return Err(INACTIVE.into());
     }
-    demand_room(tx, tenant_id)?;
     let event = Event {
         event_id: tx.new_id(),
         name: TEST.to_owned(),
@@ -132,11 +132,19 @@ pub(super) fn test(
     delivery(tx, tenant_id, id.ok_or(NO_ENDPOINT)?)
 }
 
-/// What is asked for beyond what happens waits for no more than so much that waits already.
-fn demand_room(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<(), Abort<Refusal>> {
-    match deliveries::counters(tx, outbox(tenant_id))?.pending < ASKED_PENDING_MAX {
+/// What a tenant asks for beyond what happens waits for no more than so much that waits already.
+pub(super) fn demand_room(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<(), Abort<Refusal>> {
+    match deliveries::counters(tx, outbox(tenant_id))?.pending <= ASKED_PENDING_MAX {
         true => Ok(()),
         false => Err(Refusal::LimitReached("the most deliveries that may wait beside a new one", ASKED_PENDING_MAX).into()),
+    }
+}
+
+/// Whether an endpoint is there, and active.
+pub(super) fn check_active(tx: &WriteTx<'_>, key: (TenantId, EndpointId)) -> Result<(), Abort<Refusal>> {
+    match find(tx, key)?.ok_or(NO_ENDPOINT)?.disabled {
+        Some(_) => Err(INACTIVE.into()),
+        None => Ok(()),
     }
 }
 
@@ -153,7 +161,6 @@ pub(super) fn redeliver(
     id: u64,
 ) -> Result<Delivery, Abort<Refusal>> {
     let old = delivery(tx, tenant_id, id)?;
-    demand_room(tx, tenant_id)?;
     if let Target::Endpoint(endpoint_id) = old.target {
         let endpoint = find(tx, (tenant_id, EndpointId(endpoint_id)))?.ok_or(NO_DELIVERY)?;
         if endpoint.disabled.is_some() {

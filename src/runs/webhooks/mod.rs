@@ -11,16 +11,17 @@
 //!
 //! Reading order: `model` (words and pure rules), `envelope` · `tables`, `endpoints` (rows) · `emit` (what happens is
 //! told) · the verbs `manage` · `deliveries` (rules, heads, what a death leads to) · `address` (which may be called) ·
-//! `verify` · `http`.
+//! `verify` · `http` · `operator` (what the operator sees and does).
 
 pub(crate) mod address;
 mod deliveries;
 pub(crate) mod emit;
-mod endpoints;
+pub(crate) mod endpoints;
 pub(crate) mod envelope;
 pub(crate) mod http;
 mod manage;
 pub(crate) mod model;
+pub mod operator;
 mod tables;
 mod verify;
 

@@ -3,7 +3,7 @@
 use crate::support::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 29] = [
+const COMMANDS: [&[&str]; 38] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -28,6 +28,15 @@ const COMMANDS: [&[&str]; 29] = [
     &["core", "show"],
     &["core", "fail"],
     &["core", "restore"],
+    &["schedule"],
+    &["schedule", "list"],
+    &["webhook"],
+    &["webhook", "list"],
+    &["webhook", "show"],
+    &["webhook", "enable"],
+    &["webhook", "test"],
+    &["webhook", "deliveries"],
+    &["webhook", "redeliver"],
     &["clock", "advance"],
     &["clock", "show"],
     &["config", "check"],

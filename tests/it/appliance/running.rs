@@ -525,7 +525,7 @@ fn the_demos_curl_lines_work() {
     let appliance = Setup::new().on(&data).demo().start();
     let table = demo_table(&appliance);
     let lines: Vec<_> = table.lines().filter(|line| line.starts_with("curl ")).collect();
-    assert_eq!(lines.len(), 9, "{table}");
+    assert_eq!(lines.len(), 10, "{table}");
     for line in lines {
         let Ok(output) =
             std::process::Command::new("/bin/sh").args(["-c", &format!("{line} -w '\\n%{{http_code}}'")]).output()
@@ -538,8 +538,48 @@ fn the_demos_curl_lines_work() {
         }
         let said = stdout(&output);
         // One shows how a review is refused.
-        let expected: &[&str] = if line.contains("/transition") { &["422"] } else { &["200", "201"] };
+        let expected: &[&str] = if line.contains("/transition") { &["422"] } else { &["200", "201", "202"] };
         assert!(expected.iter().any(|status| said.ends_with(status)), "{line}: {said}");
         assert!(!line.contains("/suggestions/") || said.contains("Unser Laden"), "{line}: {said}");
     }
+}
+
+#[test]
+fn the_demos_receiver_prints_what_it_is_sent() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = parent.path().join("quintet-data");
+    let mut endpoints = Vec::new();
+    for round in 0..3 {
+        let appliance = Setup::new().on(&data).demo().start();
+        demo_table(&appliance);
+        let notes = std::fs::read_to_string(data.join("demo.json")).unwrap();
+        let notes: serde_json::Value = serde_json::from_str(&notes).unwrap();
+        let endpoint = notes["webhooks"]["endpoint_id"].as_str().unwrap().to_owned();
+        let secret = notes["webhooks"]["secret"].as_str().unwrap();
+        let runs = appliance.client("runs", notes["keys"]["runs"].as_str().unwrap());
+        runs.send("POST", &format!("/api/v1/webhooks/{endpoint}/test"), &[], b"").expect(202);
+        let line = "webhook received: webhook.test, attempt 1; its signature is right\n{\"event_id\":\"";
+        let begun = Instant::now();
+        while !appliance.log().contains(line) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{}", appliance.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Nobody else is believed, and nothing else on this machine is called.
+        let url = runs.get(&format!("/api/v1/webhooks/{endpoint}")).expect(200)["url"].as_str().unwrap().to_owned();
+        let forged = ureq::post(&url).header("x-svc-event", "run.exited").config().http_status_as_error(false).build();
+        assert_eq!(forged.send("{}").unwrap().status(), 401);
+        assert!(appliance.log().contains("webhook received: run.exited, attempt ; its signature is WRONG: refused"));
+        let other = serde_json::json!({"url": format!("http://{}/", appliance.address("runs")), "events": ["*"]});
+        assert_eq!(runs.post("/api/v1/webhooks", &other).expect(422)["code"], "url_not_allowed");
+        assert!(!appliance.log().contains(secret), "the secret is not printed");
+        if round == 1 {
+            runs.send("DELETE", &format!("/api/v1/webhooks/{endpoint}"), &[], b"").expect(200);
+        }
+        endpoints.push(endpoint);
+        assert_eq!(appliance.stop(), Some(0));
+    }
+    assert!(
+        endpoints[0] == endpoints[1] && endpoints[1] != endpoints[2],
+        "one that is gone is made anew: {endpoints:?}"
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Setup, shared};
@@ -128,20 +128,74 @@ fn answers_have_the_documented_shapes() {
         ("GET", "/api/v1/usage", "/api/v1/usage".to_owned(), ""),
         ("DELETE", "/api/v1/runs/{track_id}", format!("/api/v1/runs/{late}"), ""),
     ] {
-        let answer = desk.client.send(method, &path, &[("content-type", "application/json")], body.as_bytes());
-        let operation = &document["paths"][template][method.to_lowercase()];
-        let response = &operation["responses"][answer.status.to_string()];
-        let schema = &response["content"][answer.header("content-type")]["schema"];
-        assert!(schema.is_object(), "{method} {path}: {} is not described", answer.status);
-        let found = faults(&document, schema, &answer.json(), "");
-        assert!(found.is_empty(), "{method} {path}: {found:#?}\n{answer:?}");
-        if answer.status >= 400 {
-            assert!(response["x-codes"].as_array().unwrap().contains(&answer.json()["code"]), "{answer:?}");
-        }
+        described(&desk, &document, (method, template), &path, body);
         told.insert((method, template));
     }
     let llms = appliance.stranger("runs").get("/llms.txt");
     assert!(
         llms.status == 200 && told.iter().all(|(method, path)| llms.text.contains(&format!("### {method} {path}")))
     );
+}
+
+/// Sends a request, and holds its answer against what the document says of it.
+#[track_caller]
+fn described(desk: &Desk, document: &Value, (method, template): (&str, &str), path: &str, body: &str) -> Value {
+    let answer = desk.client.send(method, path, &[("content-type", "application/json")], body.as_bytes());
+    let operation = &document["paths"][template][method.to_lowercase()];
+    let response = &operation["responses"][answer.status.to_string()];
+    let schema = &response["content"][answer.header("content-type")]["schema"];
+    assert!(schema.is_object(), "{method} {path}: {} is not described", answer.status);
+    let found = faults(document, schema, &answer.json(), "");
+    assert!(found.is_empty(), "{method} {path}: {found:#?}\n{answer:?}");
+    if answer.status >= 400 {
+        assert!(response["x-codes"].as_array().unwrap().contains(&answer.json()["code"]), "{answer:?}");
+    }
+    answer.json()
+}
+
+#[test]
+fn answers_about_webhooks_have_the_documented_shapes() {
+    const ALL: &str = "/api/v1/webhooks";
+    const ONE: &str = "/api/v1/webhooks/{endpoint_id}";
+    const ROTATE: &str = "/api/v1/webhooks/{endpoint_id}/rotate-secret";
+    const TEST: &str = "/api/v1/webhooks/{endpoint_id}/test";
+    const OF_ONE: &str = "/api/v1/webhooks/{endpoint_id}/deliveries";
+    const OF_ALL: &str = "/api/v1/webhooks/deliveries";
+    const AGAIN: &str = "/api/v1/webhooks/deliveries/{delivery_id}/redeliver";
+    let appliance = shared();
+    let document = appliance.stranger("runs").get("/openapi.json").expect(200);
+    let desk = Desk::open(appliance);
+    let ask = |method: &str, template: &str, path: &str, body: &str| {
+        described(&desk, &document, (method, template), path, body)
+    };
+    let made = ask("POST", ALL, ALL, r#"{"url":"https://no-such-name.invalid/","events":["run.terminal"]}"#);
+    ask("POST", ALL, ALL, r#"{"url":"https://10.0.0.1/","events":["*"]}"#);
+    ask("POST", ALL, ALL, r#"{"url":"https://no-such-name.invalid/","events":["run"]}"#);
+    let path = format!("{ALL}/{}", made["endpoint_id"].as_str().unwrap());
+    ask("GET", ALL, ALL, "");
+    ask("GET", ONE, &path, "");
+    ask("GET", ONE, &format!("{ALL}/nothing"), "");
+    ask("PATCH", ONE, &path, r#"{"description":"d"}"#);
+    ask("POST", ROTATE, &format!("{path}/rotate-secret"), "");
+    let delivery = ask("POST", TEST, &format!("{path}/test"), "");
+    let again = format!("{OF_ALL}/{}/redeliver", delivery["delivery_id"]);
+    for _ in 0..1_000 {
+        let page = ask("GET", OF_ONE, &format!("{path}/deliveries"), "");
+        if page["items"][0]["state"] == "dead" {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(ask("POST", AGAIN, &again, "")["redelivery_of"], delivery["delivery_id"]);
+    ask("GET", OF_ALL, OF_ALL, "");
+    ask("GET", OF_ALL, &format!("{OF_ALL}?state_filter=gone"), "");
+    ask("PATCH", ONE, &path, r#"{"active":false}"#);
+    ask("POST", TEST, &format!("{path}/test"), "");
+    ask("DELETE", ONE, &path, "");
+    let llms = appliance.stranger("runs").get("/llms.txt").text;
+    let routes = [("GET", ALL), ("POST", ALL), ("GET", ONE), ("PATCH", ONE), ("DELETE", ONE), ("POST", ROTATE)];
+    let more = [("POST", TEST), ("GET", OF_ONE), ("GET", OF_ALL), ("POST", AGAIN)];
+    for (method, template) in routes.into_iter().chain(more) {
+        assert!(llms.contains(&format!("### {method} {template}")), "{method} {template}");
+    }
 }

@@ -5,11 +5,13 @@ mod contract;
 mod deliveries_crash;
 mod followers;
 mod keys;
+mod operator;
 mod queue;
 mod quotas;
 mod schedules;
 mod timers;
 mod timers_crash;
+mod webhook_input;
 mod webhooks;
 
 use serde_json::{Value, json};

@@ -168,6 +168,7 @@ pub(super) async fn test(call: Call) -> Answered {
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let delivery = manage::test(tx, now, key)?;
+        manage::demand_room(tx, key.0)?;
         Ok(Answer::value(202, &write_delivery(tx, key.0, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await

@@ -5,7 +5,7 @@
 mod endpoints;
 pub(crate) mod form;
 mod outbox;
-mod wire;
+pub(super) mod wire;
 
 use quintet_platform::service::Endpoint;
 

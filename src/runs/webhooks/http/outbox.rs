@@ -106,6 +106,7 @@ pub(super) async fn redeliver(call: Call) -> Answered {
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let delivery = manage::redeliver(tx, now, tenant_id, id)?;
+        manage::demand_room(tx, tenant_id)?;
         Ok(Answer::value(202, &write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await

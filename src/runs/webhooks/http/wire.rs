@@ -13,7 +13,12 @@ use crate::model::TenantId;
 use crate::wire::at;
 
 /// An endpoint.
-pub(super) fn write_endpoint(now: Timestamp, id: EndpointId, endpoint: &Endpoint, health: &Health) -> Value {
+pub(in crate::webhooks) fn write_endpoint(
+    now: Timestamp,
+    id: EndpointId,
+    endpoint: &Endpoint,
+    health: &Health,
+) -> Value {
     json!({
         "endpoint_id": ulid(id.0), "url": endpoint.url, "events": endpoint.patterns,
         "description": endpoint.description, "secret_origin": endpoint.secret_origin.name(),
@@ -37,7 +42,7 @@ pub(super) fn with_secret(mut record: Value, secret: &SigningSecret) -> Value {
 }
 
 /// A delivery; one to an endpoint that nothing has been sent to yet with the endpoint's present address.
-pub(super) fn write_delivery(
+pub(in crate::webhooks) fn write_delivery(
     read: &impl Read,
     tenant_id: TenantId,
     delivery: &Delivery,
