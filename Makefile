@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench isolation crash-long audit-long cron-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries isolation crash-long audit-long cron-long power-cuts-long \
 	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -53,7 +53,7 @@ isolation: test-prerequisites build ## try all that a hostile tenant might, and 
 	$(call step,what a hostile tenant tries)
 	@$(in) tests/privileged/isolation/run.sh $(STARTS) $(MACHINE)
 
-test: test-prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: test-prerequisites diagrams-prerequisites browser webhook-verifiers format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
 prerequisites: ## install the Debian packages that building and running need, where they are missing
@@ -67,6 +67,10 @@ test-prerequisites: ## install the Debian packages that tests need as well
 browser: ## install the browser that the page of the diagrams is tested with
 	$(call step,browser)
 	@packaging/browser.sh
+
+webhook-verifiers: ## install the verifiers of Standard Webhooks that judge what is delivered
+	$(call step,verifiers of webhooks)
+	@tests/webhooks/fetch.sh
 
 rocksdb: ## compile RocksDB's C++, unless this machine has it already
 	$(call step,RocksDB)
@@ -103,7 +107,12 @@ static: build ## check that the binary is static and runs
 bench: test-prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
 	@packaging/bench-prerequisites.sh
 	@packaging/diagrams-oracle.sh
+	@tests/webhooks/fetch.sh rivals
 	@$(in) cargo bench --locked --bench '*'
+
+bench-deliveries: test-prerequisites rocksdb ## measure deliveries alone, beside BullMQ and PgQueuer
+	@tests/webhooks/fetch.sh rivals
+	@$(in) cargo bench --locked --bench deliveries
 
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000

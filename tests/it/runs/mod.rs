@@ -7,6 +7,7 @@ mod followers;
 mod keys;
 mod queue;
 mod quotas;
+mod receivers;
 mod webhooks;
 
 use serde_json::{Value, json};
