@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries isolation crash-long audit-long cron-long power-cuts-long \
-	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+	disk-full-long faults-long kills-long ends-long deliveries-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -137,6 +137,11 @@ ends-long: rocksdb ## supervisors, runners and servers killed at any moment, and
 	@$(in) QUINTET_SUPERVISOR_ENDS=$(ROUNDS) QUINTET_RUNNER_ENDS=$(ROUNDS) QUINTET_START_ENDS=$(ROUNDS) QUINTET_RUN_ENDS=$(ROUNDS) \
 	  QUINTET_HOUSE_ENDS=$(ROUNDS) cargo test --locked --test privileged -- --nocapture a_killed_supervisor what_is_left_of_a_runner \
 	  a_kill_in_the_middle what_has_just_ended a_waiting_run_outlives
+
+deliveries-long: rocksdb webhook-verifiers ## deliveries under kill -9 and full disks, beside a backlog, and health against its model, for longer; needs root (ROUNDS=N)
+	@$(in) QUINTET_KILLS=$(ROUNDS) QUINTET_WAITING=100000 QUINTET_HEALTH_STEPS=$(STEPS) cargo test --locked --test it -- --nocapture \
+	  every_event_arrives a_backlog_is the_table_of_receivers health_is_what
+	@$(in) QUINTET_DISK_CYCLES=20 cargo test --locked --test privileged -- --nocapture deliveries_wait
 
 power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
 	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture

@@ -1,8 +1,10 @@
 //! Runs without containers, and what their tests sit at. Nothing is ever started: the engine is off.
 //! tests/privileged/runs has the containers.
 
+mod backlog;
 mod contract;
 mod deliveries_crash;
+mod endpoint_health;
 mod followers;
 mod keys;
 mod queue;

@@ -2,6 +2,6 @@
 //! those that stand under names.
 
 mod names;
-mod odd;
+pub mod odd;
 mod table;
 mod verifiers;
