@@ -5,8 +5,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench isolation crash-long audit-long cron-long power-cuts-long \
-	disk-full-long faults-long kills-long ends-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries isolation crash-long audit-long cron-long power-cuts-long \
+	disk-full-long faults-long kills-long ends-long deliveries-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -53,7 +53,7 @@ isolation: test-prerequisites build ## try all that a hostile tenant might, and 
 	$(call step,what a hostile tenant tries)
 	@$(in) tests/privileged/isolation/run.sh $(STARTS) $(MACHINE)
 
-test: test-prerequisites diagrams-prerequisites browser format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: test-prerequisites diagrams-prerequisites browser webhook-verifiers format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
 prerequisites: ## install the Debian packages that building and running need, where they are missing
@@ -67,6 +67,10 @@ test-prerequisites: ## install the Debian packages that tests need as well
 browser: ## install the browser that the page of the diagrams is tested with
 	$(call step,browser)
 	@packaging/browser.sh
+
+webhook-verifiers: ## install the verifiers of Standard Webhooks that judge what is delivered
+	$(call step,verifiers of webhooks)
+	@tests/webhooks/fetch.sh
 
 rocksdb: ## compile RocksDB's C++, unless this machine has it already
 	$(call step,RocksDB)
@@ -103,7 +107,12 @@ static: build ## check that the binary is static and runs
 bench: test-prerequisites rocksdb ## measure, on a machine that does nothing else (benches/README.md)
 	@packaging/bench-prerequisites.sh
 	@packaging/diagrams-oracle.sh
+	@tests/webhooks/fetch.sh rivals
 	@$(in) cargo bench --locked --bench '*'
+
+bench-deliveries: test-prerequisites rocksdb ## measure deliveries alone, beside BullMQ and PgQueuer
+	@tests/webhooks/fetch.sh rivals
+	@$(in) cargo bench --locked --bench deliveries
 
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000
@@ -128,6 +137,11 @@ ends-long: rocksdb ## supervisors, runners and servers killed at any moment, and
 	@$(in) QUINTET_SUPERVISOR_ENDS=$(ROUNDS) QUINTET_RUNNER_ENDS=$(ROUNDS) QUINTET_START_ENDS=$(ROUNDS) QUINTET_RUN_ENDS=$(ROUNDS) \
 	  QUINTET_HOUSE_ENDS=$(ROUNDS) cargo test --locked --test privileged -- --nocapture a_killed_supervisor what_is_left_of_a_runner \
 	  a_kill_in_the_middle what_has_just_ended a_waiting_run_outlives
+
+deliveries-long: rocksdb webhook-verifiers ## deliveries under kill -9 and full disks, beside a backlog, and health against its model, for longer; needs root (ROUNDS=N)
+	@$(in) QUINTET_KILLS=$(ROUNDS) QUINTET_WAITING=100000 QUINTET_HEALTH_STEPS=$(STEPS) cargo test --locked --test it -- --nocapture \
+	  every_event_arrives a_backlog_is the_table_of_receivers health_is_what
+	@$(in) QUINTET_DISK_CYCLES=20 cargo test --locked --test privileged -- --nocapture deliveries_wait
 
 power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
 	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture

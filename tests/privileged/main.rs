@@ -9,6 +9,7 @@
 )]
 
 mod containers;
+mod deliveries_disk;
 mod disk_full;
 mod isolation;
 mod loop_disk;

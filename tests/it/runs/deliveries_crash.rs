@@ -47,6 +47,12 @@ fn submit_until_killed(appliance: Appliance, key: &str, inline: &str, lifetime: 
     accepted.into_inner().unwrap()
 }
 
+/// The rows are as they should be: each event has one for each subscription, and the indexes agree.
+fn verify(data: &std::path::Path) {
+    let verified = crate::support::appliance::run(&["verify", "--data", data.to_str().unwrap()]);
+    assert!(verified.status.success(), "{}", crate::support::appliance::stdout(&verified));
+}
+
 #[test]
 fn every_event_arrives_under_one_id_whatever_is_killed() {
     let rounds = rounds("QUINTET_KILLS", 3);
@@ -63,6 +69,7 @@ fn every_event_arrives_under_one_id_whatever_is_killed() {
     for round in 0..rounds {
         let lifetime = Duration::from_millis(150 + 70 * (round as u64 % 7));
         accepted.extend(submit_until_killed(appliance, &key, &receiver.url(204, "inline"), lifetime));
+        verify(&data);
         appliance = start(&data);
     }
     assert!(accepted.len() > 10 * rounds, "only {} runs in {rounds} rounds", accepted.len());
@@ -77,8 +84,7 @@ fn every_event_arrives_under_one_id_whatever_is_killed() {
         std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(appliance.stop(), Some(0));
-    let verified = crate::support::appliance::run(&["verify", "--data", data.to_str().unwrap()]);
-    assert!(verified.status.success(), "{}", crate::support::appliance::stdout(&verified));
+    verify(&data);
     println!("{rounds} kills, {} runs: every event arrived", accepted.len());
 }
 

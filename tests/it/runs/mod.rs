@@ -1,13 +1,16 @@
 //! Runs without containers, and what their tests sit at. Nothing is ever started: the engine is off.
 //! tests/privileged/runs has the containers.
 
+mod backlog;
 mod contract;
 mod deliveries_crash;
+mod endpoint_health;
 mod followers;
 mod keys;
 mod operator;
 mod queue;
 mod quotas;
+mod receivers;
 mod schedules;
 mod timers;
 mod timers_crash;

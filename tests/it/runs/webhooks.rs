@@ -20,26 +20,26 @@ fn advance(seconds: u64) {
 }
 
 impl Desk {
-    fn endpoint(&self, url: &str, events: &[&str]) -> Value {
+    pub(super) fn endpoint(&self, url: &str, events: &[&str]) -> Value {
         self.client.post("/api/v1/webhooks", &json!({"url": url, "events": events})).expect(201)
     }
 
-    fn endpoint_of(&self, id: &str) -> Value {
+    pub(super) fn endpoint_of(&self, id: &str) -> Value {
         self.client.get(&format!("/api/v1/webhooks/{id}")).expect(200)
     }
 
-    fn deliveries(&self, query: &str) -> Vec<Value> {
+    pub(super) fn deliveries(&self, query: &str) -> Vec<Value> {
         let page = self.client.get(&format!("/api/v1/webhooks/deliveries?{query}")).expect(200);
         page["items"].as_array().unwrap().clone()
     }
 
     /// A run that fails at once, for it must not start any more.
-    fn expired(&self) -> String {
+    pub(super) fn expired(&self) -> String {
         self.id(&json!({"image": "a", "name": "n", "tags": ["t"], "env": {"TOKEN": "hunter2"}, "expires_at": "2020-01-01T00:00:00Z"}))
     }
 }
 
-fn id_of(endpoint: &Value) -> String {
+pub(super) fn id_of(endpoint: &Value) -> String {
     endpoint["endpoint_id"].as_str().unwrap().to_owned()
 }
 

@@ -1,0 +1,228 @@
+//! Deliveries: how many a second, beside BullMQ and PgQueuer; how soon the first byte is at its receiver; what an endpoint
+//! adds to the submission of a run; how soon a server with 100,000 waiting rows is back after kill -9.
+//!
+//! `cargo bench --bench deliveries [-- ROUNDS]` prints the best of ROUNDS, taken in turn; `make bench-deliveries` installs
+//! what it needs. Everything is on one machine, and all deliver the same body, signed with HMAC-SHA256, to the same sink.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench fails loudly, prints its result and makes the connections it measures"
+)]
+
+#[path = "../appliance/mod.rs"]
+mod appliance;
+mod client;
+mod rivals;
+mod sink;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use appliance::Appliance;
+use client::Tenant;
+use rivals::{Rival, cpu_seconds};
+use sink::Sink;
+
+/// Endpoints of a tenant, at as many addresses; each is delivered four at once, which is the rule.
+const ENDPOINTS: usize = 16;
+const AT_ONCE: usize = 64;
+/// Deliveries of a round.
+const DELIVERIES: usize = 16_000;
+/// Submissions of a round in which their CPU is measured.
+const SUBMISSIONS: usize = 3_000;
+/// How many are delivered a second while it is measured how soon, and for how long.
+const PACE: f64 = 500.0;
+const PACED: usize = 5_000;
+/// Rows that wait at the kill.
+const WAITING: usize = 100_000;
+
+fn main() {
+    let rounds = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(3);
+    let sink = Sink::start();
+    let mut appliance = Appliance::start(&std::env::temp_dir(), &environment());
+    rates(&appliance, &sink, rounds);
+    latency(&appliance, &sink, rounds);
+    submissions(&appliance, &sink, rounds);
+    restart(&mut appliance, &sink);
+}
+
+fn environment() -> [(&'static str, &'static str); 2] {
+    [("QUINTET_RUNS__RUNNER_SOCKET", "off"), ("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8")]
+}
+
+/// What rivals are made of; it is fetched where it is missing.
+fn packages() -> PathBuf {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/webhooks/fetch.sh");
+    let output = Command::new(script).arg("rivals").stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "the rivals cannot be had");
+    String::from_utf8(output.stdout).unwrap().trim().into()
+}
+
+/// A tenant with so many endpoints at the sink, each at an address of its own.
+fn told(appliance: &Appliance, sink: &Sink, name: &str, endpoints: usize) -> Tenant {
+    let tenant = Tenant::new(appliance, name);
+    for endpoint in 1..=endpoints {
+        tenant.endpoint(&format!("http://127.0.0.{endpoint}:{}/hook", sink.port));
+    }
+    tenant
+}
+
+/// A delivery as the appliance makes it, without its head.
+fn body(tenant: &Tenant, sink: &Sink) -> Vec<u8> {
+    sink.begin(true);
+    sink.keep();
+    tenant.submit(1);
+    sink.wait(1);
+    let (_, request) = sink.take().swap_remove(0);
+    let head = request.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    request[head + 4..].to_vec()
+}
+
+/// Deliveries a second, and CPU of each in microseconds.
+type Rate = (f64, f64);
+
+/// As much as is there is delivered at once: everything waits before the first of it is answered.
+fn our_rate(appliance: &Appliance, sink: &Sink, tenant: &Tenant) -> Rate {
+    sink.begin(false);
+    tenant.submit(DELIVERIES / ENDPOINTS);
+    let before = cpu_seconds(appliance.id());
+    sink.open();
+    sink.wait(DELIVERIES);
+    let cpu = cpu_seconds(appliance.id()) - before;
+    assert_eq!(sink.at_once(), AT_ONCE);
+    (sink.rate(), cpu * 1e6 / DELIVERIES as f64)
+}
+
+fn their_rate(rival: &Rival, sink: &Sink, body: &Path) -> Rate {
+    sink.begin(true);
+    let url = format!("http://127.0.0.1:{}/hook", sink.port);
+    let mut worker = rival.worker(&url, DELIVERIES, AT_ONCE, body);
+    let before = rival.cpu_seconds(&worker);
+    worker.begin();
+    sink.wait(DELIVERIES);
+    let cpu = rival.cpu_seconds(&worker) - before;
+    (sink.rate(), cpu * 1e6 / DELIVERIES as f64)
+}
+
+fn rates(appliance: &Appliance, sink: &Sink, rounds: usize) {
+    let tenant = told(appliance, sink, "rates", ENDPOINTS);
+    let one = told(appliance, sink, "body", 1);
+    let packages = packages();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let body = body(&one, sink);
+    std::fs::write(file.path(), &body).unwrap();
+    let mut ours = Vec::new();
+    let mut theirs: Vec<(&'static str, Vec<Rate>)> = Vec::new();
+    for _ in 0..rounds {
+        ours.push(our_rate(appliance, sink, &tenant));
+        for (place, start) in [Rival::bullmq, Rival::pgqueuer].into_iter().enumerate() {
+            let rival = start(&packages);
+            let rate = their_rate(&rival, sink, file.path());
+            match theirs.get_mut(place) {
+                Some((_, all)) => all.push(rate),
+                None => theirs.push((rival.name, vec![rate])),
+            }
+        }
+    }
+    let best = |all: &[Rate]| all.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+    let (rate, cpu) = best(&ours);
+    println!("{DELIVERIES} deliveries of {} bytes, {AT_ONCE} at once, best of {rounds} rounds", body.len());
+    println!("| what | deliveries/s | CPU, µs each | ours is |\n|---|---|---|---|");
+    println!("| quintet | {rate:.0} | {cpu:.0} | |");
+    for (name, all) in theirs {
+        let (their_rate, their_cpu) = best(&all);
+        println!("| {name} | {their_rate:.0} | {their_cpu:.0} | {:.1} times as many |", rate / their_rate);
+    }
+}
+
+/// From the instant of the event, which is before its commit, to the first byte at the receiver.
+fn latency(appliance: &Appliance, sink: &Sink, rounds: usize) {
+    let tenant = told(appliance, sink, "latency", 1);
+    let mut best: Option<(f64, f64, f64)> = None;
+    for _ in 0..rounds {
+        sink.begin(true);
+        sink.keep();
+        let before = cpu_seconds(appliance.id());
+        tenant.submit_paced(PACED, Some(PACE));
+        sink.wait(PACED);
+        let cpu = (cpu_seconds(appliance.id()) - before) * 1e6 / PACED as f64;
+        let mut waits: Vec<i64> = sink.take().iter().map(|(at, request)| at - occurred_at(request)).collect();
+        waits.sort_unstable();
+        let of = |permille: usize| waits[(waits.len() - 1) * permille / 1000] as f64 / 1000.0;
+        if best.is_none_or(|best| of(990) < best.1) {
+            best = Some((of(500), of(990), cpu));
+        }
+    }
+    let (half, most, cpu) = best.unwrap();
+    println!(
+        "\n{PACED} runs at {PACE} a second, each with one delivery; from the event, before its commit, to the first byte"
+    );
+    println!("| p50, ms | p99, ms | the server's CPU, µs for each run and its delivery |\n|---|---|---|");
+    println!("| {half:.1} | {most:.1} | {cpu:.0} |");
+}
+
+/// Microseconds since 1970.
+fn occurred_at(request: &[u8]) -> i64 {
+    let head = request.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let body: Value = serde_json::from_slice(&request[head + 4..]).unwrap();
+    let text = body["occurred_at"].as_str().unwrap();
+    quintet_platform::clock::parse_rfc3339(text).unwrap().as_micros()
+}
+
+/// What the submission of a run takes where nobody is told, and where an endpoint is.
+fn submissions(appliance: &Appliance, sink: &Sink, rounds: usize) {
+    let alone = Tenant::new(appliance, "alone");
+    let told = told(appliance, sink, "told", 1);
+    let cpu_of = |tenant: &Tenant| {
+        let before = cpu_seconds(appliance.id());
+        tenant.submit(SUBMISSIONS);
+        (cpu_seconds(appliance.id()) - before) * 1e6 / SUBMISSIONS as f64
+    };
+    let (mut without, mut with, mut whole) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    for _ in 0..rounds {
+        without = without.min(cpu_of(&alone));
+        // What is delivered is no part of the submission: nobody is answered before it is over.
+        sink.begin(false);
+        with = with.min(cpu_of(&told));
+        sink.open();
+        sink.wait(SUBMISSIONS);
+        let before = cpu_seconds(appliance.id());
+        told.submit(SUBMISSIONS);
+        sink.wait(2 * SUBMISSIONS);
+        whole = whole.min((cpu_seconds(appliance.id()) - before) * 1e6 / SUBMISSIONS as f64);
+    }
+    println!("\nthe server's CPU of a submission, µs, best of {rounds} rounds of {SUBMISSIONS}");
+    println!("| without an endpoint | with one | ratio | with the delivery |\n|---|---|---|---|");
+    println!("| {without:.0} | {with:.0} | {:.2} | {whole:.0} |", with / without);
+}
+
+/// Kills it with so many rows waiting.
+fn restart(appliance: &mut Appliance, sink: &Sink) {
+    let tenant = told(appliance, sink, "restart", ENDPOINTS);
+    sink.begin(false);
+    tenant.submit(WAITING / ENDPOINTS);
+    let killed = appliance.restart(&environment());
+    let tenant = tenant.moved(appliance);
+    tenant.submit(1);
+    let ready = killed.elapsed();
+    sink.begin(true);
+    let begun = Instant::now();
+    while sink.count() == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let first = begun.elapsed();
+    let memory = appliance.resident_mib();
+    sink.wait(WAITING);
+    println!("\n{WAITING} deliveries wait at kill -9");
+    println!(
+        "| from the kill to the first run that is accepted, ms | the first delivery after that, ms | memory then, MiB | all delivered after, s |"
+    );
+    println!("|---|---|---|---|");
+    let all = begun.elapsed().as_secs_f64();
+    println!("| {} | {} | {memory} | {all:.0} |", ready.as_millis(), first.as_millis());
+}
