@@ -78,6 +78,7 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
     let signals = Signals::listen().map_err(|error| StartError::Io { doing: "waiting for signals".into(), error })?;
     let root_key = RootKeySources::take(&config);
     keep_private();
+    keep_lean();
     let file_limit = open_files::raise_limit()?;
     remove_stale_addresses(&config.data_dir)?;
     progress(&format!("opening {}", config.data_dir.display()));
@@ -286,6 +287,14 @@ pub fn keep_private() {
         tracing::warn!(%error, "core dumps cannot be ruled out");
     }
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+}
+
+/// Memory is taken and given back in pages. In blocks of two mebibytes, which some systems make of everything, little of
+/// what has been freed can be given back: nearly twice as much is held at rest, and nothing is faster.
+fn keep_lean() {
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "huge pages stay as the system has them");
+    }
 }
 
 /// Runs the appliance to its end on a runtime of its own.

@@ -67,6 +67,12 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     start_logging(arguments.log_level.as_deref(), "info")?;
     // What is unpacked and shared must be readable by others, whatever the caller thinks of files of its own.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    // The appliance that starts its own runner wants none for itself; containers have what the machine has.
+    if arguments.with_parent
+        && let Err(error) = rustix::thread::disable_transparent_huge_pages(false)
+    {
+        tracing::debug!(%error, "containers get no huge pages");
+    }
     let client_group = arguments.group.as_deref().map(group_number).transpose()?;
     let options = RunnerOptions {
         directory: arguments.dir.clone(),
