@@ -267,6 +267,9 @@ fn schedules_that_are_wrong_are_refused_and_change_nothing() {
         refused(&desk.client.patch(&path, &change), 422, "validation_failed");
     }
     assert_eq!(desk.client.get(&path).expect(200), before);
+    refused(&desk.client.patch(&path, &json!({"cron": "0 9 * * mon-funday"})), 422, "invalid_cron");
+    refused(&desk.client.patch(&path, &json!({"cron": "0 9 31 2 *"})), 422, "never_fires");
+    assert_eq!(desk.client.get(&path).expect(200), before);
     // 16 KiB to the byte are taken.
     desk.change(&id_of(&made), &json!({"payload": &long[..(16 << 10) - 2]}));
     let key = fresh_key();
