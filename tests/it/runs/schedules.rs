@@ -32,10 +32,10 @@ fn advance_to(appliance: &Appliance, second_of_hour: i64) {
     advance(appliance, (second_of_hour - second).rem_euclid(3600));
 }
 
-/// An instant so many seconds behind another, as it is shown.
+/// An instant so many seconds behind another, at its full second, as it is shown.
 fn behind(instant: &Value, seconds: i64) -> String {
     let instant = parse_rfc3339(instant.as_str().unwrap()).unwrap().plus_seconds(seconds);
-    format!("{}Z", &rfc3339(instant)[..23])
+    format!("{}.000Z", &rfc3339(instant)[..19])
 }
 
 impl Desk {
