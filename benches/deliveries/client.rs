@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::appliance::Appliance;
+use super::sink::micros_now;
 
 /// How many connections submit at once.
 const CONNECTIONS: usize = 16;
@@ -46,8 +47,8 @@ impl Tenant {
         self.submit_paced(count, None);
     }
 
-    /// Submits so many runs, each when it is due: so many a second.
-    pub fn submit_paced(&self, count: usize, per_second: Option<f64>) {
+    /// Submits so many runs, each when it is due: so many a second. Their ids, and when they were answered.
+    pub fn submit_paced(&self, count: usize, per_second: Option<f64>) -> Vec<(String, i64)> {
         let (next, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());
         runtime().block_on(async {
             let mut all = tokio::task::JoinSet::new();
@@ -55,23 +56,24 @@ impl Tenant {
                 let (tenant, next) = (self.clone(), Arc::clone(&next));
                 all.spawn(async move {
                     let mut connection = Connection::open(&tenant).await;
+                    let mut answered = Vec::new();
                     loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         if number >= count {
-                            return;
+                            return answered;
                         }
                         if let Some(rate) = per_second {
                             let due = begun + Duration::from_secs_f64(number as f64 / rate);
                             tokio::time::sleep_until(due.into()).await;
                         }
-                        connection.post("/api/v1/runs", RUN).await;
+                        let answer = connection.post("/api/v1/runs", RUN).await;
+                        answered.push((answer["track_id"].as_str().unwrap().to_owned(), micros_now()));
                     }
                 });
             }
-            while let Some(done) = all.join_next().await {
-                done.unwrap();
-            }
-        });
+            let all: Vec<Vec<(String, i64)>> = all.join_all().await;
+            all.concat()
+        })
     }
 }
 

@@ -47,6 +47,9 @@ const SETTLE_PAUSE: Duration = Duration::from_secs(1);
 const LEFT_ALONE: &str = "a delivery is damaged, or cannot be seen to; it is left alone until the next start";
 /// How often new rows are looked for while a rehearsal clock waits.
 const REST_PAUSE: Duration = Duration::from_millis(20);
+/// How long the index is left alone after a look: looking costs more than what a single row brings, and under load rows
+/// come in all the time. An attempt waits half of it on average, at most.
+const QUIET_MICROS: i64 = 2_000;
 /// See [`DueWork::pauses`]: a first attempt should be made at once.
 const PAUSES: Pauses = Pauses { look: Duration::from_micros(500), retry: Duration::from_millis(2) };
 
@@ -86,6 +89,9 @@ struct InHand {
     waiting: Waiting,
     /// What lies before is in hand, or left for a lane that has enough.
     floor: DuePlace,
+    /// In real time: what has been found to be due and not been taken in yet, and until when nobody looks again.
+    found: Option<Timestamp>,
+    quiet_until: Timestamp,
 }
 
 impl Pump {
@@ -93,7 +99,12 @@ impl Pump {
     #[must_use]
     pub fn new(store: Store, clock: Clock, egress: Egress, rooms: Vec<Arc<dyn DeliveryRoom>>) -> Pump {
         let rooms = rooms.into_iter().map(|room| (room.service(), room)).collect();
-        let in_hand = Mutex::new(InHand { waiting: Waiting::default(), floor: first_at(Timestamp::from_micros(0)) });
+        let in_hand = Mutex::new(InHand {
+            waiting: Waiting::default(),
+            floor: first_at(Timestamp::EPOCH),
+            found: None,
+            quiet_until: Timestamp::EPOCH,
+        });
         Pump(Arc::new(Inner {
             store,
             clock,
@@ -180,7 +191,7 @@ impl DueWork for Pump {
         if self.0.is_stopping() {
             return None;
         }
-        self.0.next_due().unwrap_or_else(|failure| {
+        self.0.next_look().unwrap_or_else(|failure| {
             tracing::warn!(%failure, "it cannot be found out which deliveries are due");
             // Soon again: what waits is nobody else's to wake.
             Some(self.0.clock.now())
@@ -217,6 +228,24 @@ impl Inner {
         self.in_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// When the index is to be looked at next: in real time not again at once, and not twice for the same row.
+    fn next_look(&self) -> Result<Option<Timestamp>, Failure> {
+        if self.clock.is_rehearsal() {
+            return self.next_due();
+        }
+        let now = self.clock.now();
+        let known = {
+            let in_hand = self.in_hand();
+            in_hand.found.or((now < in_hand.quiet_until).then_some(in_hand.quiet_until))
+        };
+        if known.is_some() {
+            return Ok(known);
+        }
+        let due = self.next_due()?;
+        self.in_hand().found = due.filter(|due| *due <= now);
+        Ok(due)
+    }
+
     /// When the first delivery is due that is not in hand.
     fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
         let read = self.store.read();
@@ -248,6 +277,8 @@ impl Inner {
             return Ok(());
         }
         let mut in_hand = self.in_hand();
+        in_hand.found = None;
+        in_hand.quiet_until = self.clock.now().plus_micros(QUIET_MICROS);
         self.take_in(&mut in_hand)?;
         self.begin(&mut in_hand)
     }
