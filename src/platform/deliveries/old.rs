@@ -29,12 +29,7 @@ impl Agenda for OldDeliveries {
         Ok(first.first().map(|((hour, ..), Mark)| start_of(*hour)))
     }
 
-    fn slice(
-        &self,
-        tx: &mut WriteTx<'_>,
-        now: Timestamp,
-        from: Self::Place,
-    ) -> Result<Swept<Self::Place>, Failure> {
+    fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: Self::Place) -> Result<Swept<Self::Place>, Failure> {
         let oldest = tx.scan(&OLD, Scan::all().from(&from).limit(SLICE_ROWS))?;
         let (mut removed, mut to) = (0, None);
         for ((hour, tenant_id, service, id), Mark) in oldest {

@@ -192,7 +192,11 @@ impl World {
 
     /// One whose pump the clock knows nothing of.
     fn unattended(test: TestStore) -> World {
-        let room = Arc::new(TestRoom { destination: Mutex::new(Destination::Gone), settled: Mutex::default(), panics: Mutex::default() });
+        let room = Arc::new(TestRoom {
+            destination: Mutex::new(Destination::Gone),
+            settled: Mutex::default(),
+            panics: Mutex::default(),
+        });
         let egress = Egress::new(|address| address.is_loopback());
         let pump = Pump::new(test.store.clone(), test.clock.clone(), egress, vec![Arc::clone(&room) as _]);
         World { test, room, pump }

@@ -21,7 +21,8 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         Ok(())
     })?;
     each(read, &COUNTERS, findings, |(tenant_id, service), row, findings| {
-        let has_some = || read.scan(&DELIVERIES, Scan::prefix(&(tenant_id, service)).limit(1)).map(|all| !all.is_empty());
+        let has_some =
+            || read.scan(&DELIVERIES, Scan::prefix(&(tenant_id, service)).limit(1)).map(|all| !all.is_empty());
         if Counters::from(row).pending > 0 && !has_some()? {
             findings.push(format!("tenant {tenant_id} counts deliveries that wait, and has none"));
         }

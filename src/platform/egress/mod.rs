@@ -209,12 +209,7 @@ impl Egress {
     /// Connects to the first of these addresses that answers. Each has its share of the time: one that keeps silent leaves
     /// enough for the others.
     #[expect(clippy::disallowed_methods, reason = "the one place that opens outbound connections")]
-    async fn connect(
-        &self,
-        target: &Target,
-        vetted: &[SocketAddr],
-        time: Duration,
-    ) -> Result<Connection, EgressError> {
+    async fn connect(&self, target: &Target, vetted: &[SocketAddr], time: Duration) -> Result<Connection, EgressError> {
         let share = time / u32::try_from(vetted.len()).unwrap_or(u32::MAX).max(1);
         for peer in vetted {
             let Ok(Ok(stream)) = tokio::time::timeout(share, TcpStream::connect(peer)).await else { continue };

@@ -202,8 +202,15 @@ mod tests {
         );
         let cut = sent(&timer, 1024);
         assert!(cut.len() <= 1024 && cut.contains(r#""payload":null"#) && cut.contains("tttt"), "{cut}");
-        let hopeless = format!(r#"{{"tags":["{}"],"name":"{}"}}"#, "t".repeat(6_400), "n".repeat(900));
+        let hopeless = format!(
+            r#"{{"tags":["{}"],"name":"{}","image":"{}","url":"{}","node_ref":"{}"}}"#,
+            "t".repeat(6_400),
+            "n".repeat(900),
+            "\\\"".repeat(512),
+            "u".repeat(2_048),
+            "r".repeat(128)
+        );
         let left = sent(&hopeless, 1024);
-        assert!(left.len() <= 1024 && left.contains(r#""data":{}"#), "{left}");
+        assert!(left.len() <= 1024 && left.contains("\"data\":{\"node_ref\""), "{left}");
     }
 }

@@ -136,7 +136,9 @@ pub(super) fn test(
 pub(super) fn demand_room(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<(), Abort<Refusal>> {
     match deliveries::counters(tx, outbox(tenant_id))?.pending <= ASKED_PENDING_MAX {
         true => Ok(()),
-        false => Err(Refusal::LimitReached("the most deliveries that may wait beside a new one", ASKED_PENDING_MAX).into()),
+        false => {
+            Err(Refusal::LimitReached("the most deliveries that may wait beside a new one", ASKED_PENDING_MAX).into())
+        }
     }
 }
 

@@ -1,14 +1,22 @@
 //! Endpoints over a real store: what they ask for and what they are told.
 
-use quintet_platform::deliveries::{Filter, list};
+use quintet_platform::deliveries::counters;
 use quintet_platform::secrets::Secret;
+use quintet_storage::{Read as _, Scan};
 
 use super::endpoints::{open, subscriptions};
 use super::manage::{change, create, remove};
 use super::model::{EndpointChange, EndpointId, NewEndpoint, SecretOrigin, SigningSecret, outbox};
+use super::tables::ENDPOINTS;
 use crate::allowances::Ceilings;
+use crate::allowances::model::SetQuotas;
+use crate::allowances::quotas::set;
+use crate::containers::changes::find;
+use crate::containers::model::Secrets;
+use crate::containers::submission::{Submit, submit};
 use crate::refusal::Refusal;
-use crate::testing::{Bench, bench, tenant};
+use crate::states::RunState;
+use crate::testing::{Bench, bench, plain, tenant};
 
 fn secret(bytes: &[u8]) -> SigningSecret {
     SigningSecret { key: Secret::new(bytes.to_vec()), origin: SecretOrigin::Supplied }
@@ -44,9 +52,45 @@ fn secrets_are_kept_sealed_and_one_by_one() {
     let id = made(&bench, &["*"], true).unwrap();
     let other = EndpointChange { secret: Some(secret(b"open")), ..EndpointChange::default() };
     bench.run(move |tx, now| change(tx, now, (tenant(1), id), other)).unwrap();
+    let stored = format!("{:?}", bench.store.read().scan(&ENDPOINTS, Scan::all()).unwrap());
+    assert!(!stored.contains(&format!("{:?}", b"open").trim_matches(['[', ']']).to_owned()), "{stored}");
     let (_, key) = open(&bench.store.read(), (tenant(1), id)).unwrap().unwrap();
     assert_eq!(key.unwrap().expose().as_slice(), b"open");
-    let all = Filter { endpoint_id: None, resource: None, state: None, since: 0, limit: 9 };
-    let pending = |_: &quintet_platform::deliveries::Delivery| quintet_platform::deliveries::DeliveryState::Pending;
-    assert_eq!(list(&bench.store.read(), outbox(tenant(1)), all, pending).unwrap().items, [], "nothing has happened");
+}
+
+/// Hundreds of endpoints are told of everything that happens to many runs at once: each transaction stays small enough to
+/// be written, whoever is told, and others' runs do not wait.
+#[test]
+fn a_crowd_of_endpoints_stops_nobody() {
+    let (bench, ceilings) = (bench(), Ceilings::default());
+    let numbers = vec![("max_webhook_endpoints", 300), ("max_webhook_payload_bytes", 262_144)];
+    let asked = SetQuotas { numbers, working_hours_tjp: None };
+    bench.run(move |tx, _| Ok(set(tx, tenant(1), asked)?)).unwrap();
+    let url = format!("https://example.com/{}", "x".repeat(2_000));
+    for _ in 0..300 {
+        let new = NewEndpoint {
+            url: url.clone(),
+            patterns: vec!["run.failed".to_owned()],
+            description: None,
+            secret: secret(b"sesame"),
+            is_active: true,
+        };
+        let limits = ceilings.clone();
+        bench.run(move |tx, now| create(tx, now, tenant(1), &limits, new)).unwrap();
+    }
+    let end = bench.now().plus_seconds(60);
+    let mut runs = Vec::new();
+    for number in 0..40 {
+        let tenant_id = tenant(1 + u128::from(number % 2 == 1));
+        let secrets = Secrets { env: vec![("A".repeat(60_000), String::new())], webhook_secret: None };
+        let asked = Submit { secrets, expires_at: Some(end), scheduled_start: Some(end.plus_seconds(60)), ..plain() };
+        let limits = ceilings.clone();
+        let (run_id, _) = bench.run(move |tx, now| submit(tx, now, tenant_id, &limits, asked)).unwrap();
+        runs.push((tenant_id, run_id));
+    }
+    bench.clock.advance(61);
+    while bench.run(|tx, now| Ok(crate::sweep::sweep(tx, now)?)).unwrap() > 0 {}
+    let read = bench.store.read();
+    assert!(runs.into_iter().all(|run| find(&read, run).unwrap().unwrap().state == RunState::Failed));
+    assert_eq!(counters(&read, outbox(tenant(1))).unwrap().pending, 6_000);
 }

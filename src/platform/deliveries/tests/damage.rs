@@ -74,17 +74,13 @@ async fn verify_tells_whatever_does_not_agree() {
         ("is found under", |tx, (tenant_id, service, id)| {
             tx.put(&BY_SUBJECT, &(tenant_id, service, Uuid::nil(), id), &Mark)
         }),
-        ("has no next attempt", |tx, (tenant_id, service, id)| {
-            Ok(tx.delete(&DUE, &(START, tenant_id, service, id)))
-        }),
+        ("has no next attempt", |tx, (tenant_id, service, id)| Ok(tx.delete(&DUE, &(START, tenant_id, service, id)))),
         ("is due at", |tx, (tenant_id, service, id)| {
             let row = tx.get(&DUE, &(START, tenant_id, service, id))?.unwrap();
             tx.put(&DUE, &(START.plus_seconds(1), tenant_id, service, id), &row)
         }),
         ("is to go in hour", |tx, (tenant_id, service, id)| tx.put(&OLD, &(1, tenant_id, service, id), &Mark)),
-        ("and counts", |tx, (tenant_id, service, _)| {
-            Ok(tx.delete(&COUNTERS, &(tenant_id, service)))
-        }),
+        ("and counts", |tx, (tenant_id, service, _)| Ok(tx.delete(&COUNTERS, &(tenant_id, service)))),
         ("counts deliveries that wait, and has none", |tx, (tenant_id, service, _)| {
             let row = tx.get(&COUNTERS, &(tenant_id, service))?.unwrap();
             tx.put(&COUNTERS, &(Uuid::from_u128(5), service), &row)
