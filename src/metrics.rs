@@ -291,7 +291,7 @@ impl Collector for CopyCollector {
     }
 }
 
-/// Reads what keeps runs from being started, when Prometheus asks.
+/// Reads what keeps runs from being started, and timers and schedules from firing, when Prometheus asks.
 struct RunsCollector {
     runs: quintet_runs::Context,
 }
@@ -309,7 +309,11 @@ impl Collector for RunsCollector {
         let down = self.runs.has_runner() && !self.runs.is_engine_up();
         gauge(e, "runs_engine_down", "1 while nobody starts containers, though somebody should", None, one_if(down))?;
         let short = one_if(self.runs.is_disk_short());
-        gauge(e, "runs_disk_short", "1 while runs wait for room on the runner's disk", None, short)
+        gauge(e, "runs_disk_short", "1 while runs wait for room on the runner's disk", None, short)?;
+        let first = self.runs.first_alarm().ok().flatten();
+        let overdue_micros = first.map_or(0, |first| self.runs.now().micros_since(first).max(0));
+        let help = "For how long the first timer or schedule that has not fired has been due";
+        gauge(e, "runs_alarms_overdue_seconds", help, None, overdue_micros as f64 / 1e6)
     }
 }
 

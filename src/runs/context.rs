@@ -12,11 +12,12 @@ use quintet_platform::egress::Egress;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::Turns;
 use quintet_runtime::{ContainerId, Runner};
-use quintet_storage::{Abort, Lsn, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Lsn, Timestamp, WriteTx};
 use tokio::sync::{Notify, watch};
 
 use crate::allowances::Ceilings;
 use crate::aside::Aside;
+use crate::due;
 use crate::followers::Followers;
 use crate::model::{FAMILY, RunId};
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
@@ -212,6 +213,21 @@ impl Context {
     #[must_use]
     pub fn has_runner(&self) -> bool {
         self.runner.is_some()
+    }
+
+    /// When the first timer or schedule fires that has not yet.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn first_alarm(&self) -> Result<Option<Timestamp>, Failure> {
+        let first = due::first_fires(&self.store.read(), Timestamp::EPOCH, 1)?;
+        Ok(first.first().map(|(at, _)| *at))
+    }
+
+    /// The present instant.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Whether runs wait for room on the runner's disk.

@@ -456,7 +456,7 @@ fn audit(bench: &Bench, known: &BTreeMap<RunKey, Known>, limits: &Ceilings) {
     assert_eq!(events, rows.values().map(|row| row.events as usize).sum::<usize>());
     assert!(all_due(bench).into_iter().all(|(_, due)| match due {
         Due::Eligible(run_key) | Due::TooLate(run_key) | Due::Old(run_key) => rows.contains_key(&run_key),
-        Due::Hours(_) | Due::Events(_) => false,
+        Due::Hours(_) | Due::Events(_) | Due::OldTimer(_) => false,
     }));
     let chosen = choose(&read, bench.now(), machine(limits, 5), 100, &mut Turns::default()).unwrap();
     assert!(chosen.iter().all(|run_key| rows[run_key].state == RunState::Scheduled));

@@ -8,7 +8,7 @@ use quintet_platform::deliveries::counters;
 use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
 use quintet_storage::seal::{self, KeyOwner};
-use quintet_storage::{Read as _, Timestamp, WriteTx};
+use quintet_storage::{Timestamp, WriteTx};
 
 use super::change::{change, set_enabled};
 use super::create::create;

@@ -194,6 +194,13 @@ mod tests {
         assert!(cut.len() <= 1024 && cut.contains("failed_nodes") && cut.contains("\"ref\":\"a\""), "{cut}");
         let output = format!(r#"{{"ref":"a","output":"{}"}}"#, "x".repeat(2_000));
         assert!(sent(&output, 1024).contains(r#""output":null"#));
+        let timer = format!(
+            r#"{{"timer_id":"T","tags":["{}"],"payload":[{{"a":"{}"}}]}}"#,
+            "t".repeat(128),
+            "x".repeat(16_000)
+        );
+        let cut = sent(&timer, 1024);
+        assert!(cut.len() <= 1024 && cut.contains(r#""payload":null"#) && cut.contains("tttt"), "{cut}");
         let hopeless = format!(r#"{{"tags":["{}"],"name":"{}"}}"#, "t".repeat(6_400), "n".repeat(900));
         let left = sent(&hopeless, 1024);
         assert!(left.len() <= 1024 && left.contains(r#""data":{}"#), "{left}");

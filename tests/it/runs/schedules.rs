@@ -32,10 +32,10 @@ fn advance_to(appliance: &Appliance, second_of_hour: i64) {
     advance(appliance, (second_of_hour - second).rem_euclid(3600));
 }
 
-/// An instant so many seconds behind another, as it is shown.
+/// An instant so many seconds behind another, at its full second, as it is shown.
 fn behind(instant: &Value, seconds: i64) -> String {
     let instant = parse_rfc3339(instant.as_str().unwrap()).unwrap().plus_seconds(seconds);
-    format!("{}Z", &rfc3339(instant)[..23])
+    format!("{}.000Z", &rfc3339(instant)[..19])
 }
 
 impl Desk {
@@ -266,6 +266,9 @@ fn schedules_that_are_wrong_are_refused_and_change_nothing() {
     {
         refused(&desk.client.patch(&path, &change), 422, "validation_failed");
     }
+    assert_eq!(desk.client.get(&path).expect(200), before);
+    refused(&desk.client.patch(&path, &json!({"cron": "0 9 * * mon-funday"})), 422, "invalid_cron");
+    refused(&desk.client.patch(&path, &json!({"cron": "0 9 31 2 *"})), 422, "never_fires");
     assert_eq!(desk.client.get(&path).expect(200), before);
     // 16 KiB to the byte are taken.
     desk.change(&id_of(&made), &json!({"payload": &long[..(16 << 10) - 2]}));

@@ -200,13 +200,23 @@ fn timers_that_are_wrong_are_refused_and_change_nothing() {
     let reader = APPLIANCE.persona("runs", &APPLIANCE.tenant(), &["svc_run_read"]);
     refused(&reader.post("/api/v1/timers", &whole), 403, "forbidden");
     reader.get("/api/v1/timers").expect(200);
-    // The longest payload is handed back whole, whatever the tenant wants webhooks to have at most.
+    // The longest payload is handed back whole, unless the tenant wants webhooks to be shorter.
     let payload = "p".repeat((16 << 10) - 2);
     let long =
         json!({"fire_at": "2001-01-01T00:00:00Z", "payload": payload, "webhook": {"url": receiver.url(204, "long")}});
     let made = desk.timer(&long);
     assert_eq!(desk.timer_of(&id_of(&made))["payload"], json!(payload));
     assert_eq!(receiver.wait("long", 1)[0].body()["data"]["payload"], json!(payload));
+    let tenant_id = APPLIANCE.tenant();
+    let short = Desk { client: APPLIANCE.persona("runs", &tenant_id, &[]) };
+    APPLIANCE.cli_json(&["tenant", "quota", &tenant_id, "--service", "runs", "--max-webhook-payload-bytes", "1024"]);
+    let long = json!({"fire_at": "2001-01-01T00:00:00Z", "payload": payload, "name": "n".repeat(128), "tags": ["t".repeat(128)],
+        "webhook": {"url": receiver.url(204, "short")}});
+    short.timer(&long);
+    let told = receiver.wait("short", 1);
+    let body = told[0].body();
+    assert!(told[0].raw.len() <= 1024, "{body}");
+    assert_eq!((&body["truncated"], &body["data"]["payload"]), (&json!(true), &Value::Null));
 }
 
 #[test]
