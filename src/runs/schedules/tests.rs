@@ -326,7 +326,12 @@ fn contradictions_are_found() {
     let harmed = |harm: fn(&mut WriteTx<'_>, ScheduleKey, &Schedule)| {
         let bench = bench_at("2026-05-01T12:00:00Z");
         let key = made(&bench, timing("* * * * *", "UTC"), Misfire::FireOnce);
-        bench.run(move |tx, _| Ok(harm(tx, key, &find(tx, key)?.unwrap()))).unwrap();
+        let harm = move |tx: &mut WriteTx<'_>, _| {
+            let schedule = find(tx, key)?.unwrap();
+            harm(tx, key, &schedule);
+            Ok(())
+        };
+        bench.run(harm).unwrap();
         crate::verify(&bench.store.read()).unwrap().join("; ")
     };
     let cleared = harmed(|tx, key, schedule| {
@@ -437,7 +442,7 @@ fn whatever_happens_it_does_as_a_model_that_goes_from_minute_to_minute() {
     let seed =
         std::env::var("QUINTET_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
     let mut random = fastrand::Rng::with_seed(seed);
-    for case in 0..25 {
+    for case in 0..12 {
         let mut bench = bench();
         bench.clock.advance_micros(random.i64(0..DAY * 1_000_000));
         let mut told_in_all = 0;

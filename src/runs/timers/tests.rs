@@ -4,7 +4,7 @@ use quintet_platform::deliveries::{Filter as Deliveries, counters, list as deliv
 use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
 use quintet_storage::seal::{self, KeyOwner};
-use quintet_storage::{Read as _, Scan, Timestamp};
+use quintet_storage::{Read as _, Timestamp, WriteTx};
 
 use super::cancel::cancel;
 use super::create::{NewTimer, create};
@@ -231,10 +231,14 @@ fn an_erased_tenants_timers_come_to_rest() {
 
 #[test]
 fn contradictions_are_found() {
-    let harmed = |harm: fn(&mut quintet_storage::WriteTx<'_>, TimerKey, Timestamp)| {
+    let harmed = |harm: fn(&mut WriteTx<'_>, TimerKey, Timestamp)| {
         let bench = bench();
         let (at, key) = (bench.now().plus_seconds(60), made(&bench, tenant(1), bench.now().plus_seconds(60)));
-        bench.run(move |tx, _| Ok(harm(tx, key, at))).unwrap();
+        let harm = move |tx: &mut WriteTx<'_>, _| {
+            harm(tx, key, at);
+            Ok(())
+        };
+        bench.run(harm).unwrap();
         findings(&bench).join("; ")
     };
     assert!(harmed(|tx, key, at| due::clear_fire(tx, at, due::Fire::Timer(key))).contains("nothing that it waits for"));
@@ -246,6 +250,4 @@ fn contradictions_are_found() {
     );
     let uncounted = harmed(|tx, key, _| drop(counts::count(tx, key.0, |counts| counts.pending_timers = 0)));
     assert!(uncounted.contains("nobody has counted"), "{uncounted}");
-    let bench = bench();
-    assert_eq!(bench.store.read().scan(&TIMERS, Scan::all()).unwrap().len(), 0);
 }

@@ -1,4 +1,5 @@
-//! kill -9 of the real binary while timers fire: each that was accepted fires, under one event id, in one delivery.
+//! kill -9 of the real binary while timers fire: each that was accepted fires, under one event id, in one delivery. And a
+//! disk that is full when it is time.
 //!
 //! `QUINTET_KILLS=N` makes more rounds.
 
@@ -89,4 +90,30 @@ fn every_timer_fires_under_one_event_whatever_is_killed() {
     let verified = crate::support::appliance::run(&["verify", "--data", data.to_str().unwrap()]);
     assert!(verified.status.success(), "{}", crate::support::appliance::stdout(&verified));
     println!("{rounds} kills, {} timers: each fired under one event", accepted.len());
+}
+
+#[test]
+fn what_comes_due_while_the_disk_is_down_to_its_reserve_fires_once_there_is_room() {
+    let (directory, receiver) = (tempfile::tempdir().unwrap(), Receiver::start());
+    let data = directory.path().join("data");
+    let appliance = start(&data);
+    let key = appliance.key(&appliance.tenant(), &[]).1;
+    let fire_at = Clock::system().now().plus_micros(1_500_000);
+    let body = json!({"fire_at": rfc3339(fire_at), "webhook": {"url": receiver.url(204, "full")}});
+    let made = appliance.client("runs", &key).post("/api/v1/timers", &body).expect(201);
+    let path = format!("/api/v1/timers/{}", made["timer_id"].as_str().unwrap());
+    appliance.kill();
+    let setup = Setup::new().on(&data).env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8");
+    let full = setup.env("QUINTET_STORAGE__DISK_RESERVE_MB", "1073741824").start();
+    let client = full.client("runs", &key);
+    while Clock::system().now() < fire_at.plus_micros(300_000) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(client.get(&path).expect(200)["state"], "pending");
+    assert_eq!(receiver.at("full").len(), 0);
+    assert_eq!(full.stop(), Some(0));
+    let appliance = start(&data);
+    let late = receiver.wait("full", 1)[0].body()["data"]["late_seconds"].as_f64().unwrap();
+    assert!(late >= 0.3, "{late}");
+    assert_eq!(appliance.client("runs", &key).get(&path).expect(200)["state"], "fired");
 }
