@@ -349,7 +349,7 @@ impl Collector for DeliveriesCollector {
         gauge(e, "deliveries_waiting", "Deliveries that have not ended", None, sample(waiting))?;
         let help = "Deliveries of a tenant that were given up, ever";
         let mut of_tenants = e.encode_descriptor("tenant_delivery_dead", help, None, MetricType::Counter)?;
-        for (tenant_id, counters) in outboxes.iter().filter(|(_, counters)| counters.dead_total > 0) {
+        for (tenant_id, counters) in outboxes {
             let labels = [("tenant", tenant_id.to_string())];
             ConstCounter::new(counters.dead_total).encode(of_tenants.encode_family(&labels)?)?;
         }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use quintet_platform::clock::rfc3339;
 use quintet_platform::http::query::Query;
 use quintet_platform::ids::{parse_ulid, parse_uuid, ulid};
-use quintet_runs::operator::{ScheduleStanding, schedules};
+use quintet_runs::operator::{ScheduleStanding, schedule_instant, schedules};
 use quintet_storage::Uuid;
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +94,8 @@ fn view(names: &BTreeMap<Uuid, String>, schedule: ScheduleStanding) -> ScheduleV
         url: schedule.url,
         misfire: schedule.misfire.to_owned(),
         enabled: schedule.is_enabled,
-        next_fire_at: schedule.next_fire_at.map(rfc3339),
-        last_fire_at: schedule.last_fire_at.map(rfc3339),
+        next_fire_at: schedule.next_fire_at.map(schedule_instant),
+        last_fire_at: schedule.last_fire_at.map(schedule_instant),
         fire_count: schedule.fire_count,
         missed_count: schedule.missed_count,
     }

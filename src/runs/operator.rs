@@ -5,6 +5,7 @@ use quintet_platform::service::{Fault, Problem};
 use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 use serde_json::{Map, Value, json};
 
+use crate::alarms::wire::millis;
 use crate::allowances::model::{QUOTA_KINDS, QuotaKind, SetQuotas};
 use crate::allowances::{Ceilings, meters, quotas, terms};
 use crate::containers::hours;
@@ -25,6 +26,12 @@ pub struct KeyStanding {
     pub terms: KeyTerms,
     /// How many of its seconds are left; none: it is not metered.
     pub remaining_seconds: Option<u64>,
+}
+
+/// An instant of a schedule, as its tenant sees it: with milliseconds.
+#[must_use]
+pub fn schedule_instant(at: Timestamp) -> String {
+    millis(at).as_str().unwrap_or_default().to_owned()
 }
 
 /// Checks what a key is to allow.

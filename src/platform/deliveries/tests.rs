@@ -537,3 +537,42 @@ async fn lists_keep_the_newest_in_ascending_order() {
     assert_eq!(ids(Filter { resource: Some("R1"), since: 799, ..all }), (vec![800, 801], false));
     assert_eq!(ids(Filter { resource: Some("R2"), ..all }), (vec![], false));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_is_found_part_by_part_and_not_twice() {
+    let (world, receiver) = (World::new(), Receiver::start().await);
+    world.at(&receiver.url("/404"));
+    world.enqueue(TENANT, Some(ENDPOINT), "x", 70);
+    world.enqueue(TENANT, None, &receiver.url("/404"), 3);
+    world.rest().await;
+    let whole = Dead { endpoint_id: ENDPOINT, since: START, from: 0, until: u64::MAX, limit: 64 };
+    let found = |wanted: Dead| dead(&world.test.store.read(), outbox(TENANT), &wanted).unwrap();
+    let first = found(whole);
+    assert_eq!((first.ids.clone(), first.next), ((1..=64).collect(), Some(65)));
+    assert_eq!((first.looked_at, first.seen_until), (64, 73));
+    let rest = found(Dead { from: 65, ..whole });
+    assert_eq!((rest.ids, rest.next), ((65..=70).collect(), None), "those of others are not among them");
+    assert_eq!(found(Dead { until: 2, ..whole }).ids, [1, 2]);
+    let later = found(Dead { since: world.test.clock.now().plus_micros(1), ..whole });
+    assert_eq!((later.ids, later.looked_at), (vec![], 70));
+    // What somebody has sent once more is left out, whether or not the page knew of it.
+    world.at(&receiver.url("/204"));
+    let body = |sent: &[u8], _: u64| sent.to_vec();
+    let again = move |tx: &mut WriteTx<'_>, now: Timestamp| redeliver(tx, now, outbox(TENANT), 3, ("x", 5), body);
+    let number = world.test.store.write_blocking(Instant::now() + Duration::from_secs(10), again).unwrap();
+    assert_eq!(number, 74);
+    assert_eq!(found(Dead { until: 4, ..whole }).ids, [1, 2, 4]);
+    let read = world.test.store.read();
+    let repeated = |above: u64| is_repeated(&read, outbox(TENANT), &world.delivery(TENANT, 3), above).unwrap();
+    assert!(repeated(3) && repeated(first.seen_until) && !repeated(number));
+    world.rest().await;
+    world.check();
+    // What was given up is counted by tenant, and the count is held against what there is.
+    let told = |dead_total: u64| Counters { last_id: 74, pending: 0, dead_total };
+    assert_eq!(all_counters(&world.test.store.read(), Service::Runs).unwrap(), [(Uuid::from_u128(TENANT), told(73))]);
+    assert_eq!(all_counters(&world.test.store.read(), Service::Ledger).unwrap(), []);
+    world.write(move |tx, _| tx.put(&tables::COUNTERS, &outbox(TENANT).key(), &told(72).into()));
+    let findings = crate::verify(&world.test.store.read()).unwrap();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].contains("73 that were given up, and counts"), "{findings:?}");
+}
