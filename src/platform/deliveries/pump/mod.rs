@@ -242,14 +242,17 @@ impl Inner {
         Ok(due)
     }
 
-    /// When the first delivery is due that is not in hand.
+    /// When the first delivery is due that is not in hand. What is passed over on the way is not looked at again: a lane that
+    /// has enough may have a hundred thousand rows there.
     fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
-        let read = self.store.read();
-        let in_hand = self.in_hand();
+        let now = self.clock.now();
+        let (read, complete_until) = self.store.read_now(now);
+        let mut in_hand = self.in_hand();
         // Whoever moves a rehearsal clock waits for what is under way.
         if in_hand.waiting.is_hungry() || self.clock.is_rehearsal() && !in_hand.waiting.is_empty() {
-            return Ok(Some(self.clock.now()));
+            return Ok(Some(now));
         }
+        let newest = newest_of(complete_until, now);
         let mut from = in_hand.floor;
         loop {
             let page = read.scan(&DUE, Scan::all().from(&from).limit(64))?;
@@ -260,6 +263,7 @@ impl Inner {
                     return Ok(Some(due.0));
                 }
                 from = behind(due);
+                in_hand.floor = in_hand.floor.max(from.min(newest));
             }
             if is_last {
                 return Ok(None);
@@ -283,8 +287,7 @@ impl Inner {
     fn take_in(&self, in_hand: &mut InHand) -> Result<(), Failure> {
         let now = self.clock.now();
         let (read, complete_until) = self.store.read_now(now);
-        // What is newer may still get a neighbour before it: a transaction under way, or one of this very instant.
-        let newest = first_at(complete_until.plus_micros(1).min(now));
+        let newest = newest_of(complete_until, now);
         let (mut from, mut taken) = (in_hand.floor, 0);
         loop {
             let rows = read.scan(&DUE, Scan::all().from(&from).limit(PAGE_ROWS))?;
@@ -440,6 +443,12 @@ impl Inner {
             }
         }
     }
+}
+
+/// The place up to which the index is complete. What is newer may still get a neighbour before it: a transaction under way,
+/// or one of this very instant.
+fn newest_of(complete_until: Timestamp, now: Timestamp) -> DuePlace {
+    first_at(complete_until.plus_micros(1).min(now))
 }
 
 /// The place behind one.
