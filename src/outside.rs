@@ -6,6 +6,7 @@ use quintet_diagrams::generate::Generator;
 use quintet_drawing::fonts::Collection;
 use quintet_localization::engine::Engine;
 use quintet_platform::access::{Authority, ExternalAuthority};
+use quintet_platform::chat::ChatEngine;
 use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;
 
@@ -48,13 +49,7 @@ pub fn authority(config: &Config) -> Result<Authority, StartError> {
 /// # Errors
 /// `ai.api_key` or `tls.extra_ca` cannot be read, or `ai.url` is not an address that requests can be sent to.
 pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
-    if config.ai_url.is_empty() {
-        return Ok(None);
-    }
-    let own = read_secret("ai.api_key", &config.secret("ai.api_key"), &config.data_dir)?;
-    let made = Generator::new(egress(config)?, &config.ai_url, &config.ai_model, own);
-    let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
-    made.map(Some).map_err(unusable)
+    Ok(chat_engine(config)?.map(Generator::new))
 }
 
 /// What writes drafts of translations, likewise.
@@ -62,11 +57,15 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
 /// # Errors
 /// As [`generator`].
 pub fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
+    Ok(chat_engine(config)?.map(Engine::new))
+}
+
+fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {
     if config.ai_url.is_empty() {
         return Ok(None);
     }
     let own = read_secret("ai.api_key", &config.secret("ai.api_key"), &config.data_dir)?;
-    let made = Engine::new(egress(config)?, &config.ai_url, &config.ai_model, &own);
+    let made = ChatEngine::new(egress(config)?, &config.ai_url, &config.ai_model, &own);
     let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
     made.map(Some).map_err(unusable)
 }

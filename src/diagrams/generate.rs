@@ -5,18 +5,13 @@
 //! the DOT is cut out of whatever stands around it and validated, and an invalid one is sent back once, with the
 //! error. Neither the prompt nor the answer is stored or logged.
 
-use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, StatusCode, Uri};
-use quintet_platform::egress::Egress;
-use quintet_platform::json::{Json, Limits, parse};
-use quintet_platform::secrets::Secret;
+use http::StatusCode;
+use quintet_platform::chat::{ChatEngine, content};
 use quintet_platform::service::Fault;
-use serde_json::json;
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::refusal::Refusal;
@@ -27,8 +22,6 @@ pub const PROMPT_BYTES_MAX: usize = 16 << 10;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Requests to the engine at once; more are asked to come back.
 const AT_ONCE: usize = 8;
-/// What an OpenAI-compatible base address continues with.
-const CHAT_PATH: &str = "/chat/completions";
 /// The longest DOT that is sent back with its error, in bytes.
 const ECHO_BYTES_MAX: usize = 64 << 10;
 
@@ -38,43 +31,17 @@ const INSTRUCTIONS: &str = "You write diagrams in the DOT language of Graphviz. 
     not refer to images, files or fonts.";
 
 /// The configured engine.
+#[derive(Debug)]
 pub struct Generator {
-    egress: Egress,
-    url: Uri,
-    model: String,
-    api_key: Secret,
+    engine: ChatEngine,
     places: Semaphore,
 }
 
-impl fmt::Debug for Generator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Generator").field("model", &self.model).finish_non_exhaustive()
-    }
-}
-
-/// The address of the engine is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoAddress;
-
-impl fmt::Display for NoAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an address that requests can be sent to")
-    }
-}
-
-impl std::error::Error for NoAddress {}
-
 impl Generator {
-    /// An engine at `url`: the base address of an OpenAI-compatible interface (`https://host/v1`), or the whole address
-    /// of its chat completions. An empty key is not sent.
-    ///
-    /// # Errors
-    /// [`NoAddress`].
-    pub fn new(egress: Egress, url: &str, model: &str, api_key: Secret) -> Result<Generator, NoAddress> {
-        let base = url.trim_end_matches('/');
-        let whole = if base.ends_with(CHAT_PATH) { base.to_owned() } else { format!("{base}{CHAT_PATH}") };
-        let url = whole.parse().map_err(|_| NoAddress)?;
-        Ok(Generator { egress, url, model: model.to_owned(), api_key, places: Semaphore::new(AT_ONCE) })
+    /// What asks this engine.
+    #[must_use]
+    pub fn new(engine: ChatEngine) -> Generator {
+        Generator { engine, places: Semaphore::new(AT_ONCE) }
     }
 
     /// Asks for DOT; `check` says what is wrong with one.
@@ -87,24 +54,22 @@ impl Generator {
         F: Future<Output = Result<Result<(), String>, Refusal>>,
     {
         let Ok(_place) = self.places.try_acquire() else { return Err(Fault::Busy.into()) };
-        let mut messages =
-            vec![json!({"role": "system", "content": INSTRUCTIONS}), json!({"role": "user", "content": prompt})];
+        let mut said: Vec<(&str, String)> = vec![("system", INSTRUCTIONS.to_owned()), ("user", prompt.to_owned())];
         let mut wrong = String::new();
         for _ in 0..2 {
-            let said = self.ask(&messages).await?;
-            let Some(dot) = extract(&said) else {
+            let answer = self.ask(&said).await?;
+            let Some(dot) = extract(&answer) else {
                 wrong = "the answer holds no graph".to_owned();
-                messages.push(json!({"role": "assistant", "content": head(&said)}));
-                messages
-                    .push(json!({"role": "user", "content": "That is no DOT. Answer with one complete graph in DOT."}));
+                said.push(("assistant", head(&answer).to_owned()));
+                said.push(("user", "That is no DOT. Answer with one complete graph in DOT.".to_owned()));
                 continue;
             };
             match check(dot.to_owned()).await? {
                 Ok(()) => return Ok(dot.to_owned()),
                 Err(error) => {
                     let ask = format!("Graphviz rejects that: {error}. Answer with the whole graph, corrected.");
-                    messages.push(json!({"role": "assistant", "content": head(dot)}));
-                    messages.push(json!({"role": "user", "content": ask}));
+                    said.push(("assistant", head(dot).to_owned()));
+                    said.push(("user", ask));
                     wrong = error;
                 }
             }
@@ -113,24 +78,11 @@ impl Generator {
     }
 
     /// One exchange; what the engine said.
-    async fn ask(&self, messages: &[serde_json::Value]) -> Result<String, Refusal> {
+    async fn ask(&self, said: &[(&str, String)]) -> Result<String, Refusal> {
         let failed = |how: &str| Refusal::EngineFailed(format!("the AI engine failed: {how}"));
-        let mut body = json!({"messages": messages, "stream": false});
-        if let (false, Some(members)) = (self.model.is_empty(), body.as_object_mut()) {
-            members.insert("model".to_owned(), json!(self.model));
-        }
-        let mut request = Request::new(Bytes::from(body.to_string()));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.url.clone();
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        if !self.api_key.expose().is_empty() {
-            let bearer = format!("Bearer {}", self.api_key.expose());
-            let mut value = HeaderValue::from_str(&bearer).map_err(|_| failed("ai.api_key cannot be sent"))?;
-            value.set_sensitive(true);
-            request.headers_mut().insert(AUTHORIZATION, value);
-        }
-        let answer = self.egress.send(request, PATIENCE).await.map_err(|error| {
+        let messages: Vec<(&str, &str)> = said.iter().map(|(role, content)| (*role, content.as_str())).collect();
+        let body = Map::from_iter([("stream".to_owned(), Value::Bool(false))]);
+        let answer = self.engine.ask(&messages, body, PATIENCE).await.map_err(|error| {
             tracing::warn!(%error, "the AI engine could not be asked");
             failed(&error.to_string())
         })?;
@@ -145,15 +97,9 @@ impl Generator {
                 return Err(failed(&format!("it answered with status {}", other.as_u16())));
             }
         }
-        content(answer.body()).ok_or_else(|| failed("its answer is no chat completion"))
+        let content = tokio::task::spawn_blocking(move || content(&answer)).await.unwrap_or_default();
+        content.ok_or_else(|| failed("its answer is no chat completion"))
     }
-}
-
-/// `choices[0].message.content` of a chat completion.
-fn content(body: &[u8]) -> Option<String> {
-    let completion = parse(body, Limits { max_depth: 32 }).ok()?;
-    let Json::Array(choices) = completion.get("choices")? else { return None };
-    Some(choices.first()?.get("message")?.get("content")?.as_str()?.to_owned())
 }
 
 /// The DOT in what an engine said: the first fenced block that holds a graph, else everything from the first word that
@@ -212,26 +158,5 @@ mod tests {
         ] {
             assert_eq!(extract(said), expected, "{said:?}");
         }
-    }
-
-    #[test]
-    fn only_a_chat_completion_is_one() {
-        let completion = r#"{"id": "x", "choices": [{"message": {"role": "assistant", "content": "digraph {}"}}]}"#;
-        assert_eq!(content(completion.as_bytes()).as_deref(), Some("digraph {}"));
-        for other in ["", "{}", "[]", r#"{"choices": []}"#, r#"{"choices": [{"message": {"content": null}}]}"#, "\u{0}"]
-        {
-            assert_eq!(content(other.as_bytes()), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn the_address_is_the_base_or_the_whole() {
-        let url = |text: &str| {
-            Generator::new(Egress::new(|_| true), text, "m", Secret::default()).map(|made| made.url.to_string())
-        };
-        for text in ["https://h/v1", "https://h/v1/", "https://h/v1/chat/completions"] {
-            assert_eq!(url(text).as_deref(), Ok("https://h/v1/chat/completions"));
-        }
-        assert_eq!(url("https://h h"), Err(NoAddress));
     }
 }

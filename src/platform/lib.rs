@@ -3,7 +3,7 @@
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
 //! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]) and what is told to other systems through
-//! it ([`deliveries`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
+//! it ([`deliveries`]), engines that are asked for words ([`chat`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
 //! records of [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
@@ -16,12 +16,13 @@
 //!   control characters.
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
-//! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress` · `access` · `idempotency`, `metering` ·
+//! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `idempotency`, `metering` ·
 //! `deliveries` · `backups` ·
 //! `verify` · `foundation` (what each service is made from, and how a request is let in).
 
 pub mod access;
 pub mod backups;
+pub mod chat;
 pub mod clock;
 pub mod cursor;
 pub mod deliveries;

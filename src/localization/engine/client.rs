@@ -15,12 +15,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
-use quintet_platform::egress::{Egress, EgressError};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
+use quintet_platform::chat::{ChatEngine, content};
+use quintet_platform::egress::EgressError;
 use quintet_platform::json::Json;
-use quintet_platform::secrets::Secret;
 use quintet_platform::service::Turns;
 use quintet_storage::{Timestamp, Uuid};
 use serde_json::{Map, Value, json};
@@ -43,19 +42,13 @@ const RETRY_SECONDS_MAX: u64 = 10;
 const RETRY_SECONDS: u64 = 1;
 /// How long it is remembered that the engine does not take `response_format`, in seconds.
 const FORMAT_SECONDS: i64 = 3600;
-/// What an OpenAI-compatible base address continues with.
-const CHAT_PATH: &str = "/chat/completions";
 
 /// The configured engine. Clones share it.
 #[derive(Clone)]
 pub struct Engine(Arc<Parts>);
 
 struct Parts {
-    egress: Egress,
-    url: Uri,
-    model: String,
-    /// `Authorization`, if there is a key.
-    credential: Option<HeaderValue>,
+    engine: ChatEngine,
     places: Turns,
     /// How many callers each tenant has; none of those that have none.
     callers: Mutex<HashMap<Uuid, usize>>,
@@ -75,14 +68,9 @@ pub(super) struct Waits {
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("model", &self.0.model).finish_non_exhaustive()
+        self.0.engine.fmt(f)
     }
 }
-
-/// The address of the engine is none, or its key cannot be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an address that requests can be sent to, or a key that none can carry")]
-pub struct NoAddress;
 
 /// The engine cannot be asked, or gives no answer of use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -113,40 +101,18 @@ enum Missed {
 }
 
 impl Engine {
-    /// An engine at `url`: the base address of an OpenAI-compatible interface (`https://host/v1`), or the whole address
-    /// of its chat completions. Without a model none is named, and an empty key is not sent.
-    ///
-    /// # Errors
-    /// [`NoAddress`]
-    pub fn new(egress: Egress, url: &str, model: &str, api_key: &Secret) -> Result<Engine, NoAddress> {
-        Engine::with_waits(egress, url, model, api_key, Waits { answer: PATIENCE, second: Duration::from_secs(1) })
+    /// What asks this engine.
+    #[must_use]
+    pub fn new(engine: ChatEngine) -> Engine {
+        Engine::with_waits(engine, Waits { answer: PATIENCE, second: Duration::from_secs(1) })
     }
 
     /// [`Engine::new`] with other waits.
-    ///
-    /// # Errors
-    /// [`NoAddress`]
-    pub(super) fn with_waits(
-        egress: Egress,
-        url: &str,
-        model: &str,
-        api_key: &Secret,
-        waits: Waits,
-    ) -> Result<Engine, NoAddress> {
-        let base = url.trim_end_matches('/');
-        let whole = if base.ends_with(CHAT_PATH) { base.to_owned() } else { format!("{base}{CHAT_PATH}") };
-        let url = whole.parse().map_err(|_| NoAddress)?;
-        let credential = match api_key.expose().as_str() {
-            "" => None,
-            key => {
-                let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| NoAddress)?;
-                value.set_sensitive(true);
-                Some(value)
-            }
-        };
-        let (model, places, callers) = (model.to_owned(), Turns::new(AT_ONCE), Mutex::default());
+    #[must_use]
+    pub(super) fn with_waits(engine: ChatEngine, waits: Waits) -> Engine {
+        let (places, callers) = (Turns::new(AT_ONCE), Mutex::default());
         let formless_until = AtomicI64::new(i64::MIN);
-        Ok(Engine(Arc::new(Parts { egress, url, model, credential, places, callers, formless_until, waits })))
+        Engine(Arc::new(Parts { engine, places, callers, formless_until, waits }))
     }
 
     /// A tenant's caller, if it may have one more.
@@ -166,39 +132,22 @@ impl Engine {
         self.0.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn body(&self, ask: &Ask, with_format: bool) -> Value {
-        let mut body = Map::new();
-        if !self.0.model.is_empty() {
-            body.insert("model".to_owned(), json!(self.0.model));
-        }
-        let messages = json!([{"role": "system", "content": ask.system}, {"role": "user", "content": ask.user}]);
-        body.insert("messages".to_owned(), messages);
-        if with_format {
-            let schema = json!({"name": ask.shape, "strict": true, "schema": ask.schema});
-            body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": schema}));
-        }
-        Value::Object(body)
-    }
-
     /// One request and its answer.
     async fn exchange<T: Send + 'static>(
         &self,
         tenant_id: Uuid,
-        body: Bytes,
+        ask: &Ask,
+        with_format: bool,
         read: impl FnOnce(Json) -> Option<T> + Send + 'static,
     ) -> Result<T, Missed> {
-        let mut request = Request::new(body);
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.0.url.clone();
-        let headers = request.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if let Some(credential) = &self.0.credential {
-            headers.insert(AUTHORIZATION, credential.clone());
+        let mut body = Map::new();
+        if with_format {
+            let schema = json!({"name": ask.shape, "strict": true, "schema": ask.schema});
+            body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": schema}));
         }
         let Ok(_place) = self.0.places.hold(tenant_id, 1, TURN_TIME).await else { return Err(Missed::Lasting) };
-        let answer = self.0.egress.send(request, self.0.waits.answer).await.map_err(|error| {
+        let messages = [("system", ask.system.as_str()), ("user", ask.user.as_str())];
+        let answer = self.0.engine.ask(&messages, body, self.0.waits.answer).await.map_err(|error| {
             tracing::warn!(%error, "the AI engine could not be asked");
             match error {
                 EgressError::Broken | EgressError::NoTls => Missed::Passing(RETRY_SECONDS),
@@ -215,13 +164,7 @@ impl Engine {
                 _ => Missed::Lasting,
             });
         }
-        let is_plain = answer.headers().get_all(CONTENT_ENCODING).iter().all(|coding| coding == "identity");
-        let body = answer.into_body();
-        // Up to a megabyte of what somebody else wrote: nothing for a thread that serves everybody.
-        let reading = tokio::task::spawn_blocking(move || {
-            let content = completion::content(&body).filter(|_| is_plain)?;
-            read(completion::document(&content)?)
-        });
+        let reading = tokio::task::spawn_blocking(move || read(completion::document(&content(&answer)?)?));
         let answer = reading.await.unwrap_or_default();
         answer.ok_or_else(|| {
             tracing::warn!("the AI engine's answer is none of the asked shape");
@@ -272,8 +215,7 @@ impl Caller {
         let mut was_refused = false;
         let mut is_second = false;
         loop {
-            let body = Bytes::from(self.engine().body(ask, with_format).to_string());
-            match self.engine().exchange(self.0.tenant_id, body, read.clone()).await {
+            match self.engine().exchange(self.0.tenant_id, ask, with_format, read.clone()).await {
                 Ok(answer) => {
                     if was_refused {
                         let until = now.plus_seconds(FORMAT_SECONDS).as_micros();

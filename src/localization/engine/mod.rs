@@ -18,4 +18,4 @@ mod completion;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Ask, Caller, Engine, NoAddress, Unavailable};
+pub use client::{Ask, Caller, Engine, Unavailable};

@@ -7,6 +7,7 @@ use axum::body::Body;
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service};
+use quintet_platform::chat::ChatEngine;
 use quintet_platform::egress::Egress;
 use quintet_platform::secrets::Secret;
 use quintet_storage::Uuid;
@@ -73,7 +74,7 @@ impl Room {
         let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
         let engine = ScriptedEngine::open(german);
         let egress = Egress::new(|address| address.is_loopback());
-        let own = Engine::new(egress, engine.url(), "scribe", &Secret::default()).unwrap();
+        let own = Engine::new(ChatEngine::new(egress, engine.url(), "scribe", &Secret::default()).unwrap());
         let context = Context::with_engine(Foundation::new(store, clock, Authority::Embedded), Some(own));
         let (tenant_id, api_key) = tenant_and_key(&context.store, Service::Localization, KEY_PERMISSIONS);
         let (project, file) = (String::new(), String::new());

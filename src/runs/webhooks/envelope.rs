@@ -36,31 +36,33 @@ impl Envelope {
     /// `result_summary`, the end of `nodes`, then `output` and `payload`, `failed_nodes`, `tags`, `env`, `name`, `image`,
     /// `url` and `node_ref`.
     pub(crate) fn of(event: &Event, bytes_max: usize) -> Envelope {
-        let mut data = event.data.clone();
-        let mut is_truncated = false;
+        let mut envelope = Envelope::plain(event, &event.data, false);
+        let mut shortened = None;
         loop {
-            let envelope = Envelope::plain(event, &data, is_truncated);
             let length = envelope.head.len() + DELIVERY_BYTES_MAX + envelope.tail.len();
-            if length <= bytes_max || !shorten(&mut data, length - bytes_max) {
+            if length <= bytes_max {
                 return envelope;
             }
-            is_truncated = true;
+            let data = shortened.get_or_insert_with(|| event.data.clone());
+            if !shorten(data, length - bytes_max) {
+                return envelope;
+            }
+            envelope = Envelope::plain(event, data, true);
         }
     }
 
     fn plain(event: &Event, data: &Json, is_truncated: bool) -> Envelope {
-        let resource = Json::object([("type", event.resource_type.into()), ("id", event.resource_id.as_str().into())]);
-        let members = [
-            ("event_id", Json::from(ulid(event.event_id))),
-            ("event_type", event.name.as_str().into()),
-            ("occurred_at", rfc3339(event.occurred_at).into()),
-            ("tenant_id", event.tenant_id.0.to_string().into()),
-            ("resource", resource),
-            ("data", data.clone()),
-        ];
-        let mut head = to_compact(&Json::object(members));
-        // The object goes on.
-        head.pop();
+        let text = |text: &str| to_compact(&text.into());
+        let head = format!(
+            r#"{{"event_id":"{}","event_type":{},"occurred_at":"{}","tenant_id":"{}","resource":{{"type":{},"id":{}}},"data":{}"#,
+            ulid(event.event_id),
+            text(&event.name),
+            rfc3339(event.occurred_at),
+            event.tenant_id.0,
+            text(event.resource_type),
+            text(&event.resource_id),
+            to_compact(data),
+        );
         let tail = if is_truncated { ",\"truncated\":true}" } else { ",\"truncated\":false}" };
         Envelope { head, tail }
     }

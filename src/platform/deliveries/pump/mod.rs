@@ -246,14 +246,17 @@ impl Inner {
         Ok(due)
     }
 
-    /// When the first delivery is due that is not in hand.
+    /// When the first delivery is due that is not in hand. What is passed over on the way is not looked at again: a lane that
+    /// has enough may have a hundred thousand rows there.
     fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
-        let read = self.store.read();
-        let in_hand = self.in_hand();
+        let now = self.clock.now();
+        let (read, complete_until) = self.store.read_now(now);
+        let mut in_hand = self.in_hand();
         // Whoever moves a rehearsal clock waits for what is under way.
         if in_hand.waiting.is_hungry() || self.clock.is_rehearsal() && !in_hand.waiting.is_empty() {
-            return Ok(Some(self.clock.now()));
+            return Ok(Some(now));
         }
+        let newest = newest_of(complete_until, now);
         let mut from = in_hand.floor;
         loop {
             let page = read.scan(&DUE, Scan::all().from(&from).limit(64))?;
@@ -261,9 +264,11 @@ impl Inner {
             for (due, row) in page {
                 let lane = ((due.1, due.2), Uuid::from_bytes(row.lane));
                 if !in_hand.waiting.knows(&due) && !in_hand.waiting.leaves(lane, &due) {
-                    return Ok(Some(due.0));
+                    // What was due before the clock was put back is due still.
+                    return Ok(Some(if due.0 <= read.time() { due.0.min(now) } else { due.0 }));
                 }
                 from = behind(due);
+                in_hand.floor = in_hand.floor.max(from.min(newest));
             }
             if is_last {
                 return Ok(None);
@@ -288,8 +293,7 @@ impl Inner {
         let (read, complete_until) = self.store.read_now(self.clock.now());
         // A clock that was put back stands before what it has written.
         let now = self.clock.now().max(read.time());
-        // What is newer may still get a neighbour before it: a transaction under way, or one of this very instant.
-        let newest = first_at(complete_until.plus_micros(1).min(now));
+        let newest = newest_of(complete_until, now);
         let (mut from, mut seen) = (in_hand.floor, 0);
         loop {
             let rows = read.scan(&DUE, Scan::all().from(&from).limit(PAGE_ROWS))?;
@@ -468,6 +472,12 @@ impl Inner {
 /// Whether trying again fails again: what is stored, or what is made of it, is not as it should be.
 fn is_lasting(failure: &Failure) -> bool {
     matches!(failure, Failure::Damaged(_) | Failure::Panicked | Failure::TooLarge)
+}
+
+/// The place up to which the index is complete. What is newer may still get a neighbour before it: a transaction under way,
+/// or one of this very instant.
+fn newest_of(complete_until: Timestamp, now: Timestamp) -> DuePlace {
+    first_at(complete_until.plus_micros(1).min(now))
 }
 
 /// The place behind one.
