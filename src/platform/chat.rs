@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn the_address_is_the_base_or_the_whole() {
-        let made = |url: &str, key: &str| ChatEngine::new(Egress::new(|_| true), url, "m", &Secret::new(key.to_owned()));
+        let made =
+            |url: &str, key: &str| ChatEngine::new(Egress::new(|_| true), url, "m", &Secret::new(key.to_owned()));
         for text in ["https://h/v1", "https://h/v1/", "https://h/v1/chat/completions"] {
             assert_eq!(made(text, "k").unwrap().url, "https://h/v1/chat/completions");
         }

@@ -558,7 +558,7 @@ async fn what_was_given_up_is_found_part_by_part_and_not_twice() {
     // What somebody has sent once more is left out, whether or not the page knew of it.
     world.at(&receiver.url("/204"));
     let body = |sent: &[u8], _: u64| sent.to_vec();
-    let again = move |tx: &mut WriteTx<'_>, now: Timestamp| redeliver(tx, now, outbox(TENANT), 3, ("x", 5), body);
+    let again = move |tx: &mut WriteTx<'_>, now: Timestamp| redeliver(tx, now, outbox(TENANT), 3, 5, body);
     let number = world.test.store.write_blocking(Instant::now() + Duration::from_secs(10), again).unwrap();
     assert_eq!(number, 74);
     assert_eq!(found(Dead { until: 4, ..whole }).ids, [1, 2, 4]);
