@@ -27,12 +27,8 @@ pub const WRITER_TIME: Duration = Duration::from_secs(10);
 const ASIDES: usize = 4;
 /// How many files are read or written at a time.
 const TURNS: usize = 2;
-/// What a document's units take, beside their texts, at most; see [`Context::room`].
-const UNITS_BYTES_MAX: usize = 16 << 20;
-/// How many times its own size they take, of a small one.
-const UNITS_RATIO: usize = 4;
-/// How much the documents that come in may take together: as much as the largest.
-const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + UNITS_BYTES_MAX;
+/// How much the documents that come in may take together: as much as the largest, its texts and its units.
+pub(crate) const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + (16 << 20);
 /// How long one waits for those who change the same thing.
 const LOCK_TIME: Duration = Duration::from_secs(60);
 /// How often the core's checks run.
@@ -173,14 +169,13 @@ impl Context {
         self.taking(&self.turns, tenant_id, work).await
     }
 
-    /// Waits until there is room in memory for what a document of so many bytes comes to: its texts, and its units.
+    /// Waits until there is room in memory for so many bytes, the most that a document may come to. Once it is read and
+    /// takes less, [`Turn::lighten`] gives back what it does not.
     ///
     /// # Errors
     /// [`Fault::Busy`] if others kept it waiting.
-    pub(crate) async fn room(&self, tenant_id: TenantId, document_bytes: u64) -> Result<Turn, Refusal> {
-        let bytes = usize::try_from(document_bytes).unwrap_or(usize::MAX);
-        let units = bytes.saturating_mul(UNITS_RATIO).min(UNITS_BYTES_MAX);
-        Ok(self.documents.hold(tenant_id.0, bytes.saturating_add(units), TURN_TIME).await?)
+    pub(crate) async fn room(&self, tenant_id: TenantId, bytes_max: usize) -> Result<Turn, Refusal> {
+        Ok(self.documents.hold(tenant_id.0, bytes_max, TURN_TIME).await?)
     }
 
     async fn taking<T: Send + 'static>(

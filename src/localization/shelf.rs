@@ -4,6 +4,9 @@
 //! A thing is kept under a name that stands for one content for good, such as the digest of stored bytes or a number that
 //! every change draws anew. So nothing is ever out of date, whichever state of the store it was read from, and nothing
 //! needs to be taken off: what nobody asks for any more is pushed out by what is.
+//!
+//! Pages of what is stored have a part of the shelf to themselves: they are many, and read again in no time. Whoever goes
+//! through a large file would push out with them what others had to work long for.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
@@ -20,6 +23,12 @@ pub struct Name {
 
 /// Things of any type.
 pub struct Shelf {
+    made: Tier,
+    pages: Tier,
+}
+
+/// A part of a shelf.
+struct Tier {
     bytes_max: usize,
     kept: Mutex<Kept>,
 }
@@ -42,21 +51,44 @@ struct Thing {
 }
 
 impl Shelf {
-    /// An empty one, which keeps things of about so many bytes together. What takes more than half of that is not
-    /// kept: it would push out most of what is there.
+    /// An empty one, which keeps things of about so many bytes together, a quarter of them pages. What takes more than half
+    /// of its part is not kept: it would push out most of what is there.
     #[must_use]
     pub fn new(bytes_max: usize) -> Shelf {
-        Shelf { bytes_max, kept: Mutex::default() }
-    }
-
-    /// Nothing panics while it is locked, and a half-done change would only be one thing too many or too few.
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        let tier = |bytes_max| Tier { bytes_max, kept: Mutex::default() };
+        Shelf { made: tier(bytes_max - bytes_max / 4), pages: tier(bytes_max / 4) }
     }
 
     /// The thing of a name, if it is still there.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self, name: &Name) -> Option<Arc<T>> {
+        self.made.get(name)
+    }
+
+    /// Keeps a thing that takes about so many bytes.
+    pub fn put<T: Any + Send + Sync>(&self, name: Name, thing: &Arc<T>, bytes: usize) {
+        self.made.put(name, thing, bytes);
+    }
+
+    /// The page of a name, if it is still there.
+    #[must_use]
+    pub fn get_page<T: Any + Send + Sync>(&self, name: &Name) -> Option<Arc<T>> {
+        self.pages.get(name)
+    }
+
+    /// Keeps a page that takes about so many bytes.
+    pub fn put_page<T: Any + Send + Sync>(&self, name: Name, page: &Arc<T>, bytes: usize) {
+        self.pages.put(name, page, bytes);
+    }
+}
+
+impl Tier {
+    /// Nothing panics while it is locked, and a half-done change would only be one thing too many or too few.
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get<T: Any + Send + Sync>(&self, name: &Name) -> Option<Arc<T>> {
         let place = (TypeId::of::<T>(), name.clone());
         let mut kept = self.lock();
         let kept = &mut *kept;
@@ -68,8 +100,7 @@ impl Shelf {
         Arc::clone(&thing.thing).downcast().ok()
     }
 
-    /// Keeps a thing that takes about so many bytes.
-    pub fn put<T: Any + Send + Sync>(&self, name: Name, thing: &Arc<T>, bytes: usize) {
+    fn put<T: Any + Send + Sync>(&self, name: Name, thing: &Arc<T>, bytes: usize) {
         if bytes > self.bytes_max / 2 {
             return;
         }
@@ -105,11 +136,15 @@ mod tests {
         Name { content, part: "de".into() }
     }
 
-    fn put(shelf: &Shelf, content: u128, bytes: usize) {
+    fn tier(bytes_max: usize) -> Tier {
+        Tier { bytes_max, kept: Mutex::default() }
+    }
+
+    fn put(shelf: &Tier, content: u128, bytes: usize) {
         shelf.put(name(content), &Arc::new(content), bytes);
     }
 
-    fn held(shelf: &Shelf) -> Vec<u128> {
+    fn held(shelf: &Tier) -> Vec<u128> {
         let kept = shelf.lock();
         assert_eq!(kept.things.len(), kept.by_use.len());
         assert_eq!(kept.things.values().map(|thing| thing.bytes).sum::<usize>(), kept.bytes);
@@ -121,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_was_used_longest_ago_goes_first() {
-        let shelf = Shelf::new(100);
+        let shelf = tier(100);
         for content in 1..=4 {
             put(&shelf, content, 25);
         }
@@ -135,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_thing_is_found_by_its_name_and_its_type() {
-        let shelf = Shelf::new(100);
+        let shelf = tier(100);
         put(&shelf, 1, 10);
         assert_eq!(shelf.get::<String>(&name(1)), None);
         assert_eq!(shelf.get::<u128>(&Name { content: 1, part: "fr".into() }), None);
@@ -148,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_not_kept() {
-        let shelf = Shelf::new(100);
+        let shelf = tier(100);
         put(&shelf, 1, 50);
         put(&shelf, 2, 51);
         assert_eq!(held(&shelf), [1]);
@@ -156,7 +191,7 @@ mod tests {
 
     #[test]
     fn it_keeps_within_its_bounds_whatever_comes() {
-        let shelf = Shelf::new(1_000);
+        let shelf = tier(1_000);
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..5_000 {
             let content = random.u128(..60);
@@ -166,5 +201,19 @@ mod tests {
             }
             held(&shelf);
         }
+    }
+
+    #[test]
+    fn pages_push_out_nothing_but_pages() {
+        let shelf = Shelf::new(400);
+        let made = Arc::new("a rule".to_owned());
+        shelf.put(name(0), &made, 100);
+        for content in 1..1_000 {
+            shelf.put_page(name(content), &Arc::new(content), 20);
+        }
+        assert_eq!(shelf.get::<String>(&name(0)), Some(made));
+        assert_eq!(shelf.get_page::<u128>(&name(999)).as_deref(), Some(&999));
+        assert_eq!((shelf.get_page::<u128>(&name(1)), shelf.get::<u128>(&name(999))), (None, None));
+        assert_eq!(held(&shelf.pages).len(), 5);
     }
 }

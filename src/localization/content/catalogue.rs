@@ -5,6 +5,7 @@
 //! answer. Nothing of an upload can be seen before, or half. One key is read by reading one page, which is kept for the
 //! next. Ids stay, whatever comes and goes: a key that is gone stays in the catalogue as obsolete.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use quintet_storage::{Failure, Read, decode_plain, encode_plain};
@@ -17,6 +18,8 @@ use crate::shelf::{Name, Shelf};
 
 /// About how long a page is, in bytes; one key that is longer has a page of its own.
 const PAGE_BYTES: usize = 16 << 10;
+/// The longest page that is kept to be used again, in memory: what is found in one is copied on threads that serve everybody.
+const KEPT_BYTES_MAX: usize = 8 * PAGE_BYTES;
 /// About how many bytes a key takes in memory besides its texts.
 const ENTRY_BYTES: usize = 112;
 
@@ -39,8 +42,9 @@ pub fn encode(entries: &[KeyEntry]) -> Result<Encoded, Failure> {
     while let Some(first) = rest.first() {
         let mut bytes = 0;
         let count = rest.iter().take_while(|entry| {
-            let fits = bytes < PAGE_BYTES;
-            bytes += entry.path.len() + entry.source.bytes() + 16;
+            let own = entry.path.len() + entry.source.bytes() + 16;
+            let fits = bytes == 0 || bytes < PAGE_BYTES && own < PAGE_BYTES;
+            bytes += own;
             fits
         });
         let (page, behind) = rest.split_at(count.count());
@@ -107,8 +111,34 @@ pub fn find(read: &impl Read, shelf: &Shelf, row: &CatalogueRow, number: u64) ->
     Ok(place.ok().and_then(|place| entries.get(place)).cloned())
 }
 
+/// The paths of keys, by their numbers, which are in order; of those that there are.
+///
+/// # Errors
+/// The store's.
+pub fn key_paths(
+    read: &impl Read,
+    shelf: &Shelf,
+    row: &CatalogueRow,
+    numbers: &[u64],
+) -> Result<HashMap<u64, String>, Failure> {
+    let page_of = |number: &u64| row.pages.partition_point(|page| page.first <= *number).checked_sub(1);
+    let mut paths = HashMap::new();
+    for wanted in numbers.chunk_by(|one, other| page_of(one) == page_of(other)) {
+        let Some(page) = wanted.first().and_then(page_of).and_then(|place| row.pages.get(place)) else { continue };
+        let entries = kept_page(read, shelf, row, page)?;
+        for number in wanted {
+            let place = entries.binary_search_by_key(number, |entry| entry.number).ok();
+            if let Some(entry) = place.and_then(|place| entries.get(place)) {
+                paths.insert(*number, entry.path.clone());
+            }
+        }
+    }
+    Ok(paths)
+}
+
 /// A page, from the shelf if it is there: a page has a few kilobytes, but the chunk that it is sealed in 256 KiB, and
-/// whoever translates a file comes for one of its keys after the other. The chunks' digest names what they hold.
+/// whoever translates a file comes for one of its keys after the other. The chunks' digest names what they hold. A page with
+/// a key that is very long is read again each time: sealed as it is, nobody reads it on a thread that serves everybody.
 fn kept_page(
     read: &impl Read,
     shelf: &Shelf,
@@ -117,12 +147,14 @@ fn kept_page(
 ) -> Result<Arc<Vec<KeyEntry>>, Failure> {
     let content = row.value.sha256.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
     let name = Name { content, part: page.offset.to_string() };
-    if let Some(kept) = shelf.get(&name) {
+    if let Some(kept) = shelf.get_page(&name) {
         return Ok(kept);
     }
     let entries = Arc::new(read_page(&mut Parts::of(read, &row.value), page)?);
     let bytes = entries.iter().map(|entry| entry.path.len() + entry.source.memory_bytes() + ENTRY_BYTES).sum();
-    shelf.put(name, &entries, bytes);
+    if bytes <= KEPT_BYTES_MAX {
+        shelf.put_page(name, &entries, bytes);
+    }
     Ok(entries)
 }
 
@@ -259,8 +291,14 @@ mod tests {
         }
         assert_eq!(end, written.bytes.len() as u64);
         assert_eq!(read, entries);
-        let large = [entry(1, &"y".repeat(1 << 20)), entry(2, "z")];
-        assert_eq!(encode(&large).unwrap().pages.len(), 2);
+        // A long key has a page of its own, whatever stands before it.
+        let long = "y".repeat(1 << 20);
+        for texts in [vec![&*long, "z"], vec!["x", &long], vec!["x", "x", &long, &long, "z"]] {
+            let entries: Vec<KeyEntry> = (1..).zip(&texts).map(|(number, text)| entry(number, text)).collect();
+            let expected: Vec<u64> =
+                (1..=texts.len() as u64).filter(|number| *number != 2 || texts.len() < 5).collect();
+            assert_eq!(encode(&entries).unwrap().pages.iter().map(|page| page.first).collect::<Vec<_>>(), expected);
+        }
         assert_eq!(encode(&[]).unwrap(), Encoded::default());
     }
 }

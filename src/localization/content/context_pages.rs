@@ -134,13 +134,13 @@ fn kept_page(
 ) -> Result<Arc<Vec<KeyContext>>, Failure> {
     let content = value.sha256.first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
     let name = Name { content, part: page.offset.to_string() };
-    if let Some(kept) = shelf.get(&name) {
+    if let Some(kept) = shelf.get_page(&name) {
         return Ok(kept);
     }
     let contexts: Vec<KeyContext> = decode_plain(&Parts::of(read, value).read(page.offset, page.length)?)?;
     let bytes = page.length as usize + ENTRY_BYTES * contexts.len();
     let contexts = Arc::new(contexts);
-    shelf.put(name, &contexts, bytes);
+    shelf.put_page(name, &contexts, bytes);
     Ok(contexts)
 }
 

@@ -42,14 +42,14 @@ use quintet_storage::TableSpec;
 
 use crate::lists::joined;
 
-pub use catalogue::{Pages, get_catalogue, keys_ever, read_entries};
+pub use catalogue::{Pages, get_catalogue, key_paths, keys_ever, read_entries};
 pub use contexts::find_context;
 pub use files::get_file;
 pub use imports::changed_numbers;
 pub use key_ids::{key_id, split_key_id};
 pub use keys::{each_active_key, get_key};
-pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at};
-pub use sealed::ValueReader;
+pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at, place_of};
+pub use sealed::{StagedValue, ValueReader, read_part, stage_value};
 pub use tables::{FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow};
 pub use translation::{
     Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, TranslatedForm, Translation, Wished, Wording, shaped,

@@ -3,7 +3,7 @@
 //! They are stored in small transactions that nobody sees, and adopted by the one that publishes what they belong to.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quintet_storage::large::{self, LargeValue, Upload, UploadRefusal};
 use quintet_storage::seal::{Erased, KeyOwner};
@@ -34,6 +34,65 @@ pub async fn store_value(store: &Store, tenant_id: TenantId, bytes: &[u8]) -> Re
     let mut upload = begin(store, tenant_id).await?;
     upload.push(bytes).await.map_err(refused)?;
     upload.finish().await.map_err(refused)
+}
+
+/// A value that somebody needs for a while and nobody publishes. It goes when this is dropped; what is left behind by one
+/// who stopped, when its time is over.
+pub struct StagedValue {
+    store: Store,
+    value: LargeValue,
+}
+
+impl StagedValue {
+    /// A value that was stored and is published by nobody.
+    #[must_use]
+    pub fn of(store: &Store, value: LargeValue) -> StagedValue {
+        StagedValue { store: store.clone(), value }
+    }
+
+    /// It.
+    #[must_use]
+    pub fn value(&self) -> &LargeValue {
+        &self.value
+    }
+}
+
+impl Drop for StagedValue {
+    fn drop(&mut self) {
+        let (store, value) = (self.store.clone(), self.value.clone());
+        let discarding = async move {
+            let discard = move |tx: &mut WriteTx<'_>, now| Ok::<_, Abort<Refusal>>(large::discard(tx, now, &value)?);
+            // What cannot be discarded now goes when its time is over.
+            drop(store.write(Instant::now() + WRITER_TIME, discard).await);
+        };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(discarding);
+        }
+    }
+}
+
+/// Stores for a while what is made piece by piece, and nobody publishes.
+///
+/// # Errors
+/// As [`store_value`].
+pub async fn stage_value(
+    store: &Store,
+    tenant_id: TenantId,
+    pieces: impl Iterator<Item = Vec<u8>>,
+) -> Result<StagedValue, Abort<Refusal>> {
+    let mut upload = begin(store, tenant_id).await?;
+    for piece in pieces {
+        upload.push(&piece).await.map_err(refused)?;
+    }
+    Ok(StagedValue::of(store, upload.finish().await.map_err(refused)?))
+}
+
+/// Some bytes of a value.
+///
+/// # Errors
+/// As [`Parts::read`].
+pub fn read_part(read: &impl Read, value: &LargeValue, offset: u64, length: u32) -> Result<Vec<u8>, Failure> {
+    Parts::of(read, value).read(offset, length)
 }
 
 /// Makes a value part of what the transaction writes.

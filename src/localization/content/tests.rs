@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use quintet_platform::secrets::digest;
-use quintet_storage::large::{LargeValue, Upload, collect, release};
-use quintet_storage::{Abort, Key as StoredKey, Read as _, Row, Scan, Table, Uuid, WriteTx, encode_plain};
+use quintet_storage::large::{LargeValue, Upload, collect, discard, release};
+use quintet_storage::seal::{DataKey, KeyOwner};
+use quintet_storage::{
+    Abort, Failure, Key as StoredKey, Read, Row, Scan, Snapshot, Table, Uuid, WriteTx, encode_plain,
+};
 
 use super::catalogue;
 use super::context_pages;
@@ -284,6 +287,85 @@ fn a_walk_ends_where_it_is_told_to() {
         }
         assert_eq!(numbers, (after + 1..=until.min(2_000)).collect::<Vec<_>>(), "{after} to {until}");
     }
+}
+
+/// A state of the store, and how many rows of it were scanned.
+struct Counted<'s>(&'s Snapshot, std::cell::Cell<usize>);
+
+impl Read for Counted<'_> {
+    fn get<K: StoredKey, V: Row>(&self, table: &Table<K, V>, key: &K) -> Result<Option<V>, Failure> {
+        self.0.get(table, key)
+    }
+
+    fn contains<K: StoredKey, V: Row>(&self, table: &Table<K, V>, key: &K) -> Result<bool, Failure> {
+        self.0.contains(table, key)
+    }
+
+    fn scan<K: StoredKey, V: Row>(&self, table: &Table<K, V>, scan: Scan<K>) -> Result<Vec<(K, V)>, Failure> {
+        let rows = self.0.scan(table, scan)?;
+        self.1.set(self.1.get() + rows.len());
+        Ok(rows)
+    }
+
+    fn data_key(&self, owner: KeyOwner) -> Result<DataKey, Failure> {
+        self.0.data_key(owner)
+    }
+}
+
+/// Translations take up to 400 KB each: nobody reads those of keys that were not asked for.
+#[test]
+fn a_walk_reads_the_translations_of_its_keys_alone() {
+    let (bench, _, project_id) = furnished();
+    publish_many(&bench, project_id, 1);
+    let locale = Locale::parse("de").unwrap();
+    bench
+        .run(|tx, now| {
+            let locale = Locale::parse("de").unwrap();
+            for entry in many(1) {
+                let row = TranslationRow {
+                    revision: 1,
+                    state: ReviewState::Draft,
+                    source_version: 1,
+                    content: shaped(Wished::Text("x".into()), &entry.source, &locale)?,
+                    origin: Some(Wording::Human),
+                    updated_by: [1; 16],
+                    updated_at: now,
+                    approved: None,
+                };
+                tx.put(&TRANSLATIONS, &(TENANT, FILE_ID, "de".to_owned(), entry.number), &row)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let snapshot = bench.store.read();
+    let walk = Walk::of(&snapshot, TENANT, FILE_ID, Some(&locale)).unwrap();
+    for (after, until) in [(0, 16), (700, 703), (1_990, 2_000), (900, 1_100)] {
+        let read = Counted(&snapshot, std::cell::Cell::new(0));
+        let (walked, _) = walk.next(&read, after, until).unwrap();
+        assert_eq!(walked.len() as u64, until - after);
+        assert!(walked.iter().all(|walked| walked.row.is_some()));
+        assert_eq!(read.1.get() as u64, until - after);
+    }
+}
+
+/// What is on the shelf is copied on threads that serve everybody.
+#[test]
+fn a_page_of_a_very_long_key_is_not_kept() {
+    let bench = shelved();
+    let long = |number: u64, bytes: usize| KeyEntry { number, source: Source::Text("x".repeat(bytes)), ..entry() };
+    let entries = [long(1, 10), long(2, 100 << 10), long(3, 200 << 10), long(4, 10)];
+    let encoded = catalogue::encode(&entries).unwrap();
+    repaged(&bench, &encoded);
+    let row = bench.store.read().get(&CATALOGUES, &(TENANT, FILE_ID)).unwrap().unwrap();
+    let shelf = Shelf::new(64 << 20);
+    let find = |number: u64| catalogue::find(&bench.store.read(), &shelf, &row, number);
+    for entry in &entries {
+        assert_eq!(find(entry.number), Ok(Some(entry.clone())));
+    }
+    let value = row.value.clone();
+    bench.run(move |tx, now| Ok(discard(tx, now, &value)?)).unwrap();
+    while bench.run(|tx, now| Ok(collect(tx, now.plus_seconds(1), 100)?)).unwrap() > 0 {}
+    assert_eq!([1, 2, 3, 4].map(|number| find(number).is_ok()), [true, true, false, true]);
 }
 
 /// In version 1 an approval did not say what it came from.

@@ -28,6 +28,8 @@ const WORDINGS_MAX: usize = 2 * ENTRIES_MAX as usize;
 
 /// The most bytes that they take, about.
 const WORDINGS_BYTES_MAX: usize = 32 << 20;
+/// What a document may take in memory, however small: every source of a concept goes with every target of it.
+pub const BYTES_MAX: usize = WORDINGS_BYTES_MAX;
 /// What one takes besides its texts.
 const WORDING_OVERHEAD_BYTES: usize = 500;
 
@@ -71,6 +73,11 @@ pub fn read_glossary<R: IoRead>(
 }
 
 impl Glossary {
+    /// What it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes what a concept says; whether there is room for it.
     fn push(&mut self, concept: Concept, project: &Project, only: Option<&Locale>) -> bool {
         let Concept { terms, note, locale } = concept;

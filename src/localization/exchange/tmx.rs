@@ -10,8 +10,8 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use crate::audit::{self, Actor, Event};
 use crate::content::Wording;
 use crate::exchange::texts::{TextPlace, Texts};
-use crate::formats::ReadError;
 use crate::formats::tmx::{TmxPair, TmxReader, TmxUnit, TmxWriter};
+use crate::formats::{FILE_BYTES_MAX, ReadError};
 use crate::language::{Locale, check_translation_route_length};
 use crate::likeness::LanguagePair;
 use crate::memory::{Outcomes, Remembered, UnitPlace, batch, list_units, remember_all};
@@ -23,6 +23,20 @@ use crate::spaces::{Project, ProjectId};
 const UNITS_AT_A_TIME: usize = 500;
 /// The most languages of a document.
 const LANGUAGES_MAX: usize = 1_000;
+
+/// What the texts of a document may take, in bytes: as much as the largest document, whatever it is encoded in.
+const TEXTS_BYTES_MAX: usize = FILE_BYTES_MAX;
+/// What units take at most.
+const UNITS_BYTES_MAX: usize = 24 << 20;
+/// How many times a document's size they take, of a small one: the shortest has about thirty bytes.
+const UNITS_RATIO: usize = 3;
+
+/// What a document of so many bytes may take in memory.
+pub fn bytes_max(document_bytes: usize) -> usize {
+    // A character of two bytes takes three in UTF-8.
+    let texts = (document_bytes.saturating_mul(3) / 2).min(TEXTS_BYTES_MAX);
+    texts + document_bytes.saturating_mul(UNITS_RATIO).min(UNITS_BYTES_MAX)
+}
 
 /// What a document says.
 #[derive(Debug, Default)]
@@ -58,7 +72,8 @@ enum Language {
 /// Reads a document: what it says in a project's source locale and others, or in one of the others alone.
 ///
 /// # Errors
-/// As [`TmxReader::next_unit`]; more than a thousand languages are told as too many units.
+/// As [`TmxReader::next_unit`]; more than a thousand languages, and more texts than a document can have, are told as too
+/// many units.
 pub fn read_memory<R: IoRead>(
     mut reader: TmxReader<R>,
     tenant_id: TenantId,
@@ -68,7 +83,7 @@ pub fn read_memory<R: IoRead>(
     let mut memory = Memory::default();
     while let Some(unit) = reader.next_unit()? {
         memory.push(unit, tenant_id, project, only);
-        if memory.languages.len() > LANGUAGES_MAX {
+        if memory.languages.len() > LANGUAGES_MAX || memory.texts.bytes() > TEXTS_BYTES_MAX {
             return Err(reader.refuses_too_many());
         }
     }
@@ -88,15 +103,27 @@ impl Memory {
                 _ => self.skipped += 1,
             }
         }
+        let said = targets.len();
         let Some(source) = source else {
-            self.skipped += targets.len();
+            self.skipped += said;
             return;
         };
+        // What the memory would not take need not be kept until then.
+        targets.retain(|(_, target)| Remembered { source: &source, target, origin: Some(Wording::Import) }.fits());
+        self.skipped += said - targets.len();
+        if targets.is_empty() {
+            return;
+        }
         let source = self.texts.push(&source);
         for (pair, target) in targets {
             let target = self.texts.push(&target);
             self.units.push(UnitPlaces { pair, source, target });
         }
+    }
+
+    /// What it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.units.capacity() * size_of::<UnitPlaces>() + self.texts.bytes()
     }
 
     fn language(&mut self, tag: &str, tenant_id: TenantId, project: &Project, only: Option<&Locale>) -> Language {

@@ -1,11 +1,13 @@
 //! What is stored of checks follows the checks: each file is noted to be judged anew, which is done once the appliance
 //! runs. Directories of format 2 and before have translations without verdicts, and files whose words nobody has counted;
-//! those of format 3 have verdicts of checks that passed more than they should (Q01, Q03). Whoever changes what a check
-//! says adds a step.
+//! those of formats 3 and 4 have verdicts of checks that passed more than they should (Q01 and Q03; Q03). Whoever changes
+//! what a check says adds a step.
 
-use quintet_storage::{Failure, Migrating, Migration, Read as _, Scan};
+use std::collections::{BTreeSet, HashSet};
 
-use crate::content::rejudge::{Cause, note};
+use quintet_storage::{Failure, Migrating, Migration, Read, Scan};
+
+use crate::content::rejudge::{Cause, REJUDGES, note};
 use crate::content::{FILES, FileId};
 use crate::model::{ProjectId, TenantId};
 
@@ -16,9 +18,10 @@ const FILES_PER_STEP: usize = 200;
 pub const MIGRATIONS: &[Migration] = &[
     Migration { from: 2, name: "translations without verdicts", run: |migrating| note_files(migrating, false) },
     Migration { from: 3, name: "verdicts of checks that have changed", run: |migrating| note_files(migrating, true) },
+    Migration { from: 4, name: "verdicts of Q03, which has changed", run: |migrating| note_files(migrating, true) },
 ];
 
-/// Notes every file, or those whose words nobody has counted.
+/// Notes every file, or those whose words nobody has counted; not those that are noted already.
 fn note_files(migrating: &mut Migrating<'_>, notes_all: bool) -> Result<(), Failure> {
     let mut after: Option<(TenantId, ProjectId, FileId)> = None;
     loop {
@@ -27,9 +30,11 @@ fn note_files(migrating: &mut Migrating<'_>, notes_all: bool) -> Result<(), Fail
             let scan = Scan::all().limit(FILES_PER_STEP);
             let rows = tx.scan(&FILES, behind.iter().fold(scan, Scan::after))?;
             let last = rows.last().map(|(key, _)| *key);
+            let waiting =
+                waiting_files(tx, rows.iter().map(|((tenant_id, project_id, _), _)| (*tenant_id, *project_id)))?;
             let mut noted = 0;
             for ((tenant_id, project_id, file_id), row) in rows {
-                if notes_all || row.words.is_none() {
+                if (notes_all || row.words.is_none()) && !waiting.contains(&file_id) {
                     note(tx, row.updated_at, tenant_id, project_id, Cause::File(file_id))?;
                     noted += 1;
                 }
@@ -42,4 +47,20 @@ fn note_files(migrating: &mut Migrating<'_>, notes_all: bool) -> Result<(), Fail
             last => after = last,
         }
     }
+}
+
+/// The files of some projects that are noted to be judged anew, and with which nobody has begun yet.
+fn waiting_files(
+    read: &impl Read,
+    projects: impl Iterator<Item = (TenantId, ProjectId)>,
+) -> Result<HashSet<FileId>, Failure> {
+    let mut waiting = HashSet::new();
+    for project in projects.collect::<BTreeSet<_>>() {
+        let rows = read.scan(&REJUDGES, Scan::prefix(&project))?;
+        waiting.extend(rows.into_iter().filter_map(|(_, row)| match row.cause {
+            Cause::File(file_id) if row.done.is_none() => Some(file_id),
+            _ => None,
+        }));
+    }
+    Ok(waiting)
 }

@@ -18,7 +18,7 @@ use super::verdict::{FileLocale, Verdict, put_verdicts};
 use crate::content::rejudge::{Cause, Progress, REJUDGES, RejudgeRow};
 use crate::content::{
     FILE_LOCALES, FILES, File, FileId, FileRow, FileVersion, KeyEntry, Pages, TRANSLATIONS, TranslationRow,
-    active_words, changed_numbers, get_catalogue, get_file, read_entries, words_of,
+    active_words, changed_numbers, get_catalogue, get_file, words_of,
 };
 use crate::model::{ProjectId, TenantId};
 use crate::quality::CheckSet;
@@ -111,9 +111,9 @@ pub fn look(read: &impl Read, shelf: &Shelf, key: CauseKey, row: RejudgeRow) -> 
     let mut done = None;
     for file in looking.files(row.done.as_ref())? {
         let after = row.done.as_ref().filter(|progress| progress.file_id == file.file_id);
-        if after.is_none() && matches!(row.cause, Cause::File(_)) {
-            let entries = read_entries(read, &get_catalogue(read, tenant_id, file.file_id)?)?;
-            looking.words = Some((file.clone(), active_words(&entries)));
+        // Uploads count them: they are missing where none has come since that is so.
+        if after.is_none() && file.words.is_none() && matches!(row.cause, Cause::File(_)) {
+            looking.words = Some((file.clone(), words_of_file(read, tenant_id, file.file_id)?));
         }
         done = looking.file(&file, after)?;
         if done.is_some() {
@@ -122,6 +122,19 @@ pub fn look(read: &impl Read, shelf: &Shelf, key: CauseKey, row: RejudgeRow) -> 
     }
     let Looking { verdicts, words, .. } = looking;
     Ok(Found { key, row, verdicts, words, done })
+}
+
+/// The words of a file's active keys, page by page.
+fn words_of_file(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<u64, Failure> {
+    let catalogue = get_catalogue(read, tenant_id, file_id)?;
+    let mut pages = Pages::after(read, &catalogue, 0);
+    let mut words = 0;
+    while let Some(range) = pages.next_range() {
+        if range.may_be_active {
+            words += active_words(&pages.read(&range)?);
+        }
+    }
+    Ok(words)
 }
 
 /// The keys that a cause names, in ascending order; `None`: it does not.

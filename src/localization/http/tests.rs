@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use futures_util::stream;
+use futures_util::{FutureExt as _, stream};
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::AccessRefusal;
@@ -19,7 +19,7 @@ use tower::ServiceExt as _;
 use super::Localization;
 use crate::access::{KEY_PERMISSIONS, TEMPLATES};
 use crate::content::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileId, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow};
-use crate::context::Context;
+use crate::context::{Context, DOCUMENTS_BYTES_MAX};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -695,6 +695,125 @@ async fn metadata_remembers_the_source_a_translation_was_made_from() {
             assert_eq!(entry["sourceHash"], hex(source), "{key}{query}");
             assert_eq!(entry["targetHash"], hex(target), "{key}{query}");
         }
+    }
+    room.context.store.shutdown();
+}
+
+/// A document of 1.2 into German: so many units of no key, and all keys of a file.
+fn document_of(keys: &[String], strangers: usize) -> String {
+    let unit = |id: &str| format!("<trans-unit id='{id}'><source>A</source><target>B</target></trans-unit>");
+    let all: String =
+        keys.iter().map(|id| unit(id)).chain((0..strangers).map(|number| unit(&number.to_string()))).collect();
+    format!(
+        "<xliff version='1.2' xmlns='urn:oasis:names:tc:xliff:document:1.2'><file original='f' source-language='en' \
+         target-language='de' datatype='plaintext'><body>{all}</body></file></xliff>"
+    )
+}
+
+impl Room {
+    /// The room that all documents have, if nobody has any of it.
+    fn whole_room(&self) -> Option<quintet_platform::service::Turn> {
+        self.context.room(TenantId(self.tenant_id), DOCUMENTS_BYTES_MAX).now_or_never()?.ok()
+    }
+
+    /// Waits until there is nothing to be collected.
+    async fn nothing_staged(&self) {
+        while next_deadline(&self.context.store.read()).unwrap().is_some() {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
+}
+
+/// However slowly somebody reads what became of his units: nobody waits for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_nobody_reads_takes_no_room() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "A", "k_one": "A", "k_other": "A"})).await;
+    let keys = room.send("GET", &format!("/v1/projects/{project}/keys"), Body::empty()).await.1;
+    let ids: Vec<&str> = [0, 1].map(|place| keys["keys"][place]["id"].as_str().unwrap()).into();
+    let path = format!("/v1/projects/{project}/files/{file}/xliff");
+    for strangers in [3, 20_000] {
+        let named = [ids[0].to_owned(), format!("{}.one", ids[1]), format!("{}.other", ids[1]), ids[0].to_owned()];
+        let document = document_of(&named, strangers);
+        let request = http::Request::post(&path)
+            .header("authorization", format!("Bearer {}", room.api_key))
+            .header("l10n-tenant", room.tenant_id.to_string())
+            .header("idempotency-key", strangers.to_string())
+            .header("content-type", "application/xml");
+        let answer = routes(room.context.clone()).oneshot(request.body(Body::from(document)).unwrap()).await.unwrap();
+        assert_eq!(answer.status().as_u16(), 200);
+        assert!(room.whole_room().is_some(), "{strangers}");
+        let told: Value = serde_json::from_slice(&answer.into_body().collect().await.unwrap().to_bytes()).unwrap();
+        let units = told["units"].as_array().unwrap();
+        assert_eq!((units.len(), &told["skipped"]), (strangers + 4, &json!(strangers + 1)));
+        let line = |place: usize| {
+            let unit = &units[place];
+            (unit["unit"].as_str().unwrap(), &unit["key_id"], &unit["path"], &unit["code"])
+        };
+        assert_eq!(line(0), (ids[0], &json!(ids[0]), &json!("a"), &Value::Null));
+        assert_eq!(line(2), (named[2].as_str(), &json!(ids[1]), &json!("k"), &Value::Null));
+        assert_eq!(line(3), (ids[0], &json!(ids[0]), &Value::Null, &json!("unit_repeated")), "its path has been told");
+        for stranger in [0, strangers / 2, strangers - 1] {
+            let id = stranger.to_string();
+            assert_eq!(line(4 + stranger), (id.as_str(), &Value::Null, &Value::Null, &json!("key_unknown")));
+        }
+        // Neither the document nor the report are left behind.
+        room.nothing_staged().await;
+    }
+    room.context.store.shutdown();
+}
+
+/// Who leaves gives nothing back of what his document still takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_keeps_its_room_until_it_is_done_with() {
+    let room = Arc::new(Room::open());
+    let (project, file) = room.file(&json!({"a": "A"})).await;
+    let tmx = "<tmx version='1.4'><header srclang='en'/><body><tu><tuv xml:lang='en'><seg>a</seg></tuv>\
+               <tuv xml:lang='de'><seg>b</seg></tuv></tu></body></tmx>";
+    let tbx = "<martif type='TBX' xml:lang='en'><text><body><termEntry><langSet xml:lang='en'><tig><term>a</term></tig>\
+               </langSet></termEntry></body></text></martif>";
+    let at = |end: &str| format!("/v1/projects/{project}/{end}");
+    let documents = [
+        (at("memory"), tmx.to_owned()),
+        (at("glossary/tbx"), tbx.to_owned()),
+        (at(&format!("files/{file}/xliff")), document_of(&[], 1)),
+    ];
+    for (path, document) in documents {
+        // Somebody's files are being read, so that this one waits.
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let (started, begun) = std::sync::mpsc::channel();
+        let wait = Arc::new(std::sync::Mutex::new(wait));
+        let reading: Vec<_> = (0..2)
+            .map(|_| {
+                let (context, wait, tenant_id) = (room.context.clone(), Arc::clone(&wait), TenantId(room.tenant_id));
+                let started = started.clone();
+                tokio::spawn(async move {
+                    let held = context.in_turn(tenant_id, move |_| {
+                        started.send(()).unwrap();
+                        Ok::<_, Abort<Refusal>>(wait.lock().unwrap().recv())
+                    });
+                    drop(held.await);
+                })
+            })
+            .collect();
+        (0..2).for_each(|_| begun.recv().unwrap());
+        let sender = Arc::clone(&room);
+        let (to, body) = (path.clone(), document.clone());
+        let sending = tokio::spawn(async move { sender.send("POST", &to, Body::from(body)).await });
+        while room.whole_room().is_some() {
+            tokio::task::yield_now().await;
+        }
+        sending.abort();
+        assert!(sending.await.unwrap_err().is_cancelled());
+        assert!(room.whole_room().is_none(), "{path}");
+        (0..2).for_each(|_| go.send(()).unwrap());
+        for held in reading {
+            held.await.unwrap();
+        }
+        while room.whole_room().is_none() {
+            tokio::task::yield_now().await;
+        }
+        room.nothing_staged().await;
     }
     room.context.store.shutdown();
 }

@@ -146,12 +146,16 @@ impl<'a> Danger<'a> {
 fn dangers<'a>(reading: &Reading<'a>) -> Vec<Danger<'a>> {
     let mut found = Vec::new();
     let tags = &reading.markup.tags;
-    for (place, tag) in tags.iter().enumerate().filter(|(_, tag)| tag.kind != TagKind::Close) {
+    let ends = program_ends(reading);
+    // Up to where a program has been found: what looks like another in it is a part of it, and is compared with it.
+    let mut known = 0;
+    for (tag, end) in tags.iter().zip(ends).filter(|(tag, _)| tag.kind != TagKind::Close) {
         let name = element(tag);
         if UNSAFE_ELEMENTS.contains(&name) {
-            let end = tags.get(place + 1).map_or(reading.text.len(), |next| next.range.start);
-            let inside = reading.text.get(tag.range.end..end).filter(|_| PROGRAMS.contains(&name));
-            found.push(Danger { label: format!("<{name}>").into(), program: inside.unwrap_or_default() });
+            let is_program = PROGRAMS.contains(&name) && tag.range.end >= known;
+            let program = if is_program { program(reading.text, tag.range.end, end) } else { "" };
+            known = known.max(tag.range.end + program.len());
+            found.push(Danger { label: format!("<{name}>").into(), program });
         }
         for attribute in &tag.attributes {
             let is_running = attribute.runs() || RUNNING.iter().any(|name| name.eq_ignore_ascii_case(attribute.name));
@@ -170,6 +174,28 @@ fn dangers<'a>(reading: &Reading<'a>) -> Vec<Danger<'a>> {
         found.push(Danger::of(label));
     }
     found
+}
+
+/// For each tag, where the program that it may begin ends: where an element of its name is closed next, whatever looks like
+/// a tag before that, else with the text.
+fn program_ends(reading: &Reading<'_>) -> Vec<usize> {
+    let mut closes = PROGRAMS.map(|name| (name, reading.text.len()));
+    let end_of = |tag: &Tag<'_>| {
+        let Some((_, end)) = closes.iter_mut().find(|(name, _)| *name == element(tag)) else { return tag.range.end };
+        if tag.kind == TagKind::Close {
+            *end = tag.range.start;
+        }
+        *end
+    };
+    let mut ends: Vec<usize> = reading.markup.tags.iter().rev().map(end_of).collect();
+    ends.reverse();
+    ends
+}
+
+/// A program. Behind `<!--` a browser may not end it where it would else, so that everything counts.
+fn program(text: &str, begin: usize, end: usize) -> &str {
+    let program = text.get(begin..end).unwrap_or_default();
+    if program.contains("<!--") { text.get(begin..).unwrap_or_default() } else { program }
 }
 
 /// `javascript:` and the like in a text, where something follows: links of other kinds of markup may lead there.

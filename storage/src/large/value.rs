@@ -276,6 +276,18 @@ pub fn release(tx: &mut WriteTx<'_>, now: Timestamp, value: &LargeValue) -> Resu
     put_deadline(tx, now, value.id())
 }
 
+/// Gives a value to the collector that was never adopted, before its time is over. One that was adopted stays.
+///
+/// # Errors
+/// The store's failures.
+pub fn discard(tx: &mut WriteTx<'_>, now: Timestamp, value: &LargeValue) -> Result<(), Failure> {
+    let Some(upload) = tx.get(&UPLOADS, &value.id())? else { return Ok(()) };
+    let Some(deadline) = upload.deadline.filter(|deadline| *deadline > now) else { return Ok(()) };
+    tx.delete(&DEADLINES, &(deadline, value.id()));
+    tx.put(&UPLOADS, &value.id(), &UploadRow { deadline: Some(now), chunks: upload.chunks })?;
+    put_deadline(tx, now, value.id())
+}
+
 fn put_deadline(tx: &mut WriteTx<'_>, deadline: Timestamp, id: Uuid) -> Result<(), Failure> {
     tx.falls_due(DEADLINES_TAG, deadline);
     tx.put(&DEADLINES, &(deadline, id), &DeadlineRow)

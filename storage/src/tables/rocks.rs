@@ -202,6 +202,14 @@ fn failure(error: &rocksdb::Error) -> Failure {
     }
 }
 
+/// How one row is read. Chunks of large values are mostly read once, one behind the other: they would push out of the cache
+/// what others read again and again.
+fn get_options(family: Family) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.fill_cache(family != Family::LARGE);
+    options
+}
+
 fn read_options(range: &KeyRange) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.set_iterate_lower_bound(range.lower.clone());
@@ -234,7 +242,8 @@ fn mode(range: &KeyRange) -> IteratorMode<'_> {
 
 impl ProjectionRead for RocksProjection {
     fn get(&self, family: Family, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, Failure> {
-        let value = self.db.get_pinned_cf(self.family(family)?, key).map_err(|e| failure(&e))?;
+        let options = get_options(family);
+        let value = self.db.get_pinned_cf_opt(self.family(family)?, key, &options).map_err(|e| failure(&e))?;
         Ok(value.map(|value| visit(&value)).is_some())
     }
 
@@ -321,7 +330,8 @@ struct RocksSnapshot(OwnedSnapshot);
 impl ProjectionRead for RocksSnapshot {
     fn get(&self, family: Family, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, Failure> {
         let handle = family_handle(self.0.borrow_owner(), family)?;
-        let value = self.0.borrow_dependent().get_pinned_cf(handle, key).map_err(|e| failure(&e))?;
+        let options = get_options(family);
+        let value = self.0.borrow_dependent().get_pinned_cf_opt(handle, key, options).map_err(|e| failure(&e))?;
         Ok(value.map(|value| visit(&value)).is_some())
     }
 

@@ -200,7 +200,19 @@ async fn large_values_are_adopted_whole_or_collected() {
         found.extend_from_slice(&chunk);
         index += 1;
     }
-    assert_eq!((found, index), (bytes, 3));
+    assert_eq!((&found, index), (&bytes, 3));
+    let discard =
+        |value: LargeValue| store.write(soon(), move |tx, now| Ok::<_, Abort<No>>(large::discard(tx, now, &value)?));
+    discard(kept.clone()).await.unwrap();
+    assert_eq!(large::next_deadline(&store.read()).unwrap(), None, "what was adopted stays");
+    // Nobody needs it any more, long before its time is over.
+    let passing: LargeValue = upload(3_600).await;
+    discard(passing.clone()).await.unwrap();
+    discard(passing.clone()).await.unwrap();
+    assert!(adopt(passing.clone()).await.is_err());
+    assert_eq!(store.write(soon(), |tx, now| Ok::<_, Abort<No>>(large::collect(tx, now, 100)?)).await.unwrap(), 4);
+    discard(passing).await.unwrap();
+    assert_eq!(large::next_deadline(&store.read()).unwrap(), None);
     store.write(soon(), move |tx, now| Ok::<_, Abort<No>>(large::release(tx, now, &kept)?)).await.unwrap();
     store.write(soon(), |tx, now| Ok::<_, Abort<No>>(large::collect(tx, now, 100)?)).await.unwrap();
     assert_eq!(large::next_deadline(&store.read()).unwrap(), None);

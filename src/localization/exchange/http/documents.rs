@@ -2,7 +2,6 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -10,13 +9,12 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::HeaderValue;
 use quintet_platform::service::{Answer, Change, Fault, Parameter, Shape, Stop, Turn, refusal_of, written};
-use quintet_storage::large::LargeValue;
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, WriteTx};
 
 use crate::access::Action;
 use crate::audit::Actor;
 use crate::content::http::arriving::receive;
-use crate::content::{ValueReader, translation_locale};
+use crate::content::{StagedValue, ValueReader, translation_locale};
 use crate::context::Context;
 use crate::formats::{READING_SECONDS_MAX, ReadError};
 use crate::http::{Answered, Call, Localization};
@@ -126,10 +124,10 @@ pub struct Import {
     /// Which project.
     pub project: Project,
     /// The document.
-    pub value: LargeValue,
+    pub document: StagedValue,
     /// The one locale that is wanted of it.
     pub only: Option<Locale>,
-    /// What it takes in memory.
+    /// What it takes in memory, at most.
     pub room: Turn,
 }
 
@@ -138,20 +136,35 @@ pub struct Import {
 ///
 /// # Errors
 /// Why the request cannot go on.
-pub async fn begin_import(mut call: Call, only: &Parameter, media_types: &[&str]) -> Result<Import, Stop<Refusal>> {
+pub async fn begin_import(
+    mut call: Call,
+    only: &Parameter,
+    media_types: &[&str],
+    bytes_max: fn(usize) -> usize,
+) -> Result<Import, Stop<Refusal>> {
     let only = call.text(only)?;
     let key = call.idempotency_key()?;
     let body = call.take_body();
     let wanted = permitted(&call, Action::GlossaryWrite);
     let arrived = receive(&call, body, wanted.is_ok(), media_types).await?;
+    let document = arrived.original.map(|original| StagedValue::of(&call.foundation().store, original.value));
     let mut change = call.change_by(key, &arrived.sha256);
     let before = begin_part(&mut change, 0)?;
     // Again: a body may take minutes.
     let project = wanted.and_then(|_| permitted(&change.call, Action::GlossaryWrite))?;
-    let value = arrived.original.ok_or(Refusal::from(Fault::Internal))?.value;
+    let document = document.ok_or(Refusal::from(Fault::Internal))?;
     let only = only.as_deref().map(translation_locale).transpose()?;
-    let room = change.call.context.room(change.call.caller.tenant_id(), value.size_bytes).await?;
-    Ok(Import { change, before, project, value, only, room })
+    let room = room_for(&change.call, &document, bytes_max).await?;
+    Ok(Import { change, before, project, document, only, room })
+}
+
+/// Waits until there is room in memory for a document; `bytes_max`: what one of so many bytes comes to, at most.
+///
+/// # Errors
+/// [`Fault::Busy`]
+pub async fn room_for(call: &Call, document: &StagedValue, bytes_max: fn(usize) -> usize) -> Result<Turn, Refusal> {
+    let bytes = usize::try_from(document.value().size_bytes).unwrap_or(usize::MAX);
+    call.context.room(call.caller.tenant_id(), bytes_max(bytes)).await
 }
 
 /// Writes the parts of a document, each in a transaction, but for those that were written before: what all came to, and
@@ -242,39 +255,6 @@ pub fn body_of<M: Send + 'static>(
     Body::from_stream(pieces)
 }
 
-/// How long what a document came to may take to be sent. Until then it takes memory, which others may wait for.
-const SENDING_TIME: Duration = Duration::from_secs(120);
-
-/// A body of what is there already, written piece by piece as it is sent; it breaks off, and gives back what it takes, when
-/// that takes too long.
-pub fn body_of_pieces<M: Send + 'static>(
-    first: String,
-    maker: M,
-    next: fn(&mut M) -> Result<Option<String>, Failure>,
-) -> Body {
-    let maker = Arc::new(Mutex::new(Some(maker)));
-    let kept = Arc::downgrade(&maker);
-    tokio::spawn(async move {
-        tokio::time::sleep(SENDING_TIME).await;
-        if let Some(maker) = kept.upgrade() {
-            drop(lock(&maker).take());
-        }
-    });
-    let pieces = stream::try_unfold((Some(first), maker), move |(first, maker)| async move {
-        let piece = match (first, lock(&maker).as_mut()) {
-            (Some(first), _) => Some(first),
-            (None, Some(maker)) => next(maker).map_err(|failure| io::Error::other(failure.to_string()))?,
-            (None, None) => return Err(io::Error::other("the answer took too long to send")),
-        };
-        Ok::<_, io::Error>(piece.map(|piece| (Bytes::from(piece), (None, maker))))
-    });
-    Body::from_stream(pieces)
-}
-
-fn lock<M>(maker: &Mutex<Option<M>>) -> MutexGuard<'_, Option<M>> {
-    maker.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn broken(refusal: &Refusal) -> io::Error {
     tracing::warn!(?refusal, "a document that was being sent breaks off");
     io::Error::other("the rest of the document could not be read")
@@ -314,34 +294,5 @@ impl Counts {
         let told = written(&self).map_err(|failure| refusal_of(Abort::<Refusal>::Failed(failure)))?;
         let answer = Answer::json(200, told);
         Ok(if is_replay { answer.as_replay() } else { answer })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http_body_util::BodyExt as _;
-
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_not_taken_in_time_is_given_back() {
-        let held = Arc::new(());
-        let mut body = body_of_pieces("first".to_owned(), Arc::clone(&held), |_| Ok(Some("next".to_owned())));
-        for expected in ["first", "next", "next"] {
-            let piece = body.frame().await.unwrap().unwrap().into_data().unwrap();
-            assert_eq!(piece, expected);
-        }
-        tokio::time::sleep(SENDING_TIME - Duration::from_secs(1)).await;
-        assert_eq!(Arc::strong_count(&held), 2, "it may still be taken");
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        assert_eq!(Arc::strong_count(&held), 1);
-        assert!(body.frame().await.unwrap().is_err(), "and breaks off");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_has_been_taken_is_given_back_at_once() {
-        let held = Arc::new(());
-        drop(body_of_pieces("first".to_owned(), Arc::clone(&held), |_| Ok(None)));
-        assert_eq!(Arc::strong_count(&held), 1);
     }
 }

@@ -14,7 +14,7 @@ use super::documents::{
 };
 use crate::content::ValueReader;
 use crate::content::rejudge::wait_for_pass;
-use crate::exchange::tbx::{GlossaryExport, check_room, read_glossary};
+use crate::exchange::tbx::{BYTES_MAX, GlossaryExport, check_room, read_glossary};
 use crate::formats::tbx::TbxReader;
 use crate::http::{Answered, Call, Localization, TAGGED};
 use crate::lists::joined;
@@ -59,8 +59,15 @@ pub const ENDPOINTS: &[Endpoint<Localization>] = &[
 ];
 
 async fn import(call: Call) -> Answered {
-    let Import { mut change, before, project, value, only, room } =
-        begin_import(call, &ONLY, &media_types(OWN)).await?;
+    let import = begin_import(call, &ONLY, &media_types(OWN), |_| BYTES_MAX).await?;
+    // A caller that leaves must not stop half of it, nor give back the room of what is still being read.
+    let work = import_glossary(import);
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+}
+
+async fn import_glossary(import: Import) -> Answered {
+    let Import { mut change, before, project, document, only, mut room } = import;
+    let value = document.value().clone();
     let is_repeat = before.is_some();
     let (tenant_id, project_id) = (change.call.caller.tenant_id(), project.project_id);
     let read = change.call.context.in_turn(tenant_id, move |store| {
@@ -74,24 +81,22 @@ async fn import(call: Call) -> Answered {
         Ok(glossary)
     });
     let glossary = read.await.map_err(refusal_of)?;
-    // A caller that leaves must not stop half of it.
-    let work = async move {
-        let (wordings, skipped) = (Arc::new(glossary.wordings), glossary.skipped);
-        let parts = parts_of(wordings.len());
-        let (mut counts, is_replay) = write_parts(&mut change, before, parts, move |tx, now, actor, part| {
-            let part = wordings.get(part).unwrap_or_default().to_vec();
-            let imported = import_entries(tx, now, actor, project_id, part)?;
-            Ok(Counts { written: imported.written, unchanged: imported.unchanged, skipped: 0 })
-        })
-        .await?;
-        drop(room);
-        if !is_replay {
-            wait_for_pass(&change.call.foundation().store, tenant_id, project_id).await;
-        }
-        counts.skipped += skipped;
-        counts.told(is_replay)
-    };
-    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    room.lighten(glossary.bytes());
+    drop(document);
+    let (wordings, skipped) = (Arc::new(glossary.wordings), glossary.skipped);
+    let parts = parts_of(wordings.len());
+    let (mut counts, is_replay) = write_parts(&mut change, before, parts, move |tx, now, actor, part| {
+        let part = wordings.get(part).unwrap_or_default().to_vec();
+        let imported = import_entries(tx, now, actor, project_id, part)?;
+        Ok(Counts { written: imported.written, unchanged: imported.unchanged, skipped: 0 })
+    })
+    .await?;
+    drop(room);
+    if !is_replay {
+        wait_for_pass(&change.call.foundation().store, tenant_id, project_id).await;
+    }
+    counts.skipped += skipped;
+    counts.told(is_replay)
 }
 
 /// How so many entries are cut into parts: one at least, whatever there is.

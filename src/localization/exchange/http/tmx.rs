@@ -12,7 +12,7 @@ use super::documents::{
     write_parts,
 };
 use crate::content::ValueReader;
-use crate::exchange::tmx::{MemoryExport, read_memory, write_memory};
+use crate::exchange::tmx::{MemoryExport, bytes_max, read_memory, write_memory};
 use crate::formats::tmx::TmxReader;
 use crate::http::{Answered, Call, Localization, TAGGED};
 use crate::lists::joined;
@@ -64,25 +64,33 @@ impl From<Outcomes> for Counts {
 }
 
 async fn import(call: Call) -> Answered {
-    let Import { mut change, before, project, value, only, room } =
-        begin_import(call, &ONLY, &media_types(OWN)).await?;
+    let import = begin_import(call, &ONLY, &media_types(OWN), bytes_max).await?;
+    // A caller that leaves must not stop half of it, nor give back the room of what is still being read.
+    let work = import_memory(import);
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+}
+
+async fn import_memory(import: Import) -> Answered {
+    let Import { mut change, before, project, document, only, mut room } = import;
+    let value = document.value().clone();
     let (tenant_id, project_id) = (change.call.caller.tenant_id(), project.project_id);
     let read = change.call.context.in_turn(tenant_id, move |store| {
-        reading(ValueReader::of(store, value), |source| {
+        let memory = reading(ValueReader::of(store, value), |source| {
             Ok(read_memory(TmxReader::begin(source, deadline())?, tenant_id, &project, only.as_ref())?)
-        })
+        })?;
+        let parts = memory.parts();
+        Ok((memory, parts))
     });
-    let memory = Arc::new(read.await.map_err(refusal_of)?);
-    // A caller that leaves must not stop half of it.
-    let work = async move {
-        let (parts, skipped) = (memory.parts(), memory.skipped);
-        let (mut counts, is_replay) = write_parts(&mut change, before, parts, move |tx, now, actor, part| {
-            Ok(write_memory(tx, now, actor, project_id, &memory, part)?.into())
-        })
-        .await?;
-        drop(room);
-        counts.skipped += skipped;
-        counts.told(is_replay)
-    };
-    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    let (memory, parts) = read.await.map_err(refusal_of)?;
+    room.lighten(memory.bytes());
+    drop(document);
+    let skipped = memory.skipped;
+    let memory = Arc::new(memory);
+    let (mut counts, is_replay) = write_parts(&mut change, before, parts, move |tx, now, actor, part| {
+        Ok(write_memory(tx, now, actor, project_id, &memory, part)?.into())
+    })
+    .await?;
+    drop(room);
+    counts.skipped += skipped;
+    counts.told(is_replay)
 }

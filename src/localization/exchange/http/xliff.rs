@@ -5,24 +5,24 @@ use std::sync::Arc;
 use http::{HeaderValue, Method};
 use quintet_platform::json::Json;
 use quintet_platform::service::{
-    Answer, Change, Content, Endpoint, Fault, Id, KeyRule, Parameter, Route, Shape, Stop, Turn, json as success, media,
-    refusal_of, written,
+    Answer, Change, Content, Endpoint, Fault, KeyRule, Parameter, Route, Shape, Stop, Turn, json as success, media,
+    refusal_of,
 };
 use quintet_storage::large::LargeValue;
-use quintet_storage::{Abort, Failure, Store};
+use quintet_storage::{Abort, Store};
 
 use super::documents::{
-    ANY_XML, Reading, begin_part, bodies, body_of, body_of_pieces, deadline, locale_parameter, media_types, reading,
+    ANY_XML, Reading, begin_part, bodies, body_of, deadline, locale_parameter, media_types, reading, room_for,
 };
 use crate::access::{Action, Wanted, granted};
 use crate::audit::{self, Event};
 use crate::content::http::arriving::receive;
 use crate::content::http::files::{FILE, permitted_file};
-use crate::content::{File, FileId, ValueReader, get_file, translation_locale};
+use crate::content::{File, FileId, StagedValue, ValueReader, get_file, stage_value, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::exchange::xliff::{
-    Document, Export, Paths, Shape as ExportShape, Verdict, check_document, paths_of, prepare_part, read_document,
-    write_part,
+    Document, Export, LineMaker, Lines, Report, Shape as ExportShape, bytes_max, check_document, codes_bytes,
+    prepare_part, read_document, write_part,
 };
 use crate::formats::xliff::{UnitReader, Version};
 use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED};
@@ -153,6 +153,7 @@ async fn import(mut call: Call) -> Answered {
     let named = tag.as_deref().map(translation_locale).transpose();
     let wanted = permitted_place(&call, named.as_ref().ok().and_then(Option::as_ref));
     let arrived = receive(&call, body, wanted.is_ok(), &media_types(OWN)).await?;
+    let staged = arrived.original.map(|original| StagedValue::of(&call.foundation().store, original.value));
     let mut change = call.change_by(key, &arrived.sha256);
     let before = begin_part(&mut change, 0)?;
     if before.is_none() {
@@ -161,11 +162,11 @@ async fn import(mut call: Call) -> Answered {
     // Again: a body may take minutes.
     let (project, file) =
         wanted.and_then(|_| permitted_place(&change.call, named.as_ref().ok().and_then(Option::as_ref)))?;
-    let original = arrived.original.ok_or(Refusal::from(Fault::Internal))?;
+    let staged = staged.ok_or(Refusal::from(Fault::Internal))?;
     let named = named?;
-    let room = change.call.context.room(change.call.caller.tenant_id(), original.value.size_bytes).await?;
+    let room = room_for(&change.call, &staged, bytes_max).await?;
     // A caller that leaves must not stop half of it.
-    let work = async move { import_document(change, project, file, original.value, named, before, room).await };
+    let work = async move { import_document(change, project, file, staged, named, before, room).await };
     tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
 }
 
@@ -173,28 +174,31 @@ async fn import_document(
     mut change: Change<Localization>,
     project: Project,
     file: File,
-    value: LargeValue,
+    staged: StagedValue,
     named: Option<Locale>,
     mut before: Option<Answer>,
-    room: Turn,
+    mut room: Turn,
 ) -> Answered {
     let (context, caller) = (change.call.context.clone(), change.call.caller.clone());
     let tenant_id = caller.tenant_id();
     let is_repeat = before.is_some();
     let (project, file) = (Arc::new(project), Arc::new(file));
-    let place = (Arc::clone(&project), Arc::clone(&file));
+    let (place, value) = ((Arc::clone(&project), Arc::clone(&file)), staged.value().clone());
     let read = context.in_turn(tenant_id, move |store| {
         let (document, locale) = arrived_document(store, &caller, &place.0, &place.1, value, named)?;
         // What was begun was judged then.
         if !is_repeat {
             check_document(&store.read(), tenant_id, &place.1, &document, &locale)?;
         }
-        Ok((Arc::new(document), locale))
+        let parts = document.parts();
+        Ok((Arc::new(document), parts, locale))
     });
-    let (document, locale) = read.await.map_err(refusal_of)?;
+    let (document, parts, locale) = read.await.map_err(refusal_of)?;
+    room.lighten(document.bytes());
+    drop(staged);
     let mut letters = Vec::with_capacity(document.by_key().len());
     let mut is_replay = true;
-    for (number, part) in document.parts().into_iter().enumerate() {
+    for (number, part) in parts.into_iter().enumerate() {
         let known = if number == 0 { before.take() } else { begin_part(&mut change, number)? };
         is_replay &= known.is_some();
         match known {
@@ -205,7 +209,7 @@ async fn import_document(
             }
         }
     }
-    let answer = told(&change.call, file, document, &letters, &locale, room).await?;
+    let answer = told(&change.call, &file, document, letters, &locale, room).await?;
     Ok(if is_replay { answer.as_replay() } else { answer })
 }
 
@@ -218,8 +222,10 @@ fn arrived_document(
     value: LargeValue,
     named: Option<Locale>,
 ) -> Result<(Document, Locale), Abort<Refusal>> {
+    let code_bytes = codes_bytes(usize::try_from(value.size_bytes).unwrap_or(usize::MAX));
     reading(ValueReader::of(store, value), |source| {
-        let reader = UnitReader::begin(source, deadline())?;
+        let mut reader = UnitReader::begin(source, deadline())?;
+        reader.limit_codes(code_bytes);
         let locale = target_locale(reader.languages().target.as_deref(), named).map_err(Reading::refused)?;
         let wanted = Wanted::InLocale(project.place(), Action::Translate, locale.canonical());
         caller.demand(&store.read(), wanted).map_err(Reading::Aborted)?;
@@ -280,97 +286,39 @@ async fn write(
     Err(Refusal::Fault(Fault::Busy).into())
 }
 
-#[derive(serde::Serialize)]
-struct Line<'l> {
-    unit: &'l str,
-    key_id: Option<Id>,
-    path: Option<&'l str>,
-    result: &'static str,
-    code: Option<&'static str>,
-}
-
-/// XliffImported, made as it is sent: it has a line for each unit.
-struct Lines {
-    file: Arc<File>,
-    document: Document,
-    verdicts: Vec<Verdict>,
-    paths: Paths,
-    at: usize,
-    /// What the rest takes.
-    _room: Turn,
-}
-
-/// How many lines are made at a time.
-const LINES_AT_A_TIME: usize = 500;
-
-impl Lines {
-    fn next(&mut self) -> Result<Option<String>, Failure> {
-        if self.at > self.document.units.len() {
-            return Ok(None);
-        }
-        let end = (self.at + LINES_AT_A_TIME).min(self.document.units.len());
-        let mut piece = Vec::new();
-        for place in self.at..end {
-            if place > 0 {
-                piece.push(b',');
-            }
-            piece.extend(self.line(place)?);
-        }
-        self.at = end;
-        if end == self.document.units.len() {
-            piece.extend_from_slice(b"]}");
-            self.at += 1;
-        }
-        Ok(Some(String::from_utf8_lossy(&piece).into_owned()))
-    }
-
-    fn line(&self, place: usize) -> Result<Vec<u8>, Failure> {
-        let Some(unit) = self.document.units.get(place) else { return Ok(Vec::new()) };
-        let (result, code) = self.verdicts.get(place).copied().unwrap_or(Verdict::KeyUnknown).told();
-        let number = u32::try_from(place).map_or(0, |place| self.document.number(place));
-        let path = self.paths.get(number);
-        let key_id = path.map(|_| Id(crate::content::key_id(self.file.key_prefix, number).0));
-        let unit = unit.named.id(self.file.key_prefix);
-        written(&Line { unit: &unit, key_id, path, result, code })
-    }
-}
-
-/// What became of all units.
+/// XliffImported: what became of all units, made as it is sent.
 async fn told(
     call: &Call,
-    file: Arc<File>,
+    file: &File,
     document: Arc<Document>,
-    letters: &[u8],
+    letters: Vec<u8>,
     locale: &Locale,
-    mut room: Turn,
+    room: Turn,
 ) -> Result<Answer, Stop<Refusal>> {
-    let mut document = Arc::unwrap_or_clone(document);
-    document.forget_texts();
-    let mut verdicts = vec![Verdict::KeyUnknown; document.units.len()];
-    for (place, letter) in document.by_key().iter().zip(letters) {
-        if let Some(slot) = verdicts.get_mut(*place as usize) {
-            *slot = Verdict::of_letter(*letter);
+    let (tenant_id, context) = (call.caller.tenant_id(), call.context.clone());
+    let made = context.aside(tenant_id, move |_| Ok(LineMaker::of(document, &letters)));
+    let (counts, mut maker) = made.await.map_err(refusal_of)?;
+    let first = maker.next_lines().unwrap_or_default();
+    let lines = match maker.next_lines() {
+        None => Lines::Held(first),
+        Some(second) => {
+            let rest = std::iter::from_fn(|| maker.next_lines());
+            let pieces = [first, second].into_iter().chain(rest);
+            Lines::Stored(stage_value(&context.store, tenant_id, pieces).await.map_err(refusal_of)?)
         }
-    }
-    let count = |wanted: &str| verdicts.iter().filter(|verdict| verdict.told().0 == wanted).count();
+    };
+    // Tens of megabytes go with the document. What is left waits for its sender to read it, and takes next to nothing.
+    drop(tokio::task::spawn_blocking(move || drop((maker, room))).await);
     let head = format!(
         "{{\"file\":\"{}\",\"locale\":\"{}\",\"written\":{},\"unchanged\":{},\"skipped\":{},\"units\":[",
         file.file_id.0,
         locale.canonical(),
-        count("written"),
-        count("unchanged"),
-        count("skipped"),
+        counts.written,
+        counts.unchanged,
+        counts.skipped,
     );
-    let (tenant_id, context) = (call.caller.tenant_id(), call.context.clone());
-    let of_file = file.file_id;
-    let paths = context.in_turn(tenant_id, move |store| {
-        let paths = paths_of(&store.read(), tenant_id, of_file, &document)?;
-        Ok((document, paths))
-    });
-    let (document, paths) = paths.await.map_err(refusal_of)?;
-    // All that is kept of it until its sender has read what became of it.
-    room.lighten(document.units_bytes() + verdicts.len() + paths.bytes());
-    let lines = Lines { file, document, verdicts, paths, at: 0, _room: room };
-    let body = body_of_pieces(head, lines, Lines::next);
+    let report = Report::of(tenant_id, (file.file_id, file.key_prefix), lines);
+    let body =
+        body_of(context, tenant_id, head, report, |context, report, read| Ok(report.next(read, &context.shelf)?));
     Ok(Answer::stream(200, quintet_platform::service::JSON, body))
 }

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::ops::Range;
 
 use quintet_platform::ids::parse_uuid;
-use quintet_platform::secrets::{Digest, digest};
+use quintet_platform::secrets::digest;
 
 use crate::content::{KeyId, TEXT_BYTES_MAX, key_id, split_key_id};
 use crate::exchange::texts::{TextPlace, Texts};
-use crate::formats::ReadError;
 use crate::formats::xliff::{Said, Unit, UnitReader};
+use crate::formats::{FILE_BYTES_MAX, ReadError};
 use crate::language::Category;
 
 /// The most units that are written in one transaction, and the most bytes of their texts, but for a single key's. The
@@ -18,65 +18,108 @@ const PART_UNITS: usize = 100;
 /// See [`PART_UNITS`].
 const PART_BYTES: usize = 1 << 20;
 /// How much of the id of a unit that is no key is told again, in characters.
-const ID_CHARS_MAX: usize = 100;
+pub const ID_CHARS_MAX: usize = 100;
+/// What the texts of a document may take, in bytes: as much as the largest document. What is written in UTF-8 stays below
+/// that; other encodings and codes that are named over and over could make more of it.
+const TEXTS_BYTES_MAX: usize = FILE_BYTES_MAX;
+/// How many bytes of texts of codes a document may name, at least: those of one unit of the longest.
+const CODES_BYTES_MIN: usize = TEXT_BYTES_MAX;
+/// How many times its own size they may be.
+const CODES_RATIO: usize = 2;
+/// What units take at most, with what it takes to sort them.
+const UNITS_BYTES_MAX: usize = 16 << 20;
+/// How many times a document's size they take, of a small one: the shortest unit has seven bytes.
+const UNITS_RATIO: usize = 16;
+
+/// What a document of so many bytes may take in memory.
+pub fn bytes_max(document_bytes: usize) -> usize {
+    // A character of two bytes takes three in UTF-8.
+    let texts = document_bytes.saturating_mul(3) / 2 + codes_bytes(document_bytes);
+    texts.min(TEXTS_BYTES_MAX) + document_bytes.saturating_mul(UNITS_RATIO).min(UNITS_BYTES_MAX)
+}
+
+/// How many bytes of texts of codes a document of so many bytes may name.
+pub fn codes_bytes(document_bytes: usize) -> usize {
+    document_bytes.saturating_mul(CODES_RATIO).clamp(CODES_BYTES_MIN, TEXTS_BYTES_MAX)
+}
 
 /// What came in.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Document {
     /// Its units, in its own order.
     pub units: Vec<UnitWish>,
-    /// The targets of what may be keys of the file.
+    /// The targets of what may be keys of the file, and what other units are named.
     texts: Texts,
     /// Which units name keys of the file, by the keys' numbers, those of one key in the document's order.
     by_key: Vec<u32>,
 }
 
-/// What a unit wants.
+/// What a unit wants. There are up to 200,000.
 #[derive(Clone, Debug)]
 pub struct UnitWish {
-    /// What it is of.
-    pub named: Named,
-    /// SHA-256 of its source; none if that has a code without text.
-    pub source_sha256: Option<Digest>,
-    /// Its target; none if there is none.
-    pub target: Option<TargetPlace>,
+    /// The number of what may be a key of the file; 0: it is anything else.
+    number: u32,
+    /// Which form of it.
+    pub category: Option<Category>,
+    has_target: bool,
+    /// Whether its target has a code without text.
+    has_bare_code: bool,
+    /// The half of the SHA-256 of its source; none if that has a code without text.
+    source: Option<SourceDigest>,
+    /// Its target; of anything else its id, cut where it is long.
+    text: TextPlace,
 }
 
-/// What a unit is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
-    /// What may be a key of the file, by its number, and the form of it.
-    Key(u64, Option<Category>),
-    /// Anything else; the id, cut where it is long.
-    Other(Box<str>),
+/// Half of a SHA-256: enough to tell whether two texts are one, which nobody but the document's own author could mix up.
+pub type SourceDigest = [u8; 16];
+
+/// What of a source is compared.
+pub fn source_digest(source: &str) -> SourceDigest {
+    digest(source.as_bytes()).first_chunk().copied().unwrap_or_default()
 }
 
 /// A target of a document.
-#[derive(Clone, Debug)]
-pub struct TargetPlace {
-    text: TextPlace,
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'d> {
+    /// Its text; what is too long for a translation is cut, and is too long still.
+    pub text: &'d str,
     /// Whether it has a code without text.
     pub has_bare_code: bool,
 }
 
+/// What a unit is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named<'d> {
+    /// What may be a key of the file, by its number, and the form of it.
+    Key(u64, Option<Category>),
+    /// Anything else; the id, cut where it is long.
+    Other(&'d str),
+}
+
+impl UnitWish {
+    /// Whether its source is that one.
+    pub fn is_of(&self, source: SourceDigest) -> bool {
+        self.source == Some(source)
+    }
+}
+
 impl Document {
-    /// A target's text; what is too long for a translation is cut, and is too long still.
-    pub fn text(&self, target: &TargetPlace) -> &str {
-        self.texts.get(target.text)
+    /// What a unit is of.
+    pub fn named(&self, unit: &UnitWish) -> Named<'_> {
+        match unit.number {
+            0 => Named::Other(self.texts.get(unit.text)),
+            number => Named::Key(u64::from(number), unit.category),
+        }
     }
 
-    /// Forgets the targets: what became of the units is known.
-    pub fn forget_texts(&mut self) {
-        self.texts = Texts::default();
+    /// A unit's target, if it has one.
+    pub fn target(&self, unit: &UnitWish) -> Option<Target<'_>> {
+        unit.has_target.then(|| Target { text: self.texts.get(unit.text), has_bare_code: unit.has_bare_code })
     }
 
-    /// What its units take, about, their targets not counted.
-    pub fn units_bytes(&self) -> usize {
-        let others = self.units.iter().map(|unit| match &unit.named {
-            Named::Key(..) => 0,
-            Named::Other(id) => id.len(),
-        });
-        self.units.capacity() * size_of::<UnitWish>() + others.sum::<usize>()
+    /// What it takes, about.
+    pub fn bytes(&self) -> usize {
+        self.units.capacity() * size_of::<UnitWish>() + self.by_key.capacity() * size_of::<u32>() + self.texts.bytes()
     }
 
     /// A unit by its place.
@@ -91,10 +134,7 @@ impl Document {
 
     /// The number of the key that a unit names.
     pub fn number(&self, place: u32) -> u64 {
-        match self.unit(place).map(|unit| &unit.named) {
-            Some(Named::Key(number, _)) => *number,
-            _ => 0,
-        }
+        self.unit(place).map_or(0, |unit| u64::from(unit.number))
     }
 
     /// How the units of keys are cut into parts: one at least, whatever there is.
@@ -123,52 +163,58 @@ impl Document {
     }
 
     fn target_bytes(&self, place: u32) -> usize {
-        let target = self.unit(place).and_then(|unit| unit.target.as_ref());
-        target.map_or(0, |target| target.text.len())
+        self.unit(place).filter(|unit| unit.has_target).map_or(0, |unit| unit.text.len())
     }
 
     fn push(&mut self, unit: Unit, key_prefix: u64) {
-        let named = named(unit.id, key_prefix);
-        let Named::Key(..) = named else {
+        let Unit { id, source, target } = unit;
+        let Some((number, category)) = named_key(&id, key_prefix) else {
             // Nobody asks what else it says.
-            self.units.push(UnitWish { named, source_sha256: None, target: None });
+            let end = id.char_indices().nth(ID_CHARS_MAX).map_or(id.len(), |(end, _)| end);
+            let text = self.texts.push(id.get(..end).unwrap_or_default());
+            let none =
+                UnitWish { number: 0, category: None, has_target: false, has_bare_code: false, source: None, text };
+            self.units.push(none);
             return;
         };
-        let source_sha256 = (!unit.source.has_bare_code).then(|| digest(unit.source.text.as_bytes()));
         // Tools write an empty target where there is none.
-        let target = unit.target.filter(|target| *target != Said::default() || unit.source.text.is_empty());
-        let target = target.map(|target| {
-            let end = target.text.floor_char_boundary(TEXT_BYTES_MAX + 4);
-            let text = self.texts.push(target.text.get(..end).unwrap_or_default());
-            TargetPlace { text, has_bare_code: target.has_bare_code }
-        });
+        let target = target.filter(|target| *target != Said::default() || source.text.is_empty());
         if let Ok(place) = u32::try_from(self.units.len()) {
             self.by_key.push(place);
         }
-        self.units.push(UnitWish { named, source_sha256, target });
+        let text = target.as_ref().map_or("", |target| target.text.as_str());
+        let end = text.floor_char_boundary(TEXT_BYTES_MAX + 4);
+        self.units.push(UnitWish {
+            number,
+            category,
+            has_target: target.is_some(),
+            has_bare_code: target.as_ref().is_some_and(|target| target.has_bare_code),
+            source: (!source.has_bare_code).then(|| source_digest(&source.text)),
+            text: self.texts.push(text.get(..end).unwrap_or_default()),
+        });
     }
 }
 
-/// What an id names in a file: `<key id>`, or `<key id>.<category>` for a form of a plural (localization, X3).
-fn named(id: String, key_prefix: u64) -> Named {
+/// The key that an id names in a file, and the form of it: `<key id>`, or `<key id>.<category>` (localization, X3).
+fn named_key(id: &str, key_prefix: u64) -> Option<(u32, Option<Category>)> {
     let (key, category) = match id.split_once('.') {
-        None => (id.as_str(), Ok(None)),
-        Some((key, name)) => (key, Category::from_name(name).map(Some).ok_or(())),
+        None => (id, None),
+        Some((key, name)) => (key, Some(Category::from_name(name)?)),
     };
-    let number = parse_uuid(key).filter(|uuid| uuid.to_string() == key).and_then(|uuid| split_key_id(KeyId(uuid)));
-    match (number, category) {
-        (Some((prefix, number)), Ok(category)) if prefix == key_prefix => Named::Key(number, category),
-        _ => Named::Other(id.chars().take(ID_CHARS_MAX).collect::<String>().into()),
-    }
+    let uuid = parse_uuid(key).filter(|uuid| uuid.to_string() == key)?;
+    let (_, number) = split_key_id(KeyId(uuid)).filter(|(prefix, _)| *prefix == key_prefix)?;
+    // No file has ever had more keys than that.
+    let number = u32::try_from(number).ok()?;
+    (number > 0).then_some((number, category))
 }
 
-impl Named {
+impl Named<'_> {
     /// The unit's id.
     pub fn id(&self, key_prefix: u64) -> String {
         match self {
             Named::Key(number, None) => key_id(key_prefix, *number).0.to_string(),
             Named::Key(number, Some(category)) => format!("{}.{}", key_id(key_prefix, *number).0, category.name()),
-            Named::Other(id) => id.to_string(),
+            Named::Other(id) => (*id).to_owned(),
         }
     }
 }
@@ -176,11 +222,14 @@ impl Named {
 /// Reads the rest of a document. `key_prefix` is what the ids of the file's keys begin with.
 ///
 /// # Errors
-/// As [`UnitReader::next_unit`].
+/// As [`UnitReader::next_unit`]; more texts than a document can have are told as too many units.
 pub fn read_document<R: Read>(mut reader: UnitReader<R>, key_prefix: u64) -> Result<Document, ReadError> {
     let mut document = Document::default();
     while let Some(unit) = reader.next_unit()? {
         document.push(unit, key_prefix);
+        if document.texts.bytes() > TEXTS_BYTES_MAX {
+            return Err(reader.refuses_too_many());
+        }
     }
     Ok(document.sorted())
 }
@@ -208,24 +257,36 @@ mod tests {
 
     #[test]
     fn ids_name_keys_and_their_forms() {
-        for named in [Named::Key(7, None), Named::Key(8, Some(Category::Few)), Named::Key(1 << 40, None)] {
-            assert_eq!(super::named(named.id(PREFIX), PREFIX), named);
+        for (number, category) in [(7, None), (8, Some(Category::Few)), (u32::MAX, None)] {
+            let id = Named::Key(u64::from(number), category).id(PREFIX);
+            assert_eq!(named_key(&id, PREFIX), Some((number, category)));
         }
         let id = Named::Key(7, None).id(PREFIX);
-        for other in
-            [id.to_uppercase(), format!("{id}.several"), format!("{id}."), format!("{{{id}}}"), id.replace('-', "")]
-        {
-            assert_eq!(super::named(other.clone(), PREFIX), Named::Other(other.into()));
+        let (none, beyond) = (Named::Key(0, None).id(PREFIX), Named::Key(1 << 40, None).id(PREFIX));
+        for other in [
+            id.to_uppercase(),
+            format!("{id}.several"),
+            format!("{id}."),
+            format!("{{{id}}}"),
+            id.replace('-', ""),
+            none,
+            beyond,
+        ] {
+            assert_eq!(named_key(&other, PREFIX), None);
         }
-        assert_eq!(super::named(id.clone(), PREFIX + 1), Named::Other(id.into()), "a key of another file");
-        assert_eq!(super::named("é".repeat(300), PREFIX), Named::Other("é".repeat(100).into()));
+        assert_eq!(named_key(&id, PREFIX + 1), None, "a key of another file");
+        let mut long = unit(1, None, "x");
+        long.id = "é".repeat(300);
+        let document = document(vec![unit(7, Some(Category::Few), "x"), long]);
+        assert_eq!(document.named(&document.units[0]), Named::Key(7, Some(Category::Few)));
+        assert_eq!(document.named(&document.units[1]), Named::Other(&"é".repeat(100)));
     }
 
     #[test]
     fn long_targets_are_cut_and_stay_too_long() {
         let document = document(vec![unit(1, None, &"é".repeat(40_000))]);
-        let target = document.units[0].target.as_ref().unwrap();
-        assert!((TEXT_BYTES_MAX + 1..=TEXT_BYTES_MAX + 4).contains(&document.text(target).len()));
+        let target = document.target(&document.units[0]).unwrap();
+        assert!((TEXT_BYTES_MAX + 1..=TEXT_BYTES_MAX + 4).contains(&target.text.len()));
     }
 
     #[test]
@@ -233,7 +294,87 @@ mod tests {
         let mut empty = unit(2, None, "");
         empty.source.text.clear();
         let document = document(vec![unit(1, None, ""), empty]);
-        assert!(document.units[0].target.is_none() && document.units[1].target.is_some());
+        let has_target = |place: usize| document.target(&document.units[place]).is_some();
+        assert!(!has_target(0) && has_target(1));
+    }
+
+    fn read(text: &[u8]) -> Result<Document, ReadError> {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(600);
+        let mut reader = UnitReader::begin(text, deadline)?;
+        reader.limit_codes(codes_bytes(text.len()));
+        read_document(reader, PREFIX)
+    }
+
+    const V2: &str =
+        "<xliff version='2.1' xmlns='urn:oasis:names:tc:xliff:document:2.0' srcLang='en' trgLang='de'><file id='f'>";
+
+    /// A unit whose target names a text of a kilobyte so many times.
+    fn coded(number: u64, times: usize) -> String {
+        let (id, text) = (Named::Key(number, None).id(PREFIX), "y".repeat(1_100));
+        format!(
+            "<unit id='{id}'><originalData><data id='d'>{text}</data></originalData><segment><source>x</source><target>{}</target></segment></unit>",
+            "<ph id='1' dataRef='d'/>".repeat(times)
+        )
+    }
+
+    #[test]
+    fn a_document_takes_no_more_than_it_is_thought_to() {
+        let utf16 = |text: &str| {
+            [0xfeff_u16].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect::<Vec<u8>>()
+        };
+        let (unit, end) = (
+            |id: &str, target: &str| {
+                format!("<trans-unit id='{id}'><source>x</source><target>{target}</target></trans-unit>")
+            },
+            "</body></file></xliff>",
+        );
+        let head = "<xliff version='1.2'><file source-language='en' target-language='ja'><body>";
+        let id = |number: u64| Named::Key(number, None).id(PREFIX);
+        let many: String = (1..=2_000).map(|number| unit(&id(number), &"漢".repeat(1_000))).collect();
+        let small = "<trans-unit id='a'/>".repeat(20_000);
+        let named: String = (1..=2_000).map(|number| unit(&format!("{number}{}", "é".repeat(200)), "")).collect();
+        let coded: String = (1..=200).map(|number| coded(number, 3)).collect();
+        let documents: Vec<Vec<u8>> = vec![
+            utf16(&format!("{head}{many}{end}")),
+            format!("{head}{many}{end}").into(),
+            format!("{head}{small}{end}").into(),
+            format!("{head}{named}{end}").into(),
+            format!("{V2}{coded}</file></xliff>").into(),
+        ];
+        for document in documents {
+            let read = read(&document).unwrap();
+            // The last block of texts has an end.
+            let most = bytes_max(document.len()) + (256 << 10);
+            assert!(read.bytes() <= most, "{} of at most {most}", read.bytes());
+        }
+        assert_eq!(bytes_max(FILE_BYTES_MAX), TEXTS_BYTES_MAX + UNITS_BYTES_MAX);
+    }
+
+    #[test]
+    fn texts_that_are_named_over_and_over_are_refused() {
+        let refused = |document: &str| match read(document.as_bytes()).unwrap_err() {
+            ReadError::Refused(refusal) => refusal.code.as_str(),
+            ReadError::Failed(error) => panic!("{error}"),
+        };
+        assert!(read(format!("{V2}{}</file></xliff>", coded(1, 50)).as_bytes()).is_ok(), "a single one may");
+        let coded: String = (1..=100).map(|number| coded(number, 57)).collect();
+        assert_eq!(refused(&format!("{V2}{coded}</file></xliff>")), "unsupported_construct");
+    }
+
+    #[test]
+    fn more_texts_than_the_largest_document_has_are_too_many() {
+        let head = "<xliff version='1.2'><file source-language='en' target-language='ja'><body>";
+        let target = "漢".repeat(20_000);
+        let text: String = std::iter::once(head.to_owned())
+            .chain((1..=1_000).map(|number| {
+                let id = Named::Key(number, None).id(PREFIX);
+                format!("<trans-unit id='{id}'><source>x</source><target>{target}</target></trans-unit>")
+            }))
+            .chain(["</body></file></xliff>".to_owned()])
+            .collect();
+        let utf16: Vec<u8> = [0xfeff_u16].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+        assert!(utf16.len() < FILE_BYTES_MAX);
+        assert!(matches!(read(&utf16), Err(ReadError::Refused(refusal)) if refusal.code.as_str() == "too_many_units"));
     }
 
     proptest! {

@@ -8,7 +8,6 @@ use super::document::Document;
 use super::verdict::{Verdict, judge_key};
 use crate::audit::Actor;
 use crate::content::{File, FileId, Key, Walk, Walked, Wording, key_id};
-use crate::exchange::texts::{TextPlace, Texts};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::{Refusal, RefusedUnit};
@@ -73,7 +72,7 @@ pub fn check_document(
     refused.sort_unstable_by_key(|(place, _)| *place);
     refused.truncate(REFUSED_MAX);
     let told = refused.into_iter().filter_map(|(place, verdict)| {
-        let named = &document.unit(place)?.named;
+        let named = document.named(document.unit(place)?);
         let (_, code) = verdict.told();
         Some(RefusedUnit {
             unit: named.id(file.key_prefix),
@@ -151,47 +150,4 @@ pub fn write_part(
         write_translation(tx, now, actor, command)?;
     }
     Ok(Some(part.letters))
-}
-
-/// The paths of keys, by their numbers.
-#[derive(Debug, Default)]
-pub struct Paths {
-    /// In the order of numbers.
-    places: Vec<(u64, TextPlace)>,
-    texts: Texts,
-}
-
-impl Paths {
-    /// A key's.
-    pub fn get(&self, number: u64) -> Option<&str> {
-        let found = self.places.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-        Some(self.texts.get(self.places.get(found)?.1))
-    }
-
-    /// What they take, about.
-    pub fn bytes(&self) -> usize {
-        self.places.len() * size_of::<(u64, TextPlace)>() + self.texts.bytes()
-    }
-}
-
-/// The paths of the keys that a document names.
-///
-/// # Errors
-/// Only the store's.
-pub fn paths_of(
-    read: &impl Read,
-    tenant_id: TenantId,
-    file_id: FileId,
-    document: &Document,
-) -> Result<Paths, Abort<Refusal>> {
-    let walk = Walk::of(read, tenant_id, file_id, None)?;
-    let mut paths = Paths::default();
-    each_key(read, &walk, document, document.by_key(), |found, _| {
-        if let Some(Walked { entry, .. }) = found {
-            let text = paths.texts.push(&entry.path);
-            paths.places.push((entry.number, text));
-        }
-        Ok::<_, Abort<Refusal>>(())
-    })?;
-    Ok(paths)
 }

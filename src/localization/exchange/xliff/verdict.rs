@@ -1,8 +1,6 @@
 //! What becomes of a unit: a pure function of the unit, its key, and the translation that is stored.
 
-use quintet_platform::secrets::digest;
-
-use super::document::{Document, Named, UnitWish};
+use super::document::{Document, UnitWish, source_digest};
 use crate::content::{KeyEntry, TEXT_BYTES_MAX, Translated, TranslatedForm, TranslationRow, Walked, Wished, shaped};
 use crate::formats::is_representable;
 use crate::language::{Category, Locale};
@@ -102,13 +100,13 @@ pub fn judge_key(
     // The first of each form counts.
     let mut counting: Vec<(usize, &UnitWish)> = Vec::new();
     for (place, unit) in units.into_iter().enumerate() {
-        if !counting.iter().any(|(_, before)| before.named == unit.named) {
+        if !counting.iter().any(|(_, before)| before.category == unit.category) {
             counting.push((place, unit));
         }
     }
     let (verdict, wished) = judge_units(document, &counting, entry, row.as_ref(), locale);
     for (place, unit) in counting {
-        let of_unit = match (&verdict, &unit.target) {
+        let of_unit = match (&verdict, document.target(unit)) {
             (Verdict::EditShape | Verdict::SourceChanged, _) => verdict,
             (_, None) => Verdict::TargetMissing,
             (verdict, Some(_)) => own_fault(document, unit).unwrap_or(*verdict),
@@ -128,23 +126,19 @@ fn judge_units(
     row: Option<&TranslationRow>,
     locale: &Locale,
 ) -> (Verdict, Option<Wished>) {
-    let targets = units.iter().filter_map(|(_, unit)| unit.target.as_ref().map(|target| (*unit, target)));
+    let targets = units.iter().filter_map(|(_, unit)| document.target(unit).map(|target| (*unit, target)));
     let mut forms = Vec::new();
     let mut text = None;
     let mut is_bare = false;
     for (unit, target) in targets {
-        let category = match &unit.named {
-            Named::Key(_, category) => *category,
-            Named::Other(_) => None,
-        };
-        let source = entry.source.form(category.unwrap_or(Category::Other));
-        if unit.source_sha256 != Some(digest(source.as_bytes())) {
+        let source = entry.source.form(unit.category.unwrap_or(Category::Other));
+        if !unit.is_of(source_digest(source)) {
             return (Verdict::SourceChanged, None);
         }
         is_bare |= target.has_bare_code;
-        match category {
-            Some(category) => forms.push((category.name().to_owned(), document.text(target).to_owned())),
-            None => text = Some(document.text(target).to_owned()),
+        match unit.category {
+            Some(category) => forms.push((category.name().to_owned(), target.text.to_owned())),
+            None => text = Some(target.text.to_owned()),
         }
     }
     let wished = match (text, forms.is_empty()) {
@@ -166,12 +160,11 @@ fn judge_units(
 
 /// What is wrong with a unit's own target.
 fn own_fault(document: &Document, unit: &UnitWish) -> Option<Verdict> {
-    let target = unit.target.as_ref()?;
-    let text = document.text(target);
+    let target = document.target(unit)?;
     match target.has_bare_code {
         true => Some(Verdict::InlineCode),
-        false if text.len() > TEXT_BYTES_MAX => Some(Verdict::ValueTooLong),
-        false if !is_representable(text) => Some(Verdict::ValueUnrepresentable),
+        false if target.text.len() > TEXT_BYTES_MAX => Some(Verdict::ValueTooLong),
+        false if !is_representable(target.text) => Some(Verdict::ValueUnrepresentable),
         false => None,
     }
 }

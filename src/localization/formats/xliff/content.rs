@@ -29,6 +29,13 @@ impl CodeTexts {
 #[derive(Debug)]
 pub(super) struct Allowance(usize);
 
+impl Allowance {
+    /// So many.
+    pub fn of(bytes: usize) -> Allowance {
+        Allowance(bytes)
+    }
+}
+
 impl Default for Allowance {
     fn default() -> Allowance {
         Allowance(FILE_BYTES_MAX)

@@ -144,6 +144,17 @@ impl<R: Read> UnitReader<R> {
         read(self, Unit { id, ..Unit::default() })
     }
 
+    /// Allows the document to name texts of codes of so many bytes together, instead of as many as the largest document has.
+    pub fn limit_codes(&mut self, bytes: usize) {
+        self.allowance = Allowance::of(bytes);
+    }
+
+    /// That there is more in the document, up to where it has been read, than anybody takes.
+    #[must_use]
+    pub fn refuses_too_many(&self) -> ReadError {
+        self.xml.refuses(Code::TooManyUnits)
+    }
+
     fn content(&mut self) -> Result<Said, ReadError> {
         read_content(&mut self.xml, self.version, self.namespace, &self.codes, &mut self.allowance)
     }

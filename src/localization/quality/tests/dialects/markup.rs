@@ -187,6 +187,27 @@ fn nothing_that_runs_comes_in() {
         ("en", "fi", "<a onclick='x()'>y</a>", "<a onclick='z()'>y</a>", "fail: unsafe onclick"),
         ("en", "fi", "<b style='color:red'>y</b>", "<b style='position:fixed'>y</b>", "fail: unsafe style"),
         ("en", "fi", "<script>x</script>", "<script>z</script>", "fail: unsafe <script>"),
+        ("en", "fi", "<style>b{}</style>", "<style>i{}</style>", "fail: unsafe <style>"),
+        // A program goes on behind what looks like a tag in it, and up to its own end alone.
+        (
+            "en",
+            "de",
+            "<script>w('<b>hi</b>')</script>",
+            "<script>w('<b>');steal()//</b>')</script>",
+            "fail: unsafe <script>",
+        ),
+        ("en", "de", "<script>w('<b>hi</b>')</script> x", "<script>w('<b>hi</b>')</script> z", "pass"),
+        ("en", "de", "<script>x</script>, <script>y</script>", "<script>x</script>; <script>y</script>", "pass"),
+        ("en", "de", "<script>'<script>'</script>", "<script>'<script>';z()</script>", "fail: unsafe <script>"),
+        ("en", "de", "<script/>x</script>", "<script/>z</script>", "fail: unsafe <script>"),
+        // A browser goes on behind this end.
+        (
+            "en",
+            "de",
+            "<script><!--<script></script>x()--></script>",
+            "<script><!--<script></script>z()--></script>",
+            "fail: unsafe <script>",
+        ),
         ("en", "de", "<img src='data:image/png;base64,AA'>", "<img src='data:image/png;base64,AA'>", "pass"),
     ]);
 }
