@@ -343,12 +343,15 @@ fn redeliver(ids: &[u64], common: &Common) -> Result<(), CliError> {
 /// What was given up, part by part: each is one short transaction.
 fn redeliver_dead(endpoint: &str, since: &str, common: &Common) -> Result<(), CliError> {
     let client = common.place.client()?;
+    // Whose it is is looked up once.
+    let asked = webhooks::SHOW.of(&[endpoint]).with("tenant", common.tenant.as_deref());
+    let tenant_id = client.ask(asked).map_err(told)?.tenant_id;
     let mut progress = Progress::new(common.output.json);
     let mut wish = DeadWish { since: since.to_owned(), from: 0, until: None };
     let (mut redelivered, mut looked_at) = (0_u64, 0_u64);
     loop {
         progress.count("enqueued once more:", redelivered);
-        let part = part(&client, endpoint, common.tenant.as_deref(), &wish).map_err(|error| {
+        let part = part(&client, endpoint, &tenant_id, &wish).map_err(|error| {
             let error = told(error);
             let reason = format!("{} ({redelivered} deliveries were enqueued before that)", error.reason);
             CliError { reason, ..error }
@@ -362,7 +365,8 @@ fn redeliver_dead(endpoint: &str, since: &str, common: &Common) -> Result<(), Cl
     progress.finish();
     if common.output.json {
         return output::say_json(&serde_json::json!({
-            "endpoint_id": endpoint, "dead_since": since, "redelivered": redelivered, "looked_at": looked_at,
+            "tenant_id": tenant_id, "endpoint_id": endpoint, "dead_since": since,
+            "redelivered": redelivered, "looked_at": looked_at,
         }));
     }
     let enqueued = counted(redelivered, "delivery is enqueued once more", "deliveries are enqueued once more");
@@ -376,8 +380,8 @@ fn redeliver_dead(endpoint: &str, since: &str, common: &Common) -> Result<(), Cl
 fn part(
     client: &Client,
     endpoint: &str,
-    tenant: Option<&str>,
+    tenant_id: &str,
     wish: &DeadWish,
 ) -> Result<webhooks::RedeliveredView, CallError> {
-    client.ask(webhooks::REDELIVER_DEAD.of(&[endpoint]).with("tenant", tenant).wishing(wish))
+    client.ask(webhooks::REDELIVER_DEAD.of(&[endpoint]).with("tenant", Some(tenant_id)).wishing(wish))
 }
