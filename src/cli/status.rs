@@ -107,8 +107,7 @@ fn busy(workers: &WorkersView) -> String {
 fn told_of(webhooks: &WebhooksView) -> String {
     let endpoints = counted(webhooks.endpoints, "endpoint", "endpoints");
     let waiting = counted(webhooks.pending_deliveries, "delivery waits", "deliveries wait");
-    let oldest =
-        webhooks.oldest_due_seconds.map(|seconds| format!(", the oldest due for {}", output::duration(seconds)));
+    let oldest = webhooks.oldest_due_seconds.map(|seconds| format!(", the oldest for {}", output::duration(seconds)));
     format!("{endpoints}, {} disabled; {waiting}{}", webhooks.endpoints_disabled, oldest.unwrap_or_default())
 }
 
@@ -216,8 +215,7 @@ data         /var/lib/quintet
 clock        2026-11-21T11:05:00.5Z (the system's)
 tenants      3
 workers      2 of 8 busy
-webhooks     3 endpoints, 1 disabled; 12 deliveries wait, the oldest due for
-             1 min
+webhooks     3 endpoints, 1 disabled; 12 deliveries wait, the oldest for 1 min
 memory       300.0 MiB
 storage      writes are refused until there is room; last transaction 12345 at
              2026-11-21T11:04:59Z; 4 requests and 0 transactions wait
