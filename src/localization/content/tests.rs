@@ -244,7 +244,7 @@ fn publish_many(bench: &Bench, project_id: ProjectId, version: u32) -> Catalogue
 #[test]
 fn keys_are_found_on_pages_that_are_kept() {
     let (bench, _, project_id) = furnished();
-    let shelf = Shelf::new(1 << 20);
+    let shelf = Shelf::new(4 << 20);
     let mut catalogues = Vec::new();
     for version in 1..=2 {
         catalogues.push(publish_many(&bench, project_id, version));

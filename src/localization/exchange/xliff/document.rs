@@ -333,7 +333,7 @@ mod tests {
         let many: String = (1..=2_000).map(|number| unit(&id(number), &"漢".repeat(1_000))).collect();
         let small = "<trans-unit id='a'/>".repeat(20_000);
         let named: String = (1..=2_000).map(|number| unit(&format!("{number}{}", "é".repeat(200)), "")).collect();
-        let coded: String = (1..=200).map(|number| coded(number, 3)).collect();
+        let coded: String = (1..=200).map(|number| coded(number, 2)).collect();
         let documents: Vec<Vec<u8>> = vec![
             utf16(&format!("{head}{many}{end}")),
             format!("{head}{many}{end}").into(),
