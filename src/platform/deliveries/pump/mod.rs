@@ -44,7 +44,6 @@ const SETTLED_AT_ONCE: usize = 64;
 /// How long settling may wait for the writer, and how long it waits before it tries again.
 const WRITER_TIME: Duration = Duration::from_secs(10);
 const SETTLE_PAUSE: Duration = Duration::from_secs(1);
-const LEFT_ALONE: &str = "a delivery is damaged, or cannot be seen to; it is left alone until the next start";
 /// How often new rows are looked for while a rehearsal clock waits.
 const REST_PAUSE: Duration = Duration::from_millis(20);
 /// How long the index is left alone after a look: looking costs more than what a single row brings, and under load rows
@@ -89,6 +88,8 @@ struct InHand {
     waiting: Waiting,
     /// What lies before is in hand, or left for a lane that has enough.
     floor: DuePlace,
+    /// Where the last look ended before it was through, and up to where the index was complete when it began.
+    rest: Option<(DuePlace, DuePlace)>,
     /// In real time: what has been found to be due and not been taken in yet, and until when nobody looks again.
     found: Option<Timestamp>,
     quiet_until: Timestamp,
@@ -102,6 +103,7 @@ impl Pump {
         let in_hand = Mutex::new(InHand {
             waiting: Waiting::default(),
             floor: first_at(Timestamp::EPOCH),
+            rest: None,
             found: None,
             quiet_until: Timestamp::EPOCH,
         });
@@ -294,14 +296,19 @@ impl Inner {
         // A clock that was put back stands before what it has written.
         let now = self.clock.now().max(read.time());
         let newest = newest_of(complete_until, now);
-        let (mut from, mut seen) = (in_hand.floor, 0);
+        let (mut from, newest) = in_hand.rest.take().unwrap_or((in_hand.floor, newest));
+        let mut seen = 0;
         loop {
             let rows = read.scan(&DUE, Scan::all().from(&from).limit(PAGE_ROWS))?;
             let is_last = rows.len() < PAGE_ROWS;
             for (due, row) in rows {
-                if due.0 > now || seen == LOOK_ROWS {
-                    let floor = if due.0 > now { newest } else { from.min(newest) };
-                    in_hand.floor = in_hand.floor.max(floor);
+                if due.0 > now {
+                    in_hand.floor = in_hand.floor.max(newest);
+                    return Ok(());
+                }
+                if seen == LOOK_ROWS {
+                    in_hand.floor = in_hand.floor.max(from.min(newest));
+                    in_hand.rest = Some((from, newest));
                     return Ok(());
                 }
                 in_hand.waiting.offer(((due.1, due.2), Uuid::from_bytes(row.lane)), due);
@@ -377,7 +384,7 @@ impl Inner {
                 Ok(Some(finished)) => break finished,
                 Ok(None) => return self.go_on([taken]),
                 Err(failure) if is_lasting(&failure) => {
-                    tracing::error!(%failure, "{LEFT_ALONE}");
+                    self.leave_alone(taken, &failure);
                     return self.go_on([taken]);
                 }
                 Err(failure) => {
@@ -399,6 +406,12 @@ impl Inner {
         let batch = Arc::new(batch);
         self.settle(&batch).await;
         self.go_on(batch.iter().map(|(taken, _)| *taken));
+    }
+
+    /// A delivery is left alone until the next start.
+    fn leave_alone(&self, taken: Taken, failure: &Failure) {
+        tracing::error!(%failure, "a delivery is damaged, or cannot be seen to; it is left alone until the next start");
+        self.in_hand().waiting.leave_alone(taken.due);
     }
 
     /// These have ended, whether or not something came of them; the next ones begin.
@@ -434,7 +447,8 @@ impl Inner {
                 // Nothing can be written down until a restart: what is sent now would be sent again after it.
                 Err(Abort::Failed(Failure::Stopped)) => return self.is_stopping.store(true, Ordering::SeqCst),
                 Err(Abort::Failed(failure)) if is_lasting(&failure) => match batch.as_slice() {
-                    [_] | [] => return tracing::error!(%failure, "{LEFT_ALONE}"),
+                    [] => return,
+                    [(taken, _)] => return self.leave_alone(*taken, &failure),
                     // One of them stands in the way of all others.
                     _ => {
                         for one in batch.iter() {

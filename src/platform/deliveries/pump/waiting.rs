@@ -47,6 +47,8 @@ pub(super) struct Waiting {
     /// Lanes that have run empty and have more in the table.
     hungry: VecDeque<LaneKey>,
     in_flight_of: HashSet<DuePlace>,
+    /// What cannot be seen to until the next start.
+    left_alone: HashSet<DuePlace>,
 }
 
 #[derive(Default)]
@@ -68,9 +70,14 @@ struct Lane {
 }
 
 impl Waiting {
-    /// Whether a delivery is held or in flight.
+    /// Whether a delivery is held, in flight, or left alone.
     pub(super) fn knows(&self, due: &DuePlace) -> bool {
-        self.known.contains(due)
+        self.known.contains(due) || self.left_alone.contains(due)
+    }
+
+    /// A delivery is not taken in any more, for it cannot be seen to: something of it is damaged.
+    pub(super) fn leave_alone(&mut self, due: DuePlace) {
+        self.left_alone.insert(due);
     }
 
     /// Whether an attempt is under way.
