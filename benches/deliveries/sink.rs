@@ -21,6 +21,9 @@ pub struct Sink {
     shared: Arc<Shared>,
 }
 
+/// Bodies, each with the instant of its arrival in microseconds.
+type Kept = Vec<(i64, Vec<u8>)>;
+
 #[derive(Default)]
 struct Shared {
     count: AtomicUsize,
@@ -28,7 +31,7 @@ struct Shared {
     most: AtomicUsize,
     arrivals: Mutex<Vec<Instant>>,
     /// When the first byte of each came, in microseconds since 1970, and what came.
-    kept: Mutex<Option<Vec<(i64, Vec<u8>)>>>,
+    kept: Mutex<Option<Kept>>,
 }
 
 impl Sink {
