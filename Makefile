@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries isolation crash-long audit-long cron-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows isolation crash-long audit-long cron-long workflows-long power-cuts-long \
 	disk-full-long faults-long kills-long ends-long deliveries-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -53,7 +53,7 @@ isolation: test-prerequisites build ## try all that a hostile tenant might, and 
 	$(call step,what a hostile tenant tries)
 	@$(in) tests/privileged/isolation/run.sh $(STARTS) $(MACHINE)
 
-test: test-prerequisites diagrams-prerequisites browser webhook-verifiers format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
+test: test-prerequisites diagrams-prerequisites browser webhook-verifiers mcp-clients format-check rocksdb clippy deny build unit static ## run everything that must pass before a change lands
 	$(call step,all checks passed)
 
 prerequisites: ## install the Debian packages that building and running need, where they are missing
@@ -71,6 +71,10 @@ browser: ## install the browser that the page of the diagrams is tested with
 webhook-verifiers: ## install the verifiers of Standard Webhooks that judge what is delivered
 	$(call step,verifiers of webhooks)
 	@tests/webhooks/fetch.sh
+
+mcp-clients: ## install the clients of the Model Context Protocol that the tools are called with
+	$(call step,clients of MCP)
+	@tests/mcp/fetch.sh
 
 rocksdb: ## compile RocksDB's C++, unless this machine has it already
 	$(call step,RocksDB)
@@ -108,17 +112,23 @@ bench: test-prerequisites rocksdb ## measure, on a machine that does nothing els
 	@packaging/bench-prerequisites.sh
 	@packaging/diagrams-oracle.sh
 	@tests/webhooks/fetch.sh rivals
+	@benches/workflows/fetch.sh
 	@$(in) cargo bench --locked --bench '*'
 
 bench-deliveries: test-prerequisites rocksdb ## measure deliveries alone, beside BullMQ and PgQueuer
 	@tests/webhooks/fetch.sh rivals
 	@$(in) cargo bench --locked --bench deliveries
 
+bench-workflows: test-prerequisites rocksdb ## measure workflows alone, beside DBOS and Restate
+	@benches/workflows/fetch.sh
+	@$(in) cargo bench --locked --bench workflows
+
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000
 STEPS ?= 5000
 ROUNDS ?= 200
 YEARS ?= 30
+GRAPHS ?= 10000
 CASES ?= 300000
 
 crash-long: rocksdb ## simulated crashes of the storage by the hundred thousand (CRASHES=N)
@@ -129,6 +139,9 @@ audit-long: rocksdb ## the ledger against its independent auditor, for longer (S
 
 cron-long: rocksdb ## cron patterns at random against each minute of so many years, in all time zones (YEARS=N)
 	@$(in) QUINTET_CRON_YEARS=$(YEARS) cargo test --locked -p quintet-platform --lib recurrence::tests::model -- --nocapture
+
+workflows-long: rocksdb ## random workflows, against a model that works out each history anew (GRAPHS=N)
+	@$(in) QUINTET_WORKFLOWS=$(GRAPHS) cargo test --locked -p quintet-runs --lib workflows::tests::model -- --nocapture
 
 kills-long: rocksdb ## kill -9 of the real binary under load, again and again (ROUNDS=N)
 	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it nothing_acknowledged -- --nocapture

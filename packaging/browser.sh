@@ -8,6 +8,7 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source packaging/environment.sh
+source packaging/installing.sh
 
 playwright_version=1.61.1 # the last that runs on Debian 12's Node.js 18
 axe_version=4.14.1
@@ -15,10 +16,7 @@ top="$BUILD_CACHE/browser/playwright-core-$playwright_version-axe-core-$axe_vers
 say() { printf 'browser: %s\n' "$*"; }
 fail() { printf 'browser: %s\n' "$*" >&2; exit 1; }
 
-missing=()
-command -v node >/dev/null 2>&1 || missing+=(nodejs)
-command -v npm >/dev/null 2>&1 || missing+=(npm)
-command -v chromium >/dev/null 2>&1 || missing+=(chromium)
+mapfile -t missing < <(packages_without nodejs:node npm:npm chromium:chromium)
 
 if [ "${1:-}" = --where ]; then
     [ ${#missing[@]} -eq 0 ] || fail "not installed: ${missing[*]}"
@@ -27,17 +25,7 @@ if [ "${1:-}" = --where ]; then
     exit 0
 fi
 
-if [ ${#missing[@]} -gt 0 ]; then
-    command -v apt-get >/dev/null 2>&1 || fail "install these yourself, there is no apt-get here: ${missing[*]}"
-    as_root=()
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-    say "installing ${missing[*]}"
-    install_missing() {
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-            apt-get install --yes --quiet --quiet --no-install-recommends "${missing[@]}"
-    }
-    install_missing || { "${as_root[@]}" apt-get update --quiet && install_missing; }
-fi
+install_packages "${missing[@]}"
 if [ ! -f "$top/complete" ]; then
     say "installing playwright-core $playwright_version and axe-core $axe_version"
     rm -rf "$top"

@@ -7,31 +7,18 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source packaging/environment.sh
+source packaging/installing.sh
 
 viz_version=3.31.0 # Graphviz 16.1.0
 top="$BUILD_CACHE/diagrams"
 say() { printf 'diagrams oracle: %s\n' "$*"; }
 fail() { printf 'diagrams oracle: %s\n' "$*" >&2; exit 1; }
 
-as_root=()
-[ "$(id -u)" -eq 0 ] || as_root=(sudo)
-
 # The programs themselves: node and npm run the reference, dot is measured against, xz and bzip2 unpack the corpus.
-missing=()
-command -v xz >/dev/null 2>&1 || missing+=(xz-utils)
-command -v bzip2 >/dev/null 2>&1 || missing+=(bzip2)
-command -v node >/dev/null 2>&1 || missing+=(nodejs)
-command -v npm >/dev/null 2>&1 || missing+=(npm)
-command -v dot >/dev/null 2>&1 || missing+=(graphviz)
-if [ ${#missing[@]} -gt 0 ]; then
-    command -v apt-get >/dev/null 2>&1 || fail "install these yourself, there is no apt-get here: ${missing[*]}"
-    say "installing ${missing[*]}"
-    install_missing() {
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-            apt-get install --yes --quiet --quiet --no-install-recommends "${missing[@]}"
-    }
-    install_missing || { "${as_root[@]}" apt-get update --quiet && install_missing; }
-fi
+mapfile -t missing < <(
+    packages_without xz-utils:xz bzip2:bzip2 nodejs:node npm:npm graphviz:dot
+)
+install_packages "${missing[@]}"
 
 viz="$top/viz-$viz_version"
 if [ ! -f "$viz/node_modules/@viz-js/viz/dist/viz.js" ]; then

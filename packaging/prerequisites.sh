@@ -6,6 +6,7 @@
 #   packaging/prerequisites.sh advisories  # to ask the database of advisories as well
 #   packaging/prerequisites.sh test        # to test as well, which takes them all
 set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/installing.sh"
 
 # The C++ compiler and its static library (RocksDB), make, libclang (RocksDB's Rust bindings are made from its header),
 # e2fsprogs (the disks of containers), curl and jq (what the demo prints, and the examples of the README and the manual).
@@ -54,27 +55,11 @@ if [ ${#missing[@]} -eq 0 ]; then
     exit 0
 fi
 
-command -v apt-get >/dev/null 2>&1 || fail "install these yourself, there is no apt-get here: ${missing[*]}"
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null 2>&1 || fail "run this as root, or install sudo; missing: ${missing[*]}"
-    as_root=(sudo)
-fi
-
-install_missing() {
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install --yes --quiet --no-install-recommends "${missing[@]}"
-}
-
-say "installing ${missing[*]}"
-# Package lists that are missing or old make the first attempt fail; then they are fetched, and it is tried once more.
-if ! install_missing; then
-    say "that failed; fetching fresh package lists and trying once more"
-    "${as_root[@]}" apt-get update --quiet || fail "apt-get update failed; is the network there?"
-    install_missing || fail "could not install ${missing[*]}"
-fi
+install_packages "${missing[@]}"
 # The package brings a service that listens at once; tests start a registry of their own, on the loopback.
 if [[ " ${missing[*]} " == *" docker-registry "* ]] && [ -d /run/systemd/system ]; then
+    as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
     "${as_root[@]}" systemctl disable --quiet --now docker-registry
 fi
 say "installed ${missing[*]}"

@@ -15,12 +15,14 @@ use quintet_platform::idempotency::ExpiredAnswers;
 use quintet_platform::jobs::{Agenda, Job, Rows, Sweep};
 use quintet_platform::large_values::UnownedValues;
 use quintet_platform::metering::Meter;
+use quintet_runs::pictures::SharedPainter;
 use quintet_storage::{Failure, Migration, Snapshot, Store, StoreOptions, TableSpec, read_format};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::outside;
 use crate::own_runner;
+use crate::pictures::DiagramRoom;
 use crate::root_key::{RootKeySources, RootKeys};
 use crate::start_error::StartError;
 use crate::tls::Tls;
@@ -129,8 +131,9 @@ impl App {
         let egress = outside::egress(&config)?;
         let rooms: Vec<Arc<dyn DeliveryRoom>> = vec![Arc::new(quintet_runs::RunDeliveries)];
         let pump = Pump::new(store.clone(), clock.clone(), egress.clone(), rooms);
-        let settings = runs_settings(&config, runner.as_ref(), egress, pump.clone())?;
-        let runs = quintet_runs::Context::new(foundation.clone(), settings)
+        let painter = SharedPainter(Arc::new(DiagramRoom(diagrams.clone())));
+        let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
+        let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let Foundation { uses, meter, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams, &runs, &pump);
@@ -190,7 +193,7 @@ fn sweep(job: impl Job) -> Arc<dyn DueWork> {
 fn runs_settings(
     config: &Config,
     runner: Option<&own_runner::Place>,
-    egress: Egress,
+    (egress, painter): (Egress, SharedPainter),
     pump: Pump,
 ) -> Result<quintet_runs::Settings, StartError> {
     let (cores, memory_mb) = own_runner::machine();
@@ -201,6 +204,7 @@ fn runs_settings(
         runner_socket: runner.map(|place| place.socket.clone()),
         ceilings: quintet_runs::Ceilings::on_machine(config.runs_ceilings.clone(), cores, memory_mb),
         egress,
+        painter,
         pump,
         registries: outside::registries(config)?,
     })

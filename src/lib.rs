@@ -26,6 +26,7 @@ pub mod open_files;
 pub mod operations;
 pub mod outside;
 pub mod own_runner;
+mod pictures;
 pub mod root_key;
 pub mod router;
 pub mod serve;

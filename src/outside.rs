@@ -47,7 +47,8 @@ pub fn authority(config: &Config) -> Result<Authority, StartError> {
 /// What writes DOT for a text, if `ai.url` names anything that does.
 ///
 /// # Errors
-/// `ai.api_key` or `tls.extra_ca` cannot be read, or `ai.url` is not an address that requests can be sent to.
+/// `ai.api_key` or `tls.extra_ca` cannot be read, or `ai.url` is not an address that requests can be sent to, or `ai.api_key`
+/// nothing that they can carry.
 pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
     Ok(chat_engine(config)?.map(Generator::new))
 }
@@ -66,7 +67,8 @@ fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {
     }
     let own = read_secret("ai.api_key", &config.secret("ai.api_key"), &config.data_dir)?;
     let made = ChatEngine::new(egress(config)?, &config.ai_url, &config.ai_model, &own);
-    let unusable = |error| StartError::Io { doing: "reading ai.url".to_owned(), error: std::io::Error::other(error) };
+    let doing = "reading ai.url and ai.api_key".to_owned();
+    let unusable = |error| StartError::Io { doing, error: std::io::Error::other(error) };
     made.map(Some).map_err(unusable)
 }
 

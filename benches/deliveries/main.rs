@@ -14,6 +14,10 @@
 #[path = "../appliance/mod.rs"]
 mod appliance;
 mod client;
+#[path = "../appliance/postgres.rs"]
+mod postgres;
+#[path = "../appliance/processes.rs"]
+mod processes;
 mod rivals;
 mod sink;
 
@@ -26,7 +30,8 @@ use serde_json::Value;
 
 use appliance::Appliance;
 use client::Tenant;
-use rivals::{Rival, cpu_seconds};
+use processes::cpu_seconds;
+use rivals::Rival;
 use sink::Sink;
 
 /// Endpoints of a tenant, at as many addresses; each is delivered four at once, which is the rule.

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use super::postgres::Postgres;
+use super::processes::cpu_seconds;
+
 /// Something that delivers.
 pub struct Rival {
     /// What it is called.
@@ -17,8 +20,7 @@ pub struct Rival {
 
 enum Server {
     Redis(Child),
-    /// Where its programs are.
-    Postgres(PathBuf),
+    Postgres(Postgres),
 }
 
 impl Rival {
@@ -47,22 +49,8 @@ impl Rival {
 
     /// PgQueuer, on PostgreSQL as it is by default.
     pub fn pgqueuer(packages: &Path) -> Rival {
-        let versions = std::fs::read_dir("/usr/lib/postgresql").unwrap().map(|entry| entry.unwrap().path());
-        let programs = versions.map(|version| version.join("bin")).filter(|bin| bin.join("initdb").exists()).max();
-        let (programs, directory) = (programs.unwrap(), tempfile::tempdir().unwrap());
-        if is_root() {
-            // It refuses to be run by root.
-            succeed(Command::new("chown").arg("postgres").arg(directory.path()));
-        }
-        let (data, log) = (directory.path().join("data"), directory.path().join("log"));
-        succeed(
-            program(&programs, "initdb").args(["--no-instructions", "-A", "trust", "-U", "bench", "-D"]).arg(&data),
-        );
-        let socket = directory.path().display();
-        let options = format!("-c listen_addresses= -c unix_socket_directories={socket} -c shared_buffers=256MB");
-        let start = ["-w", "-o", &options, "-D"];
-        succeed(program(&programs, "pg_ctl").args(start).arg(&data).arg("-l").arg(&log).arg("start"));
-        let server = Server::Postgres(programs);
+        let server = Server::Postgres(Postgres::start());
+        let directory = tempfile::tempdir().unwrap();
         Rival { name: "PgQueuer, PostgreSQL", server, directory, packages: packages.into() }
     }
 
@@ -76,9 +64,9 @@ impl Rival {
                 node.env("NODE_PATH", self.packages.join("node_modules"));
                 node
             }
-            Server::Postgres(_) => {
+            Server::Postgres(server) => {
                 let mut python = Command::new(self.packages.join("python/bin/python3"));
-                python.arg(scripts.join("pgqueuer.py")).arg(self.directory.path());
+                python.arg(scripts.join("pgqueuer.py")).arg(server.socket());
                 python
             }
         };
@@ -94,10 +82,7 @@ impl Rival {
     pub fn cpu_seconds(&self, worker: &Worker) -> f64 {
         let server = match &self.server {
             Server::Redis(child) => child.id(),
-            Server::Postgres(_) => {
-                let text = std::fs::read_to_string(self.directory.path().join("data/postmaster.pid")).unwrap();
-                text.lines().next().unwrap().parse().unwrap()
-            }
+            Server::Postgres(server) => server.id(),
         };
         cpu_seconds(worker.0.id()) + cpu_seconds(server)
     }
@@ -105,15 +90,9 @@ impl Rival {
 
 impl Drop for Rival {
     fn drop(&mut self) {
-        match &mut self.server {
-            Server::Redis(child) => {
-                let _ = child.kill();
-                let _ = child.wait();
-            }
-            Server::Postgres(programs) => {
-                let data = self.directory.path().join("data");
-                succeed(program(programs, "pg_ctl").args(["-m", "immediate", "-D"]).arg(data).arg("stop"));
-            }
+        if let Server::Redis(child) = &mut self.server {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }
@@ -133,39 +112,4 @@ impl Drop for Worker {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// What a process and its children have used so far, in seconds.
-pub fn cpu_seconds(id: u32) -> f64 {
-    // Behind the name, which may hold anything: state, parent, …, and from the 12th on its time and that of its children
-    // that have ended.
-    let fields = |id: u32| -> Option<Vec<String>> {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        Some(stat.rsplit(')').next()?.split_whitespace().map(str::to_owned).collect())
-    };
-    let used =
-        |fields: &[String]| fields[11..15].iter().map(|field| field.parse::<f64>().unwrap()).sum::<f64>() / 100.0;
-    let processes =
-        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let children = processes.filter_map(fields).filter(|fields| fields[1] == id.to_string());
-    fields(id).map_or(0.0, |own| used(&own)) + children.map(|child| used(&child)).sum::<f64>()
-}
-
-fn program(programs: &Path, name: &str) -> Command {
-    let program = programs.join(name);
-    if !is_root() {
-        return Command::new(program);
-    }
-    let mut command = Command::new("runuser");
-    command.args(["-u", "postgres", "--"]).arg(program).current_dir("/");
-    command
-}
-
-fn is_root() -> bool {
-    Command::new("id").arg("-u").output().unwrap().stdout.starts_with(b"0")
-}
-
-fn succeed(command: &mut Command) {
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -82,6 +82,19 @@ impl Server {
 
     /// Sends something; the status and the body of the answer.
     pub fn try_send(&self, method: &str, path: &str, media_type: &str, body: impl Into<Vec<u8>>) -> (u16, Vec<u8>) {
+        let mut response = self.send_unread(method, path, media_type, body);
+        let body = response.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap();
+        (response.status().as_u16(), body)
+    }
+
+    /// Sends something; the answer, whose body nobody reads unless the caller does.
+    pub fn send_unread(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        body: impl Into<Vec<u8>>,
+    ) -> http::Response<ureq::Body> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let request = http::Request::builder()
             .method(method)
@@ -90,12 +103,10 @@ impl Server {
             .header("l10n-tenant", &self.tenant_id)
             .header("idempotency-key", format!("bench-{number}"))
             .header("content-type", media_type);
-        let mut response = match method {
+        match method {
             "GET" => self.agent.run(request.body(()).unwrap()).unwrap(),
             _ => self.agent.run(request.body(body.into()).unwrap()).unwrap(),
-        };
-        let body = response.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap();
-        (response.status().as_u16(), body)
+        }
     }
 
     /// User and system time of the server so far (proc(5), stat; ticks are 10 ms on Linux).

@@ -45,8 +45,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// still by then, and what the kernel holds must not hold up the rest.
 const FREEZE_BEFORE_KILL: Duration = Duration::from_millis(100);
 
-/// The period over which processor time is counted.
-const CPU_PERIOD_MICROS: u64 = 100_000;
+/// The period over which processor time is counted, and that for what has so little that the kernel would take no smaller
+/// part of it. Whoever uses all of its time takes it at once, on all processors there are, and then waits: the shorter the
+/// period, the shorter others wait for their turn, and the shorter it stands still itself.
+const CPU_PERIOD_MICROS: u64 = 10_000;
+const CPU_PERIOD_LITTLE_MICROS: u64 = 100_000;
+/// The least time in a period that the kernel takes.
+const CPU_QUOTA_MICROS_MIN: u64 = 1_000;
 /// The most memory that sockets of a container hold, and the part of its memory that they hold at most: version 1 counts
 /// it apart from the rest.
 const SOCKETS_BYTES_MAX: u64 = 64 << 20;
@@ -210,8 +215,7 @@ impl Hierarchies {
     /// The names of all groups directly below this path.
     pub fn children(&self, path: &str) -> Vec<String> {
         let path = path.trim_start_matches('/');
-        let roots = self.mounts.iter().map(|(point, _)| point).chain(&self.tracking);
-        let entries = roots.filter_map(|root| std::fs::read_dir(root.join(path)).ok()).flatten().flatten();
+        let entries = self.roots().filter_map(|root| std::fs::read_dir(root.join(path)).ok()).flatten().flatten();
         let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         let mut names: Vec<String> = directories.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
@@ -219,28 +223,36 @@ impl Hierarchies {
         names
     }
 
-    /// Removes a group that has nothing below it, wherever it lies: what is just being made below it stays.
-    pub fn remove_if_empty(&self, path: &str) {
-        for root in self.mounts.iter().map(|(point, _)| point).chain(&self.tracking) {
-            let _ = std::fs::remove_dir(root.join(path.trim_start_matches('/')));
-        }
+    fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+        self.mounts.iter().map(|(point, _)| point).chain(&self.tracking)
+    }
+
+    /// Removes a group that has nothing below it, wherever it lies: what is just being made below it stays. Says whether it
+    /// is nowhere any more.
+    pub fn remove_if_empty(&self, path: &str) -> bool {
+        let removed = self.roots().map(|root| std::fs::remove_dir(root.join(path.trim_start_matches('/'))));
+        removed.filter(|removed| removed.as_ref().is_err_and(|error| !is_gone(error))).count() == 0
     }
 
     /// Removes a group that has only empty groups below it, wherever it lies. One that is in use stays.
     pub fn remove_if_idle(&self, path: &str) {
-        for root in self.mounts.iter().map(|(point, _)| point).chain(&self.tracking) {
+        for root in self.roots() {
             let _ = remove_below(&root.join(path.trim_start_matches('/')));
         }
     }
+
+    /// Whether no process is in this group or in one below it, wherever it lies; not so if that cannot be seen.
+    pub fn is_deserted(&self, path: &str) -> bool {
+        self.roots().all(|root| has_nobody(&root.join(path.trim_start_matches('/'))).unwrap_or(false))
+    }
 }
 
-/// Moves this process into a group, which is made if need be.
-fn enter(directory: &Path) -> io::Result<()> {
+/// Makes or enters a group, and does so again if it is gone meanwhile: empty as it was, somebody tidied it away, also
+/// between what says that it is there and the look at it.
+fn unless_taken_away(enter: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let mut attempts = 0;
     loop {
-        let made = std::fs::create_dir_all(directory);
-        match made.and_then(|()| std::fs::write(directory.join("cgroup.procs"), "0")) {
-            // Empty as it was, somebody tidied it away: also between what says that it is there and the look at it.
+        match enter() {
             Err(error)
                 if (is_gone(&error) || error.kind() == io::ErrorKind::AlreadyExists) && attempts < ENTER_ATTEMPTS =>
             {
@@ -249,6 +261,14 @@ fn enter(directory: &Path) -> io::Result<()> {
             entered => return entered,
         }
     }
+}
+
+/// Moves this process into a group, which is made if need be.
+fn enter(directory: &Path) -> io::Result<()> {
+    unless_taken_away(|| {
+        std::fs::create_dir_all(directory)?;
+        std::fs::write(directory.join("cgroup.procs"), "0")
+    })
 }
 
 /// Moves this process, which has a single thread, into a group of version 1, which is made if need be. Others are not
@@ -336,11 +356,11 @@ impl Group {
     /// Sets what all of it may take, once it is known: a container is made before it is anybody's. What it counts for is
     /// its own from here on.
     pub fn limit(&self, limits: &Limits) -> io::Result<()> {
-        let quota_micros = u64::from(limits.cpu_millicores) * CPU_PERIOD_MICROS / 1000;
+        let (period_micros, quota_micros) = cpu_time(limits.cpu_millicores);
         let limits_swap = self.hierarchies.limits_swap();
         self.write("cpu", self.weights().file, self.weights().own)?;
         if self.hierarchies.version == 1 {
-            self.write("cpu", "cpu.cfs_period_us", CPU_PERIOD_MICROS)?;
+            self.write("cpu", "cpu.cfs_period_us", period_micros)?;
             self.write("cpu", "cpu.cfs_quota_us", quota_micros)?;
             self.write("memory", "memory.limit_in_bytes", limits.memory_bytes)?;
             if limits_swap {
@@ -353,7 +373,7 @@ impl Group {
             // The most until now was for making it.
             self.write("memory", "memory.max_usage_in_bytes", 0)?;
         } else {
-            self.write("cpu", "cpu.max", format!("{quota_micros} {CPU_PERIOD_MICROS}"))?;
+            self.write("cpu", "cpu.max", format!("{quota_micros} {period_micros}"))?;
             self.write("memory", "memory.max", limits.memory_bytes)?;
             if limits_swap {
                 self.write("memory", "memory.swap.max", 0)?;
@@ -383,7 +403,7 @@ impl Group {
         for (root, options) in &self.hierarchies.mounts {
             let Some(controller) = options.iter().find(|option| JOINED.contains(&option.as_str())) else { continue };
             let before = group_by(&own, Some(controller)).ok_or(io::ErrorKind::NotFound)?;
-            let entered = self.enter_to_visit(root, options);
+            let entered = unless_taken_away(|| self.enter_to_visit(root, options));
             visit.before.push(root.join(before.trim_start_matches('/')));
             if let Err(error) = entered {
                 visit.leave()?;
@@ -396,7 +416,7 @@ impl Group {
     /// Makes the group, and has it and the supervisors beside it count for the most there is.
     fn weigh_in_second(&self) -> io::Result<()> {
         let group = self.directory("cpu")?;
-        std::fs::create_dir_all(&group)?;
+        unless_taken_away(|| std::fs::create_dir_all(&group))?;
         for directory in [group.with_file_name(SUPERVISORS), group] {
             // Before the first container of a runner the controller is not there yet, nor anybody to compete with.
             let _ = std::fs::write(directory.join(WEIGHTS_SECOND.file), WEIGHTS_SECOND.most);
@@ -696,6 +716,36 @@ fn remove_below(directory: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether no process is in a group or in one below it; a group that is not there has none.
+fn has_nobody(directory: &Path) -> io::Result<bool> {
+    let gone_is = |read: io::Result<String>| match read {
+        Err(error) if is_gone(&error) => Ok(String::new()),
+        read => read,
+    };
+    if !gone_is(std::fs::read_to_string(directory.join("cgroup.procs")))?.is_empty() {
+        return Ok(false);
+    }
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if is_gone(&error) => return Ok(true),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && !has_nobody(&entry.path())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Period and part of it that is a container's, both in microseconds.
+fn cpu_time(millicores: u32) -> (u64, u64) {
+    let quota_micros = |period_micros: u64| u64::from(millicores) * period_micros / 1000;
+    let is_little = quota_micros(CPU_PERIOD_MICROS) < CPU_QUOTA_MICROS_MIN;
+    let period_micros = if is_little { CPU_PERIOD_LITTLE_MICROS } else { CPU_PERIOD_MICROS };
+    (period_micros, quota_micros(period_micros))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -765,6 +815,10 @@ mod tests {
         let written = |file: &str| std::fs::read_to_string(directory.join(file)).unwrap();
         assert_eq!((written("cpu.max"), written("cpu.weight")), ("1000 100000".into(), "100".into()));
         assert_eq!((written("processes/memory.max"), written("processes/pids.max")), ("6291456".into(), "8".into()));
+        assert_eq!(
+            (cpu_time(99), cpu_time(100), cpu_time(1500)),
+            ((100_000, 9_900), (10_000, 1_000), (10_000, 15_000))
+        );
         // A supervisor that takes its time from there is not one of its processes.
         let shared = group.share_time().unwrap();
         assert_eq!(

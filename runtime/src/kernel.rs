@@ -31,11 +31,38 @@ pub(crate) fn fork_single_threaded() -> io::Result<Forked> {
 /// Forks where `/proc` tells nothing of this process any more; the caller knows that it has a single thread.
 pub(crate) fn fork_unchecked() -> io::Result<Forked> {
     // SAFETY: the process has a single thread, so that the child is a full copy: no lock is held by anybody else.
-    let pid = checked(unsafe { libc::fork() }.into())?;
-    Ok(match Pid::from_raw(i32::try_from(pid).map_err(io::Error::other)?) {
-        None => Forked::Child,
-        Some(pid) => Forked::Parent(pid),
-    })
+    forked(checked(unsafe { libc::fork() }.into())?)
+}
+
+fn forked(pid: libc::c_long) -> io::Result<Forked> {
+    let pid = Pid::from_raw(i32::try_from(pid).map_err(io::Error::other)?);
+    Ok(pid.map_or(Forked::Child, Forked::Parent))
+}
+
+/// Forks a child of this process's parent, which learns of its end as of this one's. Only a process with a single thread
+/// may.
+pub(crate) fn fork_sibling() -> io::Result<Forked> {
+    if std::fs::read_dir("/proc/self/task")?.count() > 1 {
+        return Err(io::Error::other("a process with several threads must not fork"));
+    }
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: as for a fork; without a stack of its own the child goes on with a copy of this one, and no flag asks for
+    // what the other arguments are for.
+    forked(checked(unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_PARENT, none, none, none, none) })?)
+}
+
+/// A child of this process that has ended and that nobody has waited for yet, if there is one. It stays as it is.
+pub(crate) fn unwaited_child() -> io::Result<Option<Pid>> {
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: zeroes are a siginfo_t, and one that tells of nobody.
+    let mut ended: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: it is written to while it is borrowed here.
+    match checked(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut ended, options) }.into()) {
+        Err(error) if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+        looked => looked?,
+    };
+    // SAFETY: the field of what `waitid` fills in.
+    Ok(Pid::from_raw(unsafe { ended.si_pid() }))
 }
 
 /// Takes the place of this process. Returns only if it fails.

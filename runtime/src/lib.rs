@@ -7,8 +7,9 @@
 //! - a **supervisor** for each container (root, single-threaded) makes the container, reads its output, takes samples,
 //!   keeps its time, and writes how it ended. It outlives the runner, which finds it again by its lock and its socket.
 //!
-//! The runner keeps a supervisor ready for the next container and, once two containers of the same image and limits came
-//! in a row, a third one that lacks nothing but a name and a command: at most one, which goes with the runner.
+//! Supervisors are copies of one process that the runner has started for that. It keeps a supervisor ready for the next
+//! container and, once two containers of the same image and size came in a row, a third container that lacks nothing but a
+//! name and a command: at most one, which goes with the runner.
 //!
 //! Invariants:
 //!
@@ -29,6 +30,7 @@ mod client;
 mod description;
 mod digest;
 mod files;
+mod ground;
 mod image;
 mod kernel;
 mod logs;

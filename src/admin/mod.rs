@@ -4,9 +4,9 @@
 //! One file, or folder, for each thing that an operator has to do with: its requests ([`call::Call`]), what is wished and
 //! shown, and the handlers. An operator command is added there and in [`cli`](crate::cli), nowhere else.
 //!
-//! Reading order: [`socket`], [`call`], [`problem`] · `task` (what handlers share) · [`tenants`], [`clock`], [`root_key`],
+//! Reading order: [`socket`], [`call`], [`problem`] · `task` (what handlers share), [`records`] · [`tenants`], [`clock`], [`root_key`],
 //! [`backups`] · the rooms: [`ledger`], [`localization`], [`runs`], [`schedules`],
-//! [`webhooks`] · what is put together of several: [`keys`], [`quotas`],
+//! [`webhooks`], [`workflows`] · what is put together of several: [`keys`], [`quotas`],
 //! [`status`] · [`server`] · [`client`].
 
 pub mod backups;
@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod localization;
 pub mod problem;
 pub mod quotas;
+pub mod records;
 pub mod root_key;
 pub mod runs;
 pub mod schedules;
@@ -27,3 +28,4 @@ pub mod status;
 pub mod task;
 pub mod tenants;
 pub mod webhooks;
+pub mod workflows;

@@ -14,6 +14,7 @@ use super::status::ServiceView;
 use super::task::TaskError;
 use super::{
     backups, clock, keys, ledger, localization, quotas, root_key, schedules, socket, status, tenants, webhooks,
+    workflows,
 };
 use crate::app::App;
 use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site, Unsent};
@@ -95,6 +96,7 @@ fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
         .merge(localization::routes(app.clone()))
         .merge(schedules::routes(app.clone()))
         .merge(webhooks::routes(app.clone()))
+        .merge(workflows::routes(app.clone()))
         .fallback(async || TaskError::NotFound("this appliance does not know that request".into()))
 }
 

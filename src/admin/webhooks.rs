@@ -10,14 +10,13 @@ use quintet_platform::access::Tenant;
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::deliveries::{Dead, DeliveryState};
 use quintet_platform::egress::EgressError;
-use quintet_platform::http::query::{Query, QueryError};
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_runs::operator::webhooks::{self, Host, NotDone, Wanted};
 use quintet_storage::{Abort, Failure, Timestamp, Uuid, WriteTx};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::call::{Call, Items};
+use super::records::{Asked, RecordView, view};
 use super::task::{TaskError, WRITE_DEADLINE, blocking, meant};
 use super::tenants;
 use crate::app::App;
@@ -46,18 +45,6 @@ const REDELIVERED_AT_ONCE: usize = 64;
 /// Hosts that are asked for at a time, and how long that may take in all.
 const HOSTS_AT_ONCE: usize = 16;
 const HOSTS_TIME: Duration = Duration::from_secs(3);
-
-/// An endpoint or a delivery, as its tenant's own listener shows it, and whose it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordView {
-    /// The tenant's id.
-    pub tenant_id: String,
-    /// The tenant's name.
-    pub tenant_name: String,
-    /// What the listener shows.
-    #[serde(flatten)]
-    pub record: Map<String, Value>,
-}
 
 /// Deliveries.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -136,7 +123,7 @@ pub struct WebhooksView {
     pub endpoints: u64,
     /// Those that are inactive.
     pub endpoints_disabled: u64,
-    /// Those of them that were disabled because nothing arrived for a day.
+    /// Those of them that were disabled because deliveries were given up and none was taken.
     pub endpoints_given_up: u64,
     /// Deliveries that have not ended.
     pub pending_deliveries: u64,
@@ -158,43 +145,16 @@ pub(super) fn routes(app: App) -> Router {
         .with_state(app)
 }
 
-/// The parameters of a request.
-struct Asked(Query);
-
-impl Asked {
-    fn of(raw: Option<&str>) -> Result<Asked, TaskError> {
-        Query::parse(raw).map(Asked).map_err(unusable)
-    }
-
-    /// The tenants it is about: the one that is named, or all.
-    fn tenants(&mut self, app: &App) -> Result<Vec<Tenant>, TaskError> {
-        let read = app.store.read();
-        match self.0.take("tenant") {
-            Some(wanted) => Ok(vec![tenants::resolve(&read, &wanted)?]),
-            None => Ok(tenants::all(&read)?),
+/// The endpoint of this id, among those of the tenant that is named, or of all.
+fn endpoint(asked: &mut Asked, app: &App, id: &str) -> Result<(Tenant, Uuid), TaskError> {
+    let none = || TaskError::NotFound(format!("there is no webhook endpoint {id:?}"));
+    let endpoint_id = parse_ulid(id).ok_or_else(none)?;
+    for tenant in asked.tenants(app)? {
+        if webhooks::endpoint(&app.runs, tenant.tenant_id, endpoint_id)?.is_some() {
+            return Ok((tenant, endpoint_id));
         }
     }
-
-    /// The endpoint of this id, among those of the tenant that is named, or of all.
-    fn endpoint(&mut self, app: &App, id: &str) -> Result<(Tenant, Uuid), TaskError> {
-        let none = || TaskError::NotFound(format!("there is no webhook endpoint {id:?}"));
-        let endpoint_id = parse_ulid(id).ok_or_else(none)?;
-        for tenant in self.tenants(app)? {
-            if webhooks::endpoint(&app.runs, tenant.tenant_id, endpoint_id)?.is_some() {
-                return Ok((tenant, endpoint_id));
-            }
-        }
-        Err(none())
-    }
-}
-
-fn unusable(error: QueryError) -> TaskError {
-    TaskError::Unusable(error.to_string())
-}
-
-fn view(tenant: &Tenant, record: Value) -> RecordView {
-    let record = if let Value::Object(members) = record { members } else { Map::new() };
-    RecordView { tenant_id: tenant.tenant_id.to_string(), tenant_name: tenant.name.clone(), record }
+    Err(none())
 }
 
 /// Runs a verb on the writer.
@@ -223,7 +183,7 @@ async fn list(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<Respons
 }
 
 async fn show(State(app): State<App>, Path(id): Path<String>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = Asked::of(raw.as_deref())?.endpoint(&app, &id)?;
+    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
     let record = webhooks::endpoint(&app.runs, tenant.tenant_id, endpoint_id)?;
     SHOW.answer(&view(&tenant, record.unwrap_or_default()))
 }
@@ -233,14 +193,14 @@ async fn enable(
     Path(id): Path<String>,
     RawQuery(raw): RawQuery,
 ) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = Asked::of(raw.as_deref())?.endpoint(&app, &id)?;
+    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
     let tenant_id = tenant.tenant_id;
     let record = write(&app, move |tx, now| webhooks::enable(tx, now, tenant_id, endpoint_id)).await?;
     ENABLE.answer(&view(&tenant, record))
 }
 
 async fn test(State(app): State<App>, Path(id): Path<String>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = Asked::of(raw.as_deref())?.endpoint(&app, &id)?;
+    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
     let tenant_id = tenant.tenant_id;
     let record = write(&app, move |tx, now| webhooks::test(tx, now, tenant_id, endpoint_id)).await?;
     TEST.answer(&view(&tenant, record))
@@ -251,13 +211,12 @@ async fn deliveries(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<R
     let (tenants, endpoint_id) = match asked.0.take("endpoint") {
         None => (asked.tenants(&app)?, None),
         Some(id) => {
-            let (tenant, endpoint_id) = asked.endpoint(&app, &id)?;
+            let (tenant, endpoint_id) = endpoint(&mut asked, &app, &id)?;
             (vec![tenant], Some(endpoint_id))
         }
     };
     let state = asked.0.take("state").map(|name| state_named(&name)).transpose()?;
-    let limit = asked.0.integer("limit", 1..=10_000).map_err(unusable)?.unwrap_or(50);
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = asked.limit()?;
     let wanted = Wanted { endpoint_id, state, limit };
     DELIVERIES.answer(&blocking(move || newest(&app, &tenants, &wanted)).await??)
 }
@@ -306,7 +265,7 @@ async fn redeliver_dead(
     RawQuery(raw): RawQuery,
     body: Body,
 ) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = Asked::of(raw.as_deref())?.endpoint(&app, &id)?;
+    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
     let wish = REDELIVER_DEAD.wish(body).await?;
     let since = parse_rfc3339(&wish.since)
         .map_err(|error| TaskError::Unusable(format!("{:?} is no instant: {error}", wish.since)))?;

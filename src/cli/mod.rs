@@ -33,7 +33,7 @@ use copies::{backup, restore, verify};
 use diagrams::render;
 pub use error::CliError;
 use localization::{core, l10n};
-use runs::{image, runner, schedule, webhook};
+use runs::{image, runner, schedule, webhook, workflow};
 
 /// Five HTTP services in one binary, with no external database.
 #[derive(Debug, Parser)]
@@ -64,6 +64,7 @@ enum Command {
     Runner(runner::Arguments),
     Webhook(webhook::Arguments),
     Schedule(schedule::Arguments),
+    Workflow(workflow::Arguments),
     #[command(hide = true)]
     Supervise(runner::SuperviseArguments),
     #[command(hide = true)]
@@ -105,6 +106,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Runner(arguments) => runner::run(&arguments),
         Command::Webhook(arguments) => webhook::run(&arguments),
         Command::Schedule(arguments) => schedule::run(&arguments),
+        Command::Workflow(arguments) => workflow::run(&arguments),
         Command::Supervise(arguments) => runner::run_supervisor(&arguments),
         Command::HoldGroups(arguments) => runner::hold_groups(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),

@@ -90,10 +90,14 @@ pub fn wrapped(mark: &str, text: &str, indent: usize, width: usize) -> Vec<Strin
     lines
 }
 
-/// Text of a server for the terminal: control characters (a tenant's name may hold some) are escaped.
+/// Text of a server for the terminal: control characters (a tenant's name may hold some) are escaped, and so is what turns
+/// the direction of the text behind it (Unicode's bidirectional controls, UAX #9).
 #[must_use]
 pub fn plain(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    let turns =
+        |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| if c.is_control() || turns(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] };
+    text.chars().flat_map(shown).collect()
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 //! What a picture looks like is the business of `quintet-drawing`; this room knows who asks, how many at once, and where
 //! pictures lie. Reading order: `engine` (what draws) · `places`, `queue`, `pool` (the threads) · `tables`, `store`, `sweep` (kept pictures)
 //! · `refusal` (every no) · `generate` (DOT from a text) · `context` (what it needs to serve) · `actions` (what requests
-//! set in motion) · `http`.
+//! set in motion) · `painting` (what other services have drawn) · `http`.
 
 mod actions;
 mod context;
 pub mod engine;
 pub mod generate;
 mod http;
+pub mod painting;
 mod places;
 pub mod pool;
 mod queue;

@@ -28,7 +28,11 @@ const ASIDES: usize = 4;
 /// How many files are read or written at a time.
 const TURNS: usize = 2;
 /// How much the documents that come in may take together: as much as the largest, its texts and its units.
-pub(crate) const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + (16 << 20);
+pub(crate) const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + (24 << 20);
+/// What a small document may take, which does not wait behind large ones.
+pub(crate) const SMALL_DOCUMENT_BYTES_MAX: usize = 1 << 20;
+/// How many small ones that come in are in memory at once.
+pub(crate) const SMALL_DOCUMENTS: usize = 4;
 /// How long one waits for those who change the same thing.
 const LOCK_TIME: Duration = Duration::from_secs(60);
 /// How often the core's checks run.
@@ -55,6 +59,8 @@ pub struct Parts {
     turns: Turns,
     /// What the documents that come in take, in bytes.
     documents: Turns,
+    /// Small ones.
+    small_documents: Turns,
     locks: Vec<Arc<Mutex<()>>>,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
@@ -95,6 +101,7 @@ impl Context {
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),
+            small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
             shelf: Shelf::new(SHELF_BYTES),
@@ -170,12 +177,15 @@ impl Context {
     }
 
     /// Waits until there is room in memory for so many bytes, the most that a document may come to. Once it is read and
-    /// takes less, [`Turn::lighten`] gives back what it does not.
+    /// takes less, [`Turn::lighten`] gives back what it does not. Small documents have a room of their own: whoever is next
+    /// waits until there is room for his, and nobody with next to nothing is to wait behind that.
     ///
     /// # Errors
     /// [`Fault::Busy`] if others kept it waiting.
     pub(crate) async fn room(&self, tenant_id: TenantId, bytes_max: usize) -> Result<Turn, Refusal> {
-        Ok(self.documents.hold(tenant_id.0, bytes_max, TURN_TIME).await?)
+        let is_small = bytes_max <= SMALL_DOCUMENT_BYTES_MAX;
+        let room = if is_small { &self.small_documents } else { &self.documents };
+        Ok(room.hold(tenant_id.0, bytes_max, TURN_TIME).await?)
     }
 
     async fn taking<T: Send + 'static>(

@@ -325,12 +325,17 @@ impl Clock {
     }
 
     /// Whether nothing is due and nothing runs. Work that runs untold may end between two looks, and make something due that
-    /// was looked at before it.
+    /// was looked at before it. What runs is waited for, and others may run meanwhile: it may wait for them.
     async fn is_at_rest(&self) -> bool {
         let slots = self.slots();
         let mut held = Vec::with_capacity(slots.len());
         for slot in &slots {
-            held.push(slot.running.lock().await);
+            let Ok(alone) = slot.running.try_lock() else {
+                drop(held);
+                drop(slot.running.lock().await);
+                return false;
+            };
+            held.push(alone);
         }
         !slots.iter().any(|slot| slot.is_due(self.now()))
     }

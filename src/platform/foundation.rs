@@ -60,6 +60,15 @@ impl Foundation {
         Foundation { store, clock, uses, meter, authority: Arc::new(authority), in_flight: InFlight::default() }
     }
 
+    /// Who asks, if it is a key of this service at all. Nothing is counted, nor is the key's use noted: for what stands
+    /// before a call.
+    ///
+    /// # Errors
+    /// See [`NotAdmitted`].
+    pub async fn recognize(&self, service: Service, credential: Option<&str>) -> Result<Caller, NotAdmitted> {
+        Ok(self.authority.authenticate(&self.store, service, credential, None, self.clock.now()).await?)
+    }
+
     /// Lets a request in: who asks, whether the key allows it (with no `permission`: whether it is a key of this service
     /// at all), and whether the tenant has calls left. The call is counted, and the key's use noted.
     ///

@@ -18,7 +18,8 @@
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
 //! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `idempotency`, `metering` ·
 //! `deliveries` · `backups` ·
-//! `verify` · `foundation` (what each service is made from, and how a request is let in).
+//! `verify` · `foundation` (what each service is made from, and how a request is let in) · `service` (the way of a request),
+//! `mcp` (the same operations as tools).
 
 pub mod access;
 pub mod backups;
@@ -35,6 +36,7 @@ pub mod jobs;
 pub mod json;
 pub mod large_values;
 pub mod limits;
+pub mod mcp;
 pub mod metering;
 pub mod recurrence;
 pub mod secrets;

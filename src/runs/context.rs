@@ -1,9 +1,11 @@
 //! What runs need to serve and to run: made once, shared by the listener and the engine.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
@@ -12,22 +14,24 @@ use quintet_platform::egress::Egress;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::Turns;
 use quintet_runtime::{ContainerId, Runner};
-use quintet_storage::{Abort, Failure, Lsn, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Lsn, Store, Timestamp, WriteTx};
 use tokio::sync::{Notify, watch};
 
-use crate::allowances::Ceilings;
+use crate::allowances::{Ceilings, quotas};
 use crate::aside::Aside;
-use crate::due;
+use crate::due::{self, Fire};
 use crate::followers::Followers;
-use crate::model::{FAMILY, RunId};
+use crate::model::{FAMILY, RunId, RunKey};
+use crate::pictures::SharedPainter;
 use crate::registry::{PullLimits, Puller, Registries, RegistrySettings};
 
-/// See [`Parts::controls`].
-const CONTROLS: usize = 64;
 /// How many requests for logs and samples are served at a time; each may hold 64 MiB.
 pub(crate) const READERS: usize = 4;
 /// How many requests look through rows at a time.
 pub(crate) const LOOKERS: usize = 8;
+
+/// How long keeping the ceilings may wait for the writer.
+const CEILINGS_TIME: Duration = Duration::from_secs(10);
 
 /// How long somebody who waits puts off the next look while changes follow one another, at least and at most.
 const PAUSE_LEAST: Duration = Duration::from_millis(1);
@@ -48,6 +52,8 @@ pub struct Settings {
     pub ceilings: Ceilings,
     /// The one way out.
     pub egress: Egress,
+    /// What draws pictures.
+    pub painter: SharedPainter,
     /// What makes the deliveries of webhooks.
     pub pump: Pump,
     /// Where images come from, by host and port.
@@ -79,17 +85,23 @@ pub struct Parts {
     pub(crate) is_in_doubt: AtomicBool,
     /// Has the engine look at once.
     pub(crate) doubts: Notify,
-    /// One control at a time for a run; runs share a few of these.
-    controls: [tokio::sync::Mutex<()>; CONTROLS],
+    /// One control at a time for a run.
+    controls: Mutex<HashMap<RunId, Arc<tokio::sync::Mutex<()>>>>,
     /// For those who read many lines.
     pub(crate) readers: Turns,
     /// For those who look through many rows, or read a large body.
     pub(crate) lookers: Turns,
     /// Who follows a run at the moment.
     pub(crate) followers: Followers,
+    /// What is done about the end of a run that is an attempt at a node, in the same transaction.
+    pub(crate) node_ends: NodeEnds,
     /// `true` once the appliance stops.
     stopping: watch::Sender<bool>,
 }
+
+/// What goes on when a run has ended: its workflow does. Runs come before workflows and do not know them, so this is handed
+/// down to them.
+pub(crate) type NodeEnds = fn(&mut WriteTx<'_>, Timestamp, RunKey) -> Result<(), Failure>;
 
 impl std::ops::Deref for Parts {
     type Target = Foundation;
@@ -107,18 +119,32 @@ impl std::ops::Deref for Context {
     }
 }
 
+/// Keeps the ceilings of this start. A disk without room keeps those of the last one in force.
+fn keep_ceilings(store: &Store, ceilings: &Ceilings) {
+    let (before, kept) = (quotas::are_kept(&store.read(), ceilings), ceilings.clone());
+    let verb = move |tx: &mut WriteTx<'_>, _| Ok::<(), Abort<Infallible>>(quotas::keep_ceilings(tx, kept)?);
+    let kept = before.map_err(Abort::Failed).and_then(|are_kept| match are_kept {
+        true => Ok(()),
+        false => store.write_blocking(Instant::now() + CEILINGS_TIME, verb),
+    });
+    if let Err(Abort::Failed(failure)) = kept {
+        tracing::warn!(%failure, "the ceilings of runs cannot be kept: what is told keeps to the last ones");
+    }
+}
+
 impl Context {
     /// Made once, when the appliance starts.
     ///
     /// # Errors
     /// The names of registries are not what they must be, or the directory for what arrives cannot be made.
-    pub fn new(foundation: Foundation, settings: Settings) -> io::Result<Context> {
+    pub(crate) fn new(foundation: Foundation, settings: Settings, node_ends: NodeEnds) -> io::Result<Context> {
         let registries = Registries::new(&settings.registries).map_err(io::Error::other)?;
         let arriving = foundation.store.directory().join("pulls");
         let limits = PullLimits { disk_reserve_bytes: settings.disk_reserve_bytes, ..PullLimits::default() };
         let puller = Puller::new(settings.egress.clone(), registries, &arriving, limits)?;
         let directory_id = foundation.store.format().directory_id.simple().to_string();
         let tag = directory_id.chars().skip(20).collect();
+        keep_ceilings(&foundation.store, &settings.ceilings);
         let runner = settings.runner_socket.clone();
         let runner = runner.map(|socket| Runner::new(socket).with_reserve(settings.disk_reserve_bytes));
         Ok(Context(Arc::new(Parts {
@@ -132,10 +158,11 @@ impl Context {
             is_disk_short: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(true),
             doubts: Notify::new(),
-            controls: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
+            controls: Mutex::default(),
             readers: Turns::new(READERS),
             lookers: Turns::new(LOOKERS),
             followers: Followers::default(),
+            node_ends,
             stopping: watch::Sender::new(false),
         })))
     }
@@ -204,9 +231,15 @@ impl Context {
     }
 
     /// Lets only one control of a run through at a time.
-    pub(crate) async fn control_of(&self, run_id: RunId) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        let place = run_id.0.as_bytes().iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31) ^ usize::from(*byte));
-        Some(self.controls.get(place % CONTROLS)?.lock().await)
+    pub(crate) async fn control_of(&self, run_id: RunId) -> Control<'_> {
+        let turn = Arc::clone(self.controls().entry(run_id).or_default());
+        let mut control = Control { context: self, run_id, turn: None };
+        control.turn = Some(turn.lock_owned().await);
+        control
+    }
+
+    fn controls(&self) -> MutexGuard<'_, HashMap<RunId, Arc<tokio::sync::Mutex<()>>>> {
+        self.controls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether there is to be a runner at all.
@@ -220,7 +253,7 @@ impl Context {
     /// # Errors
     /// The store cannot be read.
     pub fn first_alarm(&self) -> Result<Option<Timestamp>, Failure> {
-        let first = due::first_fires(&self.store.read(), Timestamp::EPOCH, 1)?;
+        let first = due::first_fires(&self.store.read(), (Timestamp::EPOCH, Fire::FIRST), 1)?;
         Ok(first.first().map(|(at, _)| *at))
     }
 
@@ -240,6 +273,24 @@ impl Context {
     #[must_use]
     pub fn is_engine_up(&self) -> bool {
         self.engine_up.load(Ordering::SeqCst) && self.runner.as_ref().is_some_and(|runner| !runner.is_hung())
+    }
+}
+
+/// The control of a run, for one at a time.
+pub(crate) struct Control<'c> {
+    context: &'c Context,
+    run_id: RunId,
+    turn: Option<tokio::sync::OwnedMutexGuard<()>>,
+}
+
+impl Drop for Control<'_> {
+    fn drop(&mut self) {
+        let mut controls = self.context.controls();
+        drop(self.turn.take());
+        // Nobody else has it or waits for it.
+        if controls.get(&self.run_id).is_some_and(|turn| Arc::strong_count(turn) == 1) {
+            controls.remove(&self.run_id);
+        }
     }
 }
 

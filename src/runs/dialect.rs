@@ -62,6 +62,9 @@ impl Dialect for Runs {
             include_str!("webhooks/http/schemas.json"),
             include_str!("timers/http/schemas.json"),
             include_str!("schedules/http/schemas.json"),
+            include_str!("workflows/http/schemas.json"),
+            include_str!("templates/http/schemas.json"),
+            include_str!("mcp/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),
@@ -115,7 +118,7 @@ impl Dialect for Runs {
     /// A query can be malformed whatever a route knows of it, and what a path names need not be there.
     fn codes_besides(route: &Route) -> Vec<&'static str> {
         let mut codes = Vec::new();
-        if !route.permission.is_empty() {
+        if route.wants_key() {
             codes.push(Refusal::from(Fault::parameter("", "")).verdict().code);
         }
         if !route.segments.is_empty() {

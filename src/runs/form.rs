@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 /// The longest name and the longest label, in characters.
 pub(crate) const NAME_CHARS_MAX: usize = 128;
 /// The most labels.
-const TAGS_MAX: usize = 50;
+pub(crate) const TAGS_MAX: usize = 50;
 
 /// A member that is wrong.
 pub(crate) fn field(error: FieldError) -> Refusal {
@@ -32,14 +32,14 @@ pub(crate) fn texts(fields: &mut Fields, name: &str, most: usize) -> Result<Vec<
     let items = match fields.take(name) {
         None | Some(Json::Null) => return Ok(Vec::new()),
         Some(Json::Array(items)) => items,
-        Some(_) => return Err(Refusal::field(name, "must be an array of strings")),
+        Some(_) => return Err(Refusal::field(fields.path_of(name), "must be an array of strings")),
     };
     if items.len() > most {
-        return Err(Refusal::field(name, format!("must have at most {most} items")));
+        return Err(Refusal::field(fields.path_of(name), format!("must have at most {most} items")));
     }
     let text = |item| match item {
         Json::String(text) => Ok(text),
-        _ => Err(Refusal::field(name, "must be an array of strings")),
+        _ => Err(Refusal::field(fields.path_of(name), "must be an array of strings")),
     };
     items.into_iter().map(text).collect()
 }

@@ -13,10 +13,12 @@
 //!
 //! Reading order: `model`, `states` (the one table of transitions), `events`, `refusal` (words and pure rules) · `due`
 //! (what falls due by the clock) · `allowances` (what tenants and keys may have) · `registry` (where images come from) ·
-//! `images` (which of them tenants name) · `aside` (runs without a worker) · `context`, `dialect`, `form`, `wire` (what
-//! all endpoints share) · `webhooks` (who is told what) · `alarms`, `timers`, `schedules` (webhooks by the clock) ·
-//! `containers` (runs themselves, and what starts and ends them) · `sweep` (what is due is done) · `tenant`
-//! (its quotas), `usage` · `http` (all that is served) · `operator`. Each imports only what stands before it.
+//! `images` (which of them tenants name) · `aside` (runs without a worker) · `pictures` (who draws) · `context`,
+//! `dialect`, `form`, `lists`, `sealed`, `wire` (what all folders share) · `webhooks` (who is told what) · `alarms`, `timers`,
+//! `schedules` (webhooks by the clock) ·
+//! `containers` (runs themselves, and what starts and ends them) · `workflows` (graphs of them) · `templates` (workflows with
+//! parameters) · `sweep` (what is due is done) · `tenant` (its quotas), `usage` · `mcp` (the same as tools) · `http` (all that is served) · `operator`. Each
+//! imports only what stands before it.
 
 mod alarms;
 mod allowances;
@@ -30,25 +32,33 @@ mod followers;
 mod form;
 mod http;
 mod images;
+mod lists;
+mod mcp;
 mod model;
 pub mod operator;
+pub mod pictures;
 mod refusal;
 pub mod registry;
 mod schedules;
+mod sealed;
 mod states;
 mod sweep;
+mod templates;
 mod tenant;
 mod timers;
 mod usage;
 mod webhooks;
 mod wire;
+mod workflows;
 
 #[cfg(test)]
 mod testing;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
+use quintet_platform::Foundation;
 use quintet_platform::clock::DueWork;
 use quintet_platform::jobs::{Rows, Sweep};
 use quintet_platform::service::{self, Route};
@@ -73,6 +83,9 @@ pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[
     alarms::TABLES,
     timers::TABLES,
     schedules::TABLES,
+    workflows::TABLES,
+    templates::TABLES,
+    templates::TRIGGER_TABLES,
 ]);
 
 const TABLE_COUNT: usize = containers::TABLES.len()
@@ -82,7 +95,10 @@ const TABLE_COUNT: usize = containers::TABLES.len()
     + webhooks::TABLES.len()
     + alarms::TABLES.len()
     + timers::TABLES.len()
-    + schedules::TABLES.len();
+    + schedules::TABLES.len()
+    + workflows::TABLES.len()
+    + templates::TABLES.len()
+    + templates::TRIGGER_TABLES.len();
 
 /// What brings rows of runs from an older format of the directory to the present one.
 pub const MIGRATIONS: &[Migration] = &[due::MIGRATION];
@@ -107,6 +123,14 @@ const fn joined<const COUNT: usize>(lists: &[&[TableSpec]]) -> [TableSpec; COUNT
 pub const PERMISSIONS: &[&str] = &["svc_run_submit", "svc_run_read", "svc_run_control", "svc_run_delete"];
 /// What a key gets by name only.
 pub const SPECIAL_PERMISSIONS: &[&str] = &["svc_tenant_admin"];
+
+/// What runs need to serve and to run: made once, when the appliance starts.
+///
+/// # Errors
+/// The names of registries are not what they must be, or the directory for what arrives cannot be made.
+pub fn context(foundation: Foundation, settings: Settings) -> io::Result<Context> {
+    Context::new(foundation, settings, workflows::run_ended)
+}
 
 /// Every route that is served.
 pub fn served() -> impl Iterator<Item = &'static Route> {
@@ -133,6 +157,8 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     webhooks::verify(read, &mut findings)?;
     let is_open = |run_key| Ok(containers::find(read, run_key)?.is_some_and(|run| !run.state.is_terminal()));
     allowances::meters::verify(read, is_open, &mut findings)?;
+    workflows::verify(read, &mut findings)?;
+    templates::verify(read, &mut findings)?;
     verify_alarms(read, &mut findings)?;
     Ok(findings)
 }
@@ -147,6 +173,10 @@ fn verify_alarms(read: &Snapshot, findings: &mut Vec<String>) -> Result<(), Fail
         let is_right = match fire {
             Fire::Timer(timer_key) => timers::begins_at(read, timer_key, at)?,
             Fire::Schedule(schedule_key) => schedules::begins_at(read, schedule_key, at)?,
+            Fire::WorkflowStart(_) | Fire::NodeRetry(_) | Fire::GateExpiry(_) | Fire::WorkflowGoesOn(_) => {
+                workflows::begins_at(read, fire, at)?
+            }
+            Fire::Trigger(trigger_key) => templates::begins_at(read, trigger_key, at)?,
         };
         if !is_right {
             findings.push(format!("{fire:?} is to begin at {at:?}, and does not say so itself"));

@@ -23,9 +23,30 @@ key_newtype!(
     pub ScheduleId(Uuid)
 );
 
+key_newtype!(
+    /// A workflow; callers know it as `workflow_id`, in the form of a ULID.
+    pub WorkflowId(Uuid)
+);
+
+key_newtype!(
+    /// A template; callers know it as `template_id`, in the form of a ULID.
+    pub TemplateId(Uuid)
+);
+
+key_newtype!(
+    /// A trigger of a template; callers know it as `trigger_id`, in the form of a ULID.
+    pub TriggerId(Uuid)
+);
+
 /// A run of a tenant: what most rows are found by.
 pub(crate) type RunKey = (TenantId, RunId);
 /// A timer of a tenant.
 pub(crate) type TimerKey = (TenantId, TimerId);
 /// A schedule of a tenant.
 pub(crate) type ScheduleKey = (TenantId, ScheduleId);
+/// A workflow of a tenant.
+pub(crate) type WorkflowKey = (TenantId, WorkflowId);
+/// A template of a tenant.
+pub(crate) type TemplateKey = (TenantId, TemplateId);
+/// A trigger of a template of a tenant.
+pub(crate) type TriggerKey = (TenantId, TemplateId, TriggerId);

@@ -1,4 +1,5 @@
-//! The operator's side of runs: quotas of tenants, what keys allow, the schedules of all, and [`webhooks`].
+//! The operator's side of runs: quotas of tenants, what keys allow, the schedules of all, [`webhooks`] and
+//! [`workflows`].
 
 use quintet_platform::json::{Limits, parse};
 use quintet_platform::service::{Fault, Problem};
@@ -18,6 +19,7 @@ use crate::tenant::wire::write_quotas;
 pub use crate::allowances::KeyTerms;
 pub use crate::schedules::operator::{ScheduleStanding, schedules};
 pub use crate::webhooks::operator as webhooks;
+pub use crate::workflows::operator as workflows;
 
 /// What a key allows, and how much of it is left.
 #[derive(Clone, Debug, PartialEq, Eq)]

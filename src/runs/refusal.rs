@@ -42,10 +42,24 @@ pub enum Refusal {
     NotNow(&'static str),
     /// There are as many as there may be; the limit's name, and how many.
     LimitReached(&'static str, u64),
-    /// All runs of the day are used up; wait so many seconds.
+    /// All runs of the day are used up, or all that timers and schedules may tell; wait so many seconds.
     DailyQuota(u64),
     /// A metered key has not that much time left: how many seconds it has, and how many were to be charged.
     MeteredQuota(u64, u64),
+    /// What is asked for is no graph; which member, and why.
+    InvalidGraph(String, String),
+    /// More nodes than a workflow may have.
+    TooManyNodes(u64),
+    /// A node that was to be retried, or one downstream of it, has not ended; which.
+    NodeNotTerminal(String),
+    /// The node is no gate.
+    NotAnApproval,
+    /// As many workflows are active as may be.
+    WorkflowQuota(u64),
+    /// A parameter of a template has no such value; which, and why.
+    InvalidParams(String, String),
+    /// Another thing of the tenant has this name; says what kind.
+    NameTaken(&'static str),
     /// The runner does not answer.
     EngineUnavailable,
 }
@@ -91,7 +105,9 @@ impl quintet_storage::Refusal for Refusal {}
 /// Every code that is answered.
 pub const CODES: &[Code] = codes! {
     400 "host_missing" "HTTP/1.1 needs one Host header that names a host"
+    400 "invalid_graph" "The workflow is no graph: a ref twice, or one that leads nowhere, or a cycle"
     400 "malformed_json" "The body is not JSON"
+    400 "too_many_nodes" "The workflow has more nodes than max_nodes_per_workflow"
     400 "unknown_query_parameter" "The query has a parameter that is not known here"
     401 "unauthorized" "A valid API key is required"
     403 "forbidden" "The key may not do this"
@@ -101,21 +117,26 @@ pub const CODES: &[Code] = codes! {
     408 "request_timeout" "The body did not arrive in time"
     409 "invalid_state" "It is in a state in which this cannot be done"
     409 "limit_reached" "There are as many of these as there may be"
-    409 "not_terminal" "The run has not ended"
+    409 "name_taken" "Another of the tenant has this name"
+    409 "node_not_terminal" "The node, or one downstream of it, has not ended"
+    409 "not_an_approval" "The node is no approval gate"
+    409 "not_terminal" "The run, or the workflow, has not ended"
     409 "run_active" "The run must end before it can be deleted"
     413 "payload_too_large" "The body is larger than allowed"
     415 "unsupported_media_type" "The body must be application/json"
     422 "above_ceiling" "A quota is above what the operator allows"
     422 "idempotency_key_mismatch" "The Idempotency-Key was used for another request"
     422 "invalid_cron" "The cron pattern is none; found and expected say what is wrong"
+    422 "invalid_params" "A parameter of the template is missing, unknown, or has a value it cannot have"
     422 "invalid_working_hours" "The working hours are not a shift that opens; line and column say where, found and expected why"
     422 "never_fires" "The schedule would never fire"
     422 "unknown_webhook_key" "The inline webhook has a member that is not known here"
     422 "url_not_allowed" "The webhook's address is not one that may be called"
     422 "validation_failed" "A member of the body or a parameter is missing or has a value it cannot have"
-    429 "daily_quota_exceeded" "All runs of the day are used up; the next day begins at UTC midnight"
+    429 "daily_quota_exceeded" "All runs of the day are used up, or all that timers and schedules may tell; the next day begins at UTC midnight"
     429 "metered_quota_exceeded" "The key has less time left than the run would be charged, its timeout_seconds"
     429 "quota_exceeded" "The tenant has no calls left"
+    429 "workflow_quota_exceeded" "As many workflows are active as max_concurrent_workflows"
     500 "internal_error" "The appliance made a mistake"
     503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
@@ -174,6 +195,22 @@ impl ServiceRefusal for Refusal {
             Refusal::DailyQuota(seconds) => Verdict::new(429, "daily_quota_exceeded").retry_after(*seconds),
             Refusal::MeteredQuota(left, wanted) => Verdict::new(429, "metered_quota_exceeded")
                 .detail(format!("the key has {left} seconds left, and the run would be charged {wanted}")),
+            Refusal::InvalidGraph(field, problem) => Verdict::new(400, "invalid_graph").problem(field, problem.clone()),
+            Refusal::TooManyNodes(most) => {
+                Verdict::new(400, "too_many_nodes").problem("nodes", format!("can be {most} at most"))
+            }
+            Refusal::NodeNotTerminal(reference) => {
+                Verdict::new(409, "node_not_terminal").detail(format!("the node {reference:?} has not ended"))
+            }
+            Refusal::NotAnApproval => Verdict::new(409, "not_an_approval"),
+            Refusal::WorkflowQuota(most) => Verdict::new(429, "workflow_quota_exceeded")
+                .detail(format!("{most} workflows are active, which is max_concurrent_workflows")),
+            Refusal::InvalidParams(field, problem) => {
+                Verdict::new(422, "invalid_params").problem(field, problem.clone())
+            }
+            Refusal::NameTaken(what) => {
+                Verdict::new(409, "name_taken").problem("name", format!("{what} has this name"))
+            }
             Refusal::EngineUnavailable => Verdict::new(503, "engine_unavailable").retry_after(RETRY_SECONDS),
         }
     }

@@ -91,9 +91,11 @@ pub(crate) enum Actor {
     Engine,
     /// The clock: an instant has come.
     Clock,
+    /// The workflow that the run is an attempt of.
+    Workflow,
 }
 
-use Actor::{Api, Clock, Dispatcher, Engine};
+use Actor::{Api, Clock, Dispatcher, Engine, Workflow};
 
 impl Actor {
     /// Its name in messages and in the manual.
@@ -103,6 +105,7 @@ impl Actor {
             Dispatcher => "dispatcher",
             Engine => "engine",
             Clock => "clock",
+            Workflow => "workflow",
         }
     }
 }
@@ -134,7 +137,7 @@ const fn way(
 /// Every way there is, in the order of the contract's table. No two have the same ends.
 #[rustfmt::skip]
 pub(crate) const TRANSITIONS: &[Transition] = &[
-    Transition { from: None, to: Scheduled, by: &[Api], event: "run.scheduled", trigger: "POST /api/v1/runs" },
+    Transition { from: None, to: Scheduled, by: &[Api, Workflow], event: "run.scheduled", trigger: "POST /api/v1/runs, or a node of a workflow" },
     way(Scheduled, Queued, &[Dispatcher], "run.queued", "its time has come and a slot is free"),
     way(Queued, Pulling, &[Engine], "run.pulling", "it is its turn"),
     way(Pulling, Running, &[Engine], "run.running", "its container runs"),
@@ -153,6 +156,9 @@ pub(crate) const TRANSITIONS: &[Transition] = &[
     way(Paused, Failed, &[Engine], "run.failed", "lost"),
     // The contract's "worker failed to start it", and an image that is not to be had.
     way(Pulling, Failed, &[Engine], "run.failed", "no image, or no start"),
+    // A workflow that is cancelled takes with it what has no container yet.
+    way(Scheduled, Killed, &[Workflow], "run.killed", "its workflow was cancelled"),
+    way(Queued, Killed, &[Workflow], "run.killed", "its workflow was cancelled"),
     // A container that was told to end before its command ran.
     way(Pulling, Killed, &[Engine], "run.killed", "killed before it ran"),
 ];

@@ -10,6 +10,7 @@ use quintet_storage::{Store, Uuid};
 use crate::containers::model::Secrets;
 use crate::containers::submission::Submit;
 use crate::model::TenantId;
+use crate::pictures::{Drawing, NoPicture, Painter, SharedPainter};
 use crate::refusal::Refusal;
 
 /// Half past noon of some day, UTC.
@@ -23,6 +24,11 @@ pub(crate) fn bench() -> Bench {
     Bench::new(crate::TABLES, NOON)
 }
 
+/// The same, whose log takes transactions as large as the product's does.
+pub(crate) fn large_bench() -> Bench {
+    Bench::large(crate::TABLES, NOON)
+}
+
 pub(crate) fn tenant(number: u128) -> TenantId {
     TenantId(Uuid::from_u128(number))
 }
@@ -30,6 +36,20 @@ pub(crate) fn tenant(number: u128) -> TenantId {
 /// What makes deliveries, to nobody.
 pub(crate) fn pump(store: &Store, clock: &Clock) -> Pump {
     Pump::new(store.clone(), clock.clone(), Egress::new(|_| false), vec![Arc::new(crate::RunDeliveries)])
+}
+
+/// Who draws nothing: others are always first.
+struct NoPainter;
+
+impl Painter for NoPainter {
+    fn paint(&self, _: String) -> Drawing {
+        Box::pin(std::future::ready(Err(NoPicture::Busy)))
+    }
+}
+
+/// One who has no place for any picture.
+pub(crate) fn no_painter() -> SharedPainter {
+    SharedPainter(Arc::new(NoPainter))
 }
 
 /// A plain submission.

@@ -13,6 +13,7 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 source packaging/environment.sh
+source packaging/installing.sh
 
 say() { printf 'installed: %s\n' "$*"; }
 fail() { printf 'installed: %s\n' "$*" >&2; exit 1; }
@@ -55,13 +56,7 @@ if $if_prepared; then
     fi
 fi
 [ "$(id -u)" -eq 0 ] || fail "debootstrap needs root"
-if [ ${#missing[@]} -gt 0 ]; then
-    say "installing ${missing[*]}"
-    install_missing() {
-        env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends "${missing[@]}"
-    }
-    install_missing || { apt-get update --quiet && install_missing; }
-fi
+install_packages "${missing[@]}"
 
 if [ ! -e "$top/complete" ]; then
     say "making a Debian root in $top"

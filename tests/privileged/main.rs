@@ -23,3 +23,4 @@ mod support;
 #[path = "../../runtime/src/image/tests/tarball.rs"]
 #[allow(dead_code, reason = "shared with the runtime's own tests")]
 mod tarball;
+mod workflows;

@@ -27,6 +27,8 @@ use zeroize::Zeroizing;
 
 /// How long a test waits for the store.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// A file of the log: most tests write little, and a file is made whole.
+const SMALL_SEGMENT_BYTES: u64 = 1 << 20;
 
 /// A clock that tests set.
 #[derive(Debug)]
@@ -77,6 +79,7 @@ pub struct Bench<R> {
     pub clock: Arc<HandClock>,
     directory: TempDir,
     tables: &'static [TableSpec],
+    segment_bytes: u64,
     refusal: PhantomData<R>,
 }
 
@@ -84,22 +87,30 @@ impl<R: Refusal + Send + 'static> Bench<R> {
     /// A new one, whose clock stands at so many microseconds since 1970.
     #[must_use]
     pub fn new(tables: &'static [TableSpec], start_micros: i64) -> Bench<R> {
-        Bench::open(tempfile::tempdir().unwrap(), Arc::new(HandClock(AtomicI64::new(start_micros))), tables)
+        let clock = Arc::new(HandClock(AtomicI64::new(start_micros)));
+        Bench::open(tempfile::tempdir().unwrap(), clock, tables, SMALL_SEGMENT_BYTES)
     }
 
-    fn open(directory: TempDir, clock: Arc<HandClock>, tables: &'static [TableSpec]) -> Bench<R> {
+    /// A new one whose log takes transactions as large as the product's does.
+    #[must_use]
+    pub fn large(tables: &'static [TableSpec], start_micros: i64) -> Bench<R> {
+        let clock = Arc::new(HandClock(AtomicI64::new(start_micros)));
+        Bench::open(tempfile::tempdir().unwrap(), clock, tables, StoreOptions::SEGMENT_BYTES)
+    }
+
+    fn open(directory: TempDir, clock: Arc<HandClock>, tables: &'static [TableSpec], segment_bytes: u64) -> Bench<R> {
         let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
-        options.segment_bytes = 1 << 20;
+        options.segment_bytes = segment_bytes;
         let store = open_store(options, tables);
-        Bench { store: OpenStore(store, tables), clock, directory, tables, refusal: PhantomData }
+        Bench { store: OpenStore(store, tables), clock, directory, tables, segment_bytes, refusal: PhantomData }
     }
 
     /// Closed and opened again, at the same instant.
     #[must_use]
     pub fn restarted(self) -> Bench<R> {
-        let Bench { store, clock, directory, tables, .. } = self;
+        let Bench { store, clock, directory, tables, segment_bytes, .. } = self;
         drop(store);
-        Bench::open(directory, clock, tables)
+        Bench::open(directory, clock, tables, segment_bytes)
     }
 
     /// The instant at which its clock stands.

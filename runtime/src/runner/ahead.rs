@@ -5,18 +5,19 @@
 //! Nothing that has run is used again. What was made ahead lacks a name, a command and its environment, and nothing has
 //! been executed in it.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
-use serde::Serialize;
+use rustix::process::Pid;
 
+use super::nursery::{Nursery, Supervisor};
 use super::shared::{IDS_FIRST, Like, Shared, Standby};
+use super::watcher::spawn_watcher;
 use crate::image::IDS;
 use crate::protocol::ScratchKind;
 use crate::records::ImageRecord;
-use crate::supervisor::{Order, Preparation, RootOrder, RunOrder, Shape, make_template};
+use crate::supervisor::{Preparation, RootOrder, RunOrder, Shape, make_template};
 
 /// File systems for writable layers that are kept, one for each size.
 const TEMPLATES_MAX: usize = 16;
@@ -37,31 +38,49 @@ impl Shared {
         };
         // No container can be called so, and nobody else has the slot.
         let group = format!("_{slot:04x}_{:016x}", self.clock.now_micros());
-        let order = Order::Make(Box::new(Shape {
-            config: image.config.clone(),
-            root,
-            group: format!("{}/{group}", self.group()),
-        }));
-        let spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let spare = spare.and_then(|mut spare| matches!(spare.try_wait(), Ok(None)).then_some(spare));
-        let mut child = spare.map_or_else(|| self.supervisor(), Ok)?;
+        let shape = Shape { config: image.config.clone(), root, group: format!("{}/{group}", self.group()) };
+        let spare = self.spare().take();
+        let spare = spare.and_then(|mut spare| spare.lives().then_some(spare));
         self.containers.groups.own(&group);
-        let told = child.stdin.as_mut().map(|stdin| tell(stdin, &order));
-        if let Err(error) = told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into())) {
-            self.containers.groups.disown(&self.hierarchies.group(&group));
-            return Err(error);
-        }
+        let told = self.supervisor_told(spare, &shape);
+        let child = told.inspect_err(|_| self.containers.groups.disown(&self.hierarchies.group(&group)))?;
         Ok(Standby { like: like.clone(), slot, group, child })
     }
 
+    /// Tells a supervisor what to build: the one that was kept ready, or another one if that has just been killed.
+    fn supervisor_told(&self, spare: Option<Supervisor>, shape: &Shape) -> io::Result<Supervisor> {
+        if let Some(spare) = spare {
+            match spare.tell(shape) {
+                Ok(()) => return Ok(spare),
+                Err(_) => spare.dismiss(),
+            }
+        }
+        let child = self.supervisor()?;
+        match child.tell(shape) {
+            Ok(()) => Ok(child),
+            Err(error) => {
+                child.dismiss();
+                Err(error)
+            }
+        }
+    }
+
+    /// The process that makes supervisors.
+    pub(super) fn nursery(&self) -> Option<Pid> {
+        self.containers.nursing.lock().unwrap_or_else(PoisonError::into_inner).process()
+    }
+
     /// A supervisor that waits for its order.
-    fn supervisor(&self) -> io::Result<Child> {
-        let mut command = self.options.supervisor_command();
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
-        let preparation = Preparation { directory: self.options.directory.clone(), group: self.group() };
-        let told = child.stdin.as_mut().map(|stdin| tell(stdin, &preparation));
-        told.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()))?;
-        Ok(child)
+    fn supervisor(&self) -> io::Result<Supervisor> {
+        let mut nursing = self.containers.nursing.lock().unwrap_or_else(PoisonError::into_inner);
+        nursing.supervisor(|| {
+            let preparation = Preparation { directory: self.options.directory.clone(), group: self.group() };
+            Nursery::start(self.options.supervisor_command(), preparation)
+        })
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Option<Supervisor>> {
+        self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sees to it that there is a supervisor for the next container, and if that is likely to be like the last ones, a
@@ -72,14 +91,12 @@ impl Shared {
         {
             tracing::warn!(%error, "no container is kept ready");
         }
-        let mut spare = self.containers.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(child) = spare.as_mut()
-            && matches!(child.try_wait(), Ok(None))
-        {
+        if self.spare().as_mut().is_some_and(Supervisor::lives) {
             return;
         }
         match self.supervisor() {
-            Ok(child) => *spare = Some(child),
+            // Nobody waits for it, and somebody else may have been faster.
+            Ok(child) => self.spare().replace(child).into_iter().for_each(Supervisor::dismiss),
             Err(error) => tracing::warn!(%error, "no supervisor is kept ready"),
         }
     }
@@ -116,9 +133,9 @@ impl Shared {
         let group = self.hierarchies.group(&format!("{}/{}", self.group(), standby.group));
         let (owned, own) = (self.containers.groups.clone(), group.clone());
         let take_down = move || {
-            let told = standby.child.stdin.take().map(|mut stdin| tell(&mut stdin, &None::<RunOrder>));
-            drop(told);
-            let gone = standby.child.wait().and_then(|_| group.kill()).and_then(|()| group.remove());
+            // One that is gone is waited for as well.
+            let _ = standby.child.tell(&None::<RunOrder>);
+            let gone = standby.child.wait().and_then(|()| group.kill()).and_then(|()| group.remove());
             if let Err(error) = gone {
                 tracing::warn!(%error, "what is left of a container that was kept ready stays for now");
             }
@@ -157,16 +174,4 @@ impl Shared {
         }
         Ok(())
     }
-}
-
-/// Tells a supervisor something.
-pub(super) fn tell(stdin: &mut ChildStdin, what: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(what)?;
-    line.push(b'\n');
-    stdin.write_all(&line)
-}
-
-/// Does something in a thread of its own.
-pub(super) fn spawn_watcher(watch: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    std::thread::Builder::new().name("watcher".into()).stack_size(256 << 10).spawn(watch).map(|_| ())
 }

@@ -1,16 +1,16 @@
 //! The containers of a runner: starting, finding again, ending, forgetting.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::os::unix::net::UnixStream;
-use std::process::Child;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::ahead::{spawn_watcher, tell};
 use super::disk::Written;
+use super::nursery::Supervisor;
 use super::shared::{Like, Row, SLOTS, Shared, Standby};
+use super::watcher::spawn_watcher;
 use crate::Digest;
 use crate::cgroup::Group;
 use crate::description::{ContainerDescription, ContainerId};
@@ -87,7 +87,10 @@ impl Shared {
         }
         let Some(started) = started else {
             self.watch_to_end(id, child);
-            self.get_ready(None);
+            let shared = Arc::clone(self);
+            if let Err(error) = spawn_watcher(move || shared.get_ready(None)) {
+                tracing::warn!(%error, "no supervisor is kept ready");
+            }
             let status = self.status(id)?;
             return match &status.outcome {
                 Some(Outcome { reason: EndReason::StartFailed(reason) | EndReason::NotMade(reason), .. }) => {
@@ -118,7 +121,7 @@ impl Shared {
     }
 
     /// Makes the thread that is to watch a container; it begins when it is told of the supervisor.
-    fn watcher(self: &Arc<Self>, id: &ContainerId) -> io::Result<SyncSender<Child>> {
+    fn watcher(self: &Arc<Self>, id: &ContainerId) -> io::Result<SyncSender<Supervisor>> {
         let (hand_over, watched) = sync_channel(1);
         let (shared, own) = (Arc::clone(self), id.clone());
         spawn_watcher(move || {
@@ -130,13 +133,12 @@ impl Shared {
     }
 
     /// Waits for the end of a container and of its supervisor, and clears up after them.
-    fn watch_to_end(&self, id: &ContainerId, mut child: Child) {
+    fn watch_to_end(&self, id: &ContainerId, mut child: Supervisor) {
         // It may be forgotten as soon as it has ended.
         let (files, group) = (self.files(id), self.group_of(id));
         self.watch(id);
         let _ = child.wait();
         self.clear(&files, &group);
-        self.tidy();
     }
 
     /// Gives the name to this container for good, with room on the disk, and a range of ids, or the container that is
@@ -174,7 +176,7 @@ impl Shared {
         let promised_bytes = self.promise(like.scratch_bytes);
         self.find_room(&table, promised_bytes, reserve_bytes, written)?;
         let mut standby = table.standby.take_if(|standby| standby.like == *like);
-        if standby.as_mut().is_some_and(|standby| !matches!(standby.child.try_wait(), Ok(None))) {
+        if standby.as_mut().is_some_and(|standby| !standby.child.lives()) {
             standby.take().into_iter().for_each(|dead| self.dismiss(dead));
         }
         let slot = standby.as_ref().map(|standby| standby.slot).or_else(|| table.free_slot());
@@ -206,26 +208,20 @@ impl Shared {
         like: &Like,
         slot: u32,
         standby: Option<Standby>,
-    ) -> io::Result<(Child, Option<Started>)> {
+    ) -> io::Result<(Supervisor, Option<Started>)> {
         let files = self.files(id);
-        let mut standby = match standby {
+        let standby = match standby {
             Some(standby) => standby,
             None => self.begin(like, image, slot)?,
         };
         let order = RunOrder { id: id.clone(), directory: files.directory().to_owned(), description };
         let noted = make_private_directory(files.directory()).and_then(|()| files.put_group(&standby.group));
-        // Its input ends with this: nobody tells it anything more, and it does not end with the runner.
-        let told = noted.and_then(|()| {
-            let stdin = standby.child.stdin.take();
-            stdin.map_or_else(|| Err(io::ErrorKind::BrokenPipe.into()), |mut stdin| tell(&mut stdin, &order))
-        });
-        if let Err(error) = told {
+        // Nobody tells it anything more, and it does not end with the runner.
+        if let Err(error) = noted.and_then(|()| standby.child.tell(&order)) {
             self.dismiss(standby);
             return Err(error);
         }
-        let mut said = String::new();
-        let heard = standby.child.stdout.take().map(|stdout| BufReader::new(stdout).read_line(&mut said));
-        let started = matches!(heard, Some(Ok(_))).then(|| serde_json::from_str(&said).ok()).flatten();
+        let started = standby.child.hear().unwrap_or(None);
         Ok((standby.child, started))
     }
 
@@ -308,16 +304,6 @@ impl Shared {
         self.containers.groups.disown(group);
         if let Err(error) = files.remove_working_files() {
             tracing::error!(%error, "a container's files cannot be removed");
-        }
-    }
-
-    /// Takes the control groups above the containers' away while there is none. Nobody starts one meanwhile: that needs
-    /// the same table.
-    pub(super) fn tidy(&self) {
-        let table = self.containers.table();
-        let ahead = table.standby.is_some() || table.reserved.is_some();
-        if !ahead && table.rows.values().all(|row| row.record.outcome.is_some()) {
-            self.hierarchies.remove_if_idle(&self.group());
         }
     }
 
@@ -568,7 +554,6 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
                     let (files, group) = (shared.files(&id), shared.group_of(&id));
                     shared.watch(&id);
                     shared.clear(&files, &group);
-                    shared.tidy();
                 })?;
             }
             Some(lock) => {
@@ -580,7 +565,5 @@ pub(super) fn recover(shared: &Arc<Shared>) -> io::Result<()> {
             }
         }
     }
-    shared.tidy();
-    shared.get_ready(None);
     shared.keep_sweeping()
 }

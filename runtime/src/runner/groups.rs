@@ -8,8 +8,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ahead::spawn_watcher;
+use super::nursery::Strays;
 use super::shared::Shared;
+use super::watcher::spawn_watcher;
 use crate::cgroup::SUPERVISORS;
 
 /// Between two looks: short at first, when there may be something left of an earlier runner, and whenever something was
@@ -39,17 +40,19 @@ impl Shared {
         have_gone
     }
 
-    /// Looks for them from now on.
+    /// Looks for them from now on, for children that nobody waits for, and for a supervisor that was kept ready and killed: it is the one who takes the groups
+    /// along when the runner goes.
     pub(super) fn keep_sweeping(self: &Arc<Shared>) -> io::Result<()> {
         let shared = Arc::clone(self);
         spawn_watcher(move || {
-            let mut pause = LOOK_FIRST;
+            let (mut pause, mut strays) = (LOOK_FIRST, Strays::default());
             loop {
+                shared.get_ready(None);
+                if let Err(error) = strays.let_go(shared.nursery()) {
+                    tracing::warn!(%error, "children that have ended cannot be looked for");
+                }
                 std::thread::sleep(pause);
                 let have_gone = shared.sweep();
-                if have_gone {
-                    shared.tidy();
-                }
                 pause = if have_gone { LOOK_FIRST } else { (pause * 2).min(LOOK_LATER) };
             }
         })

@@ -7,11 +7,13 @@ mod ahead;
 mod containers;
 mod disk;
 mod groups;
+mod nursery;
 mod options;
 mod place;
 mod probe;
 mod server;
 mod shared;
+mod watcher;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,6 +26,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 
 use crate::WallClock;
 use crate::cgroup::Hierarchies;
+use crate::ground::{Ground, INSTANCE_LENGTH, sweep_others};
 use crate::image::{Images, make_private_directory, remove_tree};
 use crate::records::Records;
 
@@ -56,6 +59,9 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
         tracing::warn!("this kernel does not limit what sockets of containers hold in memory (CONFIG_MEMCG_KMEM)");
     }
     let instance = own_directory(&taken, &directory, options.groups(), &hierarchies)?;
+    let held = Ground::hold(&directory, &format!("{}/{instance}", options.groups()));
+    let ground = held.map_err(failing("the runner's control groups"))?;
+    sweep_others(&hierarchies, options.groups(), &instance);
     for name in ["containers", "removed", "scratch"] {
         make_private_directory(&directory.join(name)).map_err(failing("the runner's directory"))?;
     }
@@ -65,8 +71,18 @@ pub fn start_runner(options: RunnerOptions, clock: Arc<dyn WallClock>) -> Result
     let images = Images::open(&directory, Arc::clone(&records), options.limits.clone(), shift);
     let images = images.map_err(failing("the image store"))?;
     let containers = Containers::new();
-    let shared =
-        Arc::new(Shared { options, instance, features, hierarchies, records, images, containers, clock, _lock: lock });
+    let shared = Arc::new(Shared {
+        options,
+        instance,
+        features,
+        hierarchies,
+        records,
+        images,
+        containers,
+        clock,
+        _lock: lock,
+        _ground: ground,
+    });
     containers::recover(&shared).map_err(failing("finding the containers again"))?;
     server::serve(shared).map_err(failing("the runner's socket"))
 }
@@ -108,7 +124,7 @@ fn own_directory(
     let born = metadata.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let born = born.unwrap_or_default().as_nanos();
     let identity = crate::digest::Digest::of(format!("{} {} {born}", metadata.dev(), metadata.ino()).as_bytes());
-    let instance: String = identity.hex().chars().take(16).collect();
+    let instance: String = identity.hex().chars().take(INSTANCE_LENGTH).collect();
     let found = open_own(taken, "identity", OFlags::RDONLY).and_then(io::read_to_string).ok();
     if found.as_deref() != Some(instance.as_str()) {
         if found.is_some() {

@@ -55,7 +55,7 @@ impl RunnerOptions {
     pub(super) fn supervisor_command(&self) -> Command {
         let mut words = self.supervisor.iter();
         let mut command = Command::new(words.next().map_or("", String::as_str));
-        command.args(words).env_clear().current_dir("/");
+        command.args(words).env_clear();
         command
     }
 }

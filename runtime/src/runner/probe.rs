@@ -1,14 +1,16 @@
 //! Finds out what the machine offers, by trying it: a supervisor makes a root file system and takes it down again.
 
-use std::io::Write;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
 use super::options::{RunnerOptions, RunnerStartError, failing};
 use super::shared::IDS_FIRST;
 use crate::cgroup::Hierarchies;
 use crate::image::{make_private_directory, remove_tree};
-use crate::protocol::{Features, ScratchKind};
-use crate::supervisor::{Order, ProbeOrder, Probed, RootOrder, make_template};
+use crate::protocol::{self, Features, ScratchKind};
+use crate::supervisor::{Duty, ORDER_BYTES_MAX, ProbeOrder, Probed, RootOrder, make_template};
 
 /// The writable layer of a probe.
 const PROBE_BYTES: u64 = 16 << 20;
@@ -46,8 +48,7 @@ pub(super) fn probe(options: &RunnerOptions, hierarchies: &Hierarchies) -> Resul
             scratch_bytes: PROBE_BYTES,
             template: Some(template.clone()),
         };
-        let order = Order::Probe(ProbeOrder { directory: directory.clone(), root });
-        match try_one(options, &order)? {
+        match try_one(options, ProbeOrder { directory: directory.clone(), root })? {
             None => {
                 let cgroup_version = hierarchies.version();
                 found = Some(Features { cgroup_version, idmapped_layers: idmapped, scratch });
@@ -63,18 +64,16 @@ pub(super) fn probe(options: &RunnerOptions, hierarchies: &Hierarchies) -> Resul
     found.ok_or(RunnerStartError::Machine(reason))
 }
 
-fn try_one(options: &RunnerOptions, order: &Order) -> Result<Probed, RunnerStartError> {
-    let mut child = options
-        .supervisor_command()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .map_err(failing("starting a supervisor"))?;
-    let order = serde_json::to_string(order).map_err(failing("a supervisor's order"))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(format!("null\n{order}\n").as_bytes()).map_err(failing("a supervisor's order"))?;
-    }
-    let output = child.wait_with_output().map_err(failing("a supervisor"))?;
-    serde_json::from_slice(&output.stdout).map_err(failing("a supervisor's answer"))
+fn try_one(options: &RunnerOptions, order: ProbeOrder) -> Result<Probed, RunnerStartError> {
+    let (socket, theirs) = UnixStream::pair().map_err(failing("a supervisor's socket"))?;
+    let mut command = options.supervisor_command();
+    let command = command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::inherit());
+    let mut child = command.spawn().map_err(failing("starting a supervisor"))?;
+    let told = protocol::send(&socket, &Duty::Probe(order), None);
+    let heard = told.and_then(|()| protocol::receive(&socket, ORDER_BYTES_MAX));
+    child.wait().map_err(failing("a supervisor"))?;
+    let heard = heard.map_err(failing("a supervisor's answer"))?;
+    heard
+        .map(|(probed, _)| probed)
+        .ok_or_else(|| failing("a supervisor")(io::Error::from(io::ErrorKind::UnexpectedEof)))
 }

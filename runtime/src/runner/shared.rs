@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::nursery::{Nursing, Supervisor};
 use super::options::RunnerOptions;
 use crate::WallClock;
 use crate::cgroup::{Group, Hierarchies};
 use crate::description::{ContainerDescription, ContainerId};
 use crate::digest::Digest;
+use crate::ground::Ground;
 use crate::image::Images;
 use crate::model::ContainerStatus;
 use crate::protocol::Features;
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     pub clock: Arc<dyn WallClock>,
     /// Keeps others out of the directory.
     pub _lock: File,
+    /// Keeps the control groups above the containers' for as long as this process lives.
+    pub _ground: Ground,
 }
 
 impl Shared {
@@ -96,8 +99,10 @@ pub(super) struct Containers {
     pub templates: Mutex<()>,
     /// The control groups that are somebody's.
     pub groups: OwnedGroups,
-    /// A supervisor that waits for its order. It ends when this process does: its standard input ends then.
-    pub spare: Mutex<Option<Child>>,
+    /// The process that makes supervisors; none before the first.
+    pub nursing: Mutex<Nursing>,
+    /// A supervisor that waits for its order. It ends when this process does: nobody has the other end of its socket then.
+    pub spare: Mutex<Option<Supervisor>>,
 }
 
 pub(super) struct Table {
@@ -143,6 +148,7 @@ impl Containers {
             ready: Condvar::new(),
             templates: Mutex::default(),
             groups: OwnedGroups::default(),
+            nursing: Mutex::default(),
             spare: Mutex::default(),
         }
     }
@@ -173,7 +179,7 @@ pub(super) struct Standby {
     pub slot: u32,
     /// The name of its control group.
     pub group: String,
-    pub child: Child,
+    pub child: Supervisor,
 }
 
 #[cfg(test)]

@@ -1,44 +1,46 @@
 //! The supervisor of one container: a process of its own with a single thread, which makes the container, reads its
-//! output, takes samples, keeps its time, does what the runner asks, and writes how it ended.
+//! output, takes samples, keeps its time, does what the runner asks, and writes how it ended. Supervisors are made by one
+//! process that the runner has started for that (`nursery`).
 //!
 //! It never trusts that anybody is there: the runner may go and come back.
 
 mod init;
+mod nursery;
 mod order;
 mod rootfs;
 mod spec;
 mod watch;
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, Write};
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use libcontainer::container::builder::ContainerBuilder;
 use libcontainer::notify_socket::NotifySocket;
 use libcontainer::syscall::syscall::SyscallType;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
+use rustix::io::FdFlags;
 use rustix::process::{Pid, WaitOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use order::{Order, Preparation, ProbeOrder, Probed, RootOrder, RunOrder, Shape};
+pub(crate) use order::{Duty, Nursed, ORDER_BYTES_MAX, Preparation, ProbeOrder, Probed, RootOrder, RunOrder, Shape};
 pub(crate) use rootfs::make_template;
 pub(crate) use watch::{Ask, Standing};
 
 use crate::WallClock;
-use crate::cgroup::{Group, Hierarchies, SUPERVISORS, Visit};
+use crate::cgroup::{Group, Hierarchies, Visit};
 use crate::files::Files;
 use crate::kernel;
 use crate::model::{EndReason, Outcome};
+use crate::protocol;
 use init::{Init, Report, Wanted};
 use rootfs::Workplace;
 use watch::Made;
 
-/// What the supervisor writes to its standard output once the command was executed.
+/// What a supervisor tells the runner once the command was executed.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Started {
     pub at_micros: i64,
@@ -53,42 +55,43 @@ const DIRECTORIES_MAX: usize = 128;
 /// For how long an outcome is tried to be written.
 const OUTCOME_PATIENCE: Duration = Duration::from_secs(600);
 
-/// A supervisor's whole life: reads its order from standard input, carries it out, and returns. The process must have a
-/// single thread, and does nothing else.
+/// The whole life of the process that a runner starts, and of the supervisors that come of it: takes its duty from standard
+/// input, a socket, does it, and returns. The process must have a single thread, and does nothing else.
 ///
 /// # Errors
 ///
 /// When nothing could be done and nothing was written down; the runner sees that no outcome is there.
 pub fn supervise(clock: &dyn WallClock) -> io::Result<()> {
-    let mut input = io::stdin().lock();
-    let prepared = next_line::<Option<Preparation>>(&mut input)?.flatten().map(Prepared::make).transpose()?;
-    match (next_line(&mut input)?, prepared) {
-        // The runner is gone, or needs nobody any more.
-        (None, Some(prepared)) => prepared.leave(),
-        (None, None) => Ok(()),
-        (Some(Order::Probe(order)), _) => probe(&order),
-        (Some(Order::Make(_)), None) => Err(io::Error::other("it was not prepared")),
-        (Some(Order::Make(shape)), Some(prepared)) => {
-            let group = prepared.hierarchies.group(&shape.group);
-            let built = build(&shape, &prepared);
-            let order = next_line::<Option<RunOrder>>(&mut input)?;
-            if let Some(Some(order)) = &order {
-                return run(order, &shape, built, prepared, &group, clock);
-            }
-            drop(built);
-            clear(&group)?;
-            if order.is_none() { prepared.leave() } else { Ok(()) }
-        }
+    let runner = UnixStream::from(rustix::io::dup(rustix::stdio::stdin())?);
+    rustix::io::fcntl_setfd(&runner, FdFlags::CLOEXEC)?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    std::env::set_current_dir("/")?;
+    match told(&runner)? {
+        Some(Duty::Probe(order)) => probe(&order, &runner),
+        Some(Duty::Nurse(preparation)) => nursery::nurse(&preparation, runner, |own, hierarchies| {
+            let workplace = Workplace::make(&preparation.directory)?;
+            obey(own, &Prepared { preparation: &preparation, hierarchies, workplace }, clock)
+        }),
+        None => Ok(()),
     }
 }
 
-/// What the next line says; none if the input has ended.
-fn next_line<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> {
-    let mut line = String::new();
-    if input.read_line(&mut line)? == 0 || !line.ends_with('\n') {
-        return Ok(None);
+/// A supervisor's whole life: makes a container as the runner wants it, and supervises it. Nothing if the runner is gone,
+/// or needs nobody any more.
+fn obey(runner: &UnixStream, prepared: &Prepared<'_>, clock: &dyn WallClock) -> io::Result<()> {
+    let Some(shape) = told::<Shape>(runner)? else { return Ok(()) };
+    let group = prepared.hierarchies.group(&shape.group);
+    let built = build(&shape, prepared);
+    if let Some(Some(order)) = told::<Option<RunOrder>>(runner)? {
+        return run(&order, &shape, built, prepared, &group, runner, clock);
     }
-    Ok(Some(serde_json::from_str(&line)?))
+    drop(built);
+    clear(&group)
+}
+
+/// What the runner says next; none if it is gone.
+fn told<T: DeserializeOwned>(runner: &UnixStream) -> io::Result<Option<T>> {
+    Ok(protocol::receive(runner, ORDER_BYTES_MAX)?.map(|(told, _)| told))
 }
 
 /// For how long what cannot be killed or removed at once is tried again: it may wait for a disk.
@@ -114,64 +117,17 @@ fn again(work: impl Fn() -> io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// How often a supervisor that is not needed looks whether others have left the control groups, and how long it waits
-/// in between: two seconds in all.
-const LEAVING_ATTEMPTS: usize = 100;
-const LEAVING_PAUSE: Duration = Duration::from_millis(20);
-
-/// What is there before there is an order.
-struct Prepared {
-    preparation: Preparation,
-    hierarchies: Hierarchies,
+/// What is there before it is known what for.
+struct Prepared<'a> {
+    preparation: &'a Preparation,
+    hierarchies: &'a Hierarchies,
     workplace: Workplace,
-    /// Locked for all who make or use the control groups above the containers'; whoever removes them locks it for
-    /// himself, so that nobody loses the ground he builds on. The lock is one of `fcntl`, as that of a container.
-    groups: File,
-}
-
-impl Prepared {
-    fn make(preparation: Preparation) -> io::Result<Prepared> {
-        // Its own session: what is sent to the runner's is not meant for it.
-        let _ = rustix::process::setsid();
-        let mut hierarchies = Hierarchies::find().map_err(io::Error::other)?;
-        hierarchies.keep()?;
-        let path = preparation.directory.join("groups");
-        let groups = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        // Held against it for a moment at most.
-        while let Err(error) = rustix::fs::fcntl_lock(&groups, FlockOperation::LockShared) {
-            if error != Errno::INTR {
-                return Err(error.into());
-            }
-        }
-        hierarchies.leave_unit(&format!("{}/{SUPERVISORS}", preparation.group))?;
-        let workplace = Workplace::make(&preparation.directory)?;
-        Ok(Prepared { preparation, hierarchies, workplace, groups })
-    }
-
-    /// Takes the control groups along if nobody else is in them. Supervisors whose containers have just ended are given
-    /// the time to go first; those whose containers live on keep theirs, and so do those of the next runner.
-    fn leave(self) -> io::Result<()> {
-        self.hierarchies.leave_unit("")?;
-        rustix::fs::fcntl_lock(&self.groups, FlockOperation::Unlock)?;
-        for _ in 0..LEAVING_ATTEMPTS {
-            match rustix::fs::fcntl_lock(&self.groups, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {
-                    for group in [&format!("{}/{SUPERVISORS}", self.preparation.group), &self.preparation.group] {
-                        self.hierarchies.remove_if_empty(group);
-                    }
-                    break;
-                }
-                Err(Errno::AGAIN | Errno::ACCESS | Errno::INTR) => std::thread::sleep(LEAVING_PAUSE),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Tries to make a root file system, and says how it went.
-fn probe(order: &ProbeOrder) -> io::Result<()> {
-    let tried = Workplace::make(&order.directory).and_then(|workplace| {
+fn probe(order: &ProbeOrder, runner: &UnixStream) -> io::Result<()> {
+    let made = rootfs::let_go_of_host(&order.directory).and_then(|()| Workplace::make(&order.directory));
+    let tried = made.and_then(|workplace| {
         let users = rootfs::user_namespace(&order.root)?;
         let tried = workplace.mount(&order.root, users.as_fd(), &order.directory).and_then(|()| {
             // What an idmapped layer is for: its root belongs to root inside.
@@ -182,15 +138,16 @@ fn probe(order: &ProbeOrder) -> io::Result<()> {
         tried
     });
     let probed: Probed = tried.err().map(|error| error.to_string());
-    io::stdout().lock().write_all(&serde_json::to_vec(&probed)?)
+    protocol::send(runner, &probed, None)
 }
 
 fn run(
     order: &RunOrder,
     shape: &Shape,
     built: Result<Built, Cause>,
-    prepared: Prepared,
+    prepared: &Prepared<'_>,
     group: &Group,
+    runner: &UnixStream,
     clock: &dyn WallClock,
 ) -> io::Result<()> {
     let files = Files::new(order.directory.clone());
@@ -211,7 +168,7 @@ fn run(
         group.limit(&order.description.limits)?;
         // Making it took processor time as well.
         let cpu_before_micros = group.cpu_micros();
-        let made = begin(built, order, shape, &prepared.workplace, &files, clock)?;
+        let made = begin(built, order, shape, &prepared.workplace, runner, &files, clock)?;
         Ok(Made { cpu_before_micros, ..made })
     });
     let outcome = match begun {
@@ -311,7 +268,7 @@ struct Built {
 }
 
 /// Makes a container up to the point at which its command is missing.
-fn build(shape: &Shape, prepared: &Prepared) -> Result<Built, Cause> {
+fn build(shape: &Shape, prepared: &Prepared<'_>) -> Result<Built, Cause> {
     let Prepared { preparation, hierarchies, workplace, .. } = prepared;
     let users = rootfs::user_namespace(&shape.root)?;
     workplace.mount(&shape.root, users.as_fd(), &preparation.directory)?;
@@ -374,6 +331,7 @@ fn begin(
     order: &RunOrder,
     shape: &Shape,
     workplace: &Workplace,
+    runner: &UnixStream,
     files: &Files,
     clock: &dyn WallClock,
 ) -> Result<Made, Cause> {
@@ -406,8 +364,7 @@ fn begin(
     }
     // Nobody may be there to read it.
     let started_at_micros = clock.now_micros();
-    let said = serde_json::to_string(&Started { at_micros: started_at_micros }).map_err(asked)?;
-    let _ = writeln!(io::stdout().lock(), "{said}").and_then(|()| io::stdout().lock().flush());
+    let _ = protocol::send(runner, &Started { at_micros: started_at_micros }, None);
     let (stdout, stderr) = (stdout.into(), stderr.into());
     Ok(Made { init, started_at_micros, cpu_before_micros: 0, report, stdout, stderr, control, scratch })
 }

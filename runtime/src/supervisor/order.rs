@@ -1,7 +1,7 @@
-//! What a runner tells a supervisor: on its standard input, so that no secret of a container's environment lies on a
-//! disk or in an argument. A line of JSON each: a [`Preparation`] or `null`; then, once it is known, the [`Order`]; then,
-//! if that is to make a container, the [`RunOrder`], or `null` if it is not needed after all. The input ends early when
-//! the runner is gone.
+//! What a runner tells its supervisors: by a socket, so that no secret of a container's environment lies on a disk or in
+//! an argument. In frames as of the [protocol](crate::protocol): to the process it starts, on its standard input, the
+//! [`Duty`]. To a supervisor, by a socket of its own, the [`Shape`] of its container; then the [`RunOrder`], or `null` if
+//! it is not needed after all. The input ends early when the runner is gone.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,23 @@ use crate::description::{ContainerDescription, ContainerId};
 use crate::protocol::ScratchKind;
 use crate::records::ImageConfig;
 
+/// The longest that a frame may be: beyond any description.
+pub(crate) const ORDER_BYTES_MAX: usize = 64 << 20;
+
 /// What to do.
 #[derive(Serialize, Deserialize)]
-pub(crate) enum Order {
-    /// Makes a root file system, says how it went in one line of JSON ([`Probed`]), and ends.
+pub(crate) enum Duty {
+    /// Makes a root file system, says how it went ([`Probed`]), and ends.
     Probe(ProbeOrder),
-    /// Makes a container up to the point at which a command is missing, waits for the [`RunOrder`], and supervises it.
-    Make(Box<Shape>),
+    /// Makes supervisors for as long as the runner lives: for each socket that comes along with a frame (`null`) one, a child
+    /// of the runner, which says first who it is ([`Nursed`]) by that socket.
+    Nurse(Preparation),
 }
 
-/// What a supervisor does before it knows which container is to be its own: the runner keeps one ready, since a program
-/// that starts and moves to another control group takes longer than a container.
+/// The process id of the supervisor that was made, as it says itself; or why there is none.
+pub(crate) type Nursed = Result<i32, String>;
+
+/// What supervisors have in common.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Preparation {
     /// The runner's directory.

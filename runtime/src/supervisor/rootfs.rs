@@ -40,15 +40,13 @@ fn said(what: &str) -> impl FnOnce(io::Error) -> io::Error {
 }
 
 impl Workplace {
-    /// Leaves the host's mount namespace and makes an empty place. `needed` is the directory that everything else is in.
+    /// Leaves the mount namespace for one of its own and makes an empty place. `needed` is the directory that everything
+    /// else is in. To be called after [`let_go_of_host`].
     pub fn make(needed: &Path) -> io::Result<Workplace> {
         let place = PLACES.iter().map(Path::new).find(|place| place.is_dir() && !needed.starts_with(place));
         let place = place.ok_or_else(|| io::Error::other("none of /mnt, /srv, /media and /opt can be used"))?;
         kernel::own_mounts().map_err(said("a mount namespace"))?;
-        // What the host takes down is not held up by this namespace; what is mounted here stays here.
-        rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
-        // But for what the container gets of it: its devices. Where /dev is no mount, there is nothing to be told of.
-        let _ = rustix::mount::mount_change("/dev", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC);
+        // What the host has mounted since this process's parent let go of it has come along.
         let_go_of_mounts(needed)?;
         // Root of the container walks through here to its own root, and sees nothing on the way.
         let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
@@ -197,10 +195,15 @@ fn mount_layer(layer: &Path, point: &Path, users: Option<BorrowedFd<'_>>) -> io:
 /// user is counted for each slot. A child makes it and holds it until it is open here.
 pub(super) fn user_namespace(order: &RootOrder) -> io::Result<OwnedFd> {
     let (ready, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let own = rustix::process::getpid();
     let child = match kernel::fork_single_threaded()? {
         Forked::Child => {
-            let told = kernel::own_users(order.owner_id).is_ok() && rustix::io::write(&tell, b"1").is_ok();
-            if told {
+            let is_ready = kernel::own_users(order.owner_id).is_ok()
+                // It has the runner's ear as long as it lives, and must not outlive the one who waits for it. Asked for now:
+                // another user's process is not ended so.
+                && rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).is_ok()
+                && rustix::process::getppid() == Some(own);
+            if is_ready && rustix::io::write(&tell, b"1").is_ok() {
                 rustix::event::pause();
             }
             kernel::exit_now(1)
@@ -250,6 +253,17 @@ fn copy_sparse(from: &Path, directory: &Path) -> io::Result<File> {
             at += most as u64;
         }
     }
+}
+
+/// Leaves the host's mount namespace for one in which only the mounts are that supervisors need. `needed` is the directory
+/// that everything else is in.
+pub(super) fn let_go_of_host(needed: &Path) -> io::Result<()> {
+    kernel::own_mounts().map_err(said("a mount namespace"))?;
+    // What the host takes down is not held up by this namespace; what is mounted here stays here.
+    rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+    // But for what the container gets of it: its devices. Where /dev is no mount, there is nothing to be told of.
+    let _ = rustix::mount::mount_change("/dev", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC);
+    let_go_of_mounts(needed)
 }
 
 /// Takes every file system of the host out of this namespace that is not needed here. Where the host does not share its

@@ -92,7 +92,11 @@ pub fn behind(webhooks: &WebhooksView) -> Option<String> {
 pub fn disabled(webhooks: &WebhooksView) -> Option<String> {
     let count = webhooks.endpoints_given_up;
     let disabled = counted(count, "webhook endpoint was disabled", "webhook endpoints were disabled");
-    (count > 0).then(|| format!("{disabled}, for nothing arrived there within a day: see `quintet webhook list`."))
+    (count > 0).then(|| {
+        format!(
+            "{disabled}: twenty deliveries were given up within a day and none was taken; see `quintet webhook list`."
+        )
+    })
 }
 
 /// Tells a jump of the time of day.
@@ -251,7 +255,7 @@ mod tests {
                     status.webhooks.endpoints_disabled = 3;
                     status.webhooks.endpoints_given_up = 1;
                 },
-                "1 webhook endpoint was disabled, for nothing arrived there within a day: see `quintet webhook list`.",
+                "1 webhook endpoint was disabled: twenty deliveries were given up within a day and none was taken; see `quintet webhook list`.",
             ),
             (
                 |status| status.clock_jump_millis = 3_600_000,

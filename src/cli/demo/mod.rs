@@ -352,6 +352,7 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
             ("runs", Some(key)) => {
                 let mut lines = state.runs.curl_lines(address, key);
                 lines.extend(state.webhooks.curl_lines(address, key));
+                lines.push(runs::client_line(address, key));
                 lines
             }
             ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),

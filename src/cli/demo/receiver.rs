@@ -23,7 +23,8 @@ use tokio::sync::Semaphore;
 use crate::cli::CliError;
 use crate::cli::output;
 
-/// Where it listens: an address of this machine that nothing else is at, so that webhooks may call this and no other.
+/// Where it listens: an address of this machine of its own, so that webhooks may call no other. Whatever listens on all
+/// addresses is there too.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);
 
 /// The largest body it takes: more than `max_webhook_payload_bytes` can be.

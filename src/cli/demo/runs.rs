@@ -64,6 +64,12 @@ impl RunsContent {
     }
 }
 
+/// What clients of the Model Context Protocol want to be told.
+pub fn client_line(address: SocketAddr, key: &str) -> Line {
+    let client = json!({"type": "http", "url": format!("http://{address}/mcp"), "headers": {"Authorization": format!("Bearer {key}")}});
+    Line::new("give runs to a model: for your MCP client, under \"mcpServers\"", json!({"runs": client}).to_string())
+}
+
 /// Waits for the engine; a user without privileges and without a runner has none.
 async fn is_ready(app: &App) -> bool {
     let is_possible = app.runs.is_engine_up() || rustix::process::geteuid().is_root();

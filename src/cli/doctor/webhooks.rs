@@ -35,8 +35,8 @@ fn standing(webhooks: &WebhooksView) -> Vec<Finding> {
         Finding::warning(
             "webhooks",
             says,
-            "`quintet webhook deliveries --state pending` shows them, the last of them first; a receiver that takes long \
-             to answer holds up its own, a disk that is full or slow holds up all.",
+            "`quintet webhook list` shows whose attempts fail, `quintet webhook deliveries --state pending` the newest that \
+             wait; a receiver that takes long to answer holds up its own, a disk that is full or slow holds up all.",
         )
     });
     let disabled = status::disabled(webhooks).map(|says| {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(found.len(), 2);
         let behind = "warning: Webhooks are behind: 1 delivery waits, and an attempt has been due for 2 h 0 min. => ";
         assert!(told(&found[0]).starts_with(behind), "{}", told(&found[0]));
-        assert!(told(&found[1]).starts_with("warning: 2 webhook endpoints were disabled, "), "{}", told(&found[1]));
+        assert!(told(&found[1]).starts_with("warning: 2 webhook endpoints were disabled: "), "{}", told(&found[1]));
         assert_eq!(standing(&WebhooksView::default()), []);
     }
 

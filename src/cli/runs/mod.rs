@@ -2,8 +2,10 @@
 
 pub mod image;
 pub mod quotas;
+pub mod records;
 pub mod rootfs;
 pub mod runner;
 pub mod schedule;
 pub mod terms;
 pub mod webhook;
+pub mod workflow;

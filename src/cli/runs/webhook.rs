@@ -9,11 +9,13 @@ use serde_json::{Map, Value};
 use crate::admin::call::Items;
 use crate::admin::client::{CallError, Client};
 use crate::admin::problem::ProblemCode;
-use crate::admin::webhooks::{self, DeadWish, RecordView, RedeliverWish};
+use crate::admin::records::RecordView;
+use crate::admin::webhooks::{self, DeadWish, RedeliverWish};
 use crate::cli::CliError;
 use crate::cli::output::{self, OutputArguments};
 use crate::cli::place::PlaceArguments;
 use crate::cli::progress::Progress;
+use crate::cli::runs::records::cell;
 use crate::measures::counted;
 
 /// Show and mend webhooks: endpoints, deliveries, and what was given up
@@ -164,19 +166,6 @@ fn list(common: &Common) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A member of a record, for people.
-fn cell(record: &Map<String, Value>, name: &str) -> String {
-    match record.get(name) {
-        None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => output::plain(text),
-        Some(Value::Array(items)) => {
-            let texts = items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), output::plain));
-            texts.collect::<Vec<_>>().join(", ")
-        }
-        Some(other) => other.to_string(),
-    }
-}
-
 fn is(record: &Map<String, Value>, name: &str) -> bool {
     record.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -231,11 +220,9 @@ fn enable(one: &OneEndpoint) -> Result<(), CliError> {
     }
     output::say(&format!("endpoint {endpoint} is active"));
     output::say(&format!("try it: `quintet webhook test {endpoint}`"));
-    let since = before.record.get("last_dead_delivery_at").and_then(Value::as_str).unwrap_or("INSTANT");
-    output::say(&format!(
-        "send once more what was given up: `quintet webhook redeliver --endpoint {endpoint} --dead-since {since}`, or \
-         an earlier instant"
-    ));
+    let since = before.record.get("last_dead_delivery_at").and_then(Value::as_str).unwrap_or("no time");
+    output::say(&format!("the last delivery was given up at {since}; send once more what was, from an instant on:"));
+    output::say(&format!("`quintet webhook redeliver --endpoint {endpoint} --dead-since INSTANT`"));
     Ok(())
 }
 

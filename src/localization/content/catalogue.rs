@@ -11,7 +11,7 @@ use std::sync::Arc;
 use quintet_storage::{Failure, Read, decode_plain, encode_plain};
 
 use super::model::{FileId, KeyEntry};
-use super::sealed::{self, Parts};
+use super::sealed::Parts;
 use super::tables::{CATALOGUES, CatalogueRow, PageRow};
 use crate::model::TenantId;
 use crate::shelf::{Name, Shelf};
@@ -84,13 +84,10 @@ pub fn keys_ever(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Resu
 /// # Errors
 /// The store's.
 pub fn read_entries(read: &impl Read, row: &CatalogueRow) -> Result<Vec<KeyEntry>, Failure> {
-    let bytes = sealed::read_all(read, &row.value)?;
+    let mut parts = Parts::of(read, &row.value);
     let mut entries = Vec::new();
     for page in &row.pages {
-        let from = usize::try_from(page.offset).unwrap_or(usize::MAX);
-        let page = bytes.get(from..from.saturating_add(page.length as usize));
-        let page = page.ok_or_else(|| Failure::Damaged("a catalogue is shorter than its pages".to_owned()))?;
-        entries.extend(decode_plain::<Vec<KeyEntry>>(page)?);
+        entries.extend(read_page(&mut parts, page)?);
     }
     Ok(entries)
 }
@@ -106,7 +103,7 @@ fn read_page<R: Read>(parts: &mut Parts<'_, R>, page: &PageRow) -> Result<Vec<Ke
 pub fn find(read: &impl Read, shelf: &Shelf, row: &CatalogueRow, number: u64) -> Result<Option<KeyEntry>, Failure> {
     let behind = row.pages.partition_point(|page| page.first <= number);
     let Some(page) = behind.checked_sub(1).and_then(|place| row.pages.get(place)) else { return Ok(None) };
-    let entries = kept_page(read, shelf, row, page)?;
+    let entries = kept_page(&mut Parts::of(read, &row.value), shelf, row, page)?;
     let place = entries.binary_search_by_key(&number, |entry| entry.number);
     Ok(place.ok().and_then(|place| entries.get(place)).cloned())
 }
@@ -122,10 +119,11 @@ pub fn key_paths(
     numbers: &[u64],
 ) -> Result<HashMap<u64, String>, Failure> {
     let page_of = |number: &u64| row.pages.partition_point(|page| page.first <= *number).checked_sub(1);
+    let mut parts = Parts::of(read, &row.value);
     let mut paths = HashMap::new();
     for wanted in numbers.chunk_by(|one, other| page_of(one) == page_of(other)) {
         let Some(page) = wanted.first().and_then(page_of).and_then(|place| row.pages.get(place)) else { continue };
-        let entries = kept_page(read, shelf, row, page)?;
+        let entries = kept_page(&mut parts, shelf, row, page)?;
         for number in wanted {
             let place = entries.binary_search_by_key(number, |entry| entry.number).ok();
             if let Some(entry) = place.and_then(|place| entries.get(place)) {
@@ -139,8 +137,8 @@ pub fn key_paths(
 /// A page, from the shelf if it is there: a page has a few kilobytes, but the chunk that it is sealed in 256 KiB, and
 /// whoever translates a file comes for one of its keys after the other. The chunks' digest names what they hold. A page with
 /// a key that is very long is read again each time: sealed as it is, nobody reads it on a thread that serves everybody.
-fn kept_page(
-    read: &impl Read,
+fn kept_page<R: Read>(
+    parts: &mut Parts<'_, R>,
     shelf: &Shelf,
     row: &CatalogueRow,
     page: &PageRow,
@@ -150,7 +148,7 @@ fn kept_page(
     if let Some(kept) = shelf.get_page(&name) {
         return Ok(kept);
     }
-    let entries = Arc::new(read_page(&mut Parts::of(read, &row.value), page)?);
+    let entries = Arc::new(read_page(parts, page)?);
     let bytes = entries.iter().map(|entry| entry.path.len() + entry.source.memory_bytes() + ENTRY_BYTES).sum();
     if bytes <= KEPT_BYTES_MAX {
         shelf.put_page(name, &entries, bytes);

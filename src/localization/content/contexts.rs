@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use quintet_platform::json::Json;
-use quintet_storage::large::{self, LargeValue};
+use quintet_storage::large::{self, LargeValue, StagedValue};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::catalogue::{get_catalogue, read_entries};
@@ -124,8 +124,9 @@ pub struct PutContexts {
     relimited: Vec<u64>,
 }
 
-/// Reads all context of a file and stores it anew with some of it replaced or added. Paths are judged by the version of
-/// the file that is the latest now: context belongs to paths, whatever versions come.
+/// Reads all context of a file and stores it anew with some of it replaced or added, until that is set, or the value is
+/// dropped that comes with it. Paths are judged by the version of the file that is the latest now: context belongs to paths,
+/// whatever versions come.
 ///
 /// # Errors
 /// In this order: [`Refusal::NotFound`]; for the first entry at fault [`Refusal::KeyUnknown`], [`Refusal::LengthRange`],
@@ -136,7 +137,7 @@ pub async fn prepare_contexts(
     project_id: ProjectId,
     file_id: FileId,
     wished: Arc<Vec<KeyContext>>,
-) -> Result<PutContexts, Abort<Refusal>> {
+) -> Result<(PutContexts, StagedValue), Abort<Refusal>> {
     let count = wished.len();
     let prepared = context.in_turn(tenant_id, move |store| {
         let read = store.read();
@@ -149,8 +150,9 @@ pub async fn prepare_contexts(
         Ok((old.version, relimited, merged(old.all, &wished)?))
     });
     let (base_version, relimited, Encoded { bytes, pages }) = prepared.await?;
-    let value = sealed::store_value(&context.store, tenant_id, &bytes).await?;
-    Ok(PutContexts { project_id, file_id, base_version, value, pages, count, relimited })
+    let staged = sealed::store_value(&context.store, tenant_id, &bytes).await?;
+    let value = staged.value().clone();
+    Ok((PutContexts { project_id, file_id, base_version, value, pages, count, relimited }, staged))
 }
 
 /// Sets what is told of some keys. `None`: somebody else has done so in between; prepare it anew.

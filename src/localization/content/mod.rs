@@ -42,15 +42,17 @@ use quintet_storage::TableSpec;
 
 use crate::lists::joined;
 
-pub use catalogue::{Pages, get_catalogue, key_paths, keys_ever, read_entries};
+pub use catalogue::{PageRange, Pages, get_catalogue, key_paths, keys_ever, read_entries};
 pub use contexts::find_context;
 pub use files::get_file;
 pub use imports::changed_numbers;
 pub use key_ids::{key_id, split_key_id};
 pub use keys::{each_active_key, get_key};
 pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at, place_of};
-pub use sealed::{StagedValue, ValueReader, read_part, stage_value};
-pub use tables::{FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow};
+pub use sealed::{ValueReader, read_part, stage_value};
+pub use tables::{
+    CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow,
+};
 pub use translation::{
     Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, TranslatedForm, Translation, Wished, Wording, shaped,
     translation_locale,
@@ -63,10 +65,10 @@ pub use words::{active_words, words_of};
 pub use {
     contexts::{prepare_contexts, put_contexts},
     exports::gather,
-    imports::{ImportFile, Receiver, prepare_import, publish_import},
+    imports::{Arrived, ImportFile, Original, Receiver, prepare_import, publish_import},
     key_ids::key_prefix,
     model::KeyContext,
-    tables::{CATALOGUES, CatalogueRow, FileLocaleRow, FileRowBefore2},
+    tables::{CATALOGUES, FileLocaleRow, FileRowBefore2},
     translations::LOCALES_MAX,
 };
 

@@ -131,11 +131,11 @@ pub fn place_of(category: Category) -> u8 {
 impl Source {
     /// What a unit of a file says.
     #[must_use]
-    pub fn of(content: &Content) -> Source {
+    pub fn of(content: Content) -> Source {
         match content {
-            Content::Text(text) => Source::Text(text.clone()),
+            Content::Text(text) => Source::Text(text),
             Content::Plural(forms) => {
-                Source::Forms(forms.iter().map(|(category, text)| (place_of(*category), text.clone())).collect())
+                Source::Forms(forms.into_iter().map(|(category, text)| (place_of(category), text)).collect())
             }
         }
     }

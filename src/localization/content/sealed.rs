@@ -3,9 +3,9 @@
 //! They are stored in small transactions that nobody sees, and adopted by the one that publishes what they belong to.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use quintet_storage::large::{self, LargeValue, Upload, UploadRefusal};
+use quintet_storage::large::{self, LargeValue, StagedValue, Upload, UploadRefusal};
 use quintet_storage::seal::{Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Store, Timestamp, WriteTx};
 
@@ -26,49 +26,14 @@ pub async fn begin(store: &Store, tenant_id: TenantId) -> Result<Upload, Abort<R
     begun.map_err(refused)
 }
 
-/// Stores a value.
+/// Stores a value, until it is adopted.
 ///
 /// # Errors
 /// [`Refusal::UploadExpired`] if it took longer than such values are kept.
-pub async fn store_value(store: &Store, tenant_id: TenantId, bytes: &[u8]) -> Result<LargeValue, Abort<Refusal>> {
+pub async fn store_value(store: &Store, tenant_id: TenantId, bytes: &[u8]) -> Result<StagedValue, Abort<Refusal>> {
     let mut upload = begin(store, tenant_id).await?;
     upload.push(bytes).await.map_err(refused)?;
-    upload.finish().await.map_err(refused)
-}
-
-/// A value that somebody needs for a while and nobody publishes. It goes when this is dropped; what is left behind by one
-/// who stopped, when its time is over.
-pub struct StagedValue {
-    store: Store,
-    value: LargeValue,
-}
-
-impl StagedValue {
-    /// A value that was stored and is published by nobody.
-    #[must_use]
-    pub fn of(store: &Store, value: LargeValue) -> StagedValue {
-        StagedValue { store: store.clone(), value }
-    }
-
-    /// It.
-    #[must_use]
-    pub fn value(&self) -> &LargeValue {
-        &self.value
-    }
-}
-
-impl Drop for StagedValue {
-    fn drop(&mut self) {
-        let (store, value) = (self.store.clone(), self.value.clone());
-        let discarding = async move {
-            let discard = move |tx: &mut WriteTx<'_>, now| Ok::<_, Abort<Refusal>>(large::discard(tx, now, &value)?);
-            // What cannot be discarded now goes when its time is over.
-            drop(store.write(Instant::now() + WRITER_TIME, discard).await);
-        };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(discarding);
-        }
-    }
+    upload.stage().await.map_err(refused)
 }
 
 /// Stores for a while what is made piece by piece, and nobody publishes.
@@ -84,7 +49,7 @@ pub async fn stage_value(
     for piece in pieces {
         upload.push(&piece).await.map_err(refused)?;
     }
-    Ok(StagedValue::of(store, upload.finish().await.map_err(refused)?))
+    upload.stage().await.map_err(refused)
 }
 
 /// Some bytes of a value.

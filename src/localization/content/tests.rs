@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quintet_platform::secrets::digest;
-use quintet_storage::large::{LargeValue, Upload, collect, discard, release};
+use quintet_storage::large::{LargeValue, Upload, adopt, collect, release};
 use quintet_storage::seal::{DataKey, KeyOwner};
 use quintet_storage::{
     Abort, Failure, Key as StoredKey, Read, Row, Scan, Snapshot, Table, Uuid, WriteTx, encode_plain,
@@ -35,7 +35,7 @@ use crate::testing::{Bench, OTHER, TENANT, actor, furnished};
 const FILE_ID: FileId = FileId(Uuid::from_u128(99));
 
 fn entry() -> KeyEntry {
-    let source = Source::of(&Content::Text("A".into()));
+    let source = Source::of(Content::Text("A".into()));
     KeyEntry { number: 1, path: "a".into(), source, source_version: 1, is_obsolete: false }
 }
 
@@ -59,7 +59,7 @@ fn prepared(bench: &Bench, project_id: ProjectId, base_version: u32) -> PublishI
         root: Root::Given(String::new()),
         file_id: FILE_ID,
         base_version,
-        original: Original { value: large(bench, b"{\"a\":\"A\"}"), sha256: digest(b"{\"a\":\"A\"}") },
+        original: Original { value: large(bench, b"{\"a\":\"A\"}"), sha256: digest(b"{\"a\":\"A\"}"), units_max: 1 },
         catalogue: large(bench, &encoded.bytes),
         pages: encoded.pages,
         next_number: 2,
@@ -363,7 +363,11 @@ fn a_page_of_a_very_long_key_is_not_kept() {
         assert_eq!(find(entry.number), Ok(Some(entry.clone())));
     }
     let value = row.value.clone();
-    bench.run(move |tx, now| Ok(discard(tx, now, &value)?)).unwrap();
+    let give_away = move |tx: &mut WriteTx<'_>, now| {
+        adopt(tx, now, &value).unwrap();
+        Ok(release(tx, now, &value)?)
+    };
+    bench.run(give_away).unwrap();
     while bench.run(|tx, now| Ok(collect(tx, now.plus_seconds(1), 100)?)).unwrap() > 0 {}
     assert_eq!([1, 2, 3, 4].map(|number| find(number).is_ok()), [true, true, false, true]);
 }

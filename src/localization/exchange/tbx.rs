@@ -8,6 +8,7 @@ use std::io::Read as IoRead;
 
 use quintet_storage::{Abort, Failure, Read};
 
+use crate::exchange::texts::TAG_BYTES_MAX;
 use crate::formats::ReadError;
 use crate::formats::tbx::{Concept, TbxReader, Term, begin_tbx, end_tbx, push_concept};
 use crate::language::Locale;
@@ -21,6 +22,8 @@ use crate::terms::{
 
 /// The language of a term that holds in all of them.
 const EVERY_LANGUAGE: &str = "und";
+/// What is no language: that of terms whose own is longer than any.
+const NO_LANGUAGE: &str = "-";
 /// How many entries are read at a time.
 const ENTRIES_AT_A_TIME: usize = 500;
 /// The most wordings of a document; every source of a concept goes with every target of it.
@@ -82,9 +85,10 @@ impl Glossary {
     fn push(&mut self, concept: Concept, project: &Project, only: Option<&Locale>) -> bool {
         let Concept { terms, note, locale } = concept;
         let note = note.filter(|note| !note.is_empty() && note.chars().count() <= NOTE_CHARS_MAX);
-        let (sources, targets) = sides(terms, project);
+        // Each goes with many others, and is copied and judged with each.
+        let (sources, targets) = sides(terms.into_iter().map(shortened).collect(), project);
         let wording = |kind, locale: Option<String>, source: Option<&Term>, target: Option<&Term>| {
-            let text = |term: &Term| term.text.trim().to_owned();
+            let text = |term: &Term| term.text.clone();
             Wording { kind, locale, source: source.map(text), target: target.map(text), note: note.clone() }
         };
         // Of two lists each goes with each: a small document could say very much.
@@ -139,6 +143,15 @@ impl Glossary {
             self.skipped += 1;
         }
     }
+}
+
+/// A term as it would be an entry, without white space around it. What is longer than any entry's stays so, by next to
+/// nothing.
+fn shortened(term: Term) -> Term {
+    let text = term.text.trim();
+    let end = text.char_indices().nth(TERM_CHARS_MAX + 1).map_or(text.len(), |(end, _)| end);
+    let language = if term.language.len() > TAG_BYTES_MAX { NO_LANGUAGE.to_owned() } else { term.language };
+    Term { language, text: text.get(..end).unwrap_or_default().to_owned(), is_forbidden: term.is_forbidden }
 }
 
 /// The sources and the targets of a concept. Terms of the project's source locale are sources; of its other spellings
@@ -266,5 +279,69 @@ impl GlossaryExport {
         let targets = target.iter().map(|text| term(language, text, *kind == EntryKind::Forbidden));
         let locale = locale.clone().filter(|_| *kind == EntryKind::DoNotTranslate);
         Concept { terms: sources.chain(targets).collect(), note: note.clone(), locale }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::spaces::get_project;
+    use crate::testing::{TENANT, furnished};
+
+    fn read(concepts: &str) -> Glossary {
+        let (bench, _, project_id) = furnished();
+        let project = get_project(&bench.store.read(), TENANT, project_id).unwrap();
+        let document = format!("<martif type='TBX' xml:lang='en'><text><body>{concepts}</body></text></martif>");
+        let reader = TbxReader::begin(document.as_bytes(), Instant::now() + Duration::from_secs(600)).unwrap();
+        read_glossary(reader, &project, None).unwrap()
+    }
+
+    fn terms(language: &str, texts: &[&str]) -> String {
+        let terms: String = texts.iter().map(|text| format!("<tig><term>{text}</term></tig>")).collect();
+        format!("<langSet xml:lang='{language}'>{terms}</langSet>")
+    }
+
+    fn concept(sets: &[String]) -> String {
+        format!("<termEntry>{}</termEntry>", sets.concat())
+    }
+
+    #[test]
+    fn what_is_too_long_is_no_entry_and_makes_none_of_what_stands_beside_it() {
+        let long_tag = format!("de-x{}", "-aaaaaaaa".repeat(40));
+        let (longest, too_long) = ("x".repeat(TERM_CHARS_MAX), "x".repeat(TERM_CHARS_MAX + 1));
+        // Cut and trimmed again it would be a short one.
+        let spaced = format!("x{}y", " ".repeat(TERM_CHARS_MAX));
+        let around = format!(" {longest}{}", " ".repeat(TERM_CHARS_MAX));
+        for (sets, entries, skipped) in [
+            (vec![terms("en", &["a"]), terms("de", &["b"])], 1, 0),
+            (vec![terms("en", &[&longest]), terms("de", &[&around])], 1, 0),
+            (vec![terms("en", &[&too_long]), terms("de", &["b"])], 0, 1),
+            (vec![terms("en", &["a"]), terms("de", &[&too_long])], 0, 1),
+            (vec![terms("en", &["a"]), terms("de", &[&spaced])], 0, 1),
+            (vec![terms("en", &["a"]), terms(&long_tag, &["b"])], 0, 1),
+            (vec![terms("en", &["a"]), terms(&long_tag, &["b"]), terms("de", &["c"])], 1, 1),
+            (vec![terms(&long_tag, &["b"])], 0, 1),
+            (vec![terms("en", &["a"])], 1, 0),
+        ] {
+            let glossary = read(&concept(&sets));
+            assert_eq!((glossary.wordings.len(), glossary.skipped), (entries, skipped), "{sets:?}");
+        }
+    }
+
+    /// Every source of a concept goes with every target, and no pair takes longer for what is long in it.
+    #[test]
+    fn one_concept_takes_no_minutes() {
+        let words: Vec<String> = (0..10_000).map(|number| format!("w{number}")).collect();
+        let sources = terms("en", &words.iter().map(String::as_str).collect::<Vec<_>>());
+        let tag = format!("de-x{}", "-aaaaaaaa".repeat(100_000));
+        let long = "x".repeat(900_000);
+        for targets in [terms(&tag, &["b"]), terms("de", &[&long])] {
+            let begun = Instant::now();
+            let glossary = read(&concept(&[sources.clone(), targets]));
+            assert_eq!((glossary.wordings.len(), glossary.skipped), (0, 10_000));
+            assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+        }
     }
 }

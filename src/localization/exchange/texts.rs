@@ -1,5 +1,8 @@
 //! The texts of a document, one behind another in blocks: nothing is copied as they grow, and no room is taken ahead.
 
+/// The longest tag of a language that is looked at, in bytes: as long as a request may name a locale. A longer one is of no
+/// language.
+pub const TAG_BYTES_MAX: usize = 255;
 /// How long a block is, but for those of one long text, in bytes.
 const BLOCK_BYTES: usize = 256 << 10;
 /// From which length on a text has a block of its own, which is as long as that: the ends of blocks stay short.

@@ -9,7 +9,7 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::content::Wording;
-use crate::exchange::texts::{TextPlace, Texts};
+use crate::exchange::texts::{TAG_BYTES_MAX, TextPlace, Texts};
 use crate::formats::tmx::{TmxPair, TmxReader, TmxUnit, TmxWriter};
 use crate::formats::{FILE_BYTES_MAX, ReadError};
 use crate::language::{Locale, check_translation_route_length};
@@ -47,7 +47,7 @@ pub struct Memory {
     texts: Texts,
     /// How many units and variants say nothing that can be remembered.
     pub skipped: usize,
-    /// What each language of the document is.
+    /// What each language of the document is, while it is read.
     languages: HashMap<String, Language>,
 }
 
@@ -87,6 +87,7 @@ pub fn read_memory<R: IoRead>(
             return Err(reader.refuses_too_many());
         }
     }
+    memory.languages = HashMap::new();
     Ok(memory)
 }
 
@@ -127,6 +128,9 @@ impl Memory {
     }
 
     fn language(&mut self, tag: &str, tenant_id: TenantId, project: &Project, only: Option<&Locale>) -> Language {
+        if tag.len() > TAG_BYTES_MAX {
+            return Language::Other;
+        }
         if let Some(known) = self.languages.get(tag) {
             return *known;
         }
@@ -254,5 +258,46 @@ impl MemoryExport {
             false => self.writer = Some(writer),
         }
         Ok(Some(piece))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::DOCUMENTS_BYTES_MAX;
+    use crate::exchange::{tbx, xliff};
+    use crate::spaces::get_project;
+    use crate::testing::{TENANT, furnished};
+
+    /// What a document says of a term in English, with a translation into each of these languages.
+    fn read(languages: &[String]) -> Result<Memory, ReadError> {
+        let (bench, _, project_id) = furnished();
+        let project = get_project(&bench.store.read(), TENANT, project_id).unwrap();
+        let variant = |tag: &String| format!("<tuv xml:lang='{tag}'><seg>b</seg></tuv>");
+        let variants: String = languages.iter().map(variant).collect();
+        let document = format!(
+            "<tmx version='1.4'><header srclang='en'/><body><tu><tuv xml:lang='en'><seg>a</seg></tuv>{variants}</tu>\
+             </body></tmx>"
+        );
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        read_memory(TmxReader::begin(document.as_bytes(), deadline)?, TENANT, &project, None)
+    }
+
+    #[test]
+    fn the_largest_document_of_each_kind_has_room() {
+        let most = [bytes_max(FILE_BYTES_MAX), xliff::bytes_max(FILE_BYTES_MAX), tbx::BYTES_MAX];
+        assert_eq!(most.into_iter().max(), Some(DOCUMENTS_BYTES_MAX));
+    }
+
+    #[test]
+    fn tags_take_no_room_but_while_a_document_is_read() {
+        let long = |number: usize| format!("de-x-{number:08}{}", "-aaaaaaaa".repeat(100));
+        let languages: Vec<String> = (0..2 * LANGUAGES_MAX).map(long).chain(["de".to_owned()]).collect();
+        let memory = read(&languages).unwrap();
+        assert_eq!((memory.units.len(), memory.skipped), (1, 2 * LANGUAGES_MAX), "what is that long is of no language");
+        assert_eq!(memory.languages.capacity(), 0);
+        let short = |number: usize| format!("de-x-{number:08}");
+        let languages: Vec<String> = (0..=LANGUAGES_MAX).map(short).collect();
+        assert!(read(&languages).is_err(), "and there are no more of others");
     }
 }

@@ -9,7 +9,7 @@
 //! - a verdict is what the checks say now, of every translation of an active key, whenever no cause is open;
 //! - lists and figures are told of a state in which no cause of their project is open, or not at all.
 //!
-//! Reading order: `tables` · `verdict` (written here alone) · `touch`, `judging`, `pass`, `sweep` (judging anew) ·
+//! Reading order: `tables` · `verdict` (written here alone) · `touch`, `sought`, `judging`, `pass`, `sweep` (judging anew) ·
 //! `list`, `stats` · `http` · `verify` · `migration`.
 
 pub mod http;
@@ -17,6 +17,7 @@ mod judging;
 mod list;
 mod migration;
 mod pass;
+mod sought;
 mod stats;
 mod sweep;
 mod tables;

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
 use super::judging::{FileStandards, limits};
+use super::sought::Sought;
 use super::tables::CountedState;
 use super::touch::{Need, Touch};
 use super::verdict::{FileLocale, Verdict, put_verdicts};
 use crate::content::rejudge::{Cause, Progress, REJUDGES, RejudgeRow};
 use crate::content::{
-    FILE_LOCALES, FILES, File, FileId, FileRow, FileVersion, KeyEntry, Pages, TRANSLATIONS, TranslationRow,
-    active_words, changed_numbers, get_catalogue, get_file, words_of,
+    CatalogueRow, FILE_LOCALES, FILES, File, FileId, FileRow, FileVersion, KeyEntry, PageRange, Pages, TRANSLATIONS,
+    TranslationRow, active_words, changed_numbers, get_catalogue, get_file, words_of,
 };
 use crate::model::{ProjectId, TenantId};
 use crate::quality::CheckSet;
@@ -216,7 +217,22 @@ impl<R: Read> Looking<'_, R> {
         let place = FileLocale { project_id: self.project_id, file_id: file.file_id, locale: tag.to_owned() };
         let here = InLocale { file, place: Arc::new(place), touch, standards };
         let catalogue = get_catalogue(self.read, self.tenant_id, file.file_id)?;
-        let mut pages = Pages::after(self.read, &catalogue, after);
+        let mut sought = Sought::of(self.shelf, &catalogue, &here.touch);
+        let behind = self.pages(&here, &catalogue, &mut sought, after)?;
+        sought.keep(self.shelf);
+        Ok(behind)
+    }
+
+    /// [`Looking::locale`], page by page of the catalogue. A page has to be opened for each of a hundred locales: only those
+    /// are in which there is anything to judge.
+    fn pages(
+        &mut self,
+        here: &InLocale<'_>,
+        catalogue: &CatalogueRow,
+        sought: &mut Sought,
+        after: u64,
+    ) -> Result<Option<u64>, Failure> {
+        let mut pages = Pages::after(self.read, catalogue, after);
         let mut behind = after;
         while let Some(range) = pages.next_range() {
             if !self.wants_any(range.first.max(after + 1), range.end) {
@@ -225,18 +241,56 @@ impl<R: Read> Looking<'_, R> {
             if self.is_spent() {
                 return Ok(Some(behind));
             }
-            let mut entries = pages.read(&range)?;
-            entries.retain(|entry| entry.number > after && self.wants_any(entry.number, entry.number + 1));
-            for chunk in entries.chunks(CHUNK_ROWS) {
-                if self.is_spent() {
-                    return Ok(Some(behind));
+            if self.may_touch(here, sought, &range)? {
+                let mut entries = pages.read(&range)?;
+                sought.note(&range, &entries, &here.touch);
+                entries.retain(|entry| entry.number > after && self.wants_any(entry.number, entry.number + 1));
+                for chunk in entries.chunks(CHUNK_ROWS) {
+                    if self.is_spent() {
+                        return Ok(Some(behind));
+                    }
+                    self.keys(here, chunk)?;
+                    self.has_looked = true;
+                    behind = chunk.last().map_or(behind, |last| last.number);
                 }
-                self.keys(&here, chunk)?;
-                self.has_looked = true;
-                behind = chunk.last().map_or(behind, |last| last.number);
             }
+            self.has_looked = true;
+            behind = range.end - 1;
         }
         Ok(None)
+    }
+
+    /// Whether anything may be touched that is in a page.
+    fn may_touch(&self, here: &InLocale<'_>, sought: &Sought, page: &PageRange) -> Result<bool, Failure> {
+        match &here.touch {
+            Touch::Nothing => Ok(false),
+            Touch::Everything => self.has_row(here, page, |_| true),
+            // Words say nothing of what is obsolete.
+            Touch::Texts(..) if !page.may_be_active => Ok(false),
+            Touch::Texts(_, in_target) => match sought.is_in(page) {
+                None | Some(true) => Ok(true),
+                Some(false) if in_target.is_empty() => Ok(false),
+                Some(false) => self.has_row(here, page, |row| here.touch.is_in(&row.content)),
+            },
+        }
+    }
+
+    /// Whether a key of a page has such a translation.
+    fn has_row(
+        &self,
+        here: &InLocale<'_>,
+        page: &PageRange,
+        is_one: impl Fn(&TranslationRow) -> bool,
+    ) -> Result<bool, Failure> {
+        let place = |number: u64| (self.tenant_id, here.place.file_id, here.place.locale.clone(), number);
+        for from in (page.first..page.end).step_by(CHUNK_ROWS) {
+            let until = page.end.min(from + CHUNK_ROWS as u64);
+            let rows = self.read.scan(&TRANSLATIONS, Scan::all().from(&place(from)).until(&place(until)))?;
+            if rows.iter().any(|(_, row)| is_one(row)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the cause names keys from a number on and below another.

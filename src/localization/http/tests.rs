@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use futures_util::{FutureExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::AccessRefusal;
 use quintet_platform::access::{Authority, Service};
-use quintet_platform::service::{Content, Fault, KeyRule, ServiceRefusal as _, describe, refuse};
-use quintet_storage::large::next_deadline;
+use quintet_platform::service::{Content, Fault, KeyRule, ServiceRefusal as _, Turn, describe, refuse};
+use quintet_storage::large::{collect, next_deadline};
 use quintet_storage::{Abort, Failure, Read as _, Uuid};
 use quintet_support::{tenant_and_key, write};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use tower::ServiceExt as _;
 use super::Localization;
 use crate::access::{KEY_PERMISSIONS, TEMPLATES};
 use crate::content::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileId, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow};
-use crate::context::{Context, DOCUMENTS_BYTES_MAX};
+use crate::context::{Context, DOCUMENTS_BYTES_MAX, SMALL_DOCUMENT_BYTES_MAX, SMALL_DOCUMENTS};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -214,8 +214,64 @@ async fn nothing_is_stored_of_an_upload_that_is_refused() {
     let path = format!("{nowhere}json");
     let (status, problem) = room.send("POST", &path, Body::from_stream(stream::iter(chunks))).await;
     assert_eq!((status, &problem["code"]), (413, &json!("upload_too_large")));
-    assert_eq!(room.send("POST", &format!("{files}json"), large()).await.0, 422);
-    assert!(stored().is_some(), "one that is let in is stored before it is read");
+    room.context.store.shutdown();
+}
+
+/// Whatever becomes of a body that was let in and stored as it came: unless it is published, nothing of it is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_what_is_not_published() {
+    let room = Room::open();
+    let (project, file) = room.file(&json!({"a": "A"})).await;
+    let upload = format!("/v1/projects/{project}/files?kind=json&path=b.json");
+    let (xliff, tmx) = (format!("/v1/projects/{project}/files/{file}/xliff"), format!("/v1/projects/{project}/memory"));
+    let piece = || Ok::<_, std::io::Error>(vec![b' '; 1 << 20]);
+    let too_much = || Body::from_stream(stream::iter((0..51).map(move |_| piece())));
+    let broken = || Body::from_stream(stream::iter([piece(), piece(), Err(std::io::Error::other("gone"))]));
+    let (status, problem) = room.send("POST", &upload, too_much()).await;
+    assert_eq!((status, &problem["code"]), (413, &json!("upload_too_large")));
+    room.nothing_staged().await;
+    for path in [&upload, &xliff, &tmx] {
+        let (status, problem) = room.send("POST", path, broken()).await;
+        assert_eq!((status, &problem["code"]), (400, &json!("invalid_body")), "{path}");
+        room.nothing_staged().await;
+        assert_eq!(room.send("POST", path, Body::from(vec![b' '; 3 << 20])).await.0, 422, "{path}");
+        room.nothing_staged().await;
+    }
+    // One that is published is stored once, however often it is sent.
+    let content = || Body::from(json!({"b": "B".repeat(50_000)}).to_string());
+    for _ in 0..2 {
+        assert_eq!(room.send_under("one", "POST", &upload, content()).await.0, 201);
+        room.nothing_staged().await;
+    }
+    let format = upload.replace("kind=json", "kind=properties");
+    assert_eq!(room.send("POST", &format, Body::from("b=B")).await.1["code"], "format_mismatch");
+    room.nothing_staged().await;
+    // Of several at a time one wins the race for the version, and the others' lists of keys are theirs alone.
+    let texts =
+        (0..8).map(|number| room.send("POST", &upload, Body::from(json!({"c": number.to_string()}).to_string())));
+    let answers = futures_util::future::join_all(texts).await;
+    assert!(answers.iter().all(|(status, _)| [201, 409].contains(status)), "{answers:?}");
+    assert!(answers.iter().any(|(status, _)| *status == 201), "{answers:?}");
+    room.nothing_staged().await;
+    assert_eq!(crate::verify::verify(&room.context.store.read()).unwrap(), Vec::<String>::new());
+    room.context.store.shutdown();
+}
+
+/// Who leaves in the middle of a body, or does not go on, leaves nothing either.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_a_body_whose_sender_leaves() {
+    let room = Arc::new(Room::open());
+    let (project, _) = room.file(&json!({"a": "A"})).await;
+    let path = format!("/v1/projects/{project}/files?kind=json&path=b.json");
+    let begun = stream::iter([Ok::<_, std::io::Error>(vec![b' '; 1 << 20])]).chain(stream::pending());
+    let sender = Arc::clone(&room);
+    let sending = tokio::spawn(async move { sender.send("POST", &path, Body::from_stream(begun)).await });
+    while next_deadline(&room.context.store.read()).unwrap().is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    sending.abort();
+    assert!(sending.await.unwrap_err().is_cancelled());
+    room.nothing_staged().await;
     room.context.store.shutdown();
 }
 
@@ -711,14 +767,24 @@ fn document_of(keys: &[String], strangers: usize) -> String {
 }
 
 impl Room {
-    /// The room that all documents have, if nobody has any of it.
-    fn whole_room(&self) -> Option<quintet_platform::service::Turn> {
-        self.context.room(TenantId(self.tenant_id), DOCUMENTS_BYTES_MAX).now_or_never()?.ok()
+    /// The room that all documents have, large and small ones, if nobody has any of it.
+    fn whole_room(&self) -> Option<Vec<Turn>> {
+        let small = [SMALL_DOCUMENT_BYTES_MAX; SMALL_DOCUMENTS];
+        let all = small.into_iter().chain([DOCUMENTS_BYTES_MAX]);
+        all.map(|bytes| self.context.room(TenantId(self.tenant_id), bytes).now_or_never()?.ok()).collect()
     }
 
-    /// Waits until nothing is stored but what may be collected.
+    /// Collects until no large value is left but what somebody owns, however long it could still be kept. What is given up
+    /// in the background is given up soon.
     async fn nothing_staged(&self) {
-        while next_deadline(&self.context.store.read()).unwrap().is_some_and(|until| until > self.context.clock.now()) {
+        let store = &self.context.store;
+        let until = Instant::now() + std::time::Duration::from_secs(30);
+        loop {
+            write::<_, AccessRefusal>(store, |tx, now| Ok(collect(tx, now, 1_000)?));
+            if next_deadline(&store.read()).unwrap().is_none() {
+                return;
+            }
+            assert!(Instant::now() < until, "something was left behind");
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     }
@@ -760,6 +826,59 @@ async fn a_report_that_nobody_reads_takes_no_room() {
         // Neither the document nor the report are left behind.
         room.nothing_staged().await;
     }
+    // Nor is the path of a key told over and over that is not in the file any more.
+    let upload = format!("/v1/projects/{project}/files?kind=json&path=a.json");
+    assert_eq!(room.send("POST", &upload, Body::from(json!({"k_one": "A", "k_other": "A"}).to_string())).await.0, 201);
+    let document = document_of(&[ids[0], ids[0], ids[0]].map(str::to_owned), 0);
+    let (status, told) = room.send("POST", &path, Body::from(document)).await;
+    assert_eq!((status, &told["skipped"]), (200, &json!(3)));
+    let line = |place: usize| (&told["units"][place]["path"], &told["units"][place]["code"]);
+    assert_eq!(line(0), (&json!("a"), &json!("key_obsolete")));
+    assert_eq!([line(1), line(2)], [(&Value::Null, &json!("unit_repeated")); 2]);
+    room.context.store.shutdown();
+}
+
+/// However large the documents are that others have sent, and whoever is next with one.
+#[tokio::test]
+async fn a_small_document_waits_behind_no_large_ones() {
+    let room = Room::open();
+    let (project, _) = room.file(&json!({"a": "A"})).await;
+    let other = TenantId(room.stranger().tenant_id);
+    let largest = room.context.room(other, DOCUMENTS_BYTES_MAX).await.unwrap();
+    let mut next = std::pin::pin!(room.context.room(other, DOCUMENTS_BYTES_MAX));
+    assert!(next.as_mut().now_or_never().is_none());
+    let tmx = "<tmx version='1.4'><header srclang='en'/><body><tu><tuv xml:lang='en'><seg>a</seg></tuv>\
+               <tuv xml:lang='de'><seg>b</seg></tuv></tu></body></tmx>";
+    let (status, told) = room.send("POST", &format!("/v1/projects/{project}/memory"), Body::from(tmx)).await;
+    assert_eq!((status, &told["written"]), (200, &json!(1)));
+    drop(largest);
+    drop(next.await.unwrap());
+    room.context.store.shutdown();
+}
+
+/// String files wait for room as documents do; who does not wait leaves nothing behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_string_file_waits_for_its_room() {
+    let room = Arc::new(Room::open());
+    let (project, _) = room.file(&json!({"a": "A"})).await;
+    let held = room.whole_room().unwrap();
+    let send = |key: &'static str| {
+        let (sender, path) = (Arc::clone(&room), format!("/v1/projects/{project}/files?kind=json&path={key}.json"));
+        tokio::spawn(async move { sender.send_under(key, "POST", &path, Body::from(r#"{"b":"B"}"#)).await })
+    };
+    let (patient, other) = (send("patient"), send("other"));
+    // The bytes of both have arrived, and are nobody's yet.
+    while next_deadline(&room.context.store.read()).unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    assert!(!patient.is_finished() && !other.is_finished());
+    other.abort();
+    assert!(other.await.unwrap_err().is_cancelled());
+    drop(held);
+    assert_eq!(patient.await.unwrap().0, 201);
+    room.nothing_staged().await;
+    assert!(room.whole_room().is_some());
     room.context.store.shutdown();
 }
 

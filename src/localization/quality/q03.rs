@@ -153,7 +153,7 @@ fn dangers<'a>(reading: &Reading<'a>) -> Vec<Danger<'a>> {
         let name = element(tag);
         if UNSAFE_ELEMENTS.contains(&name) {
             let is_program = PROGRAMS.contains(&name) && tag.range.end >= known;
-            let program = if is_program { program(reading.text, tag.range.end, end) } else { "" };
+            let program = if is_program { program(reading.text, tag, end) } else { "" };
             known = known.max(tag.range.end + program.len());
             found.push(Danger { label: format!("<{name}>").into(), program });
         }
@@ -192,10 +192,12 @@ fn program_ends(reading: &Reading<'_>) -> Vec<usize> {
     ends
 }
 
-/// A program. Behind `<!--` a browser may not end it where it would else, so that everything counts.
-fn program(text: &str, begin: usize, end: usize) -> &str {
-    let program = text.get(begin..end).unwrap_or_default();
-    if program.contains("<!--") { text.get(begin..).unwrap_or_default() } else { program }
+/// The program that a tag begins. Behind `<!--` a browser may not end it where it would else, and one that is empty in XML
+/// is so for a browser inside SVG alone: of both everything counts that follows.
+fn program<'a>(text: &'a str, tag: &Tag<'_>, end: usize) -> &'a str {
+    let program = text.get(tag.range.end..end).unwrap_or_default();
+    let is_endless = tag.kind == TagKind::Empty || program.contains("<!--");
+    if is_endless { text.get(tag.range.end..).unwrap_or_default() } else { program }
 }
 
 /// `javascript:` and the like in a text, where something follows: links of other kinds of markup may lead there.

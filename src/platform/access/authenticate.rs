@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::key_text::{key_id_text, secret_digest, split};
 use super::model::Service;
 use super::tables::{KEYS, KeyRow, TENANTS, TenantRow};
+use super::tenants::is_suspended_row;
 use crate::secrets::{Digest, constant_time_eq};
 
 /// Why a request is not served, in the order the checks are made.
@@ -155,11 +156,6 @@ fn verified_key(read: &impl Read, id: Uuid, secret: &str) -> Result<Option<KeyRo
     Ok(key.filter(|key| is_own && key.revoked_at.is_none()))
 }
 
-/// A sub-tenant is as active as its parent.
 fn check_active(read: &impl Read, tenant: &TenantRow) -> Result<(), Abort<AuthRefusal>> {
-    let parent_is_active = match tenant.parent() {
-        Some(parent_id) => read.get(&TENANTS, &parent_id)?.is_some_and(|parent| !parent.suspended),
-        None => true,
-    };
-    if tenant.suspended || !parent_is_active { Err(AuthRefusal::TenantSuspended.into()) } else { Ok(()) }
+    if is_suspended_row(read, tenant)? { Err(AuthRefusal::TenantSuspended.into()) } else { Ok(()) }
 }

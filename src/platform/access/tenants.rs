@@ -107,6 +107,23 @@ fn change(
     Ok(after)
 }
 
+/// Whether a tenant, or its parent, is suspended. One that there is not is not.
+///
+/// # Errors
+/// What the store answers.
+pub fn is_suspended(read: &impl Read, tenant_id: Uuid) -> Result<bool, Failure> {
+    read.get(&TENANTS, &tenant_id)?.map_or(Ok(false), |tenant| is_suspended_row(read, &tenant))
+}
+
+/// A sub-tenant is as active as its parent.
+pub(super) fn is_suspended_row(read: &impl Read, tenant: &TenantRow) -> Result<bool, Failure> {
+    let is_parent_active = match tenant.parent() {
+        Some(parent_id) => read.get(&TENANTS, &parent_id)?.is_some_and(|parent| !parent.suspended),
+        None => true,
+    };
+    Ok(tenant.suspended || !is_parent_active)
+}
+
 /// A tenant, by id.
 ///
 /// # Errors

@@ -296,6 +296,51 @@ async fn a_rehearsal_runs_what_is_due_now_untold() {
     .await;
 }
 
+/// Work that makes other work due and waits until that has run.
+struct Waiting {
+    clock: Clock,
+    is_due: AtomicBool,
+    begun: Notify,
+    other: Arc<Counter>,
+}
+
+impl DueWork for Waiting {
+    fn name(&self) -> &'static str {
+        "waiting"
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.is_due.load(Ordering::SeqCst).then_some(START)
+    }
+
+    fn run_due(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.is_due.store(false, Ordering::SeqCst);
+            self.begun.notify_one();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            self.other.due.store(START.as_micros(), Ordering::SeqCst);
+            self.clock.wake();
+            self.other.wait().await;
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_runs_untold_may_wait_for_other_work_while_rest_is_waited_for() {
+    let clock = Clock::rehearsal(START);
+    let other = Counter::new(Timestamp::MAX, 1, false);
+    clock.register(other.clone());
+    let (is_due, begun) = (AtomicBool::new(true), Notify::new());
+    let waiting = Arc::new(Waiting { clock: clock.clone(), is_due, begun, other: other.clone() });
+    clock.register(waiting.clone());
+    driven(&clock, async {
+        waiting.begun.notified().await;
+        clock.advance(0).await.unwrap();
+        assert_eq!(other.ran.load(Ordering::SeqCst), 1);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn stopping_without_work_is_quick() {
     driven(&Clock::system(), async {}).await;

@@ -41,7 +41,8 @@ fn remove_some(tx: &mut WriteTx<'_>, outbox: Outbox, endpoint_id: Uuid, from: u6
 pub struct DroppedTargets;
 
 impl Agenda for DroppedTargets {
-    /// An endpoint, and up to which number its deliveries have gone: nothing is enqueued for it any more.
+    /// The endpoint in hand, and up to which number its deliveries have gone: nothing is enqueued for it any more. Which one is
+    /// next is not told by it: one may be dropped later and stand before it, at the same instant.
     type Place = (Timestamp, Uuid, u8, Uuid, u64);
 
     const NAME: &'static str = "platform.dropped_targets";
@@ -49,12 +50,8 @@ impl Agenda for DroppedTargets {
     const IS_FREEING: bool = true;
     const FIRST: Self::Place = (Timestamp::from_micros(0), Uuid::nil(), 0, Uuid::nil(), 0);
 
-    fn next(
-        &self,
-        read: &Snapshot,
-        (at, tenant_id, service, endpoint_id, _): Self::Place,
-    ) -> Result<Option<Timestamp>, Failure> {
-        let first = read.scan(&DROPPED, Scan::all().from(&(at, tenant_id, service, endpoint_id)).limit(1))?;
+    fn next(&self, read: &Snapshot, _from: Self::Place) -> Result<Option<Timestamp>, Failure> {
+        let first = read.scan(&DROPPED, Scan::all().limit(1))?;
         Ok(first.first().map(|((at, ..), Mark)| *at))
     }
 
@@ -64,12 +61,11 @@ impl Agenda for DroppedTargets {
         _now: Timestamp,
         (at, tenant_id, service, endpoint_id, gone): Self::Place,
     ) -> Result<Swept<Self::Place>, Failure> {
-        let from = (at, tenant_id, service, endpoint_id);
-        let first = tx.scan(&DROPPED, Scan::all().from(&from).limit(1))?;
+        let first = tx.scan(&DROPPED, Scan::all().limit(1))?;
         let Some((key, Mark)) = first.into_iter().next() else {
             return Ok(Swept { to: None, progress: Progress::Rest });
         };
-        let gone = if key == from { gone } else { 0 };
+        let gone = if key == (at, tenant_id, service, endpoint_id) { gone } else { 0 };
         let (at, tenant_id, service, endpoint_id) = key;
         let last = remove_some(tx, Outbox::of((tenant_id, service))?, endpoint_id, gone)?;
         if last.is_none() {

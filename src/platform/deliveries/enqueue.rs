@@ -7,9 +7,13 @@ use uuid::Uuid;
 
 use super::model::{Counters, Delivery, Outbox, Target};
 use super::tables::{
-    BODIES, BY_SUBJECT, BodyRow, COUNTERS, Contents, DELIVERIES, DUE, DueRow, Mark, lane_of_authority, subject_of,
+    BODIES, BY_SUBJECT, BodyRow, COUNTERS, Contents, DELIVERIES, DUE, DeliveryRow, DueRow, Mark, lane_of_authority,
+    subject_of,
 };
 use crate::egress::authority_of;
+
+/// What is sent and no longer than this stands in the delivery's own row, which every attempt writes anew.
+const IN_ROW_BYTES_MAX: usize = 4096;
 
 /// A delivery that is to be made.
 #[derive(Clone, Copy, Debug)]
@@ -90,11 +94,16 @@ pub fn enqueue(
         kept_days: new.kept_days,
     };
     tx.put(&COUNTERS, &outbox_key, &counters.into())?;
-    tx.put(&BODIES, &place, &BodyRow { sealed })?;
     for subject in subjects(&delivery) {
         tx.put(&BY_SUBJECT, &(place.0, place.1, subject, id), &Mark)?;
     }
-    tx.put(&DELIVERIES, &place, &(&delivery).into())?;
+    let sealed = if contents.len() <= IN_ROW_BYTES_MAX {
+        Some(sealed)
+    } else {
+        tx.put(&BODIES, &place, &BodyRow { sealed })?;
+        None
+    };
+    tx.put(&DELIVERIES, &place, &DeliveryRow::new(&delivery, sealed))?;
     put_due(tx, new.outbox, &delivery, now)?;
     Ok(Some(id))
 }

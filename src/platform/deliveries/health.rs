@@ -53,7 +53,7 @@ impl Health {
     }
 
     /// A delivery was given up.
-    pub(super) fn died(&mut self, now: Timestamp) {
+    pub fn died(&mut self, now: Timestamp) {
         self.dead_total = self.dead_total.saturating_add(1);
         self.last_dead_at = Some(now);
         self.deads.retain(|at| now.micros_since(*at) < DAY_MICROS);

@@ -4,7 +4,7 @@ use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 use uuid::Uuid;
 
 use super::health::Health;
-use super::model::{Counters, Delivery, DeliveryState, End, Outbox};
+use super::model::{Counters, Delivery, DeliveryState, End, Outbox, Target};
 use super::tables::{BY_SUBJECT, COUNTERS, DELIVERIES, HEALTH, Mark, subject_of};
 use crate::access::Service;
 
@@ -45,7 +45,10 @@ pub(super) fn state_of(delivery: &Delivery, is_in_flight: bool) -> DeliveryState
     }
 }
 
-/// The newest deliveries of an outbox that a filter lets through. `state` says how each stands.
+/// Deliveries that are looked at for a list: one that asks for what is rare must not hold up others for long.
+const LOOKED_AT_MAX: usize = 50_000;
+
+/// The newest deliveries of an outbox that a filter lets through, among the newest [`LOOKED_AT_MAX`] that are in question. `state` says how each stands.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -56,7 +59,8 @@ pub fn list(
     state: impl Fn(&Delivery) -> DeliveryState,
 ) -> Result<Page, Failure> {
     let resource = filter.resource;
-    let subject = filter.endpoint_id.or_else(|| resource.map(subject_of));
+    // What happened to one thing is less than what one endpoint was told.
+    let subject = resource.map(subject_of).or(filter.endpoint_id);
     let mut items: Vec<Delivery> = Vec::new();
     let mut before = None;
     // Behind the last one that waits there is none.
@@ -64,16 +68,19 @@ pub fn list(
         Some(DeliveryState::Pending | DeliveryState::Delivering) => counters(read, outbox)?.pending,
         _ => u64::MAX,
     };
+    let mut looked_at = 0;
     loop {
         let page = page(read, outbox, subject, filter.since, before)?;
+        looked_at += page.len();
         let of_page = page.iter().filter(|delivery| delivery.end.is_none()).count();
         waiting = waiting.saturating_sub(u64::try_from(of_page).unwrap_or(u64::MAX));
         let is_last = page.len() < PAGE_ROWS || waiting == 0;
         before = page.last().map(|delivery| delivery.id);
         for delivery in page {
             let is_of_resource = resource.is_none_or(|resource| delivery.resource == resource);
+            let is_of_endpoint = filter.endpoint_id.is_none_or(|id| delivery.target == Target::Endpoint(id));
             let is_in_state = filter.state.is_none_or(|wanted| state(&delivery) == wanted);
-            if !is_of_resource || !is_in_state {
+            if !is_of_resource || !is_of_endpoint || !is_in_state {
                 continue;
             }
             if items.len() == filter.limit {
@@ -82,9 +89,9 @@ pub fn list(
             }
             items.push(delivery);
         }
-        if is_last {
+        if is_last || looked_at >= LOOKED_AT_MAX {
             items.reverse();
-            return Ok(Page { items, is_truncated: false });
+            return Ok(Page { items, is_truncated: !is_last });
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Sending once more what has ended.
 
-use quintet_storage::seal::{self, Erased, KeyOwner};
+use quintet_storage::seal::{self, Erased, KeyOwner, Sealed};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx, decode_plain};
 
 use super::enqueue::{NewDelivery, NewTarget, enqueue};
-use super::model::{Delivery, Outbox, Target};
+use super::model::{Outbox, Target};
 use super::tables::{BODIES, Contents, DELIVERIES};
 
 /// Why a delivery is not sent once more.
@@ -32,12 +32,13 @@ pub fn redeliver(
     attempts_max: u32,
     body: impl FnOnce(&[u8], u64) -> Vec<u8>,
 ) -> Result<u64, Abort<NotRedelivered>> {
-    let row = tx.get(&DELIVERIES, &outbox.place(id))?.ok_or(NotRedelivered::NotFound)?;
+    let mut row = tx.get(&DELIVERIES, &outbox.place(id))?.ok_or(NotRedelivered::NotFound)?;
+    let sealed = row.sealed.take();
     let delivery = row.into_delivery(id);
     if delivery.end.is_none() {
         return Err(NotRedelivered::NotTerminal.into());
     }
-    let sent = contents(tx, outbox, &delivery)?.ok_or(NotRedelivered::NotFound)?;
+    let sent = contents(tx, outbox, id, sealed)?.ok_or(NotRedelivered::NotFound)?;
     let target = match delivery.target {
         Target::Endpoint(id) => NewTarget::Endpoint(id),
         Target::Inline => NewTarget::Inline(delivery.url.as_deref().unwrap_or_default(), sent.key.as_deref()),
@@ -57,11 +58,20 @@ pub fn redeliver(
     Ok(number.ok_or(NotRedelivered::NotFound)?)
 }
 
-/// What is sealed of a delivery; none if nobody can read it any more.
-pub(super) fn contents(read: &impl Read, outbox: Outbox, delivery: &Delivery) -> Result<Option<Contents>, Failure> {
-    let place = outbox.place(delivery.id);
-    let Some(row) = read.get(&BODIES, &place)? else { return Ok(None) };
-    match seal::open(read, KeyOwner::Tenant(outbox.tenant_id), &BODIES, &place, &row.sealed) {
+/// What is sealed of a delivery, in its own row or in that of its body; none if nobody can read it any more.
+pub(super) fn contents(
+    read: &impl Read,
+    outbox: Outbox,
+    id: u64,
+    sealed: Option<Sealed>,
+) -> Result<Option<Contents>, Failure> {
+    let place = outbox.place(id);
+    let sealed = match sealed {
+        Some(sealed) => Some(sealed),
+        None => read.get(&BODIES, &place)?.map(|row| row.sealed),
+    };
+    let Some(sealed) = sealed else { return Ok(None) };
+    match seal::open(read, KeyOwner::Tenant(outbox.tenant_id), &BODIES, &place, &sealed) {
         Ok(plain) => Ok(Some(decode_plain(&plain)?)),
         Err(Abort::Refused(Erased)) => Ok(None),
         Err(Abort::Failed(failure)) => Err(failure),

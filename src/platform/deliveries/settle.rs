@@ -7,7 +7,7 @@ use super::health::Health;
 use super::model::{Attempted, Counters, Delivery, End, Outbox, Target, Verdict, fault_of};
 use super::old::put_old;
 use super::room::{DeliveryRoom, Settled};
-use super::tables::{COUNTERS, DELIVERIES, DUE, HEALTH};
+use super::tables::{COUNTERS, DELIVERIES, DUE, DeliveryRow, HEALTH};
 
 /// An attempt that has ended.
 #[derive(Clone, Debug)]
@@ -36,7 +36,8 @@ pub(super) fn settle(
 ) -> Result<Option<(Verdict, i64)>, Failure> {
     let outbox = finished.outbox;
     let place = outbox.place(finished.id);
-    let Some(row) = tx.get(&DELIVERIES, &place)? else { return Ok(None) };
+    let Some(mut row) = tx.get(&DELIVERIES, &place)? else { return Ok(None) };
+    let sealed = row.sealed.take();
     let mut delivery = row.into_delivery(finished.id);
     if delivery.end.is_some() || delivery.attempts + 1 != finished.number {
         return Ok(None);
@@ -70,7 +71,7 @@ pub(super) fn settle(
             end(tx, now, outbox, &mut delivery, End::Dead, counts)?;
         }
     }
-    tx.put(&DELIVERIES, &place, &(&delivery).into())?;
+    tx.put(&DELIVERIES, &place, &DeliveryRow::new(&delivery, sealed))?;
     follow(tx, now, room, outbox, &delivery, attempted, verdict)?;
     Ok(Some((verdict, now.micros_since(delivery.created_at))))
 }

@@ -2,7 +2,7 @@
 //!
 //! | tag | table | key | what |
 //! |---|---|---|---|
-//! | 0x0140 | deliveries | tenant, service, number | how a delivery stands |
+//! | 0x0140 | deliveries | tenant, service, number | how a delivery stands; what is sent, if it is small |
 //! | 0x0141 | bodies | tenant, service, number | what is sent, and the key of an inline target: sealed |
 //! | 0x0142 | due deliveries | instant, tenant, service, number | the next attempt of each that has not ended, with its lane |
 //! | 0x0143 | deliveries by subject | tenant, service, subject, number | those of an endpoint, and those about something |
@@ -13,7 +13,7 @@
 
 use bincode::{Decode, Encode};
 use quintet_storage::seal::Sealed;
-use quintet_storage::{Failure, Family, Row, Table, TableSpec, Timestamp};
+use quintet_storage::{Failure, Family, Row, Table, TableSpec, Timestamp, decode_plain};
 use uuid::Uuid;
 
 use super::health::Health;
@@ -120,8 +120,21 @@ pub(crate) struct DeliveryRow {
     redelivery_of: Option<u64>,
     is_counted: bool,
     kept_days: u32,
+    /// [`Contents`], for the tenant, sealed as the row of [`BODIES`] that stands in where they are too long for this one.
+    pub(super) sealed: Option<Sealed>,
 }
-impl Row for DeliveryRow {}
+
+impl Row for DeliveryRow {
+    const VERSION: u8 = 2;
+
+    /// Version 1 ended before the last member: a byte more says that there is none.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<DeliveryRow, Failure> {
+        match version {
+            1 => decode_plain(&[bytes, &[0]].concat()),
+            _ => Err(Failure::Damaged(format!("a delivery has unknown version {version}"))),
+        }
+    }
+}
 
 impl DeliveryRow {
     pub(super) fn into_delivery(self, id: u64) -> Delivery {
@@ -148,8 +161,8 @@ impl DeliveryRow {
     }
 }
 
-impl From<&Delivery> for DeliveryRow {
-    fn from(delivery: &Delivery) -> DeliveryRow {
+impl DeliveryRow {
+    pub(super) fn new(delivery: &Delivery, sealed: Option<Sealed>) -> DeliveryRow {
         DeliveryRow {
             endpoint_id: match delivery.target {
                 Target::Endpoint(id) => Some(id.into_bytes()),
@@ -170,6 +183,7 @@ impl From<&Delivery> for DeliveryRow {
             redelivery_of: delivery.redelivery_of,
             is_counted: delivery.is_counted,
             kept_days: delivery.kept_days,
+            sealed,
         }
     }
 }

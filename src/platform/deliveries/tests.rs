@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::State;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use quintet_storage::{Abort, Failure, Refusal, Snapshot, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read as _, Refusal, Scan, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
 use super::*;
@@ -480,6 +480,37 @@ async fn what_has_ended_can_be_sent_once_more() {
     world.check();
 }
 
+/// What is long stands in a row of its own, and goes the same ways.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_long_is_sent_and_sent_once_more_and_goes() {
+    let (world, receiver) = (World::new(), Receiver::start().await);
+    world.at(&receiver.url("/404"));
+    let long = "x".repeat(10_000);
+    let body = long.clone().into_bytes();
+    world.write(move |tx, now| {
+        let new = new(outbox(TENANT), NewTarget::Endpoint(ENDPOINT), tx.new_id());
+        enqueue(tx, now, new, |_| body)
+    });
+    let bodies = || world.test.store.read().scan(&tables::BODIES, Scan::all()).unwrap().len();
+    assert_eq!(bodies(), 1);
+    world.rest().await;
+    let again = world.write(|tx, now| {
+        let again = redeliver(tx, now, outbox(TENANT), 1, 5, |sent: &[u8], _| sent.to_vec());
+        again.map_err(|abort| match abort {
+            Abort::Failed(failure) => failure,
+            Abort::Refused(refusal) => panic!("{refusal}"),
+        })
+    });
+    assert_eq!((again, bodies()), (2, 2));
+    world.rest().await;
+    let arrived = receiver.arrived.lock().unwrap().clone();
+    assert_eq!(arrived.iter().filter(|(.., sent)| *sent == long).count(), 2);
+    world.check();
+    world.write(|tx, now| drop_target(tx, now, outbox(TENANT), ENDPOINT));
+    assert_eq!(bodies(), 0);
+    world.check();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn with_an_endpoint_go_its_deliveries_however_many() {
     let (world, receiver) = (World::new(), Receiver::start().await);
@@ -497,7 +528,20 @@ async fn with_an_endpoint_go_its_deliveries_however_many() {
     assert_eq!(left.items.iter().map(|delivery| delivery.id).collect::<Vec<_>>(), [751]);
     assert_eq!(world.health(), Health::default());
     assert_eq!(counters(&read, outbox(TENANT)).unwrap().pending, 0);
+    // Another one goes at the same instant, whose id is smaller.
+    let smaller = Uuid::from_u128(ENDPOINT.as_u128() - 1);
+    world.enqueue(TENANT, Some(smaller), "x", 450);
+    world.write(move |tx, now| drop_target(tx, now, outbox(TENANT), smaller));
+    world.rest().await;
+    assert_eq!(deliveries_of(&world, smaller), 0);
     world.check();
+}
+
+/// How many deliveries of an endpoint there are, up to 200.
+fn deliveries_of(world: &World, endpoint_id: Uuid) -> usize {
+    let all = Filter { endpoint_id: Some(endpoint_id), resource: None, state: None, since: 0, limit: 200 };
+    let state = |delivery: &Delivery| world.pump.state(outbox(TENANT), delivery);
+    list(&world.test.store.read(), outbox(TENANT), all, state).unwrap().items.len()
 }
 
 #[test]

@@ -24,6 +24,15 @@ const OF_ALL_EVER: usize = 448;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Party(pub Uuid);
 
+impl Party {
+    /// Images' registries, which tenants name: all of them together.
+    pub const REGISTRIES: Party = Party(Uuid::from_u128(1));
+    /// What an operator asks about names that tenants have given.
+    pub const OPERATOR: Party = Party(Uuid::from_u128(2));
+    /// The appliance itself, for addresses of its configuration: it has a party's share, and no more.
+    const APPLIANCE: Party = Party(Uuid::nil());
+}
+
 /// The lookups under way on somebody's account. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Lookups(Arc<Inner>);
@@ -47,7 +56,7 @@ impl Lookups {
     }
 
     /// The addresses of a name, as they are now: nothing is remembered of an earlier look. Waits while the party, or all
-    /// of them, have too many lookups under way.
+    /// of them, have too many lookups under way; without a party, while the appliance itself has.
     ///
     /// # Errors
     /// [`EgressError::Unresolved`]
@@ -57,10 +66,7 @@ impl Lookups {
         port: u16,
         party: Option<Party>,
     ) -> Result<Vec<SocketAddr>, EgressError> {
-        let place = match party {
-            Some(party) => Some(self.enter(party).await),
-            None => None,
-        };
+        let place = self.enter(party.unwrap_or(Party::APPLIANCE)).await;
         let asked = tokio::task::spawn_blocking(move || {
             // It goes when the resolver has answered, whether or not anybody waits for that any more.
             let _place = place;
@@ -139,5 +145,16 @@ mod tests {
         assert!(!found.is_empty() && found.iter().all(|address| address.ip().is_loopback()));
         assert_eq!(lookups.ask("no-such-name.invalid".to_owned(), 80, party).await, Err(EgressError::Unresolved));
         assert!(lookups.held().is_empty());
+    }
+
+    /// Nor does the appliance itself take all threads, when the name server keeps silent that it asks for each request.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_asked_on_nobodys_account_is_bounded_too() {
+        let lookups = Lookups::default();
+        let mut held: Vec<Place> = (0..OF_A_PARTY_MAX).map(|_| lookups.try_enter(Party::APPLIANCE).unwrap()).collect();
+        let ask = || lookups.ask("localhost".to_owned(), 80, None);
+        assert!(tokio::time::timeout(Duration::from_secs(60), ask()).await.is_err(), "it waits");
+        held.pop();
+        assert!(ask().await.is_ok());
     }
 }

@@ -231,6 +231,32 @@ async fn a_connection_that_was_closed_meanwhile_is_replaced() {
     assert_eq!(*seen.lock().unwrap(), (0..20).collect::<Vec<_>>());
 }
 
+/// One that is there and answers nonsense has read the request: it does not get it once more on another connection.
+#[tokio::test]
+async fn a_kept_connection_that_is_answered_badly_is_not_replaced() {
+    let egress = Egress::new(|address| address.is_loopback());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    tokio::spawn(async move {
+        for number in 0.. {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            for answer in ["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "NONSENSE\r\n\r\n"] {
+                let mut request = vec![0; 4096];
+                if stream.read(&mut request).await.unwrap_or(0) == 0 {
+                    break;
+                }
+                noted.lock().unwrap().push(number);
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        }
+    });
+    egress.send(get(&uri), SOON).await.unwrap();
+    assert_eq!(egress.send(get(&uri), SOON).await.err(), Some(EgressError::Broken));
+    assert_eq!(*seen.lock().unwrap(), [0, 0], "once");
+}
+
 #[tokio::test]
 async fn what_must_not_be_sent_twice_has_a_connection_of_its_own() {
     let egress = Egress::new(|address| address.is_loopback());

@@ -96,7 +96,10 @@ impl<A: Agenda> Job for Rows<A> {
     }
 
     fn next_due(&self) -> Result<Option<Timestamp>, Failure> {
-        self.agenda.next(&self.store.read(), self.from())
+        let read = self.store.read();
+        let next = self.agenda.next(&read, self.from())?;
+        // What was due before the clock was put back is due still.
+        Ok(next.map(|at| if at <= read.time() { Timestamp::EPOCH } else { at }))
     }
 
     fn slice(&self) -> BoxFuture<'_, Result<Progress, Failure>> {

@@ -65,21 +65,28 @@ fn write_members<'j>(members: impl Iterator<Item = &'j (String, Json)>, sorted: 
 
 fn write_string(text: &str, out: &mut String) {
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
+    // What needs no escape is copied as a whole.
+    let mut plain_from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(text.get(plain_from..at).unwrap_or_default());
+        plain_from = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x8 => out.push_str("\\b"),
+            0xc => out.push_str("\\f"),
             // Writing to a string cannot fail.
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            other => {
+                let _ = write!(out, "\\u{other:04x}");
             }
-            c => out.push(c),
         }
     }
+    out.push_str(text.get(plain_from..).unwrap_or_default());
     out.push('"');
 }

@@ -150,7 +150,8 @@ impl Answer {
     }
 
     /// The same, to a caller who was let in.
-    pub(super) fn to(mut self, to: AnswerTo) -> Answer {
+    #[must_use]
+    pub fn to(mut self, to: AnswerTo) -> Answer {
         self.to = Some(to);
         self
     }
@@ -189,6 +190,15 @@ impl Answer {
         };
         let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         StoredAnswer { status: self.status, content_type: content_type.to_owned(), body }
+    }
+
+    /// The body as a whole; `None` if it is made as it is sent.
+    #[must_use]
+    pub fn into_whole(self) -> Option<Bytes> {
+        match self.body {
+            AnswerBody::Whole(bytes) => Some(bytes),
+            AnswerBody::Stream(_) => None,
+        }
     }
 
     /// As an HTTP response.

@@ -12,6 +12,8 @@ use super::route::{KeyRule, Route, any_json, media};
 pub enum Handler<D: Dialect> {
     /// Open to everybody.
     Open(fn(Visit<D>) -> BoxFuture<'static, Answered<D>>),
+    /// The same, which is given the table that it is of: it answers by having others of it serve.
+    Relaying(fn(Visit<D>, Endpoints<D>) -> BoxFuture<'static, Answered<D>>),
     /// For those who are let in.
     Admitted(fn(Call<D>) -> BoxFuture<'static, Answered<D>>),
 }
@@ -30,19 +32,28 @@ impl<D: Dialect> Endpoint<D> {
         Endpoint { route, handler: Handler::Open(handler) }
     }
 
+    /// A route that has others of its table serve, and finds out by itself who asks.
+    pub const fn relaying(
+        route: &'static Route,
+        handler: fn(Visit<D>, Endpoints<D>) -> BoxFuture<'static, Answered<D>>,
+    ) -> Endpoint<D> {
+        Endpoint { route, handler: Handler::Relaying(handler) }
+    }
+
     /// A route for those who are let in.
     pub const fn new(route: &'static Route, handler: fn(Call<D>) -> BoxFuture<'static, Answered<D>>) -> Endpoint<D> {
         Endpoint { route, handler: Handler::Admitted(handler) }
     }
 
-    /// The way of a request: who sends it, what it asks, what is answered.
+    /// The way of a request: who sends it, what it asks, what is answered. `endpoints` is the table that this is of.
     ///
     /// # Errors
     /// Why it is refused.
-    pub async fn serve(&self, context: D::Context, request: Request) -> Answered<D> {
+    pub async fn serve(&self, context: D::Context, endpoints: Endpoints<D>, request: Request) -> Answered<D> {
         let (parts, body) = request.into_parts();
         match self.handler {
             Handler::Open(handler) => handler(Visit::new(context, self.route, parts, body)?).await,
+            Handler::Relaying(handler) => handler(Visit::new(context, self.route, parts, body)?, endpoints).await,
             Handler::Admitted(handler) => {
                 let caller = D::admit(&context, self.route, &parts).await?;
                 let is_change = self.route.key != KeyRule::Ignored;
@@ -59,6 +70,14 @@ impl<D: Dialect> Endpoint<D> {
 
 /// A service's endpoints: a list for each of its folders.
 pub type Endpoints<D> = &'static [&'static [Endpoint<D>]];
+
+/// The endpoint with this method and path, such as `GET /a/{id}`.
+#[must_use]
+pub fn endpoint<D: Dialect>(endpoints: Endpoints<D>, template: &str) -> Option<&'static Endpoint<D>> {
+    let (method, path) = template.split_once(' ')?;
+    let is_it = |route: &Route| route.method.as_str() == method && route.path == path;
+    endpoints.iter().copied().flatten().find(|endpoint| is_it(endpoint.route))
+}
 
 /// What every service says of itself besides.
 pub(super) const DOCUMENT: Route = Route::get("get_openapi", "/openapi.json")

@@ -32,6 +32,18 @@ impl Method {
     }
 }
 
+impl From<Method> for http::Method {
+    fn from(method: Method) -> http::Method {
+        match method {
+            Method::Get => http::Method::GET,
+            Method::Post => http::Method::POST,
+            Method::Put => http::Method::PUT,
+            Method::Patch => http::Method::PATCH,
+            Method::Delete => http::Method::DELETE,
+        }
+    }
+}
+
 /// Something that a query may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
@@ -145,8 +157,12 @@ pub struct Route {
     pub method: Method,
     /// Its path, what varies in braces.
     pub path: &'static str,
-    /// What a caller must be allowed; empty: everybody may call it.
+    /// What a caller must be allowed; empty: everybody may call it, or every key of the service.
     pub permission: &'static str,
+    /// Whether every key of the service may call it, and nobody else.
+    pub takes_every_key: bool,
+    /// Whether its handler is asked about requests with other methods, too, so that it refuses them in its own order.
+    pub meets_every_method: bool,
     /// What it does, in a line.
     pub summary: &'static str,
     /// What its path has in braces, in order.
@@ -190,6 +206,8 @@ impl Route {
             method,
             path,
             permission: "",
+            takes_every_key: false,
+            meets_every_method: false,
             summary: "",
             segments: &[],
             parameters: &[],
@@ -224,6 +242,20 @@ impl Route {
     #[must_use]
     pub const fn permission(mut self, permission: &'static str) -> Route {
         self.permission = permission;
+        self
+    }
+
+    /// Is for every key of the service, whatever it may do.
+    #[must_use]
+    pub const fn every_key(mut self) -> Route {
+        self.takes_every_key = true;
+        self
+    }
+
+    /// Asks its handler about requests with other methods, too.
+    #[must_use]
+    pub const fn every_method(mut self) -> Route {
+        self.meets_every_method = true;
         self
     }
 
@@ -316,6 +348,12 @@ impl Route {
     pub const fn codes(mut self, codes: &'static [&'static str]) -> Route {
         self.codes = codes;
         self
+    }
+
+    /// Whether it wants a key.
+    #[must_use]
+    pub const fn wants_key(&self) -> bool {
+        !self.permission.is_empty() || self.takes_every_key
     }
 
     /// Whether it changes something.

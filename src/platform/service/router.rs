@@ -37,11 +37,14 @@ pub fn router<D: Dialect>(
             let context = context.clone();
             async move {
                 let request_id = request.extensions().get::<RequestId>().cloned();
-                let outcome = endpoint.serve(context, request).await;
+                let outcome = endpoint.serve(context, endpoints, request).await;
                 respond::<D>(outcome, request_id.as_ref().map_or("", RequestId::as_str))
             }
         };
-        router = router.route(endpoint.route.path, on(filter(endpoint.route.method), answering));
+        let serving = on(filter(endpoint.route.method), answering.clone());
+        // With a 405, `Allow` names the route's own method all the same.
+        let serving = if endpoint.route.meets_every_method { serving.fallback(answering) } else { serving };
+        router = router.route(endpoint.route.path, serving);
     }
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     let router = router

@@ -1,12 +1,13 @@
-//! How many alarms a tenant has that count against its limits.
+//! How many alarms a tenant has that count against its limits, and how much they may tell.
 
 use std::collections::BTreeMap;
 
 use quintet_platform::verify::each;
-use quintet_storage::{Failure, Read, WriteTx};
+use quintet_storage::{Failure, Read, Timestamp, WriteTx};
 
 use super::model::Counts;
-use super::tables::{COUNTS, CountsRow};
+use super::tables::{COUNTS, CountsRow, DAYS, DayRow};
+use crate::allowances::model::utc_day;
 use crate::model::TenantId;
 
 /// How many a tenant has.
@@ -27,6 +28,38 @@ pub(crate) fn count(
         return Ok(());
     }
     tx.put(&COUNTS, &tenant_id, &CountsRow(counts))
+}
+
+/// What the alarms of a tenant tell on a day, UTC, at the most: 69 schedules of every minute. What is told is kept for weeks,
+/// with payloads of 16 KiB.
+pub(crate) const TOLD_OF_DAY_MAX: u64 = 100_000;
+
+/// Counts what is to be told against the day's bound; false if it may not be.
+pub(crate) fn charge(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: TenantId, more: u64) -> Result<bool, Failure> {
+    let day = utc_day(now);
+    let known = tx.get(&DAYS, &tenant_id)?.filter(|row| row.day == day);
+    let told = known.map_or(0, |row| row.told).saturating_add(more);
+    if told > TOLD_OF_DAY_MAX {
+        return Ok(false);
+    }
+    tx.put(&DAYS, &tenant_id, &DayRow { day, told })?;
+    Ok(true)
+}
+
+/// What was counted at an instant is not told after all: if that was today, it counts no more.
+pub(crate) fn give_back(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    tenant_id: TenantId,
+    at: Timestamp,
+) -> Result<(), Failure> {
+    let day = utc_day(now);
+    match tx.get(&DAYS, &tenant_id)? {
+        Some(row) if row.day == day && utc_day(at) == day => {
+            tx.put(&DAYS, &tenant_id, &DayRow { day, told: row.told.saturating_sub(1) })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is written down of tenants is what was found of them.

@@ -2,16 +2,11 @@
 
 use data_encoding::HEXLOWER;
 use quintet_platform::clock::rfc3339;
-use quintet_platform::json::{Json, Limits, parse, to_compact};
-use quintet_platform::service::next_cursor;
-use quintet_storage::bincode::Encode;
-use quintet_storage::{Failure, Timestamp};
+use quintet_platform::json::{Json, Limits, parse};
+use quintet_storage::Timestamp;
 
 use super::model::Address;
 use crate::webhooks::model::{SecretOrigin, SigningSecret};
-
-/// Bytes of a page, about: it is cut behind the alarm that exceeds them.
-const PAGE_BYTES_MAX: usize = 2 << 20;
 
 /// An instant with milliseconds; what is smaller is cut off.
 pub(crate) fn millis(instant: Timestamp) -> Json {
@@ -54,26 +49,4 @@ pub(crate) fn with_secret(record: Json, secret: &SigningSecret) -> Json {
 /// Labels.
 pub(crate) fn write_tags(tags: &[String]) -> Json {
     tags.iter().map(|tag| Json::from(tag.as_str())).collect::<Vec<_>>().into()
-}
-
-/// A page of a list: as many of these alarms as it has room for, and the cursor of what is behind them. `next` is behind
-/// which alarm the next page begins if all of them have room.
-pub(crate) fn write_page<I: Copy + Encode, A>(
-    kind: &str,
-    alarms: Vec<(I, A)>,
-    mut next: Option<I>,
-    mut write: impl FnMut(I, A) -> Result<Json, Failure>,
-) -> Result<String, Failure> {
-    let (count, mut bytes, mut items) = (alarms.len(), 0, Vec::new());
-    for (id, alarm) in alarms {
-        let item = to_compact(&write(id, alarm)?);
-        bytes += item.len();
-        items.push(item);
-        if bytes > PAGE_BYTES_MAX && items.len() < count {
-            next = Some(id);
-            break;
-        }
-    }
-    let cursor = to_compact(&Json::from(next_cursor(kind, next.as_ref())?));
-    Ok(format!("{{\"items\":[{}],\"next_cursor\":{cursor}}}", items.join(",")))
 }

@@ -12,16 +12,17 @@ const DAYS_KEPT: i64 = 7;
 /// Old days that are taken away with the first submission of a new one.
 const DAYS_AT_ONCE: usize = 10;
 
-/// Counts a run against the day's quota.
+/// Counts runs against the day's quota: all of them or none.
 pub(crate) fn charge(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     tenant_id: TenantId,
+    runs: u64,
     max_daily_runs: u64,
 ) -> Result<(), Abort<Refusal>> {
     let day = utc_day(now);
     let DayRow { submitted } = tx.get(&DAYS, &(tenant_id, day))?.unwrap_or_default();
-    if submitted >= max_daily_runs {
+    if submitted.saturating_add(runs) > max_daily_runs {
         return Err(Refusal::DailyQuota(seconds_to_midnight(now)).into());
     }
     if submitted == 0 {
@@ -30,7 +31,7 @@ pub(crate) fn charge(
             tx.delete(&DAYS, &key);
         }
     }
-    tx.put(&DAYS, &(tenant_id, day), &DayRow { submitted: submitted + 1 })?;
+    tx.put(&DAYS, &(tenant_id, day), &DayRow { submitted: submitted + runs })?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use quintet_storage::{Failure, Read, Scan, WriteTx};
 
 use super::calendar::Calendar;
 use super::model::{Ceilings, Hours, InForce, QUOTA_KINDS, Quotas, SetQuotas};
-use super::tables::QUOTAS;
+use super::tables::{CEILINGS, CeilingsRow, QUOTAS};
 use crate::model::TenantId;
 
 /// Calendars kept read, with at most 16 KiB of text each.
@@ -27,12 +27,46 @@ pub(crate) fn effective(read: &impl Read, tenant_id: TenantId, ceilings: &Ceilin
     Ok(InForce { quotas, working_hours_tjp: set.working_hours_tjp, hours })
 }
 
+/// What is in force for a tenant where no request asks, within the ceilings that were kept at the start.
+///
+/// # Errors
+/// Those of [`effective`].
+pub(crate) fn in_force(read: &impl Read, tenant_id: TenantId) -> Result<InForce, Failure> {
+    let CeilingsRow(ceilings) = read.get(&CEILINGS, &())?.unwrap_or_default();
+    effective(read, tenant_id, &Ceilings(ceilings))
+}
+
 /// The numbers in force for a tenant, without its working hours.
 ///
 /// # Errors
 /// The store's failures.
 pub(crate) fn numbers(read: &impl Read, tenant_id: TenantId, ceilings: &Ceilings) -> Result<Quotas, Failure> {
     Ok(within(read.get(&QUOTAS, &tenant_id)?.unwrap_or_default().numbers, ceilings))
+}
+
+/// The numbers in force for a tenant where something is told, within the ceilings that were kept at the start.
+///
+/// # Errors
+/// The store's failures.
+pub(crate) fn of_telling(read: &impl Read, tenant_id: TenantId) -> Result<Quotas, Failure> {
+    let CeilingsRow(ceilings) = read.get(&CEILINGS, &())?.unwrap_or_default();
+    numbers(read, tenant_id, &Ceilings(ceilings))
+}
+
+/// Whether these are the ceilings that were kept.
+///
+/// # Errors
+/// The store's failures.
+pub(crate) fn are_kept(read: &impl Read, ceilings: &Ceilings) -> Result<bool, Failure> {
+    Ok(read.get(&CEILINGS, &())?.unwrap_or_default().0 == ceilings.0)
+}
+
+/// Keeps the ceilings.
+///
+/// # Errors
+/// The store's failures.
+pub(crate) fn keep_ceilings(tx: &mut WriteTx<'_>, ceilings: Ceilings) -> Result<(), Failure> {
+    tx.put(&CEILINGS, &(), &CeilingsRow(ceilings.0))
 }
 
 fn within(set: Vec<(String, u64)>, ceilings: &Ceilings) -> Quotas {

@@ -7,6 +7,7 @@
 //! | 0x040E | key terms | key | what a key allows besides its permissions |
 //! | 0x040F | meters | key | seconds that runs of a metered key were charged and have used |
 //! | 0x0410 | charges | tenant, run | what a run that has not ended was charged |
+//! | 0x041D | ceilings (hot) | none | the operator's ceilings since the last start |
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Row, Table, TableSpec};
@@ -17,16 +18,25 @@ use crate::model::{FAMILY, RunKey, TenantId};
 /// Submissions of a day.
 pub(super) const DAYS: Table<(TenantId, i64), DayRow> = Table::new(0x040C, FAMILY, "runs_days");
 /// Quotas that were set.
-pub(super) const QUOTAS: Table<TenantId, QuotasRow> = Table::new(0x040D, FAMILY, "runs_quotas");
+pub(super) const QUOTAS: Table<TenantId, QuotasRow> = Table::new(0x040D, FAMILY, "runs_quotas").hot();
 /// What keys allow besides their permissions, by the id that callers see.
-pub(super) const KEY_TERMS: Table<String, KeyTermsRow> = Table::new(0x040E, FAMILY, "runs_key_terms");
+pub(super) const KEY_TERMS: Table<String, KeyTermsRow> = Table::new(0x040E, FAMILY, "runs_key_terms").hot();
 /// What metered keys have used, by the same id.
 pub(super) const METERS: Table<String, MeterRow> = Table::new(0x040F, FAMILY, "runs_meters");
 /// Charges of runs that have not ended.
 pub(super) const CHARGES: Table<RunKey, ChargeRow> = Table::new(0x0410, FAMILY, "runs_charges");
 
+/// The ceilings of the configuration, for verbs that nobody hands them to: whatever happens can be told.
+pub(super) const CEILINGS: Table<(), CeilingsRow> = Table::new(0x041D, FAMILY, "runs_ceilings").hot();
+
 /// The tables of this folder.
-pub(crate) const TABLES: &[TableSpec] = &[DAYS.spec(), QUOTAS.spec(), KEY_TERMS.spec(), METERS.spec(), CHARGES.spec()];
+pub(crate) const TABLES: &[TableSpec] =
+    &[DAYS.spec(), QUOTAS.spec(), KEY_TERMS.spec(), METERS.spec(), CHARGES.spec(), CEILINGS.spec()];
+
+/// See [`Ceilings`](super::model::Ceilings).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(super) struct CeilingsRow(pub(super) Vec<(String, u64)>);
+impl Row for CeilingsRow {}
 
 /// A day of a tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]

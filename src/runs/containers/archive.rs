@@ -373,11 +373,6 @@ impl io::Read for Chunks {
     }
 }
 
-/// Whether a text is JSON, without building what it says.
-pub(super) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

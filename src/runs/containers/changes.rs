@@ -3,7 +3,7 @@
 use quintet_storage::{Failure, Read, Timestamp, WriteTx};
 
 use super::model::Run;
-use super::tables::{BUSY, BusyRow, EVENTS, EventRow, RUNS, RunRow, WAITING, WaitingKey, WaitingRow, tag_of};
+use super::tables::{BUSY, BusyRow, EVENTS, EventRow, RUNS, RunRow, WAITING, WISHES, WaitingKey, WaitingRow, tag_of};
 use super::{loads, paces, results, told};
 use crate::allowances::meters;
 use crate::due::{self, Due};
@@ -56,6 +56,9 @@ pub(super) fn change(
         meters::settle(tx, run_key, |tx| results::used_seconds(tx, run_key))?;
         if let Some(before) = before.filter(|before| before.state.holds_slot()) {
             paces::note(tx, now, run_key.0, before)?;
+        }
+        if run.workflow_id.is_some() {
+            tx.delete(&WISHES, &run_key.1);
         }
     }
     tx.put(&RUNS, &run_key, &RunRow::from(&run))?;

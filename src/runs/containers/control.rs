@@ -13,7 +13,7 @@ use super::changes::find;
 use super::life;
 use super::model::Run;
 use super::runner::{on_runner, refusal_of};
-use crate::context::Context;
+use crate::context::{Context, Control};
 use crate::model::RunKey;
 use crate::refusal::Refusal;
 use crate::states::{Actor, RunState};
@@ -23,14 +23,14 @@ const KILL_POLL: Duration = Duration::from_millis(50);
 
 /// Freezes a running run.
 pub(crate) async fn pause(context: &Context, run_key: RunKey, patience: Duration) -> Result<(), Abort<Refusal>> {
-    let _turn = context.control_of(run_key.1).await;
+    let _turn = turn(context, run_key, patience).await?;
     let run = control(context, run_key, &[RunState::Running], Action::Pause).await?;
     note(context, patience, move |tx, now| life::paused(tx, now, Actor::Api, run_key, run.starts)).await
 }
 
 /// Lets a paused run go on.
 pub(crate) async fn resume(context: &Context, run_key: RunKey, patience: Duration) -> Result<(), Abort<Refusal>> {
-    let _turn = context.control_of(run_key.1).await;
+    let _turn = turn(context, run_key, patience).await?;
     let run = control(context, run_key, &[RunState::Paused], Action::Resume).await?;
     let paused_micros = run.paused_micros_at(context.clock.now());
     let verb = move |tx: &mut WriteTx<'_>, now| life::resumed(tx, now, Actor::Api, run_key, run.starts, paused_micros);
@@ -40,7 +40,7 @@ pub(crate) async fn resume(context: &Context, run_key: RunKey, patience: Duratio
 /// Tells a running run to end.
 pub(crate) async fn stop(context: &Context, run_key: RunKey, patience: Duration) -> Result<(), Abort<Refusal>> {
     // Its end is not noted before this is: it would not be known that it was told to stop.
-    let _turn = context.control_of(run_key.1).await;
+    let _turn = turn(context, run_key, patience).await?;
     control(context, run_key, &[RunState::Running], Action::Stop).await?;
     note(context, patience, move |tx, now| life::stopping(tx, now, run_key).map(drop)).await
 }
@@ -67,9 +67,15 @@ pub(crate) async fn kill(context: &Context, run_key: RunKey, patience: Duration)
         // One that is not aside yet may be in a moment, which no change tells of.
         watch.paced_change(left.min(KILL_POLL)).await;
     }
-    let _turn = context.control_of(run_key.1).await;
+    let _turn = turn(context, run_key, patience).await?;
     control(context, run_key, &[RunState::Running, RunState::Paused], Action::Kill).await?;
     Ok(())
+}
+
+/// Waits until nobody else controls the run.
+async fn turn(context: &Context, run_key: RunKey, patience: Duration) -> Result<Control<'_>, Abort<Refusal>> {
+    let turn = tokio::time::timeout(patience, context.control_of(run_key.1)).await;
+    turn.map_err(|_| Refusal::Fault(Fault::Busy).into())
 }
 
 /// Does something to the container of a run in one of these states.

@@ -1,6 +1,6 @@
 //! What a run is to run: its command and webhook in the clear, its environment and secrets sealed.
 
-use quintet_storage::{Failure, Read, WriteTx, decode_plain, encode_plain};
+use quintet_storage::{Failure, Read, WriteTx, encode_plain};
 
 use super::model::{Description, Secrets, Webhook};
 use super::sealing;
@@ -41,7 +41,7 @@ pub(super) fn open(read: &impl Read, run_key: RunKey) -> Result<Option<(Descript
     let secrets = match &row.secrets {
         None => Secrets::default(),
         Some(sealed) => match sealing::open(read, &DESCRIPTIONS, run_key, sealed)? {
-            Some(plain) => decode_plain(&plain)?,
+            Some(plain) => Secrets::decode(&plain)?,
             None => Secrets::default(),
         },
     };

@@ -16,6 +16,7 @@ use super::shares::{Slot, Turns, Wants, Wish, divide};
 use super::tables::{WAITING, tag_of};
 use crate::allowances::{Ceilings, quotas};
 use crate::aside::Aside;
+use crate::context::NodeEnds;
 use crate::model::{RunKey, TenantId};
 use crate::states::{Actor, RunState};
 
@@ -71,6 +72,7 @@ pub(super) fn dispatch(
     aside: &Aside,
     ceilings: &Ceilings,
     chosen: Vec<RunKey>,
+    node_ends: NodeEnds,
 ) -> Result<Vec<RunKey>, Failure> {
     let mut free = workers.saturating_sub(loads::held(tx, aside)?.all());
     let mut given = Vec::with_capacity(chosen.len());
@@ -85,7 +87,16 @@ pub(super) fn dispatch(
             continue;
         }
         if before.too_late_at() <= now {
-            fail_late(tx, now, Actor::Dispatcher, run_key, &before)?;
+            let failed = tx.savepoint(|tx| {
+                fail_late(tx, now, Actor::Dispatcher, run_key, &before)?;
+                node_ends(tx, now, run_key)?;
+                tx.check_size()
+            });
+            // The clock finds it as well, and puts off what cannot be done; all others get their slots.
+            match failed {
+                Err(Failure::Damaged(_) | Failure::TooLarge) => {}
+                failed => failed?,
+            }
             continue;
         }
         let run = Run { state: RunState::Queued, queued_at: Some(now), ..before.clone() };

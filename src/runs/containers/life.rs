@@ -10,6 +10,7 @@ use super::end::End;
 use super::model::Run;
 use super::results;
 use super::tables::{BUSY, CONTAINERS, ContainerRow, WAITING};
+use crate::context::NodeEnds;
 use crate::model::{RunId, RunKey};
 use crate::refusal::Refusal;
 use crate::states::{Actor, RunState, transition};
@@ -165,6 +166,22 @@ pub(super) fn ended(
     results::put(tx, run_key, &end.result, &end.last_words)?;
     change(tx, now, Actor::Engine, run_key, Some(&before), run)?;
     Ok(true)
+}
+
+/// The same, and where the run is an attempt at a node, its workflow goes on by it.
+pub(super) fn ended_of_node(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    run_key: RunKey,
+    container: u32,
+    end: &End,
+    node_ends: NodeEnds,
+) -> Result<bool, Failure> {
+    let is_news = ended(tx, now, run_key, container, end)?;
+    if is_news && find(tx, run_key)?.is_some_and(|run| run.workflow_id.is_some()) {
+        node_ends(tx, now, run_key)?;
+    }
+    Ok(is_news)
 }
 
 /// An end may be heard of before what came before it: the container ran, or went on after a pause. That is noted first.

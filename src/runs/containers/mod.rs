@@ -13,7 +13,7 @@
 //!
 //! Reading order: `model` (words and pure rules), `end` (what an outcome means) · `tables` (what is stored), `loads`,
 //! `paces`, `descriptions`, `results` (a table each) · `told` (who hears of it), `changes` (the one way a state changes) · the verbs `submission`,
-//! `late`, `shares` (whose turn it is), `dispatch`, `life`, `removal`, `hours` · what is asked: `queue`, `list`, `wait` ·
+//! `late`, `wishes` (what a cancelled workflow ends), `shares` (whose turn it is), `dispatch`, `life`, `removal`, `hours` · what is asked: `queue`, `list`, `wait` ·
 //! what a run wrote and used: `archive`, `lines`, `page`, `logs`, `follow`, `utilization` · `runner` and `control` (what callers do to containers) · `engine` (what
 //! starts and ends them) · `verify` · `http`.
 
@@ -48,6 +48,7 @@ mod told;
 pub(crate) mod utilization;
 mod verify;
 mod wait;
+pub(crate) mod wishes;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Timestamp, Uuid};
+use quintet_storage::{Failure, Timestamp, Uuid, decode_plain};
 
 use crate::events::Events;
 use crate::states::RunState;
@@ -35,6 +35,8 @@ pub(crate) enum Reason {
     StopGraceExpired,
     /// What supervised it is gone, and how it would have ended nobody knows.
     WorkerLost,
+    /// Its workflow was cancelled before it had a container.
+    WorkflowCancelled,
 }
 
 impl Reason {
@@ -52,6 +54,7 @@ impl Reason {
             Reason::Killed => "killed",
             Reason::StopGraceExpired => "stop_grace_expired",
             Reason::WorkerLost => "worker_lost",
+            Reason::WorkflowCancelled => "workflow_cancelled",
         }
     }
 }
@@ -209,12 +212,38 @@ pub(crate) struct Secrets {
     pub(crate) env: Vec<(String, String)>,
     /// The secret of its webhook.
     pub(crate) webhook_secret: Option<String>,
+    /// The command, where what is shown of it is not what is run.
+    pub(crate) command: Option<Vec<String>>,
+}
+
+impl Secrets {
+    /// What was sealed. What was sealed before there were hidden commands ends before the last member: a byte more says
+    /// that there is none.
+    pub(crate) fn decode(plain: &[u8]) -> Result<Secrets, Failure> {
+        decode_plain(plain).or_else(|_| decode_plain(&[plain, &[0]].concat()))
+    }
 }
 
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Secrets({} variables)", self.env.len())
     }
+}
+
+/// The most arguments, and the most variables.
+pub(crate) const WORDS_MAX: usize = 4096;
+/// Arguments and variables together, in bytes: what the runner takes.
+pub(crate) const WORDS_BYTES_MAX: usize = 512 << 10;
+
+/// What a variable takes where a program is begun: name, value, a sign between, an end, and where it stands.
+pub(crate) fn variable_bytes(name: &str, value: &str) -> usize {
+    name.len() + value.len() + 10
+}
+
+/// What a command takes with its environment.
+pub(crate) fn words_bytes(command: &[String], env: &[(String, String)]) -> usize {
+    let words = command.iter().map(|word| word.len() + 9);
+    words.chain(env.iter().map(|(name, value)| variable_bytes(name, value))).sum()
 }
 
 /// How a run ended.

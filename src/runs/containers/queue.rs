@@ -118,12 +118,12 @@ pub(super) fn position(read: &impl Read, run_key: RunKey, run: &Run) -> Result<O
     Ok(Some(ahead(read, run_key.0, run_key.1, run, POSITION_MAX)? + 1))
 }
 
-/// How many runs of a tenant come before a run, counted as far as `most` in each class.
+/// How many runs of a tenant come before a run, counted as far as `most`.
 fn ahead(read: &impl Read, tenant_id: TenantId, run_id: RunId, run: &Run, most: usize) -> Result<usize, Failure> {
     let mut before = 0;
     for class in [Class::Ordinary, Class::Deferred].map(tag_of) {
         let ahead = Scan::prefix(&(tenant_id, class)).until(&(tenant_id, class, run.eligible_start, run_id));
-        before += read.scan(&WAITING, ahead.limit(most))?.len();
+        before += read.scan(&WAITING, ahead.limit(most - before))?.len();
     }
     Ok(before)
 }

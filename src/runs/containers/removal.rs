@@ -16,7 +16,8 @@ pub(crate) const EVENTS_AT_ONCE: usize = 500;
 /// Deletes a run that has ended, or has no slot yet.
 pub(crate) fn delete(tx: &mut WriteTx<'_>, now: Timestamp, run_key: RunKey) -> Result<(), Abort<Refusal>> {
     let run = find(tx, run_key)?.ok_or(Refusal::NotFound)?;
-    if run.state.holds_slot() {
+    // What a node waits for is not taken from it.
+    if run.state.holds_slot() || (run.workflow_id.is_some() && !run.state.is_terminal()) {
         return Err(Refusal::RunActive.into());
     }
     remove(tx, now, run_key, &run)?;

@@ -1,16 +1,20 @@
 //! Submitting a run.
 
-use quintet_storage::{Abort, Timestamp, WriteTx};
+use quintet_storage::{Abort, Read, Timestamp, Uuid, WriteTx};
 
 use super::changes::change;
-use super::descriptions;
 use super::model::{Class, Run, RunLimits, Secrets, Webhook};
-use crate::allowances::model::Quotas;
+use super::{descriptions, loads};
+use crate::allowances::model::{InForce, KeyTerms, Quotas};
 use crate::allowances::{Ceilings, days, meters, quotas, terms};
 use crate::events::Events;
 use crate::model::{RunId, TenantId};
 use crate::refusal::Refusal;
 use crate::states::{Actor, RunState};
+
+/// Runs of a tenant that may wait for a slot or their time. They stay for as long as that takes, with commands and
+/// environments.
+const WAITING_MAX: u64 = 100_000;
 
 /// A run as it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,18 +43,65 @@ pub(crate) fn submit(
     asked: Submit,
 ) -> Result<(RunId, Run), Abort<Refusal>> {
     let in_force = quotas::effective(tx, tenant_id, ceilings)?;
-    let quotas = &in_force.quotas;
-    let key_id = asked.key_id.clone().unwrap_or_default();
-    let terms = terms::of(tx, &key_id)?;
+    let terms = terms::of(tx, asked.key_id.as_deref().unwrap_or_default())?;
     if !terms::allow_image(&terms, &asked.image) {
         return Err(Refusal::ImageNotAllowed.into());
     }
-    days::charge(tx, now, tenant_id, quotas.max_daily_runs)?;
+    check_waiting(tx, tenant_id, 1)?;
+    days::charge(tx, now, tenant_id, 1, in_force.quotas.max_daily_runs)?;
+    make(tx, now, tenant_id, &in_force, &terms, asked, None)
+}
+
+/// Whether so many more runs of a tenant may wait.
+pub(crate) fn check_waiting(read: &impl Read, tenant_id: TenantId, more: usize) -> Result<(), Abort<Refusal>> {
+    let load = loads::of(read, tenant_id)?;
+    let more = u64::try_from(more).unwrap_or(u64::MAX);
+    if (load.waiting + load.deferred).saturating_add(more) > WAITING_MAX {
+        return Err(Refusal::LimitReached("the most runs of a tenant that wait", WAITING_MAX).into());
+    }
+    Ok(())
+}
+
+/// Which attempt of which node a run is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    pub(crate) workflow_id: Uuid,
+    pub(crate) node_ref: String,
+    /// From 1.
+    pub(crate) number: u32,
+}
+
+/// Makes the run of an attempt at a node: the day was charged and the image looked at when its workflow was submitted. A
+/// metered key pays for it now.
+pub(crate) fn launch(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    tenant_id: TenantId,
+    asked: Submit,
+    attempt: Attempt,
+) -> Result<(RunId, Run), Abort<Refusal>> {
+    let in_force = quotas::in_force(tx, tenant_id)?;
+    let terms = terms::of(tx, asked.key_id.as_deref().unwrap_or_default())?;
+    make(tx, now, tenant_id, &in_force, &terms, asked, Some(attempt))
+}
+
+fn make(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    tenant_id: TenantId,
+    in_force: &InForce,
+    terms: &KeyTerms,
+    asked: Submit,
+    attempt: Option<Attempt>,
+) -> Result<(RunId, Run), Abort<Refusal>> {
+    let quotas = &in_force.quotas;
+    let by = if attempt.is_some() { Actor::Workflow } else { Actor::Api };
     let (limits, clamped) = limits(&asked, quotas);
     let (eligible_start, working_hours_applied) =
         in_force.hours.start(asked.scheduled_start.map_or(now, |start| start.max(now)));
     let queue_seconds = i64::try_from(quotas.max_queue_seconds).unwrap_or(i64::MAX);
     let run_id = RunId(tx.new_id());
+    let key_id = asked.key_id.unwrap_or_default();
     let run = Run {
         state: RunState::Scheduled,
         reason: None,
@@ -78,19 +129,19 @@ pub(crate) fn submit(
         exit_code: None,
         starts: 0,
         is_stopping: false,
-        workflow_id: None,
-        node_ref: None,
-        attempt: 1,
+        workflow_id: attempt.as_ref().map(|attempt| attempt.workflow_id),
+        attempt: attempt.as_ref().map_or(1, |attempt| attempt.number),
+        node_ref: attempt.map(|attempt| attempt.node_ref),
         events: 0,
         asked_events: Some(asked.webhook.as_ref().map_or_else(Events::default, Webhook::asked)),
     };
     let run_key = (tenant_id, run_id);
-    meters::charge(tx, run_key, &key_id, &terms, limits.timeout_seconds)?;
+    meters::charge(tx, run_key, &key_id, terms, limits.timeout_seconds)?;
     if !descriptions::put(tx, run_key, asked.command, asked.webhook, &asked.secrets)? {
         // A tenant's key is never destroyed while its runs are accepted.
         return Err(Refusal::NotFound.into());
     }
-    let run = change(tx, now, Actor::Api, run_key, None, run)?;
+    let run = change(tx, now, by, run_key, None, run)?;
     Ok((run_id, run))
 }
 

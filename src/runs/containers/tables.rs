@@ -12,6 +12,7 @@
 //! | 0x0408 | waiting runs | tenant, class, eligible start, run | the queue of each tenant |
 //! | 0x0409 | busy runs | run | runs that hold a slot, of all tenants |
 //! | 0x040B | loads (hot) | tenant | how many runs wait, hold a slot, have one reserved |
+//! | 0x041E | wishes | run | runs with a container that must end, for their workflow was cancelled |
 //! | 0x0411 | paces | tenant | how long its runs hold a slot, for estimates |
 //!
 //! Everything begins with the tenant but what the engine looks through for all of them.
@@ -52,6 +53,9 @@ pub(super) const LOADS: Table<TenantId, LoadRow> = Table::new(0x040B, FAMILY, "r
 /// How long slots are held.
 pub(super) const PACES: Table<TenantId, PaceRow> = Table::new(0x0411, FAMILY, "runs_paces");
 
+/// Who is to be killed.
+pub(super) const WISHES: Table<RunId, WishRow> = Table::new(0x041E, FAMILY, "runs_wishes");
+
 /// The tables of this folder.
 pub(crate) const TABLES: &[TableSpec] = &[
     RUNS.spec(),
@@ -65,6 +69,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
     BUSY.spec(),
     LOADS.spec(),
     PACES.spec(),
+    WISHES.spec(),
 ];
 
 /// See [`Run`].
@@ -337,6 +342,14 @@ pub(super) struct BusyRow {
     pub(super) tenant_id: TenantId,
 }
 impl Row for BusyRow {}
+
+/// A run that must end: gone once it has.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct WishRow {
+    /// Whose it is.
+    pub(super) tenant_id: TenantId,
+}
+impl Row for WishRow {}
 
 /// A container that may exist: written before it is started, gone once it was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

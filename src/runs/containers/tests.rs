@@ -12,12 +12,14 @@ use super::dispatch::{choose, dispatch, requeue};
 use super::end::End;
 use super::hours::set_quotas;
 use super::list::{Filter, list};
-use super::model::{Class, LastWords, Reason, Run, Secrets};
+use super::model::{Class, LastWords, Load, Reason, Run, Secrets};
 use super::queue::{self, BlockedBy, Machine};
 use super::removal::delete;
 use super::shares::Turns;
 use super::submission::{Submit, submit};
-use super::tables::{ARCHIVES, ArchiveRow, BUSY, CONTAINERS, DESCRIPTIONS, EVENTS, RESULTS, RUNS, RunRow, WAITING};
+use super::tables::{
+    ARCHIVES, ArchiveRow, BUSY, CONTAINERS, DESCRIPTIONS, EVENTS, LOADS, RESULTS, RUNS, RunRow, WAITING,
+};
 use super::{descriptions, life, loads, results, sealing};
 use crate::allowances::model::SetQuotas;
 use crate::allowances::{Ceilings, quotas};
@@ -28,7 +30,9 @@ use crate::refusal::Refusal;
 use crate::states::{Actor, RunState};
 use crate::sweep::sweep;
 use crate::testing::{Bench, bench, plain, tenant};
+use crate::workflows::run_ended;
 
+pub(crate) mod border;
 mod costs;
 mod estimates;
 mod format_1;
@@ -76,7 +80,7 @@ fn dispatched(bench: &Bench, workers: u64, limits: &Ceilings) -> Vec<RunKey> {
 }
 
 fn given(bench: &Bench, chosen: Vec<RunKey>, workers: u64, limits: Ceilings) -> Vec<RunKey> {
-    bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &Aside::default(), &limits, chosen)?)).unwrap()
+    bench.run(move |tx, now| Ok(dispatch(tx, now, workers, &Aside::default(), &limits, chosen, run_ended)?)).unwrap()
 }
 
 fn outcome(reason: EndReason, exit_code: Option<i32>, signal: Option<i32>, oom_killed: bool) -> Outcome {
@@ -144,7 +148,8 @@ fn submissions_are_clamped_and_counted_by_the_day() {
 #[test]
 fn environments_and_secrets_are_sealed_and_come_back() {
     let bench = bench();
-    let secrets = Secrets { env: vec![("TOKEN".into(), "hunter2".into())], webhook_secret: Some("s".into()) };
+    let secrets =
+        Secrets { env: vec![("TOKEN".into(), "hunter2".into())], webhook_secret: Some("s".into()), command: None };
     let asked = Submit { secrets: secrets.clone(), ..plain() };
     let run_key = submitted(&bench, tenant(1), &Ceilings::default(), asked).unwrap();
     let (description, opened) = descriptions::open(&bench.store.read(), run_key).unwrap().unwrap();
@@ -203,7 +208,7 @@ fn a_run_that_waits_for_its_image_holds_its_slot_and_no_worker() {
     // Its image is here, and its worker with somebody else.
     let now_others = {
         let (aside, limits, second) = (aside.clone(), limits.clone(), mine[1]);
-        bench.run(move |tx, now| Ok(dispatch(tx, now, 1, &aside, &limits, vec![other, second])?)).unwrap()
+        bench.run(move |tx, now| Ok(dispatch(tx, now, 1, &aside, &limits, vec![other, second], run_ended)?)).unwrap()
     };
     assert_eq!(now_others, [other], "there is one worker");
     standing.ready();
@@ -456,7 +461,7 @@ fn audit(bench: &Bench, known: &BTreeMap<RunKey, Known>, limits: &Ceilings) {
     assert_eq!(events, rows.values().map(|row| row.events as usize).sum::<usize>());
     assert!(all_due(bench).into_iter().all(|(_, due)| match due {
         Due::Eligible(run_key) | Due::TooLate(run_key) | Due::Old(run_key) => rows.contains_key(&run_key),
-        Due::Hours(_) | Due::Events(_) | Due::OldTimer(_) => false,
+        Due::Hours(_) | Due::Events(_) | Due::OldTimer(_) | Due::OldWorkflow(_) => false,
     }));
     let chosen = choose(&read, bench.now(), machine(limits, 5), 100, &mut Turns::default()).unwrap();
     assert!(chosen.iter().all(|run_key| rows[run_key].state == RunState::Scheduled));

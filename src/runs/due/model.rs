@@ -5,7 +5,10 @@
 
 use quintet_storage::{Failure, Key, Uuid};
 
-use crate::model::{RunKey, ScheduleKey, TenantId, TimerId, TimerKey};
+use crate::model::{
+    RunKey, ScheduleId, ScheduleKey, TemplateId, TenantId, TimerId, TimerKey, TriggerId, TriggerKey, WorkflowId,
+    WorkflowKey,
+};
 
 /// What ends or goes when its time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +25,8 @@ pub(crate) enum Due {
     Events(RunKey),
     /// A timer that has fired or was cancelled has been kept long enough.
     OldTimer(TimerKey),
+    /// An ended workflow has been kept long enough.
+    OldWorkflow(WorkflowKey),
 }
 
 /// What begins by itself when its time has come.
@@ -31,11 +36,46 @@ pub(crate) enum Fire {
     Timer(TimerKey),
     /// A schedule, once more.
     Schedule(ScheduleKey),
+    /// A workflow that was deferred.
+    WorkflowStart(WorkflowKey),
+    /// The next attempt at a node: tenant, workflow, its place.
+    NodeRetry((TenantId, WorkflowId, u32)),
+    /// A gate that nobody has decided is decided: tenant, workflow, its place.
+    GateExpiry((TenantId, WorkflowId, u32)),
+    /// What is left of a workflow's step: it was too much for one transaction.
+    WorkflowGoesOn(WorkflowKey),
+    /// A template is run by its trigger.
+    Trigger(TriggerKey),
 }
 
 impl Fire {
     /// None stands before it.
-    pub(super) const FIRST: Fire = Fire::Timer((TenantId(Uuid::nil()), TimerId(Uuid::nil())));
+    pub(crate) const FIRST: Fire = Fire::Timer((TenantId(Uuid::nil()), TimerId(Uuid::nil())));
+
+    /// Whose it is.
+    pub(crate) fn tenant_id(self) -> TenantId {
+        match self {
+            Fire::Timer((tenant_id, _)) | Fire::Schedule((tenant_id, _)) => tenant_id,
+            Fire::WorkflowStart((tenant_id, _)) | Fire::WorkflowGoesOn((tenant_id, _)) => tenant_id,
+            Fire::NodeRetry((tenant_id, _, _)) | Fire::GateExpiry((tenant_id, _, _)) => tenant_id,
+            Fire::Trigger((tenant_id, _, _)) => tenant_id,
+        }
+    }
+
+    /// The last of its kind and tenant at an instant.
+    pub(crate) fn last_of_tenant(self) -> Fire {
+        match self {
+            Fire::Timer((tenant_id, _)) => Fire::Timer((tenant_id, TimerId(Uuid::max()))),
+            Fire::Schedule((tenant_id, _)) => Fire::Schedule((tenant_id, ScheduleId(Uuid::max()))),
+            Fire::WorkflowStart((tenant_id, _)) => Fire::WorkflowStart((tenant_id, WorkflowId(Uuid::max()))),
+            Fire::NodeRetry((tenant_id, _, _)) => Fire::NodeRetry((tenant_id, WorkflowId(Uuid::max()), u32::MAX)),
+            Fire::GateExpiry((tenant_id, _, _)) => Fire::GateExpiry((tenant_id, WorkflowId(Uuid::max()), u32::MAX)),
+            Fire::WorkflowGoesOn((tenant_id, _)) => Fire::WorkflowGoesOn((tenant_id, WorkflowId(Uuid::max()))),
+            Fire::Trigger((tenant_id, _, _)) => {
+                Fire::Trigger((tenant_id, TemplateId(Uuid::max()), TriggerId(Uuid::max())))
+            }
+        }
+    }
 }
 
 /// The first byte of each kind; they are stored.
@@ -45,8 +85,14 @@ pub(super) const OLD: u8 = 2;
 pub(super) const HOURS: u8 = 3;
 pub(super) const EVENTS: u8 = 4;
 const OLD_TIMER: u8 = 5;
+const OLD_WORKFLOW: u8 = 6;
 const TIMER: u8 = 0;
 const SCHEDULE: u8 = 1;
+const WORKFLOW_START: u8 = 2;
+const NODE_RETRY: u8 = 3;
+const GATE_EXPIRY: u8 = 4;
+const WORKFLOW_GOES_ON: u8 = 5;
+const TRIGGER: u8 = 6;
 
 impl Key for Due {
     fn encode(&self, out: &mut Vec<u8>) {
@@ -57,6 +103,7 @@ impl Key for Due {
             Due::Hours(tenant_id) => Key::encode(&(HOURS, *tenant_id), out),
             Due::Events(run_key) => Key::encode(&(EVENTS, *run_key), out),
             Due::OldTimer(timer_key) => Key::encode(&(OLD_TIMER, *timer_key), out),
+            Due::OldWorkflow(workflow_key) => Key::encode(&(OLD_WORKFLOW, *workflow_key), out),
         }
     }
 
@@ -68,6 +115,7 @@ impl Key for Due {
             HOURS => Due::Hours(Key::decode(input)?),
             EVENTS => Due::Events(Key::decode(input)?),
             OLD_TIMER => Due::OldTimer(Key::decode(input)?),
+            OLD_WORKFLOW => Due::OldWorkflow(Key::decode(input)?),
             kind => return Err(Failure::Damaged(format!("nothing falls due that has kind {kind}"))),
         })
     }
@@ -78,6 +126,11 @@ impl Key for Fire {
         match self {
             Fire::Timer(timer_key) => Key::encode(&(TIMER, *timer_key), out),
             Fire::Schedule(schedule_key) => Key::encode(&(SCHEDULE, *schedule_key), out),
+            Fire::WorkflowStart(workflow_key) => Key::encode(&(WORKFLOW_START, *workflow_key), out),
+            Fire::NodeRetry(node_key) => Key::encode(&(NODE_RETRY, *node_key), out),
+            Fire::GateExpiry(node_key) => Key::encode(&(GATE_EXPIRY, *node_key), out),
+            Fire::WorkflowGoesOn(workflow_key) => Key::encode(&(WORKFLOW_GOES_ON, *workflow_key), out),
+            Fire::Trigger(trigger_key) => Key::encode(&(TRIGGER, *trigger_key), out),
         }
     }
 
@@ -85,6 +138,11 @@ impl Key for Fire {
         Ok(match <u8 as Key>::decode(input)? {
             TIMER => Fire::Timer(Key::decode(input)?),
             SCHEDULE => Fire::Schedule(Key::decode(input)?),
+            WORKFLOW_START => Fire::WorkflowStart(Key::decode(input)?),
+            NODE_RETRY => Fire::NodeRetry(Key::decode(input)?),
+            GATE_EXPIRY => Fire::GateExpiry(Key::decode(input)?),
+            WORKFLOW_GOES_ON => Fire::WorkflowGoesOn(Key::decode(input)?),
+            TRIGGER => Fire::Trigger(Key::decode(input)?),
             kind => return Err(Failure::Damaged(format!("nothing begins by itself that has kind {kind}"))),
         })
     }
@@ -106,9 +164,19 @@ mod tests {
             Due::Hours(run_key.0),
             Due::Events(run_key),
             Due::OldTimer(timer_key),
+            Due::OldWorkflow((run_key.0, WorkflowId(Uuid::from_u128(5)))),
         ];
         check(&kinds);
-        check(&[Fire::Timer(timer_key), Fire::Schedule((run_key.0, ScheduleId(Uuid::from_u128(4))))]);
+        let workflow_id = WorkflowId(Uuid::from_u128(5));
+        check(&[
+            Fire::Timer(timer_key),
+            Fire::Schedule((run_key.0, ScheduleId(Uuid::from_u128(4)))),
+            Fire::WorkflowStart((run_key.0, workflow_id)),
+            Fire::NodeRetry((run_key.0, workflow_id, 6)),
+            Fire::GateExpiry((run_key.0, workflow_id, 7)),
+            Fire::WorkflowGoesOn((run_key.0, workflow_id)),
+            Fire::Trigger((run_key.0, TemplateId(Uuid::from_u128(8)), TriggerId(Uuid::from_u128(9)))),
+        ]);
     }
 
     fn check<K: Key + Copy + PartialEq + std::fmt::Debug>(kinds: &[K]) {
@@ -121,7 +189,7 @@ mod tests {
             let mut short = &bytes[..bytes.len() - 1];
             assert!(<K as Key>::decode(&mut short).is_err());
         }
-        let unknown = [u8::try_from(kinds.len()).unwrap(); 33];
+        let unknown = [u8::try_from(kinds.len()).unwrap(); 49];
         assert!(<K as Key>::decode(&mut unknown.as_slice()).is_err(), "there is none behind the last");
     }
 }

@@ -66,9 +66,13 @@ pub(crate) fn is_fire_put(read: &impl Read, at: Timestamp, fire: Fire) -> Result
     read.contains(&FIRES, &(at, fire))
 }
 
-/// The first of what begins from an instant on, `most` at the most.
-pub(crate) fn first_fires(read: &impl Read, from: Timestamp, most: usize) -> Result<Vec<(Timestamp, Fire)>, Failure> {
-    let scan = Scan::all().from(&(from, Fire::FIRST)).limit(most);
+/// The first of what begins behind a place, `most` at the most.
+pub(crate) fn first_fires(
+    read: &impl Read,
+    behind: (Timestamp, Fire),
+    most: usize,
+) -> Result<Vec<(Timestamp, Fire)>, Failure> {
+    let scan = Scan::all().after(&behind).limit(most);
     Ok(read.scan(&FIRES, scan)?.into_iter().map(|(key, _)| key).collect())
 }
 

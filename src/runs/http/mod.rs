@@ -10,7 +10,7 @@ use quintet_platform::service::{self, Endpoints};
 
 use crate::context::Context;
 use crate::dialect::Runs;
-use crate::{containers, schedules, tenant, timers, usage, webhooks};
+use crate::{containers, mcp, schedules, templates, tenant, timers, usage, webhooks, workflows};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Runs> = &[
@@ -21,6 +21,9 @@ pub(crate) const ENDPOINTS: Endpoints<Runs> = &[
     webhooks::http::ENDPOINTS,
     timers::http::ENDPOINTS,
     schedules::http::ENDPOINTS,
+    workflows::http::ENDPOINTS,
+    templates::http::ENDPOINTS,
+    mcp::ENDPOINTS,
 ];
 
 /// The listener of runs.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, LOCATION, RANGE};
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
-use quintet_platform::egress::{Egress, EgressBody, EgressError};
+use quintet_platform::egress::{Egress, EgressBody, EgressError, Party};
 use serde::Deserialize;
 use tokio::time::Instant;
 
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
             if let Some(authorization) = self.authorization.as_ref().filter(|_| origin(&uri) == own) {
                 request = request.header(AUTHORIZATION, authorization);
             }
-            let request = request.body(Bytes::new()).map_err(|_| unusable())?;
+            let request = request.extension(Party::REGISTRIES).body(Bytes::new()).map_err(|_| unusable())?;
             let response = self.within(self.limits.idle, self.egress.open(request)).await?;
             if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
                 let is_foreign = origin(&uri) != own;
@@ -246,7 +246,7 @@ impl<'a> Session<'a> {
         if let Some(basic) = basic {
             request = request.header(AUTHORIZATION, basic);
         }
-        let request = request.body(Bytes::new()).map_err(|_| unusable())?;
+        let request = request.extension(Party::REGISTRIES).body(Bytes::new()).map_err(|_| unusable())?;
         let (parts, mut body) = self.within(self.limits.idle, self.egress.open(request)).await?.into_parts();
         match parts.status {
             StatusCode::OK => {}

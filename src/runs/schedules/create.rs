@@ -52,7 +52,7 @@ pub(super) fn create(
 ///
 /// # Errors
 /// There is none any more.
-pub(super) fn check(timing: &Timing, now: Timestamp, seen_to: Option<Timestamp>) -> Result<Timestamp, Refusal> {
+pub(crate) fn check(timing: &Timing, now: Timestamp, seen_to: Option<Timestamp>) -> Result<Timestamp, Refusal> {
     let plan = Plan::of(timing).ok_or_else(zone_is_gone)?;
     let bound = if timing.end_at.is_some() { "end_at" } else { "start_at" };
     let next = plan.next(now, seen_to);
@@ -60,6 +60,6 @@ pub(super) fn check(timing: &Timing, now: Timestamp, seen_to: Option<Timestamp>)
 }
 
 /// Zones come and go with releases of their database.
-pub(super) fn zone_is_gone() -> Refusal {
+pub(crate) fn zone_is_gone() -> Refusal {
     Refusal::field("timezone", "is no time zone any more")
 }

@@ -1,5 +1,6 @@
 //! A schedule fires.
 
+use quintet_platform::access::is_suspended;
 use quintet_platform::ids::ulid;
 use quintet_platform::json::Json;
 use quintet_storage::{Failure, Timestamp, WriteTx};
@@ -8,11 +9,11 @@ use super::model::Schedule;
 use super::plan::{Plan, Seen};
 use super::rows::{find, put};
 use super::tables::CONTENTS;
-use crate::alarms::contents;
 use crate::alarms::model::Contents;
 use crate::alarms::told::{Alarm, tell};
 use crate::alarms::wire::{late_seconds, millis};
-use crate::allowances::{Ceilings, quotas, terms};
+use crate::alarms::{contents, counts};
+use crate::allowances::{quotas, terms};
 use crate::model::ScheduleKey;
 
 /// Has a schedule fire whose instant has come.
@@ -36,7 +37,11 @@ pub(super) fn catch_up(
         tracing::warn!(schedule = %ulid(key.1.0), "a schedule cannot fire any more; it is paused");
         return Ok(Schedule { is_enabled: false, next_fire_at: None, ..schedule });
     };
-    let seen = plan.see_to(first, now, schedule.misfire);
+    let mut seen = plan.see_to(first, now, schedule.misfire);
+    let count = u64::try_from(seen.fires.len()).unwrap_or(u64::MAX);
+    if count > 0 && (is_suspended(tx, key.0.0)? || !counts::charge(tx, now, key.0, count)?) {
+        seen.pass_over();
+    }
     tell_all(tx, now, key, &schedule, &contents, &seen)?;
     schedule.fire_count += u64::try_from(seen.fires.len()).unwrap_or(u64::MAX);
     schedule.missed_count = schedule.missed_count.saturating_add(seen.missed);
@@ -60,7 +65,7 @@ fn tell_all(
     if seen.fires.is_empty() {
         return Ok(());
     }
-    let days = quotas::numbers(tx, key.0, &Ceilings::default())?.retention_days;
+    let days = quotas::of_telling(tx, key.0)?.retention_days;
     let kept_days = terms::of(tx, &schedule.key_id)?.retention_days(days);
     let payload = contents.payload()?;
     for (scheduled_at, missed) in &seen.fires {

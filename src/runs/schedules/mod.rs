@@ -18,13 +18,13 @@
 //! `remove` · `list` · `verify` · `http` · `operator`.
 
 mod change;
-mod create;
+pub(crate) mod create;
 pub(crate) mod fire;
 pub(crate) mod http;
 mod list;
-mod model;
+pub(crate) mod model;
 pub(crate) mod operator;
-mod plan;
+pub(crate) mod plan;
 mod remove;
 mod rows;
 mod tables;

@@ -15,7 +15,7 @@ pub(super) const NO_SCHEDULE: Refusal = Refusal::NoSuch("no such schedule in thi
 
 /// What is made of instants that were missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-pub(super) enum Misfire {
+pub(crate) enum Misfire {
     /// The latest is fired for, and says how many they were.
     FireOnce,
     /// They are counted.
@@ -23,11 +23,11 @@ pub(super) enum Misfire {
 }
 
 /// The names of both.
-pub(super) const MISFIRE_NAMES: [&str; 2] = ["fire_once", "skip"];
+pub(crate) const MISFIRE_NAMES: [&str; 2] = ["fire_once", "skip"];
 
 impl Misfire {
     /// Its name in bodies.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         let [fire_once, skip] = MISFIRE_NAMES;
         match self {
             Misfire::FireOnce => fire_once,
@@ -36,27 +36,27 @@ impl Misfire {
     }
 
     /// The one of that name.
-    pub(super) fn named(name: &str) -> Option<Misfire> {
+    pub(crate) fn named(name: &str) -> Option<Misfire> {
         [Misfire::FireOnce, Misfire::Skip].into_iter().find(|misfire| misfire.name() == name)
     }
 }
 
 /// When a schedule fires.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub(super) struct Timing {
+pub(crate) struct Timing {
     /// The pattern as it was given, with single blanks.
-    pub(super) cron: String,
+    pub(crate) cron: String,
     /// The name of a time zone.
-    pub(super) timezone: String,
+    pub(crate) timezone: String,
     /// It fires at this instant or later.
-    pub(super) start_at: Option<Timestamp>,
+    pub(crate) start_at: Option<Timestamp>,
     /// It fires before this instant.
-    pub(super) end_at: Option<Timestamp>,
+    pub(crate) end_at: Option<Timestamp>,
 }
 
 impl Timing {
     /// Its end lies behind its start.
-    pub(super) fn check_bounds(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_bounds(&self) -> Result<(), Refusal> {
         match self.start_at.zip(self.end_at) {
             Some((start, end)) if end <= start => Err(Refusal::field("end_at", "must lie behind start_at")),
             _ => Ok(()),

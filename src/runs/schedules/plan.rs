@@ -12,7 +12,7 @@ const PATIENCE_MICROS: i64 = 60_000_000;
 const NEXT_FIRES: usize = 5;
 
 /// The instants of a schedule.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     recurrence: Recurrence,
     start_at: Option<Timestamp>,
     end_at: Option<Timestamp>,
@@ -20,25 +20,33 @@ pub(super) struct Plan {
 
 /// What is to be made of the instants that have come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// What is fired for, in order: the instant, and how many it stands for that were missed; 0: it is on time.
-    pub(super) fires: Vec<(Timestamp, u64)>,
+    pub(crate) fires: Vec<(Timestamp, u64)>,
     /// How many were missed.
-    pub(super) missed: u64,
+    pub(crate) missed: u64,
     /// The last that was seen to.
-    pub(super) last: Timestamp,
+    pub(crate) last: Timestamp,
+}
+
+impl Seen {
+    /// Nothing is fired for: all of it was missed.
+    pub(crate) fn pass_over(&mut self) {
+        let on_time = self.fires.drain(..).filter(|(_, missed)| *missed == 0).count();
+        self.missed += u64::try_from(on_time).unwrap_or(u64::MAX);
+    }
 }
 
 impl Plan {
     /// The plan of a timing; none if its time zone is one no more, for zones come and go with releases of their database.
-    pub(super) fn of(timing: &Timing) -> Option<Plan> {
+    pub(crate) fn of(timing: &Timing) -> Option<Plan> {
         let cron = Cron::parse(&timing.cron).ok()?;
         let zone = Zone::named(&timing.timezone)?;
         Some(Plan { recurrence: Recurrence::new(cron, zone), start_at: timing.start_at, end_at: timing.end_at })
     }
 
     /// The first instant after the present one, or at it if the schedule starts right then. None before what was seen to.
-    pub(super) fn next(&self, now: Timestamp, seen_to: Option<Timestamp>) -> Option<Timestamp> {
+    pub(crate) fn next(&self, now: Timestamp, seen_to: Option<Timestamp>) -> Option<Timestamp> {
         let start = self.start_at.filter(|start| *start >= now).map(|start| start.plus_micros(-1));
         let after = start.unwrap_or(now);
         self.following(seen_to.map_or(after, |seen_to| seen_to.max(after)))
@@ -50,13 +58,13 @@ impl Plan {
     }
 
     /// The next few instants, of which the first is known.
-    pub(super) fn next_fires(&self, first: Option<Timestamp>) -> Vec<Timestamp> {
+    pub(crate) fn next_fires(&self, first: Option<Timestamp>) -> Vec<Timestamp> {
         std::iter::successors(first, |at| self.following(*at)).take(NEXT_FIRES).collect()
     }
 
     /// What is to be made of the instants from `first` to the present one, of which `first` is one whatever the pattern says
     /// today: rules of time zones change with releases.
-    pub(super) fn see_to(&self, first: Timestamp, now: Timestamp, misfire: Misfire) -> Seen {
+    pub(crate) fn see_to(&self, first: Timestamp, now: Timestamp, misfire: Misfire) -> Seen {
         let mut seen = Seen { fires: Vec::new(), missed: 0, last: first };
         let on_time = now.plus_micros(-PATIENCE_MICROS);
         let end = self.end_at.unwrap_or(Timestamp::MAX);

@@ -3,12 +3,14 @@
 //!
 //! `QUINTET_SEED=N` runs the case of a failure again.
 
+use quintet_platform::access::{AccessRefusal, CreateTenant, Services, activate_tenant, create_tenant, suspend_tenant};
 use quintet_platform::clock::{parse_rfc3339, rfc3339};
 use quintet_platform::deliveries::counters;
+use quintet_platform::jobs::Progress;
 use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
 use quintet_storage::seal::{self, KeyOwner};
-use quintet_storage::{Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use super::change::{change, set_enabled};
 use super::create::create;
@@ -70,7 +72,7 @@ fn made(bench: &Bench, timing: Timing, misfire: Misfire) -> ScheduleKey {
 }
 
 fn swept(bench: &Bench) {
-    while bench.run(|tx, now| Ok(begin(tx, now, Timestamp::EPOCH)?)).unwrap() > 0 {}
+    while bench.run(|tx, now| Ok(begin(tx, now, Timestamp::EPOCH)?)).unwrap().1.progress == Progress::More {}
 }
 
 /// Lets so many seconds pass, with a look at every minute: as long as the appliance is on.
@@ -524,5 +526,42 @@ fn whatever_happens_it_does_as_a_model_that_goes_from_minute_to_minute() {
             assert_eq!(told_in_all, schedule.fire_count, "{said}: each fire is told of once");
             assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new(), "{said}");
         }
+    }
+}
+
+/// Nothing is told for a tenant that is suspended; when it is active again, what was missed is not made up for.
+#[test]
+fn a_suspended_tenant_has_its_instants_pass() {
+    let bench = bench_at("2026-05-01T12:00:30Z");
+    let new = CreateTenant { id: Some(tenant(1).0), name: "A".to_owned(), services: Services::ALL, parent: None };
+    bench.run(move |tx, now| Ok(create_tenant(tx, now, new).map_err(not_refused)?)).unwrap();
+    let key = made(&bench, timing("* * * * *", "UTC"), Misfire::FireOnce);
+    watched(&bench, 3 * MINUTE);
+    bench.run(|tx, now| Ok(suspend_tenant(tx, now, tenant(1).0).map_err(not_refused)?)).unwrap();
+    watched(&bench, 5 * MINUTE);
+    assert_eq!((of(&bench, key).fire_count, of(&bench, key).missed_count, told(&bench)), (3, 5, 3));
+    assert_sound(&bench);
+    bench.run(|tx, now| Ok(activate_tenant(tx, now, tenant(1).0).map_err(not_refused)?)).unwrap();
+    watched(&bench, 2 * MINUTE);
+    assert_eq!((of(&bench, key).fire_count, of(&bench, key).missed_count, told(&bench)), (5, 5, 5));
+}
+
+/// Where a day has been used up, instants pass as missed until the next one begins.
+#[test]
+fn instants_beyond_what_a_day_has_are_missed() {
+    let bench = bench_at("2026-05-01T23:50:30Z");
+    let key = made(&bench, timing("* * * * *", "UTC"), Misfire::FireOnce);
+    bench.run(|tx, now| Ok(counts::charge(tx, now, tenant(1), counts::TOLD_OF_DAY_MAX - 2)?)).unwrap();
+    watched(&bench, 9 * MINUTE);
+    assert_eq!((of(&bench, key).fire_count, of(&bench, key).missed_count, told(&bench)), (2, 7, 2));
+    watched(&bench, 3 * MINUTE);
+    assert_eq!((of(&bench, key).fire_count, of(&bench, key).missed_count, told(&bench)), (5, 7, 5));
+    assert_sound(&bench);
+}
+
+fn not_refused(abort: Abort<AccessRefusal>) -> Failure {
+    match abort {
+        Abort::Failed(failure) => failure,
+        Abort::Refused(refusal) => panic!("{refusal}"),
     }
 }

@@ -25,13 +25,16 @@ const CONTRACT: &[(&str, &str)] = &[
     ("scheduled", "failed"),
 ];
 
-/// What other rules settle beside it: restarts give back slots, and a run may end while it is pulled or paused.
+/// What other rules settle beside it: restarts give back slots, a run may end while it is pulled or paused, and a cancelled
+/// workflow takes its waiting runs with it.
 const SETTLED: &[(&str, &str)] = &[
     ("queued", "scheduled"),
     ("pulling", "scheduled"),
     ("pulling", "failed"),
     ("pulling", "killed"),
     ("paused", "failed"),
+    ("scheduled", "killed"),
+    ("queued", "killed"),
 ];
 
 fn ends(way: &Transition) -> (&'static str, &'static str) {

@@ -104,7 +104,7 @@ mod tests {
             ("max_image_mb", "1048576"),
             ("retention_days", "3650"),
             ("stop_grace_seconds", "300"),
-            ("max_webhook_endpoints", "1000"),
+            ("max_webhook_endpoints", "100"),
         ] {
             assert!(read(name, most, &ceilings).is_ok_and(|set| set.numbers.len() == 1), "{name}");
             let one_more = format!("{}", most.parse::<u64>().unwrap() + 1);

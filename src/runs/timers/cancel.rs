@@ -4,6 +4,7 @@ use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use super::model::{NO_TIMER, Timer, TimerState};
 use super::rows::{find, put};
+use crate::alarms::counts;
 use crate::model::TimerKey;
 use crate::refusal::Refusal;
 
@@ -16,6 +17,7 @@ pub(super) fn cancel(tx: &mut WriteTx<'_>, now: Timestamp, key: TimerKey) -> Res
         TimerState::Pending => {
             let cancelled = Timer { state: TimerState::Cancelled { at: now }, ..timer.clone() };
             put(tx, key, Some(&timer), &cancelled)?;
+            counts::give_back(tx, now, key.0, timer.created_at)?;
             Ok(cancelled)
         }
     }

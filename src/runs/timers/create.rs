@@ -8,6 +8,7 @@ use super::rows::put;
 use super::tables::CONTENTS;
 use crate::alarms::model::{Address, Contents};
 use crate::alarms::{contents, counts};
+use crate::allowances::model::seconds_to_midnight;
 use crate::allowances::{Ceilings, quotas, terms};
 use crate::model::{TenantId, TimerId};
 use crate::refusal::Refusal;
@@ -36,6 +37,9 @@ pub(super) fn create(
 ) -> Result<(TimerId, Timer), Abort<Refusal>> {
     if counts::of(tx, tenant_id)?.pending_timers >= PENDING_MAX {
         return Err(Refusal::LimitReached("the most pending timers of a tenant", PENDING_MAX).into());
+    }
+    if !counts::charge(tx, now, tenant_id, 1)? {
+        return Err(Refusal::DailyQuota(seconds_to_midnight(now)).into());
     }
     let days = quotas::numbers(tx, tenant_id, ceilings)?.retention_days;
     let timer = Timer {

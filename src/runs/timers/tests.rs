@@ -1,6 +1,7 @@
 //! Timers over a real store whose clock the tests set: they fire once, whatever happens, and go in their time.
 
 use quintet_platform::deliveries::{Filter as Deliveries, counters, list as deliveries};
+use quintet_platform::jobs::Progress;
 use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
 use quintet_storage::seal::{self, KeyOwner};
@@ -44,9 +45,10 @@ fn made(bench: &Bench, tenant_id: TenantId, fire_at: Timestamp) -> TimerKey {
 fn begun(bench: &Bench) -> usize {
     let mut all = 0;
     loop {
-        match bench.run(|tx, now| Ok(begin(tx, now, Timestamp::EPOCH)?)).unwrap() {
-            0 => return all,
-            some => all += some,
+        let (some, swept) = bench.run(|tx, now| Ok(begin(tx, now, Timestamp::EPOCH)?)).unwrap();
+        all += some;
+        if swept.progress == Progress::Rest {
+            return all;
         }
     }
 }
@@ -93,7 +95,8 @@ fn what_is_over_fires_at_once_however_late() {
     assert_eq!(findings(&bench), Vec::<String>::new());
     // What was begun before is not looked at again, and still it begins.
     let from = bench.now();
-    assert_eq!(bench.run(move |tx, now| Ok(begin(tx, now, from)?)).unwrap(), 1);
+    let (count, swept) = bench.run(move |tx, now| Ok(begin(tx, now, from)?)).unwrap();
+    assert_eq!((count, swept.progress), (1, Progress::Rest));
     assert!(matches!(state(&bench, key), TimerState::Fired { .. }));
     let late = made(&bench, tenant(1), bench.now().plus_seconds(1));
     bench.clock.advance(400 * DAY);
@@ -161,7 +164,7 @@ fn there_are_so_many_pending_ones_and_no_more() {
     assert!(matches!(one_more(&bench), Err(Refusal::LimitReached(_, PENDING_MAX))));
     made(&bench, tenant(2), bench.now());
     let page = list(&bench.store.read(), tenant(1), &Filter::default(), None, 1).unwrap();
-    let newest = (tenant(1), page.timers[0].0);
+    let newest = (tenant(1), page.items[0].0);
     bench.run(move |tx, now| cancel(tx, now, newest)).unwrap();
     one_more(&bench).unwrap();
     bench.clock.advance(60);
@@ -195,8 +198,8 @@ fn lists_go_on_where_a_page_ended_with_filters_and_without() {
         let (mut ids, mut after) = (Vec::new(), None);
         loop {
             let page = list(&bench.store.read(), tenant(1), filter, after, limit).unwrap();
-            assert!(page.timers.len() <= limit);
-            ids.extend(page.timers.into_iter().map(|(id, _)| id));
+            assert!(page.items.len() <= limit);
+            ids.extend(page.items.into_iter().map(|(id, _)| id));
             match page.next {
                 Some(next) => after = Some(next),
                 None => return ids,
@@ -215,7 +218,7 @@ fn lists_go_on_where_a_page_ended_with_filters_and_without() {
     let (since, until) = (Some(all[99].1.created_at), Some(all[9].1.created_at));
     let between = Filter { created_after: since, created_before: until, ..Filter::default() };
     assert_eq!(took(&between, 11), ids[10..=99]);
-    assert_eq!(list(&bench.store.read(), tenant(2), &Filter::default(), None, 9).unwrap().timers.len(), 0);
+    assert_eq!(list(&bench.store.read(), tenant(2), &Filter::default(), None, 9).unwrap().items.len(), 0);
 }
 
 #[test]
@@ -250,4 +253,67 @@ fn contradictions_are_found() {
     );
     let uncounted = harmed(|tx, key, _| drop(counts::count(tx, key.0, |counts| counts.pending_timers = 0)));
     assert!(uncounted.contains("nobody has counted"), "{uncounted}");
+}
+
+#[test]
+fn a_crowd_of_one_tenant_keeps_nobody_waiting() {
+    let bench = bench();
+    let at = bench.now().plus_seconds(60);
+    let crowd: Vec<TimerKey> = (0..600).map(|_| made(&bench, tenant(1), at)).collect();
+    for number in 0..600 {
+        made(&bench, tenant(2), at.plus_micros(number));
+    }
+    let alone = made(&bench, tenant(3), at.plus_micros(600));
+    bench.clock.advance(61);
+    let slice = || bench.run(|tx, now| Ok(begin(tx, now, Timestamp::EPOCH)?)).unwrap();
+    let (count, swept) = slice();
+    assert_eq!((count, swept.progress), (50, Progress::More), "the transaction is full all the same");
+    assert!(matches!(state(&bench, alone), TimerState::Fired { .. }), "behind 1,200 others");
+    assert_eq!(told(&bench, tenant(2)), 2);
+    assert_eq!(begun(&bench), 1_151);
+    assert!(crowd.iter().all(|key| matches!(state(&bench, *key), TimerState::Fired { .. })));
+    assert_eq!((told(&bench, tenant(1)), told(&bench, tenant(2))), (600, 600), "each once");
+    assert_eq!(findings(&bench), Vec::<String>::new());
+}
+
+#[test]
+fn one_that_is_damaged_is_tried_again_later_and_keeps_no_other_from_firing() {
+    let bench = bench();
+    let at = bench.now().plus_seconds(60);
+    let (damaged, sound) = (made(&bench, tenant(1), at), made(&bench, tenant(1), at));
+    let whole = bench.store.read().get(&CONTENTS, &damaged).unwrap().unwrap();
+    let other = bench.store.read().get(&CONTENTS, &sound).unwrap().unwrap();
+    bench.run(move |tx, _| Ok(tx.put(&CONTENTS, &damaged, &other)?)).unwrap();
+    bench.clock.advance(61);
+    begun(&bench);
+    assert!(matches!(state(&bench, sound), TimerState::Fired { .. }));
+    assert_eq!(state(&bench, damaged), TimerState::Pending);
+    bench.run(move |tx, _| Ok(tx.put(&CONTENTS, &damaged, &whole)?)).unwrap();
+    assert_eq!(begun(&bench), 0, "not at once");
+    bench.clock.advance(3_600);
+    assert_eq!(begun(&bench), 1);
+    assert!(matches!(state(&bench, damaged), TimerState::Fired { .. }));
+}
+
+#[test]
+fn a_day_has_so_many_instants() {
+    let bench = bench();
+    let all = bench.run(|tx, now| Ok(counts::charge(tx, now, tenant(1), counts::TOLD_OF_DAY_MAX - 1)?));
+    assert!(all.unwrap());
+    let past = Timestamp::from_micros(0);
+    let first = made(&bench, tenant(1), past);
+    let refused = bench.run(move |tx, now| create(tx, now, tenant(1), &Ceilings::default(), new(past)));
+    let to_midnight = DAY - bench.now().as_micros().div_euclid(1_000_000).rem_euclid(DAY);
+    assert!(
+        matches!(refused, Err(Refusal::DailyQuota(seconds)) if seconds == to_midnight.unsigned_abs()),
+        "{refused:?}"
+    );
+    assert_eq!(counts::of(&bench.store.read(), tenant(1)).unwrap().pending_timers, 1, "nothing was stored");
+    // One that is cancelled gives its place back on the same day.
+    bench.run(move |tx, now| cancel(tx, now, first)).unwrap();
+    made(&bench, tenant(1), past);
+    assert!(bench.run(move |tx, now| create(tx, now, tenant(1), &Ceilings::default(), new(past))).is_err());
+    made(&bench, tenant(2), past);
+    bench.clock.advance(to_midnight);
+    made(&bench, tenant(1), past);
 }

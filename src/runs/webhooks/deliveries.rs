@@ -13,11 +13,11 @@ use quintet_platform::ids::ulid;
 use quintet_platform::json::Json;
 use quintet_storage::{Failure, Snapshot, Timestamp, Uuid, WriteTx};
 
-use super::emit::{Listeners, emit};
+use super::emit::{Listeners, emit, has_room};
 use super::endpoints::{find, open, put};
 use super::envelope::Event;
 use super::model::{DisabledReason, Endpoint, EndpointId};
-use crate::allowances::{Ceilings, quotas};
+use crate::allowances::quotas;
 use crate::events::{DEGRADED, Events};
 use crate::model::TenantId;
 
@@ -148,7 +148,8 @@ fn notify(
     settled: &Settled<'_>,
 ) -> Result<(), Failure> {
     let listeners = Listeners::of(tx, tenant_id, Events::of(DEGRADED))?.without(endpoint_id);
-    if listeners.is_empty() {
+    // A thousand endpoints that go bad at once would tell each other a million times.
+    if listeners.is_empty() || !has_room(tx, tenant_id)? {
         return Ok(());
     }
     let status = match settled.attempted {
@@ -176,7 +177,7 @@ fn notify(
         resource_id: ulid(endpoint_id.0),
         data: Json::object(members),
     };
-    let kept_days = quotas::numbers(tx, tenant_id, &Ceilings::default())?.retention_days;
+    let kept_days = quotas::of_telling(tx, tenant_id)?.retention_days;
     emit(tx, &event, listeners, kept_days)?;
     Ok(())
 }

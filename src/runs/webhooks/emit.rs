@@ -1,18 +1,21 @@
 //! What happens is told to whoever asked for it: one delivery for each, in the transaction of what happened.
 
-use quintet_platform::deliveries::{NewDelivery, NewTarget, enqueue};
+use quintet_platform::deliveries::{NewDelivery, NewTarget, counters, enqueue};
 use quintet_storage::{Failure, Read, WriteTx};
 
 use super::endpoints::subscriptions;
 use super::envelope::{Envelope, Event};
 use super::model::{EndpointId, Subscription, outbox};
-use crate::allowances::{Ceilings, quotas};
+use crate::allowances::quotas;
 use crate::events::Events;
 use crate::model::TenantId;
 
 /// What the bodies of one event take in all, in bytes: each who is told has a copy, written in the transaction of what
 /// happened. A thousand endpoints still get a kilobyte each.
 const BYTES_OF_AN_EVENT_MAX: usize = 1 << 20;
+/// The deliveries of a tenant that may wait where there is to be another one beyond what happens: a test, a repetition, a
+/// notice.
+pub(super) const ASKED_PENDING_MAX: u64 = 10_000;
 /// Attempts at a delivery.
 pub(super) const ATTEMPTS_MAX: u32 = 5;
 
@@ -53,6 +56,11 @@ impl Listeners {
     }
 }
 
+/// Whether so little waits that there may be more than what happens.
+pub(super) fn has_room(read: &impl Read, tenant_id: TenantId) -> Result<bool, Failure> {
+    Ok(counters(read, outbox(tenant_id))?.pending <= ASKED_PENDING_MAX)
+}
+
 /// Tells all of them of an event, each by a delivery of its own that is kept for so many days once it has ended. The
 /// number of the one to the webhook that what happened to has in itself, if it has one and the tenant was not erased.
 ///
@@ -65,8 +73,7 @@ pub(crate) fn emit(
     kept_days: u64,
 ) -> Result<Option<u64>, Failure> {
     let tenant_id = event.tenant_id;
-    // What a tenant has set was within the ceilings when it did.
-    let bytes_max = quotas::numbers(tx, tenant_id, &Ceilings::default())?.max_webhook_payload_bytes;
+    let bytes_max = quotas::of_telling(tx, tenant_id)?.max_webhook_payload_bytes;
     let count = listeners.endpoints.len() + usize::from(listeners.inline.is_some());
     let share = BYTES_OF_AN_EVENT_MAX / count.max(1);
     let envelope = Envelope::of(event, usize::try_from(bytes_max).unwrap_or(usize::MAX).min(share));

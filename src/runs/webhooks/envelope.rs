@@ -34,7 +34,7 @@ pub(crate) struct Envelope {
 impl Envelope {
     /// What is sent of an event in at most so many bytes: what is too long goes, in this order: the front of
     /// `result_summary`, the end of `nodes`, then `output` and `payload`, `failed_nodes`, `tags`, `env`, `name`, `image`,
-    /// `url` and `node_ref`.
+    /// `url`, `node_ref`, and `ref` and `workflow_id` where `resource` has both.
     pub(crate) fn of(event: &Event, bytes_max: usize) -> Envelope {
         let mut envelope = Envelope::plain(event, &event.data, false);
         let mut shortened = None;
@@ -125,7 +125,7 @@ fn shorten(data: &mut Json, bytes: usize) -> bool {
             return true;
         }
     }
-    for name in ["failed_nodes", "tags", "env", "name", "image", "url", "node_ref"] {
+    for name in ["failed_nodes", "tags", "env", "name", "image", "url", "node_ref", "ref", "workflow_id"] {
         if let Some(place) = members.iter().position(|(known, _)| known == name) {
             members.remove(place);
             return true;
@@ -214,5 +214,14 @@ mod tests {
         );
         let left = sent(&hopeless, 1024);
         assert!(left.len() <= 1024 && left.contains("\"data\":{\"node_ref\""), "{left}");
+        let reference = "\u{1f600}".repeat(128);
+        let mut node = event(&format!(
+            r#"{{"workflow_id":"{id}","ref":"{reference}","state":"waiting_approval","attempt":1000,"current_track_id":"{id}","exit_code":-1,"output":null}}"#,
+            id = ulid(Uuid::from_u128(1))
+        ));
+        (node.name, node.resource_type) = ("node.waiting_approval".to_owned(), "node");
+        node.resource_id = format!("{}/{reference}", ulid(Uuid::from_u128(1)));
+        let left = String::from_utf8(Envelope::of(&node, 1024).with_delivery(u64::MAX, Some(Uuid::max()))).unwrap();
+        assert!(left.len() <= 1024 && left.contains(&reference), "{} {left}", left.len());
     }
 }

@@ -7,7 +7,7 @@ use quintet_platform::ids::ulid;
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
-use super::emit::ATTEMPTS_MAX;
+use super::emit::{ASKED_PENDING_MAX, ATTEMPTS_MAX, has_room};
 use super::endpoints::{all, delete, find, put};
 use super::envelope::{Envelope, Event, renumbered};
 use super::model::{DisabledReason, Endpoint, EndpointChange, EndpointId, NewEndpoint, outbox};
@@ -19,13 +19,11 @@ use crate::refusal::Refusal;
 /// What there is none of.
 pub(super) const NO_ENDPOINT: Refusal = Refusal::NoSuch("no such webhook endpoint in this tenant");
 pub(super) const NO_DELIVERY: Refusal = Refusal::NoSuch("no such delivery in this tenant");
-/// The deliveries that may wait where another one is asked for beyond what happens.
-const ASKED_PENDING_MAX: u64 = 10_000;
 pub(super) const INACTIVE: Refusal =
     Refusal::NotNow("the endpoint is inactive; enable it with PATCH {\"active\": true}");
 
 /// Makes an endpoint.
-pub(super) fn create(
+pub(crate) fn create(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     tenant_id: TenantId,
@@ -134,7 +132,7 @@ pub(super) fn test(
 
 /// What a tenant asks for beyond what happens waits for no more than so much that waits already.
 pub(super) fn demand_room(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<(), Abort<Refusal>> {
-    match deliveries::counters(tx, outbox(tenant_id))?.pending <= ASKED_PENDING_MAX {
+    match has_room(tx, tenant_id)? {
         true => Ok(()),
         false => {
             Err(Refusal::LimitReached("the most deliveries that may wait beside a new one", ASKED_PENDING_MAX).into())
@@ -151,7 +149,7 @@ pub(super) fn check_active(tx: &WriteTx<'_>, key: (TenantId, EndpointId)) -> Res
 }
 
 fn kept_days(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<u32, Failure> {
-    let days = quotas::numbers(tx, tenant_id, &Ceilings::default())?.retention_days;
+    let days = quotas::of_telling(tx, tenant_id)?.retention_days;
     Ok(u32::try_from(days).unwrap_or(u32::MAX))
 }
 

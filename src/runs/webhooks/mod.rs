@@ -19,7 +19,7 @@ pub(crate) mod emit;
 pub(crate) mod endpoints;
 pub(crate) mod envelope;
 pub(crate) mod http;
-mod manage;
+pub(crate) mod manage;
 pub(crate) mod model;
 pub mod operator;
 mod tables;

@@ -47,7 +47,10 @@ fn not_done(abort: Abort<Refusal>) -> Abort<NotDone> {
         Abort::Refused(INACTIVE) => Abort::Refused(NotDone::Inactive),
         Abort::Refused(Refusal::NoSuch(what)) => Abort::Refused(NotDone::NoSuch(what.to_owned())),
         Abort::Refused(Refusal::NotNow(why)) => Abort::Refused(NotDone::NotNow(why.to_owned())),
-        Abort::Refused(other) => Abort::Refused(NotDone::NotNow(format!("{other:?}"))),
+        Abort::Refused(Refusal::LimitReached(name, most)) => {
+            Abort::Refused(NotDone::NotNow(format!("there are {most} already, which is {name}")))
+        }
+        Abort::Refused(_) => Abort::Refused(NotDone::NotNow("the tenant itself would be refused".to_owned())),
     }
 }
 
@@ -311,5 +314,5 @@ pub fn hosts(context: &Context) -> Result<Vec<Host>, Failure> {
 /// What would keep a delivery from this host before anything is connected; none: nothing. Asked on nobody's account, so
 /// that no tenant has a lookup less for it.
 pub async fn obstacle(context: &Context, host: &Host) -> Option<EgressError> {
-    context.settings.egress.look_up(&host.uri, Party(Uuid::nil())).await.err()
+    context.settings.egress.look_up(&host.uri, Party::OPERATOR).await.err()
 }

@@ -1,16 +1,19 @@
 //! Endpoints over a real store: what they ask for and what they are told.
 
-use quintet_platform::deliveries::counters;
+use quintet_platform::deliveries::{
+    Attempted, DeliveryRoom as _, Health, Settled, Verdict, counters, find as find_delivery,
+};
 use quintet_platform::secrets::Secret;
 use quintet_storage::{Read as _, Scan};
 
+use super::deliveries::RunDeliveries;
 use super::endpoints::{open, subscriptions};
-use super::manage::{change, create, remove};
+use super::manage::{change, create, demand_room, remove, test};
 use super::model::{EndpointChange, EndpointId, NewEndpoint, SecretOrigin, SigningSecret, outbox};
 use super::tables::ENDPOINTS;
 use crate::allowances::Ceilings;
 use crate::allowances::model::SetQuotas;
-use crate::allowances::quotas::set;
+use crate::allowances::quotas::{keep_ceilings, of_telling, set};
 use crate::containers::changes::find;
 use crate::containers::model::Secrets;
 use crate::containers::submission::{Submit, submit};
@@ -82,7 +85,7 @@ fn a_crowd_of_endpoints_stops_nobody() {
     let mut runs = Vec::new();
     for number in 0..40 {
         let tenant_id = tenant(1 + u128::from(number % 2 == 1));
-        let secrets = Secrets { env: vec![("A".repeat(60_000), String::new())], webhook_secret: None };
+        let secrets = Secrets { env: vec![("A".repeat(60_000), String::new())], ..Secrets::default() };
         let asked = Submit { secrets, expires_at: Some(end), scheduled_start: Some(end.plus_seconds(60)), ..plain() };
         let limits = ceilings.clone();
         let (run_id, _) = bench.run(move |tx, now| submit(tx, now, tenant_id, &limits, asked)).unwrap();
@@ -93,4 +96,64 @@ fn a_crowd_of_endpoints_stops_nobody() {
     let read = bench.store.read();
     assert!(runs.into_iter().all(|run| find(&read, run).unwrap().unwrap().state == RunState::Failed));
     assert_eq!(counters(&read, outbox(tenant(1))).unwrap().pending, 6_000);
+}
+
+/// What a tenant asks for beyond what happens waits for ten thousand others and no more.
+#[test]
+fn what_is_asked_for_is_bounded_by_what_waits() {
+    let bench = bench();
+    let id = made(&bench, &["*"], true).unwrap();
+    let tested = || bench.run(move |tx, now| test(tx, now, (tenant(1), id)).and_then(|_| demand_room(tx, tenant(1))));
+    for _ in 0..100 {
+        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, (tenant(1), id)).map(drop))).unwrap();
+    }
+    assert!(matches!(tested(), Err(Refusal::LimitReached(_, 10_000))));
+    assert_eq!(counters(&bench.store.read(), outbox(tenant(1))).unwrap().pending, 10_000, "nothing was enqueued");
+    bench.run(|tx, _| demand_room(tx, tenant(2))).unwrap();
+}
+
+/// Others are told of an endpoint in a bad way while little waits, and not beside a crowd: a thousand that go bad at once
+/// would tell each other a million times.
+#[test]
+fn notices_are_bounded_by_what_waits() {
+    let bench = bench();
+    let bad = made(&bench, &["run.failed"], true).unwrap();
+    let other = made(&bench, &["webhook.endpoint_degraded"], true).unwrap();
+    let pending = || counters(&bench.store.read(), outbox(tenant(1))).unwrap().pending;
+    let goes_bad = || {
+        bench.run(move |tx, now| {
+            let mut after = Health::default();
+            (0..5).for_each(|_| after.died(now));
+            let delivery = find_delivery(tx, outbox(tenant(1)), 1)?.unwrap();
+            let settled = Settled {
+                outbox: outbox(tenant(1)),
+                delivery: &delivery,
+                attempted: Attempted::Answered { status: 400, retry_after_seconds: None },
+                verdict: Verdict::Dead,
+                health: Some((bad.0, &Health::default(), &after)),
+            };
+            Ok(RunDeliveries.settled(tx, now, &settled)?)
+        })
+    };
+    bench.run(move |tx, now| test(tx, now, (tenant(1), other)).map(drop)).unwrap();
+    goes_bad().unwrap();
+    assert_eq!(pending(), 2, "the other one is told");
+    for _ in 0..100 {
+        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, (tenant(1), other)).map(drop))).unwrap();
+    }
+    goes_bad().unwrap();
+    assert_eq!(pending(), 10_002, "nobody is told");
+}
+
+/// Nobody hands the operator's ceilings to what is told; they hold all the same.
+#[test]
+fn what_is_told_keeps_to_the_ceilings() {
+    let bench = bench();
+    let id = made(&bench, &["*"], true).unwrap();
+    bench.run(|tx, _| Ok(keep_ceilings(tx, Ceilings(vec![("retention_days".to_owned(), 2)]))?)).unwrap();
+    let delivery = bench.run(move |tx, now| test(tx, now, (tenant(1), id))).unwrap();
+    assert_eq!(delivery.kept_days, 2);
+    assert_eq!(of_telling(&bench.store.read(), tenant(1)).unwrap().max_webhook_payload_bytes, 65_536);
+    bench.run(|tx, _| Ok(keep_ceilings(tx, Ceilings(vec![("max_webhook_payload_bytes".to_owned(), 2_048)]))?)).unwrap();
+    assert_eq!(of_telling(&bench.store.read(), tenant(1)).unwrap().max_webhook_payload_bytes, 2_048);
 }

@@ -199,7 +199,16 @@ pub(crate) fn copy_file(from: &Path, to: &Path, piece: &mut dyn FnMut(&[u8]) -> 
 /// The directory's lock, held while this lives; the kernel releases it if the process dies.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for DirectoryLock {
+    /// Releases it in so many words: a process that was forked at this moment and has not yet begun its program shares
+    /// the open file, and with it a lock that is only closed.
+    fn drop(&mut self) {
+        // What cannot be unlocked is released when the last descriptor is closed.
+        let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
+    }
 }
 
 impl DirectoryLock {
@@ -207,7 +216,7 @@ impl DirectoryLock {
     pub(crate) fn take_existing(path: &Path) -> io::Result<Option<DirectoryLock>> {
         let file = open_regular(path)?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(DirectoryLock { _file: file })),
+            Ok(()) => Ok(Some(DirectoryLock { file })),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(e) => Err(e.into()),
         }
@@ -217,7 +226,7 @@ impl DirectoryLock {
     pub(crate) fn take(path: &Path) -> io::Result<Option<DirectoryLock>> {
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(PRIVATE).open(path)?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(DirectoryLock { _file: file })),
+            Ok(()) => Ok(Some(DirectoryLock { file })),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(e) => Err(e.into()),
         }

@@ -6,6 +6,6 @@ pub mod staging;
 pub(crate) mod value;
 
 pub use value::{
-    CHUNK_BYTES, DEADLINES_TAG, LargeValue, TABLES, Upload, UploadRefusal, adopt, collect, discard, is_sound,
-    next_deadline, read_chunk, release,
+    CHUNK_BYTES, DEADLINES_TAG, LargeValue, StagedValue, TABLES, Upload, UploadRefusal, adopt, collect, is_sound,
+    is_whole, next_deadline, read_chunk, release,
 };

@@ -3,12 +3,14 @@
 //! A 50 MiB upload must not stand in the way of a group commit, so its bytes go in as rows of [`CHUNK_BYTES`] each,
 //! in transactions of their own. Until a transaction *adopts* it, the upload has a deadline; after it the collector
 //! removes it in small steps. Adoption and collection both look at the upload's row on the writer, so a value is
-//! either adopted whole or collected, never both.
+//! either adopted whole or collected, never both. Who gives an upload up before that, by dropping it, gives its bytes to
+//! the collector at once: of what breaks off nothing stays until the deadline.
 //!
 //! A value may be *sealed* for a [`KeyOwner`]: each chunk by itself, bound to owner, upload and place, the last one
 //! marked as such, so that chunks can neither be exchanged nor cut off. Chunks are sealed on the caller's thread; the
 //! writer only looks whether the owner still has its key.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use bincode::{Decode, Encode};
@@ -98,10 +100,47 @@ fn erased(abort: Abort<Erased>) -> Abort<UploadRefusal> {
     }
 }
 
-/// An upload under way.
-pub struct Upload {
+/// For how long what gives a value to the collector may wait for the writer: nobody waits for it.
+const DISCARD_TIME: Duration = Duration::from_secs(60);
+
+/// A value that is not adopted yet. It is given to the collector when this is dropped, unless it was adopted meanwhile.
+struct Unowned {
     store: Store,
     id: Uuid,
+    /// Whether it is somebody else's from now on.
+    is_given_away: bool,
+}
+
+impl Drop for Unowned {
+    fn drop(&mut self) {
+        if self.is_given_away {
+            return;
+        }
+        let id = self.id;
+        let verb = move |tx: &mut WriteTx<'_>, now| Ok::<_, Abort<Infallible>>(discard(tx, now, id)?);
+        // Behind whatever was written of it. What cannot be discarded now goes at its deadline.
+        self.store.free_unattended(Instant::now() + DISCARD_TIME, verb);
+    }
+}
+
+/// A complete value that somebody needs for a while. It is given to the collector when this is dropped, unless it was
+/// adopted meanwhile; what a process leaves behind that ends, at its deadline.
+pub struct StagedValue {
+    value: LargeValue,
+    unowned: Unowned,
+}
+
+impl StagedValue {
+    /// It.
+    #[must_use]
+    pub fn value(&self) -> &LargeValue {
+        &self.value
+    }
+}
+
+/// An upload under way. It is given to the collector when this is dropped.
+pub struct Upload {
+    unowned: Unowned,
     sealed_for: Option<KeyOwner>,
     chunks: u32,
     buffer: Zeroizing<Vec<u8>>,
@@ -143,7 +182,8 @@ impl Upload {
         lifetime_seconds: i64,
         patience: Duration,
     ) -> Result<Upload, Abort<UploadRefusal>> {
-        let id = store
+        let own = store.clone();
+        let unowned = store
             .write(Instant::now() + patience, move |tx, now| {
                 if let Some(owner) = sealed_for {
                     seal::prepare(tx, owner).map_err(erased)?;
@@ -152,12 +192,12 @@ impl Upload {
                 let deadline = now.plus_seconds(lifetime_seconds);
                 tx.put(&UPLOADS, &id, &UploadRow { deadline: Some(deadline), chunks: 0 })?;
                 put_deadline(tx, deadline, id)?;
-                Ok::<_, Abort<UploadRefusal>>(id)
+                // A caller who has left takes it along.
+                Ok::<_, Abort<UploadRefusal>>(Unowned { store: own, id, is_given_away: false })
             })
             .await?;
         Ok(Upload {
-            store: store.clone(),
-            id,
+            unowned,
             sealed_for,
             chunks: 0,
             buffer: Zeroizing::new(Vec::with_capacity(CHUNK_BYTES)),
@@ -186,30 +226,41 @@ impl Upload {
         Ok(())
     }
 
-    /// Writes what is left and names the value. It still has to be adopted.
+    /// Writes what is left and names the value. It still has to be adopted, before its deadline.
     ///
     /// # Errors
     /// As [`Upload::push`].
-    pub async fn finish(mut self) -> Result<LargeValue, Abort<UploadRefusal>> {
+    pub async fn finish(self) -> Result<LargeValue, Abort<UploadRefusal>> {
+        let mut staged = self.stage().await?;
+        staged.unowned.is_given_away = true;
+        Ok(staged.value)
+    }
+
+    /// Writes what is left, for as long as the value is needed or until it is adopted.
+    ///
+    /// # Errors
+    /// As [`Upload::push`].
+    pub async fn stage(mut self) -> Result<StagedValue, Abort<UploadRefusal>> {
         // A sealed value has a last chunk even when it is empty: without one it could be cut down to nothing.
         if !self.buffer.is_empty() || self.sealed_for.is_some() {
             self.write_chunk(true).await?;
         }
-        Ok(LargeValue {
-            id: *self.id.as_bytes(),
+        let value = LargeValue {
+            id: *self.unowned.id.as_bytes(),
             size_bytes: self.size_bytes,
             sha256: self.digest.finalize().into(),
             chunks: self.chunks,
             sealed_for: self.sealed_for,
-        })
+        };
+        Ok(StagedValue { value, unowned: self.unowned })
     }
 
     async fn write_chunk(&mut self, is_last: bool) -> Result<(), Abort<UploadRefusal>> {
-        let (id, index, sealed_for) = (self.id, self.chunks, self.sealed_for);
+        let (id, index, sealed_for) = (self.unowned.id, self.chunks, self.sealed_for);
         let chunk = match sealed_for {
             Some(owner) => {
                 let place = Chunk { owner, upload: id, index, is_last };
-                let data_key = self.store.read().data_key(owner)?;
+                let data_key = self.unowned.store.read().data_key(owner)?;
                 seal::seal_chunk(&data_key, &place, &self.buffer).map_err(erased)?
             }
             None => self.buffer.to_vec(),
@@ -223,7 +274,7 @@ impl Upload {
             }
             write_chunk(tx, now, id, index, &chunk)
         };
-        self.store.write(Instant::now() + self.patience, verb).await?;
+        self.unowned.store.write(Instant::now() + self.patience, verb).await?;
         self.chunks += 1;
         Ok(())
     }
@@ -277,15 +328,12 @@ pub fn release(tx: &mut WriteTx<'_>, now: Timestamp, value: &LargeValue) -> Resu
 }
 
 /// Gives a value to the collector that was never adopted, before its time is over. One that was adopted stays.
-///
-/// # Errors
-/// The store's failures.
-pub fn discard(tx: &mut WriteTx<'_>, now: Timestamp, value: &LargeValue) -> Result<(), Failure> {
-    let Some(upload) = tx.get(&UPLOADS, &value.id())? else { return Ok(()) };
+fn discard(tx: &mut WriteTx<'_>, now: Timestamp, id: Uuid) -> Result<(), Failure> {
+    let Some(upload) = tx.get(&UPLOADS, &id)? else { return Ok(()) };
     let Some(deadline) = upload.deadline.filter(|deadline| *deadline > now) else { return Ok(()) };
-    tx.delete(&DEADLINES, &(deadline, value.id()));
-    tx.put(&UPLOADS, &value.id(), &UploadRow { deadline: Some(now), chunks: upload.chunks })?;
-    put_deadline(tx, now, value.id())
+    tx.delete(&DEADLINES, &(deadline, id));
+    tx.put(&UPLOADS, &id, &UploadRow { deadline: Some(now), chunks: upload.chunks })?;
+    put_deadline(tx, now, id)
 }
 
 fn put_deadline(tx: &mut WriteTx<'_>, deadline: Timestamp, id: Uuid) -> Result<(), Failure> {
@@ -312,6 +360,14 @@ pub fn read_chunk(
     let Some(owner) = value.sealed_for else { return Ok(Some(Zeroizing::new(chunk))) };
     let place = Chunk { owner, upload: value.id(), index, is_last: index + 1 == value.chunks };
     seal::open_chunk(&read.data_key(owner)?, &place, &chunk).map(Some)
+}
+
+/// Whether every chunk of a value is still there, adopted or not: the collector has not begun with it.
+///
+/// # Errors
+/// The store's failures.
+pub fn is_whole(read: &impl Read, value: &LargeValue) -> Result<bool, Failure> {
+    Ok(read.get(&UPLOADS, &value.id())?.is_some_and(|upload| upload.chunks == value.chunks))
 }
 
 /// Whether a value that was adopted is still there as it was finished: every chunk, as it is stored. Needs no key.
@@ -351,16 +407,28 @@ pub fn collect(tx: &mut WriteTx<'_>, now: Timestamp, rows_max: usize) -> Result<
         if deadline > now {
             break;
         }
-        let chunks = tx.scan(&CHUNKS, Scan::prefix(&(id,)).limit(rows_max - removed))?;
-        let whole = chunks.len() < rows_max - removed;
-        removed += chunks.len();
-        for (key, _) in chunks {
-            tx.delete(&CHUNKS, &key);
+        // Chunks go by their names, the last ones first: what is in them is nobody's any more, and reading it would keep
+        // the writer from others.
+        let upload = tx.get(&UPLOADS, &id)?;
+        if upload.as_ref().is_some_and(|upload| upload.deadline != Some(deadline)) {
+            // It is somebody's by now, or has more time.
+            tx.delete(&DEADLINES, &(deadline, id));
+            removed += 1;
+            continue;
         }
-        if whole {
+        let chunks = upload.map_or(0, |upload| upload.chunks);
+        let room = u32::try_from(rows_max - removed).unwrap_or(u32::MAX);
+        let left = chunks.saturating_sub(room);
+        for index in left..chunks {
+            tx.delete(&CHUNKS, &(id, index));
+        }
+        removed += (chunks - left) as usize;
+        if chunks < room {
             tx.delete(&DEADLINES, &(deadline, id));
             tx.delete(&UPLOADS, &id);
             removed += 1;
+        } else {
+            tx.put(&UPLOADS, &id, &UploadRow { deadline: Some(deadline), chunks: left })?;
         }
     }
     Ok(removed)

@@ -50,7 +50,7 @@ impl StoreOptions {
             flush_log_bytes: 64 << 20,
             write_buffer_bytes: 64 << 20,
             block_cache_bytes: 64 << 20,
-            transaction_bytes_max: 4 << 20,
+            transaction_bytes_max: 8 << 20,
             copy_window: Duration::from_secs(15 * 60),
             copy_bytes_max: 0,
             disk_reserve_bytes: 512 << 20,

@@ -137,7 +137,8 @@ impl Store {
 
     /// The newest published state and an instant up to which it is complete: every transaction whose time is at or
     /// before it is included. At rest that is the present; while transactions are under way, the instant before the
-    /// last published one's (others may share that one's own). `present` is the clock's reading, taken before the call.
+    /// last published one's (others may share that one's own). `present` is the clock's reading, taken before the call. A
+    /// clock that is put back while the process does not run takes the instants back that lie behind the last transaction.
     #[must_use]
     pub fn read_now(&self, present: Timestamp) -> (Snapshot, Timestamp) {
         let shared = &self.inner.shared;
@@ -194,6 +195,15 @@ impl Store {
         F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
     {
         self.write_for(Purpose::Freeing, deadline, verb).await
+    }
+
+    /// [`Store::write_freeing`] that nobody waits for, from any thread: what becomes of it is not told.
+    pub(crate) fn free_unattended<R, F>(&self, deadline: Instant, verb: F)
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<(), Abort<R>> + Send + 'static,
+    {
+        self.submit(Purpose::Freeing, deadline, verb, drop);
     }
 
     async fn write_for<T, R, F>(&self, purpose: Purpose, deadline: Instant, verb: F) -> Result<T, Abort<R>>

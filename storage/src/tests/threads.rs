@@ -8,6 +8,7 @@ use super::model::ModelTables;
 use super::workload::{Cell, HOT, No, TABLES};
 use crate::env::sim::SimDisk;
 use crate::error::{Abort, Failure};
+use crate::large::{self, Upload};
 use crate::log::Trust;
 use crate::open::options::StoreOptions;
 use crate::open::start::start;
@@ -30,7 +31,7 @@ pub(super) fn store_on(disk: &SimDisk) -> Store {
 
 fn store_with_space(disk: &SimDisk, free: FreeSpace) -> Store {
     let options = StoreOptions { segment_bytes: 64 << 10, ..StoreOptions::new("unused", Arc::new(Still)) };
-    let registry = Registry::new(&[TABLES]).unwrap();
+    let registry = Registry::new(&[TABLES, large::TABLES]).unwrap();
     let started =
         start(Arc::new(disk.clone()), Arc::new(ModelTables::empty()), registry, [7; 16], Trust::Original, &options)
             .unwrap();
@@ -164,6 +165,58 @@ async fn a_full_disk_is_a_state_that_passes() {
     store.shutdown();
 }
 
+/// What takes room for nothing goes when there is next to none.
+#[tokio::test]
+async fn what_is_given_up_is_discarded_below_the_reserve() {
+    let free = Arc::new(AtomicU64::new(u64::MAX));
+    let look = Arc::clone(&free);
+    let store = store_with_space(&SimDisk::default(), Box::new(move || Ok(look.load(Ordering::SeqCst))));
+    let mut upload = Upload::begin(&store, 3_600, Duration::from_secs(10)).await.unwrap();
+    upload.push(&[7; 100]).await.unwrap();
+    let staged = upload.stage().await.unwrap();
+    let under_way = Upload::begin(&store, 3_600, Duration::from_secs(10)).await.unwrap();
+    free.store(511 << 20, Ordering::SeqCst);
+    while store.room() != Room::Low {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop((staged, under_way));
+    let collect = |tx: &mut crate::WriteTx<'_>, now| Ok::<_, Abort<No>>(large::collect(tx, now, 100)?);
+    assert_eq!(store.write_freeing(soon(), collect).await, Ok(3), "a chunk and two uploads");
+    assert_eq!(large::next_deadline(&store.read()).unwrap(), None);
+    store.shutdown();
+}
+
+/// Whoever begins an upload may leave before the writer comes to it.
+#[tokio::test]
+async fn an_upload_whose_caller_has_left_is_discarded() {
+    let store = store_on(&SimDisk::default());
+    let ((begun, has_begun), (go, may_go)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+    let own = store.clone();
+    let held = std::thread::spawn(move || {
+        own.write_blocking(soon(), move |_, _| {
+            begun.send(()).unwrap();
+            may_go.recv().unwrap();
+            Ok::<_, Abort<No>>(())
+        })
+    });
+    has_begun.recv().unwrap();
+    let mut beginning = Box::pin(Upload::begin(&store, 3_600, Duration::from_secs(10)));
+    let polled = std::future::poll_fn(|context| std::task::Poll::Ready(beginning.as_mut().poll(context)));
+    assert!(polled.await.is_pending());
+    drop(beginning);
+    go.send(()).unwrap();
+    held.join().unwrap().unwrap();
+    let collect = |tx: &mut crate::WriteTx<'_>, now| Ok::<_, Abort<No>>(large::collect(tx, now, 100)?);
+    let until = soon();
+    let mut collected = 0;
+    while collected == 0 {
+        assert!(Instant::now() < until, "it stays until its deadline");
+        collected = store.write_freeing(soon(), collect).await.unwrap();
+    }
+    assert_eq!((collected, large::next_deadline(&store.read()).unwrap()), (1, None));
+    store.shutdown();
+}
+
 /// A clock that ticks with every third look, so that some looks are equal.
 #[derive(Default)]
 struct Ticking(std::sync::atomic::AtomicI64);
@@ -221,5 +274,34 @@ fn a_reading_of_the_present_misses_nothing_from_its_past() {
     let (snapshot, present) = store.read_now(ticking.now());
     assert!(present >= snapshot.time() && times.iter().all(|(time, _)| *time <= present), "at rest it is complete");
     println!("{idle} of {} readings were of a store at rest", readings.len());
+    store.shutdown();
+}
+
+/// A clock that stands where it is put.
+struct Put(std::sync::atomic::AtomicI64);
+impl TimeSource for Put {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[test]
+fn a_clock_that_is_put_back_writes_nothing_into_a_past_that_was_complete() {
+    let clock = Arc::new(Put(1_700_000_000_000_000.into()));
+    let options = StoreOptions { segment_bytes: 1 << 20, ..StoreOptions::new("unused", clock.clone()) };
+    let registry = Registry::new(&[TABLES]).unwrap();
+    let (disk, tables) = (Arc::new(SimDisk::default()), Arc::new(ModelTables::empty()));
+    let started = start(disk, tables, registry, [7; 16], Trust::Original, &options).unwrap();
+    let store = Store::run(started, None, Box::new(|| Ok(u64::MAX)), &options).unwrap();
+    let written = || {
+        let verb = |tx: &mut crate::WriteTx<'_>, now| tx.put(&HOT, &(0, 0), &Cell(vec![])).map(|()| now);
+        store.write_blocking(soon(), move |tx, now| verb(tx, now).map_err(Abort::<No>::Failed)).unwrap()
+    };
+    written();
+    clock.0.fetch_add(60_000_000, Ordering::SeqCst);
+    let (_, until) = store.read_now(clock.now());
+    clock.0.fetch_sub(30_000_000, Ordering::SeqCst);
+    let late = written();
+    assert!(late > until, "{late:?} lies before {until:?}, up to which everything was there");
     store.shutdown();
 }

@@ -201,17 +201,29 @@ async fn large_values_are_adopted_whole_or_collected() {
         index += 1;
     }
     assert_eq!((&found, index), (&bytes, 3));
-    let discard =
-        |value: LargeValue| store.write(soon(), move |tx, now| Ok::<_, Abort<No>>(large::discard(tx, now, &value)?));
-    discard(kept.clone()).await.unwrap();
+    let collected = || store.write(soon(), |tx, now| Ok::<_, Abort<No>>(large::collect(tx, now, 100)?));
+    let begun = async || {
+        let mut upload = Upload::begin(&store, 3_600, patience).await.unwrap();
+        upload.push(&bytes).await.unwrap();
+        upload
+    };
+    let adopted = begun().await.stage().await.unwrap();
+    adopt(adopted.value().clone()).await.unwrap();
+    let also_kept = adopted.value().clone();
+    drop(adopted);
+    assert_eq!(collected().await.unwrap(), 0);
     assert_eq!(large::next_deadline(&store.read()).unwrap(), None, "what was adopted stays");
+    assert!(large::is_sound(&store.read(), &also_kept).unwrap());
     // Nobody needs it any more, long before its time is over.
-    let passing: LargeValue = upload(3_600).await;
-    discard(passing.clone()).await.unwrap();
-    discard(passing.clone()).await.unwrap();
-    assert!(adopt(passing.clone()).await.is_err());
-    assert_eq!(store.write(soon(), |tx, now| Ok::<_, Abort<No>>(large::collect(tx, now, 100)?)).await.unwrap(), 4);
-    discard(passing).await.unwrap();
+    let passing = begun().await.stage().await.unwrap();
+    let value = passing.value().clone();
+    drop(passing);
+    assert!(adopt(value).await.is_err());
+    assert_eq!(collected().await.unwrap(), 4);
+    assert_eq!(large::next_deadline(&store.read()).unwrap(), None);
+    // Nor does anything stay of one that breaks off; of its last chunk nothing was written.
+    drop(begun().await);
+    assert_eq!(collected().await.unwrap(), 3);
     assert_eq!(large::next_deadline(&store.read()).unwrap(), None);
     store.write(soon(), move |tx, now| Ok::<_, Abort<No>>(large::release(tx, now, &kept)?)).await.unwrap();
     store.write(soon(), |tx, now| Ok::<_, Abort<No>>(large::collect(tx, now, 100)?)).await.unwrap();

@@ -3,6 +3,8 @@
 //! A sealed form is a version byte, the nonce (24 bytes), the ciphertext and the tag (16 bytes). What a ciphertext
 //! belongs to is not in it but in the associated data, so that it opens nowhere else.
 
+use std::cell::RefCell;
+
 use chacha20poly1305::{AeadInOut, Key, KeyInit, Tag, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
@@ -57,13 +59,36 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
     Ok(bytes)
 }
 
+/// Nonces drawn at a time.
+const NONCES_AT_ONCE: usize = 64;
+
+thread_local! {
+    /// Random bytes that no nonce has been made of yet, and how many have. Nonces are no secret: each stands beside what was
+    /// sealed with it.
+    static DRAWN: RefCell<([u8; NONCES_AT_ONCE * NONCE_BYTES], usize)> =
+        const { RefCell::new(([0; NONCES_AT_ONCE * NONCE_BYTES], NONCES_AT_ONCE * NONCE_BYTES)) };
+}
+
+/// A nonce of the kernel's random source, which is asked for many at a time: a call takes as long as sealing a row.
+fn nonce() -> Result<[u8; NONCE_BYTES], Failure> {
+    DRAWN.with_borrow_mut(|(drawn, used)| {
+        if *used == drawn.len() {
+            *drawn = random()?;
+            *used = 0;
+        }
+        let nonce = drawn.get(*used..).and_then(<[u8]>::first_chunk).copied();
+        *used += NONCE_BYTES;
+        nonce.ok_or_else(|| Failure::Io("drawing a nonce: there are no random bytes left".to_owned()))
+    })
+}
+
 fn cipher(key: &KeyBytes) -> XChaCha20Poly1305 {
     XChaCha20Poly1305::new(&Key::from(**key))
 }
 
 /// Seals some bytes for what they belong to.
 pub(crate) fn seal(key: &KeyBytes, binding: &Binding<'_>, plaintext: &[u8]) -> Result<Vec<u8>, Failure> {
-    let nonce = random::<NONCE_BYTES>()?;
+    let nonce = nonce()?;
     // With its full length from the start, the buffer is never moved and leaves no plaintext behind.
     let mut sealed = Vec::with_capacity(plaintext.len() + OVERHEAD_BYTES);
     sealed.push(VERSION);

@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 
 /// The data keys, by [`KeyOwner::key`].
 pub(crate) const DATA_KEYS: Table<(u8, Uuid, Uuid), KeyRow> =
-    Table::new(0x0004, Family::APPLIANCE, "storage_data_keys");
+    Table::new(0x0004, Family::APPLIANCE, "storage_data_keys").hot();
 
 /// Unwrapped keys kept in memory; beyond that the oldest goes. 32 bytes each, and what the map takes.
 pub(crate) const CACHED_MAX: usize = 4_096;

@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     /// Whether the writer is executing a transaction, whose time it may have taken already.
     pub(crate) executing: AtomicBool,
     /// A reading of the clock, in microseconds, up to which somebody was told that the state is complete: no transaction
-    /// is earlier, though the clock be put back.
+    /// is earlier, though the clock be put back while the process runs. Another start knows the last transaction's time alone.
     pub(crate) promised: AtomicI64,
     pub(crate) stopped: AtomicBool,
     pub(crate) stop_reason: Mutex<Option<String>>,

@@ -36,31 +36,48 @@ pub(crate) struct PendingRow {
 /// The writer's pending writes, by key. Only the writer sees them.
 pub(crate) type Pending = BTreeMap<Arc<[u8]>, PendingRow>;
 
-/// Decoded rows of hot tables, always equal to the newest decided state.
+/// Decoded rows of hot tables, always equal to the newest decided state; also which rows there are none of, for that is
+/// asked as often.
 #[derive(Default)]
 pub(crate) struct HotRows {
-    rows: HashMap<Arc<[u8]>, Decoded>,
-    /// About how much is kept: the encoded length of everything put in since the last clearing.
+    rows: HashMap<Arc<[u8]>, HotRow>,
+    /// About how much is kept: the encoded length of all rows and keys, and what the map takes.
     bytes: usize,
 }
 
-/// At so many encoded bytes all decoded rows are dropped and warm up again.
+/// What is known of a row, and about how much that takes.
+struct HotRow {
+    row: Option<Decoded>,
+    bytes: usize,
+}
+
+/// At so many bytes all decoded rows are dropped and warm up again.
 const HOT_BYTES_MAX: usize = 32 << 20;
+/// What the map takes for an entry, beside key and row.
+const HOT_ENTRY_BYTES: usize = 96;
 
 impl HotRows {
-    /// Keeps a row whose encoded form has `bytes`.
-    pub(crate) fn insert(&mut self, key: Arc<[u8]>, row: Decoded, bytes: usize) {
+    /// Keeps a row whose encoded form has `bytes`, or that there is none.
+    pub(crate) fn insert(&mut self, key: Arc<[u8]>, row: Option<Decoded>, bytes: usize) {
         if self.bytes >= HOT_BYTES_MAX {
             self.clear();
         }
-        let row_bytes = key.len() + bytes;
-        if self.rows.insert(key, row).is_none() {
-            self.bytes += row_bytes;
+        let bytes = HOT_ENTRY_BYTES + key.len() + bytes;
+        self.bytes += bytes;
+        if let Some(before) = self.rows.insert(key, HotRow { row, bytes }) {
+            self.bytes -= before.bytes;
         }
     }
 
+    /// What is known of a row: that there is one, or none.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Option<Decoded>> {
+        self.rows.get(key).map(|known| &known.row)
+    }
+
     pub(crate) fn remove(&mut self, key: &[u8]) {
-        self.rows.remove(key);
+        if let Some(before) = self.rows.remove(key) {
+            self.bytes -= before.bytes;
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -84,6 +101,8 @@ pub(crate) struct Lent<'w> {
     pub(crate) ids: &'w mut IdMint,
     pub(crate) vault: &'w Arc<Vault>,
     pub(crate) now: Timestamp,
+    /// The most that a transaction may write, in bytes.
+    pub(crate) bytes_max: usize,
 }
 
 /// A write transaction, lent to a verb by the one writer.
@@ -124,6 +143,15 @@ impl<'w> WriteTx<'w> {
     #[must_use]
     pub fn written_bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether what it has written so far can be committed, with some room for what is small. For work that does not depend
+    /// on the rest of the transaction: in a savepoint it is undone where it does not fit.
+    ///
+    /// # Errors
+    /// [`Failure::TooLarge`] if it cannot.
+    pub fn check_size(&self) -> Result<(), Failure> {
+        if self.bytes > self.lent.bytes_max - self.lent.bytes_max / 16 { Err(Failure::TooLarge) } else { Ok(()) }
     }
 
     /// The keys of sealed values.
@@ -220,8 +248,14 @@ impl<'w> WriteTx<'w> {
             Some(BufferedRow { decoded: Some(row), .. }) => return Ok(typed(row)),
             _ => {}
         }
-        if let Some(row) = self.lent.hot.borrow().rows.get(key.as_slice()).and_then(typed) {
-            return Ok(Some(row));
+        match self.lent.hot.borrow().get(key.as_slice()) {
+            Some(Some(row)) => {
+                if let Some(row) = typed(row) {
+                    return Ok(Some(row));
+                }
+            }
+            Some(None) => return Ok(None),
+            None => {}
         }
         let mut row = None;
         let mut bytes = 0;
@@ -230,9 +264,8 @@ impl<'w> WriteTx<'w> {
             row = Some(codec::decode_row::<V>(stored));
         })?;
         let row = row.transpose()?;
-        if let Some(row) = &row {
-            self.lent.hot.borrow_mut().insert(key.into(), Arc::new(row.clone()), bytes);
-        }
+        let decoded = row.clone().map(|row| Arc::new(row) as Decoded);
+        self.lent.hot.borrow_mut().insert(key.into(), decoded, bytes);
         Ok(row)
     }
 
@@ -269,5 +302,28 @@ impl Read for WriteTx<'_> {
 
     fn data_key(&self, owner: KeyOwner) -> Result<DataKey, Failure> {
         self.lent.vault.key_of(owner, self.get(&DATA_KEYS, &owner.key())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever is put, replaced and removed, what is counted is what is there.
+    #[test]
+    fn decoded_rows_are_counted() {
+        let mut rows = HotRows::default();
+        let key = |number: u32| -> Arc<[u8]> { number.to_be_bytes().to_vec().into() };
+        let row = || Some(Arc::new(7_u8) as Decoded);
+        for number in 0..100 {
+            rows.insert(key(number), None, 0);
+            rows.insert(key(number), row(), 1 << 20);
+        }
+        assert!(rows.bytes < HOT_BYTES_MAX + (2 << 20) && rows.rows.len() < 40, "{}", rows.bytes);
+        for number in 0..100 {
+            rows.insert(key(number), row(), 10);
+            rows.remove(&key(number));
+        }
+        assert_eq!((rows.bytes, rows.rows.len()), (0, 0));
     }
 }

@@ -178,6 +178,7 @@ impl Writer {
             ids: &mut self.ids,
             vault: &self.vault,
             now,
+            bytes_max: self.transaction_bytes_max,
         });
         let ended = work.run(&mut tx, now);
         let writes = tx.into_writes();
@@ -212,7 +213,7 @@ impl Writer {
             format::encode_op(&mut self.group.frame, op);
             match row.decoded {
                 Some(decoded) => {
-                    hot.insert(Arc::clone(&key), decoded, row.value.as_ref().map_or(0, |value| value.len()));
+                    hot.insert(Arc::clone(&key), Some(decoded), row.value.as_ref().map_or(0, |value| value.len()));
                 }
                 None => hot.remove(&key),
             }

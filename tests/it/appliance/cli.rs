@@ -3,7 +3,7 @@
 use crate::support::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 38] = [
+const COMMANDS: [&[&str]; 42] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -30,6 +30,10 @@ const COMMANDS: [&[&str]; 38] = [
     &["core", "restore"],
     &["schedule"],
     &["schedule", "list"],
+    &["workflow"],
+    &["workflow", "list"],
+    &["workflow", "show"],
+    &["workflow", "cancel"],
     &["webhook"],
     &["webhook", "list"],
     &["webhook", "show"],

@@ -285,9 +285,12 @@ fn open_request(appliance: &Appliance, key: &str) -> TcpStream {
     let length = LATE_BODY.len();
     let head = format!(
         "POST /v1/asset-types HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\nidempotency-key: drain\r\n\
-         content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+         content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
+    let mut goes_on = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut goes_on).unwrap();
+    assert!(goes_on.starts_with(b"HTTP/1.1 100 "), "the head has arrived");
     stream
 }
 
@@ -296,8 +299,6 @@ fn sigterm_lets_open_requests_end() {
     let mut appliance = Setup::new().start();
     let (_, key) = appliance.key(&appliance.tenant(), &[]);
     let mut open = open_request(&appliance, &key);
-    // The head must have arrived before the signal does.
-    std::thread::sleep(Duration::from_millis(300));
     appliance.signal("TERM");
     let begun = Instant::now();
     // A connection to a port that nobody listens on any more may, by chance, be one with itself; and one that was

@@ -7,15 +7,18 @@ mod deliveries_crash;
 mod endpoint_health;
 mod followers;
 mod keys;
+mod mcp;
 mod operator;
 mod queue;
 mod quotas;
 mod receivers;
 mod schedules;
+mod templates;
 mod timers;
 mod timers_crash;
 mod webhook_input;
 mod webhooks;
+mod workflows;
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! What the operator sees of webhooks, and how what was given up is sent once more. Under the system's clock: what is due
-//! is done at once.
+//! What the operator sees of webhooks, schedules and workflows, and how what was given up is sent once more. Under the
+//! system's clock: what is due is done at once.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -290,7 +290,7 @@ fn status_doctor_and_metrics_tell_of_webhooks() {
         "{webhooks}"
     );
     let warnings = status["warnings"].to_string();
-    assert!(warnings.contains("nothing arrived there within a day: see `quintet webhook list`"), "{warnings}");
+    assert!(warnings.contains("given up within a day and none was taken; see `quintet webhook list`"), "{warnings}");
     let text = stdout(&APPLIANCE.cli(&["status"]));
     assert!(text.contains("\nwebhooks     ") && text.contains(" disabled; "), "{text}");
     let told = APPLIANCE.cli_json(&["doctor"]);
@@ -351,4 +351,64 @@ fn schedules_are_listed() {
     assert!(text.contains("nightly") && text.contains("  paused  "), "{text}");
     let all = APPLIANCE.cli_json(&["schedule", "list"]);
     assert!(items.iter().all(|item| all["items"].as_array().unwrap().contains(item)));
+}
+
+#[test]
+fn workflows_are_listed_shown_drawn_and_cancelled() {
+    let scene = Scene::open();
+    let of_tenant = |arguments: &[&str]| {
+        let all: Vec<&str> = ["workflow"].iter().chain(arguments).copied().chain(["--tenant", &scene.tenant]).collect();
+        APPLIANCE.cli(&all)
+    };
+    assert!(stdout(&of_tenant(&["list"])).starts_with("There are no such workflows."));
+    let gates = |name: &str| {
+        let asked = json!({"name": name, "edges": [{"from": "first", "to": "then"}], "nodes": [
+            {"ref": "first", "type": "approval"}, {"ref": "then", "image": "busybox", "env": {"TOKEN": "sesame"}}]});
+        let made = scene.desk.client.post("/api/v1/workflows", &asked).expect(202);
+        made["workflow_id"].as_str().unwrap().to_owned()
+    };
+    let (stays, goes) = (gates("stays"), gates("goes\u{202e}back"));
+    scene.desk.client.post(&format!("/api/v1/workflows/{stays}/nodes/first/reject"), &json!({})).expect(200);
+    let listed: Value = serde_json::from_slice(&of_tenant(&["list", "--json"]).stdout).unwrap();
+    let ids: Vec<&Value> = listed["items"].as_array().unwrap().iter().map(|item| &item["workflow_id"]).collect();
+    assert_eq!((ids, &listed["truncated"]), (vec![&json!(goes), &json!(stays)], &json!(false)), "newest first");
+    assert_eq!(listed["items"][1]["failed_nodes"], json!(["first"]));
+    assert_eq!(listed["items"][1]["tenant_id"], json!(scene.tenant));
+    let text = stdout(&of_tenant(&["list", "--state", "pending"]));
+    assert!(!text.contains(&stays), "{text}");
+    let text = stdout(&of_tenant(&["list", "--state", "running"]));
+    assert!(text.contains(&goes) && text.contains("0 of 2 ended, 1 at a gate") && !text.contains(&stays), "{text}");
+    assert!(!text.contains('\u{202e}'), "a name says nothing to the terminal: {text:?}");
+    assert!(stdout(&of_tenant(&["list", "--limit", "1"])).contains("There are older ones"));
+    let wrong = stderr(&of_tenant(&["list", "--state", "runing"]));
+    assert!(wrong.contains("running"), "what was meant is told: {wrong}");
+    // One is found without its tenant as well.
+    let shown = APPLIANCE.cli_json(&["workflow", "show", &stays]);
+    let known = scene.desk.client.get(&format!("/api/v1/workflows/{stays}")).expect(200);
+    assert_eq!(
+        (&shown["nodes"], &shown["edges"], &shown["state"]),
+        (&known["nodes"], &known["edges"], &json!("failed"))
+    );
+    assert!(!shown.to_string().contains("sesame"));
+    let text = stdout(&APPLIANCE.cli(&["workflow", "show", &stays]));
+    assert!(text.contains("skipped") && text.contains("rejected"), "{text}");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("graph.svg");
+    let said = stdout(&APPLIANCE.cli(&["workflow", "show", &stays, "--svg", file.to_str().unwrap()]));
+    let svg = std::fs::read_to_string(&file).unwrap();
+    assert!(svg.contains("<svg") && svg.contains("first") && said.contains("graph.svg"), "{said}");
+    let nowhere = directory.path().join("absent/graph.svg");
+    let failed = stderr(&APPLIANCE.cli(&["workflow", "show", &stays, "--svg", nowhere.to_str().unwrap()]));
+    assert!(failed.contains("--svg"), "{failed}");
+    let cancelled = stdout(&APPLIANCE.cli(&["workflow", "cancel", &goes]));
+    assert!(cancelled.contains("is cancelled: 2 of 2 ended"), "{cancelled}");
+    assert_eq!(scene.desk.client.get(&format!("/api/v1/workflows/{goes}")).expect(200)["state"], "cancelled");
+    let again = APPLIANCE.cli(&["workflow", "cancel", &goes]);
+    assert!(!again.status.success() && stderr(&again).contains("the workflow was cancelled"), "{}", stderr(&again));
+    for id in ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "no-id"] {
+        let absent = APPLIANCE.cli(&["workflow", "show", id]);
+        assert!(!absent.status.success() && stderr(&absent).contains("quintet workflow list"), "{}", stderr(&absent));
+    }
+    let elsewhere = APPLIANCE.cli(&["workflow", "show", &stays, "--tenant", &APPLIANCE.tenant()]);
+    assert!(!elsewhere.status.success(), "another tenant has no such workflow");
 }

@@ -84,8 +84,8 @@ fn an_end_while_nobody_was_there_is_told_to_who_knows_the_others() {
     assert!(ended.ids.contains(&late), "it is never heard of: {ended:?} after {cursor}");
 }
 
-/// The supervisor that was kept ready leaves when its runner has gone; what it tidies away must not be what the next
-/// runner's containers are being made in.
+/// The supervisor that was kept ready leaves when its runner has gone, and so does who has made it; what they tidy away must
+/// not be what the next runner's containers are being made in.
 #[test]
 fn who_leaves_takes_no_ground_from_who_comes() {
     let Some(mut runner) = TestRunner::make(&[]) else { return };
@@ -97,25 +97,26 @@ fn who_leaves_takes_no_ground_from_who_comes() {
     let id = runner.start("exit 0", Limits::default());
     runner.outcome(&id);
     runner.assert_gone(&id);
-    runner.wait_until(|| supervisors(&runner).len() == 1);
-    let leaving = *supervisors(&runner).first().unwrap();
-    send(leaving, Signal::STOP);
+    // The one that was kept ready, and the one who makes them.
+    runner.wait_until(|| supervisors(&runner).len() == 2);
+    let leaving = supervisors(&runner);
+    leaving.iter().for_each(|pid| send(*pid, Signal::STOP));
     runner.kill_runner();
     runner.start_runner().unwrap();
-    runner.wait_until(|| supervisors(&runner).len() == 2);
+    runner.wait_until(|| supervisors(&runner).len() == 4);
     // Somebody has made this, and is about to make another one in it.
     let instance = std::fs::read_to_string(runner.directory.join("instance")).unwrap();
     let roots = ["/sys/fs/cgroup/freezer", "/sys/fs/cgroup"].map(std::path::PathBuf::from);
     let root = roots.into_iter().find(|root| root.join("cgroup.procs").exists()).unwrap();
     let ground = root.join("quintet").join(instance);
     std::fs::create_dir_all(&ground).unwrap();
-    send(leaving, Signal::CONT);
-    runner.wait_until(|| !supervisors(&runner).contains(&leaving));
-    let is_gone = || {
-        let stat = std::fs::read_to_string(format!("/proc/{leaving}/stat")).unwrap_or_default();
+    leaving.iter().for_each(|pid| send(*pid, Signal::CONT));
+    runner.wait_until(|| supervisors(&runner).is_disjoint(&leaving));
+    let is_gone = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"))
     };
-    runner.wait_until(is_gone);
+    runner.wait_until(|| leaving.iter().all(is_gone));
     assert!(ground.exists(), "it was taken away");
 }
 

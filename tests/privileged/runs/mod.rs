@@ -38,7 +38,7 @@ pub struct House {
 }
 
 /// The house of tests that stop nothing.
-fn shared() -> Option<&'static House> {
+pub fn shared() -> Option<&'static House> {
     static SHARED: LazyLock<Option<House>> = LazyLock::new(|| House::start(&[("WORKERS", "300")]));
     SHARED.as_ref()
 }

@@ -80,7 +80,7 @@ fn a_run_for_later_starts_then_and_its_slot_is_kept() {
 
 #[test]
 fn two_hundred_at_once_and_a_full_machine_queues() {
-    let Some(house) = House::start(&[("WORKERS", "201")]) else { return };
+    let Some(house) = House::start(&[("WORKERS", "201"), ("SCRATCH_MB", "16")]) else { return };
     let tenants: Vec<Tenant> = (0..21).map(|_| house.tenant()).collect();
     // Twenty tenants fill the machine, ten runs each, and one that holds none has the last; its second finds it full.
     let ids: Vec<(usize, String)> =

@@ -79,7 +79,7 @@ async fn put(call: Call) -> Answered {
     let _alone = context.lock(file_id.0.as_u128()).await.map_err(Refusal::from)?;
     for _ in 0..ATTEMPTS_MAX {
         let prepared = prepare_contexts(&context, tenant_id, project_id, file_id, Arc::clone(&wished)).await;
-        let (command, actor) = (prepared.map_err(refusal_of)?, call.caller.actor.clone());
+        let ((command, _staged), actor) = (prepared.map_err(refusal_of)?, call.caller.actor.clone());
         let put = change.try_write(move |tx, now| {
             let put = put_contexts(tx, now, &actor, &command)?;
             Ok(put.map(|()| Answer::json(200, Vec::new())))

@@ -7,7 +7,7 @@ use quintet_platform::service::{
 use super::arriving::receive;
 use super::files::{FILE, SEQ, write_file};
 use crate::access::Action;
-use crate::content::imports::{Arrived, ImportFile, prepare_import, publish_import};
+use crate::content::imports::{Arrived, ImportFile, Original, prepare_import, publish_import};
 use crate::content::model::Format;
 use crate::content::rejudge::wait_for_pass;
 use crate::http::{Answered, Call, Localization};
@@ -73,18 +73,20 @@ async fn upload(mut call: Call) -> Answered {
     let key = call.idempotency_key()?;
     let body = call.take_body();
     let wanted = permitted(&call, Action::FilesWrite).and_then(|_| format.ok_or(Refusal::FormatNotOffered));
-    let Arrived { sha256, original } = receive(&call, body, wanted.is_ok(), MEDIA_TYPES).await?;
+    let Arrived { sha256, units_max, staged } = receive(&call, body, wanted.is_ok(), MEDIA_TYPES).await?;
     let mut change = call.change_by(key, &sha256);
     change.begin()?;
     let format = wanted?;
-    let original = original.ok_or(Refusal::from(Fault::Internal))?;
+    // Whatever it comes to: what is not adopted by then goes with this.
+    let staged = staged.ok_or(Refusal::from(Fault::Internal))?;
+    let original = Original { value: staged.value().clone(), sha256, units_max };
     let call = &change.call;
     // Again: a body may take minutes.
     let project = permitted(call, Action::FilesWrite)?;
     let (context, tenant_id) = (call.context.clone(), call.caller.tenant_id());
     let (project_id, actor) = (project.project_id, call.caller.actor.clone());
     let command = ImportFile { project, path, format, root_locale, original };
-    let import = prepare_import(&context, tenant_id, command).await.map_err(refusal_of)?;
+    let (import, _prepared) = prepare_import(&context, tenant_id, command).await.map_err(refusal_of)?;
     let published = change.write(move |tx, now| {
         let file = publish_import(tx, now, &actor, import)?;
         Ok(Answer::json(201, write_file(project_id, &file)?))

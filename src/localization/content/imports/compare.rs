@@ -1,12 +1,12 @@
 //! What an upload changes, against the keys there were.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bincode::{Decode, Encode};
 use quintet_platform::secrets::Digest;
 
 use crate::content::model::{FileVersion, KeyEntry, Source};
-use crate::formats::Unit;
+use crate::formats::{Content, Unit};
 
 /// How an upload changes a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -90,44 +90,56 @@ impl Comparison {
     }
 }
 
-/// Compares the units of an upload with the keys there were.
+/// Compares the units of an upload with the keys there were. Texts are moved, not copied: they may take fifty megabytes.
 #[must_use]
-pub fn compare(old: Vec<KeyEntry>, next_number: u64, version: FileVersion, units: &[Unit]) -> Comparison {
+pub fn compare(old: Vec<KeyEntry>, next_number: u64, version: FileVersion, units: Vec<Unit>) -> Comparison {
     let mut found = Comparison { entries: old, changes: Vec::new(), next_number, active: 0 };
-    let by_path: HashMap<&str, &Unit> = units.iter().map(|unit| (unit.path(), unit)).collect();
-    let mut known = HashSet::with_capacity(found.entries.len());
+    found.active = u32::try_from(units.len()).unwrap_or(u32::MAX);
+    let (paths, mut contents): (Vec<String>, Vec<Option<Content>>) =
+        units.into_iter().map(Unit::into_parts).map(|(path, content)| (path, Some(content))).unzip();
+    let places: HashMap<&str, usize> = paths.iter().enumerate().map(|(place, path)| (path.as_str(), place)).collect();
     for entry in &mut found.entries {
-        let Some(unit) = by_path.get(entry.path.as_str()) else {
-            if !entry.is_obsolete {
-                let before = Some(entry.source.sha256());
-                found.changes.push(Change { number: entry.number, kind: ChangeKind::Obsoleted, before, after: None });
-                entry.is_obsolete = true;
-            }
-            continue;
-        };
-        known.insert(unit.path());
-        let source = Source::of(unit.content());
-        let differs = source != entry.source;
-        if differs || entry.is_obsolete {
-            let kind = if entry.is_obsolete { ChangeKind::Restored } else { ChangeKind::Changed };
-            let (before, after) = (Some(entry.source.sha256()), Some(source.sha256()));
-            found.changes.push(Change { number: entry.number, kind, before, after });
+        let unit = places.get(entry.path.as_str()).and_then(|place| contents.get_mut(*place));
+        match unit.and_then(Option::take) {
+            Some(content) => found.changes.extend(update(entry, Source::of(content), version)),
+            None => found.changes.extend(take(entry)),
         }
-        if differs {
-            entry.source = source;
-            entry.source_version = version;
-        }
-        entry.is_obsolete = false;
     }
-    for unit in units.iter().filter(|unit| !known.contains(unit.path())) {
-        let source = Source::of(unit.content());
+    drop(places);
+    // The others are new.
+    for (path, content) in paths.into_iter().zip(contents) {
+        let Some(source) = content.map(Source::of) else { continue };
         let number = found.next_number;
         found.next_number += 1;
         let after = Some(source.sha256());
         found.changes.push(Change { number, kind: ChangeKind::Added, before: None, after });
-        let path = unit.path().to_owned();
         found.entries.push(KeyEntry { number, path, source, source_version: version, is_obsolete: false });
     }
-    found.active = u32::try_from(units.len()).unwrap_or(u32::MAX);
     found
+}
+
+/// A key is in the upload, with that source.
+fn update(entry: &mut KeyEntry, source: Source, version: FileVersion) -> Option<Change> {
+    let (differs, was_obsolete) = (source != entry.source, entry.is_obsolete);
+    let change = (differs || was_obsolete).then(|| {
+        let kind = if was_obsolete { ChangeKind::Restored } else { ChangeKind::Changed };
+        let (before, after) = (Some(entry.source.sha256()), Some(source.sha256()));
+        Change { number: entry.number, kind, before, after }
+    });
+    if differs {
+        entry.source = source;
+        entry.source_version = version;
+    }
+    entry.is_obsolete = false;
+    change
+}
+
+/// A key is not in the upload.
+fn take(entry: &mut KeyEntry) -> Option<Change> {
+    if entry.is_obsolete {
+        return None;
+    }
+    entry.is_obsolete = true;
+    let before = Some(entry.source.sha256());
+    Some(Change { number: entry.number, kind: ChangeKind::Obsoleted, before, after: None })
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use quintet_platform::secrets::{Digest, digest};
 use quintet_storage::{Abort, Failure, Read, decode_plain, encode_plain};
+use sha2::{Digest as _, Sha256};
 
 use super::compare::{Change, ChangeKind};
 use crate::content::key_ids::key_id;
@@ -16,14 +17,28 @@ use crate::refusal::Refusal;
 /// The lines of a manifest: `key id, change, hash before, hash after`, separated by tabs, each ended by LF.
 #[must_use]
 pub fn manifest(prefix: u64, changes: &[Change]) -> String {
-    let hex = |hash: &Option<Digest>| hash.map_or_else(|| "-".to_owned(), |hash| data_encoding::HEXLOWER.encode(&hash));
     let mut text = String::with_capacity(changes.len() * 120);
-    for change in changes {
-        let id = key_id(prefix, change.number).0;
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{id}\t{}\t{}\t{}", change.kind.name(), hex(&change.before), hex(&change.after));
-    }
+    changes.iter().for_each(|change| write_line(&mut text, prefix, change));
     text
+}
+
+/// SHA-256 of a manifest, which is not kept meanwhile: of the largest uploads it takes tens of megabytes.
+#[must_use]
+pub fn manifest_digest(prefix: u64, changes: &[Change]) -> Digest {
+    let (mut hash, mut line) = (Sha256::new(), String::new());
+    for change in changes {
+        line.clear();
+        write_line(&mut line, prefix, change);
+        hash.update(line.as_bytes());
+    }
+    hash.finalize().into()
+}
+
+fn write_line(text: &mut String, prefix: u64, change: &Change) {
+    let hex = |hash: &Option<Digest>| hash.map_or_else(|| "-".to_owned(), |hash| data_encoding::HEXLOWER.encode(&hash));
+    let id = key_id(prefix, change.number).0;
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{id}\t{}\t{}\t{}", change.kind.name(), hex(&change.before), hex(&change.after));
 }
 
 /// The changes as they are stored.

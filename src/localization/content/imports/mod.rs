@@ -23,6 +23,6 @@ mod tests;
 pub use manifest::{changed_numbers, get_import, get_manifest};
 pub use prepare::{ImportFile, prepare_import};
 pub use publish::publish_import;
-pub use receive::{Arrived, Receiver};
+pub use receive::{Arrived, Original, Receiver};
 #[cfg(test)]
-pub use {compare::Counts, publish::PublishImport, publish::Root, receive::Original};
+pub use {compare::Counts, publish::PublishImport, publish::Root};

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use quintet_platform::secrets::{Digest, digest};
+use quintet_platform::secrets::Digest;
+use quintet_storage::large::{LargeValue, StagedValue};
 use quintet_storage::{Abort, Read, Store};
 
 use super::compare::{Counts, compare};
-use super::latest::{Latest, check_format, find_latest, find_path};
-use super::manifest::{encode_changes, manifest};
+use super::latest::{Latest, check_format, find_latest};
+use super::manifest::{encode_changes, manifest_digest};
 use super::publish::{PublishImport, Root};
 use super::receive::Original;
 use crate::content::catalogue::{self, Encoded};
@@ -24,6 +25,8 @@ use crate::spaces::Project;
 /// How large the list of a file's keys may become, in bytes, with all that were ever in it: whoever uploads or exports
 /// the file holds it in memory.
 const CATALOGUE_BYTES_MAX: usize = 256 << 20;
+/// What a key takes in memory besides its texts, about: as a unit, in the list of keys, and as what changed.
+const KEY_BYTES: usize = 400;
 
 /// Uploads a file: as a new version if its path is known.
 #[derive(Clone, Debug)]
@@ -40,7 +43,7 @@ pub struct ImportFile {
     pub original: Original,
 }
 
-/// Reads an upload and stores what it changes.
+/// Reads an upload and stores what it changes: until that is published, or the values are dropped that come with it.
 ///
 /// # Errors
 /// In this order: [`Refusal::Reader`]; [`Refusal::FormatMismatch`] if the path holds another kind of file;
@@ -49,25 +52,30 @@ pub async fn prepare_import(
     context: &Context,
     tenant_id: TenantId,
     command: ImportFile,
-) -> Result<PublishImport, Abort<Refusal>> {
+) -> Result<(PublishImport, [StagedValue; 2]), Abort<Refusal>> {
     let project_id = command.project.project_id;
-    let new_id = match find_path(&context.store.read(), tenant_id, project_id, &command.path)? {
-        Some(known) => known,
+    let latest = find_latest(&context.store.read(), tenant_id, project_id, &command.path)?;
+    let new_id = match &latest {
+        Some(latest) => latest.file.file_id,
         None => mint_file_id(&context.store).await?,
     };
     let (path, format, original) = (command.path.clone(), command.format, command.original.clone());
+    let room = context.room(tenant_id, bytes_max(&original, latest.as_ref())).await?;
     let compared = context.in_turn(tenant_id, move |store| {
         let read = store.read();
+        // Again: others may have had their turn meanwhile.
         let latest = find_latest(&read, tenant_id, project_id, &command.path)?;
-        let bytes = sealed::read_all(&read, &command.original.value)?;
-        compared(&read, &command, latest, new_id, &bytes)
+        let compared = compared(&read, &command, latest, new_id)?;
+        // Who leaves meanwhile gives back what it takes once it is done with.
+        Ok((compared, room))
     });
-    let compared = compared.await?;
+    let (compared, room) = compared.await?;
     let (catalogue, changes) = tokio::join!(
         sealed::store_value(&context.store, tenant_id, &compared.encoded.bytes),
         sealed::store_value(&context.store, tenant_id, &compared.changes),
     );
-    Ok(PublishImport {
+    let (catalogue, changes) = (catalogue?, changes?);
+    let import = PublishImport {
         project_id,
         path,
         format,
@@ -75,15 +83,27 @@ pub async fn prepare_import(
         file_id: compared.file_id,
         base_version: compared.base_version,
         original,
-        catalogue: catalogue?,
+        catalogue: catalogue.value().clone(),
         pages: compared.encoded.pages,
         next_number: compared.next_number,
         keys: compared.keys,
         words: compared.words,
-        changes: changes?,
+        changes: changes.value().clone(),
         counts: compared.counts,
         manifest_sha256: compared.manifest_sha256,
-    })
+    };
+    drop(room);
+    Ok((import, [catalogue, changes]))
+}
+
+/// What reading an upload and comparing it with what there was takes in memory, at most: first its bytes and what they say,
+/// then the list of keys and the same as it is stored.
+fn bytes_max(original: &Original, latest: Option<&Latest>) -> usize {
+    let texts = |value: &LargeValue| usize::try_from(value.size_bytes).unwrap_or(usize::MAX);
+    let known = latest.map_or(0, |latest| texts(&latest.catalogue.value));
+    let keys_known = latest.map_or(0, |latest| usize::try_from(latest.catalogue.next_number).unwrap_or(usize::MAX));
+    let keys = original.units_max.saturating_add(keys_known).saturating_mul(KEY_BYTES);
+    texts(&original.value).saturating_add(known).saturating_mul(2).saturating_add(keys)
 }
 
 /// Ids are given by the writer alone.
@@ -110,10 +130,12 @@ fn compared(
     command: &ImportFile,
     latest: Option<Latest>,
     new_id: FileId,
-    bytes: &[u8],
 ) -> Result<Compared, Abort<Refusal>> {
     let known_root = latest.as_ref().map(|latest| latest.file.root_locale.as_str());
-    let (root, document) = read_upload(command, known_root, bytes)?;
+    let bytes = sealed::read_all(read, &command.original.value)?;
+    let (root, document) = read_upload(command, known_root, &bytes)?;
+    let units = document.into_units();
+    drop(bytes);
     let (file_id, base_version, next_number, old) = match &latest {
         None => (new_id, 0, 1, Vec::new()),
         Some(latest) => {
@@ -122,10 +144,9 @@ fn compared(
             (latest.file.file_id, latest.file.version, latest.catalogue.next_number, old)
         }
     };
-    let comparison = compare(old, next_number, base_version + 1, document.units());
+    let comparison = compare(old, next_number, base_version + 1, units);
     let encoded = catalogue::encode(&comparison.entries)?;
     check_size(&encoded, CATALOGUE_BYTES_MAX)?;
-    let manifest = manifest(key_prefix(file_id), &comparison.changes);
     Ok(Compared {
         root,
         file_id,
@@ -136,7 +157,7 @@ fn compared(
         words: active_words(&comparison.entries),
         counts: comparison.counts(),
         changes: encode_changes(&comparison.changes)?,
-        manifest_sha256: digest(manifest.as_bytes()),
+        manifest_sha256: manifest_digest(key_prefix(file_id), &comparison.changes),
     })
 }
 
@@ -194,7 +215,7 @@ mod tests {
     #[test]
     fn a_list_of_keys_does_not_grow_for_ever() {
         let document = formats::read(Kind::Json, b"{\"a\":\"x\"}", Instant::now() + WRITER_TIME).unwrap();
-        let encoded = catalogue::encode(&compare(Vec::new(), 1, 1, document.units()).entries).unwrap();
+        let encoded = catalogue::encode(&compare(Vec::new(), 1, 1, document.into_units()).entries).unwrap();
         let needed = encoded.bytes.len();
         assert_eq!(check_size(&encoded, needed), Ok(()));
         let Err(Refusal::Reader { code, .. }) = check_size(&encoded, needed - 1) else { panic!() };

@@ -3,7 +3,7 @@
 use quintet_platform::secrets::digest;
 
 use super::compare::{Change, ChangeKind, Comparison, Counts, compare};
-use super::manifest::manifest;
+use super::manifest::{manifest, manifest_digest};
 use crate::content::model::{KeyEntry, Source};
 use crate::formats::{self, Kind, Unit};
 
@@ -13,7 +13,7 @@ fn units(json: &str) -> Vec<Unit> {
 }
 
 fn upload(before: &Comparison, version: u32, json: &str) -> Comparison {
-    compare(before.entries.clone(), before.next_number, version, &units(json))
+    compare(before.entries.clone(), before.next_number, version, units(json))
 }
 
 /// In which version each key's source came up.
@@ -64,6 +64,7 @@ fn a_manifest_has_one_line_a_change() {
         "00000000-0000-8000-8000-000000000001\tadded\t-\t{ab}\n00000000-0000-8000-8000-000000000002\tobsoleted\t{one}\t-\n"
     );
     assert_eq!(manifest(0x8000, &changes), expected);
+    assert_eq!(manifest_digest(0x8000, &changes), digest(expected.as_bytes()));
 }
 
 #[test]

@@ -9,12 +9,13 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::HeaderValue;
 use quintet_platform::service::{Answer, Change, Fault, Parameter, Shape, Stop, Turn, refusal_of, written};
+use quintet_storage::large::StagedValue;
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, WriteTx};
 
 use crate::access::Action;
 use crate::audit::Actor;
 use crate::content::http::arriving::receive;
-use crate::content::{StagedValue, ValueReader, translation_locale};
+use crate::content::{ValueReader, translation_locale};
 use crate::context::Context;
 use crate::formats::{READING_SECONDS_MAX, ReadError};
 use crate::http::{Answered, Call, Localization};
@@ -147,12 +148,11 @@ pub async fn begin_import(
     let body = call.take_body();
     let wanted = permitted(&call, Action::GlossaryWrite);
     let arrived = receive(&call, body, wanted.is_ok(), media_types).await?;
-    let document = arrived.original.map(|original| StagedValue::of(&call.foundation().store, original.value));
     let mut change = call.change_by(key, &arrived.sha256);
     let before = begin_part(&mut change, 0)?;
     // Again: a body may take minutes.
     let project = wanted.and_then(|_| permitted(&change.call, Action::GlossaryWrite))?;
-    let document = document.ok_or(Refusal::from(Fault::Internal))?;
+    let document = arrived.staged.ok_or(Refusal::from(Fault::Internal))?;
     let only = only.as_deref().map(translation_locale).transpose()?;
     let room = room_for(&change.call, &document, bytes_max).await?;
     Ok(Import { change, before, project, document, only, room })

@@ -8,7 +8,7 @@ use quintet_platform::service::{
     Answer, Change, Content, Endpoint, Fault, KeyRule, Parameter, Route, Shape, Stop, Turn, json as success, media,
     refusal_of,
 };
-use quintet_storage::large::LargeValue;
+use quintet_storage::large::{LargeValue, StagedValue};
 use quintet_storage::{Abort, Store};
 
 use super::documents::{
@@ -18,7 +18,7 @@ use crate::access::{Action, Wanted, granted};
 use crate::audit::{self, Event};
 use crate::content::http::arriving::receive;
 use crate::content::http::files::{FILE, permitted_file};
-use crate::content::{File, FileId, StagedValue, ValueReader, get_file, stage_value, translation_locale};
+use crate::content::{File, FileId, ValueReader, get_file, stage_value, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::exchange::xliff::{
     Document, Export, LineMaker, Lines, Report, Shape as ExportShape, bytes_max, check_document, codes_bytes,
@@ -153,7 +153,6 @@ async fn import(mut call: Call) -> Answered {
     let named = tag.as_deref().map(translation_locale).transpose();
     let wanted = permitted_place(&call, named.as_ref().ok().and_then(Option::as_ref));
     let arrived = receive(&call, body, wanted.is_ok(), &media_types(OWN)).await?;
-    let staged = arrived.original.map(|original| StagedValue::of(&call.foundation().store, original.value));
     let mut change = call.change_by(key, &arrived.sha256);
     let before = begin_part(&mut change, 0)?;
     if before.is_none() {
@@ -162,7 +161,7 @@ async fn import(mut call: Call) -> Answered {
     // Again: a body may take minutes.
     let (project, file) =
         wanted.and_then(|_| permitted_place(&change.call, named.as_ref().ok().and_then(Option::as_ref)))?;
-    let staged = staged.ok_or(Refusal::from(Fault::Internal))?;
+    let staged = arrived.staged.ok_or(Refusal::from(Fault::Internal))?;
     let named = named?;
     let room = room_for(&change.call, &staged, bytes_max).await?;
     // A caller that leaves must not stop half of it.
@@ -318,7 +317,6 @@ async fn told(
         counts.skipped,
     );
     let report = Report::of(tenant_id, (file.file_id, file.key_prefix), lines);
-    let body =
-        body_of(context, tenant_id, head, report, |context, report, read| Ok(report.next(read, &context.shelf)?));
+    let body = body_of(context, tenant_id, head, report, |context, report, read| report.next(read, &context.shelf));
     Ok(Answer::stream(200, quintet_platform::service::JSON, body))
 }

@@ -22,10 +22,10 @@ pub const ID_CHARS_MAX: usize = 100;
 /// What the texts of a document may take, in bytes: as much as the largest document. What is written in UTF-8 stays below
 /// that; other encodings and codes that are named over and over could make more of it.
 const TEXTS_BYTES_MAX: usize = FILE_BYTES_MAX;
-/// How many bytes of texts of codes a document may name, at least: those of one unit of the longest.
+/// How many bytes of texts of codes a document's targets may name, at least: those of one unit of the longest.
 const CODES_BYTES_MIN: usize = TEXT_BYTES_MAX;
-/// How many times its own size they may be.
-const CODES_RATIO: usize = 2;
+/// How many times its own size they may be: a long code that is named a few times in each unit takes three times as much.
+const CODES_RATIO: usize = 4;
 /// What units take at most, with what it takes to sort them.
 const UNITS_BYTES_MAX: usize = 16 << 20;
 /// How many times a document's size they take, of a small one: the shortest unit has seven bytes.
@@ -38,7 +38,7 @@ pub fn bytes_max(document_bytes: usize) -> usize {
     texts.min(TEXTS_BYTES_MAX) + document_bytes.saturating_mul(UNITS_RATIO).min(UNITS_BYTES_MAX)
 }
 
-/// How many bytes of texts of codes a document of so many bytes may name.
+/// How many bytes of texts of codes the targets of a document of so many bytes may name.
 pub fn codes_bytes(document_bytes: usize) -> usize {
     document_bytes.saturating_mul(CODES_RATIO).clamp(CODES_BYTES_MIN, TEXTS_BYTES_MAX)
 }
@@ -357,6 +357,16 @@ mod tests {
             ReadError::Failed(error) => panic!("{error}"),
         };
         assert!(read(format!("{V2}{}</file></xliff>", coded(1, 50)).as_bytes()).is_ok(), "a single one may");
+        // Tags with many attributes, ten of them in each text, as tools write them.
+        let tag = format!(
+            "<unit id='ID'><originalData><data id='d'>{}</data></originalData><segment><source>TEXT</source>\
+             <target>TEXT</target></segment></unit>",
+            "y".repeat(300)
+        )
+        .replace("TEXT", &"<ph id='1' dataRef='d'/>".repeat(10));
+        let tags: String = (1..=400).map(|number| tag.replace("ID", &Named::Key(number, None).id(PREFIX))).collect();
+        let document = read(format!("{V2}{tags}</file></xliff>").as_bytes()).unwrap();
+        assert_eq!(document.target(&document.units[399]).unwrap().text.len(), 3_000);
         let coded: String = (1..=100).map(|number| coded(number, 57)).collect();
         assert_eq!(refused(&format!("{V2}{coded}</file></xliff>")), "unsupported_construct");
     }

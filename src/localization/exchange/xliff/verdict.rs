@@ -90,11 +90,7 @@ pub fn judge_key(
     found: Option<&Walked>,
     locale: &Locale,
 ) -> (Vec<Verdict>, Option<Wished>) {
-    let all = |verdict: Verdict| (vec![verdict; places.len()], None);
-    let Some(Walked { entry, row }) = found else { return all(Verdict::KeyUnknown) };
-    if entry.is_obsolete {
-        return all(Verdict::KeyObsolete);
-    }
+    let Some(Walked { entry, row }) = found else { return (vec![Verdict::KeyUnknown; places.len()], None) };
     let units: Vec<&UnitWish> = places.iter().filter_map(|place| document.unit(*place)).collect();
     let mut verdicts = vec![Verdict::UnitRepeated; places.len()];
     // The first of each form counts.
@@ -104,10 +100,13 @@ pub fn judge_key(
             counting.push((place, unit));
         }
     }
-    let (verdict, wished) = judge_units(document, &counting, entry, row.as_ref(), locale);
+    let (verdict, wished) = match entry.is_obsolete {
+        true => (Verdict::KeyObsolete, None),
+        false => judge_units(document, &counting, entry, row.as_ref(), locale),
+    };
     for (place, unit) in counting {
         let of_unit = match (&verdict, document.target(unit)) {
-            (Verdict::EditShape | Verdict::SourceChanged, _) => verdict,
+            (Verdict::KeyObsolete | Verdict::EditShape | Verdict::SourceChanged, _) => verdict,
             (_, None) => Verdict::TargetMissing,
             (verdict, Some(_)) => own_fault(document, unit).unwrap_or(*verdict),
         };

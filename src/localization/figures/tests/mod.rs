@@ -2,6 +2,7 @@
 
 mod migrating;
 mod model;
+mod opening;
 mod sweeping;
 mod touching;
 mod world;

@@ -11,9 +11,9 @@ use quintet_storage::{Abort, Read, Scan, Snapshot, Timestamp, WriteTx};
 
 use crate::content::rejudge::REJUDGES;
 use crate::content::{
-    FILES, File, FileId, Format, ImportFile, Key, KeyContext, KeyEntry, Receiver, ReviewState, Source, State,
-    TRANSLATIONS, Translated, TranslationRow, Wished, Wording, get_catalogue, key_id, prepare_contexts, prepare_import,
-    publish_import, put_contexts, read_entries, state_of,
+    Arrived, FILES, File, FileId, Format, ImportFile, Key, KeyContext, KeyEntry, Original, Receiver, ReviewState,
+    Source, State, TRANSLATIONS, Translated, TranslationRow, Wished, Wording, get_catalogue, key_id, prepare_contexts,
+    prepare_import, publish_import, put_contexts, read_entries, state_of,
 };
 use crate::context::Context;
 use crate::figures::list::{Filter, Place, WantedState, list_translations};
@@ -88,10 +88,12 @@ impl World {
         let bytes = serde_json::to_vec(texts).unwrap();
         let mut receiver = Receiver::begin(&self.bench.store, TENANT).await.unwrap();
         receiver.push(&bytes).await.unwrap();
-        let original = receiver.finish().await.unwrap().original.unwrap();
+        let Arrived { sha256, units_max, staged } = receiver.finish().await.unwrap();
+        let staged = staged.unwrap();
+        let original = Original { value: staged.value().clone(), sha256, units_max };
         let project = get_project(&self.read(), TENANT, self.project_id).unwrap();
         let command = ImportFile { project, path: path.into(), format: Format::Json, root_locale: None, original };
-        let prepared = prepare_import(&self.context, TENANT, command).await.unwrap();
+        let (prepared, _staged) = prepare_import(&self.context, TENANT, command).await.unwrap();
         self.write(move |tx, now| publish_import(tx, now, &actor(TENANT), prepared)).await.unwrap().file_id
     }
 
@@ -100,7 +102,8 @@ impl World {
         let (min_length, max_length) = limits;
         let wish = KeyContext { path: path.into(), class: None, context: None, min_length, max_length };
         let wished = Arc::new(vec![wish]);
-        let prepared = prepare_contexts(&self.context, TENANT, self.project_id, file_id, wished).await.unwrap();
+        let (prepared, _staged) =
+            prepare_contexts(&self.context, TENANT, self.project_id, file_id, wished).await.unwrap();
         self.write(move |tx, now| put_contexts(tx, now, &actor(TENANT), &prepared)).await.unwrap().unwrap();
     }
 

@@ -144,7 +144,8 @@ impl<R: Read> UnitReader<R> {
         read(self, Unit { id, ..Unit::default() })
     }
 
-    /// Allows the document to name texts of codes of so many bytes together, instead of as many as the largest document has.
+    /// Allows the document's targets to name texts of codes of so many bytes together, instead of as many as the largest
+    /// document has.
     pub fn limit_codes(&mut self, bytes: usize) {
         self.allowance = Allowance::of(bytes);
     }
@@ -157,6 +158,12 @@ impl<R: Read> UnitReader<R> {
 
     fn content(&mut self) -> Result<Said, ReadError> {
         read_content(&mut self.xml, self.version, self.namespace, &self.codes, &mut self.allowance)
+    }
+
+    /// The content of a source, which is compared and then gone: it may name texts of codes as often as goes into a unit.
+    fn source(&mut self) -> Result<Said, ReadError> {
+        let mut any = Allowance::default();
+        read_content(&mut self.xml, self.version, self.namespace, &self.codes, &mut any)
     }
 
     /// Where the next element inside another begins, in the document's namespace; `None` at its end.
@@ -184,7 +191,7 @@ impl<R: Read> UnitReader<R> {
     fn unit_of_1(&mut self, mut unit: Unit) -> Result<Unit, ReadError> {
         while let Some(child) = self.next_child()? {
             match child {
-                Child::Source => unit.source = self.content()?,
+                Child::Source => unit.source = self.source()?,
                 Child::Target => unit.target = Some(self.content()?),
                 _ => self.xml.skip()?,
             }
@@ -216,7 +223,9 @@ impl<R: Read> UnitReader<R> {
         self.xml.begin_text(0)?;
         while let Some(child) = self.next_child()? {
             match child {
-                Child::Source => segment.source = self.content()?,
+                // What stands between two segments may become a part of the target.
+                Child::Source if is_ignorable => segment.source = self.content()?,
+                Child::Source => segment.source = self.source()?,
                 Child::Target => {
                     segment.order = self.xml.tag().attribute("order").and_then(|order| order.parse().ok());
                     segment.target = Some(self.content()?);

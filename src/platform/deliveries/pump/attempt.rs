@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Request, Response, Uri};
-use quintet_storage::Failure;
+use quintet_storage::{Failure, Read as _};
 
-use super::super::list::find;
 use super::super::model::{Attempted, Delivery, LastError, Outbox, Target};
 use super::super::redeliver::contents;
 use super::super::room::{Attempt, DeliveryRoom, Destination};
 use super::super::settle::Finished;
+use super::super::tables::DELIVERIES;
 use super::Inner;
 use super::waiting::Taken;
 use crate::egress::{EgressError, Party, Repeatable};
@@ -56,21 +56,26 @@ impl Inner {
 
     fn prepare(&self, room: &dyn DeliveryRoom, outbox: Outbox, id: u64) -> Result<Option<Preparing>, Failure> {
         let read = self.store.read();
-        let Some(delivery) = find(&read, outbox, id)?.filter(|delivery| delivery.end.is_none()) else {
+        let Some(mut row) = read.get(&DELIVERIES, &outbox.place(id))? else { return Ok(None) };
+        let sealed = row.sealed.take();
+        let delivery = row.into_delivery(id);
+        if delivery.end.is_some() {
             return Ok(None);
-        };
+        }
         let number = delivery.attempts + 1;
-        let Some(contents) = contents(&read, outbox, &delivery)? else {
-            return Ok(Some(Preparing::Nobody(number, LastError::EndpointDeleted)));
-        };
-        let (url, key) = match delivery.target {
-            Target::Inline => (delivery.url.clone().unwrap_or_default(), contents.key.map(Secret::new)),
+        let endpoint = match delivery.target {
+            Target::Inline => None,
             Target::Endpoint(endpoint_id) => match room.destination(&read, outbox, endpoint_id)? {
-                Destination::At { url, key } => (url, key),
+                Destination::At { url, key } => Some((url, key)),
                 Destination::Inactive => return Ok(Some(Preparing::Nobody(number, LastError::EndpointDisabled))),
                 Destination::Gone => return Ok(Some(Preparing::Nobody(number, LastError::EndpointDeleted))),
             },
         };
+        let Some(contents) = contents(&read, outbox, id, sealed)? else {
+            return Ok(Some(Preparing::Nobody(number, LastError::EndpointDeleted)));
+        };
+        let inline = || (delivery.url.clone().unwrap_or_default(), contents.key.map(Secret::new));
+        let (url, key) = endpoint.unwrap_or_else(inline);
         let key = key.as_ref().map(|key| key.expose().as_slice());
         let request = self.request(room, (outbox, &delivery, number), &url, key, contents.body);
         Ok(Some(Preparing::Ready(Box::new(Prepared { number, url, request }))))

@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::list::state_of;
-use super::model::{Delivery, DeliveryState, Outbox, Verdict};
+use super::model::{Attempted, Delivery, DeliveryState, Outbox, Verdict};
 use super::room::DeliveryRoom;
 use super::settle::{Finished, settle};
 use super::tables::{DUE, DuePlace};
@@ -41,9 +41,13 @@ const PAGE_ROWS: usize = 256;
 const FEED_ROWS: usize = 8_192;
 /// Attempts settled in one transaction.
 const SETTLED_AT_ONCE: usize = 64;
+/// Bytes after which the rest of them is left to the next one.
+const SETTLED_BYTES_MAX: usize = 256 << 10;
 /// How long settling may wait for the writer, and how long it waits before it tries again.
 const WRITER_TIME: Duration = Duration::from_secs(10);
 const SETTLE_PAUSE: Duration = Duration::from_secs(1);
+/// How long the index is left alone when it cannot be read.
+const READ_PAUSE_MICROS: i64 = 1_000_000;
 /// How often new rows are looked for while a rehearsal clock waits.
 const REST_PAUSE: Duration = Duration::from_millis(20);
 /// How long the index is left alone after a look: looking costs more than what a single row brings, and under load rows
@@ -195,8 +199,8 @@ impl DueWork for Pump {
         }
         self.0.next_look().unwrap_or_else(|failure| {
             tracing::warn!(%failure, "it cannot be found out which deliveries are due");
-            // Soon again: what waits is nobody else's to wake.
-            Some(self.0.clock.now())
+            // Again, for what waits is nobody else's to wake, but not at once.
+            Some(self.0.clock.now().plus_micros(READ_PAUSE_MICROS))
         })
     }
 
@@ -238,7 +242,10 @@ impl Inner {
         let now = self.clock.now();
         let known = {
             let in_hand = self.in_hand();
-            in_hand.found.or((now < in_hand.quiet_until).then_some(in_hand.quiet_until))
+            // A clock that is put back makes neither wait for longer.
+            let is_quiet = (1..=READ_PAUSE_MICROS).contains(&in_hand.quiet_until.micros_since(now));
+            let found = in_hand.found.filter(|_| !is_quiet).map(|at| at.min(now));
+            found.or(is_quiet.then_some(in_hand.quiet_until))
         };
         if known.is_some() {
             return Ok(known);
@@ -286,8 +293,11 @@ impl Inner {
         let mut in_hand = self.in_hand();
         in_hand.found = None;
         in_hand.quiet_until = self.clock.now().plus_micros(QUIET_MICROS);
-        self.take_in(&mut in_hand)?;
-        self.begin(&mut in_hand)
+        let looked = self.take_in(&mut in_hand).and_then(|()| self.begin(&mut in_hand));
+        if looked.is_err() {
+            in_hand.quiet_until = self.clock.now().plus_micros(READ_PAUSE_MICROS);
+        }
+        looked
     }
 
     /// Takes in what is due of the index, from the floor on.
@@ -432,31 +442,44 @@ impl Inner {
     /// Writes down what came of attempts, however often that has to be tried: what has arrived is not sent again because
     /// the disk is full for a while.
     async fn settle(self: &Arc<Self>, batch: &Arc<Vec<(Taken, Finished)>>) {
-        loop {
+        let mut begun_from = 0;
+        while begun_from < batch.len() {
             let (inner, all) = (Arc::clone(self), Arc::clone(batch));
             let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<_, Abort<Infallible>> {
-                let mut verdicts = Vec::new();
-                for (_, finished) in all.iter() {
+                let (mut verdicts, mut settled) = (Vec::new(), 0);
+                for (_, finished) in all.iter().skip(begun_from) {
+                    // What follows from one can be a notice to a thousand others.
+                    if tx.written_bytes() >= SETTLED_BYTES_MAX {
+                        break;
+                    }
+                    settled += 1;
                     let Some(room) = inner.rooms.get(&finished.outbox.service) else { continue };
-                    verdicts.extend(settle(tx, now, &**room, finished)?);
+                    let verdict = settle(tx, now, &**room, finished)?;
+                    // What there was nobody to make to counts nowhere.
+                    verdicts.extend(verdict.filter(|_| !matches!(finished.attempted, Attempted::Undeliverable(_))));
                 }
-                Ok(verdicts)
+                Ok((verdicts, settled))
             };
             match self.store.write(Instant::now() + WRITER_TIME, verb).await {
-                Ok(verdicts) => return self.count(&verdicts),
+                Ok((verdicts, settled)) => {
+                    self.count(&verdicts);
+                    begun_from += settled;
+                }
                 // Nothing can be written down until a restart: what is sent now would be sent again after it.
                 Err(Abort::Failed(Failure::Stopped)) => return self.is_stopping.store(true, Ordering::SeqCst),
-                Err(Abort::Failed(failure)) if is_lasting(&failure) => match batch.as_slice() {
-                    [] => return,
-                    [(taken, _)] => return self.leave_alone(*taken, &failure),
-                    // One of them stands in the way of all others.
-                    _ => {
-                        for one in batch.iter() {
-                            Box::pin(self.settle(&Arc::new(vec![one.clone()]))).await;
+                Err(Abort::Failed(failure)) if is_lasting(&failure) => {
+                    match batch.get(begun_from..).unwrap_or_default() {
+                        [] => return,
+                        [(taken, _)] => return self.leave_alone(*taken, &failure),
+                        // One of them stands in the way of all others.
+                        rest => {
+                            for one in rest {
+                                Box::pin(self.settle(&Arc::new(vec![one.clone()]))).await;
+                            }
+                            return;
                         }
-                        return;
                     }
-                },
+                }
                 Err(Abort::Failed(failure)) => {
                     tracing::warn!(%failure, "what came of deliveries cannot be written down; trying again");
                     tokio::time::sleep(SETTLE_PAUSE).await;

@@ -146,6 +146,11 @@ impl Waiting {
             return;
         }
         self.in_flight_of.remove(&taken.due);
+        if self.in_flight_of.len() == IN_FLIGHT_MAX - IN_FLIGHT_KEPT - 1 {
+            // Those that had many in flight lost their turns while the last places were left.
+            let others: Vec<OutboxKey> = self.outboxes.keys().copied().collect();
+            others.into_iter().for_each(|other| self.enter_outbox(other));
+        }
         let Some(held) = self.outboxes.get_mut(&outbox) else { return };
         held.in_flight = held.in_flight.saturating_sub(1);
         if let Some(lane) = held.lanes.get_mut(&lane_id) {

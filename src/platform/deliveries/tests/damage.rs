@@ -2,7 +2,7 @@
 
 use quintet_storage::{Read as _, Scan};
 
-use super::super::tables::{BODIES, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, HEALTH, Mark, OLD, Place};
+use super::super::tables::{BODIES, BY_SUBJECT, BodyRow, COUNTERS, DELIVERIES, DUE, HEALTH, Mark, OLD, Place};
 use super::*;
 
 /// What of a delivery's way panics.
@@ -62,14 +62,19 @@ async fn of_an_endpoint_that_goes_while_it_is_called_nothing_stays() {
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_tells_whatever_does_not_agree() {
     type Damage = fn(&mut WriteTx<'_>, Place) -> Result<(), Failure>;
-    let damages: [(&str, Damage); 9] = [
+    let damages: [(&str, Damage); 10] = [
         ("has no body", |tx, place| {
-            tx.delete(&BODIES, &place);
-            Ok(())
+            let mut row = tx.get(&DELIVERIES, &place)?.unwrap();
+            row.sealed = None;
+            tx.put(&DELIVERIES, &place, &row)
+        }),
+        ("or two", |tx, place| {
+            let sealed = tx.get(&DELIVERIES, &place)?.unwrap().sealed.unwrap();
+            tx.put(&BODIES, &place, &BodyRow { sealed })
         }),
         ("and no such delivery", |tx, (tenant_id, service, id)| {
-            let body = tx.get(&BODIES, &(tenant_id, service, id))?.unwrap();
-            tx.put(&BODIES, &(tenant_id, service, 99), &body)
+            let sealed = tx.get(&DELIVERIES, &(tenant_id, service, id))?.unwrap().sealed.unwrap();
+            tx.put(&BODIES, &(tenant_id, service, 99), &BodyRow { sealed })
         }),
         ("place in its index", |tx, (tenant_id, service, id)| {
             tx.delete(&BY_SUBJECT, &(tenant_id, service, ENDPOINT, id));

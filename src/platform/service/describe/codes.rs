@@ -17,7 +17,7 @@ pub fn faults_of<D: Dialect>(route: &Route) -> Vec<Fault> {
     if !route.parameters.is_empty() {
         faults.push(Fault::parameter("", ""));
     }
-    if !route.permission.is_empty() {
+    if route.wants_key() {
         faults.extend([
             Fault::Unauthenticated,
             Fault::CredentialExpired,
@@ -30,7 +30,7 @@ pub fn faults_of<D: Dialect>(route: &Route) -> Vec<Fault> {
             Fault::Unreadable,
         ]);
     }
-    if route.is_change() && !route.permission.is_empty() {
+    if route.is_change() && route.wants_key() {
         faults.extend([Fault::Busy, Fault::DiskReserve, Fault::WritingStopped, Fault::OutcomeUnknown]);
     }
     match route.key {

@@ -30,7 +30,11 @@ pub fn guide<D: Dialect>(endpoints: Endpoints<D>) -> String {
 }
 
 fn write_route(text: &mut String, route: &Route) {
-    let permission = if route.permission.is_empty() { "no key" } else { route.permission };
+    let permission = match (route.wants_key(), route.permission) {
+        (false, _) => "no key",
+        (true, "") => "any key",
+        (true, permission) => permission,
+    };
     let _ = writeln!(text, "### {} {} ({permission})\n\n{}.\n", route.method.as_str(), route.path, route.summary);
     for parameter in route.parameters {
         write_parameter(text, parameter);

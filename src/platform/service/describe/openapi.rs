@@ -21,7 +21,7 @@ pub fn document<D: Dialect>(endpoints: Endpoints<D>) -> Value {
     for route in &routes {
         let operations = paths.entry(route.path).or_default();
         let described = operation::<D>(route, &routes);
-        if !route.is_change() && route.permission.is_empty() {
+        if !route.is_change() && !route.wants_key() {
             operations.insert("head".to_owned(), Value::Object(head(route, described.clone())));
         }
         operations.insert(route.method.as_str().to_ascii_lowercase(), Value::Object(described));
@@ -78,8 +78,10 @@ fn operation<D: Dialect>(route: &Route, routes: &[&'static Route]) -> Map<String
         operation.insert("requestBody".to_owned(), json!({"required": is_required, "content": body}));
     }
     operation.insert("responses".to_owned(), Value::Object(responses::<D>(route, routes)));
-    if !route.permission.is_empty() {
+    if route.wants_key() {
         operation.insert("security".to_owned(), json!([{"key": []}]));
+    }
+    if !route.permission.is_empty() {
         operation.insert("x-permission".to_owned(), json!(route.permission));
     }
     for mark in route.marks {

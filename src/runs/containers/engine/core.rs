@@ -28,6 +28,8 @@ const FINISHES: usize = 8;
 const STARTS_AGAIN: u32 = 8;
 const AGAIN_PAUSE: Duration = Duration::from_millis(200);
 const AGAIN_PAUSE_MOST: Duration = Duration::from_secs(3);
+/// Between two looks whether a run is in another task's hand still: these have it for moments.
+const HAND_PAUSE: Duration = Duration::from_millis(5);
 /// How long a transaction of the engine may wait for the writer.
 pub(super) const WRITER_TIME: Duration = Duration::from_secs(30);
 
@@ -87,6 +89,8 @@ pub(super) struct Engine {
     pub(super) turns: Mutex<Turns>,
     /// Runs that a task of this process sees to at the moment.
     in_hand: Mutex<HashSet<RunId>>,
+    /// Runs of cancelled workflows that a task of this process kills at the moment.
+    pub(super) killing: Mutex<HashSet<RunId>>,
     /// How often the machine failed to make the container of a run that is to be started again.
     failed_starts: Mutex<HashMap<RunId, u32>>,
     pub(super) starts: Semaphore,
@@ -116,6 +120,7 @@ impl Engine {
             context,
             runner,
             in_hand: Mutex::default(),
+            killing: Mutex::default(),
             failed_starts: Mutex::default(),
             starts: Semaphore::new(STARTS),
             finishes: Semaphore::new(FINISHES),
@@ -130,6 +135,18 @@ impl Engine {
         self.context.doubt();
     }
 
+    /// Takes a run in hand as soon as no other task has it; none if the appliance stops.
+    pub(super) async fn take_soon(self: &Arc<Self>, run_id: RunId) -> Option<Hand> {
+        loop {
+            match self.take(run_id) {
+                Some(hand) => return Some(hand),
+                None if self.context.is_stopping() => return None,
+                None => tokio::time::sleep(HAND_PAUSE).await,
+            }
+        }
+    }
+
+    /// Takes a run in hand, unless another task has it.
     pub(super) fn take(self: &Arc<Self>, run_id: RunId) -> Option<Hand> {
         let is_free = self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).insert(run_id);
         is_free.then(|| Hand { engine: Arc::clone(self), run_id })

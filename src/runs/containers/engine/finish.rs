@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use quintet_platform::json::{Limits, parse};
 use quintet_runtime::{Bookmark, ContainerId, EndReason, LogLine, Outcome, Refusal, Runner, RunnerError, Stream};
 use quintet_storage::large::{LargeValue, Upload};
 use quintet_storage::seal::KeyOwner;
@@ -40,14 +41,8 @@ impl Engine {
     /// Ends the run of a container that has ended, keeps what it wrote, and lets go of the container.
     pub(super) async fn finish(self: Arc<Self>, id: ContainerId) {
         let Some((run_id, number)) = self.context.run_of(&id) else { return };
-        let _hand = loop {
-            // Whoever starts it is about to note that it runs.
-            match self.take(run_id) {
-                Some(hand) => break hand,
-                None if self.context.is_stopping() => return,
-                None => tokio::time::sleep(Duration::from_millis(5)).await,
-            }
-        };
+        // Whoever starts it is about to note that it runs.
+        let Some(_hand) = self.take_soon(run_id).await else { return };
         let Ok(_turn) = self.finishes.acquire().await else { return };
         if let Err(trouble) = self.try_finish(&id, run_id, number).await {
             tokio::time::sleep(RETRY_PAUSE).await;
@@ -108,10 +103,11 @@ impl Engine {
         };
         // A stop that is under way is noted first.
         let _turn = self.context.control_of(run_key.1).await;
+        let node_ends = self.context.node_ends;
         self.write(move |tx, now| {
             // Whether it was told to stop counts as it stands now.
             let is_stopping = find(tx, run_key)?.is_some_and(|run| run.is_stopping);
-            life::ended(tx, now, run_key, number, &End::of(&outcome, is_stopping, words))
+            life::ended_of_node(tx, now, run_key, number, &End::of(&outcome, is_stopping, words), node_ends)
         })
         .await?;
         Ok(())
@@ -216,13 +212,17 @@ fn words_of(lines: &[LogLine]) -> LastWords {
     while !summary.is_char_boundary(cut) {
         cut += 1;
     }
-    // A line that was split, or is the rest of one, is too long anyway.
-    let output = lines.iter().rev().find(|line| !line.text.trim().is_empty());
-    let output = output.filter(|line| line.text.len() <= OUTPUT_BYTES_MAX && archive::is_json(&line.text));
-    LastWords {
-        summary: summary.get(cut..).unwrap_or_default().to_owned(),
-        output: output.map(|line| line.text.trim().to_owned()),
-    }
+    LastWords { summary: summary.get(cut..).unwrap_or_default().to_owned(), output: output_of(lines) }
+}
+
+/// The last line that says anything, if it is JSON. One that was split, or is the rest of one, is none.
+fn output_of(lines: &[LogLine]) -> Option<String> {
+    let place = lines.iter().rposition(|line| !line.text.trim().is_empty())?;
+    let is_rest = place.checked_sub(1).and_then(|before| lines.get(before)).is_some_and(|before| before.continues);
+    let line = lines.get(place).filter(|line| !is_rest && !line.continues && line.text.len() <= OUTPUT_BYTES_MAX)?;
+    // What is kept is what can be shown: the same reader decides.
+    let limits = Limits { max_depth: Limits::DEPTH_MAX };
+    parse(line.text.as_bytes(), limits).ok().map(|_| line.text.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -247,6 +247,13 @@ mod tests {
         assert_eq!(words.summary, "progress\n{\"a\": 1}\n\n  ");
         assert_eq!(words_of(&lines(&["{\"a\": 1}", "done"])).output, None);
         assert_eq!(words_of(&lines(&["17"])).output.as_deref(), Some("17"));
+        for unshown in [r#"{"a":1,"a":2}"#, r#""\ud800""#, &"9".repeat(1_025)] {
+            assert_eq!(words_of(&lines(&[unshown])).output, None, "{unshown}");
+        }
+        let mut split = lines(&["12", "7"]);
+        split[0].continues = true;
+        assert_eq!(words_of(&split).output, None, "the rest of a line that was split");
+        assert_eq!(words_of(&split[..1]).output, None, "its beginning");
         let long = words_of(&lines(&["\u{e9}".repeat(700).as_str(), "end"]));
         assert!(long.summary.len() <= SUMMARY_BYTES && long.summary.ends_with("\u{e9}\nend"), "{}", long.summary.len());
     }

@@ -6,7 +6,8 @@
 //! and is asked of it before anything else is started.
 //!
 //! Reading order: `core` (what its parts share) · `room` (the disk) · `images` (where a run's image comes from) ·
-//! `work` (the loop) · `start`, `finish` (a container's two ends) · `reattach` (after a break).
+//! `work` (the loop) · `start`, `finish` (a container's two ends) · `reattach` (after a break) · `wishes`
+//! (what must end because its workflow was cancelled).
 
 mod core;
 mod finish;
@@ -16,4 +17,5 @@ mod room;
 mod start;
 #[cfg(test)]
 mod tests;
+mod wishes;
 mod work;

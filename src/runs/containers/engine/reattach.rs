@@ -97,7 +97,8 @@ impl Engine {
             (_, None) => {
                 let message = "its container is gone, and how it would have ended nobody knows";
                 let end = End::failed(Reason::WorkerLost, message, self.context.clock.now());
-                self.write(move |tx, now| life::ended(tx, now, run_key, number, &end)).await?;
+                let node_ends = self.context.node_ends;
+                self.write(move |tx, now| life::ended_of_node(tx, now, run_key, number, &end, node_ends)).await?;
             }
             (_, Some(ContainerState::Ended)) => {
                 if let Some(status) = status {

@@ -17,7 +17,9 @@ const PIDS: u32 = 512;
 impl Engine {
     /// Starts the container of a run that has been given a slot.
     pub(super) async fn start(self: Arc<Self>, run_key: RunKey) {
-        let Some(_hand) = self.take(run_key.1) else { return };
+        // Whoever has put it back into its queue, or clears up what it had before, may be at it still: it has its slot, and
+        // nobody else will start it.
+        let Some(_hand) = self.take_soon(run_key.1).await else { return };
         if self.context.is_stopping() {
             return;
         }
@@ -114,8 +116,9 @@ impl Engine {
 
     async fn end_without_container(&self, run_key: RunKey, number: u32, end: End) -> Result<(), Trouble> {
         self.started_or_over(run_key.1);
+        let node_ends = self.context.node_ends;
         self.write(move |tx, now| {
-            life::ended(tx, now, run_key, number, &end)?;
+            life::ended_of_node(tx, now, run_key, number, &end, node_ends)?;
             archive::keep(tx, now, run_key, None)
         })
         .await?;
@@ -128,7 +131,7 @@ impl Engine {
             found.ok_or_else(|| quintet_storage::Failure::Damaged("a run has no description".to_owned()))?;
         Ok(ContainerDescription {
             image: image.digest.clone(),
-            command: description.command,
+            command: secrets.command.unwrap_or(description.command),
             env: secrets.env.into_iter().collect(),
             limits: Limits {
                 cpu_millicores: run.limits.cpu_millicores,

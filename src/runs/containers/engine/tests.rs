@@ -28,6 +28,7 @@ use crate::context::{Context, Settings};
 use crate::model::{RunKey, TenantId};
 use crate::states::RunState;
 use crate::testing::plain;
+use crate::workflows::run_ended;
 
 /// An engine whose runner says what a test has it say.
 struct Place {
@@ -84,10 +85,11 @@ impl Place {
             runner_socket: Some(socket.clone()),
             ceilings: Ceilings::default(),
             egress: Egress::new(|_| false),
+            painter: crate::testing::no_painter(),
             pump: crate::testing::pump(&store, &clock),
             registries: Vec::new(),
         };
-        let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings).unwrap();
+        let context = Context::new(Foundation::new(store, clock, Authority::Embedded), settings, run_ended).unwrap();
         let engine = Arc::new(Engine::new(context, Runner::new(socket)));
         Some(Place { engine, tenant_id: TenantId(tenant_id), _directories: [directory, sockets] })
     }
@@ -106,7 +108,8 @@ impl Place {
         let (run_id, _) = self.engine.context.write(Duration::from_secs(30), verb).await.unwrap();
         let run_key = (tenant_id, run_id);
         let run = self.write(move |tx, now| {
-            let given = dispatch::dispatch(tx, now, 4, &Aside::default(), &Ceilings::default(), vec![run_key])?;
+            let given =
+                dispatch::dispatch(tx, now, 4, &Aside::default(), &Ceilings::default(), vec![run_key], run_ended)?;
             assert_eq!(given, [run_key]);
             life::pulling(tx, now, run_key)
         });

@@ -127,6 +127,9 @@ impl Engine {
             tracing::warn!(%trouble, "it is not known how runs stand; asking the runner again");
             return !matches!(trouble, Trouble::Runner(_));
         }
+        if let Err(failure) = self.heed_wishes() {
+            tracing::warn!(%failure, "runs of cancelled workflows cannot be looked at");
+        }
         if let Err(failure) = self.dispatch().await {
             tracing::warn!(%failure, "slots could not be given; trying again");
         }
@@ -154,7 +157,8 @@ impl Engine {
             let context = self.context.clone();
             let verb = move |tx: &mut WriteTx<'_>, now| {
                 let (settings, aside) = (&context.settings, &context.aside);
-                dispatch::dispatch(tx, now, u64::from(settings.workers), aside, &settings.ceilings, chosen)
+                let workers = u64::from(settings.workers);
+                dispatch::dispatch(tx, now, workers, aside, &settings.ceilings, chosen, context.node_ends)
             };
             let given = self.write(verb).await?;
             if given.is_empty() {

@@ -1,11 +1,14 @@
 //! What a run leaves: its result, its logs, its samples.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderName, HeaderValue};
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
+use quintet_platform::json::{JsonError, Limits, parse};
 use quintet_platform::service::{Answer, Fault, Parameter, Route, Shape, failed, json as success, media, refusal_of};
 use quintet_runtime::{Sample, Stream};
 use quintet_storage::Timestamp;
@@ -27,6 +30,9 @@ use crate::wire::{at, seconds};
 /// Says where lines come from.
 const LOG_SOURCE: HeaderName = HeaderName::from_static("x-log-source");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// How deep what a run wrote may nest.
+const OUTPUT_DEPTH_MAX: usize = 128;
 
 const STREAM: Parameter =
     Parameter::new("stream", Shape::Word(&["stdout", "stderr", "both"], "stdout"), "Which stream.");
@@ -84,7 +90,7 @@ pub(super) async fn result(call: Call) -> Answered {
         return Err(Refusal::NotTerminal.into());
     }
     let (result, words) = results::get(&call.snapshot(), run_key).map_err(|failure| failed::<Refusal>(&failure))?;
-    Ok(Answer::value(200, &write_result(run_key.1, &run, &result, &words)))
+    Ok(Answer::json(200, write_result(run_key.1, &run, &result, &words)))
 }
 
 pub(super) async fn logs(mut call: Call) -> Answered {
@@ -125,19 +131,30 @@ pub(super) async fn utilization(call: Call) -> Answered {
     Ok(Answer::json(200, call.in_turn(&call.context.readers, read).await?))
 }
 
-/// How a run ended.
-fn write_result(run_id: RunId, run: &Run, result: &RunResult, words: &LastWords) -> Value {
-    let output: Option<Value> = words.output.as_deref().and_then(|text| serde_json::from_str(text).ok());
-    json!({
+/// How a run ended. Its output is told as it was written: reading numbers would change them.
+fn write_result(run_id: RunId, run: &Run, result: &RunResult, words: &LastWords) -> String {
+    let told = json!({
         "track_id": ulid(run_id.0), "state": run.state.name(), "reason": run.reason.map(Reason::name),
         "message": run.message, "exit_code": run.exit_code, "signal": result.signal, "oom_killed": result.oom_killed,
         "started_at": at(run.started_at), "finished_at": at(run.finished_at),
         "duration_seconds": seconds(result.duration_micros), "paused_seconds": seconds(result.paused_micros),
         "stdout_bytes": result.stdout_bytes, "stderr_bytes": result.stderr_bytes,
         "stdout_truncated": result.stdout_truncated, "stderr_truncated": result.stderr_truncated,
-        "result_summary": words.summary, "output": output,
+        "result_summary": words.summary,
         "peak_memory_mb": result.peak_memory_bytes.div_ceil(1 << 20), "cpu_seconds": seconds(result.cpu_micros),
-    })
+    });
+    let output = words.output.as_deref().and_then(output).unwrap_or_else(|| "null".into());
+    let told = told.to_string();
+    format!(r#"{},"output":{output}}}"#, told.strip_suffix('}').unwrap_or(&told))
+}
+
+/// JSON that a run wrote, as readers of JSON take it: nested no deeper than they follow, with real Unicode, no name twice.
+fn output(text: &str) -> Option<Cow<'_, str>> {
+    match parse(text.as_bytes(), Limits { max_depth: OUTPUT_DEPTH_MAX }) {
+        Ok(_) => Some(text.into()),
+        Err(JsonError::DuplicateKey { .. }) => Some(serde_json::from_str::<Value>(text).ok()?.to_string().into()),
+        Err(_) => None,
+    }
 }
 
 /// What a run wrote: JSON, put together from what is JSON already.
@@ -191,4 +208,22 @@ fn write_samples(run_id: RunId, samples: &[Sample]) -> Value {
         })
     };
     json!({"track_id": ulid(run_id.0), "samples": samples.iter().map(sample).collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::output;
+
+    #[test]
+    fn output_is_told_as_it_was_written() {
+        for text in
+            [r#"{"n": 12345678901234567890123, "d": 0.10000000000000000001, "e": 1e400}"#, "null", "17", r#""a""#]
+        {
+            assert_eq!(output(text).as_deref(), Some(text));
+        }
+        assert_eq!(output(r#"{"a":1,"a":2}"#).as_deref(), Some(r#"{"a":2}"#));
+        for text in [&"[".repeat(200), r#""\ud800""#, &format!("{}{}", "[".repeat(200), "]".repeat(200))] {
+            assert_eq!(output(text), None, "{text}");
+        }
+    }
 }

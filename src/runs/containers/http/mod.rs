@@ -1,14 +1,15 @@
 //! Runs over HTTP: submitting them, reading and deleting them, pausing and ending them, what they leave.
 //!
-//! Reading order: this file (the routes on one screen), `path` (what a path names) · `submission` with `webhook` (what it is
-//! read with), `records` (runs as they stand), `controls`, `leavings` (results, logs, samples).
+//! Reading order: this file (the routes on one screen), `path` (what a path names) · `submission` with `words` and `webhook` (what it
+//! is read with), `records` (runs as they stand), `controls`, `leavings` (results, logs, samples).
 
 mod controls;
 mod leavings;
 mod path;
 mod records;
 mod submission;
-mod webhook;
+pub(crate) mod webhook;
+pub(crate) mod words;
 
 use quintet_platform::service::Endpoint;
 

@@ -11,7 +11,7 @@ use quintet_storage::{Abort, Failure, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::path::{RUN, run_key};
-use super::submission::IMAGE_CHARS_MAX;
+use super::words::IMAGE_CHARS_MAX;
 use crate::allowances::quotas;
 use crate::containers::list::{Filter, list as list_runs};
 use crate::containers::model::{Description, Reason, Run};
@@ -122,6 +122,7 @@ pub(super) async fn delete(call: Call) -> Answered {
     let run_key = run_key(&call)?;
     let change = call.change().await?;
     change
+        .freeing(true)
         .write(move |tx, now| {
             removal::delete(tx, now, run_key)?;
             Ok(Answer::value(200, &json!({"track_id": ulid(run_key.1.0), "deleted": true})))

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::webhooks::http::form::{SECRET_BYTES_MAX, patterns};
 
 /// Reads it, and its secret. Whether its address may be called is found out when all the rest is right.
-pub(super) fn read_webhook(json: Json) -> Result<(Webhook, Option<String>), Refusal> {
+pub(crate) fn read_webhook(json: Json) -> Result<(Webhook, Option<String>), Refusal> {
     let mut fields = Fields::at("webhook", json).map_err(field)?;
     let url: String = fields.required("url").map_err(field)?;
     let given = fields.take("events").ok_or_else(|| Refusal::field("webhook.events", "is required"))?;

@@ -121,6 +121,21 @@ fn a_key_allows_its_images_and_the_shorter_retention_counts() {
     assert!(matches!(submitted(&bench, tenant(1), &limits, of("long", "x")), Err(Refusal::DailyQuota(_))));
 }
 
+/// What waits takes room for as long as it waits.
+#[test]
+fn so_many_runs_of_a_tenant_wait_and_no_more() {
+    let bench = bench();
+    let limits = ceilings(&[("max_daily_runs", 1_000_000)]);
+    let now = bench.now();
+    bench
+        .run(move |tx, _| Ok(tx.put(&LOADS, &tenant(1), &Load { waiting: 99_998, deferred: 1, busy: 5 }.into())?))
+        .unwrap();
+    submitted(&bench, tenant(1), &limits, plain()).unwrap();
+    let later = Submit { scheduled_start: Some(now.plus_seconds(3600)), ..plain() };
+    assert!(matches!(submitted(&bench, tenant(1), &limits, later), Err(Refusal::LimitReached(_, 100_000))));
+    submitted(&bench, tenant(2), &limits, plain()).unwrap();
+}
+
 #[test]
 fn meters_that_are_not_the_sum_of_their_charges_are_found() {
     let bench = bench();

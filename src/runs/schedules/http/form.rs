@@ -52,21 +52,24 @@ pub(super) async fn read_change(json: Json, call: &Call) -> Result<ScheduleChang
     Ok(ScheduleChange { name, cron, timezone, webhook, payload, start_at, end_at, misfire, is_enabled })
 }
 
-const UTC: &str = "UTC";
+/// The time zone where none is named.
+pub(crate) const UTC: &str = "UTC";
 
 /// A pattern, with single blanks.
-fn cron(text: &str) -> Result<String, Refusal> {
+pub(crate) fn cron(text: &str) -> Result<String, Refusal> {
     Cron::parse(text)?;
     let words: Vec<&str> = text.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     Ok(words.join(" "))
 }
 
-fn timezone(name: String) -> Result<String, Refusal> {
+/// The name of a time zone.
+pub(crate) fn timezone(name: String) -> Result<String, Refusal> {
     let problem = "must be UTC or a name of the IANA database with a slash, such as Europe/Berlin";
     Zone::named(&name).map(|_| name).ok_or_else(|| Refusal::field("timezone", problem))
 }
 
-fn misfire(name: String) -> Result<Misfire, Refusal> {
+/// What is made of instants that were missed.
+pub(crate) fn misfire(name: String) -> Result<Misfire, Refusal> {
     let problem = || Refusal::field("misfire", format!("must be one of {}", MISFIRE_NAMES.join(", ")));
     Misfire::named(&name).ok_or_else(problem)
 }

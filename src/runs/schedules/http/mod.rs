@@ -2,7 +2,7 @@
 //!
 //! Reading order: this file (the routes on one screen) · `form` (reading), `wire` (writing) · `schedules`.
 
-mod form;
+pub(crate) mod form;
 mod schedules;
 mod wire;
 

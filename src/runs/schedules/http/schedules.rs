@@ -17,10 +17,11 @@ use super::super::{change as changing, create as making, remove};
 use super::form::{read_change, read_new};
 use super::wire::write_schedule;
 use crate::alarms::contents;
-use crate::alarms::wire::{with_secret, write_page};
+use crate::alarms::wire::with_secret;
 use crate::context::Context;
 use crate::dialect::{Answered, Call, tenant_of};
 use crate::form::NAME_CHARS_MAX;
+use crate::lists::write_page;
 use crate::model::{ScheduleId, ScheduleKey, TenantId};
 use crate::refusal::Refusal;
 use crate::webhooks::http::form::generated;
@@ -141,6 +142,8 @@ pub(super) async fn get(call: Call) -> Answered {
 pub(super) async fn change(call: Call) -> Answered {
     let key = schedule_key(&call)?;
     let mut change = call.change().await?;
+    // Nobody is asked for a name on behalf of a schedule that is not there.
+    find(&change.call.snapshot(), key).map_err(|failure| failed::<Refusal>(&failure))?.ok_or(NO_SCHEDULE)?;
     let asked = read_change(change.json()?, &change.call).await?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let schedule = changing::change(tx, now, key, asked)?;

@@ -17,10 +17,11 @@ use super::super::{cancel as cancelling, create as making};
 use super::form::read_new;
 use super::wire::{write_timer, write_told};
 use crate::alarms::contents;
-use crate::alarms::wire::{with_secret, write_page};
+use crate::alarms::wire::with_secret;
 use crate::context::Context;
 use crate::dialect::{Answered, Call, tenant_of};
 use crate::form::NAME_CHARS_MAX;
+use crate::lists::write_page;
 use crate::model::{TenantId, TimerId, TimerKey};
 use crate::refusal::Refusal;
 use crate::webhooks::model::outbox;
@@ -42,7 +43,7 @@ pub(super) const CREATE: Route = Route::post("create_timer", "/api/v1/timers")
     .successes(&[success(201, "TimerCreated")])
     .makes("timer_id", "timer_id")
     .key(KeyRule::Optional)
-    .codes(&["limit_reached", "unknown_webhook_key", "url_not_allowed"]);
+    .codes(&["limit_reached", "daily_quota_exceeded", "unknown_webhook_key", "url_not_allowed"]);
 pub(super) const LIST: Route = Route::get("list_timers", "/api/v1/timers")
     .permission("svc_run_read")
     .summary("List timers, newest first")
@@ -112,7 +113,7 @@ fn list_page(
     let read = context.store.read();
     let page = list::list(&read, tenant_id, filter, asked.after, asked.limit)?;
     let write = |timer_id, timer| view(context, &read, (tenant_id, timer_id), &timer);
-    write_page(kind, page.timers, page.next, write)
+    write_page(kind, page.items, page.next, write)
 }
 
 /// A timer as it stands, with its payload and its delivery.

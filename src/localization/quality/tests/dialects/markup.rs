@@ -200,6 +200,14 @@ fn nothing_that_runs_comes_in() {
         ("en", "de", "<script>x</script>, <script>y</script>", "<script>x</script>; <script>y</script>", "pass"),
         ("en", "de", "<script>'<script>'</script>", "<script>'<script>';z()</script>", "fail: unsafe <script>"),
         ("en", "de", "<script/>x</script>", "<script/>z</script>", "fail: unsafe <script>"),
+        // In SVG this style is over at once, and the end of one in the script is none.
+        (
+            "en",
+            "de",
+            "<svg><style/><script>a('</style>');b()</script></svg>",
+            "<svg><style/><script>a('</style>');steal()</script></svg>",
+            "fail: unsafe <style>",
+        ),
         // A browser goes on behind this end.
         (
             "en",

@@ -1,0 +1,331 @@
+//! The way of a request: who asks, from where, what, and in which era; then each message of it.
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, HOST, ORIGIN};
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderValue, Method, Uri};
+use quintet_storage::Uuid;
+
+use super::arguments::{self, Asked};
+use super::eras::{Era, agreed};
+use super::results;
+use super::rpc::{Message, NoMessage, Request, RpcError, write_error, write_result};
+use super::server::Server;
+use super::tool::Tool;
+use crate::access::authorization;
+use crate::http::body;
+use crate::json::{self, Json, JsonError, Limits};
+use crate::service::{
+    Answer, AnswerTo, Answered, Dialect, Endpoint, Endpoints, Fault, Problem, ServiceRefusal as _, Stop, Visit,
+};
+
+/// The largest body, in bytes.
+pub const BODY_BYTES_MAX: usize = 2 << 20;
+/// The most messages that may come at a time.
+const BATCH_MAX: usize = 20;
+/// Once the answers to a batch have so many bytes, no more of it is done.
+const BATCH_BYTES_MAX: usize = 8 << 20;
+/// How many levels of JSON stand around a tool's arguments: the batch, the message, its parameters.
+const LEVELS_AROUND: usize = 3;
+/// What has more bytes than this is read and written when it is the tenant's turn.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// A request of `visit.route`, which is for every key and is asked about every method; `endpoints` has the tools' routes.
+///
+/// # Errors
+/// Who has no key of the service, comes from another site, uses another method than POST, or sends a body that is too
+/// large or says to be no JSON.
+pub async fn serve<D: Dialect>(
+    mut visit: Visit<D>,
+    endpoints: Endpoints<D>,
+    server: &'static Server<D>,
+) -> Answered<D> {
+    let credential = authorization(visit.headers());
+    let caller = visit.foundation().recognize(D::SERVICE, credential).await;
+    let tenant_id = caller.map_err(|not| D::Refusal::from(Fault::of_admission(not)))?.tenant_id;
+    if comes_from_elsewhere(&visit.parts) {
+        return Err(D::Refusal::from(Fault::Forbidden).into());
+    }
+    if visit.parts.method != Method::POST {
+        return Err(D::Refusal::from(Fault::MethodNotAllowed).into());
+    }
+    if !body::is_json(visit.headers()) || visit.headers().contains_key(CONTENT_ENCODING) {
+        return Err(D::Refusal::from(Fault::MediaTypeUnsupported).into());
+    }
+    let body = visit.take_body();
+    let body = body::read(visit.headers(), body, BODY_BYTES_MAX, D::DEMANDS.body_time).await;
+    let body = body.map_err(|error| D::Refusal::from(Fault::of_body(error)))?;
+    let mut exchange = Exchange { visit, endpoints, server, tenant_id, is_change: false };
+    let reply = exchange.reply(body).await?;
+    let answer = match reply.body {
+        None => Answer::nothing(202),
+        Some(body) => Answer::json(reply.status, body),
+    };
+    Ok(answer.to(AnswerTo { tenant_id, is_change: exchange.is_change }))
+}
+
+/// A request on its way, and whether it may have changed something.
+struct Exchange<D: Dialect> {
+    visit: Visit<D>,
+    endpoints: Endpoints<D>,
+    server: &'static Server<D>,
+    tenant_id: Uuid,
+    is_change: bool,
+}
+
+/// What goes back: nothing where nothing was asked.
+struct Reply {
+    status: u16,
+    body: Option<Vec<u8>>,
+}
+
+impl Reply {
+    const NOTHING: Reply = Reply { status: 202, body: None };
+
+    fn refusing(no: &NoMessage) -> Reply {
+        Reply { status: 400, body: Some(write_error(no.id.as_ref(), &no.error)) }
+    }
+}
+
+/// What a tool's call came to: the body of its route or a problem.
+struct Called {
+    body: Bytes,
+    is_error: bool,
+}
+
+impl<D: Dialect> Exchange<D> {
+    async fn reply(&mut self, body: Bytes) -> Result<Reply, Stop<D::Refusal>> {
+        let era = Era::of(self.visit.headers());
+        let limits = Limits { max_depth: D::DEMANDS.json.max_depth + LEVELS_AROUND };
+        let message = match self.in_turn(body.len(), move || json::parse(&body, limits)).await? {
+            Ok(Json::Array(messages)) => return self.batch(era, messages).await,
+            Ok(message) => Message::read(message),
+            Err(error) => Err(no_json(&error)),
+        };
+        let (era, request) = match (era, message) {
+            (_, Err(no)) => return Ok(Reply::refusing(&no)),
+            (Ok(_), Ok(Message::Notification)) => return Ok(Reply::NOTHING),
+            (Ok(Era::Handshake { .. }), Ok(Message::Answer)) => return Ok(Reply::NOTHING),
+            (Ok(Era::Modern), Ok(Message::Answer)) => {
+                let error = RpcError::invalid("nobody was asked anything");
+                return Ok(Reply::refusing(&NoMessage { id: None, error }));
+            }
+            (Err(error), Ok(Message::Request(request))) => {
+                return Ok(Reply::refusing(&NoMessage { id: Some(request.id), error }));
+            }
+            (Err(error), Ok(_)) => return Ok(Reply::refusing(&NoMessage { id: None, error })),
+            (Ok(era), Ok(Message::Request(request))) => (era, request),
+        };
+        let checked = era.check(self.visit.headers(), &request);
+        let status = checked.as_ref().err().map_or(200, |error| era.status(error));
+        let answered = match checked {
+            Ok(()) => self.answered(era, request, false).await?,
+            Err(error) => (status, write_error(Some(&request.id), &error)),
+        };
+        Ok(Reply { status: answered.0, body: Some(answered.1) })
+    }
+
+    /// Messages that came together are answered together, in their order.
+    async fn batch(&mut self, era: Result<Era, RpcError>, messages: Vec<Json>) -> Result<Reply, Stop<D::Refusal>> {
+        let refused = |message: &str| Ok(Reply::refusing(&NoMessage { id: None, error: RpcError::invalid(message) }));
+        let era = match era {
+            Ok(era @ Era::Handshake { takes_batches: true }) => era,
+            Ok(_) => return refused("this version of the protocol has one message a request"),
+            Err(error) => return Ok(Reply::refusing(&NoMessage { id: None, error })),
+        };
+        if messages.is_empty() || messages.len() > BATCH_MAX {
+            return refused(&format!("a batch has 1 to {BATCH_MAX} messages"));
+        }
+        let mut told: Vec<u8> = Vec::new();
+        for message in messages {
+            let answer = match Message::read(message) {
+                Ok(Message::Request(request)) if told.len() > BATCH_BYTES_MAX => {
+                    let full =
+                        RpcError::new(RpcError::BATCH_FULL, "the answers are too long for more; nothing was done");
+                    write_error(Some(&request.id), &full)
+                }
+                Ok(Message::Request(request)) => match era.check(self.visit.headers(), &request) {
+                    Ok(()) => self.answered(era, request, true).await?.1,
+                    Err(error) => write_error(Some(&request.id), &error),
+                },
+                Ok(Message::Notification | Message::Answer) => continue,
+                Err(no) => write_error(no.id.as_ref(), &no.error),
+            };
+            told.push(if told.is_empty() { b'[' } else { b',' });
+            told.extend_from_slice(&answer);
+        }
+        if told.is_empty() {
+            return Ok(Reply::NOTHING);
+        }
+        told.push(b']');
+        Ok(Reply { status: 200, body: Some(told) })
+    }
+
+    /// The answer to a request, with its status.
+    async fn answered(
+        &mut self,
+        era: Era,
+        request: Request,
+        is_in_batch: bool,
+    ) -> Result<(u16, Vec<u8>), Stop<D::Refusal>> {
+        let Request { id, method, params } = request;
+        let result = match (era, method.as_str()) {
+            (Era::Handshake { .. }, "initialize") if is_in_batch => {
+                Err(RpcError::invalid("initialize does not come with others"))
+            }
+            (Era::Handshake { .. }, "initialize") => match params.get("protocolVersion").and_then(Json::as_str) {
+                Some(asked) => Ok(results::initialized(self.server, agreed(asked))),
+                None => Err(RpcError::parameters("protocolVersion is a text")),
+            },
+            (Era::Handshake { .. }, "ping") => Ok(b"{}".to_vec()),
+            (Era::Modern, "server/discover") => Ok(results::discovered(self.server)),
+            (_, "tools/list") => match params.get("cursor") {
+                None | Some(Json::Null) => Ok(results::listed(self.server, self.endpoints, era)),
+                Some(_) => Err(RpcError::parameters("all tools are on the first page: there is no cursor")),
+            },
+            (_, "tools/call") => match self.tool(&params) {
+                Ok(tool) => {
+                    let Called { body, is_error } = self.call(tool, arguments_of(params), is_in_batch).await?;
+                    let bytes = body.len();
+                    let write = move || write_result(&id, &results::called(&body, is_error, era));
+                    return Ok((200, self.in_turn(bytes, write).await?));
+                }
+                Err(error) => Err(error),
+            },
+            _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "there is no such method")),
+        };
+        Ok(match result {
+            Ok(result) => (200, write_result(&id, &result)),
+            Err(error) => (era.status(&error), write_error(Some(&id), &error)),
+        })
+    }
+
+    /// The tool that a call names.
+    fn tool(&self, params: &Json) -> Result<&'static Tool<D>, RpcError> {
+        let name = params.get("name").and_then(Json::as_str);
+        let name = name.ok_or_else(|| RpcError::parameters("name is a text"))?;
+        let tool = self.server.tool(self.endpoints, name);
+        tool.ok_or_else(|| RpcError::parameters("there is no such tool; tools/list has all there are"))
+    }
+
+    /// Calls a tool: a request of its route, as if it had come by itself.
+    async fn call(
+        &mut self,
+        tool: &'static Tool<D>,
+        arguments: Result<Vec<(String, Json)>, Fault>,
+        is_in_batch: bool,
+    ) -> Result<Called, Stop<D::Refusal>> {
+        let asked = arguments.and_then(|arguments| self.asked(tool, arguments));
+        let refusal = match asked {
+            Ok((endpoint, asked)) => {
+                self.is_change |= endpoint.route.is_change();
+                let served = endpoint.serve(self.visit.context.clone(), self.endpoints, asked.request).await;
+                match served {
+                    Ok(answer) => return Ok(self.told(tool, answer, &asked.named)),
+                    Err(Stop::Replay(answer)) => return Ok(self.told(tool, *answer, &asked.named)),
+                    Err(Stop::Refused(refusal)) => refusal,
+                }
+            }
+            // Who may not call it is told that first, and a call that says too little counts as well.
+            Err(fault) => {
+                let endpoint = tool.routes().find_map(|(choice, _)| tool.endpoint(self.endpoints, choice));
+                let endpoint = endpoint.ok_or_else(|| D::Refusal::from(Fault::Internal))?;
+                let admitted = D::admit(&self.visit.context, endpoint.route, &self.visit.parts).await;
+                admitted.err().unwrap_or_else(|| fault.into())
+            }
+        };
+        let verdict = refusal.verdict();
+        if verdict.status == 401 && !is_in_batch {
+            return Err(refusal.into());
+        }
+        let (_, body) = D::write(&verdict, self.visit.request_id());
+        Ok(Called { body: body.into(), is_error: true })
+    }
+
+    /// The request that a tool's arguments mean.
+    fn asked(
+        &self,
+        tool: &'static Tool<D>,
+        mut arguments: Vec<(String, Json)>,
+    ) -> Result<(&'static Endpoint<D>, Asked), Fault> {
+        let choice = match tool.chooser() {
+            None => String::new(),
+            Some(chooser) => choice_of(tool, chooser, &mut arguments)?,
+        };
+        let endpoint = tool.endpoint(self.endpoints, &choice).ok_or(Fault::Internal)?;
+        let asked = arguments::request(endpoint.route, |name| tool.leaves_out(name), arguments, &self.visit.parts)?;
+        Ok((endpoint, asked))
+    }
+
+    /// What a route answered.
+    fn told(&self, tool: &Tool<D>, answer: Answer, named: &[(&'static str, String)]) -> Called {
+        let body = match answer.into_whole() {
+            Some(body) if !body.is_empty() => body,
+            _ => {
+                let told = tool.acknowledge.map(|tell| tell(&self.visit.context, self.tenant_id, named));
+                told.unwrap_or_else(|| serde_json::json!({"status": "ok"})).to_string().into()
+            }
+        };
+        Called { body, is_error: false }
+    }
+
+    /// Does what takes long for so many bytes when it is the tenant's turn.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, D::Refusal> {
+        match D::turns(&self.visit.context).filter(|_| bytes > SMALL_BYTES) {
+            Some(turns) => Ok(turns.take(self.tenant_id, work).await?),
+            None => Ok(work()),
+        }
+    }
+}
+
+/// What the argument says that chooses a tool's route; it is taken out.
+fn choice_of<D: Dialect>(tool: &Tool<D>, chooser: &str, arguments: &mut Vec<(String, Json)>) -> Result<String, Fault> {
+    let place = arguments.iter().position(|(name, value)| name == chooser && *value != Json::Null);
+    let said = place.map(|place| arguments.remove(place).1);
+    let words: Vec<&str> = tool.routes().map(|(word, _)| word).collect();
+    match said {
+        None => Err(Fault::Shape(vec![Problem::new(chooser, "is required")])),
+        Some(Json::String(said)) if words.contains(&said.as_str()) => Ok(said),
+        Some(_) => Err(Fault::Shape(vec![Problem::new(chooser, format!("must be one of {}", words.join(", ")))])),
+    }
+}
+
+/// A call's arguments, by name.
+fn arguments_of(params: Json) -> Result<Vec<(String, Json)>, Fault> {
+    let Json::Object(members) = params else { return Ok(Vec::new()) };
+    match members.into_iter().find(|(name, _)| name == "arguments").map(|(_, arguments)| arguments) {
+        None | Some(Json::Null) => Ok(Vec::new()),
+        Some(Json::Object(arguments)) => Ok(arguments),
+        Some(_) => Err(Fault::Shape(vec![Problem::new("arguments", "must be an object")])),
+    }
+}
+
+fn no_json(error: &JsonError) -> NoMessage {
+    let message = match error {
+        // Where the first of the two stood would have to be said with names that came in.
+        JsonError::DuplicateKey { .. } => "a JSON object names a member twice".to_owned(),
+        other => other.to_string(),
+    };
+    NoMessage { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message) }
+}
+
+/// Whether a browser sent it for a page of another site.
+fn comes_from_elsewhere(parts: &Parts) -> bool {
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| parts.uri.authority().map(Authority::as_str)).and_then(|host| host.parse().ok());
+    let is_own = |origin: &HeaderValue| {
+        let origin = origin.to_str().ok().and_then(|text| text.parse::<Uri>().ok());
+        let (Some(host), Some(origin)) = (host.as_ref(), origin) else { return false };
+        let usual = if origin.scheme_str() == Some("https") { 443 } else { 80 };
+        let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
+        origin
+            .authority()
+            .is_some_and(|own| own.host().eq_ignore_ascii_case(Authority::host(host)) && port(own) == port(host))
+    };
+    !parts.headers.get_all(ORIGIN).iter().all(is_own)
+}

@@ -1,0 +1,46 @@
+//! Making a trigger.
+
+use quintet_storage::{Abort, Read, Timestamp, WriteTx};
+
+use super::super::launch::prepare;
+use super::super::model::NO_TEMPLATE;
+use super::super::rows::find as find_template;
+use super::model::{Held, NewTrigger, TRIGGERS_MAX, Trigger};
+use super::rows::{all, put, put_held};
+use crate::model::{TemplateKey, TriggerId};
+use crate::refusal::Refusal;
+use crate::schedules::create::check;
+
+/// Whether its template could be run so now.
+pub(in super::super) fn check_run(
+    read: &impl Read,
+    key: TemplateKey,
+    trigger: &Trigger,
+    held: &Held,
+) -> Result<(), Abort<Refusal>> {
+    prepare(read, key, trigger.wanted(held.clone())).map(|_| ())
+}
+
+/// Makes a trigger of a template whose values have been checked.
+pub(in super::super) fn create(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    key: TemplateKey,
+    new: NewTrigger,
+) -> Result<(TriggerId, Trigger), Abort<Refusal>> {
+    find_template(tx, key)?.ok_or(NO_TEMPLATE)?;
+    let (mut trigger, held) = new.into_parts(now);
+    let next = check(&trigger.timing, now, None)?;
+    if all(tx, key)?.len() >= TRIGGERS_MAX {
+        let most = u64::try_from(TRIGGERS_MAX).unwrap_or(u64::MAX);
+        return Err(Refusal::LimitReached("the most triggers of a template", most).into());
+    }
+    trigger.next_fire_at = Some(next).filter(|_| trigger.is_enabled);
+    let trigger_key = (key.0, key.1, TriggerId(tx.new_id()));
+    if !put_held(tx, trigger_key, &held)? {
+        // A tenant's key is never destroyed while its requests are let in.
+        return Err(NO_TEMPLATE.into());
+    }
+    put(tx, trigger_key, None, &trigger)?;
+    Ok((trigger_key.2, trigger))
+}

@@ -1,0 +1,122 @@
+//! The operator's side of workflows: which there are, how one stands, its picture, and ending it. Records look as the
+//! tenant's own listener shows them; what nodes run, what they wrote and what they were handed is not among them.
+
+use quintet_platform::json::{Json, to_compact};
+use quintet_storage::{Abort, Failure, Timestamp, Uuid, WriteTx};
+use serde_json::Value;
+
+use super::list::{Filter, list};
+use super::model::{NodeState, WorkflowState};
+use super::rows::{find, load, refs_in};
+use super::{control, picture as pictures, view};
+use crate::context::Context;
+use crate::model::{TenantId, WorkflowId, WorkflowKey};
+use crate::pictures::NoPicture;
+use crate::refusal::Refusal;
+
+/// The names of the states of workflows.
+pub const STATES: [&str; 6] = WorkflowState::NAMES;
+
+/// Why a workflow was not cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCancelled {
+    /// There is none.
+    #[error("no such workflow")]
+    NoSuch,
+    /// It cannot be as it stands; says why.
+    #[error("{0}")]
+    NotNow(&'static str),
+}
+
+impl quintet_storage::Refusal for NotCancelled {}
+
+fn key((tenant_id, workflow_id): (Uuid, Uuid)) -> WorkflowKey {
+    (TenantId(tenant_id), WorkflowId(workflow_id))
+}
+
+/// The same JSON in the type that the operator's side speaks.
+fn value(json: &Json) -> Value {
+    serde_json::from_str(&to_compact(json)).unwrap_or_default()
+}
+
+/// The newest workflows of a tenant, of all states or of one, each with the instant at which it was submitted; and whether
+/// there are older ones.
+///
+/// # Errors
+/// The store's failures.
+pub fn newest(
+    context: &Context,
+    tenant_id: Uuid,
+    state: Option<&str>,
+    limit: usize,
+) -> Result<(Vec<(Timestamp, Value)>, bool), Failure> {
+    let (read, tenant_id) = (context.store.read(), TenantId(tenant_id));
+    let state = state.and_then(|name| WorkflowState::ALL.into_iter().find(|known| known.name() == name));
+    let filter = Filter { state, ..Filter::default() };
+    let (mut items, mut after) = (Vec::new(), None);
+    loop {
+        let page = list(&read, tenant_id, &filter, after, limit.saturating_sub(items.len()))?;
+        for (id, workflow) in page.items {
+            let key = (tenant_id, id);
+            let failed = refs_in(&read, key, &workflow, NodeState::Failed)?;
+            items.push((workflow.submitted_at, value(&view::item(key, &workflow, &failed))));
+        }
+        if page.next.is_none() || items.len() >= limit {
+            return Ok((items, page.next.is_some()));
+        }
+        after = page.next;
+    }
+}
+
+/// Whether a tenant has a workflow.
+///
+/// # Errors
+/// The store's failures.
+pub fn exists(context: &Context, tenant_id: Uuid, workflow_id: Uuid) -> Result<bool, Failure> {
+    Ok(find(&context.store.read(), key((tenant_id, workflow_id)))?.is_some())
+}
+
+/// How a workflow and its nodes stand, if the tenant has it.
+///
+/// # Errors
+/// The store's failures.
+pub fn workflow(context: &Context, tenant_id: Uuid, workflow_id: Uuid) -> Result<Option<Value>, Failure> {
+    let live = load(&context.store.read(), key((tenant_id, workflow_id)))?;
+    Ok(live.map(|live| value(&view::status(&live))))
+}
+
+/// The picture of a workflow, as SVG.
+///
+/// # Errors
+/// The store's failures, and within why there is no picture. A workflow that is gone meanwhile has none.
+pub async fn picture(
+    context: &Context,
+    tenant_id: Uuid,
+    workflow_id: Uuid,
+) -> Result<Result<Vec<u8>, NoPicture>, Failure> {
+    let dot = pictures::of_workflow(&context.store.read(), key((tenant_id, workflow_id)))?;
+    match dot {
+        Some(dot) => Ok(context.settings.painter.0.paint(dot).await),
+        None => Ok(Err(NoPicture::Failed)),
+    }
+}
+
+/// Cancels an active workflow of a tenant; how it stands then.
+///
+/// # Errors
+/// [`NotCancelled`], and the store's failures.
+pub fn cancel(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    tenant_id: Uuid,
+    workflow_id: Uuid,
+) -> Result<Value, Abort<NotCancelled>> {
+    let key = key((tenant_id, workflow_id));
+    let workflow = control::cancel(tx, now, key).map_err(|abort| match abort {
+        Abort::Failed(failure) => Abort::Failed(failure),
+        Abort::Refused(Refusal::NotNow(why)) => Abort::Refused(NotCancelled::NotNow(why)),
+        Abort::Refused(_) => Abort::Refused(NotCancelled::NoSuch),
+    })?;
+    let failed = refs_in(tx, key, &workflow, NodeState::Failed)?;
+    Ok(value(&view::item(key, &workflow, &failed)))
+}

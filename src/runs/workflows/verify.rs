@@ -1,0 +1,132 @@
+//! What must be true of the rows of workflows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quintet_platform::verify::each;
+use quintet_storage::{Failure, Read, Timestamp};
+
+use super::model::{Node, NodeState, WorkflowState};
+use super::rows::{Live, find, fires, load, start_of};
+use super::tables::{LOADS, LoadRow, WORKFLOWS};
+use crate::containers::find as find_run;
+use crate::due::{self, Due, Fire};
+use crate::model::{RunId, TenantId, WorkflowKey};
+
+/// Workflows, their nodes, what these wait for and how many are active agree.
+pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let mut active: BTreeMap<TenantId, u64> = BTreeMap::new();
+    let mut going = BTreeSet::new();
+    due::each_fire(read, findings, |_, fire, _| {
+        if let Fire::WorkflowGoesOn(key) = fire {
+            going.insert(key);
+        }
+        Ok(())
+    })?;
+    each(read, &WORKFLOWS, findings, |key, _, findings| {
+        match load(read, key) {
+            Ok(Some(live)) => {
+                if !live.workflow.state.is_terminal() {
+                    *active.entry(key.0).or_default() += 1;
+                }
+                check(read, &live, going.contains(&key), findings)?;
+            }
+            Ok(None) => {}
+            Err(Failure::Damaged(problem)) => findings.push(problem),
+            Err(failure) => return Err(failure),
+        }
+        Ok(())
+    })?;
+    each(read, &LOADS, findings, |tenant_id, LoadRow { active: told }, findings| {
+        let counted = active.remove(&tenant_id).unwrap_or(0);
+        if told != counted {
+            findings.push(format!("tenant {tenant_id} has {counted} active workflows, and is said to have {told}"));
+        }
+        Ok(())
+    })?;
+    let left =
+        active.into_keys().map(|tenant_id| format!("the active workflows of tenant {tenant_id} are not counted"));
+    findings.extend(left);
+    Ok(())
+}
+
+fn check(read: &impl Read, live: &Live, goes_on: bool, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let (tenant_id, workflow_id) = live.key;
+    let workflow = &live.workflow;
+    let mut wrong = |what: String| findings.push(format!("workflow {workflow_id} of tenant {tenant_id} {what}"));
+    let mut counts = [0_u32; 8];
+    for node in &live.nodes {
+        if let Some(count) = counts.get_mut(node.state.place()) {
+            *count += 1;
+        }
+    }
+    if counts != workflow.counts {
+        wrong("does not have as many nodes in each state as it says".to_owned());
+    }
+    let have_ended = live.nodes.iter().all(|node| node.state.is_terminal());
+    // What is left of its step is done at once.
+    match workflow.state {
+        _ if goes_on => {}
+        WorkflowState::Succeeded | WorkflowState::Failed | WorkflowState::Cancelled if !have_ended => {
+            wrong("has ended before its nodes".to_owned());
+        }
+        WorkflowState::Pending | WorkflowState::Running if have_ended => {
+            wrong("has not ended with its nodes".to_owned())
+        }
+        _ => {}
+    }
+    if workflow.state.is_terminal() && !due::is_put(read, workflow.old_at(), Due::OldWorkflow(live.key))? {
+        wrong("has ended, and nothing will take it away".to_owned());
+    }
+    if let Some(at) = start_of(workflow)
+        && !due::is_fire_put(read, at, Fire::WorkflowStart(live.key))?
+    {
+        wrong("is to start, and nothing will start it".to_owned());
+    }
+    if !goes_on && workflow.state == WorkflowState::Running && !live.ways.ready(&live.states()).is_empty() {
+        wrong("has nodes that are ready and not launched".to_owned());
+    }
+    for (place, node) in live.nodes.iter().enumerate().filter(|_| !workflow.state.is_terminal()) {
+        if !has_what_it_waits_for(read, live, place, node)? {
+            wrong(format!("has a node {:?} that waits for nothing", live.reference(place)));
+        }
+    }
+    Ok(())
+}
+
+fn has_what_it_waits_for(read: &impl Read, live: &Live, place: usize, node: &Node) -> Result<bool, Failure> {
+    match node.state {
+        NodeState::Running => {
+            let Some(run_id) = node.current_run() else { return Ok(false) };
+            let run = find_run(read, (live.key.0, RunId(run_id)))?;
+            Ok(run.is_some_and(|run| {
+                let is_own = run.workflow_id == Some(live.key.1.0)
+                    && run.node_ref.as_deref() == Some(live.reference(place))
+                    && run.attempt == node.attempt;
+                is_own && !run.state.is_terminal()
+            }))
+        }
+        // Of a paused workflow the instant may have passed: it is heeded when it goes on.
+        NodeState::Retrying if live.workflow.state == WorkflowState::Paused => Ok(true),
+        NodeState::Retrying | NodeState::WaitingApproval => match fires(live.node_key(place), node) {
+            Some((at, fire)) => due::is_fire_put(read, at, fire),
+            None => Ok(node.state == NodeState::WaitingApproval),
+        },
+        _ => Ok(true),
+    }
+}
+
+/// Whether a workflow or a node of it waits for this instant.
+pub(crate) fn begins_at(read: &impl Read, fire: Fire, at: Timestamp) -> Result<bool, Failure> {
+    let key: WorkflowKey = match fire {
+        Fire::WorkflowStart(key) => key,
+        Fire::WorkflowGoesOn(key) => return Ok(find(read, key)?.is_some()),
+        Fire::NodeRetry((tenant_id, workflow_id, _)) | Fire::GateExpiry((tenant_id, workflow_id, _)) => {
+            (tenant_id, workflow_id)
+        }
+        Fire::Timer(_) | Fire::Schedule(_) | Fire::Trigger(_) => return Ok(false),
+    };
+    let Some(live) = load(read, key)? else { return Ok(false) };
+    let of_nodes = live.nodes.iter().enumerate().filter_map(|(place, node)| fires(live.node_key(place), node));
+    let start = start_of(&live.workflow).map(|at| (at, Fire::WorkflowStart(key)));
+    Ok(of_nodes.chain(start).any(|known| known == (at, fire)))
+}

@@ -1,0 +1,150 @@
+//! Clients that are not ours: `mcp` of PyPI, in both eras, and `@modelcontextprotocol/sdk` of npm, as they are. Each is a
+//! process that reads calls and writes what it made of the answers (`tests/mcp/`).
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use super::parity::{Case, cases, settled};
+use super::{ALL, key, url};
+use crate::support::appliance::{Client, shared};
+
+/// Where the clients are. What cannot be fetched is no reason to pass.
+static CLIENTS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/fetch.sh");
+    let output = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "the clients cannot be had");
+    String::from_utf8(output.stdout).unwrap().trim().into()
+});
+
+/// Each client in each way to connect that it has, and the version that it then speaks.
+const WAYS: [(&str, &str, &str); 4] = [
+    ("PyPI", "legacy", "2025-11-25"),
+    ("PyPI", "auto", "2026-07-28"),
+    ("PyPI", "2026-07-28", "2026-07-28"),
+    ("npm", "", "2025-11-25"),
+];
+
+/// A client. It ends with its standard input.
+struct Foreign {
+    child: Child,
+    stdin: ChildStdin,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Foreign {
+    /// A client, and what it says of the connection.
+    fn start(kind: &str, mode: &str, url: &str, key: Option<&str>) -> (Foreign, Value) {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp");
+        let mut command = if kind == "PyPI" {
+            let mut python = Command::new(CLIENTS.join("python/bin/python3"));
+            python.arg(scripts.join("client.py")).args([url, mode]);
+            python
+        } else {
+            let mut node = Command::new("node");
+            node.arg(scripts.join("client.mjs")).arg(&*CLIENTS).arg(url);
+            node
+        };
+        command.args(key).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut foreign = Foreign { child, stdin, lines: BufReader::new(stdout) };
+        let first = foreign.line();
+        (foreign, first)
+    }
+
+    fn line(&mut self) -> Value {
+        let mut line = String::new();
+        assert!(self.lines.read_line(&mut line).unwrap() > 0, "the client has ended");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn ask(&mut self, asked: &Value) -> Value {
+        writeln!(self.stdin, "{asked}").unwrap();
+        self.line()
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        self.ask(&json!({"call": tool, "arguments": arguments}))
+    }
+}
+
+/// What a client makes of a call is what the route answers.
+fn agrees(client: &Client, foreign: &mut Foreign, case: &Case) {
+    let Case { tool, arguments, method, path, body, status } = case;
+    let told = foreign.call(tool, arguments);
+    let result = &told["result"];
+    let answer = client.send(method, path, &[("content-type", "application/json")], body.as_bytes());
+    assert_eq!(answer.status, *status, "{tool} {arguments}: {}", answer.text);
+    assert_eq!(result["isError"].as_bool().unwrap_or(false), answer.status >= 400, "{tool}: {told}");
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(settled(&text), settled(&result["structuredContent"]), "{tool}");
+    if answer.status != 204 {
+        let body = answer.json();
+        let body = if body.is_array() { json!({"items": body}) } else { body };
+        assert_eq!(settled(&text), settled(&body), "{tool} {arguments}");
+    }
+}
+
+#[test]
+fn every_tool_answers_unmodified_clients_as_its_route_does() {
+    for (kind, mode, version) in WAYS {
+        let (key, client) = key(shared(), &ALL);
+        let (mut foreign, first) = Foreign::start(kind, mode, &url(shared()), Some(&key));
+        assert_eq!(first["version"], version, "{kind} {mode}: {first}");
+        // Who skips the greeting knows no name.
+        let knows_name = mode != version;
+        assert_eq!(first["server"]["name"] == "quintet-runs", knows_name, "{kind} {mode}: {first}");
+        let listed = foreign.ask(&json!({"list": true}));
+        let mut names: Vec<String> = listed["result"]["tools"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{kind} {mode}: {listed}"))
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect();
+        for case in cases(&client) {
+            agrees(&client, &mut foreign, &case);
+            names.retain(|name| *name != case.tool);
+        }
+        assert!(names.is_empty(), "{kind} {mode}: tools without a case: {names:?}");
+        let unknown = foreign.call("no_such_tool", &json!({}));
+        assert_eq!(unknown["error"]["code"], -32602, "{kind} {mode}: {unknown}");
+    }
+}
+
+#[test]
+fn a_wrong_key_ends_the_connection_of_every_client() {
+    let appliance = shared();
+    let revoked = appliance.key(&appliance.tenant(), &[]);
+    appliance.cli(&["key", "revoke", &revoked.0]);
+    for (kind, mode, _) in WAYS {
+        for wrong in [None, Some("rak_nothing"), Some(revoked.1.as_str())] {
+            let (mut foreign, first) = Foreign::start(kind, mode, &url(appliance), wrong);
+            // Who skips the greeting learns it from the first call.
+            let told = if first["failed"].is_null() { foreign.call("get_quotas", &json!({})) } else { first };
+            assert!(told["result"].is_null(), "{kind} {mode} {wrong:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_key_without_the_permission_is_told_so_by_the_tool() {
+    let (key, _) = key(shared(), &["svc_run_read"]);
+    for (kind, mode, _) in WAYS {
+        let (mut foreign, _) = Foreign::start(kind, mode, &url(shared()), Some(&key));
+        let told = foreign.call("submit_run", &json!({"image": "a"}));
+        assert_eq!(told["result"]["isError"], true, "{kind} {mode}: {told}");
+        assert_eq!(told["result"]["structuredContent"]["code"], "forbidden", "{kind} {mode}");
+        assert_eq!(told["result"]["structuredContent"]["status"], 403, "{kind} {mode}");
+    }
+}
