@@ -21,7 +21,7 @@ use prometheus_client::registry::{Registry, Unit};
 use quintet_platform::backups::list_backups;
 use quintet_platform::clock::Clock;
 use quintet_platform::deliveries::Pump;
-use quintet_runs::operator::webhooks;
+use quintet_runs::operator::{webhooks, workflows};
 use quintet_storage::{Room, Store, Timestamp};
 
 use crate::measures::{disk_free_bytes, memory_bytes, seconds_between};
@@ -302,6 +302,24 @@ impl fmt::Debug for RunsCollector {
     }
 }
 
+impl RunsCollector {
+    /// What there is of workflows. What cannot be read tells nothing here: `quintet_storage_stopped` does.
+    fn workflows(&self, e: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let standing = workflows::standing(&self.runs).unwrap_or_default();
+        let mut of_states =
+            e.encode_descriptor("runs_workflows", "Workflows that are kept", None, MetricType::Gauge)?;
+        for (state, count) in workflows::STATES.iter().zip(standing.states) {
+            ConstGauge::new(sample(count)).encode(of_states.encode_family(&[("state", *state)])?)?;
+        }
+        gauge(e, "runs_open_gates", "Gates of workflows that wait for a decision", None, sample(standing.open_gates))?;
+        let oldest = standing.oldest_gate_opened_at.map_or(0, |at| self.runs.now().micros_since(at).max(0));
+        let help = "For how long the oldest of them has been open";
+        gauge(e, "runs_oldest_open_gate_seconds", help, None, oldest as f64 / 1e6)?;
+        let help = "How long attempts at nodes ran without their pauses";
+        seconds_counter(e, "runs_workflow_nodes", help, standing.node_micros)
+    }
+}
+
 impl Collector for RunsCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let e = &mut encoder;
@@ -313,7 +331,8 @@ impl Collector for RunsCollector {
         let first = self.runs.first_alarm().ok().flatten();
         let overdue_micros = first.map_or(0, |first| self.runs.now().micros_since(first).max(0));
         let help = "For how long the first timer or schedule that has not fired has been due";
-        gauge(e, "runs_alarms_overdue_seconds", help, None, overdue_micros as f64 / 1e6)
+        gauge(e, "runs_alarms_overdue_seconds", help, None, overdue_micros as f64 / 1e6)?;
+        self.workflows(e)
     }
 }
 

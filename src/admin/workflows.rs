@@ -35,6 +35,30 @@ pub struct WorkflowsView {
     pub truncated: bool,
 }
 
+/// How the workflows of all tenants stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandingView {
+    /// Those that have not ended.
+    pub active: u64,
+    /// Gates that wait for a decision.
+    pub open_gates: u64,
+    /// For how long the oldest of them has been open; none if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_gate_seconds: Option<u64>,
+}
+
+/// How workflows stand.
+pub(super) fn standing(app: &App) -> Result<StandingView, Failure> {
+    let standing = workflows::standing(&app.runs)?;
+    let now = app.clock.now();
+    let seconds = |at: Timestamp| u64::try_from(now.micros_since(at).max(0) / 1_000_000).unwrap_or(0);
+    Ok(StandingView {
+        active: standing.active,
+        open_gates: standing.open_gates,
+        oldest_gate_seconds: standing.oldest_gate_opened_at.map(seconds),
+    })
+}
+
 /// A picture.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PictureView {
@@ -101,7 +125,10 @@ async fn picture(
     RawQuery(raw): RawQuery,
 ) -> Result<Response, TaskError> {
     let (tenant, workflow_id) = workflow(raw.as_deref(), &app, &id)?;
-    let drawn = workflows::picture(&app.runs, tenant.tenant_id, workflow_id).await?;
+    let (tenant_id, reading) = (tenant.tenant_id, app.clone());
+    let dot = blocking(move || workflows::graph(&reading.runs, tenant_id, workflow_id)).await??;
+    let dot = dot.ok_or_else(|| TaskError::NotFound(format!("there is no workflow {id:?} any more")))?;
+    let drawn = workflows::picture(&app.runs, tenant_id, dot).await;
     let svg = drawn.map_err(|unpainted| match unpainted {
         NoPicture::Busy => TaskError::Failed("other pictures are being drawn".into()),
         NoPicture::TooLarge => TaskError::Conflict("the graph is too large for a picture".into()),

@@ -6,6 +6,7 @@ use super::place::PlaceArguments;
 use crate::admin::runs::WorkersView;
 use crate::admin::status::{self, ServiceView, StatusView, StorageView, TlsView};
 use crate::admin::webhooks::WebhooksView;
+use crate::admin::workflows::StandingView;
 use crate::measures::counted;
 
 /// The width it is written for, in columns.
@@ -53,6 +54,7 @@ fn text(status: &StatusView) -> Vec<String> {
     field("clock", &format!("{} ({})", status.now, clock(status)));
     field("tenants", &status.tenants.to_string());
     field("workers", &busy(workers));
+    field("workflows", &of_workflows(&status.workflows));
     field("webhooks", &told_of(&status.webhooks));
     field("memory", &output::size(status.memory_bytes));
     field("storage", &writing(storage));
@@ -102,6 +104,12 @@ fn busy(workers: &WorkersView) -> String {
         _ => "",
     };
     format!("{} of {} busy{runner}", workers.busy, workers.total)
+}
+
+fn of_workflows(workflows: &StandingView) -> String {
+    let gates = counted(workflows.open_gates, "gate is open", "gates are open");
+    let oldest = workflows.oldest_gate_seconds.map(|seconds| format!(", the oldest for {}", output::duration(seconds)));
+    format!("{} active; {gates}{}", workflows.active, oldest.unwrap_or_default())
 }
 
 fn told_of(webhooks: &WebhooksView) -> String {

@@ -12,7 +12,7 @@ use quintet_storage::Room;
 
 use crate::context::Context;
 use crate::engine::DrawingError;
-use crate::queue::Asker;
+use crate::queue::{Asker, Source};
 use crate::refusal::Refusal;
 use crate::store::content_hash;
 use crate::tables::ContentHash;
@@ -54,7 +54,7 @@ pub async fn draw_and_keep(
     if context.store.room() != Room::Ample {
         return Err(Fault::DiskReserve.into());
     }
-    let asker = Asker { source: from, bytes: source.len() };
+    let asker = Asker { source: from.map(Source::Address), bytes: source.len() };
     let (engine, source) = (context.engine.clone(), Arc::<[u8]>::from(source.into_bytes()));
     let a_try = {
         let (engine, source) = (engine.clone(), Arc::clone(&source));
@@ -76,7 +76,7 @@ pub async fn check(
     from: Option<IpAddr>,
     source: String,
 ) -> Result<Result<(), DrawingError>, Refusal> {
-    let asker = Asker { source: from, bytes: source.len() };
+    let asker = Asker { source: from.map(Source::Address), bytes: source.len() };
     let check = move || dot::validate(source.as_bytes(), &Limits::default()).map_err(DrawingError::from);
     context.pool.check(asker, check).await.map_err(Refusal::of_pool)
 }
@@ -86,7 +86,7 @@ pub async fn check(
 /// # Errors
 /// There is too much to read.
 pub async fn outline(context: &Context, from: Option<IpAddr>, source: String) -> Result<Option<Outline>, Refusal> {
-    let asker = Asker { source: from, bytes: source.len() };
+    let asker = Asker { source: from.map(Source::Address), bytes: source.len() };
     context.pool.check(asker, move || outline::of(&source)).await.map_err(Refusal::of_pool)
 }
 

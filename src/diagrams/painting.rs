@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use quintet_drawing::render::Format;
+use quintet_storage::Uuid;
 
 use crate::context::Context;
 use crate::pool::PoolRefusal;
-use crate::queue::Asker;
+use crate::queue::{Asker, Source};
 use crate::store::content_hash;
 
 /// Why there is no picture.
@@ -18,13 +19,13 @@ pub enum Unpainted {
     Undrawable(String),
 }
 
-/// Draws DOT of the appliance's own as SVG.
+/// Draws DOT of the appliance's own as SVG, in the turn of the tenant whom it is for.
 ///
 /// # Errors
 /// See [`Unpainted`].
-pub async fn svg(context: &Context, source: String) -> Result<Vec<u8>, Unpainted> {
+pub async fn svg(context: &Context, tenant_id: Uuid, source: String) -> Result<Vec<u8>, Unpainted> {
     let hash = content_hash(&context.engine.identity, Format::Svg, source.as_bytes());
-    let asker = Asker { source: None, bytes: source.len() };
+    let asker = Asker { source: Some(Source::Tenant(tenant_id)), bytes: source.len() };
     let (engine, source) = (context.engine.clone(), Arc::<[u8]>::from(source.into_bytes()));
     let a_try = {
         let (engine, source) = (engine.clone(), Arc::clone(&source));

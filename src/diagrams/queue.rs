@@ -1,18 +1,29 @@
 //! A bounded queue in which those who ask take turns: nobody waits for all that another has in it.
 //!
-//! Of one source address the shortest goes first, for it is most likely short work. Where the queue is full, whoever has
-//! most in it loses the longest of that, so that neither many jobs of one address nor long ones keep others out.
+//! Of one source, which is an address or a tenant, the shortest goes first, for it is most likely short work. Where the queue is full, whoever has
+//! most in it loses the longest of that, so that neither many jobs of one source nor long ones keep others out.
 
 use std::net::IpAddr;
 
-/// How many addresses are remembered that had their turn.
+use quintet_storage::Uuid;
+
+/// How many are remembered that had their turn.
 const SERVED_MAX: usize = 256;
+
+/// Where something to be drawn comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The address of a caller.
+    Address(IpAddr),
+    /// A tenant, whose workflows and templates the appliance draws by itself.
+    Tenant(Uuid),
+}
 
 /// Who asks for something, and how much it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asker {
-    /// The address it comes from, where that is known.
-    pub source: Option<IpAddr>,
+    /// Where it comes from, if that is known.
+    pub source: Option<Source>,
     /// How long what is to be read is.
     pub bytes: usize,
 }
@@ -24,7 +35,7 @@ struct Waiting<J> {
 }
 
 impl<J> Waiting<J> {
-    /// In which order the jobs of one address are begun.
+    /// In which order the jobs of one source are begun.
     fn rank(&self) -> (usize, u64) {
         (self.asker.bytes, self.number)
     }
@@ -34,8 +45,8 @@ impl<J> Waiting<J> {
 pub struct Queue<J> {
     places: usize,
     waiting: Vec<Waiting<J>>,
-    /// Addresses that had their turn, the latest last.
-    served: Vec<Option<IpAddr>>,
+    /// Sources that had their turn, the latest last.
+    served: Vec<Option<Source>>,
     next_number: u64,
 }
 
@@ -73,9 +84,9 @@ impl<J> Queue<J> {
         Ok(displaced)
     }
 
-    /// Takes the next job: of the address whose turn is longest ago, the shortest.
+    /// Takes the next job: of the source whose turn is longest ago, the shortest.
     pub fn pop(&mut self) -> Option<J> {
-        let turn = |source: Option<IpAddr>| self.served.iter().position(|served| *served == source);
+        let turn = |source: Option<Source>| self.served.iter().position(|served| *served == source);
         let order = |(_, waiting): &(usize, &Waiting<J>)| (turn(waiting.asker.source), waiting.rank());
         let (at, _) = self.waiting.iter().enumerate().min_by_key(order)?;
         let Waiting { asker, job, .. } = self.waiting.swap_remove(at);
@@ -109,7 +120,7 @@ mod tests {
     use super::*;
 
     fn of(last: u8, bytes: usize) -> Asker {
-        Asker { source: Some(Ipv4Addr::new(192, 0, 2, last).into()), bytes }
+        Asker { source: Some(Source::Address(Ipv4Addr::new(192, 0, 2, last).into())), bytes }
     }
 
     fn all(mut queue: Queue<&str>) -> String {
@@ -131,6 +142,18 @@ mod tests {
             assert_eq!(queue.push(asker, job), Ok(None));
         }
         assert_eq!(all(queue), "a3 c4 b90 a3' b91 a4 a5");
+    }
+
+    #[test]
+    fn tenants_take_turns_among_themselves_and_with_addresses() {
+        let tenant = |number| Asker { source: Some(Source::Tenant(Uuid::from_u128(number))), bytes: 1 };
+        let mut queue = Queue::new(4);
+        for (asker, job) in [(tenant(1), "t1"), (tenant(1), "t2"), (tenant(1), "t3"), (tenant(2), "u")] {
+            assert_eq!(queue.push(asker, job), Ok(None));
+        }
+        assert_eq!(queue.push(tenant(1), "t4"), Err("t4"), "whoever has most is turned away");
+        assert_eq!(queue.push(of(1, 9), "a"), Ok(Some("t3")));
+        assert_eq!(all(queue), "t1 u a t2");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use quintet_storage::Uuid;
+
 /// A picture that is being drawn: SVG, as text.
 pub type Drawing = Pin<Box<dyn Future<Output = Result<Vec<u8>, NoPicture>> + Send>>;
 
@@ -20,8 +22,8 @@ pub enum NoPicture {
 
 /// Draws graphs. It keeps time and size within bounds of its own, and works on threads of its own.
 pub trait Painter: Send + Sync + 'static {
-    /// Draws DOT as SVG that stands by itself: it runs nothing and loads nothing.
-    fn paint(&self, dot: String) -> Drawing;
+    /// Draws DOT for a tenant as SVG that stands by itself: it runs nothing and loads nothing. Tenants take turns.
+    fn paint(&self, tenant_id: Uuid, dot: String) -> Drawing;
 }
 
 /// Who draws for this appliance. Clones share it.

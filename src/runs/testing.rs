@@ -42,7 +42,7 @@ pub(crate) fn pump(store: &Store, clock: &Clock) -> Pump {
 struct NoPainter;
 
 impl Painter for NoPainter {
-    fn paint(&self, _: String) -> Drawing {
+    fn paint(&self, _: Uuid, _: String) -> Drawing {
         Box::pin(std::future::ready(Err(NoPicture::Busy)))
     }
 }

@@ -12,7 +12,7 @@ use quintet_storage::Room;
 
 use super::call::Call;
 use super::task::TaskError;
-use super::{backups, clock, localization, root_key, runs, tenants, webhooks};
+use super::{backups, clock, localization, root_key, runs, tenants, webhooks, workflows};
 use crate::app::App;
 use crate::measures;
 use crate::tls::Tls;
@@ -50,6 +50,7 @@ fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
         tls: app.tls.as_ref().map(tls_view),
         tenants: tenants::all(&read)?.len() as u64,
         workers: runs::workers(app)?,
+        workflows: workflows::standing(app)?,
         webhooks: webhooks::standing(app)?,
         memory_bytes: measures::memory_bytes().unwrap_or(0),
         storage: storage(app),

@@ -6,6 +6,7 @@ use crate::admin::backups::LastBackupView;
 use crate::admin::root_key::RootKeyView;
 use crate::admin::runs::WorkersView;
 use crate::admin::webhooks::WebhooksView;
+use crate::admin::workflows::StandingView as WorkflowsView;
 
 /// What runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,6 +45,9 @@ pub struct StatusView {
     /// The workers of runs.
     #[serde(default)]
     pub workers: WorkersView,
+    /// Workflows of all tenants.
+    #[serde(default)]
+    pub workflows: WorkflowsView,
     /// Webhooks of all tenants.
     #[serde(default)]
     pub webhooks: WebhooksView,

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::dialect::{Call, Diagrams};
 use crate::context::Context;
 use crate::places::Place;
-use crate::queue::Asker;
+use crate::queue::{Asker, Source};
 use crate::refusal::Refusal;
 
 /// A body up to this size is read without further ado; of larger ones, only so many are held at once.
@@ -41,7 +41,7 @@ pub(super) async fn one_field(mut call: Call, name: &'static str, bytes_max: usi
     let body = call.take_body();
     let context = &call.context;
     let (bytes, _place) = read(context, &call.parts, body, bytes_max).await?;
-    let asker = Asker { source: source_of(&call.parts), bytes: bytes.len() };
+    let asker = Asker { source: source_of(&call.parts).map(Source::Address), bytes: bytes.len() };
     aside(context, asker, move || field_of(&bytes, name, bytes_max)).await?
 }
 

@@ -20,7 +20,7 @@ use super::html::{EXAMPLES, Page, text_of};
 use crate::actions;
 use crate::context::Context;
 use crate::generate::PROMPT_BYTES_MAX;
-use crate::queue::Asker;
+use crate::queue::{Asker, Source};
 use crate::refusal::Refusal;
 
 /// The longest `inline`: with what else a request's head has, within the 32 KiB that one may have.
@@ -111,7 +111,7 @@ async fn take_form(visit: &mut Visit, page: &mut Page) -> Result<(), Refusal> {
     let body = visit.take_body();
     let (context, from) = (&visit.context, body::source_of(&visit.parts));
     let (bytes, place) = body::read(context, &visit.parts, body, actions::source_bytes_max()).await?;
-    let asker = Asker { source: from, bytes: bytes.len() };
+    let asker = Asker { source: from.map(Source::Address), bytes: bytes.len() };
     let Form { source, prompt, key, is_generating } = body::aside(context, asker, move || read_form(&bytes)).await??;
     drop(place);
     (page.source, page.prompt) = (source, prompt);
@@ -155,7 +155,8 @@ async fn draw(context: &Context, from: Option<IpAddr>, page: &mut Page) {
         let drawn = actions::draw_and_keep(context, from, Format::Svg, page.source.clone()).await?;
         let row = context.results.find(drawn.hash).map_err(|failure| failed::<Refusal>(&failure))?;
         let row = row.ok_or(Fault::Busy)?;
-        let asker = Asker { source: from, bytes: usize::try_from(row.size_bytes).unwrap_or(usize::MAX) };
+        let asker =
+            Asker { source: from.map(Source::Address), bytes: usize::try_from(row.size_bytes).unwrap_or(usize::MAX) };
         let results = Arc::clone(&context.results);
         let read = move || Ok(picture_of(&results.bytes(drawn.hash, &row)?));
         let picture = body::aside(context, asker, read).await?.map_err(|failure| failed::<Refusal>(&failure))?;

@@ -3,8 +3,9 @@
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use super::graph::graph;
+use super::loads::active;
 use super::model::{NO_WORKFLOW, NewWorkflow, Workflow, WorkflowState};
-use super::rows::{HeldWebhook, Live, active, put_spec, put_webhook, save};
+use super::rows::{HeldWebhook, Live, put_spec, put_webhook, save};
 use super::rules::number;
 use super::{step, told};
 use crate::allowances::{days, quotas, terms};

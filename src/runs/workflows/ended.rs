@@ -33,6 +33,7 @@ fn go_on(tx: &mut WriteTx<'_>, now: Timestamp, run_key: RunKey, is_held: bool) -
     let is_awaited = |node: &&Node| node.state == NodeState::Running && node.run_id == Some(run_key.1.0.into_bytes());
     let Some(node) = live.nodes.get(place).filter(is_awaited).cloned() else { return Ok(()) };
     let node = Node { exit_code: run.exit_code, ..node };
+    live.ran_micros = ran_micros(&run);
     match outcome(&run) {
         Outcome::Succeeded => succeed(tx, now, &mut live, place, node, &run, run_key)?,
         Outcome::Failed(reason) => match next_attempt(&live, place, &node, &run, now) {
@@ -51,6 +52,12 @@ fn go_on(tx: &mut WriteTx<'_>, now: Timestamp, run_key: RunKey, is_held: bool) -
     settle(tx, now, &mut live)?;
     save(tx, now, live)?;
     Ok(())
+}
+
+/// How long a run's container ran without its pauses, in microseconds.
+fn ran_micros(run: &Run) -> u64 {
+    let ran = run.started_at.zip(run.finished_at).map_or(0, |(from, to)| to.micros_since(from).max(0));
+    u64::try_from(ran).unwrap_or(0).saturating_sub(run.paused_micros)
 }
 
 /// When the next attempt is made, if there is one left.

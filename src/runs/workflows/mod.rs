@@ -13,7 +13,7 @@
 //! - a cancelled workflow stays so, and what its runs come to later touches no node.
 //!
 //! Reading order: `model` (words), `rules` (edges, policies, ends: functions of states), `graph` (what is asked for is one) ·
-//! `tables`, `rows` (a workflow is read and written whole) · `view` (how it is told), `picture` (how it is drawn), `told` (who hears of it) · `step` (the
+//! `tables`, `rows` (a workflow is read and written whole), `loads` (how many there are) · `view` (how it is told), `picture` (how it is drawn), `told` (who hears of it) · `step` (the
 //! one way it goes on) · the verbs `create`, `ended`, `control`, `decide`, `retry`, `old` · what is asked: `list`, `events`,
 //! `wait` · `verify` · `http` · `operator`.
 
@@ -25,10 +25,11 @@ mod events;
 pub(crate) mod graph;
 pub(crate) mod http;
 mod list;
+mod loads;
 pub(crate) mod model;
 mod old;
 pub mod operator;
-mod picture;
+pub(crate) mod picture;
 mod retry;
 mod rows;
 mod rules;

@@ -32,6 +32,11 @@ pub(crate) enum WorkflowState {
 }
 
 impl WorkflowState {
+    /// Its place among all, for counts.
+    pub(super) fn place(self) -> usize {
+        WorkflowState::ALL.iter().position(|state| *state == self).unwrap_or(0)
+    }
+
     /// Every state.
     pub(crate) const ALL: [WorkflowState; 6] = [
         WorkflowState::Pending,

@@ -2,6 +2,7 @@
 
 use quintet_storage::{Failure, Key, KeyPrefix, Read as _, Row, Scan, Table, Timestamp, WriteTx};
 
+use super::loads;
 use super::rows::find;
 use super::tables::{ATTEMPTS, EVENTS, GRAPHS, NODES, OUTPUTS, SPECS, WEBHOOKS, WORKFLOWS};
 use crate::due::{self, Due};
@@ -14,8 +15,10 @@ const LARGE_ROWS_AT_ONCE: usize = 8;
 
 /// Takes away what is left of a workflow that has been kept long enough; how many rows have gone.
 pub(crate) fn remove_old(tx: &mut WriteTx<'_>, now: Timestamp, key: WorkflowKey) -> Result<usize, Failure> {
-    if find(tx, key)?.is_some_and(|workflow| !workflow.state.is_terminal()) {
-        return Ok(0);
+    match find(tx, key)? {
+        Some(workflow) if !workflow.state.is_terminal() => return Ok(0),
+        Some(workflow) => loads::forget(tx, key.0, &workflow)?,
+        None => {}
     }
     tx.delete(&WORKFLOWS, &key);
     tx.delete(&GRAPHS, &key);

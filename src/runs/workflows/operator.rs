@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::list::{Filter, list};
 use super::model::{NodeState, WorkflowState};
 use super::rows::{find, load, refs_in};
-use super::{control, picture as pictures, view};
+use super::{control, loads, picture as pictures, view};
 use crate::context::Context;
 use crate::model::{TenantId, WorkflowId, WorkflowKey};
 use crate::pictures::NoPicture;
@@ -76,6 +76,37 @@ pub fn exists(context: &Context, tenant_id: Uuid, workflow_id: Uuid) -> Result<b
     Ok(find(&context.store.read(), key((tenant_id, workflow_id)))?.is_some())
 }
 
+/// How the workflows of all tenants stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// How many there are in each state, in the order of [`STATES`].
+    pub states: [u64; 6],
+    /// Those that have not ended.
+    pub active: u64,
+    /// Gates that wait for a decision.
+    pub open_gates: u64,
+    /// Since when the oldest of them is open.
+    pub oldest_gate_opened_at: Option<Timestamp>,
+    /// How long attempts at nodes ran without their pauses, in microseconds.
+    pub node_micros: u64,
+}
+
+/// How the workflows of all tenants stand.
+///
+/// # Errors
+/// The store's failures.
+pub fn standing(context: &Context) -> Result<Standing, Failure> {
+    let (load, oldest_gate_opened_at) = loads::of_all(&context.store.read())?;
+    let states = WorkflowState::ALL.iter().zip(load.states);
+    Ok(Standing {
+        states: load.states,
+        active: states.filter(|(state, _)| !state.is_terminal()).map(|(_, count)| count).sum(),
+        open_gates: load.open_gates,
+        oldest_gate_opened_at,
+        node_micros: load.node_micros,
+    })
+}
+
 /// How a workflow and its nodes stand, if the tenant has it.
 ///
 /// # Errors
@@ -85,20 +116,20 @@ pub fn workflow(context: &Context, tenant_id: Uuid, workflow_id: Uuid) -> Result
     Ok(live.map(|live| value(&view::status(&live))))
 }
 
-/// The picture of a workflow, as SVG.
+/// A workflow as DOT, to be drawn by [`picture`]; none: it is gone meanwhile.
 ///
 /// # Errors
-/// The store's failures, and within why there is no picture. A workflow that is gone meanwhile has none.
-pub async fn picture(
-    context: &Context,
-    tenant_id: Uuid,
-    workflow_id: Uuid,
-) -> Result<Result<Vec<u8>, NoPicture>, Failure> {
-    let dot = pictures::of_workflow(&context.store.read(), key((tenant_id, workflow_id)))?;
-    match dot {
-        Some(dot) => Ok(context.settings.painter.0.paint(dot).await),
-        None => Ok(Err(NoPicture::Failed)),
-    }
+/// The store's failures.
+pub fn graph(context: &Context, tenant_id: Uuid, workflow_id: Uuid) -> Result<Option<String>, Failure> {
+    pictures::of_workflow(&context.store.read(), key((tenant_id, workflow_id)))
+}
+
+/// The picture of a tenant's graph, as SVG.
+///
+/// # Errors
+/// Why there is none.
+pub async fn picture(context: &Context, tenant_id: Uuid, dot: String) -> Result<Vec<u8>, NoPicture> {
+    context.settings.painter.0.paint(tenant_id, dot).await
 }
 
 /// Cancels an active workflow of a tenant; how it stands then.

@@ -27,7 +27,7 @@ pub(super) fn of_workflow(read: &impl Read, key: WorkflowKey) -> Result<Option<S
 }
 
 /// The DOT of a graph under a heading. `nodes` says how they stand; there are none of a graph that does not run.
-pub(super) fn dot(heading: &[&str], graph: &Graph, nodes: &[Node]) -> String {
+pub(crate) fn dot(heading: &[&str], graph: &Graph, nodes: &[Node]) -> String {
     let mut dot = String::from(
         "digraph { graph [rankdir=LR, labelloc=t, labeljust=l, fontname=\"Helvetica\", fontsize=14, pad=0.2, ranksep=0.6];\n\
          node [fontname=\"Helvetica\", fontsize=11, style=filled, fillcolor=\"#ffffff\", color=\"#333333\", margin=\"0.14,0.08\"];\n\

@@ -2,8 +2,9 @@
 
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
+use super::loads::active;
 use super::model::{Detail, NO_NODE, NO_WORKFLOW, Node, WorkflowState};
-use super::rows::{active, load, put_output, save};
+use super::rows::{load, put_output, save};
 use super::step::{set, settle};
 use super::told;
 use crate::allowances::quotas;

@@ -3,14 +3,15 @@
 use bincode::{Decode, Encode};
 use quintet_storage::{Failure, Read, Scan, Timestamp, Uuid, WriteTx, decode_plain, encode_plain};
 
+use super::loads::{self, Change};
 use super::model::{Graph, Node, NodeState, Spec, SpecSecrets, Workflow, WorkflowState};
 use super::rules::{Ways, number};
 use super::tables::{
-    ATTEMPTS, AttemptRow, GRAPHS, GraphRow, LOADS, NODES, NodeKey, NodeRow, OUTPUTS, SPECS, SealedRow, SpecRow,
-    WEBHOOKS, WORKFLOWS, WorkflowRow,
+    ATTEMPTS, AttemptRow, GRAPHS, GraphRow, NODES, NodeKey, NodeRow, OUTPUTS, SPECS, SealedRow, SpecRow, WEBHOOKS,
+    WORKFLOWS, WorkflowRow,
 };
 use crate::due::{self, Due, Fire};
-use crate::model::{TenantId, WorkflowKey};
+use crate::model::WorkflowKey;
 use crate::sealed::{open_for, seal_for};
 
 /// An inline webhook. It is sealed in this shape.
@@ -32,6 +33,8 @@ pub(super) struct Live {
     pub(super) is_held: bool,
     /// Something of its step is left for another transaction.
     pub(super) goes_on: bool,
+    /// How long attempts ran that have ended in this step, in microseconds.
+    pub(super) ran_micros: u64,
     /// As they are stored; none if it is new.
     before: Option<(Workflow, Vec<Node>)>,
 }
@@ -40,7 +43,8 @@ impl Live {
     /// A new one.
     pub(super) fn new(key: WorkflowKey, workflow: Workflow, graph: Graph) -> Live {
         let nodes = graph.nodes.iter().map(|_| Node::pending(0)).collect();
-        Live { key, workflow, ways: Ways::of(&graph), graph, nodes, is_held: false, goes_on: false, before: None }
+        let ways = Ways::of(&graph);
+        Live { key, workflow, graph, ways, nodes, is_held: false, goes_on: false, ran_micros: 0, before: None }
     }
 
     /// The states of all nodes.
@@ -104,7 +108,8 @@ pub(super) fn load(read: &impl Read, key: WorkflowKey) -> Result<Option<Live>, F
         return Err(damaged());
     }
     let before = Some((workflow.clone(), nodes.clone()));
-    Ok(Some(Live { key, workflow, ways: Ways::of(&graph), graph, nodes, is_held: false, goes_on: false, before }))
+    let ways = Ways::of(&graph);
+    Ok(Some(Live { key, workflow, graph, ways, nodes, is_held: false, goes_on: false, ran_micros: 0, before }))
 }
 
 /// Writes what has changed of a workflow, with all that finds it and its nodes by the clock.
@@ -116,8 +121,10 @@ pub(super) fn save(tx: &mut WriteTx<'_>, now: Timestamp, mut live: Live) -> Resu
         }
     }
     let before = live.before.take();
+    let state_before = before.as_ref().map(|(workflow, _)| workflow.state);
+    let mut change = Change::of((state_before, Some(live.workflow.state)), live.ran_micros);
     match &before {
-        Some((workflow, _)) => unindex(tx, live.key, workflow)?,
+        Some((workflow, _)) => unindex(tx, live.key, workflow),
         None => tx.put(&GRAPHS, &live.key, &GraphRow(live.graph.clone()))?,
     }
     index(tx, live.key, &live.workflow)?;
@@ -134,8 +141,10 @@ pub(super) fn save(tx: &mut WriteTx<'_>, now: Timestamp, mut live: Live) -> Resu
         if let Some((at, fire)) = fires(key, node).filter(|(at, _)| *at >= now) {
             due::put_fire(tx, at, fire)?;
         }
+        change.gate(tx, key, known, node)?;
         tx.put(&NODES, &key, &NodeRow(node.clone()))?;
     }
+    loads::note(tx, live.key.0, &change)?;
     if live.goes_on {
         due::put_fire(tx, now, Fire::WorkflowGoesOn(live.key))?;
     }
@@ -164,29 +173,15 @@ fn index(tx: &mut WriteTx<'_>, key: WorkflowKey, workflow: &Workflow) -> Result<
     if let Some(at) = start_of(workflow) {
         due::put_fire(tx, at, Fire::WorkflowStart(key))?;
     }
-    count(tx, key.0, |active| *active += 1)
+    Ok(())
 }
 
-fn unindex(tx: &mut WriteTx<'_>, key: WorkflowKey, workflow: &Workflow) -> Result<(), Failure> {
+fn unindex(tx: &mut WriteTx<'_>, key: WorkflowKey, workflow: &Workflow) {
     if workflow.state.is_terminal() {
         due::clear(tx, workflow.old_at(), Due::OldWorkflow(key));
-        return Ok(());
-    }
-    if let Some(at) = start_of(workflow) {
+    } else if let Some(at) = start_of(workflow) {
         due::clear_fire(tx, at, Fire::WorkflowStart(key));
     }
-    count(tx, key.0, |active| *active = active.saturating_sub(1))
-}
-
-fn count(tx: &mut WriteTx<'_>, tenant_id: TenantId, change: impl FnOnce(&mut u64)) -> Result<(), Failure> {
-    let mut row = tx.get(&LOADS, &tenant_id)?.unwrap_or_default();
-    change(&mut row.active);
-    tx.put(&LOADS, &tenant_id, &row)
-}
-
-/// How many workflows of a tenant are active.
-pub(super) fn active(read: &impl Read, tenant_id: TenantId) -> Result<u64, Failure> {
-    Ok(read.get(&LOADS, &tenant_id)?.unwrap_or_default().active)
 }
 
 /// Notes the run of an attempt.

@@ -10,7 +10,8 @@
 //! | 0x0424 | workflow attempts | tenant, workflow, node, number | the run of each attempt |
 //! | 0x0425 | workflow outputs | tenant, workflow, node | the output of a node, sealed |
 //! | 0x0426 | workflow events | tenant, workflow, number | what happened |
-//! | 0x0427 | workflow loads (hot) | tenant | how many workflows are active |
+//! | 0x0427 | workflow loads (hot) | tenant | how many workflows there are in each state, how many gates are open |
+//! | 0x042F | open gates | instant of opening, tenant, workflow, node | the key says everything |
 //!
 //! Nodes go by their place in the order of submission.
 
@@ -42,8 +43,11 @@ pub(super) const OUTPUTS: Table<NodeKey, SealedRow> = Table::new(0x0425, FAMILY,
 /// What happened.
 pub(super) const EVENTS: Table<(TenantId, WorkflowId, u64), EventRow> =
     Table::new(0x0426, FAMILY, "runs_workflow_events");
-/// How many are active.
+/// How many there are.
 pub(super) const LOADS: Table<TenantId, LoadRow> = Table::new(0x0427, FAMILY, "runs_workflow_loads").hot();
+/// Gates that are open.
+pub(super) const OPEN_GATES: Table<(Timestamp, TenantId, WorkflowId, u32), GateRow> =
+    Table::new(0x042F, FAMILY, "runs_open_gates");
 
 /// The tables of this folder.
 pub(crate) const TABLES: &[TableSpec] = &[
@@ -56,6 +60,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
     OUTPUTS.spec(),
     EVENTS.spec(),
     LOADS.spec(),
+    OPEN_GATES.spec(),
 ];
 
 /// See [`Workflow`].
@@ -105,9 +110,19 @@ pub(super) struct EventRow {
 }
 impl Row for EventRow {}
 
-/// How many workflows of a tenant are active.
+/// What there is of a tenant's workflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub(super) struct LoadRow {
-    pub(super) active: u64,
+    /// How many are in each state, in the order of [`WorkflowState::ALL`](super::model::WorkflowState::ALL).
+    pub(super) states: [u64; 6],
+    /// How many gates are open.
+    pub(super) open_gates: u64,
+    /// How long attempts at nodes ran without their pauses, in microseconds, as far as their workflows have heard of it.
+    pub(super) node_micros: u64,
 }
 impl Row for LoadRow {}
+
+/// Its key says everything.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct GateRow;
+impl Row for GateRow {}

@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quintet_platform::clock::rfc3339;
 use quintet_platform::verify::each;
 use quintet_storage::{Failure, Read, Timestamp};
 
+use super::loads::open_since;
 use super::model::{Node, NodeState, WorkflowState};
 use super::rows::{Live, find, fires, load, start_of};
-use super::tables::{LOADS, LoadRow, WORKFLOWS};
+use super::tables::{LOADS, LoadRow, OPEN_GATES, WORKFLOWS};
 use crate::containers::find as find_run;
 use crate::due::{self, Due, Fire};
 use crate::model::{RunId, TenantId, WorkflowKey};
 
-/// Workflows, their nodes, what these wait for and how many are active agree.
+/// Workflows, their nodes, what these wait for and how many there are agree.
 pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
-    let mut active: BTreeMap<TenantId, u64> = BTreeMap::new();
+    let mut loads: BTreeMap<TenantId, LoadRow> = BTreeMap::new();
+    let mut gates = BTreeSet::new();
     let mut going = BTreeSet::new();
     due::each_fire(read, findings, |_, fire, _| {
         if let Fire::WorkflowGoesOn(key) = fire {
@@ -25,8 +28,16 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
     each(read, &WORKFLOWS, findings, |key, _, findings| {
         match load(read, key) {
             Ok(Some(live)) => {
-                if !live.workflow.state.is_terminal() {
-                    *active.entry(key.0).or_default() += 1;
+                let load = loads.entry(key.0).or_default();
+                if let Some(count) = load.states.get_mut(live.workflow.state.place()) {
+                    *count += 1;
+                }
+                for (place, node) in live.nodes.iter().enumerate() {
+                    if let Some(at) = open_since(node) {
+                        load.open_gates += 1;
+                        let (tenant_id, workflow_id, number) = live.node_key(place);
+                        gates.insert((at, tenant_id, workflow_id, number));
+                    }
                 }
                 check(read, &live, going.contains(&key), findings)?;
             }
@@ -36,16 +47,31 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         }
         Ok(())
     })?;
-    each(read, &LOADS, findings, |tenant_id, LoadRow { active: told }, findings| {
-        let counted = active.remove(&tenant_id).unwrap_or(0);
-        if told != counted {
-            findings.push(format!("tenant {tenant_id} has {counted} active workflows, and is said to have {told}"));
+    each(read, &LOADS, findings, |tenant_id, told, findings| {
+        let LoadRow { states, open_gates, .. } = loads.remove(&tenant_id).unwrap_or_default();
+        if (told.states, told.open_gates) != (states, open_gates) {
+            findings.push(format!(
+                "tenant {tenant_id} has {states:?} workflows by state and {open_gates} open gates, and is said to have \
+                 {:?} and {}",
+                told.states, told.open_gates
+            ));
         }
         Ok(())
     })?;
-    let left =
-        active.into_keys().map(|tenant_id| format!("the active workflows of tenant {tenant_id} are not counted"));
+    let left = loads.into_keys().map(|tenant_id| format!("the workflows of tenant {tenant_id} are not counted"));
     findings.extend(left);
+    each(read, &OPEN_GATES, findings, |gate, _, findings| {
+        if !gates.remove(&gate) {
+            findings.push(format!(
+                "workflow {} of tenant {} has no gate that is open since {}",
+                gate.2,
+                gate.1,
+                rfc3339(gate.0)
+            ));
+        }
+        Ok(())
+    })?;
+    findings.extend(gates.into_iter().map(|gate| format!("an open gate of workflow {} is not told of", gate.2)));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use crate::runs::workflows::text_of;
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Appliance, Setup, fresh_key};
 
@@ -51,6 +52,28 @@ fn all_told(desk: &Desk, workflow_id: &str) -> String {
         told.push_str(&answer.text);
     }
     told
+}
+
+#[test]
+fn a_template_has_a_picture_of_each_version() {
+    let desk = Desk::open(&APPLIANCE);
+    desk.client.post(TEMPLATES, &release()).expect(201);
+    let path = format!("{TEMPLATES}/release");
+    let gate = json!({"nodes": [{"ref": "<only> this", "type": "approval"}]});
+    let replaced = json!({"name": "release", "definition": gate}).to_string();
+    desk.client.send("PUT", &path, &[("content-type", "application/json")], replaced.as_bytes()).expect(200);
+    let first = desk.client.get(&format!("{path}/graph.svg?version=1"));
+    assert_eq!((first.status, first.header("content-type")), (200, "image/svg+xml"), "{}", first.text);
+    let text = text_of(&first.text);
+    for told in ["release", "version 1", "agree on ${{ app }}", "(gate)", "ship", "on_success"] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert!(!first.text.contains("sesame") && !text.contains("pending"), "{text}");
+    let latest = desk.client.get(&format!("{path}/graph.svg"));
+    let text = text_of(&latest.text);
+    assert!(text.contains("version 2") && text.contains("&lt;only&gt; this") && !text.contains("ship"), "{text}");
+    refused(&desk.client.get(&format!("{path}/graph.svg?version=3")), 404, "not_found");
+    refused(&Desk::open(&APPLIANCE).client.get(&format!("{path}/graph.svg")), 404, "not_found");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Templates over HTTP.
 //!
 //! Reading order: this file (the routes on one screen) · `form` (reading), `wire` (writing) · `path` (what a path names) ·
-//! `templates` (storing and changing them), `reading`, `runs` (running them) · `trigger_form`, `triggers`.
+//! `templates` (storing and changing them), `reading`, `pictures`, `runs` (running them) · `trigger_form`, `triggers`.
 
 mod form;
 mod path;
+mod pictures;
 mod reading;
 mod runs;
 mod templates;
@@ -22,6 +23,7 @@ pub(crate) const ENDPOINTS: &[Endpoint<Runs>] = &[
     Endpoint::new(&reading::LIST, |call| Box::pin(reading::list(call))),
     Endpoint::new(&reading::GET, |call| Box::pin(reading::get(call))),
     Endpoint::new(&reading::VERSIONS, |call| Box::pin(reading::versions(call))),
+    Endpoint::new(&pictures::GRAPH, |call| Box::pin(pictures::graph(call))),
     Endpoint::new(&templates::REPLACE, |call| Box::pin(templates::replace(call))),
     Endpoint::new(&templates::CHANGE, |call| Box::pin(templates::change(call))),
     Endpoint::new(&templates::DELETE, |call| Box::pin(templates::delete(call))),

@@ -16,7 +16,7 @@ use crate::lists::write_page;
 use crate::model::{TemplateId, TemplateKey, TenantId};
 use crate::refusal::Refusal;
 
-const VERSION: Parameter =
+pub(super) const VERSION: Parameter =
     Parameter::new("version", Shape::integer(1, i64::MAX), "This version instead of the latest.");
 const LIMIT: Parameter = limit(50, 200);
 

@@ -7,7 +7,7 @@ pub(crate) mod form;
 mod happenings;
 mod nodes;
 mod path;
-mod pictures;
+pub(crate) mod pictures;
 mod workflows;
 
 use quintet_platform::service::Endpoint;
