@@ -198,6 +198,7 @@ mod tests {
             "tls": { "cert": "/c.pem", "names": ["a.example", "b.example"], "not_before": "2026-01-01T00:00:00Z",
                 "not_after": "2027-01-01T00:00:00Z", "loaded_at": "2026-11-21T09:00:00.2Z" },
             "workers": { "busy": 2, "total": 8, "runner": "up" },
+            "workflows": { "active": 7, "open_gates": 2, "oldest_gate_seconds": 3_700 },
             "webhooks": { "endpoints": 3, "endpoints_disabled": 1, "endpoints_given_up": 0, "pending_deliveries": 12,
                 "oldest_due_seconds": 90 },
             "storage": { "state": "full", "lsn": 12_345, "disk_free_bytes": 1 << 20, "disk_bytes": 100_u64 << 30,
@@ -223,6 +224,7 @@ data         /var/lib/quintet
 clock        2026-11-21T11:05:00.5Z (the system's)
 tenants      3
 workers      2 of 8 busy
+workflows    7 active; 2 gates are open, the oldest for 1 h 1 min
 webhooks     3 endpoints, 1 disabled; 12 deliveries wait, the oldest for 1 min
 memory       300.0 MiB
 storage      writes are refused until there is room; last transaction 12345 at

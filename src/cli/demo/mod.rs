@@ -5,6 +5,7 @@ mod localization;
 mod receiver;
 mod runs;
 mod webhooks;
+mod workflows;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,6 +22,7 @@ use self::localization::LocalizationContent;
 use self::receiver::Receiver;
 use self::runs::RunsContent;
 use self::webhooks::WebhooksContent;
+use self::workflows::WorkflowsContent;
 use crate::admin::keys::{self, KeyWish};
 use crate::admin::task::TaskError;
 use crate::admin::tenants::{self, TenantWish};
@@ -75,6 +77,9 @@ pub struct State {
     /// What was run.
     #[serde(default)]
     pub runs: RunsContent,
+    /// Its template, and what was launched of it.
+    #[serde(default)]
+    pub workflows: WorkflowsContent,
     /// Its endpoint of webhooks.
     #[serde(default)]
     pub webhooks: WebhooksContent,
@@ -102,6 +107,7 @@ impl State {
             ledger: LedgerContent::draw(),
             localization: LocalizationContent::default(),
             runs: RunsContent::default(),
+            workflows: WorkflowsContent::default(),
             webhooks: WebhooksContent::default(),
         })
     }
@@ -262,6 +268,18 @@ async fn prepare_runs(
     } else if state.runs.track_id.is_empty() {
         output::progress("containers need root, or a runner: see `quintet runner --help`");
     }
+    if state.runs.track_id.is_empty() {
+        return Ok(state);
+    }
+    if state.workflows.plan() {
+        output::progress("running a workflow ...");
+        write_state(path, &state)?;
+    }
+    let before = state.workflows.clone();
+    state.workflows.make(address, &key).await?;
+    if state.workflows != before {
+        write_state(path, &state)?;
+    }
     Ok(state)
 }
 
@@ -351,6 +369,7 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
             ("ledger", Some(key)) => state.ledger.curl_lines(address, key),
             ("runs", Some(key)) => {
                 let mut lines = state.runs.curl_lines(address, key);
+                lines.extend(state.workflows.curl_lines(address, key));
                 lines.extend(state.webhooks.curl_lines(address, key));
                 lines.push(runs::client_line(address, key));
                 lines

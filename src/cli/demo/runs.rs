@@ -18,7 +18,7 @@ use crate::cli::CliError;
 use crate::cli::runs::rootfs;
 
 /// The image's name.
-const IMAGE: &str = "quintet-demo";
+pub(super) const IMAGE: &str = "quintet-demo";
 /// How long the runner may take to answer, and the first run to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two looks.

@@ -7,6 +7,12 @@ use serde_json::Value;
 use super::{TERMINAL, wait_until};
 use crate::support::appliance::{Setup, say_skipped};
 
+/// What a shell says to a line.
+fn shell(line: &str) -> String {
+    let said = std::process::Command::new("/bin/sh").args(["-c", line]).output().unwrap();
+    String::from_utf8(said.stdout).unwrap()
+}
+
 #[test]
 fn root_needs_no_runner_for_the_demo_and_containers_outlive_the_server() {
     if !rustix::process::geteuid().is_root() {
@@ -38,6 +44,19 @@ fn root_needs_no_runner_for_the_demo_and_containers_outlive_the_server() {
     let logs = client.get(&format!("/api/v1/runs/{id}/logs")).expect(200);
     assert!(logs["lines"][0].as_str().unwrap().starts_with("quintet "), "{logs}");
     wait_until("the table is shown", || appliance.log().contains("# run a container"));
+
+    // Of its template one workflow has ended, and another one waits for what the table says.
+    wait_until("a workflow waits", || state().is_some_and(|state| state["workflows"]["waiting"] != ""));
+    let workflows = state().unwrap()["workflows"].clone();
+    let path = |name: &str| format!("/api/v1/workflows/{}", workflows[name].as_str().unwrap());
+    assert_eq!(client.get(&path("finished")).expect(200)["state"], "succeeded");
+    wait_until("the table is shown", || appliance.log().contains("Ctrl-C stops"));
+    let log = appliance.log();
+    let line = |about: &str| log.lines().skip_while(|line| !line.starts_with(about)).nth(1).unwrap().to_owned();
+    let said = shell(&format!("{} && {}", line("# draw it"), line("# agree")));
+    assert!(said.starts_with("<?xml") && said.contains("waiting_approval") && said.contains("\"ok\""), "{said}");
+    let ended = client.get(&format!("{}?wait=60", path("waiting"))).expect(200);
+    assert_eq!(ended["state"], "succeeded", "{ended}");
 
     // A container goes on while server and runner are gone, and is found again.
     let body = serde_json::json!({"image": "quintet-demo", "command": ["runner", "--help"], "memory_limit_mb": 128});
