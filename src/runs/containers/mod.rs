@@ -46,7 +46,7 @@ pub(crate) mod submission;
 mod tables;
 mod told;
 pub(crate) mod utilization;
-mod verify;
+pub(crate) mod verify;
 mod wait;
 pub(crate) mod wishes;
 

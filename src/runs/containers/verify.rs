@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quintet_platform::verify::each;
 use quintet_storage::{Failure, Read, Scan, Snapshot};
 
 use super::model::{Class, Load, Run};
@@ -59,6 +60,18 @@ pub(crate) fn verify(read: &Snapshot, findings: &mut Vec<String>) -> Result<(), 
         }
     }
     hours::verify(read, findings)
+}
+
+/// Goes over the runs that are attempts at nodes of workflows and have not ended.
+pub(crate) fn each_attempt<R: Read>(
+    read: &R,
+    findings: &mut Vec<String>,
+    mut see: impl FnMut(RunKey, &Run, &mut Vec<String>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    each(read, &RUNS, findings, |run_key, row, findings| {
+        let run = Run::from(row);
+        if run.workflow_id.is_none() || run.state.is_terminal() { Ok(()) } else { see(run_key, &run, findings) }
+    })
 }
 
 fn check(read: &Snapshot, run_key: RunKey, run: &Run, findings: &mut Vec<String>) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::definition::render;
 use super::model::{NO_TEMPLATE, NO_VERSION};
-use super::params::resolve;
+use super::params::{is_secret, resolve};
 use super::rows::{content, find, version};
 use crate::containers::model::Webhook;
 use crate::form::TAGS_MAX;
@@ -18,6 +18,8 @@ use crate::workflows::model::{NewWorkflow, Origin};
 pub(super) struct Wanted {
     /// Values of parameters.
     pub(super) given: Vec<(String, Json)>,
+    /// Those of them that were given as secrets some time ago, and must be secrets still.
+    pub(super) secrets: Vec<String>,
     /// None: the latest.
     pub(super) version: Option<u64>,
     /// Instead of the definition's.
@@ -43,6 +45,10 @@ pub(super) fn prepare(
     version(read, (key.0, key.1, number))?.ok_or(NO_VERSION)?;
     let damaged = || Failure::Damaged(format!("version {number} of template {} cannot be read", key.1));
     let said = content(read, (key.0, key.1, number))?.ok_or_else(damaged)?;
+    if let Some(name) = wanted.secrets.iter().find(|name| !is_secret(&said.params, name)) {
+        let problem = "was given as a secret, and is none in this version: give it again";
+        return Err(Refusal::InvalidParams(format!("params.{name}"), problem.to_owned()).into());
+    }
     let values = resolve(&said.params, wanted.given)?;
     let mut new = render(&said.definition, &said.params, &values, wanted.key_id)?;
     for tag in wanted.tags {

@@ -59,6 +59,10 @@ impl Declaration {
         if value.len() > VALUE_BYTES_MAX {
             return Err("must have 8 KiB at most".to_owned());
         }
+        // Whoever sends back what he was shown would lose the secret.
+        if self.is_secret && value == HIDDEN {
+            return Err(format!("is what is shown in place of a secret: give the secret itself, not {HIDDEN:?}"));
+        }
         match &self.kind {
             Kind::Text { pattern: None } => Ok(()),
             Kind::Text { pattern: Some(pattern) } => match ready(pattern) {
@@ -149,6 +153,11 @@ fn is_name(name: &str) -> bool {
     bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         && name.len() <= NAME_CHARS_MAX
+}
+
+/// Whether a parameter is declared, and as a secret.
+pub(super) fn is_secret(declared: &[Declaration], name: &str) -> bool {
+    declared.iter().any(|known| known.name == name && known.is_secret)
 }
 
 /// What parameters stand for in one run, by their names: every declared one has a value.

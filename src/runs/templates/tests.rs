@@ -58,7 +58,7 @@ fn redefined(definition: &str) -> TemplateChange {
 fn wanted(version: Option<u64>) -> Wanted {
     let given = vec![("key".to_owned(), Json::from("sesame-run"))];
     let (name, tags, scheduled_start, webhook) = (None, Vec::new(), None, None);
-    Wanted { given, version, name, tags, scheduled_start, webhook, key_id: "the key".to_owned() }
+    Wanted { given, secrets: Vec::new(), version, name, tags, scheduled_start, webhook, key_id: "the key".to_owned() }
 }
 
 fn run(bench: &Bench, key: TemplateKey, version: Option<u64>) -> Result<WorkflowId, Refusal> {

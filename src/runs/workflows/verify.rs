@@ -10,14 +10,15 @@ use super::loads::open_since;
 use super::model::{Node, NodeState, WorkflowState};
 use super::rows::{Live, find, fires, load, start_of};
 use super::tables::{LOADS, LoadRow, OPEN_GATES, WORKFLOWS};
-use crate::containers::find as find_run;
+use crate::containers::model::Run;
+use crate::containers::verify::each_attempt;
+use crate::containers::{find as find_run, wishes::is_wished};
 use crate::due::{self, Due, Fire};
-use crate::model::{RunId, TenantId, WorkflowKey};
+use crate::model::{RunId, RunKey, TenantId, WorkflowId, WorkflowKey};
 
 /// Workflows, their nodes, what these wait for and how many there are agree.
 pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
-    let mut loads: BTreeMap<TenantId, LoadRow> = BTreeMap::new();
-    let mut gates = BTreeSet::new();
+    let mut counted = Counted::default();
     let mut going = BTreeSet::new();
     due::each_fire(read, findings, |_, fire, _| {
         if let Fire::WorkflowGoesOn(key) = fire {
@@ -28,17 +29,7 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
     each(read, &WORKFLOWS, findings, |key, _, findings| {
         match load(read, key) {
             Ok(Some(live)) => {
-                let load = loads.entry(key.0).or_default();
-                if let Some(count) = load.states.get_mut(live.workflow.state.place()) {
-                    *count += 1;
-                }
-                for (place, node) in live.nodes.iter().enumerate() {
-                    if let Some(at) = open_since(node) {
-                        load.open_gates += 1;
-                        let (tenant_id, workflow_id, number) = live.node_key(place);
-                        gates.insert((at, tenant_id, workflow_id, number));
-                    }
-                }
+                counted.note(&live);
                 check(read, &live, going.contains(&key), findings)?;
             }
             Ok(None) => {}
@@ -47,32 +38,71 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         }
         Ok(())
     })?;
-    each(read, &LOADS, findings, |tenant_id, told, findings| {
-        let LoadRow { states, open_gates, .. } = loads.remove(&tenant_id).unwrap_or_default();
-        if (told.states, told.open_gates) != (states, open_gates) {
-            findings.push(format!(
-                "tenant {tenant_id} has {states:?} workflows by state and {open_gates} open gates, and is said to have \
-                 {:?} and {}",
-                told.states, told.open_gates
-            ));
+    counted.compare(read, findings)?;
+    each_attempt(read, findings, |run_key, run, findings| {
+        if !is_awaited(read, run_key, run)? && !is_wished(read, run_key)? {
+            findings.push(format!("run {} of tenant {} is no node's, and goes on", run_key.1, run_key.0));
         }
         Ok(())
-    })?;
-    let left = loads.into_keys().map(|tenant_id| format!("the workflows of tenant {tenant_id} are not counted"));
-    findings.extend(left);
-    each(read, &OPEN_GATES, findings, |gate, _, findings| {
-        if !gates.remove(&gate) {
-            findings.push(format!(
-                "workflow {} of tenant {} has no gate that is open since {}",
-                gate.2,
-                gate.1,
-                rfc3339(gate.0)
-            ));
+    })
+}
+
+/// What workflows come to, to be held against what is told of them.
+#[derive(Default)]
+struct Counted {
+    loads: BTreeMap<TenantId, LoadRow>,
+    gates: BTreeSet<(Timestamp, TenantId, WorkflowId, u32)>,
+}
+
+impl Counted {
+    fn note(&mut self, live: &Live) {
+        let load = self.loads.entry(live.key.0).or_default();
+        if let Some(count) = load.states.get_mut(live.workflow.state.place()) {
+            *count += 1;
         }
+        for (place, node) in live.nodes.iter().enumerate() {
+            if let Some(at) = open_since(node) {
+                load.open_gates += 1;
+                let (tenant_id, workflow_id, number) = live.node_key(place);
+                self.gates.insert((at, tenant_id, workflow_id, number));
+            }
+        }
+    }
+
+    fn compare(self, read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+        let Counted { mut loads, mut gates } = self;
+        each(read, &LOADS, findings, |tenant_id, told, findings| {
+            let LoadRow { states, open_gates, .. } = loads.remove(&tenant_id).unwrap_or_default();
+            if (told.states, told.open_gates) != (states, open_gates) {
+                findings.push(format!(
+                    "tenant {tenant_id} has {states:?} workflows by state and {open_gates} open gates, and is said to \
+                     have {:?} and {}",
+                    told.states, told.open_gates
+                ));
+            }
+            Ok(())
+        })?;
+        let left = loads.into_keys().map(|tenant_id| format!("the workflows of tenant {tenant_id} are not counted"));
+        findings.extend(left);
+        each(read, &OPEN_GATES, findings, |gate, _, findings| {
+            if !gates.remove(&gate) {
+                let since = rfc3339(gate.0);
+                findings.push(format!("workflow {} of tenant {} has no gate open since {since}", gate.2, gate.1));
+            }
+            Ok(())
+        })?;
+        findings.extend(gates.into_iter().map(|gate| format!("an open gate of workflow {} is not told of", gate.2)));
         Ok(())
-    })?;
-    findings.extend(gates.into_iter().map(|gate| format!("an open gate of workflow {} is not told of", gate.2)));
-    Ok(())
+    }
+}
+
+/// Whether the workflow of a run goes on still, or its node waits for this very run.
+fn is_awaited(read: &impl Read, run_key: RunKey, run: &Run) -> Result<bool, Failure> {
+    let Some((workflow_id, reference)) = run.workflow_id.zip(run.node_ref.as_deref()) else { return Ok(true) };
+    // What cannot be read is told of where workflows are.
+    let Ok(Some(live)) = load(read, (run_key.0, WorkflowId(workflow_id))) else { return Ok(true) };
+    let node = live.graph.place(reference).and_then(|place| live.nodes.get(place));
+    Ok(node.is_some_and(|node| node.state == NodeState::Running && node.current_run() == Some(run_key.1.0)))
 }
 
 fn check(read: &impl Read, live: &Live, goes_on: bool, findings: &mut Vec<String>) -> Result<(), Failure> {
@@ -108,7 +138,12 @@ fn check(read: &impl Read, live: &Live, goes_on: bool, findings: &mut Vec<String
     {
         wrong("is to start, and nothing will start it".to_owned());
     }
-    if !goes_on && workflow.state == WorkflowState::Running && !live.ways.ready(&live.states()).is_empty() {
+    let is_going = match workflow.state {
+        WorkflowState::Running => true,
+        WorkflowState::Pending => start_of(workflow).is_none(),
+        _ => false,
+    };
+    if !goes_on && is_going && !live.ways.ready(&live.states()).is_empty() {
         wrong("has nodes that are ready and not launched".to_owned());
     }
     for (place, node) in live.nodes.iter().enumerate().filter(|_| !workflow.state.is_terminal()) {

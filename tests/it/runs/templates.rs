@@ -404,6 +404,34 @@ fn a_trigger_runs_its_template_by_the_clock() {
     refused(&desk.client.get(&path), 404, "not_found");
 }
 
+/// What was given as a secret is shown to nobody, also once the template takes it for none.
+#[test]
+fn a_triggers_secret_stays_one_whatever_becomes_of_its_template() {
+    let desk = Desk::open(&APPLIANCE);
+    let declared = |is_secret: bool| json!([{"name": "s", "type": "string", "secret": is_secret}]);
+    let words = json!({"nodes": [{"ref": "a", "image": "i", "command": ["p", "${{ s }}"]}]});
+    desk.client.post(TEMPLATES, &json!({"name": "open", "params": declared(true), "definition": words})).expect(201);
+    let all = format!("{TEMPLATES}/open/triggers");
+    let shown = json!({"cron": "0 6 * * *", "params": {"s": "***"}});
+    refused(&desk.client.post(&all, &shown), 422, "invalid_params");
+    let made = desk.client.post(&all, &json!({"cron": "0 6 * * *", "params": {"s": "sesame"}})).expect(201);
+    let path = format!("{all}/{}", made["trigger_id"].as_str().unwrap());
+    let patch = |path: &str, body: &Value| {
+        desk.client.send("PATCH", path, &[("content-type", "application/json")], body.to_string().as_bytes())
+    };
+    for (params, definition) in [(declared(false), words.clone()), (json!([]), gate("a")["definition"].clone())] {
+        patch(&format!("{TEMPLATES}/open"), &json!({"params": params, "definition": definition})).expect(200);
+        let told = desk.client.get(&path).expect(200);
+        assert_eq!(told["params"]["s"], "***", "{told}");
+        refused(&desk.client.send("POST", &format!("{path}/run"), &[], b""), 422, "invalid_params");
+    }
+    // Given again, it is what it is then.
+    patch(&format!("{TEMPLATES}/open"), &json!({"params": declared(false), "definition": words})).expect(200);
+    let given = patch(&path, &json!({"params": {"s": "sesame"}})).expect(200);
+    assert_eq!(given["params"]["s"], "sesame");
+    desk.client.send("POST", &format!("{path}/run"), &[], b"").expect(202);
+}
+
 #[test]
 fn triggers_that_are_wrong_are_refused_and_change_nothing() {
     let desk = Desk::open(&APPLIANCE);

@@ -70,7 +70,7 @@ pub(super) fn read_wanted(body: Option<Json>, key_id: String) -> Result<Wanted, 
         Some(json) => Some(read_webhook(json)?),
     };
     fields.finish().map_err(|unknown| first(unknown, field))?;
-    Ok(Wanted { given, version, name, tags, scheduled_start, webhook, key_id })
+    Ok(Wanted { given, secrets: Vec::new(), version, name, tags, scheduled_start, webhook, key_id })
 }
 
 /// The number of a version: one that no version can have is found nowhere.

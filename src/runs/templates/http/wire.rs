@@ -67,7 +67,9 @@ pub(super) fn write_version(number: u64, row: &VersionRow) -> Json {
 pub(super) fn write_trigger(key: TriggerKey, trigger: &Trigger, held: &Held, declared: &[Declaration]) -> Json {
     let timing = &trigger.timing;
     let next_fires = Plan::of(timing).map_or_else(Vec::new, |plan| plan.next_fires(trigger.next_fire_at));
-    let is_open = |name: &str| declared.iter().any(|known| known.name == name && !known.is_secret);
+    let is_open = |name: &String| {
+        declared.iter().any(|known| known.name == *name && !known.is_secret) && !held.secrets.contains(name)
+    };
     let shown = |(name, value): &(String, String)| {
         (name.clone(), Json::from(if is_open(name) { value.as_str() } else { HIDDEN }))
     };

@@ -2,6 +2,7 @@
 
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
+use super::create::secrets_of;
 use super::fire::catch_up;
 use super::model::{Held, NO_TRIGGER, Trigger, TriggerChange};
 use super::rows::{find, forget, held, put, put_held};
@@ -21,6 +22,7 @@ pub(in super::super) fn change(
     let mut trigger = catch_up(tx, now, key, before.clone())?;
     let mut held: Held = held(tx, key)?.ok_or(NO_TRIGGER)?;
     let (timing, was_enabled, had) = (trigger.timing.clone(), trigger.is_enabled, held.clone());
+    let are_given = change.params.is_some();
     change.put_into(&mut trigger, &mut held);
     if trigger.timing != timing {
         let next = check(&trigger.timing, now, trigger.seen_to)?;
@@ -29,6 +31,9 @@ pub(in super::super) fn change(
         trigger.next_fire_at = Plan::of(&timing).ok_or_else(zone_is_gone)?.next(now, trigger.seen_to);
     } else if !trigger.is_enabled {
         trigger.next_fire_at = None;
+    }
+    if are_given {
+        held.secrets = secrets_of(tx, (key.0, key.1), &trigger, &held)?;
     }
     if held != had && !put_held(tx, key, &held)? {
         return Err(NO_TRIGGER.into());

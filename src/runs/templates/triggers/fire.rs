@@ -10,6 +10,7 @@ use super::model::{Held, LastError, NO_TRIGGER, Overlap, Trigger};
 use super::rows::{find, held, put};
 use crate::model::{TemplateKey, TriggerKey, WorkflowId};
 use crate::refusal::Refusal;
+use crate::schedules::create::zone_is_gone;
 use crate::schedules::plan::Plan;
 use crate::workflows;
 use crate::workflows::model::NewWorkflow;
@@ -32,7 +33,8 @@ pub(super) fn catch_up(
     let (Some(plan), Some(held)) = (Plan::of(&trigger.timing), held(tx, key)?) else {
         // Its time zone is gone from the database of them, or its tenant has been erased: nobody can fire it.
         tracing::warn!(trigger = %ulid(key.2.0), "a trigger cannot fire any more; it is paused");
-        return Ok(Trigger { is_enabled: false, next_fire_at: None, ..trigger });
+        let last_error = Some(LastError { code: zone_is_gone().verdict().code.to_owned(), at: now });
+        return Ok(Trigger { is_enabled: false, next_fire_at: None, last_error, ..trigger });
     };
     let mut seen = plan.see_to(first, now, trigger.misfire);
     if is_suspended(tx, key.0.0)? {

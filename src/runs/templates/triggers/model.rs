@@ -83,6 +83,8 @@ pub(in super::super) struct Trigger {
 pub(in super::super) struct Held {
     /// Values of parameters.
     pub(in super::super) params: Vec<(String, String)>,
+    /// The names of those that were given as secrets. They stay so, whatever a later version declares.
+    pub(in super::super) secrets: Vec<String>,
     pub(in super::super) webhook_secret: Option<String>,
 }
 
@@ -95,6 +97,7 @@ impl Trigger {
         });
         Wanted {
             given: held.params.into_iter().map(|(name, value)| (name, value.into())).collect(),
+            secrets: held.secrets,
             version: self.version,
             name: self.workflow_name.clone(),
             tags: self.tags.clone(),
@@ -151,7 +154,7 @@ impl NewTrigger {
             updated_at: now,
             key_id: self.key_id,
         };
-        (trigger, Held { params: self.params, webhook_secret })
+        (trigger, Held { params: self.params, secrets: Vec::new(), webhook_secret })
     }
 }
 
@@ -199,6 +202,7 @@ impl TriggerChange {
         }
         if let Some(params) = self.params {
             held.params = params;
+            held.secrets = Vec::new();
         }
         trigger.overlap = self.overlap.unwrap_or(trigger.overlap);
         trigger.misfire = self.misfire.unwrap_or(trigger.misfire);

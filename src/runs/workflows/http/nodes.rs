@@ -27,7 +27,7 @@ pub(super) const RETRY: Route = Route::post("retry_workflow_node", "/api/v1/work
     .segments(&[WORKFLOW, NODE])
     .body(Content::OptionalJson("Nothing"))
     .successes(&[success(200, "WorkflowNodeRetried")])
-    .codes(&["node_not_terminal", "workflow_quota_exceeded"]);
+    .codes(&["limit_reached", "node_not_terminal", "workflow_quota_exceeded"]);
 pub(super) const APPROVE: Route =
     Route::post("approve_workflow_node", "/api/v1/workflows/{workflow_id}/nodes/{ref}/approve")
         .permission("svc_run_control")

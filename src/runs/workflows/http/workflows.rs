@@ -52,6 +52,7 @@ pub(super) const SUBMIT: Route = Route::post("submit_workflow", "/api/v1/workflo
         "daily_quota_exceeded",
         "image_not_allowed",
         "invalid_graph",
+        "limit_reached",
         "too_many_nodes",
         "unknown_webhook_key",
         "url_not_allowed",
