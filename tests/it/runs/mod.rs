@@ -18,6 +18,7 @@ mod timers;
 mod timers_crash;
 mod webhook_input;
 mod webhooks;
+mod workflow_reading;
 mod workflows;
 
 use serde_json::{Value, json};

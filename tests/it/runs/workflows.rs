@@ -13,7 +13,7 @@ static APPLIANCE: LazyLock<Appliance> = LazyLock::new(|| Setup::new().rehearsal(
 const WORKFLOWS: &str = "/api/v1/workflows";
 
 impl Desk {
-    fn workflow(&self, body: &Value) -> String {
+    pub(crate) fn workflow(&self, body: &Value) -> String {
         let told = self.client.post(WORKFLOWS, body).expect(202);
         assert_eq!(told["status"], "pending");
         format!("{WORKFLOWS}/{}", told["workflow_id"].as_str().unwrap())
@@ -25,12 +25,12 @@ impl Desk {
         json!([told["state"], nodes])
     }
 
-    fn post_to(&self, path: &str, way: &str) -> Value {
+    pub(crate) fn post_to(&self, path: &str, way: &str) -> Value {
         self.client.send("POST", &format!("{path}/{way}"), &[], b"").expect(200)
     }
 }
 
-fn gates(refs: &[&str]) -> Vec<Value> {
+pub(crate) fn gates(refs: &[&str]) -> Vec<Value> {
     refs.iter().map(|name| json!({"ref": name, "type": "approval"})).collect()
 }
 
