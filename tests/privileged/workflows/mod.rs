@@ -8,6 +8,7 @@ mod judge;
 mod kills;
 mod messages;
 mod policies;
+mod secrets;
 mod witness;
 
 use std::time::{Duration, Instant};
