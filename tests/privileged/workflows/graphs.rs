@@ -56,7 +56,8 @@ struct Plan {
 impl Plan {
     fn random(seed: u64) -> Plan {
         let mut random = fastrand::Rng::with_seed(seed);
-        let count = random.usize(1..=8);
+        // Now and then as many as a tenant may have by default.
+        let count = if random.u8(..30) == 0 { random.usize(20..=50) } else { random.usize(1..=8) };
         let mut shape = Shape::random(&mut random, count, false);
         shape.starts_at = 0;
         for (_, _, _, backoff, expiry) in &mut shape.nodes {

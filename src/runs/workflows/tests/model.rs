@@ -3,6 +3,8 @@
 //!
 //! `QUINTET_WORKFLOWS=N` tries so many graphs (`QUINTET_WORKFLOWS_SEED` the same ones again).
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::judge::{Act, Came, Shape, Told};
 use super::*;
 
@@ -139,23 +141,42 @@ fn random_run(random: &mut fastrand::Rng, bench: &Bench, key: WorkflowKey, told:
     find_run(&bench.store.read(), run_key).unwrap().map(|run| (run_key, run))
 }
 
+/// How many benches live at once, and how many graphs each sees.
+const BENCHES: usize = 4;
+const GRAPHS_OF_A_BENCH: u64 = 50;
+
 fn lives(of_gates: bool, usual: u64) {
     let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
     let graphs = number("QUINTET_WORKFLOWS").unwrap_or(usual);
     let first = number("QUINTET_WORKFLOWS_SEED").unwrap_or(if of_gates { 1 } else { 1_000_000 });
-    let mut own = bench();
-    for seed in first..first + graphs {
-        if (seed - first) % 50 == 0 {
-            own = bench();
-            let numbers = vec![
-                ("max_concurrent_runs", 1_000),
-                ("max_daily_runs", 1_000_000),
-                ("max_concurrent_workflows", 1_000),
-                ("max_queue_seconds", 604_800),
-            ];
-            let asked = SetQuotas { numbers, ..SetQuotas::default() };
-            own.run(move |tx, _| Ok(quotas::set(tx, tenant(1), asked)?)).unwrap();
+    // Each bench has a log of its own to wait for.
+    let next = AtomicU64::new(first);
+    std::thread::scope(|scope| {
+        for _ in 0..BENCHES {
+            scope.spawn(|| {
+                loop {
+                    let from = next.fetch_add(GRAPHS_OF_A_BENCH, Ordering::Relaxed);
+                    if from >= first + graphs {
+                        return;
+                    }
+                    on_a_bench(from..(from + GRAPHS_OF_A_BENCH).min(first + graphs), of_gates);
+                }
+            });
         }
+    });
+}
+
+fn on_a_bench(seeds: std::ops::Range<u64>, of_gates: bool) {
+    let own = bench();
+    let numbers = vec![
+        ("max_concurrent_runs", 1_000),
+        ("max_daily_runs", 1_000_000),
+        ("max_concurrent_workflows", 1_000),
+        ("max_queue_seconds", 604_800),
+    ];
+    let asked = SetQuotas { numbers, ..SetQuotas::default() };
+    own.run(move |tx, _| Ok(quotas::set(tx, tenant(1), asked)?)).unwrap();
+    for seed in seeds {
         a_life(&own, &mut fastrand::Rng::with_seed(seed), of_gates, seed);
         if seed % 10 == 0 {
             sound(&own);
@@ -165,10 +186,10 @@ fn lives(of_gates: bool, usual: u64) {
 
 #[test]
 fn graphs_of_gates_live_as_the_model_says() {
-    lives(true, 200);
+    lives(true, 10_000);
 }
 
 #[test]
 fn graphs_of_gates_and_containers_live_as_the_model_says() {
-    lives(false, 100);
+    lives(false, 300);
 }
