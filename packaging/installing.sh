@@ -33,7 +33,7 @@ install_packages() {
 }
 
 # Fetches pinned packages of npm and PyPI once for each machine, and prints the directory in which they lie:
-# python/bin/python3 and node_modules/. A change of any of them makes another directory.
+# python/bin/python3 and node_modules/. A change of any of them makes another directory. npm may be empty: `npm=()`.
 #
 #   npm=(…) pypi=(…); fetch_judges NAME
 fetch_judges() {
@@ -44,12 +44,15 @@ fetch_judges() {
     exec 9>"$BUILD_CACHE/$name/lock"
     flock 9
     if [ ! -e "$directory/complete" ]; then
-        say "fetching ${npm[*]} ${pypi[*]} (once for each machine)"
+        local packages=("${npm[@]}" "${pypi[@]}")
+        say "fetching ${packages[*]} (once for each machine)"
         # A virtual environment knows its own path, so it is made where it stays.
         rm -rf "$directory"
         mkdir "$directory"
-        npm install --no-save --no-audit --no-fund --silent --prefix "$directory" "${npm[@]}" >&2 ||
-            fail "these cannot be had from npm: ${npm[*]}"
+        if [ ${#npm[@]} -gt 0 ]; then
+            npm install --no-save --no-audit --no-fund --silent --prefix "$directory" "${npm[@]}" >&2 ||
+                fail "these cannot be had from npm: ${npm[*]}"
+        fi
         python3 -m venv "$directory/python" >&2 || fail "python3-venv is missing"
         "$directory/python/bin/pip" install --quiet --disable-pip-version-check "${pypi[@]}" >&2 ||
             fail "these cannot be had from PyPI: ${pypi[*]}"
