@@ -34,4 +34,5 @@ pub use tenants::{
     CreateTenant, activate_tenant, create_tenant, find_tenant, is_suspended, list_sub_tenants, list_tenants,
     rename_tenant, suspend_tenant,
 };
+pub(crate) use authenticate::root_of_active;
 pub use uses::KeyUses;
