@@ -1,0 +1,11 @@
+//! Blocks: agents that an agent takes nothing from.
+//!
+//! Reading order: `model`, `tables` · `rows` (who has blocked whom, and what was suppressed).
+
+mod model;
+mod rows;
+mod tables;
+
+pub(crate) use model::Block;
+pub(crate) use rows::{blockers_of, count_suppressed, find, of_agent, put, remove};
+pub(crate) use tables::TABLES;

@@ -1,0 +1,142 @@
+//! What messaging needs to serve: made once, when the appliance starts.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quintet_platform::Foundation;
+use quintet_platform::limits::{Buckets, Rate, RetryAfterSeconds};
+use quintet_platform::service::Turns;
+use quintet_storage::{Abort, Timestamp, WriteTx};
+use tokio::sync::watch;
+
+use crate::attendance::Attendance;
+use crate::wakes::Wakes;
+
+/// How many requests look through many rows, or read a large body, at a time.
+const LOOKERS: usize = 8;
+/// Bodies over [`LARGE_BODY_BYTES`] that are read at a time.
+const LARGE_BODIES: usize = 8;
+/// Keys whose rates are held.
+const RATED_KEYS_MAX: usize = 10_000;
+
+/// What the operator says of messaging.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What agents' addresses end with; empty: there is no mail from outside.
+    pub domain: String,
+    /// Under which address the service is reached, without a slash at the end; empty: its listener's.
+    pub public_url: String,
+    /// Requests of one key a second; 0: as many as it likes.
+    pub rate_per_second: u32,
+    /// How many of them at once.
+    pub rate_burst: u32,
+}
+
+/// What agents' addresses end with where the operator has no domain (RFC 2606, 2: never a real one).
+const NO_DOMAIN: &str = "quintet.invalid";
+
+/// What messaging needs. Clones share it, at the cost of one reference.
+#[derive(Clone)]
+pub struct Context(Arc<Parts>);
+
+/// The parts of a context.
+pub struct Parts {
+    foundation: Foundation,
+    /// What the operator says.
+    pub(crate) settings: Settings,
+    /// Who is there.
+    pub(crate) attendance: Attendance,
+    /// Who waits for mail.
+    pub(crate) wakes: Wakes,
+    /// For those who look through many rows, or read a large body.
+    pub(crate) lookers: Turns,
+    /// For bodies that are large.
+    pub(crate) large_bodies: Turns,
+    rates: Buckets<String>,
+    /// `true` once the appliance stops.
+    stopping: watch::Sender<bool>,
+}
+
+impl std::ops::Deref for Parts {
+    type Target = Foundation;
+
+    fn deref(&self) -> &Foundation {
+        &self.foundation
+    }
+}
+
+impl std::ops::Deref for Context {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Context {
+    /// Made once, when the appliance starts.
+    #[must_use]
+    pub fn new(foundation: Foundation, settings: Settings) -> Context {
+        Context(Arc::new(Parts {
+            foundation,
+            settings,
+            attendance: Attendance::default(),
+            wakes: Wakes::default(),
+            lookers: Turns::new(LOOKERS),
+            large_bodies: Turns::new(LARGE_BODIES),
+            rates: Buckets::new(RATED_KEYS_MAX),
+            stopping: watch::Sender::new(false),
+        }))
+    }
+
+    /// Ends what would not end by itself: streams, and those who wait for mail. Called when the appliance stops, before open
+    /// requests are waited for.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Waits until the appliance stops.
+    pub(crate) async fn stopped(&self) {
+        let _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
+    }
+
+    /// What agents' addresses end with.
+    pub(crate) fn domain(&self) -> &str {
+        if self.settings.domain.is_empty() { NO_DOMAIN } else { &self.settings.domain }
+    }
+
+    /// Counts a request against the rate of its key.
+    ///
+    /// # Errors
+    /// How long it must wait.
+    pub(crate) fn pace(&self, key_id: &str) -> Result<(), RetryAfterSeconds> {
+        let Settings { rate_per_second, rate_burst, .. } = self.settings;
+        if rate_per_second == 0 {
+            return Ok(());
+        }
+        let rate = Rate { per_second: rate_per_second, burst: rate_burst };
+        self.rates.take(&key_id.to_owned(), rate, self.clock.pacing_now())
+    }
+
+    /// The present instant.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// One transaction, at most so long in waiting for the writer.
+    ///
+    /// # Errors
+    /// What the verb refuses, and the store's failures.
+    pub(crate) async fn write<T, R>(
+        &self,
+        patience: Duration,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
+    ) -> Result<T, Abort<R>>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+    {
+        self.store.write(Instant::now() + patience, verb).await
+    }
+}

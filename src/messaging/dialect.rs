@@ -1,0 +1,238 @@
+//! The dialect of messaging: keys of its own, agents that act, problems that always have a detail, challenges that answers
+//! carry, and what the endpoints of all folders share.
+
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use quintet_platform::Foundation;
+use quintet_platform::access::{Service, authorization};
+use quintet_platform::json::{Json, Limits, to_compact};
+use quintet_platform::service::{
+    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, Turns, Verdict, problem, refusal_of,
+};
+use quintet_storage::Uuid;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::identity::{Asked, Caller, Scope, admitted};
+use crate::model::AgentKey;
+use crate::refusal::{CODES, Refusal};
+
+/// A request that was let in.
+pub(crate) type Call = service::Call<Messaging>;
+/// How a handler ends.
+pub(crate) type Answered = service::Answered<Messaging>;
+
+/// What the types of problems begin with.
+const PROBLEM_PREFIX: &str = "urn:messaging:problem:";
+/// The largest body, in bytes (6-messaging.md, E4).
+pub(crate) const BODY_BYTES_MAX: usize = 37_748_736;
+/// The largest body of a request that brings no attachments: two texts of 1 MiB, escaped as JSON.
+pub(crate) const SMALL_BODY_BYTES_MAX: usize = 8 << 20;
+/// How long a request may wait for the writer.
+pub(crate) const WRITER_TIME: Duration = Duration::from_secs(10);
+/// How long an answer is remembered under its Idempotency-Key.
+const KEPT_SECONDS: i64 = 86_400;
+
+/// As which agent a request acts.
+const X_AGENTBUS_AGENT: HeaderName = HeaderName::from_static("x-agentbus-agent");
+/// The echo of a challenge.
+const X_AGENTBUS_PONG: HeaderName = HeaderName::from_static("x-agentbus-pong");
+
+/// What routes say of themselves: an agent must act.
+pub(crate) const ACTING: &str = "acting";
+/// What routes say of themselves: they are for retired agents, too, and for those that there are not yet.
+pub(crate) const REVIVING: &str = "reviving";
+
+/// The dialect of messaging.
+pub struct Messaging;
+
+impl Dialect for Messaging {
+    type Context = Context;
+    type Caller = Caller;
+    type Refusal = Refusal;
+
+    const SERVICE: Service = Service::Messaging;
+    const DEMANDS: Demands = Demands {
+        body_bytes_max: SMALL_BODY_BYTES_MAX,
+        body_time: Duration::from_secs(60),
+        writer_time: WRITER_TIME,
+        json: Limits { max_depth: 32 },
+        wants_media_type: false,
+        key_chars_max: 255,
+        key_kept_seconds: KEPT_SECONDS,
+        remembers_refusals: false,
+    };
+    const INTERFACE: Interface = Interface {
+        title: "Agent messaging",
+        version: "1.0.0",
+        description: "Inboxes, rooms, threads and wake-ups for coding agents and people. Branch on the code of a problem; \
+            x-error-codes lists every one. /llms.txt is a guide for agents.",
+        guide: include_str!("http/guide.md"),
+        schemas: &[include_str!("http/schemas.json")],
+        codes: CODES,
+        error: ("application/problem+json", "Problem"),
+    };
+
+    fn foundation(context: &Context) -> &Foundation {
+        context
+    }
+
+    fn turns(context: &Context) -> Option<&Turns> {
+        Some(&context.lookers)
+    }
+
+    async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
+        let pong = text_of(&parts.headers, &X_AGENTBUS_PONG);
+        let asked = Asked {
+            key: authorization(&parts.headers).map(bearer),
+            agent: text_of(&parts.headers, &X_AGENTBUS_AGENT),
+            scope: Scope::named(route.permission).unwrap_or(Scope::Admin),
+            wants_agent: route.has_mark(ACTING),
+            takes_retired: route.has_mark(REVIVING),
+        };
+        let caller = admitted(&context.store.read(), asked).map_err(refusal_of)?;
+        let tenant_id = caller.workspace.tenant_id;
+        context.admit_own(Service::Messaging, tenant_id).map_err(|not| Refusal::from(Fault::of_admission(not)))?;
+        context.pace(&caller.key.id).map_err(|wait| Refusal::RateLimited(wait.0))?;
+        if let Ok((agent, _)) = caller.acting() {
+            let is_its_own = caller.key.agents.len() == 1;
+            context.attendance.saw(agent, &caller.key.id, pong, is_its_own, context.now());
+        }
+        Ok(caller)
+    }
+
+    fn tenant_id(caller: &Caller) -> Uuid {
+        caller.workspace.tenant_id
+    }
+
+    /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6).
+    fn key_scope(caller: &Caller, route: &Route, path: &str) -> String {
+        let agent = caller.agent.as_ref().map_or(0, |acting| acting.no.0);
+        format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str())
+    }
+
+    /// A problem whose `detail` says what its `title` does where nothing more is to be said.
+    fn write(verdict: &Verdict, request_id: &str) -> (HeaderValue, Vec<u8>) {
+        let mut verdict = verdict.clone();
+        let says_nothing = verdict.problems.first().is_none_or(|problem| problem.problem.is_empty());
+        let known = CODES.iter().find(|known| (known.status, known.code) == (verdict.status, verdict.code));
+        if let (true, Some(Code { title, .. })) = (says_nothing, known) {
+            verdict.problems = vec![service::Problem::new("", *title)];
+        }
+        let wait = verdict.retry_after_seconds.map(|seconds| ("retry_after", Json::from(seconds)));
+        let id = if request_id.is_empty() { None } else { Some(("request_id", Json::from(request_id))) };
+        (PROBLEM, problem(PROBLEM_PREFIX, CODES, &verdict, wait.into_iter().chain(id).collect()))
+    }
+
+    fn error_schema() -> Value {
+        let codes: Vec<&str> = CODES.iter().map(|known| known.code).collect();
+        let text = json!({"type": "string"});
+        json!({
+            "type": "object", "required": ["type", "title", "status", "code", "detail", "request_id"],
+            "properties": {
+                "type": {"type": "string", "format": "uri"}, "title": text, "status": {"type": "integer"},
+                "code": {"enum": codes}, "detail": text, "request_id": text,
+                "field": {"type": "string", "description": "The member or parameter at fault"},
+                "errors": {"type": "array", "items": {"type": "object"}, "description": "Each thing that is wrong"},
+                "retry_after": {"type": "integer", "description": "After how many seconds a repetition may succeed"},
+                "reset_at": text, "blocking_policy": {"type": "object"}, "limit": text, "max": {"type": "integer"},
+                "withholding": {"type": "array", "items": {"type": "object"}},
+                "not_responsive": {"type": "array", "items": text}, "oldest_seq": {"type": ["integer", "null"]},
+            },
+        })
+    }
+
+    /// A query can be malformed whatever a route knows of it, and the agent that acts need not be there.
+    fn codes_besides(route: &Route) -> Vec<&'static str> {
+        match route.wants_key() {
+            true => vec![
+                "agent_retired",
+                "invalid_api_key",
+                "key_agent_mismatch",
+                "not_found",
+                "rate_limited",
+                "validation_error",
+                "workspace_deleted",
+                "workspace_suspended",
+            ],
+            false => Vec::new(),
+        }
+    }
+}
+
+/// The token of an Authorization header; what is no bearer token is no key either.
+fn bearer(header: &str) -> &str {
+    let token = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    token.map_or("", |(_, token)| token.trim())
+}
+
+/// A header field's text, if there is one that has any.
+fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let text = headers.get(name)?.to_str().ok()?.trim();
+    if text.is_empty() { None } else { Some(text) }
+}
+
+/// Answers a request, and has the answer carry a challenge where one is due (6-messaging.md, W4).
+pub(crate) async fn challenged<F: Future<Output = Answered>>(call: Call, handler: fn(Call) -> F) -> Answered {
+    challenged_or(call, handler, None).await
+}
+
+/// The same for sends, whose answers say `null` where none is due.
+pub(crate) async fn challenged_or_null<F: Future<Output = Answered>>(call: Call, handler: fn(Call) -> F) -> Answered {
+    challenged_or(call, handler, Some(Json::Null)).await
+}
+
+async fn challenged_or<F: Future<Output = Answered>>(
+    call: Call,
+    handler: fn(Call) -> F,
+    otherwise: Option<Json>,
+) -> Answered {
+    let context = call.context.clone();
+    let asked: Option<AgentKey> = call.caller.acting().ok().map(|(agent, _)| agent);
+    let key_id = call.caller.key.id.clone();
+    let answer = handler(call).await?;
+    if answer.is_replay() || !answer.body().starts_with(b"{") {
+        return Ok(answer);
+    }
+    let challenge = asked.and_then(|agent| context.attendance.challenge(agent, &key_id, context.now()));
+    match challenge.map(Json::from).or(otherwise) {
+        Some(challenge) => Ok(with_member(answer, "liveness_challenge", &challenge)),
+        None => Ok(answer),
+    }
+}
+
+/// An answer with one more member at the end of its object.
+fn with_member(answer: Answer, name: &str, value: &Json) -> Answer {
+    let Some(rest) = answer.body().strip_suffix(b"}") else { return answer };
+    let separator = if rest == b"{" { "" } else { "," };
+    let mut body = rest.to_vec();
+    body.extend_from_slice(format!("{separator}\"{name}\":{}}}", to_compact(value)).as_bytes());
+    answer.with_body(Bytes::from(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_put_at_the_end() {
+        let with = |body: &'static str| {
+            let answer = with_member(Answer::json(200, body), "a", &Json::Null);
+            String::from_utf8(answer.body().to_vec()).unwrap()
+        };
+        assert_eq!(with("{}"), r#"{"a":null}"#);
+        assert_eq!(with(r#"{"b":{}}"#), r#"{"b":{},"a":null}"#);
+        assert_eq!(with("[]"), "[]");
+    }
+
+    #[test]
+    fn a_key_is_the_token_of_a_bearer() {
+        assert_eq!(bearer("Bearer ab_sk_x"), "ab_sk_x");
+        assert_eq!(bearer("bearer  ab_sk_x "), "ab_sk_x");
+        assert_eq!((bearer("Basic x"), bearer("x")), ("", ""));
+    }
+}

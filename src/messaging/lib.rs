@@ -1,0 +1,92 @@
+//! Agent messaging: inboxes, rooms, threads and wake-ups for coding agents and people.
+//!
+//! Nouns: a tenant has *workspaces*; in one, *agents* write to each other by name, room, tag or address. What they write is
+//! a *message* in a *thread*, and a *delivery* in each recipient's inbox. An agent that does not want to be disturbed has
+//! its mail *held*; one that sleeps is *woken* by a stream. Whoever has a *key* of the workspace acts as an agent.
+//!
+//! Invariants:
+//! - nobody reads or changes what is another workspace's, and cannot tell it from what is absent;
+//! - what was accepted is in the inbox of everybody it went to, or held for him, once and in order;
+//! - a stream and a wait are hints, and the inbox is the truth: who misses a hint misses nothing;
+//! - what is held, unread and owed costs nothing as long as nothing falls due.
+//!
+//! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
+//! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
+//! `dialect`, `form`, `wire` (what all folders share) · `usage` · `rooms`, `blocks` · `mail` (messages, deliveries, threads) · `sweep` (what is
+//! due is done) · `http` (all that is served). Each imports only what stands before it.
+
+mod attendance;
+mod blocks;
+mod context;
+mod dialect;
+mod due;
+mod form;
+mod http;
+mod identity;
+mod limits;
+mod mail;
+mod model;
+mod refusal;
+mod rooms;
+mod sweep;
+mod usage;
+mod wakes;
+mod wire;
+
+use std::sync::Arc;
+
+use quintet_platform::clock::DueWork;
+use quintet_platform::jobs::{Rows, Sweep};
+use quintet_platform::service::{self, Route};
+use quintet_storage::TableSpec;
+
+pub use crate::context::{Context, Settings};
+pub use crate::dialect::Messaging;
+pub use crate::http::routes;
+pub use crate::refusal::CODES;
+
+/// Every table of this package, a folder's after the other's. Their tags lie in 0x0500 to 0x05FF.
+pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(FOLDERS);
+
+const FOLDERS: &[&[TableSpec]] =
+    &[identity::TABLES, due::TABLES, usage::TABLES, rooms::TABLES, blocks::TABLES, mail::TABLES];
+
+const TABLE_COUNT: usize = count(FOLDERS);
+
+/// How many there are in several lists.
+#[expect(clippy::indexing_slicing, reason = "in a constant: a place that is not there is no program")]
+const fn count(lists: &[&[TableSpec]]) -> usize {
+    let (mut list, mut all) = (0, 0);
+    while list < lists.len() {
+        all += lists[list].len();
+        list += 1;
+    }
+    all
+}
+
+/// Several lists as one.
+#[expect(clippy::indexing_slicing, reason = "in a constant: a place that is not there is no program")]
+const fn joined<const COUNT: usize>(lists: &[&[TableSpec]]) -> [TableSpec; COUNT] {
+    let mut all = [lists[0][0]; COUNT];
+    let (mut list, mut row, mut place) = (0, 0, 0);
+    while place < COUNT {
+        if row == lists[list].len() {
+            (list, row) = (list + 1, 0);
+        } else {
+            all[place] = lists[list][row];
+            (row, place) = (row + 1, place + 1);
+        }
+    }
+    all
+}
+
+/// Every route that is served.
+pub fn served() -> impl Iterator<Item = &'static Route> {
+    service::routes::<Messaging>(crate::http::ENDPOINTS)
+}
+
+/// What falls due by the clock.
+#[must_use]
+pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
+    vec![Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging)))]
+}

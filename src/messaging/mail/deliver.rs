@@ -1,0 +1,203 @@
+//! Deliveries: into an inbox, or held until the agent takes mail; and what is held, released (6-messaging.md, A).
+//!
+//! What is held keeps its order: as long as anything is held for an agent that takes mail again, what comes waits behind it.
+
+use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
+
+use super::model::{Delivery, Role};
+use super::tables::{DeliveryRow, HELD, HeldRow, INBOX};
+use super::unread::mark_read;
+use crate::due::{self, Due};
+use crate::identity::{Availability, Mailbox, Priority, Standing, mailboxes};
+use crate::model::{AgentKey, MessageId, packed};
+use crate::wakes::TOPIC;
+
+/// So much is released in one transaction.
+const RELEASED_MAX: usize = 2_000;
+
+/// What is delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel {
+    /// Which message.
+    pub(crate) message: MessageId,
+    /// As what.
+    pub(crate) role: Role,
+    /// How urgent it is.
+    pub(crate) priority: Priority,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Became {
+    /// It is in the inbox.
+    Delivered,
+    /// It is held, for what the agent has declared.
+    Held(Standing),
+}
+
+/// Delivers to an agent, or holds.
+pub(crate) fn deliver(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    agent: AgentKey,
+    parcel: Parcel,
+) -> Result<Became, Failure> {
+    let mut mailbox = mailboxes::get(tx, agent)?;
+    if mailbox.standing.is_over(now) {
+        come_online(tx, now, agent, &mut mailbox)?;
+    }
+    let is_behind = mailbox.held_count > 0 && !mailbox.standing.is_withholding(now);
+    if !is_behind && !mailbox.standing.holds(parcel.priority, now) {
+        place(tx, now, agent, &mut mailbox, parcel, 0)?;
+        mailboxes::put(tx, agent, &mailbox)?;
+        return Ok(Became::Delivered);
+    }
+    mailbox.last_held += 1;
+    mailbox.held_count = mailbox.held_count.saturating_add(1);
+    let Parcel { message, role, priority } = parcel;
+    tx.put(&HELD, &(agent.0, agent.1, mailbox.last_held), &HeldRow { message, role, priority })?;
+    mailboxes::put(tx, agent, &mailbox)?;
+    Ok(Became::Held(mailbox.standing))
+}
+
+/// Puts a delivery into the inbox; the caller keeps the mailbox.
+fn place(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    agent: AgentKey,
+    mailbox: &mut Mailbox,
+    parcel: Parcel,
+    released: u32,
+) -> Result<(), Failure> {
+    mailbox.last_seq += 1;
+    mailbox.unread_count += 1;
+    let delivery = Delivery {
+        message: parcel.message,
+        role: parcel.role,
+        arrived_at: now,
+        released,
+        read_at: None,
+        acked_at: None,
+        labels: Vec::new(),
+    };
+    tx.put(&INBOX, &(agent.0, agent.1, mailbox.last_seq), &DeliveryRow::of(delivery))?;
+    tx.tells(TOPIC, packed(agent), mailbox.last_seq);
+    Ok(())
+}
+
+/// The delivery at a place of an inbox.
+pub(crate) fn find(read: &impl Read, agent: AgentKey, seq: u64) -> Result<Option<Delivery>, Failure> {
+    Ok(read.get(&INBOX, &(agent.0, agent.1, seq))?.map(DeliveryRow::into_delivery))
+}
+
+/// Deliveries behind a place, `most` at the most.
+pub(crate) fn after(read: &impl Read, agent: AgentKey, seq: u64, most: usize) -> Result<Vec<(u64, Delivery)>, Failure> {
+    let scan = Scan::prefix(&(agent.0, agent.1)).after(&(agent.0, agent.1, seq)).limit(most);
+    let rows = read.scan(&INBOX, scan)?;
+    Ok(rows.into_iter().map(|((_, _, seq), row)| (seq, row.into_delivery())).collect())
+}
+
+/// Deliveries before a place, the newest first, `most` at the most; `None`: from the newest on.
+pub(crate) fn before(
+    read: &impl Read,
+    agent: AgentKey,
+    seq: Option<u64>,
+    most: usize,
+) -> Result<Vec<(u64, Delivery)>, Failure> {
+    let scan = Scan::prefix(&(agent.0, agent.1)).newest_first().limit(most);
+    let scan = seq.iter().fold(scan, |scan, seq| scan.after(&(agent.0, agent.1, *seq)));
+    let rows = read.scan(&INBOX, scan)?;
+    Ok(rows.into_iter().map(|((_, _, seq), row)| (seq, row.into_delivery())).collect())
+}
+
+/// Keeps what has changed of a delivery: read, acknowledged, labels.
+pub(crate) fn put(tx: &mut WriteTx<'_>, agent: AgentKey, seq: u64, delivery: Delivery) -> Result<(), Failure> {
+    tx.put(&INBOX, &(agent.0, agent.1, seq), &DeliveryRow::of(delivery))
+}
+
+/// Marks a delivery read. Again: nothing changes.
+pub(crate) fn read(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    agent: AgentKey,
+    seq: u64,
+) -> Result<Option<Delivery>, Failure> {
+    let Some(mut delivery) = find(tx, agent, seq)? else { return Ok(None) };
+    if delivery.read_at.is_some() {
+        return Ok(Some(delivery));
+    }
+    let mut mailbox = mailboxes::get(tx, agent)?;
+    mark_read(tx, agent, &mut mailbox, seq)?;
+    mailboxes::put(tx, agent, &mailbox)?;
+    delivery.read_at = Some(now);
+    put(tx, agent, seq, delivery.clone())?;
+    Ok(Some(delivery))
+}
+
+/// Has an agent declare something: what is not held any more is released. Returns how much was.
+pub(crate) fn declare(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    agent: AgentKey,
+    standing: Standing,
+) -> Result<u32, Failure> {
+    let mut mailbox = mailboxes::get(tx, agent)?;
+    set_standing(tx, agent, &mut mailbox, standing)?;
+    let released = release(tx, now, agent, &mut mailbox)?;
+    mailboxes::put(tx, agent, &mailbox)?;
+    Ok(released)
+}
+
+/// Releases what is due: the agent's time is over, or an earlier release goes on. Returns how much was.
+pub(crate) fn release_due(tx: &mut WriteTx<'_>, now: Timestamp, agent: AgentKey) -> Result<u32, Failure> {
+    let Some(mut mailbox) = mailboxes::find(tx, agent)? else { return Ok(0) };
+    let released = match mailbox.standing.is_over(now) {
+        true => come_online(tx, now, agent, &mut mailbox)?,
+        false => release(tx, now, agent, &mut mailbox)?,
+    };
+    mailboxes::put(tx, agent, &mailbox)?;
+    Ok(released)
+}
+
+fn come_online(tx: &mut WriteTx<'_>, now: Timestamp, agent: AgentKey, mailbox: &mut Mailbox) -> Result<u32, Failure> {
+    set_standing(tx, agent, mailbox, Standing::ONLINE)?;
+    release(tx, now, agent, mailbox)
+}
+
+/// Sets what an agent has declared, with what falls due by it.
+fn set_standing(
+    tx: &mut WriteTx<'_>,
+    agent: AgentKey,
+    mailbox: &mut Mailbox,
+    standing: Standing,
+) -> Result<(), Failure> {
+    if let Some(until) = mailbox.standing.until {
+        due::clear(tx, until, Due::Release(agent));
+    }
+    if let (Some(until), true) = (standing.until, standing.availability != Availability::Online) {
+        due::put(tx, until, Due::Release(agent))?;
+    }
+    mailbox.standing = standing;
+    Ok(())
+}
+
+/// Releases what the agent's standing does not hold any more, in order; what is too much for one transaction goes on by what
+/// falls due at once. The caller keeps the mailbox.
+fn release(tx: &mut WriteTx<'_>, now: Timestamp, agent: AgentKey, mailbox: &mut Mailbox) -> Result<u32, Failure> {
+    if mailbox.held_count == 0 {
+        return Ok(0);
+    }
+    let rows = tx.scan(&HELD, Scan::prefix(&(agent.0, agent.1)))?;
+    let goes = |row: &HeldRow| !mailbox.standing.holds(row.priority, now);
+    let going: Vec<_> = rows.into_iter().filter(|(_, row)| goes(row)).take(RELEASED_MAX + 1).collect();
+    let released = u32::try_from(going.len().min(RELEASED_MAX)).unwrap_or(u32::MAX);
+    if going.len() > RELEASED_MAX {
+        due::put(tx, now, Due::Release(agent))?;
+    }
+    for (key, HeldRow { message, role, priority }) in going.into_iter().take(RELEASED_MAX) {
+        tx.delete(&HELD, &key);
+        place(tx, now, agent, mailbox, Parcel { message, role, priority }, released)?;
+    }
+    mailbox.held_count = mailbox.held_count.saturating_sub(released);
+    Ok(released)
+}

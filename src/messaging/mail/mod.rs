@@ -1,0 +1,26 @@
+//! Messages, their deliveries and their threads.
+//!
+//! Nouns: a *message* is posted into a *thread* and *delivered* to agents: each has one delivery of it, in its inbox at a
+//! place that is counted without gaps. What an agent withholds is *held* for it, and what a paused thread gets is held by
+//! the thread; both are delivered later, in order.
+//!
+//! Invariants:
+//! - a message, its deliveries, what is held of it, its thread and what was used of the day are one transaction;
+//! - an inbox's places are counted from 1 without gaps, and what was delivered stays where it is;
+//! - each agent that a message went to has one delivery of it, or one that is held, and never both;
+//! - as long as anything is held that may be delivered, what comes later waits behind it;
+//! - contents are sealed for the tenant wherever they lie.
+//!
+//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `unread` · the verbs
+//! `deliver`, `post`, `resume`.
+
+pub(crate) mod deliver;
+pub(crate) mod messages;
+pub(crate) mod model;
+pub(crate) mod post;
+pub(crate) mod resume;
+mod tables;
+pub(crate) mod threads;
+pub(crate) mod unread;
+
+pub(crate) use tables::TABLES;

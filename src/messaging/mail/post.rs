@@ -1,0 +1,289 @@
+//! Posting: a message into its thread, and to everybody whom it goes to, in one transaction.
+
+use quintet_storage::large::{self, LargeValue};
+use quintet_storage::{Failure, Timestamp, WriteTx};
+
+use super::deliver::{Became, Parcel, deliver};
+use super::messages::{encode, seal_here, unerased_upload};
+use super::model::{Attachment, Contents, Kept, Message, Pause, Role, Sender, Thread};
+use super::tables::{MESSAGES, MessageRow, ROOM_HISTORY, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES, ThreadHeldRow};
+use super::threads;
+use crate::due::{self, Due};
+use crate::identity::{Attestation, Availability, Priority, Standing, Workspace, mailboxes};
+use crate::model::{AgentKey, AgentNo, Mark, MessageId, ThreadId, ThreadKey};
+
+/// What is to be posted.
+#[derive(Clone, Debug)]
+pub(crate) struct Letter {
+    /// The thread it belongs to; `None`: one of its own.
+    pub(crate) thread: Option<ThreadId>,
+    /// Which message it answers.
+    pub(crate) in_reply_to: Option<MessageId>,
+    /// Who writes it.
+    pub(crate) from: From,
+    /// What it is about.
+    pub(crate) subject: String,
+    /// Recipients as typed.
+    pub(crate) to: Vec<String>,
+    /// The same of those who are to know of it.
+    pub(crate) cc: Vec<String>,
+    /// The agents that it goes to, each once, with their names.
+    pub(crate) agents: Vec<(AgentNo, String, Role)>,
+    /// The addresses outside that it goes to, each once.
+    pub(crate) outside: Vec<(String, Role)>,
+    /// The rooms among its recipients.
+    pub(crate) rooms: Vec<String>,
+    /// How urgent it is.
+    pub(crate) priority: Priority,
+    /// Whether its text arrives sealed.
+    pub(crate) is_sealed: bool,
+    /// What it says.
+    pub(crate) said: Said,
+    /// Its attachments, not adopted yet.
+    pub(crate) attachments: Vec<Attachment>,
+}
+
+/// Who writes a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct From {
+    pub(crate) sender: Sender,
+    pub(crate) name: String,
+    pub(crate) address: String,
+    pub(crate) lane: Option<String>,
+    pub(crate) attestation: Attestation,
+}
+
+/// What a message says: as it is, or as a value that was stored before the transaction because it is large, with what rows
+/// tell of it.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    Here(Contents),
+    Large { value: LargeValue, is_signed: bool, has_claim: bool },
+}
+
+/// What was posted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Posted {
+    pub(crate) message: MessageId,
+    pub(crate) thread: ThreadId,
+    /// What is held, for whom and why.
+    pub(crate) held: Vec<HeldFor>,
+    /// Why the thread does not deliver, if so.
+    pub(crate) pause: Option<Pause>,
+}
+
+/// A delivery that is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeldFor {
+    /// The agent's name.
+    pub(crate) agent: String,
+    /// What it has declared.
+    pub(crate) availability: Availability,
+    /// Until when it is held, as things stand; `None`: until the thread goes on.
+    pub(crate) until: Option<Timestamp>,
+    /// Why: in the agent's words, or `thread_paused`.
+    pub(crate) reason: Option<String>,
+}
+
+/// Why a delivery is held that waits for its thread.
+const THREAD_PAUSED: &str = "thread_paused";
+
+/// Posts a message. Whether it may be is decided before.
+pub(crate) fn post(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    workspace: &Workspace,
+    letter: Letter,
+) -> Result<Posted, Failure> {
+    let message = MessageId(tx.new_id());
+    let thread_id = letter.thread.unwrap_or(ThreadId(message.0));
+    let key = (workspace.no, thread_id);
+    let mut thread = threads::find(tx, key)?.unwrap_or_else(|| Thread::new(letter.subject.clone(), now));
+    let is_counted = letter.from.sender != Sender::System;
+    let before = thread.pause;
+    let pauses = is_counted && thread.count(now);
+    thread.message_count += 1;
+    thread.last_message_at = now;
+    let sender = match letter.from.sender {
+        Sender::Agent(no) => Some(no),
+        _ => None,
+    };
+    threads::join(tx, key, letter.agents.iter().map(|(no, _, _)| *no).chain(sender))?;
+    tx.put(&THREAD_MESSAGES, &(workspace.no, thread_id, message), &Mark)?;
+    for room in &letter.rooms {
+        tx.put(&ROOM_HISTORY, &(workspace.no, room.clone(), message), &Mark)?;
+    }
+    if let Some(no) = sender {
+        note_sent(tx, (workspace.no, no), message)?;
+    }
+    let (agents, priority) = (letter.agents.clone(), letter.priority);
+    put_message(tx, now, workspace, message, thread_id, letter)?;
+    // The platform's own words pass a pause: they tell of it.
+    let waits = is_counted && thread.holds();
+    let mut held = Vec::new();
+    for (no, name, role) in agents {
+        let parcel = Parcel { message, role, priority };
+        held.extend(match waits {
+            true => Some(hold_in_thread(tx, (key.0, no), thread_id, &mut thread, name, parcel)?),
+            false => held_for(name, deliver(tx, now, (workspace.no, no), parcel)?),
+        });
+    }
+    keep_pause_due(tx, key, before, thread.pause)?;
+    threads::put(tx, key, &thread)?;
+    if pauses {
+        tell_of_pause(tx, now, workspace, thread_id, &thread)?;
+    }
+    Ok(Posted { message, thread: thread_id, held, pause: thread.pause })
+}
+
+/// Has a pause end when it says so, and no earlier one any more.
+fn keep_pause_due(
+    tx: &mut WriteTx<'_>,
+    key: ThreadKey,
+    before: Option<Pause>,
+    pause: Option<Pause>,
+) -> Result<(), Failure> {
+    let ends = |pause: Option<Pause>| pause.map(|pause| pause.resumes_at);
+    let (was, is) = (ends(before), ends(pause));
+    if was == is {
+        return Ok(());
+    }
+    if let Some(was) = was {
+        due::clear(tx, was, Due::Resume(key));
+    }
+    is.map_or(Ok(()), |is| due::put(tx, is, Due::Resume(key)))
+}
+
+fn held_for(agent: String, became: Became) -> Option<HeldFor> {
+    let Became::Held(Standing { availability, until, reason, .. }) = became else { return None };
+    Some(HeldFor { agent, availability, until, reason })
+}
+
+fn hold_in_thread(
+    tx: &mut WriteTx<'_>,
+    agent: AgentKey,
+    thread_id: ThreadId,
+    thread: &mut Thread,
+    name: String,
+    parcel: Parcel,
+) -> Result<HeldFor, Failure> {
+    thread.last_held += 1;
+    thread.held_count = thread.held_count.saturating_add(1);
+    let Parcel { message, role, priority } = parcel;
+    let row = ThreadHeldRow { agent: agent.1, message, role, priority };
+    tx.put(&THREAD_HELD, &(agent.0, thread_id, thread.last_held), &row)?;
+    let availability = mailboxes::get(tx, agent)?.standing.availability;
+    Ok(HeldFor { agent: name, availability, until: None, reason: Some(THREAD_PAUSED.to_owned()) })
+}
+
+fn note_sent(tx: &mut WriteTx<'_>, agent: AgentKey, message: MessageId) -> Result<(), Failure> {
+    let mut mailbox = mailboxes::get(tx, agent)?;
+    mailbox.last_sent += 1;
+    tx.put(&SENT, &(agent.0, agent.1, mailbox.last_sent), &SentRow(message))?;
+    mailboxes::put(tx, agent, &mailbox)
+}
+
+fn put_message(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    workspace: &Workspace,
+    id: MessageId,
+    thread: ThreadId,
+    letter: Letter,
+) -> Result<(), Failure> {
+    for attachment in &letter.attachments {
+        large::adopt(tx, now, &attachment.value).map_err(unerased_upload)?;
+    }
+    let (kept, is_signed, has_claim) = match letter.said {
+        Said::Here(contents) => {
+            let kept = seal_here(tx, workspace, id, &encode(&contents)?)?;
+            (kept, contents.signature.is_some(), contents.claim.is_some())
+        }
+        Said::Large { value, is_signed, has_claim } => {
+            large::adopt(tx, now, &value).map_err(unerased_upload)?;
+            (Kept::Large(value), is_signed, has_claim)
+        }
+    };
+    let recipients = letter.agents.into_iter().map(|(_, name, role)| (name, role)).chain(letter.outside).collect();
+    let message = Message {
+        thread,
+        in_reply_to: letter.in_reply_to,
+        sender: letter.from.sender,
+        sender_name: letter.from.name,
+        sender_address: letter.from.address,
+        lane: letter.from.lane,
+        attestation: letter.from.attestation,
+        subject: letter.subject,
+        to: letter.to,
+        cc: letter.cc,
+        recipients,
+        priority: letter.priority,
+        created_at: now,
+        is_sealed: letter.is_sealed,
+        is_signed,
+        has_claim,
+        attachments: letter.attachments,
+        kept,
+    };
+    tx.put(&MESSAGES, &(workspace.no, id), &MessageRow::of(message))
+}
+
+/// Participants hear of a pause once (6-messaging.md, G1).
+fn tell_of_pause(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    workspace: &Workspace,
+    thread_id: ThreadId,
+    thread: &Thread,
+) -> Result<(), Failure> {
+    let who = match thread.pause {
+        Some(Pause { is_for_operators: true, .. }) => "an operator can resume it",
+        _ => "a participant can resume it with a key of its own, and so can an operator",
+    };
+    let text = format!(
+        "More than 60 messages came into this thread within an hour, so it is paused: what is sent to it is kept and \
+         delivered when it goes on. It goes on by itself after an hour below the limit; {who}."
+    );
+    let to = threads::participants(tx, (workspace.no, thread_id))?;
+    let letter = system(tx, workspace, thread_id, format!("Thread paused: {}", thread.subject), text, &to)?;
+    post(tx, now, workspace, letter).map(drop)
+}
+
+/// A message of the platform to agents of a thread.
+pub(crate) fn system(
+    tx: &WriteTx<'_>,
+    workspace: &Workspace,
+    thread: ThreadId,
+    subject: String,
+    text: String,
+    to: &[AgentNo],
+) -> Result<Letter, Failure> {
+    let mut agents = Vec::with_capacity(to.len());
+    for no in to {
+        let mailbox = mailboxes::get(tx, (workspace.no, *no))?;
+        if !mailbox.is_retired {
+            agents.push((*no, mailbox.name, Role::To));
+        }
+    }
+    Ok(Letter {
+        thread: Some(thread),
+        in_reply_to: None,
+        from: From {
+            sender: Sender::System,
+            name: "system".to_owned(),
+            address: String::new(),
+            lane: None,
+            attestation: Attestation::System,
+        },
+        subject,
+        to: agents.iter().map(|(_, name, _)| name.clone()).collect(),
+        cc: Vec::new(),
+        agents,
+        outside: Vec::new(),
+        rooms: Vec::new(),
+        priority: Priority::Urgent,
+        is_sealed: false,
+        said: Said::Here(Contents { text, ..Contents::default() }),
+        attachments: Vec::new(),
+    })
+}
