@@ -32,6 +32,7 @@ mod sweep;
 mod usage;
 mod wakes;
 mod wire;
+mod words;
 
 use std::sync::Arc;
 
