@@ -10,7 +10,9 @@ use quintet_storage::{Abort, Timestamp, WriteTx};
 use tokio::sync::watch;
 
 use crate::attendance::Attendance;
+use crate::identity::Workspace;
 use crate::wakes::Wakes;
+use crate::words::address;
 
 /// How many requests look through many rows, or read a large body, at a time.
 const LOOKERS: usize = 8;
@@ -103,6 +105,11 @@ impl Context {
     /// What agents' addresses end with.
     pub(crate) fn domain(&self) -> &str {
         if self.settings.domain.is_empty() { NO_DOMAIN } else { &self.settings.domain }
+    }
+
+    /// The address of an agent of a workspace.
+    pub(crate) fn address(&self, workspace: &Workspace, agent: &str) -> String {
+        address::of_agent(&workspace.slug, agent, self.domain())
     }
 
     /// Counts a request against the rate of its key.

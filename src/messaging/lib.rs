@@ -12,9 +12,10 @@
 //!
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
-//! `dialect`, `form`, `wire` (what all folders share) · `usage` · `rooms`, `blocks` · `mail` (messages, deliveries, threads) · `sweep` (what is
-//! due is done) · `http` (all that is served). Each imports only what stands before it.
+//! `dialect`, `form`, `wire` (what all folders share) · `usage` · `rooms`, `blocks` · `tagged` (whom tags mean) ·
+//! `mail` (messages, deliveries, threads) · `agents` (who registers, is found, retires) · `sweep` (what is due is done) · `http` (all that is served). Each imports only what stands before it.
 
+mod agents;
 mod attendance;
 mod blocks;
 mod context;
@@ -29,6 +30,9 @@ mod model;
 mod refusal;
 mod rooms;
 mod sweep;
+mod tagged;
+#[cfg(test)]
+mod testing;
 mod usage;
 mod wakes;
 mod wire;

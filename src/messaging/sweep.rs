@@ -4,6 +4,7 @@
 use quintet_platform::jobs::{Agenda, Progress, Swept};
 use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 
+use crate::agents::idle;
 use crate::due::{self, Due};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
@@ -48,6 +49,7 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due) -> Result<(), Failur
             usage::forget(tx, workspace, day);
             Ok(())
         }
-        Due::Idle(_) | Due::Nag(_) | Due::Remind(_) | Due::Invite(_) | Due::KeyUrl(_) => Ok(()),
+        Due::Idle(agent) => idle::look(tx, now, agent, None),
+        Due::Nag(_) | Due::Remind(_) | Due::Invite(_) | Due::KeyUrl(_) => Ok(()),
     }
 }

@@ -144,6 +144,19 @@ pub fn store_of_a_room(tables: &'static [TableSpec]) -> (TempDir, Store, Clock) 
     (directory, store, clock)
 }
 
+/// A store for a room's listener: in a directory of its own, under a rehearsal clock that stands at so many microseconds
+/// since 1970 and moves when it is told.
+#[must_use]
+pub fn rehearsal_of_a_room(tables: &'static [TableSpec], start_micros: i64) -> (TempDir, OpenStore, Clock) {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Clock::rehearsal(Timestamp::from_micros(start_micros));
+    let mut options = StoreOptions::new(directory.path(), Arc::new(clock.clone()));
+    options.segment_bytes = SMALL_SEGMENT_BYTES;
+    let store = open_store(options, tables);
+    clock.resume(&store).unwrap();
+    (directory, OpenStore(store, tables), clock)
+}
+
 /// All tables of a room's store.
 fn groups(tables: &'static [TableSpec]) -> [&'static [TableSpec]; 4] {
     [quintet_storage::seal::TABLES, quintet_storage::large::TABLES, quintet_platform::TABLES, tables]

@@ -192,6 +192,8 @@ pub(crate) struct Agent {
     pub(crate) created_at: Timestamp,
     /// When it was retired, if it is.
     pub(crate) retired_at: Option<Timestamp>,
+    /// When it is looked whether nobody has heard of it for too long; never, once it is retired.
+    pub(crate) idle_look_at: Option<Timestamp>,
 }
 
 /// How urgent a message is.

@@ -203,6 +203,7 @@ pub(super) struct AgentRow {
     is_ephemeral: bool,
     created_at: Timestamp,
     retired_at: Option<Timestamp>,
+    idle_look_at: Option<Timestamp>,
 }
 impl Row for AgentRow {}
 
@@ -222,6 +223,7 @@ impl AgentRow {
             is_ephemeral: agent.is_ephemeral,
             created_at: agent.created_at,
             retired_at: agent.retired_at,
+            idle_look_at: agent.idle_look_at,
         }
     }
 
@@ -240,6 +242,7 @@ impl AgentRow {
             is_ephemeral: self.is_ephemeral,
             created_at: self.created_at,
             retired_at: self.retired_at,
+            idle_look_at: self.idle_look_at,
         }
     }
 }

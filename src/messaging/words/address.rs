@@ -4,6 +4,8 @@
 //! that an address can be read back in one way. What mail is sent from is the address with `+b.<message id>` behind the
 //! agent, by which a report that comes back tells which message it is about.
 
+use std::fmt::Display;
+
 use super::agent_name::AgentName;
 use super::workspace_slug::is_slug;
 
@@ -17,7 +19,7 @@ const PREFIX: &str = "agentbus+";
 const BOUNCE: &str = "+b.";
 
 /// The address of an agent.
-pub(crate) fn of_agent(workspace: &str, agent: &AgentName, domain: &str) -> String {
+pub(crate) fn of_agent(workspace: &str, agent: impl Display, domain: &str) -> String {
     format!("{PREFIX}{workspace}.{agent}@{domain}")
 }
 
