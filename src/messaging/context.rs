@@ -7,11 +7,10 @@ use quintet_platform::Foundation;
 use quintet_platform::limits::{Buckets, Rate, RetryAfterSeconds};
 use quintet_platform::service::Turns;
 use quintet_storage::{Abort, Timestamp, WriteTx};
-use tokio::sync::watch;
 
 use crate::attendance::Attendance;
-use crate::identity::Workspace;
-use crate::wakes::Wakes;
+use crate::identity::{Workspace, keys};
+use crate::wakes::{self, Wakes};
 use crate::words::address;
 
 /// How many requests look through many rows, or read a large body, at a time.
@@ -55,8 +54,6 @@ pub struct Parts {
     /// For bodies that are large.
     pub(crate) large_bodies: Turns,
     rates: Buckets<String>,
-    /// `true` once the appliance stops.
-    stopping: watch::Sender<bool>,
 }
 
 impl std::ops::Deref for Parts {
@@ -79,27 +76,25 @@ impl Context {
     /// Made once, when the appliance starts.
     #[must_use]
     pub fn new(foundation: Foundation, settings: Settings) -> Context {
+        let (attendance, wakes) = (Attendance::default(), Wakes::default());
+        let (told, doubted) = (wakes.clone(), attendance.clone());
+        foundation.store.on_told(wakes::TOPIC, Box::new(move |agent, seq| told.told(agent, seq)));
+        let revoked = move |key, _| doubted.streams().doubt(|key_id| keys::number_of(key_id) == key);
+        foundation.store.on_told(keys::REVOKED, Box::new(revoked));
         Context(Arc::new(Parts {
             foundation,
             settings,
-            attendance: Attendance::default(),
-            wakes: Wakes::default(),
+            attendance,
+            wakes,
             lookers: Turns::new(LOOKERS),
             large_bodies: Turns::new(LARGE_BODIES),
             rates: Buckets::new(RATED_KEYS_MAX),
-            stopping: watch::Sender::new(false),
         }))
     }
 
-    /// Ends what would not end by itself: streams, and those who wait for mail. Called when the appliance stops, before open
-    /// requests are waited for.
-    pub fn stop(&self) {
-        self.stopping.send_replace(true);
-    }
-
     /// Waits until the appliance stops.
-    pub(crate) async fn stopped(&self) {
-        let _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
+    pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.stopping.stopped()
     }
 
     /// What agents' addresses end with.

@@ -72,7 +72,7 @@ impl Dialect for Messaging {
         description: "Inboxes, rooms, threads and wake-ups for coding agents and people. Branch on the code of a problem; \
             x-error-codes lists every one. /llms.txt is a guide for agents.",
         guide: include_str!("http/guide.md"),
-        schemas: &[include_str!("http/schemas.json")],
+        schemas: &[include_str!("http/schemas.json"), include_str!("presence/http/schemas.json")],
         codes: CODES,
         error: ("application/problem+json", "Problem"),
     };
@@ -100,7 +100,9 @@ impl Dialect for Messaging {
         context.pace(&caller.key.id).map_err(|wait| Refusal::RateLimited(wait.0))?;
         if let Ok((agent, _)) = caller.acting() {
             let is_its_own = caller.key.agents.len() == 1;
-            context.attendance.saw(agent, &caller.key.id, pong, is_its_own, context.now());
+            if context.attendance.saw(agent, &caller.key.id, pong, is_its_own, context.now()) {
+                context.clock.wake();
+            }
         }
         Ok(caller)
     }

@@ -13,7 +13,8 @@
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `usage` · `rooms`, `blocks` · `tagged` (whom tags mean) ·
-//! `mail` (messages, deliveries, threads) · `agents` (who registers, is found, retires) · `sweep` (what is due is done) · `http` (all that is served). Each imports only what stands before it.
+//! `mail` (messages, deliveries, threads) · `agents` (who registers, is found, retires) · `presence` (availability, health,
+//! streams) · `sweep` (what is due is done), `verify` · `http` (all that is served). Each imports only what stands before it.
 
 mod agents;
 mod attendance;
@@ -27,6 +28,7 @@ mod identity;
 mod limits;
 mod mail;
 mod model;
+mod presence;
 mod refusal;
 mod rooms;
 mod sweep;
@@ -34,6 +36,7 @@ mod tagged;
 #[cfg(test)]
 mod testing;
 mod usage;
+mod verify;
 mod wakes;
 mod wire;
 mod words;
@@ -43,8 +46,9 @@ use std::sync::Arc;
 use quintet_platform::clock::DueWork;
 use quintet_platform::jobs::{Rows, Sweep};
 use quintet_platform::service::{self, Route};
-use quintet_storage::TableSpec;
+use quintet_storage::{Failure, Snapshot, TableSpec};
 
+use crate::attendance::Keeping;
 pub use crate::context::{Context, Settings};
 pub use crate::dialect::Messaging;
 pub use crate::http::routes;
@@ -54,7 +58,7 @@ pub use crate::refusal::CODES;
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(FOLDERS);
 
 const FOLDERS: &[&[TableSpec]] =
-    &[identity::TABLES, due::TABLES, usage::TABLES, rooms::TABLES, blocks::TABLES, mail::TABLES];
+    &[identity::TABLES, attendance::TABLES, due::TABLES, usage::TABLES, rooms::TABLES, blocks::TABLES, mail::TABLES];
 
 const TABLE_COUNT: usize = count(FOLDERS);
 
@@ -93,5 +97,17 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging)))]
+    let keeping = Keeping::new(context.store.clone(), context.attendance.clone());
+    vec![
+        Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.attendance.clone())))),
+        Arc::new(Sweep(keeping)),
+    ]
+}
+
+/// Finds what contradicts itself in the rows of messaging.
+///
+/// # Errors
+/// The store's failures.
+pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
+    verify::verify(read)
 }

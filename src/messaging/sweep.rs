@@ -1,10 +1,13 @@
-//! What falls due by the clock is done, each piece in a savepoint of its own: what cannot be done is left due and told of,
-//! and keeps nothing else from being done.
+//! What falls due by the clock is done, each piece in a savepoint of its own: what cannot be done is told of and tried again
+//! in an hour, and keeps nothing else from being done.
+
+use std::fmt::Debug;
 
 use quintet_platform::jobs::{Agenda, Progress, Swept};
 use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 
 use crate::agents::idle;
+use crate::attendance::Attendance;
 use crate::due::{self, Due};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
@@ -12,9 +15,22 @@ use crate::usage;
 
 /// So much is done in one transaction.
 const SLICE: usize = 64;
+/// A transaction that has written so many bytes takes on nothing more.
+const BYTES_MAX: usize = 1 << 20;
+/// When what is damaged, or too large, is tried again, in seconds.
+const PUT_OFF_SECONDS: i64 = 3_600;
 
 /// What falls due of messaging.
-pub(crate) struct DueOfMessaging;
+pub(crate) struct DueOfMessaging {
+    /// An agent that is there is not idle, whatever is stored of it.
+    attendance: Attendance,
+}
+
+impl DueOfMessaging {
+    pub(crate) fn new(attendance: Attendance) -> DueOfMessaging {
+        DueOfMessaging { attendance }
+    }
+}
 
 impl Agenda for DueOfMessaging {
     /// What is due may be put at the present instant, before what was looked at: no place is ever left behind.
@@ -34,14 +50,41 @@ impl Agenda for DueOfMessaging {
         let mut progress = Progress::Rest;
         for (at, due) in first.into_iter().take_while(|(at, _)| *at <= now) {
             progress = Progress::More;
+            // What was done before may have seen to it.
+            if !due::is_put(tx, at, due)? {
+                continue;
+            }
             due::clear(tx, at, due);
-            fall_due(tx, now, due)?;
+            if !apart(tx, &due, |tx| fall_due(tx, now, due, &self.attendance))? {
+                due::put(tx, now.plus_seconds(PUT_OFF_SECONDS), due)?;
+            }
+            if tx.written_bytes() >= BYTES_MAX {
+                break;
+            }
         }
         Ok(Swept { to: None, progress })
     }
 }
 
-fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due) -> Result<(), Failure> {
+/// Does what belongs to one alone. `false`, and nothing of it is done, if it is damaged, or too large for the log: it must
+/// not keep all others from their turn.
+fn apart(
+    tx: &mut WriteTx<'_>,
+    what: &impl Debug,
+    part: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Failure>,
+) -> Result<bool, Failure> {
+    match tx.savepoint(|tx| part(tx).and_then(|()| tx.check_size())) {
+        Ok(()) => Ok(true),
+        Err(failure @ (Failure::Damaged(_) | Failure::TooLarge)) => {
+            tracing::error!(?what, %failure, "what is due cannot be done; it is tried again in an hour");
+            Ok(false)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Each kind by the verb that knows it.
+fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, attendance: &Attendance) -> Result<(), Failure> {
     match due {
         Due::Release(agent) => release_due(tx, now, agent).map(drop),
         Due::Resume(thread) => resume_due(tx, now, thread),
@@ -49,7 +92,10 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due) -> Result<(), Failur
             usage::forget(tx, workspace, day);
             Ok(())
         }
-        Due::Idle(agent) => idle::look(tx, now, agent, None),
+        Due::Idle(agent) => {
+            let seen_at = attendance.seen_at(tx, agent, now)?;
+            idle::look(tx, now, agent, seen_at)
+        }
         Due::Nag(_) | Due::Remind(_) | Due::Invite(_) | Due::KeyUrl(_) => Ok(()),
     }
 }

@@ -1,12 +1,16 @@
 //! What is held of attendance while the appliance runs.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use quintet_platform::jobs::Noted;
 use quintet_platform::secrets::constant_time_eq;
-use quintet_storage::Timestamp;
+use quintet_storage::{Failure, Read, Timestamp};
 
-use super::model::Sighting;
+use super::model::{Attended, REACHABLE_SECONDS, Sighting};
+use super::streams::Streams;
+use super::tables;
 use crate::identity::keys::drawn;
 use crate::model::AgentKey;
 
@@ -19,9 +23,28 @@ const CHALLENGE_SECONDS: i64 = 300;
 const CHALLENGE_CHARS: usize = 24;
 const CHALLENGE_ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// Who was seen when, and who was asked for an echo.
-#[derive(Default)]
-pub(crate) struct Attendance(Mutex<HashMap<AgentKey, Attending>>);
+/// How long what is seen may stay in memory only, in seconds (6-messaging.md, W5).
+const STORE_AFTER_SECONDS: i64 = 60;
+/// Of so many agents what is seen is stored in a round; of more it stays in memory.
+const NOTED_MAX: usize = 100_000;
+
+/// Who was seen when, who was asked for an echo, and who has streams open. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Attendance(Arc<Parts>);
+
+struct Parts {
+    agents: Mutex<HashMap<AgentKey, Attending>>,
+    streams: Streams,
+    /// Of which agents more is known than is stored.
+    noted: Noted<AgentKey>,
+}
+
+impl Default for Attendance {
+    fn default() -> Attendance {
+        let (agents, streams) = (Mutex::default(), Streams::default());
+        Attendance(Arc::new(Parts { agents, streams, noted: Noted::new(NOTED_MAX, STORE_AFTER_SECONDS) }))
+    }
+}
 
 /// What is held of an agent.
 #[derive(Default)]
@@ -41,22 +64,51 @@ struct Echo {
 }
 
 impl Attendance {
-    /// An agent asks for something. `pong` is what it echoes, if it does; `is_its_own`: its key is bound to it alone.
-    pub(crate) fn saw(&self, agent: AgentKey, key_id: &str, pong: Option<&str>, is_its_own: bool, now: Timestamp) {
+    /// An agent asks for something. `pong` is what it echoes, if it does; `is_its_own`: its key is bound to it alone. `true`:
+    /// nothing waited to be stored before, so that it is time to wake the clock.
+    pub(crate) fn saw(
+        &self,
+        agent: AgentKey,
+        key_id: &str,
+        pong: Option<&str>,
+        is_its_own: bool,
+        now: Timestamp,
+    ) -> bool {
         let mut held = self.held();
         let attending = held.entry(agent).or_default();
         attending.sighting.last_seen_at = attending.sighting.last_seen_at.max(Some(now));
-        let Some(pong) = pong else { return };
-        let Some(echo) = attending.echoes.get_mut(key_id) else { return };
-        let is_echo = |(challenge, asked_at): &(String, Timestamp)| {
-            now <= asked_at.plus_seconds(CHALLENGE_SECONDS) && constant_time_eq(challenge.as_bytes(), pong.as_bytes())
-        };
-        let Some((_, asked_at)) = echo.waiting.take_if(|waiting| is_echo(waiting)) else { return };
-        echo.echoed_at = Some(now);
-        if is_its_own {
+        if let Some(asked_at) = pong.and_then(|pong| attending.take_echo(key_id, pong, now))
+            && is_its_own
+        {
             attending.sighting.last_pong_at = Some(now);
             attending.sighting.echo_delay_ms = Some((now.as_micros() - asked_at.as_micros()) / 1_000);
         }
+        drop(held);
+        self.0.noted.note(agent, now)
+    }
+
+    /// A stream of an agent is open. `true` as with [`Attendance::saw`].
+    pub(crate) fn has_stream(&self, agent: AgentKey, now: Timestamp) -> bool {
+        self.sees(agent, now, |_| {})
+    }
+
+    /// A stream of an agent was opened.
+    pub(crate) fn attached(&self, agent: AgentKey, now: Timestamp) -> bool {
+        self.sees(agent, now, |sighting| sighting.attached_at = Some(now))
+    }
+
+    /// A stream of an agent has ended.
+    pub(crate) fn detached(&self, agent: AgentKey, now: Timestamp) -> bool {
+        self.sees(agent, now, |sighting| sighting.detached_at = Some(now))
+    }
+
+    fn sees(&self, agent: AgentKey, now: Timestamp, change: impl FnOnce(&mut Sighting)) -> bool {
+        let mut held = self.held();
+        let sighting = &mut held.entry(agent).or_default().sighting;
+        sighting.last_seen_at = sighting.last_seen_at.max(Some(now));
+        change(sighting);
+        drop(held);
+        self.0.noted.note(agent, now)
     }
 
     /// The challenge that an answer to an agent carries, if one is due.
@@ -75,13 +127,61 @@ impl Attendance {
         Some(challenge)
     }
 
-    /// What is held of an agent's attendance.
-    pub(crate) fn sighting(&self, agent: AgentKey) -> Sighting {
+    /// All that is known of an agent's attendance.
+    pub(crate) fn attended(&self, read: &impl Read, agent: AgentKey) -> Result<Attended, Failure> {
+        let stored = tables::find(read, agent)?.unwrap_or_default();
+        let streams = self.0.streams.of(agent, Instant::now());
+        Ok(Attended { sighting: stored.merged(self.sighting(agent)), streams })
+    }
+
+    /// When an agent was last there: at this instant, while a stream of it is open.
+    pub(crate) fn seen_at(
+        &self,
+        read: &impl Read,
+        agent: AgentKey,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, Failure> {
+        let attended = self.attended(read, agent)?;
+        Ok(if attended.has_stream() { Some(now) } else { attended.sighting.last_seen_at })
+    }
+
+    /// The streams that are open.
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.0.streams
+    }
+
+    /// What is held of when an agent was seen.
+    pub(super) fn sighting(&self, agent: AgentKey) -> Sighting {
         self.held().get(&agent).map_or_else(Sighting::default, |attending| attending.sighting)
     }
 
+    /// Of which agents more is known than is stored.
+    pub(super) fn noted(&self) -> &Noted<AgentKey> {
+        &self.0.noted
+    }
+
+    /// Forgets what is stored and says nothing any more of who is there.
+    pub(super) fn forget_old(&self, now: Timestamp) {
+        let is_new = |at: Option<Timestamp>| at.is_some_and(|at| now <= at.plus_seconds(REACHABLE_SECONDS));
+        self.held()
+            .retain(|agent, attending| is_new(attending.sighting.last_seen_at) || self.0.noted.of(*agent).is_some());
+    }
+
     fn held(&self) -> MutexGuard<'_, HashMap<AgentKey, Attending>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Attending {
+    /// Takes an echo, if it is one; when its challenge was issued.
+    fn take_echo(&mut self, key_id: &str, pong: &str, now: Timestamp) -> Option<Timestamp> {
+        let echo = self.echoes.get_mut(key_id)?;
+        let is_echo = |(challenge, asked_at): &(String, Timestamp)| {
+            now <= asked_at.plus_seconds(CHALLENGE_SECONDS) && constant_time_eq(challenge.as_bytes(), pong.as_bytes())
+        };
+        let (_, asked_at) = echo.waiting.take_if(|waiting| is_echo(waiting))?;
+        echo.echoed_at = Some(now);
+        Some(asked_at)
     }
 }
 

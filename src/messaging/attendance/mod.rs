@@ -4,12 +4,19 @@
 //!
 //! Nouns: an agent is *seen* by each request and while a stream of it is open. A *challenge* is a word that an answer
 //! carries; an agent that *echoes* it with its next request shows that somebody reads its answers. A stream is
-//! *wake-capable* if its reader says that it can start a turn of the agent.
+//! *wake-capable* if its reader says that it can start a turn of the agent, and *taken* as long as its bytes arrive.
 //!
-//! Reading order: `model` (presence and wake channels, pure) · `memory` (what is held).
+//! Reading order: `model` (presence and wake channels, pure) · `tables` (what is kept) · `streams` (what is open), `memory`
+//! (what is held besides, and the whole of what is known of an agent) · `keeping` (what is stored once a minute).
 
+mod keeping;
 mod memory;
 mod model;
+mod streams;
+mod tables;
 
+pub(crate) use keeping::Keeping;
 pub(crate) use memory::Attendance;
-pub(crate) use model::{Presence, Sighting};
+pub(crate) use model::{Attended, Presence, Sighting, WakeChannel};
+pub(crate) use streams::Line;
+pub(crate) use tables::TABLES;

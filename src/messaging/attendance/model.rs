@@ -1,11 +1,15 @@
 //! What is known of an agent's attendance, and what follows from it.
 
+use std::time::Duration;
+
 use quintet_storage::Timestamp;
 
 /// An echo makes an agent responsive for so long, in seconds.
 const RESPONSIVE_SECONDS: i64 = 180;
 /// A request makes an agent reachable for so long, in seconds.
-const REACHABLE_SECONDS: i64 = 900;
+pub(super) const REACHABLE_SECONDS: i64 = 900;
+/// A stream is taken as long as nothing of it is under way for longer.
+pub(crate) const TAKEN_WITHIN: Duration = Duration::from_secs(60);
 
 /// Whether somebody is there (6-messaging.md, W1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,81 @@ impl Presence {
     }
 }
 
-/// What is known of an agent's attendance.
+/// Whether a message starts a turn of an agent (6-messaging.md, W2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WakeChannel {
+    /// A wake-capable stream is open, and taken.
+    Live,
+    /// One is open, and nobody takes what it says.
+    Stale,
+    /// There is none.
+    None,
+}
+
+impl WakeChannel {
+    /// As answers write it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            WakeChannel::Live => "live",
+            WakeChannel::Stale => "stale",
+            WakeChannel::None => "none",
+        }
+    }
+
+    /// Whether what is sent lies in an inbox that nobody looks into by itself.
+    pub(crate) fn is_dead(self) -> bool {
+        self != WakeChannel::Live
+    }
+}
+
+/// An open stream: whether it is wake-capable, and for how long at most it has not been taken.
+pub(super) type OpenStream = (bool, Duration);
+
+/// What is known of an agent's attendance, all in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attended {
+    /// When it was seen.
+    pub(crate) sighting: Sighting,
+    pub(super) streams: Vec<OpenStream>,
+}
+
+impl Attended {
+    /// Whether somebody is there.
+    pub(crate) fn presence(&self, is_retired: bool, now: Timestamp) -> Presence {
+        if is_retired { Presence::Retired } else { self.sighting.presence(self.has_stream(), now) }
+    }
+
+    /// Whether a stream of it is open, taken or not.
+    pub(crate) fn has_stream(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
+    /// How many are open.
+    pub(crate) fn stream_count(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Whether a message starts a turn of it.
+    pub(crate) fn wake_channel(&self) -> WakeChannel {
+        let mut capable = self.streams.iter().filter(|(is_wake_capable, _)| *is_wake_capable).peekable();
+        if capable.peek().is_none() {
+            return WakeChannel::None;
+        }
+        if capable.any(|(_, age)| *age <= TAKEN_WITHIN) { WakeChannel::Live } else { WakeChannel::Stale }
+    }
+
+    /// Whether anybody takes what any of its streams says.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.streams.iter().any(|(_, age)| *age <= TAKEN_WITHIN)
+    }
+
+    /// How long ago any of its streams was last known to be taken; `None`: it has none.
+    pub(crate) fn keepalive_age(&self) -> Option<Duration> {
+        self.streams.iter().map(|(_, age)| *age).min()
+    }
+}
+
+/// When an agent was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sighting {
     /// When it last asked for something, or had a stream open.
@@ -59,6 +137,18 @@ impl Sighting {
             Presence::Idle
         }
     }
+
+    /// The newer of what two of them say.
+    pub(super) fn merged(self, other: Sighting) -> Sighting {
+        let newer_pong = if other.last_pong_at > self.last_pong_at { other } else { self };
+        Sighting {
+            last_seen_at: self.last_seen_at.max(other.last_seen_at),
+            last_pong_at: newer_pong.last_pong_at,
+            echo_delay_ms: newer_pong.echo_delay_ms,
+            attached_at: self.attached_at.max(other.attached_at),
+            detached_at: self.detached_at.max(other.detached_at),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -77,5 +167,49 @@ mod tests {
         assert_eq!([after(900), after(901)], [Presence::Reachable, Presence::Idle]);
         assert_eq!(seen.presence(true, start.plus_seconds(9_000)), Presence::Reachable);
         assert_eq!(Sighting::default().presence(false, start), Presence::Idle);
+        assert_eq!(Attended::default().presence(true, start), Presence::Retired);
+    }
+
+    /// 6-messaging.md, W2: open streams, each wake-capable or not and not taken for so many seconds.
+    #[test]
+    fn a_wake_channel_is_what_its_streams_are() {
+        use WakeChannel::{Live, None as No, Stale};
+        for (streams, channel, is_watched) in [
+            (&[][..], No, false),
+            (&[(false, 0)], No, true),
+            (&[(false, 61)], No, false),
+            (&[(true, 0)], Live, true),
+            (&[(true, 60)], Live, true),
+            (&[(true, 61)], Stale, false),
+            (&[(true, 61), (false, 0)], Stale, true),
+            (&[(true, 61), (true, 2)], Live, true),
+            (&[(false, 90), (false, 70)], No, false),
+        ] {
+            let streams = streams.iter().map(|(is_capable, age)| (*is_capable, Duration::from_secs(*age))).collect();
+            let attended = Attended { sighting: Sighting::default(), streams };
+            assert_eq!((attended.wake_channel(), attended.is_watched()), (channel, is_watched), "{attended:?}");
+            assert_eq!(attended.keepalive_age(), attended.streams.iter().map(|(_, age)| *age).min());
+        }
+    }
+
+    #[test]
+    fn what_is_newer_counts() {
+        let at = |seconds| Some(Timestamp::EPOCH.plus_seconds(seconds));
+        let one = Sighting { last_seen_at: at(5), last_pong_at: at(3), echo_delay_ms: Some(30), ..Sighting::default() };
+        let other = Sighting {
+            last_seen_at: at(4),
+            last_pong_at: at(4),
+            echo_delay_ms: Some(40),
+            attached_at: at(1),
+            detached_at: None,
+        };
+        let both = Sighting {
+            last_seen_at: at(5),
+            last_pong_at: at(4),
+            echo_delay_ms: Some(40),
+            attached_at: at(1),
+            detached_at: None,
+        };
+        assert_eq!((one.merged(other), other.merged(one)), (both, both));
     }
 }

@@ -7,9 +7,10 @@ use quintet_platform::service::{self, Endpoints};
 
 use crate::context::Context;
 use crate::dialect::Messaging;
+use crate::presence;
 
 /// Everything that is served.
-pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[health::ENDPOINTS];
+pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[health::ENDPOINTS, presence::ENDPOINTS];
 
 /// The listener of messaging.
 pub fn routes(context: Context) -> Router {

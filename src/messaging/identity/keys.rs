@@ -10,6 +10,9 @@ use super::model::Key;
 use super::tables::{KEYS, KEYS_BY_WORKSPACE, KeyRow};
 use crate::model::{Mark, WorkspaceNo};
 
+/// What is told of keys, as the store names it: that one is revoked, by [`number_of`].
+pub(crate) const REVOKED: u16 = 0x0501;
+
 /// What a key's text begins with.
 const KEY_PREFIX: &str = "ab_sk_";
 /// What the text of a join token begins with.
@@ -97,6 +100,14 @@ pub(crate) fn find(read: &impl Read, id: &str) -> Result<Option<Key>, Failure> {
     Ok(read.get(&KEYS, &id.to_owned())?.map(|row| row.into_key(id.to_owned())))
 }
 
+/// A key's id as one number.
+pub(crate) fn number_of(id: &str) -> u64 {
+    id.bytes().fold(0, |number: u64, byte| {
+        let digit = ID_ALPHABET.iter().position(|known| *known == byte).unwrap_or(0);
+        number.wrapping_mul(36).wrapping_add(digit as u64)
+    })
+}
+
 /// All keys of a workspace, revoked ones too, by id.
 pub(crate) fn list(read: &impl Read, workspace: WorkspaceNo) -> Result<Vec<Key>, Failure> {
     let rows = read.scan(&KEYS_BY_WORKSPACE, Scan::prefix(&(workspace,)))?;
@@ -110,9 +121,12 @@ pub(crate) fn put_new(tx: &mut WriteTx<'_>, key: &Key, digest: Digest) -> Result
     tx.put(&KEYS, &key.id, &KeyRow::of(key, digest))
 }
 
-/// Keeps what has changed of a key.
+/// Keeps what has changed of a key. That one is revoked is told.
 pub(crate) fn put(tx: &mut WriteTx<'_>, key: &Key) -> Result<(), Failure> {
     let Some(before) = tx.get(&KEYS, &key.id)? else { return Ok(()) };
+    if key.revoked_at.is_some() {
+        tx.tells(REVOKED, number_of(&key.id), 0);
+    }
     tx.put(&KEYS, &key.id, &KeyRow::of(key, before.digest))
 }
 

@@ -1,0 +1,188 @@
+//! The streams that are open, by the agent whose they are.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use quintet_platform::http::Outgoing;
+use tokio::sync::Notify;
+
+use super::model::OpenStream;
+use crate::model::AgentKey;
+
+/// What waits for a reader besides what lies in the inbox; more is not told.
+const TOLD_MAX: usize = 64;
+
+/// The streams of all agents.
+#[derive(Default)]
+pub(crate) struct Streams(Mutex<HashMap<AgentKey, Vec<Arc<Line>>>>);
+
+/// A stream, as others see it.
+pub(crate) struct Line {
+    key_id: String,
+    is_wake_capable: bool,
+    outgoing: Option<Outgoing>,
+    /// When more was last asked for, so that what was told before had been taken over to be sent.
+    asked_at: Mutex<Instant>,
+    told: Mutex<VecDeque<Bytes>>,
+    woken: Notify,
+}
+
+impl Line {
+    /// One that was opened with a key; `outgoing` tells what has arrived, where the listener knows.
+    pub(crate) fn new(key_id: String, is_wake_capable: bool, outgoing: Option<Outgoing>, now: Instant) -> Line {
+        Line {
+            key_id,
+            is_wake_capable,
+            outgoing,
+            asked_at: Mutex::new(now),
+            told: Mutex::default(),
+            woken: Notify::new(),
+        }
+    }
+
+    /// The key that it was opened with.
+    pub(crate) fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// More is asked for.
+    pub(crate) fn asked(&self, now: Instant) {
+        *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    /// What was told besides what lies in the inbox, the oldest first.
+    pub(crate) fn take_told(&self) -> Option<Bytes> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Waits until something is told, or its key is in doubt.
+    pub(crate) async fn woken(&self) {
+        self.woken.notified().await;
+    }
+
+    /// `false`: there was no room for it.
+    fn tell(&self, event: Bytes) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() >= TOLD_MAX {
+            return false;
+        }
+        told.push_back(event);
+        self.woken.notify_one();
+        true
+    }
+
+    fn open_stream(&self, now: Instant) -> OpenStream {
+        let taken_at = self.outgoing.as_ref().map(Outgoing::taken_at);
+        let taken_at = taken_at.unwrap_or_else(|| *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner));
+        (self.is_wake_capable, now.saturating_duration_since(taken_at))
+    }
+}
+
+impl Streams {
+    /// Adds a stream of an agent. `false`: it has so many already.
+    pub(crate) fn open(&self, agent: AgentKey, line: &Arc<Line>, most: u64) -> bool {
+        let mut held = self.held();
+        let lines = held.entry(agent).or_default();
+        let has_room = u64::try_from(lines.len()).unwrap_or(u64::MAX) < most;
+        if has_room {
+            lines.push(Arc::clone(line));
+        } else if lines.is_empty() {
+            held.remove(&agent);
+        }
+        has_room
+    }
+
+    /// A stream of an agent has ended.
+    pub(crate) fn close(&self, agent: AgentKey, line: &Arc<Line>) {
+        let mut held = self.held();
+        let Some(lines) = held.get_mut(&agent) else { return };
+        lines.retain(|other| !Arc::ptr_eq(other, line));
+        if lines.is_empty() {
+            held.remove(&agent);
+        }
+    }
+
+    /// Tells all streams of an agent something that lies in no inbox: a whole event, as it is written. How many of them it
+    /// reaches.
+    pub(crate) fn tell(&self, agent: AgentKey, event: &Bytes) -> usize {
+        self.held().get(&agent).map_or(0, |lines| lines.iter().filter(|line| line.tell(event.clone())).count())
+    }
+
+    /// How many streams of an agent are open.
+    pub(crate) fn count(&self, agent: AgentKey) -> usize {
+        self.held().get(&agent).map_or(0, Vec::len)
+    }
+
+    /// Has all streams look whether their key is still good that were opened with one that fits.
+    pub(crate) fn doubt(&self, fits: impl Fn(&str) -> bool) {
+        for line in self.held().values().flatten().filter(|line| fits(&line.key_id)) {
+            line.woken.notify_one();
+        }
+    }
+
+    /// The streams of an agent.
+    pub(super) fn of(&self, agent: AgentKey, now: Instant) -> Vec<OpenStream> {
+        self.held().get(&agent).map_or_else(Vec::new, |lines| lines.iter().map(|line| line.open_stream(now)).collect())
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<AgentKey, Vec<Arc<Line>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::{AgentNo, WorkspaceNo};
+
+    const AGENT: AgentKey = (WorkspaceNo(1), AgentNo(1));
+
+    fn line(key_id: &str) -> Arc<Line> {
+        Arc::new(Line::new(key_id.to_owned(), true, None, Instant::now()))
+    }
+
+    #[test]
+    fn an_agent_has_so_many_and_no_more() {
+        let streams = Streams::default();
+        let lines: Vec<_> = (0..17).map(|_| line("k")).collect();
+        let opened: Vec<bool> = lines.iter().map(|line| streams.open(AGENT, line, 16)).collect();
+        assert_eq!((opened.iter().filter(|is_open| **is_open).count(), streams.count(AGENT)), (16, 16));
+        streams.close(AGENT, &lines[16]);
+        streams.close(AGENT, &lines[3]);
+        assert_eq!(streams.count(AGENT), 15);
+        lines.iter().for_each(|line| streams.close(AGENT, line));
+        assert!(streams.held().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_told_reaches_each_that_has_room() {
+        let streams = Streams::default();
+        let (one, other) = (line("k"), line("l"));
+        streams.open(AGENT, &one, 16);
+        let event = Bytes::from_static(b"x");
+        for _ in 0..TOLD_MAX {
+            assert_eq!(streams.tell(AGENT, &event), 1);
+        }
+        streams.open(AGENT, &other, 16);
+        assert_eq!(streams.tell(AGENT, &event), 1, "one of them reads nothing");
+        other.woken().await;
+        assert_eq!((other.take_told(), other.take_told()), (Some(event.clone()), None));
+        assert_eq!(streams.tell((WorkspaceNo(1), AgentNo(2)), &event), 0);
+    }
+
+    #[test]
+    fn without_a_listener_that_knows_asking_for_more_is_taking() {
+        let line = line("k");
+        let later = Instant::now() + Duration::from_secs(70);
+        assert!(line.open_stream(later).1 > Duration::from_secs(60));
+        line.asked(later);
+        assert_eq!(line.open_stream(later), (true, Duration::ZERO));
+        let outgoing = Outgoing::new(later - Duration::from_secs(5));
+        let known = Line::new(String::new(), false, Some(outgoing), later);
+        assert_eq!(known.open_stream(later), (false, Duration::from_secs(5)));
+    }
+}
