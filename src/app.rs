@@ -15,6 +15,7 @@ use quintet_platform::idempotency::ExpiredAnswers;
 use quintet_platform::jobs::{Agenda, Job, Rows, Sweep};
 use quintet_platform::large_values::UnownedValues;
 use quintet_platform::metering::Meter;
+use quintet_platform::stopping::Stopping;
 use quintet_runs::pictures::SharedPainter;
 use quintet_storage::{Failure, Migration, Snapshot, Store, StoreOptions, TableSpec, read_format};
 
@@ -35,6 +36,7 @@ pub const TABLES: &[&[TableSpec]] = &[
     quintet_ledger::TABLES,
     quintet_localization::TABLES,
     quintet_runs::TABLES,
+    quintet_messaging::TABLES,
     quintet_diagrams::TABLES,
 ];
 
@@ -51,6 +53,7 @@ pub const VERIFICATIONS: &[(&str, Check)] = &[
     ("ledger", verify_ledger),
     ("localization", quintet_localization::verify),
     ("runs", quintet_runs::verify),
+    ("messaging", quintet_messaging::verify),
     ("diagrams", quintet_diagrams::verify),
 ];
 
@@ -87,6 +90,9 @@ pub struct App {
     pub root_keys: Arc<RootKeys>,
     /// Which tenants have made how many calls.
     pub meter: Arc<Meter>,
+    /// Ends what would not end by itself: pulls, streams, those who wait for something. To be called when the appliance
+    /// stops, before open requests are waited for.
+    pub stopping: Stopping,
     /// The ledger's context.
     pub ledger: quintet_ledger::Context,
     /// Localization's context.
@@ -95,6 +101,8 @@ pub struct App {
     pub runs: quintet_runs::Context,
     /// Where the runner is, if there is to be one.
     pub runner: Option<own_runner::Place>,
+    /// Messaging's context.
+    pub messaging: quintet_messaging::Context,
     /// The diagrams' context.
     pub diagrams: quintet_diagrams::Context,
     /// What makes deliveries.
@@ -135,8 +143,9 @@ impl App {
         let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
-        let Foundation { uses, meter, .. } = foundation;
-        let metrics = Metrics::new(&store, &clock, &diagrams, &runs, &pump);
+        let messaging = quintet_messaging::Context::new(foundation.clone(), messaging_settings(&config));
+        let Foundation { uses, meter, stopping, .. } = foundation;
+        let metrics = Metrics::new(&store, &clock, &diagrams, (&runs, &messaging), &pump);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
         let app = App {
@@ -148,10 +157,12 @@ impl App {
             uses,
             root_keys,
             meter,
+            stopping,
             ledger,
             localization,
             runs,
             runner,
+            messaging,
             diagrams,
             pump,
         };
@@ -173,6 +184,7 @@ impl App {
             quintet_ledger::due_work(&self.ledger),
             quintet_localization::due_work(&self.localization),
             quintet_runs::due_work(&self.runs),
+            quintet_messaging::due_work(&self.messaging),
             quintet_diagrams::due_work(&self.diagrams),
         ];
         for work in rooms.into_iter().flatten() {
@@ -208,6 +220,16 @@ fn runs_settings(
         pump,
         registries: outside::registries(config)?,
     })
+}
+
+/// What the operator says of messaging.
+fn messaging_settings(config: &Config) -> quintet_messaging::Settings {
+    quintet_messaging::Settings {
+        domain: config.messaging_domain.clone(),
+        public_url: config.messaging_public_url.clone(),
+        rate_per_second: config.messaging_rate_per_second,
+        rate_burst: config.messaging_rate_burst,
+    }
 }
 
 /// Opens the store under the clock it is to live with, and looks after the root key.

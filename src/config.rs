@@ -202,6 +202,14 @@ pub struct Config {
     pub runs_ceilings: Vec<(String, u64)>,
     /// Where images come from.
     pub runs_registries: Vec<Registry>,
+    /// Under which address messaging is reached; empty: its listener's.
+    pub messaging_public_url: String,
+    /// Requests a second that messaging takes with one key; 0: no limit.
+    pub messaging_rate_per_second: u32,
+    /// How many of them may come at once.
+    pub messaging_rate_burst: u32,
+    /// What agents' addresses end with; empty: there is no mail from or to the outside.
+    pub messaging_domain: String,
     /// The files of the listeners' certificate and of its key; absent: they speak plain HTTP.
     pub tls_pair: Option<(PathBuf, PathBuf)>,
     /// Certificates (PEM) of authorities that are trusted besides the system's, on connections to other systems.
@@ -464,6 +472,10 @@ impl Collected {
                 self.problem(place(self, key), format!("{key} needs {partner} as well"));
             }
         }
+        if self.text("messaging.domain").is_some_and(|domain| !is_domain(&domain)) {
+            let message = "messaging.domain must be a domain in lower case, such as agents.example.com, or empty";
+            self.problem(place(self, "messaging.domain"), message.to_string());
+        }
         let smtp = self.text("messaging.smtp_listen").and_then(|text| text.parse().ok());
         let mut listeners: Vec<(String, Option<SocketAddr>)> =
             self.listeners().0.into_iter().map(|(name, address)| (format!("listen.{name}"), address)).collect();
@@ -520,11 +532,27 @@ impl Collected {
                 .any(|key| self.get(key).is_some_and(|entry| entry.origin != Origin::Default)),
             runs_ceilings: self.ceilings(),
             runs_registries: self.registries(),
+            messaging_public_url: self.text("messaging.public_url").unwrap_or_default(),
+            messaging_rate_per_second: small("messaging.rate_per_second"),
+            messaging_rate_burst: small("messaging.rate_burst"),
+            messaging_domain: self.text("messaging.domain").unwrap_or_default(),
             tls_pair: path("tls.cert").zip(path("tls.key")),
             tls_extra_ca: path("tls.extra_ca"),
             effective: self.values.into_values().collect(),
         })
     }
+}
+
+/// Whether a text can stand behind the `@` of an address: labels of letters, digits and hyphens (RFC 1035, 2.3.1); or is
+/// empty.
+fn is_domain(text: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.is_empty() || text.len() <= 253 && text.split('.').all(is_label)
 }
 
 /// Whether two listeners cannot both be had: one of them may listen on all addresses.

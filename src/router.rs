@@ -13,7 +13,7 @@ use crate::metrics;
 use crate::operations;
 
 /// The names of all sites, for those who ask before there is an appliance.
-pub const SERVICES: &[&str] = &["localization", "runs", "ledger", "diagrams", "operations"];
+pub const SERVICES: &[&str] = &["localization", "runs", "ledger", "messaging", "diagrams", "operations"];
 
 /// Whether a listener speaks TLS, where there is a certificate: every one but that of operations while it listens to this
 /// machine alone. A scraper beside the appliance calls it by an address of the loopback network, for which nobody issues
@@ -37,6 +37,13 @@ pub fn sites(app: &App) -> Vec<Site> {
         ),
         site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), refuse::<quintet_runs::Runs>),
         site(app, &unsent, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
+        site(
+            app,
+            &unsent,
+            "messaging",
+            quintet_messaging::routes(app.messaging.clone()),
+            refuse::<quintet_messaging::Messaging>,
+        ),
         site(
             app,
             &unsent,

@@ -145,6 +145,10 @@ async fn listen(
         let started = Listening::start(site, address, Connections::new(connections_max), tls, stopping.clone()).await;
         listening.push(started.map_err(|error| StartError::Bind { name, address: address.to_string(), error })?);
     }
+    if let Some(own) = listening.iter().find(|l| l.name == "messaging") {
+        let scheme = if own.is_encrypted { "https" } else { "http" };
+        app.messaging.listens_at(format!("{scheme}://{}", own.address));
+    }
     let addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
     let services = listening.iter().map(|l| ServiceView {
         name: l.name.into(),
@@ -235,6 +239,7 @@ impl Running {
         tracing::info!("stopping");
         self.stop.send_replace(true);
         self.app.runs.stop();
+        self.app.stopping.stop();
         let drained = async {
             for listening in &self.listening {
                 listening.drained().await;

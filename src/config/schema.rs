@@ -127,9 +127,20 @@ pub const SETTINGS: &[Setting] = &[
     setting(&["tls", "key"], Kind::Path, Default::Text("")),
     setting(&["tls", "extra_ca"], Kind::Path, Default::Text("")),
     setting(&["http", "trusted_proxies"], Kind::Networks, Default::EmptyList),
+    setting(&["messaging", "public_url"], Kind::Url, Default::Text("")),
+    setting(&["messaging", "rate_per_second"], Kind::Integer(0, 1_000_000), Default::Integer(0)),
+    setting(&["messaging", "rate_burst"], Kind::Integer(1, 1_000_000), Default::Integer(40)),
     setting(&["messaging", "domain"], Kind::Text, Default::Text("")),
     setting(&["messaging", "smtp_listen"], Kind::Listen, Default::Text("off")),
     setting(&["messaging", "smtp_relay"], Kind::Endpoint, Default::Text("")),
+    setting(
+        &["messaging", "smtp_relay_tls"],
+        Kind::Choice(&["opportunistic", "required", "off"]),
+        Default::Text("opportunistic"),
+    ),
+    setting(&["messaging", "smtp_relay_user"], Kind::Text, Default::Text("")),
+    setting(&["messaging", "smtp_relay_password"], Kind::Secret, Default::Text("")),
+    setting(&["messaging", "signup"], Kind::Choice(&["off", "open"]), Default::Text("off")),
 ];
 
 impl Setting {

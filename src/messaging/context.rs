@@ -1,6 +1,6 @@
 //! What messaging needs to serve: made once, when the appliance starts.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
@@ -54,6 +54,8 @@ pub struct Parts {
     /// For bodies that are large.
     pub(crate) large_bodies: Turns,
     rates: Buckets<String>,
+    /// Where the listener is.
+    listener: OnceLock<String>,
 }
 
 impl std::ops::Deref for Parts {
@@ -89,12 +91,27 @@ impl Context {
             lookers: Turns::new(LOOKERS),
             large_bodies: Turns::new(LARGE_BODIES),
             rates: Buckets::new(RATED_KEYS_MAX),
+            listener: OnceLock::new(),
         }))
     }
 
     /// Waits until the appliance stops.
     pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         self.stopping.stopped()
+    }
+
+    /// Says where the listener is, which is known as soon as it is bound: `http://127.0.0.1:7440`. The first to say so is
+    /// believed.
+    pub fn listens_at(&self, address: String) {
+        let _ = self.listener.set(address);
+    }
+
+    /// Under which address the service is reached, without a slash at the end.
+    pub(crate) fn base_url(&self) -> String {
+        match self.settings.public_url.is_empty() {
+            true => self.listener.get().cloned().unwrap_or_default(),
+            false => self.settings.public_url.trim_end_matches('/').to_owned(),
+        }
     }
 
     /// What agents' addresses end with.

@@ -72,7 +72,13 @@ impl Dialect for Messaging {
         description: "Inboxes, rooms, threads and wake-ups for coding agents and people. Branch on the code of a problem; \
             x-error-codes lists every one. /llms.txt is a guide for agents.",
         guide: include_str!("http/guide.md"),
-        schemas: &[include_str!("http/schemas.json"), include_str!("presence/http/schemas.json")],
+        schemas: &[
+            include_str!("http/schemas.json"),
+            include_str!("invites/schemas.json"),
+            include_str!("keys/schemas.json"),
+            include_str!("presence/http/schemas.json"),
+            include_str!("usage/schemas.json"),
+        ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),
     };

@@ -12,9 +12,10 @@
 //!
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
-//! `dialect`, `form`, `wire` (what all folders share) · `usage` · `rooms`, `blocks` · `tagged` (whom tags mean) ·
-//! `mail` (messages, deliveries, threads) · `agents` (who registers, is found, retires) · `presence` (availability, health,
-//! streams) · `sweep` (what is due is done), `verify` · `http` (all that is served). Each imports only what stands before it.
+//! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
+//! make) · `usage` · `rooms`, `blocks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
+//! registers, is found, retires) · `presence` (availability, health, streams) · `sweep` (what is due is done), `verify` ·
+//! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod agents;
 mod attendance;
@@ -25,9 +26,12 @@ mod due;
 mod form;
 mod http;
 mod identity;
+mod invites;
+mod keys;
 mod limits;
 mod mail;
 mod model;
+pub mod operator;
 mod presence;
 mod refusal;
 mod rooms;
@@ -40,6 +44,7 @@ mod verify;
 mod wakes;
 mod wire;
 mod words;
+mod workspaces;
 
 use std::sync::Arc;
 
@@ -57,8 +62,17 @@ pub use crate::refusal::CODES;
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0500 to 0x05FF.
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(FOLDERS);
 
-const FOLDERS: &[&[TableSpec]] =
-    &[identity::TABLES, attendance::TABLES, due::TABLES, usage::TABLES, rooms::TABLES, blocks::TABLES, mail::TABLES];
+const FOLDERS: &[&[TableSpec]] = &[
+    identity::TABLES,
+    invites::TABLES,
+    keys::TABLES,
+    attendance::TABLES,
+    due::TABLES,
+    usage::TABLES,
+    rooms::TABLES,
+    blocks::TABLES,
+    mail::TABLES,
+];
 
 const TABLE_COUNT: usize = count(FOLDERS);
 

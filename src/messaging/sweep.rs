@@ -11,7 +11,7 @@ use crate::attendance::Attendance;
 use crate::due::{self, Due};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
-use crate::usage;
+use crate::{invites, keys, usage};
 
 /// So much is done in one transaction.
 const SLICE: usize = 64;
@@ -96,6 +96,11 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, attendance: &Attenda
             let seen_at = attendance.seen_at(tx, agent, now)?;
             idle::look(tx, now, agent, seen_at)
         }
-        Due::Nag(_) | Due::Remind(_) | Due::Invite(_) | Due::KeyUrl(_) => Ok(()),
+        Due::Invite(place) => {
+            invites::expire(tx, place);
+            Ok(())
+        }
+        Due::KeyUrl(place) => keys::expire_address(tx, now, place),
+        Due::Nag(_) | Due::Remind(_) => Ok(()),
     }
 }

@@ -7,10 +7,19 @@ use quintet_platform::service::{self, Endpoints};
 
 use crate::context::Context;
 use crate::dialect::Messaging;
+use crate::invites::http as invites;
+use crate::keys::http as keys;
 use crate::presence;
+use crate::usage::http as usage;
 
 /// Everything that is served.
-pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[health::ENDPOINTS, presence::ENDPOINTS];
+pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
+    health::ENDPOINTS,
+    invites::ENDPOINTS,
+    keys::ENDPOINTS,
+    presence::ENDPOINTS,
+    usage::ENDPOINTS,
+];
 
 /// The listener of messaging.
 pub fn routes(context: Context) -> Router {

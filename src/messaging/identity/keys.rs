@@ -34,7 +34,12 @@ pub(crate) struct PreparedKey {
 impl PreparedKey {
     /// Draws them from the system's random source.
     pub(crate) fn draw() -> PreparedKey {
-        PreparedKey { id: drawn(ID_ALPHABET, ID_CHARS), secret: Secret::new(drawn(SECRET_ALPHABET, SECRET_CHARS)) }
+        PreparedKey { id: drawn(ID_ALPHABET, ID_CHARS), secret: draw_secret() }
+    }
+
+    /// The same secret for the key with this id.
+    pub(crate) fn named(self, id: String) -> PreparedKey {
+        PreparedKey { id, ..self }
     }
 
     /// The key's text.
@@ -48,9 +53,19 @@ impl PreparedKey {
     }
 }
 
-/// The text of a join token, or of another secret that stands by itself, drawn from the system's random source.
+/// A secret that stands by itself, drawn from the system's random source.
+pub(crate) fn draw_secret() -> Secret {
+    Secret::new(drawn(SECRET_ALPHABET, SECRET_CHARS))
+}
+
+/// The text of a join token, drawn from the system's random source.
 pub(crate) fn draw_token() -> Secret {
-    Secret::new(format!("{TOKEN_PREFIX}{}", drawn(SECRET_ALPHABET, SECRET_CHARS)))
+    Secret::new(format!("{TOKEN_PREFIX}{}", draw_secret().expose()))
+}
+
+/// Where what belongs to a token lies: the first half of its digest. Rows keep the whole digest, to be compared.
+pub(crate) fn token_place(digest: &Digest) -> u128 {
+    digest.iter().take(16).fold(0, |place, byte| place << 8 | u128::from(*byte))
 }
 
 /// Whether a text has the form of a join token.
@@ -80,7 +95,8 @@ pub(crate) fn split(text: &str) -> Option<(&str, &str)> {
     if is_id && is_secret(secret) { Some((id, secret)) } else { None }
 }
 
-fn is_secret(text: &str) -> bool {
+/// Whether a text has the form of a secret.
+pub(crate) fn is_secret(text: &str) -> bool {
     text.len() == SECRET_CHARS && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
@@ -128,6 +144,11 @@ pub(crate) fn put(tx: &mut WriteTx<'_>, key: &Key) -> Result<(), Failure> {
         tx.tells(REVOKED, number_of(&key.id), 0);
     }
     tx.put(&KEYS, &key.id, &KeyRow::of(key, before.digest))
+}
+
+/// Gives a key another secret: the one before opens nothing any more.
+pub(crate) fn put_secret(tx: &mut WriteTx<'_>, key: &Key, digest: Digest) -> Result<(), Failure> {
+    tx.put(&KEYS, &key.id, &KeyRow::of(key, digest))
 }
 
 #[cfg(test)]

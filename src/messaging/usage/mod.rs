@@ -1,10 +1,11 @@
 //! What a workspace has used of its day: messages, mail to and from outside, approvals. Days are UTC by the Clock; a limit
 //! that is raised holds at once (6-messaging.md, L).
 //!
-//! Reading order: `model` · `tables` · `count` (the verb) · `day` (reading).
+//! Reading order: `model` · `tables` · `count` (the verb) · `day` (reading) · `http`.
 
 mod count;
 mod day;
+pub(crate) mod http;
 mod model;
 mod tables;
 

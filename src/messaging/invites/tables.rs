@@ -1,0 +1,45 @@
+//! What is stored of invites.
+//!
+//! | tag | table | key | what |
+//! |---|---|---|---|
+//! | 0x050B | invites | half of the token's digest | what the token is good for |
+
+use std::fmt;
+
+use bincode::{Decode, Encode};
+use quintet_platform::secrets::Digest;
+use quintet_storage::{Row, Table, TableSpec, Timestamp};
+
+use crate::model::{FAMILY, WorkspaceNo};
+
+pub(super) const INVITES: Table<u128, InviteRow> = Table::new(0x050B, FAMILY, "messaging_invites");
+
+/// The tables of this folder.
+pub(crate) const TABLES: &[TableSpec] = &[INVITES.spec()];
+
+/// A join token. Its `Debug` leaves out the digest: that of a secret does not belong in a log.
+#[derive(Clone, PartialEq, Eq, Encode, Decode)]
+pub(super) struct InviteRow {
+    pub(super) digest: Digest,
+    pub(super) workspace: WorkspaceNo,
+    /// The key it was made with.
+    pub(super) key_id: String,
+    /// The role that whoever joins gets if none is named.
+    pub(super) role: Option<String>,
+    pub(super) created_at: Timestamp,
+    pub(super) expires_at: Timestamp,
+}
+impl Row for InviteRow {}
+
+impl fmt::Debug for InviteRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InviteRow { digest: _, workspace, key_id, role, created_at, expires_at } = self;
+        f.debug_struct("InviteRow")
+            .field("workspace", workspace)
+            .field("key_id", key_id)
+            .field("role", role)
+            .field("created_at", created_at)
+            .field("expires_at", expires_at)
+            .finish_non_exhaustive()
+    }
+}
