@@ -74,6 +74,7 @@ impl Dialect for Messaging {
         guide: include_str!("http/guide.md"),
         schemas: &[
             include_str!("http/schemas.json"),
+            include_str!("inbox/http/schemas.json"),
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),
             include_str!("presence/http/schemas.json"),

@@ -2,12 +2,20 @@
 //! (6-messaging.md, C5).
 
 use quintet_platform::clock::parse_rfc3339;
+use quintet_platform::ids::parse_ulid;
 use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
-use quintet_platform::service::Change;
+use quintet_platform::service::{Change, FromSegment};
 use quintet_storage::Timestamp;
 
 use crate::dialect::Messaging;
+use crate::model::MailId;
 use crate::refusal::Refusal;
+
+impl FromSegment for MailId {
+    fn from_segment(text: &str) -> Option<MailId> {
+        parse_ulid(text).map(MailId::of)
+    }
+}
 
 /// A member that is wrong.
 pub(crate) fn field(error: FieldError) -> Refusal {

@@ -14,7 +14,8 @@
 //! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
 //! make) · `usage` · `rooms`, `blocks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
-//! registers, is found, retires) · `presence` (availability, health, streams) · `sweep` (what is due is done), `verify` ·
+//! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
+//! `inbox` · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod agents;
@@ -26,6 +27,7 @@ mod due;
 mod form;
 mod http;
 mod identity;
+mod inbox;
 mod invites;
 mod keys;
 mod limits;
@@ -35,6 +37,7 @@ pub mod operator;
 mod presence;
 mod refusal;
 mod rooms;
+mod shown;
 mod sweep;
 mod tagged;
 #[cfg(test)]

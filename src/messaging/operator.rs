@@ -392,11 +392,7 @@ pub fn delete(tx: &mut WriteTx<'_>, slug: &str) -> Result<WorkspaceView, Abort<N
     change_status(tx, slug, Status::Deleted)
 }
 
-fn change_status(
-    tx: &mut WriteTx<'_>,
-    slug: &str,
-    status: Status,
-) -> Result<WorkspaceView, Abort<NotDone>> {
+fn change_status(tx: &mut WriteTx<'_>, slug: &str, status: Status) -> Result<WorkspaceView, Abort<NotDone>> {
     let workspace = set_status(tx, slug, status).map_err(not_done)?;
     Ok(shown(tx, &workspace)?)
 }
@@ -479,12 +475,7 @@ pub fn agents(context: &Context, slug: &str) -> Result<Vec<AgentView>, Abort<Not
 ///
 /// # Errors
 /// There is no such workspace or agent.
-pub fn retire_agent(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    slug: &str,
-    name: &str,
-) -> Result<AgentView, Abort<NotDone>> {
+pub fn retire_agent(tx: &mut WriteTx<'_>, now: Timestamp, slug: &str, name: &str) -> Result<AgentView, Abort<NotDone>> {
     let none = || NotDone::NoSuch(format!("agent {name:?} in workspace {slug:?}"));
     let workspace = named(tx, slug)?;
     let key = (workspace.no, agents::by_name(tx, workspace.no, name)?.ok_or_else(none)?);

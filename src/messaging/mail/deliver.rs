@@ -5,7 +5,7 @@
 use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
 use super::model::{Delivery, Role};
-use super::tables::{DeliveryRow, HELD, HeldRow, INBOX};
+use super::tables::{DeliveryRow, HELD, HeldRow, INBOX, LATE, PlaceRow};
 use super::unread::mark_read;
 use crate::due::{self, Due};
 use crate::identity::{Availability, Mailbox, Priority, Standing, mailboxes};
@@ -24,6 +24,8 @@ pub(crate) struct Parcel {
     pub(crate) role: Role,
     /// How urgent it is.
     pub(crate) priority: Priority,
+    /// Whether it comes later than it was sent: it was held.
+    pub(crate) is_late: bool,
 }
 
 /// What became of it.
@@ -54,7 +56,7 @@ pub(crate) fn deliver(
     }
     mailbox.last_held += 1;
     mailbox.held_count = mailbox.held_count.saturating_add(1);
-    let Parcel { message, role, priority } = parcel;
+    let Parcel { message, role, priority, .. } = parcel;
     tx.put(&HELD, &(agent.0, agent.1, mailbox.last_held), &HeldRow { message, role, priority })?;
     mailboxes::put(tx, agent, &mailbox)?;
     Ok(Became::Held(mailbox.standing))
@@ -81,6 +83,9 @@ fn place(
         labels: Vec::new(),
     };
     tx.put(&INBOX, &(agent.0, agent.1, mailbox.last_seq), &DeliveryRow::of(delivery))?;
+    if parcel.is_late {
+        tx.put(&LATE, &(agent.0, agent.1, parcel.message), &PlaceRow(mailbox.last_seq))?;
+    }
     tx.tells(TOPIC, packed(agent), mailbox.last_seq);
     Ok(())
 }
@@ -196,7 +201,7 @@ fn release(tx: &mut WriteTx<'_>, now: Timestamp, agent: AgentKey, mailbox: &mut 
     }
     for (key, HeldRow { message, role, priority }) in going.into_iter().take(RELEASED_MAX) {
         tx.delete(&HELD, &key);
-        place(tx, now, agent, mailbox, Parcel { message, role, priority }, released)?;
+        place(tx, now, agent, mailbox, Parcel { message, role, priority, is_late: true }, released)?;
     }
     mailbox.held_count = mailbox.held_count.saturating_sub(released);
     Ok(released)

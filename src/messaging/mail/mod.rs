@@ -12,7 +12,7 @@
 //! - contents are sealed for the tenant wherever they lie.
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `unread` · the verbs
-//! `deliver`, `post`, `resume`.
+//! `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent).
 
 pub(crate) mod deliver;
 pub(crate) mod messages;
@@ -22,5 +22,6 @@ pub(crate) mod resume;
 mod tables;
 pub(crate) mod threads;
 pub(crate) mod unread;
+pub(crate) mod whereabouts;
 
 pub(crate) use tables::TABLES;

@@ -122,7 +122,7 @@ pub(crate) fn post(
     let waits = is_counted && thread.holds();
     let mut held = Vec::new();
     for (no, name, role) in agents {
-        let parcel = Parcel { message, role, priority };
+        let parcel = Parcel { message, role, priority, is_late: false };
         held.extend(match waits {
             true => Some(hold_in_thread(tx, (key.0, no), thread_id, &mut thread, name, parcel)?),
             false => held_for(name, deliver(tx, now, (workspace.no, no), parcel)?),
@@ -169,7 +169,7 @@ fn hold_in_thread(
 ) -> Result<HeldFor, Failure> {
     thread.last_held += 1;
     thread.held_count = thread.held_count.saturating_add(1);
-    let Parcel { message, role, priority } = parcel;
+    let Parcel { message, role, priority, .. } = parcel;
     let row = ThreadHeldRow { agent: agent.1, message, role, priority };
     tx.put(&THREAD_HELD, &(agent.0, thread_id, thread.last_held), &row)?;
     let availability = mailboxes::get(tx, agent)?.standing.availability;

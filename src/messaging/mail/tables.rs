@@ -12,6 +12,7 @@
 //! | 0x0527 | thread held | workspace, thread, number | deliveries that wait until the thread goes on |
 //! | 0x0528 | sent | workspace, agent, number | a message that the agent sent |
 //! | 0x0529 | room history | workspace, room, message | |
+//! | 0x052A | late mail | workspace, agent, message | the place of a delivery that was held before |
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Row, Table, TableSpec, Timestamp};
@@ -34,6 +35,9 @@ pub(super) const THREAD_HELD: Table<(WorkspaceNo, ThreadId, u64), ThreadHeldRow>
 pub(super) const SENT: Table<(WorkspaceNo, AgentNo, u64), SentRow> = Table::new(0x0528, FAMILY, "messaging_sent");
 pub(super) const ROOM_HISTORY: Table<(WorkspaceNo, String, MessageId), Mark> =
     Table::new(0x0529, FAMILY, "messaging_room_history");
+/// Deliveries that came later than they were sent: what came at once is found by its instant.
+pub(super) const LATE: Table<(WorkspaceNo, AgentNo, MessageId), PlaceRow> =
+    Table::new(0x052A, FAMILY, "messaging_late_mail");
 
 /// The tables of this folder.
 pub(crate) const TABLES: &[TableSpec] = &[
@@ -47,6 +51,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
     THREAD_HELD.spec(),
     SENT.spec(),
     ROOM_HISTORY.spec(),
+    LATE.spec(),
 ];
 
 /// See [`Message`].
@@ -145,6 +150,11 @@ impl DeliveryRow {
         Delivery { message, role, arrived_at, released, read_at, acked_at, labels }
     }
 }
+
+/// The place of a delivery.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct PlaceRow(pub(super) u64);
+impl Row for PlaceRow {}
 
 /// The last place of a stretch of unread deliveries.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

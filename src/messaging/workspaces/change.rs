@@ -68,11 +68,7 @@ pub(crate) fn set_ingress(tx: &mut WriteTx<'_>, slug: &str, is_open: bool) -> Re
 ///
 /// # Errors
 /// There is no such workspace, or it is deleted.
-pub(crate) fn set_status(
-    tx: &mut WriteTx<'_>,
-    slug: &str,
-    status: Status,
-) -> Result<Workspace, Abort<Refusal>> {
+pub(crate) fn set_status(tx: &mut WriteTx<'_>, slug: &str, status: Status) -> Result<Workspace, Abort<Refusal>> {
     let mut workspace = workspace(tx, slug)?;
     workspace.status = status;
     workspaces::put(tx, &workspace)?;
