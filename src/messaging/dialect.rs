@@ -78,6 +78,7 @@ impl Dialect for Messaging {
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),
             include_str!("presence/http/schemas.json"),
+            include_str!("reminders/http/schemas.json"),
             include_str!("usage/schemas.json"),
         ],
         codes: CODES,

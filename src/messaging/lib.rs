@@ -15,7 +15,7 @@
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
 //! make) · `usage` · `rooms`, `blocks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
-//! `inbox` · `sweep` (what is due is done), `verify` ·
+//! `inbox` · `reminders` · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod agents;
@@ -36,12 +36,15 @@ mod model;
 pub mod operator;
 mod presence;
 mod refusal;
+mod reminders;
 mod rooms;
 mod shown;
 mod sweep;
 mod tagged;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod usage;
 mod verify;
 mod wakes;
@@ -75,6 +78,7 @@ const FOLDERS: &[&[TableSpec]] = &[
     rooms::TABLES,
     blocks::TABLES,
     mail::TABLES,
+    reminders::TABLES,
 ];
 
 const TABLE_COUNT: usize = count(FOLDERS);
@@ -116,7 +120,7 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
     let keeping = Keeping::new(context.store.clone(), context.attendance.clone());
     vec![
-        Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.attendance.clone())))),
+        Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.clone())))),
         Arc::new(Sweep(keeping)),
     ]
 }

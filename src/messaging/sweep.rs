@@ -7,11 +7,11 @@ use quintet_platform::jobs::{Agenda, Progress, Swept};
 use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 
 use crate::agents::idle;
-use crate::attendance::Attendance;
+use crate::context::Context;
 use crate::due::{self, Due};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
-use crate::{invites, keys, usage};
+use crate::{invites, keys, reminders, usage};
 
 /// So much is done in one transaction.
 const SLICE: usize = 64;
@@ -22,13 +22,12 @@ const PUT_OFF_SECONDS: i64 = 3_600;
 
 /// What falls due of messaging.
 pub(crate) struct DueOfMessaging {
-    /// An agent that is there is not idle, whatever is stored of it.
-    attendance: Attendance,
+    context: Context,
 }
 
 impl DueOfMessaging {
-    pub(crate) fn new(attendance: Attendance) -> DueOfMessaging {
-        DueOfMessaging { attendance }
+    pub(crate) fn new(context: Context) -> DueOfMessaging {
+        DueOfMessaging { context }
     }
 }
 
@@ -55,7 +54,7 @@ impl Agenda for DueOfMessaging {
                 continue;
             }
             due::clear(tx, at, due);
-            if !apart(tx, &due, |tx| fall_due(tx, now, due, &self.attendance))? {
+            if !apart(tx, &due, |tx| fall_due(tx, now, due, &self.context))? {
                 due::put(tx, now.plus_seconds(PUT_OFF_SECONDS), due)?;
             }
             if tx.written_bytes() >= BYTES_MAX {
@@ -84,7 +83,7 @@ fn apart(
 }
 
 /// Each kind by the verb that knows it.
-fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, attendance: &Attendance) -> Result<(), Failure> {
+fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, context: &Context) -> Result<(), Failure> {
     match due {
         Due::Release(agent) => release_due(tx, now, agent).map(drop),
         Due::Resume(thread) => resume_due(tx, now, thread),
@@ -93,7 +92,8 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, attendance: &Attenda
             Ok(())
         }
         Due::Idle(agent) => {
-            let seen_at = attendance.seen_at(tx, agent, now)?;
+            // One that is there is not idle, whatever is stored of it.
+            let seen_at = context.attendance.seen_at(tx, agent, now)?;
             idle::look(tx, now, agent, seen_at)
         }
         Due::Invite(place) => {
@@ -101,6 +101,7 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, attendance: &Attenda
             Ok(())
         }
         Due::KeyUrl(place) => keys::expire_address(tx, now, place),
-        Due::Nag(_) | Due::Remind(_) => Ok(()),
+        Due::Remind(reminder) => reminders::fall_due(tx, now, context, reminder),
+        Due::Nag(_) => Ok(()),
     }
 }

@@ -1,8 +1,46 @@
-//! What contradicts itself in the rows of messaging (6-messaging.md, S4).
+//! What contradicts itself in the rows of messaging (6-messaging.md, S4): each folder's own, and whether what falls due is
+//! what is said to.
 
-use quintet_storage::{Failure, Snapshot};
+use quintet_storage::{Failure, Read, Snapshot, Timestamp};
+
+use crate::due::{self, Due};
+use crate::identity::{agents, mailboxes};
+use crate::mail::threads;
+use crate::usage::{self, Sent};
+use crate::{blocks, identity, mail, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
-pub(crate) fn verify(_read: &Snapshot) -> Result<Vec<String>, Failure> {
-    Ok(Vec::new())
+pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
+    let (mut findings, mut sent) = (Vec::new(), Sent::new());
+    identity::verify(read, &mut findings)?;
+    rooms::verify(read, &mut findings)?;
+    blocks::verify(read, &mut findings)?;
+    mail::verify::verify(read, &mut sent, &mut findings)?;
+    usage::verify(read, &sent, &mut findings)?;
+    reminders::verify(read, &mut findings)?;
+    due::each(read, &mut findings, |at, due, findings| {
+        if !is_right(read, at, due)? {
+            findings.push(format!("{due:?} falls due at {at:?}, and does not say so itself"));
+        }
+        Ok(())
+    })?;
+    Ok(findings)
+}
+
+/// Whether what falls due says so itself, or goes on with what was too much for one transaction.
+fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> {
+    Ok(match due {
+        Due::Release(agent) => {
+            let until = mailboxes::find(read, agent)?.and_then(|mailbox| mailbox.standing.until);
+            until == Some(at) || mail::verify::goes_on(read, due)?
+        }
+        Due::Resume(key) => {
+            let pause = threads::find(read, key)?.and_then(|thread| thread.pause);
+            pause.map_or(mail::verify::goes_on(read, due)?, |pause| pause.resumes_at == at)
+        }
+        Due::Idle(agent) => agents::find(read, agent)?.is_some_and(|agent| agent.idle_look_at == Some(at)),
+        Due::Remind(key) => reminders::falls_due_at(read, key)? == Some(at),
+        Due::Usage((workspace, day)) => usage::used(read, workspace, day)? != usage::Day::default(),
+        Due::Nag(_) | Due::Invite(_) | Due::KeyUrl(_) => true,
+    })
 }

@@ -1,11 +1,13 @@
 //! Blocks: agents that an agent takes nothing from.
 //!
-//! Reading order: `model`, `tables` · `rows` (who has blocked whom, and what was suppressed).
+//! Reading order: `model`, `tables` · `rows` (who has blocked whom, and what was suppressed) · `verify`.
 
 mod model;
 mod rows;
 mod tables;
+mod verify;
 
 pub(crate) use model::Block;
 pub(crate) use rows::{blockers_of, count_suppressed, find, of_agent, put, remove};
 pub(crate) use tables::TABLES;
+pub(crate) use verify::verify;

@@ -10,12 +10,19 @@ use crate::dialect::Messaging;
 use crate::inbox::http as inbox;
 use crate::invites::http as invites;
 use crate::keys::http as keys;
-use crate::presence;
 use crate::usage::http as usage;
+use crate::{presence, reminders};
 
 /// Everything that is served.
-pub(crate) const ENDPOINTS: Endpoints<Messaging> =
-    &[health::ENDPOINTS, inbox::ENDPOINTS, invites::ENDPOINTS, keys::ENDPOINTS, presence::ENDPOINTS, usage::ENDPOINTS];
+pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
+    health::ENDPOINTS,
+    inbox::ENDPOINTS,
+    invites::ENDPOINTS,
+    keys::ENDPOINTS,
+    presence::ENDPOINTS,
+    reminders::ENDPOINTS,
+    usage::ENDPOINTS,
+];
 
 /// The listener of messaging.
 pub fn routes(context: Context) -> Router {

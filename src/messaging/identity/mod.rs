@@ -10,7 +10,7 @@
 //! - of a secret only the digest is stored, and what is compared is compared in constant time.
 //!
 //! Reading order: `model` (words and pure rules) · `tables` (what is stored) · `workspaces`, `keys`, `agents`, `mailboxes`
-//! (reading and keeping rows) · `admission` (who asks, and for which agent).
+//! (reading and keeping rows) · `admission` (who asks, and for which agent) · `verify`.
 
 mod admission;
 pub(crate) mod agents;
@@ -18,6 +18,7 @@ pub(crate) mod keys;
 pub(crate) mod mailboxes;
 mod model;
 mod tables;
+mod verify;
 pub(crate) mod workspaces;
 
 pub(crate) use admission::{Acting, Asked, Caller, admitted};
@@ -25,3 +26,4 @@ pub(crate) use model::{
     Agent, Attestation, Availability, Counts, HoldBelow, Key, Mailbox, Priority, Scope, Standing, Status, Workspace,
 };
 pub(crate) use tables::TABLES;
+pub(crate) use verify::verify;

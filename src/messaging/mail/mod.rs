@@ -12,7 +12,7 @@
 //! - contents are sealed for the tenant wherever they lie.
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `unread` · the verbs
-//! `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent).
+//! `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent) · `verify`.
 
 pub(crate) mod deliver;
 pub(crate) mod messages;
@@ -20,8 +20,11 @@ pub(crate) mod model;
 pub(crate) mod post;
 pub(crate) mod resume;
 mod tables;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod threads;
 pub(crate) mod unread;
+pub(crate) mod verify;
 pub(crate) mod whereabouts;
 
 pub(crate) use tables::TABLES;

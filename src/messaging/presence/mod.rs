@@ -8,6 +8,8 @@
 
 mod declare;
 mod http;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub(crate) use http::ENDPOINTS;

@@ -3,10 +3,12 @@
 //! Invariants: a room's list of members and its members' lists of rooms say the same; an agent that retires stays in its
 //! rooms and gets nothing; a room that everybody has left goes on, with its history and its schema.
 //!
-//! Reading order: `tables` · `members` (who is in it, joining, leaving).
+//! Reading order: `tables` · `members` (who is in it, joining, leaving) · `verify`.
 
 mod members;
 mod tables;
+mod verify;
 
 pub(crate) use members::{find, is_member, join, leave, list, of_agent};
 pub(crate) use tables::TABLES;
+pub(crate) use verify::verify;

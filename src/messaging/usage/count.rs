@@ -11,7 +11,7 @@ use crate::identity::Workspace;
 use crate::refusal::{Refusal, UsedUp};
 
 /// How long a day is kept after its end, in seconds: so that verification and people can look at yesterday.
-const KEPT_SECONDS: i64 = 7 * 86_400;
+pub(super) const KEPT_SECONDS: i64 = 7 * 86_400;
 
 /// Counts so many of something.
 ///

@@ -1,0 +1,250 @@
+//! Reminders over a real store whose clock the tests set (6-messaging.md, D1).
+
+use quintet_platform::clock::{parse_rfc3339, rfc3339};
+use serde_json::{Value, json};
+
+use crate::identity::agents;
+use crate::mail::deliver::after;
+use crate::mail::messages;
+use crate::testing::{Bench, assert_refused};
+
+/// What lies in an inbox: subject and text of each, and whether all are in one thread.
+fn inbox(bench: &Bench, name: &str) -> (Vec<(String, String)>, bool) {
+    let (read, key) = (bench.context.store.read(), bench.named(name));
+    let mut threads = Vec::new();
+    let found = after(&read, key, 0, 1_000).unwrap().into_iter().map(|(_, delivery)| {
+        let message = messages::get(&read, (key.0, delivery.message)).unwrap();
+        let contents = messages::open(&read, &bench.workspace, delivery.message, &message.kept).unwrap();
+        threads.push(message.thread);
+        (message.subject, contents.text)
+    });
+    let found = found.collect();
+    threads.dedup();
+    (found, threads.len() <= 1)
+}
+
+async fn made(bench: &Bench, body: Value) -> Value {
+    let (status, answer) = bench.call_as("ann", "POST", "/v1/reminders", body).await;
+    assert_eq!(status, 201, "{answer}");
+    answer
+}
+
+async fn listed(bench: &Bench, query: &str) -> Value {
+    let (status, answer) = bench.call_as("ann", "GET", &format!("/v1/reminders{query}"), Value::Null).await;
+    assert_eq!(status, 200, "{answer}");
+    answer
+}
+
+async fn states(bench: &Bench) -> Vec<String> {
+    let listed = listed(bench, "?state=all").await;
+    listed["reminders"].as_array().unwrap().iter().map(|row| row["state"].as_str().unwrap().to_owned()).collect()
+}
+
+fn assert_sound(bench: &Bench) {
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), Vec::<String>::new());
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    (bench.agent("ann"), bench.agent("bob"));
+    bench
+}
+
+#[tokio::test]
+async fn a_reminder_fires_once_at_its_time() {
+    let bench = bench();
+    let record = made(&bench, json!({"subject": "", "text": "call the dentist\nat nine", "delay_seconds": 7200})).await;
+    assert_eq!(record["due_at"], rfc3339(bench.now().plus_seconds(7_200)));
+    for (member, value) in [
+        ("state", json!("scheduled")),
+        ("target", json!("ann")),
+        ("self_addressed", json!(true)),
+        ("repeat", Value::Null),
+        ("expires_at", Value::Null),
+        ("timezone", json!("UTC")),
+    ] {
+        assert_eq!(record[member], value, "{member}");
+    }
+    bench.advance(7_199).await;
+    assert_eq!(inbox(&bench, "ann").0, []);
+    bench.advance(1).await;
+    let expected = ("Reminder: call the dentist".to_owned(), "call the dentist\nat nine".to_owned());
+    assert_eq!(inbox(&bench, "ann").0, [expected]);
+    assert_eq!(states(&bench).await, ["fired"]);
+    let page = listed(&bench, "").await;
+    assert_eq!(
+        (page["count"].clone(), page["total"].clone(), page["has_more"].clone()),
+        (json!(0), json!(0), json!(false))
+    );
+    assert_sound(&bench);
+    bench.advance(31 * 86_400).await;
+    assert_sound(&bench);
+}
+
+/// All the forms of the first fire.
+#[tokio::test]
+async fn the_first_fire_comes_from_what_is_given() {
+    // The bench begins on 2025-11-26T12:30:00Z, a Wednesday.
+    let bench = bench();
+    for (given, due_at) in [
+        (json!({"delay_seconds": 1}), "2025-11-26T12:30:01Z"),
+        (json!({"due_at": "2025-11-27T09:00:00+01:00"}), "2025-11-27T08:00:00Z"),
+        (json!({"due_at": "2025-11-27 09:00"}), "2025-11-27T09:00:00Z"),
+        (json!({"due_at": "2025-11-27T09:00:30", "timezone": "Europe/Berlin"}), "2025-11-27T08:00:30Z"),
+        (json!({"repeat": "daily"}), "2025-11-27T12:30:00Z"),
+        (json!({"repeat": "weekly"}), "2025-12-03T12:30:00Z"),
+        (json!({"repeat": "monthly"}), "2025-12-26T12:30:00Z"),
+        (json!({"repeat": "0 9 * * *", "timezone": "Europe/Berlin"}), "2025-11-27T08:00:00Z"),
+        (json!({"repeat": "daily", "due_at": "2025-11-26 18:00"}), "2025-11-26T18:00:00Z"),
+        (json!({"repeat": "daily", "delay_seconds": 60}), "2025-11-26T12:31:00Z"),
+        (json!({"delay_seconds": 60, "expires_at": "2025-11-26T12:31:00.000001Z"}), "2025-11-26T12:31:00Z"),
+    ] {
+        let mut body = given.clone();
+        body["text"] = json!("x");
+        let record = made(&bench, body).await;
+        let at = parse_rfc3339(record["due_at"].as_str().unwrap()).unwrap();
+        assert_eq!(at, parse_rfc3339(due_at).unwrap(), "{given}");
+    }
+    for (given, member) in [
+        (json!({}), "due_at"),
+        (json!({"delay_seconds": 0}), "delay_seconds"),
+        (json!({"delay_seconds": 366 * 86_400 + 1}), "delay_seconds"),
+        (json!({"delay_seconds": 60, "due_at": "2025-11-27 09:00"}), "due_at"),
+        (json!({"due_at": "2025-11-26T12:30:00Z"}), "due_at"),
+        (json!({"due_at": "tomorrow"}), "due_at"),
+        (json!({"repeat": "hourly"}), "repeat"),
+        (json!({"repeat": "0 0 30 2 *"}), "repeat"),
+        (json!({"repeat": "daily", "timezone": "Mars/Olympus"}), "timezone"),
+        (json!({"delay_seconds": 60, "expires_at": "2025-11-26T12:31:00Z"}), "expires_at"),
+        (json!({"delay_seconds": 60, "expires_at": "soon"}), "expires_at"),
+        (json!({"delay_seconds": 60, "html": null}), "html"),
+        (json!({"delay_seconds": 60, "repeat_until": "x"}), "repeat_until"),
+        (json!({"delay_seconds": 60, "subject": "a\nb"}), "subject"),
+    ] {
+        let mut body = given.clone();
+        body["text"] = json!("x");
+        let answer = bench.call_as("ann", "POST", "/v1/reminders", body).await;
+        assert_refused(&answer, (422, "validation_error"), member);
+    }
+    let nothing = bench.call_as("ann", "POST", "/v1/reminders", json!({"delay_seconds": 5})).await;
+    assert_refused(&nothing, (422, "validation_error"), "text");
+    assert_sound(&bench);
+}
+
+#[tokio::test]
+async fn one_that_repeats_fires_in_one_thread_until_its_time_is_over() {
+    let bench = bench();
+    let expires_at = rfc3339(bench.now().plus_seconds(3 * 86_400 + 5));
+    let body = json!({"subject": "standup", "text": "x", "repeat": "daily", "target": "bob", "expires_at": expires_at});
+    let record = made(&bench, body).await;
+    assert_eq!((record["target"].clone(), record["self_addressed"].clone()), (json!("bob"), json!(false)));
+    for day in 1..=3 {
+        bench.advance(86_400).await;
+        let (found, is_one_thread) = inbox(&bench, "bob");
+        assert_eq!((found.len(), is_one_thread), (day, true));
+        assert_eq!(found[0].0, "Reminder: standup");
+        assert_eq!(states(&bench).await, ["scheduled"]);
+        assert_sound(&bench);
+    }
+    assert_eq!(listed(&bench, "").await["reminders"][0]["due_at"], Value::Null, "it does not fire again");
+    bench.advance(5).await;
+    assert_eq!(states(&bench).await, ["expired"]);
+    bench.advance(5 * 86_400).await;
+    assert_eq!(inbox(&bench, "bob").0.len(), 3);
+    assert_sound(&bench);
+}
+
+#[tokio::test]
+async fn cancelled_is_cancelled_once_and_anothers_is_not_there() {
+    let bench = bench();
+    let record = made(&bench, json!({"text": "x", "repeat": "daily"})).await;
+    let path = format!("/v1/reminders/{}", record["id"].as_str().unwrap());
+    let stranger = bench.call_as("bob", "DELETE", &path, Value::Null).await;
+    assert_refused(&stranger, (404, "not_found"), "reminder");
+    for bad in ["/v1/reminders/x", "/v1/reminders/01ARZ3NDEKTSV4RRFFQ69G5FAV"] {
+        assert_refused(&bench.call_as("ann", "DELETE", bad, Value::Null).await, (404, "not_found"), "reminder");
+    }
+    for _ in 0..2 {
+        let (status, answer) = bench.call_as("ann", "DELETE", &path, Value::Null).await;
+        assert_eq!((status, answer["state"].clone()), (200, json!("cancelled")));
+    }
+    bench.advance(5 * 86_400).await;
+    assert_eq!(inbox(&bench, "ann").0, []);
+    assert_eq!(states(&bench).await, ["cancelled"]);
+    bench.advance(26 * 86_400).await;
+    assert_eq!(states(&bench).await, Vec::<String>::new(), "it is remembered for 30 days");
+    assert_sound(&bench);
+}
+
+#[tokio::test]
+async fn whom_it_is_for_must_be_there_then_and_at_its_time() {
+    let bench = bench();
+    let to = |name: &str| json!({"text": "x", "delay_seconds": 60, "target": name});
+    let answer = bench.call_as("ann", "POST", "/v1/reminders", to("nobody")).await;
+    assert_refused(&answer, (422, "unknown_recipient"), "nobody");
+    made(&bench, to("bob")).await;
+    made(&bench, json!({"text": "x", "repeat": "daily", "target": "bob"})).await;
+    let bob = bench.named("bob");
+    bench.run(move |tx, now| Ok(crate::agents::retire(tx, now, bob)?)).unwrap();
+    assert_eq!(listed(&bench, "").await["reminders"][0]["target"], Value::Null);
+    bench.advance(86_400).await;
+    assert_eq!(states(&bench).await, ["scheduled", "expired"], "there was nobody to fire for");
+    bench.agent("bob");
+    bench.advance(86_400).await;
+    assert_eq!(inbox(&bench, "bob").0.len(), 1);
+    assert_sound(&bench);
+}
+
+#[tokio::test]
+async fn what_the_day_does_not_allow_waits_for_the_next_one() {
+    let mut bench = bench();
+    bench.set(|workspace| workspace.limits = vec![(crate::limits::MESSAGES_PER_DAY.code, Some(1))]);
+    for seconds in [60, 120, 180] {
+        made(&bench, json!({"text": format!("{seconds}"), "delay_seconds": seconds})).await;
+    }
+    bench.advance(3_600).await;
+    assert_eq!(inbox(&bench, "ann").0.len(), 1);
+    assert_sound(&bench);
+    bench.advance(11 * 3_600).await;
+    assert_eq!(inbox(&bench, "ann").0.len(), 2, "the day began at midnight");
+    bench.advance(86_400).await;
+    assert_eq!(inbox(&bench, "ann").0.len(), 3);
+    assert_eq!(states(&bench).await, ["fired", "fired", "fired"]);
+    assert_sound(&bench);
+}
+
+#[tokio::test]
+async fn on_an_encrypted_workspace_it_arrives_sealed() {
+    let bench = Bench::encrypted();
+    bench.agent("ann");
+    let answer = bench.call_as("ann", "POST", "/v1/reminders", json!({"text": "plain", "delay_seconds": 60})).await;
+    assert_refused(&answer, (422, "sealing_required"), "text");
+}
+
+#[tokio::test]
+async fn so_many_and_no_more() {
+    let bench = bench();
+    let ann = bench.named("ann");
+    let body = json!({"text": "x", "delay_seconds": 86_400});
+    for _ in 0..super::model::SCHEDULED_MAX {
+        made(&bench, body.clone()).await;
+    }
+    let answer = bench.call_as("ann", "POST", "/v1/reminders", body.clone()).await;
+    assert_refused(&answer, (409, "limit_reached"), "500");
+    let page = listed(&bench, "?limit=200").await;
+    assert_eq!(
+        (page["count"].clone(), page["total"].clone(), page["has_more"].clone(), page["limit"].clone()),
+        (json!(200), json!(500), json!(true), json!(200))
+    );
+    assert_eq!(listed(&bench, "?state=all").await["count"], 50);
+    bench.advance(86_400).await;
+    assert_eq!(listed(&bench, "").await["total"], 0);
+    for _ in 0..super::model::SCHEDULED_MAX {
+        made(&bench, body.clone()).await;
+    }
+    bench.advance(86_400).await;
+    made(&bench, body).await;
+    assert_eq!(listed(&bench, "?state=all&limit=200").await["total"], 1_000, "the oldest went");
+    assert!(agents::find(&bench.context.store.read(), ann).unwrap().is_some());
+    assert_sound(&bench);
+}

@@ -1,0 +1,32 @@
+//! What contradicts itself in the rows of rooms.
+
+use quintet_platform::verify::each;
+use quintet_storage::{Failure, Read};
+
+use super::members::find;
+use super::tables::{MembersRow, ROOMS, ROOMS_OF_AGENTS};
+use crate::identity::mailboxes;
+
+/// Everything that does.
+pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    each(read, &ROOMS, findings, |(workspace, room), MembersRow(members), findings| {
+        if !members.is_sorted_by(|one, other| one < other) {
+            findings.push(format!("the members of the room {room} are in no order"));
+        }
+        for no in members {
+            if !read.contains(&ROOMS_OF_AGENTS, &(workspace, no, room.clone()))? {
+                findings.push(format!("the agent {no:?} is in the room {room} and does not say so"));
+            }
+            if mailboxes::find(read, (workspace, no))?.is_none() {
+                findings.push(format!("in the room {room} is an agent {no:?} that is not there"));
+            }
+        }
+        Ok(())
+    })?;
+    each(read, &ROOMS_OF_AGENTS, findings, |(workspace, no, room), _, findings| {
+        if !find(read, workspace, &room)?.is_some_and(|members| members.contains(&no)) {
+            findings.push(format!("the agent {no:?} says that it is in the room {room}, and is not"));
+        }
+        Ok(())
+    })
+}
