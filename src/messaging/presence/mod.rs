@@ -9,6 +9,8 @@
 mod declare;
 mod http;
 #[cfg(test)]
+mod pace;
+#[cfg(test)]
 mod tests;
 mod watch;
 

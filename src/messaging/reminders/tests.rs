@@ -171,7 +171,10 @@ async fn cancelled_is_cancelled_once_and_anothers_is_not_there() {
     bench.advance(5 * 86_400).await;
     assert_eq!(inbox(&bench, "ann").0, []);
     assert_eq!(states(&bench).await, ["cancelled"]);
-    bench.advance(26 * 86_400).await;
+    // Whoever says nothing for 14 days retires.
+    bench.advance(12 * 86_400).await;
+    assert_eq!(states(&bench).await, ["cancelled"]);
+    bench.advance(13 * 86_400).await;
     assert_eq!(states(&bench).await, Vec::<String>::new(), "it is remembered for 30 days");
     assert_sound(&bench);
 }
@@ -218,7 +221,15 @@ async fn on_an_encrypted_workspace_it_arrives_sealed() {
     let bench = Bench::encrypted();
     bench.agent("ann");
     let answer = bench.call_as("ann", "POST", "/v1/reminders", json!({"text": "plain", "delay_seconds": 60})).await;
-    assert_refused(&answer, (422, "sealing_required"), "text");
+    assert_refused(&answer, (422, "sealing_required"), "sealed");
+    let sealed = "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----\n";
+    for (text, is_sealed, status) in [(sealed, true, 201), (sealed, false, 422), ("", false, 201)] {
+        let body = json!({"subject": "s", "text": text, "sealed": is_sealed, "delay_seconds": 60});
+        assert_eq!(bench.call_as("ann", "POST", "/v1/reminders", body).await.0, status);
+    }
+    bench.advance(60).await;
+    let expected = |text: &str| ("Reminder: s".to_owned(), text.to_owned());
+    assert_eq!(inbox(&bench, "ann").0, [expected(sealed), expected("")]);
 }
 
 #[tokio::test]
