@@ -11,3 +11,5 @@
 mod find;
 pub(crate) mod http;
 mod page;
+#[cfg(test)]
+mod tests;

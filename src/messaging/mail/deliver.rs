@@ -139,6 +139,21 @@ pub(crate) fn read(
     Ok(Some(delivery))
 }
 
+/// Marks a delivery acknowledged, and read with it. Again: nothing changes.
+pub(crate) fn ack(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    agent: AgentKey,
+    seq: u64,
+) -> Result<Option<Delivery>, Failure> {
+    let Some(mut delivery) = read(tx, now, agent, seq)? else { return Ok(None) };
+    if delivery.acked_at.is_none() {
+        delivery.acked_at = Some(now);
+        put(tx, agent, seq, delivery.clone())?;
+    }
+    Ok(Some(delivery))
+}
+
 /// Has an agent declare something: what is not held any more is released. Returns how much was.
 pub(crate) fn declare(
     tx: &mut WriteTx<'_>,

@@ -12,9 +12,11 @@
 //! - contents are sealed for the tenant wherever they lie.
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `unread` · the verbs
-//! `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent) · `verify`.
+//! `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent) · `labels` ·
+//! `verify`.
 
 pub(crate) mod deliver;
+pub(crate) mod labels;
 pub(crate) mod messages;
 pub(crate) mod model;
 pub(crate) mod post;

@@ -2,6 +2,7 @@
 //!
 //! | tag | table | key | what |
 //! |---|---|---|---|
+//! | 0x051A | mail labels | workspace, label | how many deliveries have it |
 //! | 0x0520 | messages | workspace, message | a message; what it says is sealed |
 //! | 0x0521 | inbox | workspace, agent, place | a delivery |
 //! | 0x0522 | unread | workspace, agent, first place | the last place of a stretch of unread ones before the mailbox's `unread_from` |
@@ -13,6 +14,7 @@
 //! | 0x0528 | sent | workspace, agent, number | a message that the agent sent |
 //! | 0x0529 | room history | workspace, room, message | |
 //! | 0x052A | late mail | workspace, agent, message | the place of a delivery that was held before |
+//! | 0x052B | labelled mail | workspace, agent, label, place | |
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Row, Table, TableSpec, Timestamp};
@@ -39,6 +41,10 @@ pub(super) const ROOM_HISTORY: Table<(WorkspaceNo, String, MessageId), Mark> =
 pub(super) const LATE: Table<(WorkspaceNo, AgentNo, MessageId), PlaceRow> =
     Table::new(0x052A, FAMILY, "messaging_late_mail");
 
+pub(super) const LABELS: Table<(WorkspaceNo, String), LabelRow> = Table::new(0x051A, FAMILY, "messaging_mail_labels");
+pub(super) const LABELLED: Table<(WorkspaceNo, AgentNo, String, u64), Mark> =
+    Table::new(0x052B, FAMILY, "messaging_labelled_mail");
+
 /// The tables of this folder.
 pub(crate) const TABLES: &[TableSpec] = &[
     MESSAGES.spec(),
@@ -52,6 +58,8 @@ pub(crate) const TABLES: &[TableSpec] = &[
     SENT.spec(),
     ROOM_HISTORY.spec(),
     LATE.spec(),
+    LABELS.spec(),
+    LABELLED.spec(),
 ];
 
 /// See [`Message`].
@@ -150,6 +158,11 @@ impl DeliveryRow {
         Delivery { message, role, arrived_at, released, read_at, acked_at, labels }
     }
 }
+
+/// How many deliveries have a label.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct LabelRow(pub(super) u64);
+impl Row for LabelRow {}
 
 /// The place of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

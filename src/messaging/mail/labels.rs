@@ -1,0 +1,87 @@
+//! Labels that agents sort their deliveries by: a workspace has so many words for it, made by use and gone with their last
+//! use (6-messaging.md, D3).
+
+use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
+
+use super::deliver;
+use super::model::Delivery;
+use super::tables::{LABELLED, LABELS, LabelRow};
+use crate::identity::Workspace;
+use crate::limits::MAIL_LABELS;
+use crate::model::{AgentKey, Mark};
+use crate::refusal::Refusal;
+
+/// A delivery has no more of them, whatever the workspace may have.
+const LABELS_MAX: usize = 50;
+
+/// Takes labels off a delivery, and puts others on. `None`: there is no such delivery. Again: nothing changes.
+///
+/// # Errors
+/// The workspace has as many labels as it may, or the delivery would.
+pub(crate) fn change(
+    tx: &mut WriteTx<'_>,
+    workspace: &Workspace,
+    (agent, seq): (AgentKey, u64),
+    add: Vec<String>,
+    remove: &[String],
+) -> Result<Option<Delivery>, Abort<Refusal>> {
+    let Some(mut delivery) = deliver::find(tx, agent, seq)? else { return Ok(None) };
+    let before = delivery.labels.clone();
+    delivery.labels.retain(|label| !remove.contains(label));
+    for label in add {
+        if !delivery.labels.contains(&label) {
+            delivery.labels.push(label);
+        }
+    }
+    if delivery.labels.len() > LABELS_MAX {
+        return Err(Refusal::field("add", format!("a delivery has at most {LABELS_MAX} labels")).into());
+    }
+    for label in before.iter().filter(|label| !delivery.labels.contains(label)) {
+        tx.delete(&LABELLED, &(agent.0, agent.1, label.clone(), seq));
+        drop_use(tx, workspace, label)?;
+    }
+    for label in delivery.labels.iter().filter(|label| !before.contains(label)) {
+        tx.put(&LABELLED, &(agent.0, agent.1, label.clone(), seq), &Mark)?;
+        add_use(tx, workspace, label)?;
+    }
+    if delivery.labels != before {
+        deliver::put(tx, agent, seq, delivery.clone())?;
+    }
+    Ok(Some(delivery))
+}
+
+/// The places of an agent's deliveries with a label, behind a place, `most` at the most.
+pub(crate) fn labelled(
+    read: &impl Read,
+    agent: AgentKey,
+    label: &str,
+    after: u64,
+    most: usize,
+) -> Result<Vec<u64>, Failure> {
+    let scan = Scan::prefix(&(agent.0, agent.1, label.to_owned()));
+    let scan = scan.after(&(agent.0, agent.1, label.to_owned(), after)).limit(most);
+    Ok(read.scan(&LABELLED, scan)?.into_iter().map(|((_, _, _, seq), Mark)| seq).collect())
+}
+
+fn add_use(tx: &mut WriteTx<'_>, workspace: &Workspace, label: &str) -> Result<(), Abort<Refusal>> {
+    let key = (workspace.no, label.to_owned());
+    let uses = tx.get(&LABELS, &key)?.map_or(0, |LabelRow(uses)| uses);
+    let max = workspace.limit(MAIL_LABELS);
+    if uses == 0 && max < u64::MAX {
+        let most = usize::try_from(max).unwrap_or(usize::MAX);
+        let known = tx.scan(&LABELS, Scan::prefix(&(workspace.no,)).limit(most))?.len();
+        if known >= most {
+            return Err(Refusal::LimitReached(MAIL_LABELS.name, max).into());
+        }
+    }
+    Ok(tx.put(&LABELS, &key, &LabelRow(uses + 1))?)
+}
+
+fn drop_use(tx: &mut WriteTx<'_>, workspace: &Workspace, label: &str) -> Result<(), Failure> {
+    let key = (workspace.no, label.to_owned());
+    match tx.get(&LABELS, &key)? {
+        Some(LabelRow(uses)) if uses > 1 => tx.put(&LABELS, &key, &LabelRow(uses - 1))?,
+        _ => tx.delete(&LABELS, &key),
+    }
+    Ok(())
+}
