@@ -1,4 +1,4 @@
-//! Query strings, strictly: each parameter once, none unknown, percent-encoding and UTF-8 intact.
+//! Query strings, strictly: each parameter once unless it may be repeated, none unknown, percent-encoding and UTF-8 intact.
 //!
 //! The form is `application/x-www-form-urlencoded`: `+` is a space, so a plus sign is written `%2B`.
 
@@ -52,6 +52,14 @@ impl Query {
     /// # Errors
     /// [`QueryError::Malformed`], [`QueryError::TooMany`], [`QueryError::Duplicate`].
     pub fn parse(raw: Option<&str>) -> Result<Query, QueryError> {
+        Query::parse_with(raw, |_| false)
+    }
+
+    /// [`Query::parse`] where some parameters may occur more than once.
+    ///
+    /// # Errors
+    /// As [`Query::parse`].
+    pub fn parse_with(raw: Option<&str>, is_repeatable: impl Fn(&str) -> bool) -> Result<Query, QueryError> {
         let mut parameters: Vec<(String, String)> = Vec::new();
         for pair in raw.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             if parameters.len() >= PARAMETERS_MAX {
@@ -59,7 +67,7 @@ impl Query {
             }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decode(name)?;
-            if parameters.iter().any(|(known, _)| *known == name) {
+            if !is_repeatable(&name) && parameters.iter().any(|(known, _)| *known == name) {
                 return Err(QueryError::Duplicate(shown_name(&name)));
             }
             parameters.push((name, decode(value)?));
@@ -71,6 +79,11 @@ impl Query {
     pub fn take(&mut self, name: &str) -> Option<String> {
         let place = self.parameters.iter().position(|(known, _)| known == name)?;
         Some(self.parameters.remove(place).1)
+    }
+
+    /// Takes a parameter out wherever it occurs, in that order.
+    pub fn take_all(&mut self, name: &str) -> Vec<String> {
+        self.parameters.extract_if(.., |(known, _)| known == name).map(|(_, text)| text).collect()
     }
 
     /// Takes a parameter that must be there.
@@ -241,6 +254,16 @@ mod tests {
         assert_eq!(parsed("a=1&b=2&%61=3"), Err(QueryError::Duplicate("a".to_owned())));
         let many: Vec<String> = (0..101).map(|n| format!("p{n}=1")).collect();
         assert_eq!(parsed(&many.join("&")), Err(QueryError::TooMany));
+    }
+
+    #[test]
+    fn what_may_be_repeated() {
+        let mut query = Query::parse_with(Some("label=b&q=1&label=a%3D1&label="), |name| name == "label").unwrap();
+        assert_eq!(query.canonical(), "label=&label=a%3D1&label=b&q=1");
+        assert_eq!(query.take_all("label"), ["b", "a=1", ""]);
+        assert_eq!((query.take_all("label"), query.take("q")), (vec![], Some("1".to_owned())));
+        let twice = Query::parse_with(Some("label=b&q=1&q=2"), |name| name == "label");
+        assert_eq!(twice, Err(QueryError::Duplicate("q".to_owned())));
     }
 
     #[test]

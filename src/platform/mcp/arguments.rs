@@ -44,8 +44,14 @@ pub(super) fn request(
     let mut query = Vec::new();
     for parameter in route.parameters.iter().filter(|parameter| !is_left_out(parameter.name)) {
         if let Some(value) = take(parameter.name) {
-            let text = text_of(&value, parameter.shape);
-            query.push((parameter.name.to_owned(), text.map_err(|expected| wrong(parameter.name, expected))?));
+            let values = match value {
+                Json::Array(values) if parameter.is_repeatable => values,
+                value => vec![value],
+            };
+            for value in values {
+                let text = text_of(&value, parameter.shape);
+                query.push((parameter.name.to_owned(), text.map_err(|expected| wrong(parameter.name, expected))?));
+            }
         }
     }
     if let Some((name, _)) = arguments.iter().find(|(name, _)| is_left_out(name)) {

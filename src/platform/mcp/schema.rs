@@ -26,7 +26,7 @@ pub(super) fn input_schema<D: Dialect>(tool: &Tool<D>, routes: &[&'static Route]
             own.insert(segment.name.to_owned());
         }
         for parameter in route.parameters.iter().filter(|parameter| !tool.leaves_out(parameter.name)) {
-            let mut schema = parameter.shape.schema();
+            let mut schema = parameter.schema();
             describe(&mut schema, parameter.about);
             properties.insert(parameter.name.to_owned(), schema);
             own.extend(parameter.is_required.then(|| parameter.name.to_owned()));

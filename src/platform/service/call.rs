@@ -81,7 +81,8 @@ impl<D: Dialect> Visit<D> {
         parts: Parts,
         body: Body,
     ) -> Result<Visit<D>, D::Refusal> {
-        let read = Query::parse(parts.uri.query());
+        let is_repeatable = |name: &str| route.parameters.iter().any(|known| known.is_repeatable && known.name == name);
+        let read = Query::parse_with(parts.uri.query(), is_repeatable);
         let read = read.and_then(|query| {
             if route.takes_any_parameter {
                 return Ok(query);
@@ -153,6 +154,15 @@ impl<D: Dialect> Visit<D> {
             Some(text) if !parameter.shape.fits(&text) => Err(self.misfit(parameter)),
             None if parameter.is_required => Err(self.missing(parameter)),
             text => Ok(text),
+        }
+    }
+
+    /// The texts of a parameter that may be repeated, in their order.
+    pub fn texts(&mut self, parameter: &Parameter) -> Result<Vec<String>, D::Refusal> {
+        let texts = self.query.take_all(parameter.name);
+        match texts.iter().all(|text| parameter.shape.fits(text)) {
+            true => Ok(texts),
+            false => Err(self.misfit(parameter)),
         }
     }
 

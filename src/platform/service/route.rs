@@ -1,6 +1,8 @@
 //! A route: what is served, who may call it, what it is told and what it answers. The router, the checks of what comes
 //! in, `/openapi.json` and `/llms.txt` are all made from it, so that none of them can tell anything else.
 
+use serde_json::{Value, json};
+
 use super::shape::Shape;
 
 /// A method that routes have. A GET serves HEAD as well.
@@ -51,6 +53,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// Whether it must be given.
     pub is_required: bool,
+    /// Whether it may be given several times.
+    pub is_repeatable: bool,
     /// What it may be.
     pub shape: Shape,
     /// What it means.
@@ -61,7 +65,7 @@ impl Parameter {
     /// A parameter that may be left out.
     #[must_use]
     pub const fn new(name: &'static str, shape: Shape, about: &'static str) -> Parameter {
-        Parameter { name, is_required: false, shape, about }
+        Parameter { name, is_required: false, is_repeatable: false, shape, about }
     }
 
     /// The same, which must be there.
@@ -69,6 +73,22 @@ impl Parameter {
     pub const fn required(mut self) -> Parameter {
         self.is_required = true;
         self
+    }
+
+    /// The same, which may be given several times.
+    #[must_use]
+    pub const fn repeatable(mut self) -> Parameter {
+        self.is_repeatable = true;
+        self
+    }
+
+    /// The schema of what it may be.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        match self.is_repeatable {
+            true => json!({"type": "array", "items": self.shape.schema()}),
+            false => self.shape.schema(),
+        }
     }
 }
 

@@ -61,7 +61,12 @@ fn write_route(text: &mut String, route: &Route) {
 }
 
 fn write_parameter(text: &mut String, parameter: &Parameter) {
-    let need = if parameter.is_required { "required" } else { "optional" };
+    let need = match (parameter.is_required, parameter.is_repeatable) {
+        (true, false) => "required",
+        (false, false) => "optional",
+        (true, true) => "required, may be repeated",
+        (false, true) => "optional, may be repeated",
+    };
     let schema = parameter.shape.schema();
     let _ = writeln!(text, "- query `{}` ({need}): {} `{schema}`", parameter.name, parameter.about);
 }

@@ -122,7 +122,7 @@ fn segment(segment: &Segment) -> Value {
 }
 
 fn query(known: &Parameter) -> Value {
-    parameter("query", known.name, known.is_required, known.shape.schema(), known.about)
+    parameter("query", known.name, known.is_required, known.schema(), known.about)
 }
 
 /// The content of a body, by media type.
