@@ -44,8 +44,10 @@ const X_AGENTBUS_PONG: HeaderName = HeaderName::from_static("x-agentbus-pong");
 
 /// What routes say of themselves: an agent must act.
 pub(crate) const ACTING: &str = "acting";
-/// What routes say of themselves: they are for retired agents, too, and for those that there are not yet.
+/// What routes say of themselves: they are for retired agents, too.
 pub(crate) const REVIVING: &str = "reviving";
+/// What routes say of themselves: they are for agents that there are not yet, too.
+pub(crate) const MAKING: &str = "making";
 
 /// The dialect of messaging.
 pub struct Messaging;
@@ -74,11 +76,14 @@ impl Dialect for Messaging {
         guide: include_str!("http/guide.md"),
         schemas: &[
             include_str!("http/schemas.json"),
+            include_str!("agents/http/schemas.json"),
             include_str!("inbox/http/schemas.json"),
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),
             include_str!("presence/http/schemas.json"),
             include_str!("reminders/http/schemas.json"),
+            include_str!("pubkeys/http/schemas.json"),
+            include_str!("rooms/http/schemas.json"),
             include_str!("usage/schemas.json"),
         ],
         codes: CODES,
@@ -101,6 +106,7 @@ impl Dialect for Messaging {
             scope: Scope::named(route.permission).unwrap_or(Scope::Admin),
             wants_agent: route.has_mark(ACTING),
             takes_retired: route.has_mark(REVIVING),
+            takes_absent: route.has_mark(MAKING),
         };
         let caller = admitted(&context.store.read(), asked).map_err(refusal_of)?;
         let tenant_id = caller.workspace.tenant_id;

@@ -1,20 +1,32 @@
-//! What bodies of all folders are read with. Members that nobody knows are passed over: newer clients send them
+//! What paths and bodies of all folders are read with. Members that nobody knows are passed over: newer clients send them
 //! (6-messaging.md, C5).
 
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::ids::parse_ulid;
 use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
-use quintet_platform::service::{Change, FromSegment};
+use quintet_platform::service::{Change, FromSegment, Segment, Shape, failed};
 use quintet_storage::Timestamp;
 
-use crate::dialect::Messaging;
-use crate::model::MailId;
+use crate::dialect::{Call, Messaging};
+use crate::identity::agents;
+use crate::model::{AgentNo, MailId};
 use crate::refusal::Refusal;
 
 impl FromSegment for MailId {
     fn from_segment(text: &str) -> Option<MailId> {
         parse_ulid(text).map(MailId::of)
     }
+}
+
+/// The agent that a path names.
+pub(crate) const AGENT: Segment = Segment::new("name", Shape::ANY);
+
+/// The agent of a request's path, with its name.
+pub(crate) fn agent_of(call: &Call) -> Result<(AgentNo, String), Refusal> {
+    let name: String = call.segment(AGENT.name).unwrap_or_default();
+    let found = agents::by_name(&call.snapshot(), call.caller.workspace.no, &name);
+    let no = found.map_err(|failure| failed::<Refusal>(&failure))?;
+    Ok((no.ok_or_else(|| Refusal::NotFound(format!("agent {name}")))?, name))
 }
 
 /// A member that is wrong.

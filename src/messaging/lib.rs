@@ -13,7 +13,7 @@
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
-//! make) · `usage` · `rooms`, `blocks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
+//! make) · `usage` · `rooms`, `blocks`, `pubkeys` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox` · `reminders` · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
@@ -35,6 +35,7 @@ mod mail;
 mod model;
 pub mod operator;
 mod presence;
+mod pubkeys;
 mod refusal;
 mod reminders;
 mod rooms;
@@ -77,6 +78,7 @@ const FOLDERS: &[&[TableSpec]] = &[
     usage::TABLES,
     rooms::TABLES,
     blocks::TABLES,
+    pubkeys::TABLES,
     mail::TABLES,
     reminders::TABLES,
 ];

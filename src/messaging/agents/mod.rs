@@ -10,16 +10,22 @@
 //! - an active agent has one look ahead at whether it has been idle, a retired one none;
 //! - an agent that has unread mail, or mail that is held, does not retire by itself.
 //!
-//! Reading order: `model` (a registration, and the pure rules) · the verbs `register`, `retire`, `idle` · `phonebook`
-//! (finding).
+//! Reading order: `model` (a registration, and the pure rules) · the verbs `register`, `join`, `relabel`, `retire`, `idle` ·
+//! `phonebook` (finding) · `http`.
 
+pub(crate) mod http;
 pub(crate) mod idle;
+mod join;
 mod model;
+mod phonebook;
 mod register;
+mod relabel;
 mod retire;
 #[cfg(test)]
 mod tests;
 
+use join::join;
 pub(crate) use model::{Registered, Registration};
 pub(crate) use register::register;
+use relabel::relabel;
 pub(crate) use retire::retire;

@@ -15,7 +15,7 @@ use crate::words::room_name;
 /// Has somebody register with a key.
 ///
 /// # Errors
-/// The key is bound to others, or to agents that there are not yet; or a limit is reached.
+/// The key is bound to others; or a limit is reached.
 pub(crate) fn register(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -30,11 +30,13 @@ pub(crate) fn register(
             }
             refresh(tx, now, workspace, no, agent, registration)
         }
-        None if key.is_bound() => Err(Refusal::Denied(
-            "a key that is bound to agents registers those alone, and there is none of this name or at this place",
-        )
-        .into()),
-        None => make(tx, now, workspace, registration),
+        None => {
+            let name = new_name(tx, workspace.no, registration)?;
+            if key.is_bound() && !key.agents.iter().any(|bound| bound == name.as_str()) {
+                return Err(Refusal::KeyAgentMismatch(name.as_str().to_owned()).into());
+            }
+            make(tx, now, workspace, name, registration)
+        }
     }
 }
 
@@ -56,14 +58,14 @@ fn known(
     Ok(agents::find(read, (workspace, no))?.map(|agent| (no, agent)))
 }
 
-/// Makes a new agent of what a registration says.
+/// Makes a new agent, of a name that nobody has, of what a registration says.
 pub(super) fn make(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     workspace: &Workspace,
+    name: AgentName,
     registration: &Registration,
 ) -> Result<Registered, Abort<Refusal>> {
-    let name = new_name(tx, workspace.no, registration)?;
     let agent = Agent {
         id: tx.new_id(),
         name: name.as_str().to_owned(),

@@ -5,22 +5,28 @@ mod health;
 use axum::Router;
 use quintet_platform::service::{self, Endpoints};
 
+use crate::agents::http as agents;
 use crate::context::Context;
 use crate::dialect::Messaging;
 use crate::inbox::http as inbox;
 use crate::invites::http as invites;
 use crate::keys::http as keys;
+use crate::pubkeys::http as pubkeys;
+use crate::rooms::http as rooms;
 use crate::usage::http as usage;
 use crate::{presence, reminders};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     health::ENDPOINTS,
+    agents::ENDPOINTS,
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,
     presence::ENDPOINTS,
     reminders::ENDPOINTS,
+    pubkeys::ENDPOINTS,
+    rooms::ENDPOINTS,
     usage::ENDPOINTS,
 ];
 

@@ -42,8 +42,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) scope: Scope,
     /// Whether an agent must act.
     pub(crate) wants_agent: bool,
-    /// Whether retired agents may, and ones that there are not yet: it is for them that the route is.
+    /// Whether retired agents may: it is for them that the route is.
     pub(crate) takes_retired: bool,
+    /// Whether agents may that there are not yet: it is for them that the route is.
+    pub(crate) takes_absent: bool,
 }
 
 impl Caller {
@@ -98,7 +100,7 @@ pub(crate) fn admitted(read: &impl Read, asked: Asked<'_>) -> Result<Caller, Abo
     }
     let only = if key.agents.len() == 1 { key.agents.first().map(String::as_str) } else { None };
     let agent = match asked.agent.or(only) {
-        Some(name) => acting(read, &key, name, asked.takes_retired)?,
+        Some(name) => acting(read, &key, name, asked)?,
         None => None,
     };
     if key.scope < asked.scope {
@@ -115,15 +117,15 @@ pub(crate) fn admitted(read: &impl Read, asked: Asked<'_>) -> Result<Caller, Abo
 }
 
 /// The agent of this name, if the key may act as it.
-fn acting(read: &impl Read, key: &Key, name: &str, takes_retired: bool) -> Result<Option<Acting>, Abort<Refusal>> {
+fn acting(read: &impl Read, key: &Key, name: &str, asked: Asked<'_>) -> Result<Option<Acting>, Abort<Refusal>> {
     if key.is_bound() && !key.agents.iter().any(|bound| bound == name) {
         return Err(Refusal::KeyAgentMismatch(name.to_owned()).into());
     }
     let Some(no) = agents::by_name(read, key.workspace, name)? else {
-        return if takes_retired { Ok(None) } else { Err(Refusal::NotFound(format!("agent {name}")).into()) };
+        return if asked.takes_absent { Ok(None) } else { Err(Refusal::NotFound(format!("agent {name}")).into()) };
     };
     let mailbox = mailboxes::get(read, (key.workspace, no))?;
-    if mailbox.is_retired && !takes_retired {
+    if mailbox.is_retired && !asked.takes_retired {
         return Err(Refusal::AgentRetired(name.to_owned()).into());
     }
     Ok(Some(Acting { no, name: mailbox.name }))

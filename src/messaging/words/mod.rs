@@ -7,10 +7,11 @@
 //!
 //! Reading order: `spelling` (what the rules for names share) · `origin`, `checkout` (which repository, and which
 //! checkout of it) · `agent_name`, `workspace_slug`, `room_name`, `label` (names) · `tag` · `address` · `recipient` (all
-//! that a message can be addressed to) · `subject`.
+//! that a message can be addressed to) · `subject` · `bech32` (how keys and signatures are written).
 
 pub(crate) mod address;
 pub(crate) mod agent_name;
+pub(crate) mod bech32;
 pub(crate) mod checkout;
 pub(crate) mod label;
 pub(crate) mod origin;

@@ -24,6 +24,7 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use authenticate::root_of_active;
 pub use authenticate::{AuthRefusal, Caller, authenticate, authorization};
 pub use authority::{AnnouncedKey, AuthFailure, Authority, CredentialState, ExternalAuthority, KeyChangeFailure};
 pub use keys::{
@@ -34,5 +35,4 @@ pub use tenants::{
     CreateTenant, activate_tenant, create_tenant, find_tenant, is_suspended, list_sub_tenants, list_tenants,
     rename_tenant, suspend_tenant,
 };
-pub(crate) use authenticate::root_of_active;
 pub use uses::KeyUses;

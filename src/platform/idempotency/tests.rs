@@ -234,7 +234,7 @@ fn an_answer_lives_for_as_long_as_it_was_said() {
     for (key, seconds) in [("month", KEPT_SECONDS), ("day", 86_400), ("hour", 3_600)] {
         keep_for(seconds, store, scope(key), request("a"), answer("1"));
         let over = START.plus_seconds(seconds);
-        let found = |request, now| lookup(&store.read(), &scope(key), request, now);
+        let found = |request: &RequestDigest, now| lookup(&store.read(), &scope(key), request, now);
         assert_eq!(found(&request("a"), over.plus_micros(-1)), Ok(Lookup::Replay(answer("1"))), "{key}");
         assert_eq!(found(&request("a"), over), Ok(Lookup::Fresh), "{key}");
         assert_eq!(found(&request("b"), over), Ok(Lookup::Fresh), "{key}");

@@ -135,12 +135,8 @@ impl<D: Dialect> Call<D> {
             }
         }
         let (method, path) = (self.route.method.as_str(), self.canonical_path());
-        let scope = Scope {
-            service: D::SERVICE,
-            tenant_id,
-            within: D::key_scope(&self.caller, self.route, &path),
-            key,
-        };
+        let scope =
+            Scope { service: D::SERVICE, tenant_id, within: D::key_scope(&self.caller, self.route, &path), key };
         move |body| Entered { scope, digest: RequestDigest::of(method, &path, &query, body) }
     }
 }

@@ -5,9 +5,9 @@ use quintet_platform::service::{Answer, Content, KeyRule, Route, json as success
 use quintet_storage::{Timestamp, WriteTx};
 
 use super::super::declare::{USUAL_SECONDS, be_busy, declare};
-use super::form::{AGENT, agent_of, read_declared, reason};
+use super::form::{read_declared, reason};
 use crate::dialect::{Answered, Call};
-use crate::form::{members, optional};
+use crate::form::{AGENT, agent_of, members, optional};
 use crate::identity::{Availability, Mailbox, Priority, Standing, mailboxes};
 use crate::wire::instant_or_null;
 

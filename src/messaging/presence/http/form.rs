@@ -1,28 +1,14 @@
-//! Reading what agents declare, and whom a path names.
+//! Reading what agents declare.
 
 use quintet_platform::json::Fields;
-use quintet_platform::service::{Segment, Shape, failed};
 
 use super::super::declare::Declared;
-use crate::dialect::Call;
 use crate::form::{line, optional, required};
-use crate::identity::{Availability, HoldBelow, Priority, agents};
-use crate::model::AgentNo;
+use crate::identity::{Availability, HoldBelow, Priority};
 use crate::refusal::Refusal;
-
-/// The agent that a path names.
-pub(super) const AGENT: Segment = Segment::new("name", Shape::ANY);
 
 /// The longest reason, in characters.
 const REASON_CHARS_MAX: usize = 500;
-
-/// The agent of a request's path, with its name.
-pub(super) fn agent_of(call: &Call) -> Result<(AgentNo, String), Refusal> {
-    let name: String = call.segment(AGENT.name).unwrap_or_default();
-    let found = agents::by_name(&call.snapshot(), call.caller.workspace.no, &name);
-    let no = found.map_err(|failure| failed::<Refusal>(&failure))?;
-    Ok((no.ok_or_else(|| Refusal::NotFound(format!("agent {name}")))?, name))
-}
 
 /// PUT /v1/agents/{name}/availability
 pub(super) fn read_declared(fields: &mut Fields) -> Result<Declared, Refusal> {

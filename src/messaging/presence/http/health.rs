@@ -3,9 +3,9 @@
 use quintet_platform::json::{Json, to_compact};
 use quintet_platform::service::{Route, json as success};
 
-use super::form::{AGENT, agent_of};
 use crate::attendance::Attended;
 use crate::dialect::{Answered, Call};
+use crate::form::{AGENT, agent_of};
 use crate::identity::Scope;
 use crate::refusal::Refusal;
 use crate::wire::instant_or_null;

@@ -1,0 +1,45 @@
+//! Registering.
+
+use quintet_platform::json::{Json, to_compact};
+use quintet_platform::service::{Answer, Content, KeyRule, Route, json as success};
+use quintet_storage::{Timestamp, WriteTx};
+
+use super::super::register as registering;
+use super::form::{name_of, read_registration};
+use super::wire::written_registered;
+use crate::dialect::{Answered, Call, MAKING, REVIVING};
+use crate::form::members;
+use crate::identity::Scope;
+
+pub(super) const REGISTER: Route = Route::post("register_agent", "/v1/agents/register")
+    .permission("send")
+    .marks(&[REVIVING, MAKING])
+    .summary("Register an agent by name, or by role and checkout: the same one again, revived if it is retired, or a new one")
+    .body(Content::OptionalJson("Registration"))
+    .successes(&[
+        success(201, "Registered").about("A new agent"),
+        success(200, "Registered").about("One that there was, retired or not"),
+    ])
+    .makes("name", "agent/name")
+    .key(KeyRule::Optional)
+    .codes(&["limit_reached"]);
+
+pub(super) async fn register(call: Call) -> Answered {
+    let (context, key) = (call.context.clone(), call.caller.key.clone());
+    let (workspace, acting) = (call.caller.workspace.clone(), call.caller.agent.clone());
+    let mut change = call.change().await?;
+    change.begin()?;
+    let (mut registration, ignored) = read_registration(&mut members(&mut change)?, key.scope == Scope::Admin)?;
+    // Who says nothing of itself is the agent that it acts as.
+    if let (None, None, Some(acting)) = (&registration.name, &registration.role, acting) {
+        registration.name = Some(name_of(&acting.name)?);
+    }
+    let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+        let registered = registering(tx, now, &workspace, &key, &registration)?;
+        let mut told = written_registered(&context, tx, &workspace, &registered, now)?;
+        told.extend(ignored.map(|text| ("persona_ignored", Json::from(text))));
+        let status = if registered.is_new { 201 } else { 200 };
+        Ok(Answer::json(status, to_compact(&Json::object(told))))
+    };
+    change.write(verb).await
+}
