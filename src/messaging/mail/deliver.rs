@@ -45,21 +45,32 @@ pub(crate) fn deliver(
     parcel: Parcel,
 ) -> Result<Became, Failure> {
     let mut mailbox = mailboxes::get(tx, agent)?;
+    deliver_into(tx, now, agent, &mut mailbox, parcel)
+}
+
+/// The same into a mailbox that was read in this transaction, and not changed since. It is kept.
+pub(crate) fn deliver_into(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    agent: AgentKey,
+    mailbox: &mut Mailbox,
+    parcel: Parcel,
+) -> Result<Became, Failure> {
     if mailbox.standing.is_over(now) {
-        come_online(tx, now, agent, &mut mailbox)?;
+        come_online(tx, now, agent, mailbox)?;
     }
     let is_behind = mailbox.held_count > 0 && !mailbox.standing.is_withholding(now);
     if !is_behind && !mailbox.standing.holds(parcel.priority, now) {
-        place(tx, now, agent, &mut mailbox, parcel, 0)?;
-        mailboxes::put(tx, agent, &mailbox)?;
+        place(tx, now, agent, mailbox, parcel, 0)?;
+        mailboxes::put(tx, agent, mailbox)?;
         return Ok(Became::Delivered);
     }
     mailbox.last_held += 1;
     mailbox.held_count = mailbox.held_count.saturating_add(1);
     let Parcel { message, role, priority, .. } = parcel;
     tx.put(&HELD, &(agent.0, agent.1, mailbox.last_held), &HeldRow { message, role, priority })?;
-    mailboxes::put(tx, agent, &mailbox)?;
-    Ok(Became::Held(mailbox.standing))
+    mailboxes::put(tx, agent, mailbox)?;
+    Ok(Became::Held(mailbox.standing.clone()))
 }
 
 /// Puts a delivery into the inbox; the caller keeps the mailbox.

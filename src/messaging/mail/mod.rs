@@ -11,15 +11,16 @@
 //! - as long as anything is held that may be delivered, what comes later waits behind it;
 //! - contents are sealed for the tenant wherever they lie.
 //!
-//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `unread` · the verbs
-//! `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent) · `labels` ·
-//! `verify`.
+//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `recipients` (whom
+//! a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent)
+//! · `verify`.
 
 pub(crate) mod deliver;
 pub(crate) mod labels;
 pub(crate) mod messages;
 pub(crate) mod model;
 pub(crate) mod post;
+pub(crate) mod recipients;
 pub(crate) mod resume;
 mod tables;
 #[cfg(test)]

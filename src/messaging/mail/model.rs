@@ -5,7 +5,7 @@ use quintet_storage::Timestamp;
 use quintet_storage::large::LargeValue;
 use quintet_storage::seal::Sealed;
 
-use crate::identity::{Attestation, Priority};
+use crate::identity::{Attestation, Mailbox, Priority};
 use crate::model::{AgentNo, MessageId, ThreadId};
 
 /// Who wrote a message.
@@ -38,6 +38,18 @@ impl Role {
             Role::Cc => "cc",
         }
     }
+}
+
+/// An agent that a message goes to, with its mailbox as the transaction that delivers it sees it: whoever has looked an
+/// agent up need not do so again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Addressee {
+    /// Its number.
+    pub(crate) no: AgentNo,
+    /// As what it is addressed.
+    pub(crate) role: Role,
+    /// Its mailbox.
+    pub(crate) mailbox: Mailbox,
 }
 
 /// An attachment.

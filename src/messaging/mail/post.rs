@@ -3,13 +3,13 @@
 use quintet_storage::large::{self, LargeValue};
 use quintet_storage::{Failure, Timestamp, WriteTx};
 
-use super::deliver::{Became, Parcel, deliver};
+use super::deliver::{Became, Parcel, deliver_into};
 use super::messages::{encode, seal_here, unerased_upload};
-use super::model::{Attachment, Contents, Kept, Message, Pause, Role, Sender, Thread};
+use super::model::{Addressee, Attachment, Contents, Kept, Message, Pause, Role, Sender, Thread};
 use super::tables::{MESSAGES, MessageRow, ROOM_HISTORY, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES, ThreadHeldRow};
 use super::threads;
 use crate::due::{self, Due};
-use crate::identity::{Attestation, Availability, Priority, Standing, Workspace, mailboxes};
+use crate::identity::{Attestation, Availability, Mailbox, Priority, Standing, Workspace, mailboxes};
 use crate::model::{AgentKey, AgentNo, Mark, MessageId, ThreadId, ThreadKey};
 
 /// What is to be posted.
@@ -27,8 +27,8 @@ pub(crate) struct Letter {
     pub(crate) to: Vec<String>,
     /// The same of those who are to know of it.
     pub(crate) cc: Vec<String>,
-    /// The agents that it goes to, each once, with their names.
-    pub(crate) agents: Vec<(AgentNo, String, Role)>,
+    /// The agents that it goes to, each once.
+    pub(crate) agents: Vec<Addressee>,
     /// The addresses outside that it goes to, each once.
     pub(crate) outside: Vec<(String, Role)>,
     /// The rooms among its recipients.
@@ -37,6 +37,10 @@ pub(crate) struct Letter {
     pub(crate) priority: Priority,
     /// Whether its text arrives sealed.
     pub(crate) is_sealed: bool,
+    /// Whether it is signed, whatever the signature is worth.
+    pub(crate) is_signed: bool,
+    /// Whether it makes a claim.
+    pub(crate) has_claim: bool,
     /// What it says.
     pub(crate) said: Said,
     /// Its attachments, not adopted yet.
@@ -53,12 +57,11 @@ pub(crate) struct From {
     pub(crate) attestation: Attestation,
 }
 
-/// What a message says: as it is, or as a value that was stored before the transaction because it is large, with what rows
-/// tell of it.
+/// What a message says, in bytes: as they are, or as a value that was stored before the transaction because they are many.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
-    Here(Contents),
-    Large { value: LargeValue, is_signed: bool, has_claim: bool },
+    Here(Vec<u8>),
+    Large(LargeValue),
 }
 
 /// What was posted.
@@ -93,7 +96,7 @@ pub(crate) fn post(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     workspace: &Workspace,
-    letter: Letter,
+    mut letter: Letter,
 ) -> Result<Posted, Failure> {
     let message = MessageId(tx.new_id());
     let thread_id = letter.thread.unwrap_or(ThreadId(message.0));
@@ -108,24 +111,27 @@ pub(crate) fn post(
         Sender::Agent(no) => Some(no),
         _ => None,
     };
-    threads::join(tx, key, letter.agents.iter().map(|(no, _, _)| *no).chain(sender))?;
+    threads::join(tx, key, letter.agents.iter().map(|addressee| addressee.no).chain(sender))?;
     tx.put(&THREAD_MESSAGES, &(workspace.no, thread_id, message), &Mark)?;
     for room in &letter.rooms {
         tx.put(&ROOM_HISTORY, &(workspace.no, room.clone(), message), &Mark)?;
     }
     if let Some(no) = sender {
-        note_sent(tx, (workspace.no, no), message)?;
+        note_sent(tx, (workspace.no, no), message, &mut letter.agents)?;
     }
-    let (agents, priority) = (letter.agents.clone(), letter.priority);
-    put_message(tx, now, workspace, message, thread_id, letter)?;
+    let (agents, priority) = (std::mem::take(&mut letter.agents), letter.priority);
+    put_message(tx, now, workspace, message, thread_id, letter, &agents)?;
     // The platform's own words pass a pause: they tell of it.
     let waits = is_counted && thread.holds();
     let mut held = Vec::new();
-    for (no, name, role) in agents {
+    for Addressee { no, role, mut mailbox } in agents {
         let parcel = Parcel { message, role, priority, is_late: false };
         held.extend(match waits {
-            true => Some(hold_in_thread(tx, (key.0, no), thread_id, &mut thread, name, parcel)?),
-            false => held_for(name, deliver(tx, now, (workspace.no, no), parcel)?),
+            true => Some(hold_in_thread(tx, (key.0, no), thread_id, &mut thread, mailbox, parcel)?),
+            false => {
+                let became = deliver_into(tx, now, (workspace.no, no), &mut mailbox, parcel)?;
+                held_for(mailbox.name, became)
+            }
         });
     }
     keep_pause_due(tx, key, before, thread.pause)?;
@@ -164,7 +170,7 @@ fn hold_in_thread(
     agent: AgentKey,
     thread_id: ThreadId,
     thread: &mut Thread,
-    name: String,
+    mailbox: Mailbox,
     parcel: Parcel,
 ) -> Result<HeldFor, Failure> {
     thread.last_held += 1;
@@ -172,15 +178,25 @@ fn hold_in_thread(
     let Parcel { message, role, priority, .. } = parcel;
     let row = ThreadHeldRow { agent: agent.1, message, role, priority };
     tx.put(&THREAD_HELD, &(agent.0, thread_id, thread.last_held), &row)?;
-    let availability = mailboxes::get(tx, agent)?.standing.availability;
-    Ok(HeldFor { agent: name, availability, until: None, reason: Some(THREAD_PAUSED.to_owned()) })
+    let availability = mailbox.standing.availability;
+    Ok(HeldFor { agent: mailbox.name, availability, until: None, reason: Some(THREAD_PAUSED.to_owned()) })
 }
 
-fn note_sent(tx: &mut WriteTx<'_>, agent: AgentKey, message: MessageId) -> Result<(), Failure> {
+/// Counts a message at its sender, who may be among those whom it goes to.
+fn note_sent(
+    tx: &mut WriteTx<'_>,
+    agent: AgentKey,
+    message: MessageId,
+    agents: &mut [Addressee],
+) -> Result<(), Failure> {
     let mut mailbox = mailboxes::get(tx, agent)?;
     mailbox.last_sent += 1;
     tx.put(&SENT, &(agent.0, agent.1, mailbox.last_sent), &SentRow(message))?;
-    mailboxes::put(tx, agent, &mailbox)
+    mailboxes::put(tx, agent, &mailbox)?;
+    if let Some(own) = agents.iter_mut().find(|addressee| addressee.no == agent.1) {
+        own.mailbox = mailbox;
+    }
+    Ok(())
 }
 
 fn put_message(
@@ -190,21 +206,20 @@ fn put_message(
     id: MessageId,
     thread: ThreadId,
     letter: Letter,
+    agents: &[Addressee],
 ) -> Result<(), Failure> {
     for attachment in &letter.attachments {
         large::adopt(tx, now, &attachment.value).map_err(unerased_upload)?;
     }
-    let (kept, is_signed, has_claim) = match letter.said {
-        Said::Here(contents) => {
-            let kept = seal_here(tx, workspace, id, &encode(&contents)?)?;
-            (kept, contents.signature.is_some(), contents.claim.is_some())
-        }
-        Said::Large { value, is_signed, has_claim } => {
+    let kept = match letter.said {
+        Said::Here(contents) => seal_here(tx, workspace, id, &contents)?,
+        Said::Large(value) => {
             large::adopt(tx, now, &value).map_err(unerased_upload)?;
-            (Kept::Large(value), is_signed, has_claim)
+            Kept::Large(value)
         }
     };
-    let recipients = letter.agents.into_iter().map(|(_, name, role)| (name, role)).chain(letter.outside).collect();
+    let inside = agents.iter().map(|addressee| (addressee.mailbox.name.clone(), addressee.role));
+    let recipients = inside.chain(letter.outside).collect();
     let message = Message {
         thread,
         in_reply_to: letter.in_reply_to,
@@ -220,8 +235,8 @@ fn put_message(
         priority: letter.priority,
         created_at: now,
         is_sealed: letter.is_sealed,
-        is_signed,
-        has_claim,
+        is_signed: letter.is_signed,
+        has_claim: letter.has_claim,
         attachments: letter.attachments,
         kept,
     };
@@ -262,7 +277,7 @@ pub(crate) fn system(
     for no in to {
         let mailbox = mailboxes::get(tx, (workspace.no, *no))?;
         if !mailbox.is_retired {
-            agents.push((*no, mailbox.name, Role::To));
+            agents.push(Addressee { no: *no, role: Role::To, mailbox });
         }
     }
     Ok(Letter {
@@ -276,14 +291,16 @@ pub(crate) fn system(
             attestation: Attestation::System,
         },
         subject,
-        to: agents.iter().map(|(_, name, _)| name.clone()).collect(),
+        to: agents.iter().map(|addressee| addressee.mailbox.name.clone()).collect(),
         cc: Vec::new(),
         agents,
         outside: Vec::new(),
         rooms: Vec::new(),
         priority: Priority::Urgent,
         is_sealed: false,
-        said: Said::Here(Contents { text, ..Contents::default() }),
+        is_signed: false,
+        has_claim: false,
+        said: Said::Here(encode(&Contents { text, ..Contents::default() })?),
         attachments: Vec::new(),
     })
 }

@@ -1,0 +1,118 @@
+//! Whether a message may be sent: the checks in their order (6-messaging.md, M').
+
+use quintet_platform::clock::rfc3339;
+use quintet_storage::{Abort, Failure, Read, Timestamp};
+
+use super::model::{Author, Course, Ready};
+use crate::attendance::{Attendance, Presence};
+use crate::mail::model::Addressee;
+use crate::mail::recipients::{Resolved, Typed, resolve_as};
+use crate::mail::threads;
+use crate::model::{AgentKey, MessageId, ThreadId};
+use crate::refusal::{Refusal, Withholding};
+
+/// A message that may be sent, and to whom.
+#[derive(Clone, Debug)]
+pub(super) struct Cleared {
+    /// Recipients as typed.
+    pub(super) typed: Typed,
+    /// What it is about.
+    pub(super) subject: String,
+    /// Where it belongs; `None`: to a thread of its own.
+    pub(super) thread: Option<ThreadId>,
+    /// What it answers.
+    pub(super) in_reply_to: Option<MessageId>,
+    /// Whom it goes to.
+    pub(super) resolved: Resolved,
+    /// Whom a reply left out.
+    pub(super) skipped_retired: Option<Vec<String>>,
+}
+
+/// Whether a message may be sent, the day's allowance apart.
+///
+/// # Errors
+/// The first check that says no.
+pub(super) fn check(
+    read: &impl Read,
+    now: Timestamp,
+    author: &Author,
+    ready: &Ready,
+    attendance: &Attendance,
+) -> Result<Cleared, Abort<Refusal>> {
+    let cleared = directed(read, now, author, &ready.course)?;
+    if let Some(thread) = cleared.thread
+        && !threads::takes_part(read, (author.workspace.no, thread), author.no)?
+    {
+        return Err(Refusal::NotFound("such thread".to_owned()).into());
+    }
+    let agents = &cleared.resolved.agents;
+    if ready.wants.available {
+        all_available(now, agents)?;
+    }
+    if ready.wants.responsive {
+        all_responsive(now, author, agents, attendance)?;
+    }
+    let is_outside = !cleared.resolved.outside.is_empty();
+    if is_outside && author.workspace.is_encrypted {
+        return Err(Refusal::ExternalMailRefused("nothing leaves an encrypted workspace by mail").into());
+    }
+    let faults = &ready.faults;
+    let first = [&faults.sealing, &faults.size].into_iter().flatten().next();
+    first.map_or(Ok(()), |refusal| Err(refusal.clone()))?;
+    if is_outside {
+        return Err(Refusal::ExternalMailUnavailable.into());
+    }
+    faults.claim.as_ref().map_or(Ok(()), |refusal| Err(refusal.clone()))?;
+    Ok(cleared)
+}
+
+/// Whom it goes to.
+fn directed(
+    read: &impl Read,
+    now: Timestamp,
+    author: &Author,
+    course: &Course,
+) -> Result<Cleared, Abort<Refusal>> {
+    match course {
+        Course::New { typed, subject, thread } => Ok(Cleared {
+            resolved: resolve_as(read, now, author.asker(), typed, typed.count())?,
+            typed: typed.clone(),
+            subject: subject.clone(),
+            thread: *thread,
+            in_reply_to: None,
+            skipped_retired: None,
+        }),
+    }
+}
+
+fn all_available(now: Timestamp, agents: &[Addressee]) -> Result<(), Refusal> {
+    let withholding = agents.iter().map(|addressee| &addressee.mailbox).filter(|box_| box_.standing.is_withholding(now));
+    let all: Vec<Withholding> = withholding
+        .map(|mailbox| Withholding {
+            agent: mailbox.name.clone(),
+            availability: mailbox.standing.availability.name(),
+            until: mailbox.standing.until.map(rfc3339),
+        })
+        .collect();
+    if all.is_empty() { Ok(()) } else { Err(Refusal::RecipientUnavailable(all)) }
+}
+
+fn all_responsive(
+    now: Timestamp,
+    author: &Author,
+    agents: &[Addressee],
+    attendance: &Attendance,
+) -> Result<(), Abort<Refusal>> {
+    let mut all = Vec::new();
+    for Addressee { no, mailbox, .. } in agents {
+        if !is_responsive(attendance, (author.workspace.no, *no), now)? {
+            all.push(mailbox.name.clone());
+        }
+    }
+    if all.is_empty() { Ok(()) } else { Err(Refusal::RecipientNotResponsive(all).into()) }
+}
+
+/// Whether an agent has shown a moment ago that somebody reads what it is answered.
+pub(super) fn is_responsive(attendance: &Attendance, agent: AgentKey, now: Timestamp) -> Result<bool, Failure> {
+    Ok(attendance.sighting(agent).presence(false, now) == Presence::Responsive)
+}

@@ -1,0 +1,112 @@
+//! What is asked to be sent, and what is ready to be posted.
+
+use crate::identity::{Attestation, Priority, Workspace};
+use crate::mail::model::Attachment;
+use crate::mail::post::{Posted, Said};
+use crate::mail::recipients::{Asker, Typed};
+use crate::model::{AgentKey, AgentNo, ThreadId};
+use crate::refusal::Refusal;
+
+/// The agent that writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Author {
+    /// Where.
+    pub(crate) workspace: Workspace,
+    /// Its number.
+    pub(crate) no: AgentNo,
+    /// Its name.
+    pub(crate) name: String,
+    /// What its key proves of it.
+    pub(crate) attestation: Attestation,
+    /// What agents' addresses end with.
+    pub(crate) domain: String,
+}
+
+impl Author {
+    /// The agent.
+    pub(crate) fn key(&self) -> AgentKey {
+        (self.workspace.no, self.no)
+    }
+
+    /// Who addresses somebody.
+    pub(crate) fn asker(&self) -> Asker<'_> {
+        Asker { workspace: &self.workspace, agent: Some(self.no), domain: &self.domain }
+    }
+}
+
+/// What the sender wants of all recipients, so that nothing is sent that would wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wants {
+    /// They withhold nothing now.
+    pub(crate) available: bool,
+    /// They respond.
+    pub(crate) responsive: bool,
+}
+
+/// Whom a message is for, and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// As the request says.
+    New { typed: Typed, subject: String, thread: Option<ThreadId> },
+}
+
+/// What is ready to be posted.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    /// Whom it is for.
+    pub(crate) course: Course,
+    /// How urgent it is.
+    pub(crate) priority: Priority,
+    /// What recipients must do.
+    pub(crate) wants: Wants,
+    /// For how long it is to be acknowledged, in seconds; `None`: it is not.
+    pub(crate) ack_window_seconds: Option<i64>,
+    /// Whether its text arrived sealed.
+    pub(crate) is_sealed: bool,
+    /// Whether it is signed.
+    pub(crate) is_signed: bool,
+    /// Whether it makes a claim.
+    pub(crate) has_claim: bool,
+    /// What it says.
+    pub(crate) said: Said,
+    /// Its attachments, stored but not adopted.
+    pub(crate) attachments: Vec<Attachment>,
+    /// What is wrong with what it says: told where its turn comes.
+    pub(crate) faults: Faults,
+}
+
+/// What is wrong with what a message says, whatever else is: found before the transaction, for it takes long to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Faults {
+    /// It is not sealed as it must be.
+    pub(crate) sealing: Option<Refusal>,
+    /// It is too large.
+    pub(crate) size: Option<Refusal>,
+    /// Its claim is none.
+    pub(crate) claim: Option<Refusal>,
+}
+
+/// What was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// What became of it.
+    pub(crate) posted: Posted,
+    /// The agents and addresses that it went to.
+    pub(crate) recipients: Vec<String>,
+    /// Those who are to know of it, as typed.
+    pub(crate) cc: Vec<String>,
+    /// How many of them are outside.
+    pub(crate) external_count: usize,
+    /// Who cannot be reached at once.
+    pub(crate) reachability: Reachability,
+    /// Whom a reply left out, for they are retired; `None`: it was none.
+    pub(crate) skipped_retired: Option<Vec<String>>,
+}
+
+/// Which recipients may not read a message at once: their places among the recipients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reachability {
+    pub(crate) not_responsive: Vec<usize>,
+    pub(crate) no_wake_channel: Vec<usize>,
+    pub(crate) busy: Vec<usize>,
+}
