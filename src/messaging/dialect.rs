@@ -84,6 +84,7 @@ impl Dialect for Messaging {
             include_str!("reminders/http/schemas.json"),
             include_str!("pubkeys/http/schemas.json"),
             include_str!("rooms/http/schemas.json"),
+            include_str!("sending/http/schemas.json"),
             include_str!("usage/schemas.json"),
         ],
         codes: CODES,

@@ -17,8 +17,9 @@ use tower::ServiceExt as _;
 use crate::agents::{Registration, register};
 use crate::context::{Context, Settings};
 use crate::identity::keys::{self, PreparedKey};
-use crate::identity::{Key, Priority, Scope, Status, Workspace, agents, workspaces};
-use crate::mail::model::{Contents, Role, Sender};
+use crate::identity::{Key, Priority, Scope, Status, Workspace, agents, mailboxes, workspaces};
+use crate::mail::messages::encode;
+use crate::mail::model::{Addressee, Contents, Role, Sender};
 use crate::mail::post::{From, Letter, Posted, Said, post};
 use crate::model::{AgentKey, WorkspaceNo};
 use crate::refusal::Refusal;
@@ -194,7 +195,12 @@ impl Bench {
     /// Has an agent post a message to others by name, as the verbs do it: no rule of sending is asked.
     pub(crate) fn post(&self, from: &str, to: &[&str], text: &str, change: impl FnOnce(&mut Letter)) -> Posted {
         let sender = self.named(from);
-        let agents = to.iter().map(|name| (self.named(name).1, (*name).to_owned(), Role::To)).collect();
+        let addressee = |name: &&str| {
+            let key = self.named(name);
+            let mailbox = mailboxes::get(&self.store.read(), key).unwrap();
+            Addressee { no: key.1, role: Role::To, mailbox }
+        };
+        let agents = to.iter().map(addressee).collect();
         let mut letter = Letter {
             thread: None,
             in_reply_to: None,
@@ -213,7 +219,9 @@ impl Bench {
             rooms: Vec::new(),
             priority: Priority::Normal,
             is_sealed: false,
-            said: Said::Here(Contents { text: text.to_owned(), ..Contents::default() }),
+            is_signed: false,
+            has_claim: false,
+            said: Said::Here(encode(&Contents { text: text.to_owned(), ..Contents::default() }).unwrap()),
             attachments: Vec::new(),
         };
         change(&mut letter);

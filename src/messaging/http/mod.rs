@@ -14,7 +14,7 @@ use crate::keys::http as keys;
 use crate::pubkeys::http as pubkeys;
 use crate::rooms::http as rooms;
 use crate::usage::http as usage;
-use crate::{presence, reminders};
+use crate::{presence, reminders, sending};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
@@ -27,6 +27,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     reminders::ENDPOINTS,
     pubkeys::ENDPOINTS,
     rooms::ENDPOINTS,
+    sending::ENDPOINTS,
     usage::ENDPOINTS,
 ];
 

@@ -11,6 +11,7 @@ use crate::identity::{Mailbox, Status, Workspace, agents, mailboxes, workspaces}
 use crate::limits::RECIPIENTS_PER_MESSAGE;
 use crate::model::{AgentNo, WorkspaceNo};
 use crate::refusal::{Bad, Refusal};
+use crate::tagged::wearers;
 use crate::words::address::Mailbox as Address;
 use crate::words::agent_name::AgentName;
 use crate::words::recipient::Recipient;
@@ -114,7 +115,8 @@ pub(crate) fn resolve_as(
         Some(agent) => blocks::blockers_of(read, (asker.workspace.no, agent), now)?,
         None => Vec::new(),
     };
-    let mut search = Search { read, asker, blockers, found: Resolved::default(), seen: Vec::new(), faults: Faults::default() };
+    let (found, faults) = (Resolved::default(), Faults::default());
+    let mut search = Search { read, now, asker, blockers, found, seen: Vec::new(), faults };
     for (text, recipient, role) in entries {
         search.look_up(text, recipient, role)?;
     }
@@ -144,6 +146,7 @@ impl Faults {
 
 struct Search<'a, R> {
     read: &'a R,
+    now: Timestamp,
     asker: Asker<'a>,
     blockers: Vec<AgentNo>,
     found: Resolved,
@@ -168,12 +171,7 @@ impl<R: Read> Search<'_, R> {
             Some((no, _)) if self.blockers.contains(&no) => {
                 self.faults.blocked.push(bad(text, "has blocked the sender"));
             }
-            Some((no, mailbox)) => {
-                if let Err(place) = self.seen.binary_search(&no) {
-                    self.seen.insert(place, no);
-                    self.found.agents.push(Addressee { no, role, mailbox });
-                }
-            }
+            Some((no, mailbox)) => self.add(no, role, mailbox),
         }
         Ok(())
     }
@@ -187,19 +185,26 @@ impl<R: Read> Search<'_, R> {
             self.found.rooms.push(room.to_owned());
         }
         self.found.agents.reserve(members.len());
-        for no in members.into_iter().filter(|no| Some(*no) != self.asker.agent) {
-            self.add(no, role, |mailbox| !mailbox.is_retired)?;
+        for no in members {
+            let is_left_out = Some(no) == self.asker.agent || self.blockers.contains(&no);
+            if is_left_out || self.seen.binary_search(&no).is_ok() {
+                continue;
+            }
+            let mailbox = mailboxes::get(self.read, (self.workspace(), no))?;
+            if !mailbox.is_retired {
+                self.add(no, role, mailbox);
+            }
         }
         Ok(())
     }
 
     fn look_up_tag(&mut self, text: &str, tag: TagExpression<'_>, role: Role) -> Result<(), Failure> {
-        let mut matched = false;
-        for no in agents::by_label(self.read, self.workspace(), tag.key, tag.value)? {
-            matched |= self.add(no, role, |mailbox| !mailbox.is_retired && !mailbox.is_unlisted)?;
-        }
-        if !matched {
+        let wearers = wearers(self.read, self.workspace(), &[tag], self.asker.agent, self.now)?;
+        if wearers.is_empty() {
             self.faults.all.push(bad(text, "no active agent wears this tag"));
+        }
+        for (no, mailbox) in wearers {
+            self.add(no, role, mailbox);
         }
         Ok(())
     }
@@ -223,22 +228,12 @@ impl<R: Read> Search<'_, R> {
         Ok(())
     }
 
-    /// Adds an agent that is meant with others, unless it has blocked the sender. Whether it is one of them.
-    fn add(&mut self, no: AgentNo, role: Role, is_meant: fn(&Mailbox) -> bool) -> Result<bool, Failure> {
-        if self.blockers.contains(&no) {
-            return Ok(false);
-        }
-        let Err(place) = self.seen.binary_search(&no) else {
-            let known = self.found.agents.iter().find(|known| known.no == no);
-            return Ok(known.is_some_and(|known| is_meant(&known.mailbox)));
-        };
-        let mailbox = mailboxes::get(self.read, (self.workspace(), no))?;
-        let is_one = is_meant(&mailbox);
-        if is_one {
+    /// Adds an agent, unless it is there already.
+    fn add(&mut self, no: AgentNo, role: Role, mailbox: Mailbox) {
+        if let Err(place) = self.seen.binary_search(&no) {
             self.seen.insert(place, no);
             self.found.agents.push(Addressee { no, role, mailbox });
         }
-        Ok(is_one)
     }
 
     fn is_unknown(&mut self, text: &str, why: &str) {

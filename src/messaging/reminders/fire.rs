@@ -8,7 +8,8 @@ use super::rows::{find, forget, put, text};
 use crate::blocks;
 use crate::context::Context;
 use crate::identity::{Mailbox, Priority, Status, Workspace, agents, mailboxes, workspaces};
-use crate::mail::model::{Contents, Role, Sender};
+use crate::mail::messages::encode;
+use crate::mail::model::{Addressee, Contents, Role, Sender};
 use crate::mail::post::{From, Letter, Said, post};
 use crate::model::AgentKey;
 use crate::usage::{self, Daily, day_of, end_of};
@@ -82,12 +83,14 @@ fn fire(
         subject: subject(&reminder, &contents.text),
         to: vec![receiver.name.clone()],
         cc: Vec::new(),
-        agents: vec![(reminder.target, receiver.name, Role::To)],
+        agents: vec![Addressee { no: reminder.target, role: Role::To, mailbox: receiver }],
         outside: Vec::new(),
         rooms: Vec::new(),
         priority: Priority::Normal,
         is_sealed: reminder.is_sealed,
-        said: Said::Here(contents),
+        is_signed: false,
+        has_claim: false,
+        said: Said::Here(encode(&contents)?),
         attachments: Vec::new(),
     };
     reminder.thread = Some(post(tx, now, workspace, letter)?.thread);

@@ -1,14 +1,14 @@
 //! Whether a message may be sent: the checks in their order (6-messaging.md, M').
 
 use quintet_platform::clock::rfc3339;
-use quintet_storage::{Abort, Failure, Read, Timestamp};
+use quintet_storage::{Abort, Read, Timestamp};
 
 use super::model::{Author, Course, Ready};
 use crate::attendance::{Attendance, Presence};
 use crate::mail::model::Addressee;
 use crate::mail::recipients::{Resolved, Typed, resolve_as};
 use crate::mail::threads;
-use crate::model::{AgentKey, MessageId, ThreadId};
+use crate::model::{MessageId, ThreadId};
 use crate::refusal::{Refusal, Withholding};
 
 /// A message that may be sent, and to whom.
@@ -50,7 +50,7 @@ pub(super) fn check(
         all_available(now, agents)?;
     }
     if ready.wants.responsive {
-        all_responsive(now, author, agents, attendance)?;
+        all_responsive(read, now, author, agents, attendance)?;
     }
     let is_outside = !cleared.resolved.outside.is_empty();
     if is_outside && author.workspace.is_encrypted {
@@ -98,6 +98,7 @@ fn all_available(now: Timestamp, agents: &[Addressee]) -> Result<(), Refusal> {
 }
 
 fn all_responsive(
+    read: &impl Read,
     now: Timestamp,
     author: &Author,
     agents: &[Addressee],
@@ -105,14 +106,10 @@ fn all_responsive(
 ) -> Result<(), Abort<Refusal>> {
     let mut all = Vec::new();
     for Addressee { no, mailbox, .. } in agents {
-        if !is_responsive(attendance, (author.workspace.no, *no), now)? {
+        let attended = attendance.attended(read, (author.workspace.no, *no))?;
+        if attended.presence(false, now) != Presence::Responsive {
             all.push(mailbox.name.clone());
         }
     }
     if all.is_empty() { Ok(()) } else { Err(Refusal::RecipientNotResponsive(all).into()) }
-}
-
-/// Whether an agent has shown a moment ago that somebody reads what it is answered.
-pub(super) fn is_responsive(attendance: &Attendance, agent: AgentKey, now: Timestamp) -> Result<bool, Failure> {
-    Ok(attendance.sighting(agent).presence(false, now) == Presence::Responsive)
 }

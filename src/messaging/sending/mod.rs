@@ -10,8 +10,10 @@
 //! checks, in their order) · `send` (the verb) · `prepare` (what is done before the transaction) · `http`.
 
 mod check;
-pub(crate) mod http;
+mod http;
 mod model;
 mod send;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use http::ENDPOINTS;

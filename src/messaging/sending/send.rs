@@ -2,9 +2,9 @@
 
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
-use super::check::{Cleared, check, is_responsive};
+use super::check::{Cleared, check};
 use super::model::{Author, Reachability, Ready, Sent};
-use crate::attendance::Attendance;
+use crate::attendance::{Attendance, Presence};
 use crate::identity::{Availability, agents};
 use crate::mail::model::{Addressee, Sender};
 use crate::mail::post::{From, Letter, post};
@@ -26,7 +26,7 @@ pub(crate) fn send(
     let Cleared { typed, subject, thread, in_reply_to, resolved, skipped_retired } =
         check(tx, now, author, &ready, attendance)?;
     usage::count(tx, now, &author.workspace, Daily::Messages, 1)?;
-    let reachability = reachability(now, author, &resolved.agents, attendance)?;
+    let reachability = reachability(tx, now, author, &resolved.agents, attendance)?;
     let inside = resolved.agents.iter().map(|addressee| addressee.mailbox.name.clone());
     let recipients = inside.chain(resolved.outside.iter().map(|(address, _)| address.clone())).collect();
     let (cc, external_count) = (typed.cc.clone(), resolved.outside.len());
@@ -65,6 +65,7 @@ fn from(read: &impl Read, author: &Author) -> Result<From, Failure> {
 
 /// Who may not read it at once. A message is told of, whoever that is.
 fn reachability(
+    read: &impl Read,
     now: Timestamp,
     author: &Author,
     agents: &[Addressee],
@@ -72,10 +73,13 @@ fn reachability(
 ) -> Result<Reachability, Failure> {
     let mut reachability = Reachability::default();
     for (place, Addressee { no, mailbox, .. }) in agents.iter().enumerate() {
-        if !is_responsive(attendance, (author.workspace.no, *no), now)? {
+        let attended = attendance.attended(read, (author.workspace.no, *no))?;
+        if attended.presence(false, now) != Presence::Responsive {
             reachability.not_responsive.push(place);
         }
-        reachability.no_wake_channel.push(place);
+        if attended.wake_channel().is_dead() {
+            reachability.no_wake_channel.push(place);
+        }
         let standing = &mailbox.standing;
         if standing.availability != Availability::Online && !standing.is_over(now) {
             reachability.busy.push(place);
