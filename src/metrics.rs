@@ -69,7 +69,7 @@ impl Metrics {
         store: &Store,
         clock: &Clock,
         diagrams: &quintet_diagrams::Context,
-        runs: &quintet_runs::Context,
+        (runs, messaging): (&quintet_runs::Context, &quintet_messaging::Context),
         pump: &Pump,
     ) -> Metrics {
         let (started, started_at) = (Instant::now(), Clock::system().now());
@@ -98,6 +98,7 @@ impl Metrics {
         registry.register_collector(Box::new(RunsCollector { runs: runs.clone() }));
         let deliveries = DeliveriesCollector { runs: runs.clone(), pump: pump.clone(), clock: clock.clone() };
         registry.register_collector(Box::new(deliveries));
+        registry.register_collector(Box::new(MessagingCollector { messaging: messaging.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
         Metrics { registry: Arc::new(registry), requests, latency, started, started_at }
     }
@@ -397,6 +398,30 @@ impl Collector for DiagramsCollector {
         gauge(e, "diagrams_stored", "Finished diagrams that are kept", None, sample(stored.results))?;
         let bytes = "Finished diagrams that are kept";
         gauge(e, "diagrams_stored", bytes, Some(&Unit::Bytes), sample(stored.bytes))
+    }
+}
+
+/// Reads what there is of messaging, when Prometheus asks.
+struct MessagingCollector {
+    messaging: quintet_messaging::Context,
+}
+
+impl fmt::Debug for MessagingCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MessagingCollector")
+    }
+}
+
+impl Collector for MessagingCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        // What cannot be read tells nothing here: `quintet_storage_stopped` does.
+        let standing = quintet_messaging::operator::standing(&self.messaging).unwrap_or_default();
+        let e = &mut encoder;
+        gauge(e, "messaging_workspaces", "Workspaces that are not deleted", None, sample(standing.workspaces))?;
+        gauge(e, "messaging_agents", "Agents that are not retired", None, sample(standing.active_agents))?;
+        gauge(e, "messaging_streams", "Streams that are open", None, sample(standing.open_streams))?;
+        let today = "Messages that agents have sent since midnight, UTC";
+        gauge(e, "messaging_messages_today", today, None, sample(standing.messages_today))
     }
 }
 

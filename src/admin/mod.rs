@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`socket`], [`call`], [`problem`] · `task` (what handlers share), [`records`] · [`tenants`], [`clock`], [`root_key`],
 //! [`backups`] · the rooms: [`ledger`], [`localization`], [`runs`], [`schedules`],
-//! [`webhooks`], [`workflows`] · what is put together of several: [`keys`], [`quotas`],
+//! [`webhooks`], [`workflows`], [`messaging`] · what is put together of several: [`keys`], [`quotas`],
 //! [`status`] · [`server`] · [`client`].
 
 pub mod backups;
@@ -16,6 +16,7 @@ pub mod clock;
 pub mod keys;
 pub mod ledger;
 pub mod localization;
+pub mod messaging;
 pub mod problem;
 pub mod quotas;
 pub mod records;

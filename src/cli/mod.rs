@@ -19,6 +19,7 @@ mod key;
 mod ledger;
 mod localization;
 mod manual;
+mod messaging;
 pub(crate) mod output;
 mod place;
 mod progress;
@@ -65,6 +66,7 @@ enum Command {
     Webhook(webhook::Arguments),
     Schedule(schedule::Arguments),
     Workflow(workflow::Arguments),
+    Messaging(messaging::Arguments),
     #[command(hide = true)]
     Supervise(runner::SuperviseArguments),
     #[command(hide = true)]
@@ -107,6 +109,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Webhook(arguments) => webhook::run(&arguments),
         Command::Schedule(arguments) => schedule::run(&arguments),
         Command::Workflow(arguments) => workflow::run(&arguments),
+        Command::Messaging(arguments) => messaging::run(&arguments),
         Command::Supervise(arguments) => runner::run_supervisor(&arguments),
         Command::HoldGroups(arguments) => runner::hold_groups(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),

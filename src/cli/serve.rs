@@ -15,7 +15,6 @@ use crate::{logging, serve};
 ///
 /// Each service listens where `listen` of the configuration says; addresses.json in the data directory tells where that
 /// is. Containers are started by `quintet runner`; root without one gets one of its own, which ends with the server.
-/// Messaging is still to come: its configuration is accepted and checked.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

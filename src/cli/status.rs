@@ -1,5 +1,7 @@
 //! `quintet status`: what runs, at a glance: what needs attention first, then where and how it runs.
 
+use quintet_messaging::operator::StandingView as MessagingView;
+
 use super::CliError;
 use super::output::{self, OutputArguments};
 use super::place::PlaceArguments;
@@ -56,6 +58,7 @@ fn text(status: &StatusView) -> Vec<String> {
     field("workers", &busy(workers));
     field("workflows", &of_workflows(&status.workflows));
     field("webhooks", &told_of(&status.webhooks));
+    field("messaging", &of_messaging(&status.messaging));
     field("memory", &output::size(status.memory_bytes));
     field("storage", &writing(storage));
     field("on disk", &on_disk(storage));
@@ -117,6 +120,14 @@ fn told_of(webhooks: &WebhooksView) -> String {
     let waiting = counted(webhooks.pending_deliveries, "delivery waits", "deliveries wait");
     let oldest = webhooks.oldest_due_seconds.map(|seconds| format!(", the oldest for {}", output::duration(seconds)));
     format!("{endpoints}, {} disabled; {waiting}{}", webhooks.endpoints_disabled, oldest.unwrap_or_default())
+}
+
+fn of_messaging(messaging: &MessagingView) -> String {
+    let workspaces = counted(messaging.workspaces, "workspace", "workspaces");
+    let agents = counted(messaging.active_agents, "agent", "agents");
+    let streams = counted(messaging.open_streams, "stream is open", "streams are open");
+    let messages = counted(messaging.messages_today, "message", "messages");
+    format!("{workspaces}, {agents}; {streams}; {messages} today")
 }
 
 fn writing(storage: &StorageView) -> String {
@@ -201,6 +212,7 @@ mod tests {
             "workflows": { "active": 7, "open_gates": 2, "oldest_gate_seconds": 3_700 },
             "webhooks": { "endpoints": 3, "endpoints_disabled": 1, "endpoints_given_up": 0, "pending_deliveries": 12,
                 "oldest_due_seconds": 90 },
+            "messaging": { "workspaces": 2, "active_agents": 1, "open_streams": 3, "messages_today": 1 },
             "storage": { "state": "full", "lsn": 12_345, "disk_free_bytes": 1 << 20, "disk_bytes": 100_u64 << 30,
                 "disk_reserve_bytes": 1 << 30, "copy_window_seconds": 60, "copy_window_wanted_seconds": 900,
                 "last_transaction_at": "2026-11-21T11:04:59.9Z", "unflushed_transactions": 17, "queue_depth": 4 },
@@ -226,6 +238,7 @@ tenants      3
 workers      2 of 8 busy
 workflows    7 active; 2 gates are open, the oldest for 1 h 1 min
 webhooks     3 endpoints, 1 disabled; 12 deliveries wait, the oldest for 1 min
+messaging    2 workspaces, 1 agent; 3 streams are open; 1 message today
 memory       300.0 MiB
 storage      writes are refused until there is room; last transaction 12345 at
              2026-11-21T11:04:59Z; 4 requests and 0 transactions wait

@@ -194,6 +194,8 @@ pub struct StandingView {
     pub workspaces: u64,
     /// Agents that are not retired.
     pub active_agents: u64,
+    /// Streams that are open.
+    pub open_streams: u64,
     /// Messages that agents have sent today, in UTC.
     pub messages_today: u64,
 }
@@ -507,7 +509,8 @@ pub fn resume_thread(tx: &mut WriteTx<'_>, now: Timestamp, id: &str) -> Result<T
 /// The store's failures.
 pub fn standing(context: &Context) -> Result<StandingView, Failure> {
     let (read, day) = (context.store.read(), usage::day_of(context.now()));
-    let mut standing = StandingView::default();
+    let open_streams = u64::try_from(context.attendance.streams().count_all()).unwrap_or(u64::MAX);
+    let mut standing = StandingView { open_streams, ..StandingView::default() };
     for workspace in all(&read)?.into_iter().filter(|workspace| workspace.status != Status::Deleted) {
         standing.workspaces += 1;
         standing.active_agents += u64::from(workspaces::counts(&read, workspace.no)?.active_agents);

@@ -12,7 +12,7 @@ use quintet_storage::Room;
 
 use super::call::Call;
 use super::task::TaskError;
-use super::{backups, clock, localization, root_key, runs, tenants, webhooks, workflows};
+use super::{backups, clock, localization, messaging, root_key, runs, tenants, webhooks, workflows};
 use crate::app::App;
 use crate::measures;
 use crate::tls::Tls;
@@ -52,6 +52,7 @@ fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
         workers: runs::workers(app)?,
         workflows: workflows::standing(app)?,
         webhooks: webhooks::standing(app)?,
+        messaging: messaging::standing(app)?,
         memory_bytes: measures::memory_bytes().unwrap_or(0),
         storage: storage(app),
         root_key: Some(root_key::show(app)?),

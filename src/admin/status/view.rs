@@ -1,5 +1,6 @@
 //! What the appliance says of itself.
 
+use quintet_messaging::operator::StandingView as MessagingView;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::backups::LastBackupView;
@@ -51,6 +52,9 @@ pub struct StatusView {
     /// Webhooks of all tenants.
     #[serde(default)]
     pub webhooks: WebhooksView,
+    /// Messaging's workspaces and agents, of all tenants.
+    #[serde(default)]
+    pub messaging: MessagingView,
     /// The server's resident memory in bytes.
     pub memory_bytes: u64,
     /// The store's state.

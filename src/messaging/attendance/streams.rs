@@ -115,6 +115,11 @@ impl Streams {
         self.held().get(&agent).map_or(0, Vec::len)
     }
 
+    /// How many streams of all agents are open.
+    pub(crate) fn count_all(&self) -> usize {
+        self.held().values().map(Vec::len).sum()
+    }
+
     /// Has all streams look whether their key is still good that were opened with one that fits.
     pub(crate) fn doubt(&self, fits: impl Fn(&str) -> bool) {
         for line in self.held().values().flatten().filter(|line| fits(&line.key_id)) {
