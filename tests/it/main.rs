@@ -11,6 +11,7 @@ mod appliance;
 mod diagrams;
 mod ledger;
 mod localization;
+mod messaging;
 mod runs;
 #[allow(dead_code, reason = "shared with tests/privileged")]
 mod support;

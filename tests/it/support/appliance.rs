@@ -407,6 +407,7 @@ pub fn unique() -> u64 {
 pub struct Client {
     base: String,
     api_key: Option<String>,
+    fields: Vec<(String, String)>,
     agent: ureq::Agent,
 }
 
@@ -448,7 +449,13 @@ impl Client {
             .timeout_global(Some(PATIENCE))
             .build()
             .into();
-        Client { base: base.to_string(), api_key: api_key.map(str::to_string), agent }
+        Client { base: base.to_string(), api_key: api_key.map(str::to_string), fields: Vec::new(), agent }
+    }
+
+    /// The same, which sends this header field with each request.
+    pub fn with(mut self, name: &str, value: &str) -> Client {
+        self.fields.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Sends a request with these header fields; the body as it is.
@@ -468,8 +475,9 @@ impl Client {
         if let Some(key) = &self.api_key {
             request = request.header("authorization", format!("Bearer {key}"));
         }
-        for (name, value) in headers {
-            request = request.header(*name, *value);
+        let own = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in own.chain(headers.iter().copied()) {
+            request = request.header(name, value);
         }
         let mut response = if body.is_empty() && !matches!(method, "POST" | "PUT" | "PATCH") {
             self.agent.run(request.body(()).unwrap())?
@@ -500,6 +508,16 @@ impl Client {
     pub fn try_post_under(&self, idempotency_key: &str, path: &str, body: &Value) -> Option<Answer> {
         let headers = [("content-type", "application/json"), ("idempotency-key", idempotency_key)];
         self.try_send("POST", path, &headers, body.to_string().as_bytes()).ok()
+    }
+
+    /// Puts JSON.
+    pub fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, &[("content-type", "application/json")], body.to_string().as_bytes())
+    }
+
+    /// Deletes something.
+    pub fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &[], b"")
     }
 
     /// Patches with JSON under a fresh Idempotency-Key.

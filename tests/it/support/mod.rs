@@ -3,4 +3,5 @@
 pub mod appliance;
 pub mod contract;
 pub mod load;
+pub mod messaging;
 pub mod receiver;

@@ -1,0 +1,6 @@
+//! Messaging from outside.
+
+mod admission;
+mod contract;
+mod keys;
+mod workspaces;
