@@ -218,7 +218,10 @@ fn release(tx: &mut WriteTx<'_>, now: Timestamp, agent: AgentKey, mailbox: &mut 
     if mailbox.held_count == 0 {
         return Ok(0);
     }
-    let rows = tx.scan(&HELD, Scan::prefix(&(agent.0, agent.1)))?;
+    let all = Scan::prefix(&(agent.0, agent.1));
+    // What stays lies between what goes; where all goes, no more is read than goes now.
+    let scan = if mailbox.standing.is_withholding(now) { all } else { all.limit(RELEASED_MAX + 1) };
+    let rows = tx.scan(&HELD, scan)?;
     let goes = |row: &HeldRow| !mailbox.standing.holds(row.priority, now);
     let going: Vec<_> = rows.into_iter().filter(|(_, row)| goes(row)).take(RELEASED_MAX + 1).collect();
     let released = u32::try_from(going.len().min(RELEASED_MAX)).unwrap_or(u32::MAX);

@@ -1,8 +1,9 @@
-//! How quickly streams are woken, and what an idle one costs: a thousand of them, of a thousand agents, and a thousand sends
-//! a second.
+//! How quickly streams are woken: a thousand of them, of a thousand agents, and a thousand sends a second.
 //!
-//! What is asserted leaves room for machines that have other things to do; `--nocapture` shows the figures.
+//! What is asserted leaves room for machines that have other things to do; `--nocapture` shows the figures, that of memory
+//! being right where no other test runs beside this one.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -13,7 +14,8 @@ use crate::identity::Scope;
 use crate::testing::Bench;
 
 const STREAMS: usize = 1_000;
-const SENDS: usize = 2_000;
+const SENDS: u32 = 3_000;
+const SENDERS: u32 = 8;
 const BETWEEN: Duration = Duration::from_millis(1);
 
 fn resident_bytes() -> usize {
@@ -31,12 +33,27 @@ async fn opened(bench: &Bench, key: &str, agent: &str) -> axum::body::BodyDataSt
     response.into_body().into_data_stream()
 }
 
+/// Every so many sends are one sender's, each at its time.
+fn send(bench: &Bench, names: &[String], began: Instant, sender: u32) -> Vec<(usize, Instant)> {
+    let mut sent = Vec::new();
+    for number in (sender..SENDS).step_by(SENDERS as usize) {
+        std::thread::sleep((BETWEEN * number).saturating_sub(began.elapsed()));
+        let agent = fastrand::usize(0..STREAMS);
+        sent.push((agent, Instant::now()));
+        bench.post(&format!("s{sender}"), &[&names[agent]], "x", |_| {});
+    }
+    sent
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_streams_are_woken_in_no_time() {
     let mut bench = Bench::new();
     bench.set(|workspace| workspace.limits = vec![(crate::limits::ACTIVE_AGENTS.code, None)]);
     let names: Vec<String> = (0..STREAMS).map(|number| format!("a{number}")).collect();
-    names.iter().for_each(|name| drop(bench.agent(name)));
+    let senders = (0..SENDERS).map(|sender| format!("s{sender}"));
+    names.iter().cloned().chain(senders).for_each(|name| {
+        bench.agent(&name);
+    });
     let key = bench.key(Scope::Full, &[]);
     let before = resident_bytes();
     let (woken, mut told) = mpsc::unbounded_channel::<(usize, Instant)>();
@@ -60,16 +77,20 @@ async fn a_thousand_streams_are_woken_in_no_time() {
         .collect();
     tokio::time::sleep(Duration::from_millis(500)).await;
     let each = resident_bytes().saturating_sub(before) / STREAMS;
+    let bench = Arc::new(bench);
+    let (began, names) = (Instant::now(), Arc::new(names));
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|sender| {
+            let (bench, names) = (Arc::clone(&bench), Arc::clone(&names));
+            std::thread::spawn(move || send(&bench, &names, began, sender))
+        })
+        .collect();
     let mut sent: Vec<Vec<Instant>> = vec![Vec::new(); STREAMS];
-    let began = Instant::now();
-    for number in 0..SENDS {
-        let agent = fastrand::usize(0..STREAMS);
-        sent[agent].push(Instant::now());
-        let name = &names[agent];
-        tokio::task::block_in_place(|| bench.post("a0", &[name], "x", |_| {}));
-        let next = BETWEEN * u32::try_from(number + 1).unwrap();
-        tokio::time::sleep(next.saturating_sub(began.elapsed())).await;
+    for sender in senders {
+        let all = tokio::task::block_in_place(|| sender.join()).unwrap();
+        all.into_iter().for_each(|(agent, at)| sent[agent].push(at));
     }
+    sent.iter_mut().for_each(|sent| sent.sort_unstable());
     let took = began.elapsed();
     tokio::time::sleep(Duration::from_millis(300)).await;
     held.iter().for_each(tokio::task::JoinHandle::abort);
@@ -92,6 +113,5 @@ async fn a_thousand_streams_are_woken_in_no_time() {
     );
     let with_mail = sent.iter().filter(|sent| !sent.is_empty()).count();
     assert!(events.iter().filter(|events| **events > 0).count() >= with_mail - with_mail / 50, "streams sleep on");
-    assert!(each <= 20 << 10, "{each} bytes for an idle stream");
     assert!(at(990) < Duration::from_secs(2), "{:?}", at(990));
 }

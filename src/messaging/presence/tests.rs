@@ -130,7 +130,8 @@ async fn busy_ends_by_itself_by_nothing_and_ends_nothing_else() {
 #[tokio::test]
 async fn nobody_declares_for_another() {
     let bench = Bench::new();
-    (bench.agent("ann"), bench.agent("bob"));
+    bench.agent("ann");
+    bench.agent("bob");
     let bound = bench.key(Scope::Send, &["bob"]);
     let reader = bench.key(Scope::Read, &["bob"]);
     let dnd = json!({"state": "dnd"});
@@ -195,7 +196,8 @@ async fn what_was_held_comes_in_order_as_one_event() {
 #[tokio::test]
 async fn a_stream_begins_where_its_reader_is() {
     let bench = Bench::new();
-    (bench.agent("ann"), bench.agent("bob"));
+    bench.agent("ann");
+    bench.agent("bob");
     let bound = bench.key(Scope::Read, &["ann"]);
     for text in ["one", "two", "three"] {
         bench.post("bob", &["ann"], text, |_| {});
@@ -246,7 +248,8 @@ async fn a_stream_ends_with_its_agent_and_with_the_appliance() {
     bench.agent("bob");
     let (bound, other) = (bench.key(Scope::Send, &["ann"]), bench.key(Scope::Send, &["bob"]));
     let (mut retires, mut stops) = (Open::of(&bench, &bound, &[]).await, Open::of(&bench, &other, &[]).await);
-    (retires.next().await, stops.next().await);
+    retires.next().await;
+    stops.next().await;
     bench.post("bob", &["ann"], "last", |_| {});
     bench.run(move |tx, now| Ok(crate::agents::retire(tx, now, ann)?)).unwrap();
     assert_eq!(retires.next().await.unwrap(), "event: unauthorized\ndata: {}\n\n");
@@ -336,7 +339,8 @@ async fn health_is_what_streams_are() {
 #[tokio::test]
 async fn who_has_a_stream_open_does_not_retire() {
     let bench = Bench::new();
-    (bench.agent("ann"), bench.agent("bob"));
+    bench.agent("ann");
+    bench.agent("bob");
     let bound = bench.key(Scope::Send, &["ann"]);
     let stream = Open::of(&bench, &bound, &[CAPABLE]).await;
     bench.advance(15 * 86_400).await;

@@ -210,3 +210,24 @@ fn event(read: &impl Read, agent: AgentKey, seq: u64, last_seq: u64, out: &mut S
     );
     Ok(last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Bench;
+
+    /// 6-messaging.md, S3: most of what an idle stream may cost is its connection's.
+    #[tokio::test]
+    async fn what_waits_is_small() {
+        let bench = Bench::new();
+        let (agent, key_id) = (bench.agent("ann"), bench.admin.split('_').nth(2).unwrap().to_owned());
+        let read = bench.context.store.read();
+        let key = keys::find(&read, &key_id).unwrap().unwrap();
+        let caller = Caller { workspace: bench.workspace.clone(), key, agent: None };
+        let wish = Wish { after: 0, is_wake_capable: true, outgoing: None };
+        let mut watcher = watch(&bench.context, &caller, agent, wish).unwrap();
+        let held = size_of_val(&*watcher) + size_of_val(&*watcher.place.line);
+        let waits = size_of_val(&watcher.piece());
+        assert!(held + waits < 2_048, "{held} and {waits} bytes");
+    }
+}

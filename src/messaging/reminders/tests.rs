@@ -46,7 +46,8 @@ fn assert_sound(bench: &Bench) {
 
 fn bench() -> Bench {
     let bench = Bench::new();
-    (bench.agent("ann"), bench.agent("bob"));
+    bench.agent("ann");
+    bench.agent("bob");
     bench
 }
 

@@ -4,5 +4,6 @@
 //! `QUINTET_MESSAGING_SEED=N` runs the case of a failure again, `QUINTET_MESSAGING_CASES=N` more of them.
 
 mod days;
+mod many;
 mod model;
 mod wrong;

@@ -35,7 +35,7 @@ pub(super) const BUSY: Route = Route::post("set_busy", "/v1/agents/{name}/busy")
 pub(super) async fn get(call: Call) -> Answered {
     let (no, _) = agent_of(&call)?;
     let (workspace, now) = (call.caller.workspace.no, call.now());
-    Ok(call.answer(200, |read| Ok(to_compact(&written(&mailboxes::get(read, (workspace, no))?, now)).into()))?)
+    call.answer(200, |read| Ok(to_compact(&written(&mailboxes::get(read, (workspace, no))?, now)).into()))
 }
 
 pub(super) async fn put(call: Call) -> Answered {

@@ -26,7 +26,7 @@ pub(super) async fn health(call: Call) -> Answered {
     }
     let agent = (call.caller.workspace.no, no);
     let attendance = call.context.attendance.clone();
-    Ok(call.answer(200, |read| Ok(to_compact(&written(&name, &attendance.attended(read, agent)?)).into()))?)
+    call.answer(200, |read| Ok(to_compact(&written(&name, &attendance.attended(read, agent)?)).into()))
 }
 
 fn written(name: &str, attended: &Attended) -> Json {
