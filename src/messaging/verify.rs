@@ -7,7 +7,7 @@ use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{blocks, identity, mail, reminders, rooms};
+use crate::{blocks, identity, mail, pubkeys, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
@@ -15,6 +15,7 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     identity::verify(read, &mut findings)?;
     rooms::verify(read, &mut findings)?;
     blocks::verify(read, &mut findings)?;
+    pubkeys::verify(read, &mut findings)?;
     mail::verify::verify(read, &mut sent, &mut findings)?;
     usage::verify(read, &sent, &mut findings)?;
     reminders::verify(read, &mut findings)?;

@@ -5,7 +5,7 @@
 //! never published again.
 //!
 //! Reading order: `model` (algorithms, reading a key's text) · `tables` · `rows` (finding) · `change` (publishing, revoking) ·
-//! `http`.
+//! `verify` · `http`.
 
 mod change;
 pub(crate) mod http;
@@ -14,7 +14,9 @@ mod rows;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 pub(crate) use model::{Algorithm, Pubkey};
 pub(crate) use rows::{bytes, valid};
 pub(crate) use tables::TABLES;
+pub(crate) use verify::verify;

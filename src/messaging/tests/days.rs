@@ -31,7 +31,7 @@ fn name(agent: usize) -> String {
     format!("a{agent}")
 }
 
-fn number(variable: &str) -> Option<u64> {
+pub(super) fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 

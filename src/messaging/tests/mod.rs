@@ -6,4 +6,5 @@
 mod days;
 mod many;
 mod model;
+mod tags;
 mod wrong;

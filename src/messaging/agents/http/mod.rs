@@ -9,6 +9,8 @@ mod labels;
 mod life;
 mod phonebook;
 mod register;
+#[cfg(test)]
+mod tests;
 mod whoami;
 mod wire;
 

@@ -1,5 +1,8 @@
 //! Rooms over HTTP: which there are, joining and leaving.
 
+#[cfg(test)]
+mod tests;
+
 use quintet_platform::json::{Json, to_compact};
 use quintet_platform::service::{Answer, Endpoint, KeyRule, Route, Segment, Shape, json as success};
 use quintet_storage::{Abort, Timestamp, WriteTx};
