@@ -25,7 +25,8 @@ mod retire;
 mod tests;
 
 use join::join;
-pub(crate) use model::{Registered, Registration};
+#[cfg(test)]
+pub(crate) use model::Registration;
 pub(crate) use register::register;
 pub(crate) use relabel::relabel;
 pub(crate) use retire::retire;

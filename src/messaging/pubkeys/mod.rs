@@ -16,7 +16,7 @@ mod tables;
 mod tests;
 mod verify;
 
-pub(crate) use model::{Algorithm, Pubkey};
+pub(crate) use model::Algorithm;
 pub(crate) use rows::{bytes, valid};
 pub(crate) use tables::TABLES;
 pub(crate) use verify::verify;

@@ -158,7 +158,7 @@ async fn an_agent_has_sixteen_and_the_oldest_revoked_ones_go() {
 fn what_contradicts_itself_is_found() {
     let bench = Bench::new();
     let a = bench.agent("a");
-    let key = |fingerprint: String| super::Pubkey {
+    let key = |fingerprint: String| super::model::Pubkey {
         algorithm: Algorithm::AgeX25519,
         fingerprint,
         text: age(1),

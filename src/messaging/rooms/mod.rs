@@ -10,6 +10,6 @@ mod members;
 mod tables;
 mod verify;
 
-pub(crate) use members::{find, is_member, join, leave, list, of_agent};
+pub(crate) use members::{find, is_member, join, of_agent};
 pub(crate) use tables::TABLES;
 pub(crate) use verify::verify;

@@ -75,11 +75,6 @@ impl<'a> TagExpression<'a> {
         }
         Ok(TagExpression { key, value })
     }
-
-    /// Whether a tag is one of those that are meant.
-    pub(crate) fn means(&self, key: &str, value: &str) -> bool {
-        self.key == key && self.value.is_none_or(|meant| meant == value)
-    }
 }
 
 #[cfg(test)]
@@ -120,32 +115,6 @@ mod tests {
         }
         assert!(TagExpression::parse(&"ä".repeat(128)).is_ok(), "characters are counted, not bytes");
         assert!(TagExpression::parse(&format!("a={}", "ä".repeat(256))).is_ok());
-    }
-
-    #[test]
-    fn the_two_forms_mean_different_tags() {
-        // An expression, and whether it means each of: skill=playwright, skill=cypress, skill=, skill:playwright=,
-        // skill:playwright=1.
-        let worn = [
-            ("skill", "playwright"),
-            ("skill", "cypress"),
-            ("skill", ""),
-            ("skill:playwright", ""),
-            ("skill:playwright", "1"),
-        ];
-        let cases = [
-            ("skill", [true, true, true, false, false]),
-            ("skill=playwright", [true, false, false, false, false]),
-            ("skill=", [false, false, true, false, false]),
-            ("skill:playwright", [false, false, false, true, true]),
-            ("skill:playwright=1", [false, false, false, false, true]),
-            ("skill=Playwright", [false; 5]),
-            ("skil", [false; 5]),
-        ];
-        for (text, expected) in cases {
-            let expression = TagExpression::parse(text).unwrap();
-            assert_eq!(worn.map(|(key, value)| expression.means(key, value)), expected, "{text}");
-        }
     }
 
     #[test]

@@ -145,7 +145,10 @@ pub(super) fn labels(fields: &mut Fields, name: &str) -> Result<Vec<(String, Str
     members.into_iter().map(read).collect()
 }
 
-/// PATCH /v1/agents/{name}/labels: what is set, and what is taken off.
-pub(super) fn read_labels(fields: &mut Fields) -> Result<(Vec<(String, String)>, Vec<String>), Refusal> {
+/// What is set, and what is taken off.
+pub(super) type LabelsChange = (Vec<(String, String)>, Vec<String>);
+
+/// PATCH /v1/agents/{name}/labels
+pub(super) fn read_labels(fields: &mut Fields) -> Result<LabelsChange, Refusal> {
     Ok((labels(fields, "set")?, texts(fields, "remove", LABELS_MAX)?))
 }

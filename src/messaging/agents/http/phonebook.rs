@@ -69,9 +69,9 @@ pub(super) async fn list(mut call: Call) -> Answered {
 pub(super) async fn get(call: Call) -> Answered {
     let (no, name) = agent_of(&call)?;
     let (context, workspace, now) = (&call.context, &call.caller.workspace, call.now());
-    Ok(call.answer(200, |read| {
+    call.answer(200, |read| {
         let agent = agents::find(read, (workspace.no, no))?;
         let agent = agent.ok_or_else(|| Refusal::NotFound(format!("agent {name}")))?;
         Ok(to_compact(&written(context, read, workspace, no, &agent, now)?).into())
-    })?)
+    })
 }

@@ -22,7 +22,7 @@ pub(super) const WHOAMI: Route = Route::get("whoami", "/v1/whoami")
 
 pub(super) async fn whoami(call: Call) -> Answered {
     let (context, caller, now) = (&call.context, &call.caller, call.now());
-    Ok(call.answer(200, |read| Ok(to_compact(&told(context, read, caller, now)?).into()))?)
+    call.answer(200, |read| Ok(to_compact(&told(context, read, caller, now)?).into()))
 }
 
 fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) -> Result<Json, Failure> {

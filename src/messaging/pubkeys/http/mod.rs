@@ -101,12 +101,12 @@ async fn list(mut call: Call) -> Answered {
     let (no, name) = agent_of(&call)?;
     let algorithm = call.word(&ALGORITHM)?.and_then(Algorithm::named).unwrap_or(Algorithm::AgeX25519);
     let agent = (call.caller.workspace.no, no);
-    Ok(call.answer(200, |read| {
+    call.answer(200, |read| {
         let keys: Vec<Json> = valid(read, agent, algorithm)?.iter().map(|key| written(&name, key)).collect();
         let count = Json::from(keys.len());
         let told = [("agent", Json::from(name.as_str())), ("keys", Json::from(keys)), ("count", count)];
         Ok(to_compact(&Json::object(told)).into())
-    })?)
+    })
 }
 
 async fn delete(mut call: Call) -> Answered {
