@@ -77,15 +77,15 @@ pub(super) fn unerased(abort: Abort<Erased>) -> Failure {
     }
 }
 
-/// The messages of a thread behind one, the oldest first, `most` at the most.
+/// The messages of a thread before one, the newest first, `most` at the most.
 pub(crate) fn of_thread(
     read: &impl Read,
     thread: ThreadKey,
-    after: Option<MessageId>,
+    before: Option<MessageId>,
     most: usize,
 ) -> Result<Vec<MessageId>, Failure> {
-    let scan = Scan::prefix(&(thread.0, thread.1)).limit(most);
-    let scan = after.iter().fold(scan, |scan, after| scan.after(&(thread.0, thread.1, *after)));
+    let scan = Scan::prefix(&(thread.0, thread.1)).newest_first().limit(most);
+    let scan = before.iter().fold(scan, |scan, before| scan.after(&(thread.0, thread.1, *before)));
     let rows = read.scan(&THREAD_MESSAGES, scan)?;
     Ok(rows.into_iter().map(|((_, _, message), Mark)| message).collect())
 }
@@ -111,6 +111,19 @@ pub(crate) fn of_room(
     most: usize,
 ) -> Result<Vec<MessageId>, Failure> {
     let scan = Scan::prefix(&(workspace, room.to_owned())).newest_first().limit(most);
+    let rows = read.scan(&ROOM_HISTORY, scan)?;
+    Ok(rows.into_iter().map(|((_, _, message), Mark)| message).collect())
+}
+
+/// What was sent to a room from a message on, itself included, the oldest first, `most` at the most.
+pub(crate) fn of_room_from(
+    read: &impl Read,
+    workspace: WorkspaceNo,
+    room: &str,
+    first: MessageId,
+    most: usize,
+) -> Result<Vec<MessageId>, Failure> {
+    let scan = Scan::prefix(&(workspace, room.to_owned())).from(&(workspace, room.to_owned(), first)).limit(most);
     let rows = read.scan(&ROOM_HISTORY, scan)?;
     Ok(rows.into_iter().map(|((_, _, message), Mark)| message).collect())
 }
