@@ -15,7 +15,7 @@
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
 //! make) · `usage` · `rooms`, `blocks`, `pubkeys` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
-//! `inbox` · `reminders` · `sending` (what is sent, and to whom) · `sweep` (what is due is done), `verify` ·
+//! `inbox`, `threads`, `memory` · `reminders` · `sending` (what is sent, and to whom) · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod agents;
@@ -32,6 +32,7 @@ mod invites;
 mod keys;
 mod limits;
 mod mail;
+mod memory;
 mod model;
 pub mod operator;
 mod presence;
@@ -47,6 +48,7 @@ mod tagged;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod usage;
 mod verify;
 mod wakes;
@@ -82,6 +84,7 @@ const FOLDERS: &[&[TableSpec]] = &[
     pubkeys::TABLES,
     mail::TABLES,
     reminders::TABLES,
+    memory::TABLES,
 ];
 
 const TABLE_COUNT: usize = count(FOLDERS);

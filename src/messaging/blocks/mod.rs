@@ -1,10 +1,14 @@
 //! Blocks: agents that an agent takes nothing from.
 //!
-//! Reading order: `model`, `tables` · `rows` (who has blocked whom, and what was suppressed) · `verify`.
+//! Reading order: `model`, `tables` · `rows` (who has blocked whom, and what was suppressed) · `http` ·
+//! `verify`.
 
+pub(crate) mod http;
 mod model;
 mod rows;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 pub(crate) use model::Block;

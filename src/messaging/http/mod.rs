@@ -6,13 +6,16 @@ use axum::Router;
 use quintet_platform::service::{self, Endpoints};
 
 use crate::agents::http as agents;
+use crate::blocks::http as blocks;
 use crate::context::Context;
 use crate::dialect::Messaging;
 use crate::inbox::http as inbox;
 use crate::invites::http as invites;
 use crate::keys::http as keys;
+use crate::memory::http as memory;
 use crate::pubkeys::http as pubkeys;
 use crate::rooms::http as rooms;
+use crate::threads::http as threads;
 use crate::usage::http as usage;
 use crate::{presence, reminders, sending};
 
@@ -20,14 +23,17 @@ use crate::{presence, reminders, sending};
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     health::ENDPOINTS,
     agents::ENDPOINTS,
+    blocks::ENDPOINTS,
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,
+    memory::ENDPOINTS,
     presence::ENDPOINTS,
     pubkeys::ENDPOINTS,
     reminders::ENDPOINTS,
     rooms::ENDPOINTS,
     sending::ENDPOINTS,
+    threads::ENDPOINTS,
     usage::ENDPOINTS,
 ];
 

@@ -65,17 +65,14 @@ impl Typed {
 ///
 /// # Errors
 /// Every entry that is written as no recipient; or there are more than there may be, `count` of them.
-fn read<'t>(
-    asker: Asker<'_>,
-    typed: &'t Typed,
-    count: u64,
-) -> Result<Vec<(&'t str, Recipient<'t>, Role)>, Refusal> {
+fn read<'t>(asker: Asker<'_>, typed: &'t Typed, count: u64) -> Result<Vec<(&'t str, Recipient<'t>, Role)>, Refusal> {
     if typed.to.is_empty() && typed.cc.is_empty() {
         return Err(Refusal::field("to", "must name at least one recipient"));
     }
     let mut entries = Vec::with_capacity(typed.to.len() + typed.cc.len());
     let mut problems = Vec::new();
-    let of = |list: &'static str, all: &'t [String]| all.iter().enumerate().map(move |(place, text)| (list, place, text));
+    let of =
+        |list: &'static str, all: &'t [String]| all.iter().enumerate().map(move |(place, text)| (list, place, text));
     for (list, place, text) in of("to", &typed.to).chain(of("cc", &typed.cc)) {
         match Recipient::parse(text) {
             Ok(recipient) => entries.push((text.as_str(), recipient, if list == "to" { Role::To } else { Role::Cc })),
@@ -251,11 +248,7 @@ fn bad(text: &str, why: &str) -> Bad {
 }
 
 /// The agent of this name that is not retired.
-fn agent_named(
-    read: &impl Read,
-    workspace: WorkspaceNo,
-    name: &str,
-) -> Result<Option<(AgentNo, Mailbox)>, Failure> {
+fn agent_named(read: &impl Read, workspace: WorkspaceNo, name: &str) -> Result<Option<(AgentNo, Mailbox)>, Failure> {
     if AgentName::parse(name).is_err() {
         return Ok(None);
     }

@@ -67,12 +67,7 @@ pub(super) fn check(
 }
 
 /// Whom it goes to.
-fn directed(
-    read: &impl Read,
-    now: Timestamp,
-    author: &Author,
-    course: &Course,
-) -> Result<Cleared, Abort<Refusal>> {
+fn directed(read: &impl Read, now: Timestamp, author: &Author, course: &Course) -> Result<Cleared, Abort<Refusal>> {
     match course {
         Course::New { typed, subject, thread } => Ok(Cleared {
             resolved: resolve_as(read, now, author.asker(), typed, typed.count())?,
@@ -86,7 +81,8 @@ fn directed(
 }
 
 fn all_available(now: Timestamp, agents: &[Addressee]) -> Result<(), Refusal> {
-    let withholding = agents.iter().map(|addressee| &addressee.mailbox).filter(|box_| box_.standing.is_withholding(now));
+    let withholding =
+        agents.iter().map(|addressee| &addressee.mailbox).filter(|box_| box_.standing.is_withholding(now));
     let all: Vec<Withholding> = withholding
         .map(|mailbox| Withholding {
             agent: mailbox.name.clone(),

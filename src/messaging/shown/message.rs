@@ -5,7 +5,7 @@ use quintet_platform::json::{self, Json, Limits};
 use quintet_storage::{Failure, Read};
 
 use super::provenance::provenance;
-use super::signature::{Keys, State, sha256_of, state};
+use super::signature::{State, sha256_of, state};
 use crate::identity::Workspace;
 use crate::mail::messages;
 use crate::mail::model::{Contents, Delivery, Message, Role, Sender};
@@ -34,12 +34,11 @@ pub(crate) enum Placed<'a> {
 /// What a message says, with what its signature is worth.
 pub(crate) fn opened(
     read: &impl Read,
-    keys: &impl Keys,
     workspace: &Workspace,
     (id, message): (MessageId, &Message),
 ) -> Result<(Contents, State), Failure> {
     let contents = messages::open(read, workspace, id, &message.kept)?;
-    let state = state(keys, message, &contents)?;
+    let state = state(read, workspace.no, message, &contents)?;
     Ok((contents, state))
 }
 

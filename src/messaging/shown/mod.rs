@@ -6,6 +6,8 @@
 mod message;
 mod provenance;
 mod signature;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use message::{Placed, body_sha256, delivery, in_thread, opened, row, signed_recipients};
-pub(crate) use signature::{Keys, NoKeys, State};
+pub(crate) use signature::{State, state};

@@ -2,10 +2,14 @@
 //! (6-messaging.md, Q1).
 
 use data_encoding::HEXLOWER;
-use quintet_storage::Failure;
+use ed25519_dalek::{Signature, VerifyingKey};
+use quintet_storage::{Failure, Read};
 use sha2::{Digest as _, Sha256};
 
-use crate::mail::model::{Contents, Message};
+use crate::mail::model::{Contents, Message, Sender};
+use crate::model::WorkspaceNo;
+use crate::pubkeys::{self, Algorithm};
+use crate::words::bech32;
 
 /// What a signature is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,23 +36,27 @@ impl State {
     }
 }
 
-/// The public key of 32 bytes that a sender has published under a fingerprint and not revoked, if there is one.
-pub(crate) trait Keys {
-    /// Finds it.
-    fn find(&self, message: &Message, fingerprint: &str) -> Result<Option<[u8; 32]>, Failure>;
-}
+/// What a signature's text begins with.
+const SIGNATURE_PREFIX: &str = "absigv";
 
-/// What the signature of a message is worth, as the sender's keys stand.
-pub(crate) fn state(keys: &impl Keys, message: &Message, contents: &Contents) -> Result<State, Failure> {
-    let Some((_signature, fingerprint)) = &contents.signature else { return Ok(State::Unsigned) };
-    let key = match fingerprint {
-        Some(fingerprint) => keys.find(message, fingerprint)?,
-        None => None,
+/// What the signature of a message is worth, as its sender's keys stand.
+pub(crate) fn state(
+    read: &impl Read,
+    workspace: WorkspaceNo,
+    message: &Message,
+    contents: &Contents,
+) -> Result<State, Failure> {
+    let Some((signature, fingerprint)) = &contents.signature else { return Ok(State::Unsigned) };
+    let Some(signature) = bech32::decode(SIGNATURE_PREFIX, signature) else { return Ok(State::Invalid) };
+    let Ok(signature) = Signature::from_slice(&signature) else { return Ok(State::Invalid) };
+    let (Sender::Agent(sender), Some(fingerprint)) = (&message.sender, fingerprint) else {
+        return Ok(State::Unverifiable);
     };
-    Ok(match key {
-        None => State::Unverifiable,
-        Some(_) => State::Invalid,
-    })
+    let key = pubkeys::bytes(read, (workspace, *sender), Algorithm::Ed25519, fingerprint)?;
+    let Some(key) = key else { return Ok(State::Unverifiable) };
+    let Ok(key) = VerifyingKey::from_bytes(&key) else { return Ok(State::Invalid) };
+    let is_good = key.verify_strict(canonical(message, &contents.text).as_bytes(), &signature).is_ok();
+    Ok(if is_good { State::Valid } else { State::Invalid })
 }
 
 /// SHA-256 of a text's bytes, in hexadecimal (6-messaging.md, Q2).
@@ -72,13 +80,4 @@ pub(crate) fn canonical(message: &Message, text: &str) -> String {
         message.priority.name(),
         sha256_of(text),
     )
-}
-
-/// Nobody has published anything.
-pub(crate) struct NoKeys;
-
-impl Keys for NoKeys {
-    fn find(&self, _: &Message, _: &str) -> Result<Option<[u8; 32]>, Failure> {
-        Ok(None)
-    }
 }

@@ -11,7 +11,7 @@ use crate::mail::model::Kept;
 use crate::mail::{deliver, threads};
 use crate::model::{AgentKey, AgentNo, MailId};
 use crate::refusal::Refusal;
-use crate::shown::{Keys, NoKeys, Placed, delivery, opened};
+use crate::shown::{Placed, delivery, opened};
 
 /// The delivery that a path names; a message that the agent got or sent does as well.
 pub(super) const DELIVERY: Segment = Segment::new("delivery_id", Shape::Ulid);
@@ -44,7 +44,7 @@ pub(super) async fn get(call: Call) -> Answered {
     }
     let is_large = matches!(mine.message.kept, Kept::Large(_));
     let (context, workspace) = (call.context.clone(), call.caller.workspace.clone());
-    let write = move || Ok(view(&context.store.read(), &NoKeys, &workspace, agent.1, &mine)?);
+    let write = move || Ok(view(&context.store.read(), &workspace, agent.1, &mine)?);
     let body = match is_large {
         true => call.in_turn(&call.context.lookers, write).await?,
         false => write().map_err(refusal_of)?,
@@ -71,15 +71,9 @@ async fn mark_read(call: &Call, agent: AgentKey, mine: &mut Mine) -> Result<(), 
 }
 
 /// A delivery as it is shown.
-fn view(
-    read: &impl Read,
-    keys: &impl Keys,
-    workspace: &Workspace,
-    agent: AgentNo,
-    mine: &Mine,
-) -> Result<String, Failure> {
+fn view(read: &impl Read, workspace: &Workspace, agent: AgentNo, mine: &Mine) -> Result<String, Failure> {
     let Mine { delivered, id, message } = mine;
-    let (contents, signature) = opened(read, keys, workspace, (*id, message))?;
+    let (contents, signature) = opened(read, workspace, (*id, message))?;
     let placed = match delivered {
         Some((seq, delivery)) => Placed::Delivered { agent, seq: *seq, delivery },
         None => Placed::Sent,

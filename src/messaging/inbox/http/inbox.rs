@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use quintet_platform::service::{Answer, Parameter, Route, Shape, failed, json as success};
-use quintet_storage::Read;
 use tokio::time::sleep;
 
 use super::super::page::{Asked, page};
@@ -98,7 +97,7 @@ async fn written(call: &Call, agent: AgentKey, found: (u64, super::super::page::
     let is_small = found.1.rows.len() <= ROWS_AT_ONCE;
     let write = move || {
         let read = context.store.read();
-        Ok(write_page(&read, &crate::shown::NoKeys, &workspace, agent.1, found)?)
+        Ok(write_page(&read, &workspace, agent.1, found)?)
     };
     let body = match is_small {
         true => write().map_err(quintet_platform::service::refusal_of)?,

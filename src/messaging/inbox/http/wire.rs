@@ -8,7 +8,7 @@ use crate::identity::Workspace;
 use crate::mail::messages;
 use crate::mail::model::{Kept, Message};
 use crate::model::AgentNo;
-use crate::shown::{Keys, Placed, State, opened, row};
+use crate::shown::{Placed, State, opened, row};
 
 /// What a page may cost: about the bytes that are read for it. It is cut behind the row that exceeds them.
 const COST_MAX: u64 = 2 << 20;
@@ -20,7 +20,6 @@ const RECIPIENT_BYTES: u64 = 32;
 /// A page of an agent's inbox, which begins behind `cursor`.
 pub(super) fn write_page(
     read: &impl Read,
-    keys: &impl Keys,
     workspace: &Workspace,
     agent: AgentNo,
     (cursor, mut page): (u64, Page),
@@ -34,7 +33,7 @@ pub(super) fn write_page(
         let message = messages::get(read, (workspace.no, delivery.message))?;
         cost += cost_of(&message);
         let signature = match message.is_signed {
-            true => opened(read, keys, workspace, (delivery.message, &message))?.1,
+            true => opened(read, workspace, (delivery.message, &message))?.1,
             false => State::Unsigned,
         };
         rows.push(Json::object(row(

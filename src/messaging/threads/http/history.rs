@@ -13,7 +13,7 @@ use crate::model::MessageId;
 use crate::refusal::Refusal;
 use crate::rooms::http::ROOM;
 use crate::rooms::is_member;
-use crate::shown::{Published, in_thread, opened};
+use crate::shown::{in_thread, opened};
 
 const SINCE: Parameter = Parameter::new(
     "since",
@@ -60,7 +60,7 @@ fn written(
         Some(since) => messages::of_room_from(read, workspace.no, room, first_at(since), limit)?,
         None => messages::of_room(read, workspace.no, room, limit)?,
     };
-    let (keys, mut budget, mut rows) = (Published::of(read, workspace.no), Budget::default(), Vec::new());
+    let (mut budget, mut rows) = (Budget::default(), Vec::new());
     for id in ids {
         let message = messages::get(read, (workspace.no, id))?;
         // An id stands at its millisecond, which may be the one before the instant.
@@ -70,7 +70,7 @@ fn written(
         if !budget.has_room() {
             break;
         }
-        let (contents, signature) = opened(read, &keys, workspace, (id, &message))?;
+        let (contents, signature) = opened(read, workspace, (id, &message))?;
         budget.take(&message, &contents);
         let mut members = in_thread(id, &message, (&contents, signature));
         members.push(("sender", message.sender_name.as_str().into()));

@@ -16,7 +16,7 @@ use crate::mail::resume::{self as resuming, Resumer};
 use crate::mail::threads as rows;
 use crate::model::{MessageId, ThreadId, ThreadKey};
 use crate::refusal::Refusal;
-use crate::shown::{Published, in_thread, state};
+use crate::shown::{in_thread, state};
 use crate::wire::{instant, instant_or_null};
 
 const THREAD: Segment = Segment::new("thread_id", Shape::Ulid);
@@ -25,7 +25,8 @@ const THREAD_LIMIT: Parameter = Parameter::new(
     Shape::Integer { min: 1, max: 500, default: Some(200) },
     "The most messages, the newest ones. There can be fewer and still be more.",
 );
-const BEFORE: Parameter = Parameter::new("before", Shape::Ulid, "Messages before this one: the next_before of an answer.");
+const BEFORE: Parameter =
+    Parameter::new("before", Shape::Ulid, "Messages before this one: the next_before of an answer.");
 /// Participants that are named.
 const NAMED_MAX: usize = 100;
 
@@ -39,7 +40,9 @@ pub(super) const LIST: Route = Route::get("list_threads", "/v1/threads")
 pub(super) const GET: Route = Route::get("get_thread", "/v1/threads/{thread_id}")
     .permission("read")
     .marks(&[ACTING])
-    .summary("A thread with the messages that the agent got or sent, the oldest first; a long one is cut at its beginning")
+    .summary(
+        "A thread with the messages that the agent got or sent, the oldest first; a long one is cut at its beginning",
+    )
     .segments(&[THREAD])
     .parameters(&[THREAD_LIMIT, BEFORE])
     .successes(&[success(200, "ThreadView")])
@@ -68,7 +71,8 @@ pub(super) async fn list(mut call: Call) -> Answered {
     let context = call.context.clone();
     let look = move || {
         let read = context.store.read();
-        let records = latest(&read, agent, limit)?.into_iter().map(|(id, thread)| record(&read, (agent.0, id), &thread));
+        let records =
+            latest(&read, agent, limit)?.into_iter().map(|(id, thread)| record(&read, (agent.0, id), &thread));
         let threads = records.collect::<Result<Vec<_>, Failure>>()?;
         Ok(to_compact(&Json::object([("count", Json::from(threads.len())), ("threads", threads.into())])))
     };
@@ -99,9 +103,8 @@ fn view(
     thread: &Thread,
     part: &Part,
 ) -> Result<String, Failure> {
-    let keys = Published::of(read, workspace.no);
     let shown = part.messages.iter().map(|(id, message, contents)| {
-        let signature = state(&keys, message, contents)?;
+        let signature = state(read, workspace.no, message, contents)?;
         Ok(Json::object(in_thread(*id, message, (contents, signature))))
     });
     let messages = shown.collect::<Result<Vec<_>, Failure>>()?;
@@ -164,7 +167,9 @@ fn resumer(caller: &Caller, thread: &Thread) -> Result<Resumer, Refusal> {
         return Ok(Resumer::Operator);
     }
     if !caller.key.is_bound() {
-        return Err(Refusal::Denied("a participant resumes a thread with a key that is bound to it, not with a shared one"));
+        return Err(Refusal::Denied(
+            "a participant resumes a thread with a key that is bound to it, not with a shared one",
+        ));
     }
     match thread.pause.is_some_and(|pause| pause.is_for_operators) {
         true => Err(Refusal::Denied("the thread was paused again within an hour: an operator can resume it")),

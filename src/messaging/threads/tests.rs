@@ -1,0 +1,190 @@
+//! Threads, what was sent and what was said in rooms, as callers see them.
+
+use quintet_platform::clock::rfc3339;
+use quintet_platform::ids::ulid;
+use serde_json::{Value, json};
+
+use crate::identity::Scope;
+use crate::mail::messages::encode;
+use crate::mail::model::{Contents, Role};
+use crate::mail::post::Said;
+use crate::model::ThreadId;
+use crate::rooms::join;
+use crate::testing::{Bench, assert_refused};
+
+const NONE: Value = Value::Null;
+
+fn bench_of_three() -> Bench {
+    let bench = Bench::new();
+    for name in ["ann", "ben", "cid"] {
+        bench.agent(name);
+    }
+    bench
+}
+
+fn in_thread(bench: &Bench, thread: ThreadId, from: &str, to: &[&str], text: &str) {
+    bench.post(from, to, text, |letter| letter.thread = Some(thread));
+}
+
+fn members<'a>(list: &'a Value, name: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().map(|row| row[name].as_str().unwrap()).collect()
+}
+
+async fn get(bench: &Bench, agent: &str, path: &str) -> Value {
+    let (status, body) = bench.call_as(agent, "GET", path, NONE).await;
+    assert_eq!(status, 200, "{path}: {body}");
+    body
+}
+
+#[tokio::test]
+async fn a_thread_shows_each_what_it_got_or_sent() {
+    let bench = bench_of_three();
+    let thread = bench.post("ann", &["ben", "cid"], "all", |_| {}).thread;
+    bench.advance(1).await;
+    in_thread(&bench, thread, "ben", &["ann"], "between us");
+    bench.agent("dan");
+    let path = format!("/v1/threads/{}", ulid(thread.0));
+    let seen = get(&bench, "ann", &path).await;
+    assert_eq!(members(&seen["messages"], "text_body"), ["all", "between us"]);
+    let expected = json!({
+        "id": ulid(thread.0), "subject": "About all", "state": "active", "message_count": 2,
+        "participants": ["ann", "ben", "cid"], "participant_count": 3,
+        "last_message_at": rfc3339(bench.now()), "resumes_at": NONE,
+    });
+    assert_eq!(seen["thread"], expected);
+    assert_eq!(
+        members(&get(&bench, "cid", &path).await["messages"], "text_body"),
+        ["all"],
+        "no word that was not for it"
+    );
+    for path in [path.clone(), format!("{path}?limit=1")] {
+        assert_refused(&bench.call_as("dan", "GET", &path, NONE).await, (404, "not_found"), "takes part");
+    }
+    assert_refused(&bench.call_as("ann", "GET", "/v1/threads/x", NONE).await, (404, "not_found"), "takes part");
+}
+
+#[tokio::test]
+async fn a_long_thread_is_cut_at_its_beginning_and_says_where() {
+    let bench = bench_of_three();
+    let thread = bench.post("ann", &["ben"], "0", |_| {}).thread;
+    for number in 1..30 {
+        bench.advance(120).await;
+        in_thread(&bench, thread, "ann", &["ben"], &number.to_string());
+    }
+    let path = format!("/v1/threads/{}?limit=12", ulid(thread.0));
+    let (mut all, mut before) = (Vec::new(), String::new());
+    loop {
+        let part = get(&bench, "ben", &format!("{path}{before}")).await;
+        let texts = members(&part["messages"], "text_body").into_iter().map(str::to_owned);
+        all.splice(0..0, texts);
+        let Some(next) = part["next_before"].as_str() else { break };
+        assert_eq!(part["has_more"], json!(true));
+        before = format!("&before={next}");
+    }
+    assert_eq!(all, (0..30).map(|number| number.to_string()).collect::<Vec<_>>());
+    // Large texts cut it as well.
+    let large = bench.post("ann", &["ben"], "large", |_| {}).thread;
+    for _ in 0..4 {
+        bench.post("ann", &["ben"], "x", |letter| {
+            letter.thread = Some(large);
+            letter.said = Said::Here(encode(&Contents { text: "x".repeat(700 << 10), ..Contents::default() }).unwrap());
+        });
+    }
+    let part = get(&bench, "ben", &format!("/v1/threads/{}", ulid(large.0))).await;
+    assert_eq!((&part["count"], &part["has_more"]), (&json!(3), &json!(true)));
+}
+
+#[tokio::test]
+async fn threads_are_listed_by_their_newest_activity() {
+    let bench = bench_of_three();
+    let first = bench.post("ann", &["ben"], "first", |_| {}).thread;
+    bench.advance(1).await;
+    bench.post("ben", &["ann"], "second", |_| {});
+    bench.advance(1).await;
+    bench.post("cid", &["cid"], "its own", |_| {});
+    bench.advance(1).await;
+    in_thread(&bench, first, "ben", &["ann"], "again");
+    let listed = get(&bench, "ann", "/v1/threads").await;
+    assert_eq!(members(&listed["threads"], "subject"), ["About first", "About second"]);
+    assert_eq!(members(&get(&bench, "ann", "/v1/threads?limit=1").await["threads"], "subject"), ["About first"]);
+    assert_eq!(members(&get(&bench, "cid", "/v1/threads").await["threads"], "subject"), ["About its own"]);
+}
+
+#[tokio::test]
+async fn what_was_sent_is_walked_through_backwards() {
+    let bench = bench_of_three();
+    for number in 0..5 {
+        bench.post("ann", &["ben"], &number.to_string(), |letter| letter.cc = vec!["room:x".to_owned()]);
+    }
+    bench.post("ben", &["ann"], "other", |_| {});
+    let page = get(&bench, "ann", "/v1/sent?limit=2").await;
+    assert_eq!((members(&page["messages"], "text_body"), &page["cursor"]), (vec!["4", "3"], &json!(4)));
+    let row = &page["messages"][0];
+    assert_eq!((&row["recipients"], &row["signed_recipients"], &row["sealed_by"]), (&json!(["ben"]), &NONE, &NONE));
+    let page = get(&bench, "ann", "/v1/sent?limit=3&cursor=4").await;
+    assert_eq!((members(&page["messages"], "text_body"), &page["cursor"]), (vec!["2", "1", "0"], &NONE));
+    let page = get(&bench, "cid", "/v1/sent").await;
+    assert_eq!((&page["messages"], &page["cursor"]), (&json!([]), &NONE));
+    assert_refused(&bench.call_as("ann", "GET", "/v1/sent?cursor=x", NONE).await, (422, "validation_error"), "cursor");
+}
+
+#[tokio::test]
+async fn history_is_for_members_the_oldest_first() {
+    let bench = bench_of_three();
+    let ann = bench.named("ann");
+    bench.run(move |tx, _| Ok(join(tx, ann, "build")?)).unwrap();
+    let mut instants = Vec::new();
+    for number in 0..4 {
+        instants.push(rfc3339(bench.now()));
+        bench.post("ben", &[], &number.to_string(), |letter| letter.rooms = vec!["build".to_owned()]);
+        bench.advance(1).await;
+    }
+    let history = get(&bench, "ann", "/v1/rooms/build/history?limit=3").await;
+    assert_eq!((members(&history["messages"], "text_body"), &history["room"]), (vec!["1", "2", "3"], &json!("build")));
+    assert_eq!(members(&history["messages"], "sender"), ["ben"; 3]);
+    let since = format!("/v1/rooms/build/history?limit=2&since={}", instants[1]);
+    assert_eq!(members(&get(&bench, "ann", &since).await["messages"], "text_body"), ["1", "2"]);
+    for (agent, room) in [("ben", "build"), ("ann", "none"), ("ann", "%2e%2e")] {
+        let refused = bench.call_as(agent, "GET", &format!("/v1/rooms/{room}/history"), NONE).await;
+        assert_refused(&refused, (404, "not_found"), "this agent is in");
+    }
+    let refused = bench.call_as("ann", "GET", "/v1/rooms/build/history?since=yesterday", NONE).await;
+    assert_refused(&refused, (422, "validation_error"), "since");
+}
+
+/// 6-messaging.md, G1 to G3.
+#[tokio::test]
+async fn a_paused_thread_goes_on_by_those_who_may() {
+    let bench = bench_of_three();
+    let own = bench.key(Scope::Send, &["ben"]);
+    let thread = bench.post("ann", &["ben"], "0", |_| {}).thread;
+    let path = format!("/v1/threads/{}/resume", ulid(thread.0));
+    let (status, not) = bench.call(&own, "POST", &path, NONE).await;
+    assert_eq!((status, &not["resumed"], &not["resumed_by"]), (200, &json!(false), &NONE));
+    let flood =
+        |count: usize| (0..count).for_each(|number| in_thread(&bench, thread, "ann", &["ben"], &number.to_string()));
+    flood(60);
+    let state = get(&bench, "ben", &format!("/v1/threads/{}", ulid(thread.0))).await["thread"]["state"].clone();
+    assert_eq!(state, json!("paused"));
+    assert_refused(&bench.call_as("cid", "POST", &path, NONE).await, (404, "not_found"), "takes part");
+    assert_refused(&bench.call_as("ben", "POST", &path, NONE).await, (403, "permission_denied"), "bound");
+    let (status, resumed) = bench.call(&own, "POST", &path, json!({})).await;
+    assert_eq!((status, &resumed["resumed"], &resumed["resumed_by"]), (200, &json!(true), &json!("ben")));
+    assert_eq!((&resumed["thread_paused"], resumed["window_reset_at"].is_string()), (&json!(false), true));
+    flood(61);
+    assert_refused(&bench.call(&own, "POST", &path, NONE).await, (403, "permission_denied"), "operator");
+    let (status, resumed) = bench.call(&bench.admin, "POST", &path, NONE).await;
+    assert_eq!((status, &resumed["resumed"], &resumed["resumed_by"]), (200, &json!(true), &json!("operator")));
+    let page = get(&bench, "ben", "/v1/inbox?limit=200").await;
+    assert_eq!(page["count"], json!(122 + 2), "all of them, and two words of the platform");
+    let unknown = format!("/v1/threads/{}/resume", "0".repeat(26));
+    assert_refused(&bench.call(&bench.admin, "POST", &unknown, NONE).await, (404, "not_found"), "");
+}
+
+#[tokio::test]
+async fn cc_is_a_part_in_it() {
+    let bench = bench_of_three();
+    let posted = bench.post("ann", &["ben", "cid"], "x", |letter| letter.agents[1].role = Role::Cc);
+    let seen = get(&bench, "cid", &format!("/v1/threads/{}", ulid(posted.thread.0))).await;
+    assert_eq!(seen["count"], json!(1));
+}
