@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients messaging-client rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows isolation crash-long audit-long cron-long workflows-long power-cuts-long \
-	disk-full-long faults-long kills-long ends-long deliveries-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+	disk-full-long faults-long kills-long ends-long deliveries-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long schemas-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -183,6 +183,9 @@ exchange-corpora: ## what translate-toolkit and we read of each other, over the 
 
 fuzz-long: ## random and damaged string files by the hundred thousand (CASES=N)
 	@$(in) QUINTET_FILES_CASES=$(CASES) cargo test --locked -p quintet-localization --lib random -- --nocapture
+
+schemas-long: ## schemas and payloads at random, beside another validator (CASES=N)
+	@$(in) QUINTET_SCHEMA_CASES=$(CASES) cargo test --locked -p quintet-messaging --lib schema::tests::random -- --nocapture
 
 diagrams-prerequisites: test-prerequisites ## install Graphviz and the graphs that drawings are compared with
 	$(call step,what drawings are compared with)

@@ -3,10 +3,12 @@
 //! Invariants: a room's list of members and its members' lists of rooms say the same; an agent that retires stays in its
 //! rooms and gets nothing; a room that everybody has left goes on, with its history and its schema.
 //!
-//! Reading order: `tables` · `members` (who is in it, joining, leaving) · `verify` · `http`.
+//! Reading order: `schema` (what payloads must be) · `tables` · `members` (who is in it, joining, leaving) · `verify` ·
+//! `http`.
 
 pub(crate) mod http;
 mod members;
+pub(crate) mod schema;
 mod tables;
 mod verify;
 
