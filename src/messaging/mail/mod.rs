@@ -13,13 +13,14 @@
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `recipients` (whom
 //! a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent)
-//! · `verify`.
+//! · `raw` (a message as mail) · `verify`.
 
 pub(crate) mod deliver;
 pub(crate) mod labels;
 pub(crate) mod messages;
 pub(crate) mod model;
 pub(crate) mod post;
+pub(crate) mod raw;
 pub(crate) mod recipients;
 pub(crate) mod resume;
 mod tables;
