@@ -15,6 +15,8 @@ use crate::words::address;
 
 /// How many requests look through many rows, or read a large body, at a time.
 const LOOKERS: usize = 8;
+/// How many messages are written as mail at a time: each takes up to some 60 MiB.
+const MAILS: usize = 2;
 /// Bodies over [`LARGE_BODY_BYTES`] that are read at a time.
 const LARGE_BODIES: usize = 8;
 /// Keys whose rates are held.
@@ -51,6 +53,8 @@ pub struct Parts {
     pub(crate) wakes: Wakes,
     /// For those who look through many rows, or read a large body.
     pub(crate) lookers: Turns,
+    /// For messages that are written as mail, of which each is held as a whole.
+    pub(crate) mails: Turns,
     /// For bodies that are large.
     pub(crate) large_bodies: Turns,
     rates: Buckets<String>,
@@ -89,6 +93,7 @@ impl Context {
             attendance,
             wakes,
             lookers: Turns::new(LOOKERS),
+            mails: Turns::new(MAILS),
             large_bodies: Turns::new(LARGE_BODIES),
             rates: Buckets::new(RATED_KEYS_MAX),
             listener: OnceLock::new(),

@@ -21,6 +21,9 @@ impl FromSegment for MailId {
 /// The agent that a path names.
 pub(crate) const AGENT: Segment = Segment::new("name", Shape::ANY);
 
+/// The message that a path names.
+pub(crate) const MESSAGE: Segment = Segment::new("message_id", Shape::Ulid);
+
 /// The agent of a request's path, with its name.
 pub(crate) fn agent_of(call: &Call) -> Result<(AgentNo, String), Refusal> {
     let name: String = call.segment(AGENT.name).unwrap_or_default();

@@ -7,6 +7,7 @@ use quintet_platform::service::{self, Endpoints};
 
 use crate::agents::http as agents;
 use crate::blocks::http as blocks;
+use crate::claims::http as claims;
 use crate::context::Context;
 use crate::dialect::Messaging;
 use crate::inbox::http as inbox;
@@ -24,6 +25,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     health::ENDPOINTS,
     agents::ENDPOINTS,
     blocks::ENDPOINTS,
+    claims::ENDPOINTS,
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,

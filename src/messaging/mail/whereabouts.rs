@@ -3,14 +3,14 @@
 //! No row leads from a message to its deliveries, for a send would write one for each. But instants rise with the places of
 //! an inbox, and what came at once came at the message's own instant; what was held before has a row.
 
-use quintet_storage::{Failure, Read};
+use quintet_storage::{Failure, Read, Timestamp};
 
 use super::deliver;
 use super::model::{Delivery, Message, Sender};
 use super::tables::{LATE, PlaceRow};
 use crate::identity::Mailbox;
 use crate::model::{AgentKey, AgentNo, MessageId};
-use quintet_storage::Timestamp;
+use crate::rooms::is_member;
 
 /// Deliveries of one instant that are read at a time.
 const SLICE: usize = 128;
@@ -69,4 +69,17 @@ pub(crate) fn went_to(message: &Message, name: &str) -> bool {
 /// Whether an agent wrote a message.
 pub(crate) fn is_from(message: &Message, agent: AgentNo) -> bool {
     message.sender == Sender::Agent(agent)
+}
+
+/// Whether a message concerns an agent of this name: it sent it, got it or will, or is in a room that it was sent to.
+pub(crate) fn concerns(read: &impl Read, agent: AgentKey, name: &str, message: &Message) -> Result<bool, Failure> {
+    if is_from(message, agent.1) || went_to(message, name) {
+        return Ok(true);
+    }
+    for room in message.to.iter().chain(&message.cc).filter_map(|typed| typed.strip_prefix("room:")) {
+        if is_member(read, agent, room)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

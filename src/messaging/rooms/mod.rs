@@ -9,9 +9,11 @@
 pub(crate) mod http;
 mod members;
 pub(crate) mod schema;
+mod schemas;
 mod tables;
 mod verify;
 
 pub(crate) use members::{find, is_member, join, of_agent};
+pub(crate) use schemas::schema_of;
 pub(crate) use tables::TABLES;
 pub(crate) use verify::verify;

@@ -1,5 +1,6 @@
 //! Rooms over HTTP: which there are, joining and leaving.
 
+mod schema;
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +48,8 @@ pub(crate) const ENDPOINTS: &[Endpoint<Messaging>] = &[
     Endpoint::new(&LIST, |call| Box::pin(challenged(call, list))),
     Endpoint::new(&JOIN, |call| Box::pin(challenged(call, join))),
     Endpoint::new(&LEAVE, |call| Box::pin(challenged(call, leave))),
+    Endpoint::new(&schema::GET, |call| Box::pin(challenged(call, schema::get))),
+    Endpoint::new(&schema::SET, |call| Box::pin(challenged(call, schema::set))),
 ];
 
 /// The room of a request's path, whether or not there is one.

@@ -1,0 +1,12 @@
+//! Claims that messages make, and what their recipients found when they tried them.
+//!
+//! Nouns: a *claim* says something that can be tried: a command, and what it must end with. A *verdict* is what a recipient
+//! found; each may give several, and none is ever changed.
+//!
+//! Reading order: `tables` · `verdicts` (giving and listing) · `http`.
+
+pub(crate) mod http;
+mod tables;
+mod verdicts;
+
+pub(crate) use tables::TABLES;
