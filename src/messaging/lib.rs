@@ -43,6 +43,7 @@ mod reminders;
 mod rooms;
 mod sending;
 mod shown;
+mod skills;
 mod sweep;
 mod tagged;
 #[cfg(test)]
