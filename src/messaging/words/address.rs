@@ -95,7 +95,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         for workspace in ["a", "acme-eu", "0-", &"w".repeat(40)] {
             for agent in ["a", "builder-c8239c", "a.b.c", "x_y", "b.1", &"a".repeat(64)] {
-                let address = of_agent(workspace, &name(agent), DOMAIN);
+                let address = of_agent(workspace, name(agent), DOMAIN);
                 assert!(is_address(&address), "{address}");
                 let mailbox = Mailbox { workspace: workspace.to_owned(), agent: name(agent), bounce_of: None };
                 assert_eq!(Mailbox::read(&address, DOMAIN), Some(mailbox.clone()), "{address}");
