@@ -7,12 +7,14 @@ use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{blocks, identity, mail, pubkeys, reminders, rooms};
+use crate::{blocks, identity, invites, keys, mail, pubkeys, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     let (mut findings, mut sent) = (Vec::new(), Sent::new());
     identity::verify(read, &mut findings)?;
+    keys::verify(read, &mut findings)?;
+    invites::verify(read, &mut findings)?;
     rooms::verify(read, &mut findings)?;
     blocks::verify(read, &mut findings)?;
     pubkeys::verify(read, &mut findings)?;

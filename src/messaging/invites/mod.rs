@@ -14,4 +14,4 @@ mod tables;
 mod tests;
 
 pub(crate) use redeem::{Invite, expire, find, redeem};
-pub(crate) use tables::TABLES;
+pub(crate) use tables::{TABLES, verify};

@@ -8,8 +8,10 @@ use std::fmt;
 
 use bincode::{Decode, Encode};
 use quintet_platform::secrets::Digest;
-use quintet_storage::{Row, Table, TableSpec, Timestamp};
+use quintet_platform::verify::each;
+use quintet_storage::{Failure, Read, Row, Table, TableSpec, Timestamp};
 
+use crate::due::{self, Due};
 use crate::model::{FAMILY, WorkspaceNo};
 
 pub(super) const INVITES: Table<u128, InviteRow> = Table::new(0x050B, FAMILY, "messaging_invites");
@@ -42,4 +44,14 @@ impl fmt::Debug for InviteRow {
             .field("expires_at", expires_at)
             .finish_non_exhaustive()
     }
+}
+
+/// Finds what contradicts itself: each token goes when its time is over.
+pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    each(read, &INVITES, findings, |place, row, findings| {
+        if !due::is_put(read, row.expires_at, Due::Invite(place))? {
+            findings.push(format!("a join token of {:?} never goes", row.workspace));
+        }
+        Ok(())
+    })
 }

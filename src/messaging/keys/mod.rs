@@ -24,4 +24,4 @@ pub(crate) use hand_over::expire_address;
 pub(crate) use issue::{NewKey, issue};
 pub(crate) use model::{LABEL_CHARS_MAX, agents_of, scope_of};
 pub(crate) use revoke::revoke;
-pub(crate) use tables::TABLES;
+pub(crate) use tables::{TABLES, verify};

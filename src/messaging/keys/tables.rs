@@ -8,8 +8,11 @@ use std::fmt;
 
 use bincode::{Decode, Encode};
 use quintet_platform::secrets::Digest;
-use quintet_storage::{Row, Table, TableSpec, Timestamp};
+use quintet_platform::verify::each;
+use quintet_storage::{Failure, Read, Row, Table, TableSpec, Timestamp};
 
+use crate::due::{self, Due};
+use crate::identity::keys;
 use crate::model::FAMILY;
 
 pub(super) const KEY_ADDRESSES: Table<u128, KeyAddressRow> = Table::new(0x050C, FAMILY, "messaging_key_addresses");
@@ -32,4 +35,14 @@ impl fmt::Debug for KeyAddressRow {
         let mut shown = f.debug_struct("KeyAddressRow");
         shown.field("key_id", key_id).field("expires_at", expires_at).finish_non_exhaustive()
     }
+}
+
+/// Finds what contradicts itself: each address leads to a key, and goes when its time is over.
+pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+    each(read, &KEY_ADDRESSES, findings, |place, row, findings| {
+        if keys::find(read, &row.key_id)?.is_none() || !due::is_put(read, row.expires_at, Due::KeyUrl(place))? {
+            findings.push(format!("an address of the key {} leads nowhere, or never goes", row.key_id));
+        }
+        Ok(())
+    })
 }

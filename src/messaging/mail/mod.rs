@@ -13,7 +13,7 @@
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `recipients` (whom
 //! a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent)
-//! · `raw` (a message as mail) · `verify`.
+//! · `raw` (a message as mail) · `verify`, `verify_indexes`.
 
 pub(crate) mod deliver;
 pub(crate) mod labels;
@@ -29,6 +29,7 @@ pub(crate) mod testing;
 pub(crate) mod threads;
 pub(crate) mod unread;
 pub(crate) mod verify;
+mod verify_indexes;
 pub(crate) mod whereabouts;
 
 pub(crate) use tables::TABLES;

@@ -10,7 +10,7 @@ use super::tables::{
     HELD, INBOX, MESSAGES, PARTICIPANTS, ParticipantsRow, ROOM_HISTORY, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES,
     THREADS, UNREAD, UnreadRow,
 };
-use super::{messages, threads};
+use super::{messages, threads, verify_indexes};
 use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::model::{AgentKey, AgentNo, MessageId, MessageKey, ThreadKey, WorkspaceNo};
@@ -50,6 +50,7 @@ pub(crate) fn verify(read: &impl Read, sent: &mut Sent, findings: &mut Vec<Strin
     check_threads(read, &mut counted, findings)?;
     findings.extend(counted.keys().map(|key| format!("there are messages in a thread {key:?} that is not there")));
     check_messages(read, delivered, sent, findings)?;
+    verify_indexes::verify(read, findings)?;
     check_rooms(read, findings)
 }
 

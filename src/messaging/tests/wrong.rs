@@ -102,6 +102,30 @@ fn harms() -> Vec<(&'static str, Harm)> {
             }),
         ),
         (
+            "is not found by its message",
+            Box::new(|tx, bob| {
+                let Some(mut delivery) = deliver::find(tx, bob, 3)? else { return Ok(()) };
+                delivery.arrived_at = delivery.arrived_at.plus_seconds(1);
+                deliver::put(tx, bob, 3, delivery)
+            }),
+        ),
+        (
+            "came before",
+            Box::new(|tx, bob| {
+                let Some(mut delivery) = deliver::find(tx, bob, 3)? else { return Ok(()) };
+                delivery.arrived_at = delivery.arrived_at.plus_seconds(-1);
+                deliver::put(tx, bob, 3, delivery)
+            }),
+        ),
+        (
+            "is not found by its label",
+            Box::new(|tx, bob| {
+                let Some(mut delivery) = deliver::find(tx, bob, 3)? else { return Ok(()) };
+                delivery.labels.push("later".to_owned());
+                deliver::put(tx, bob, 3, delivery)
+            }),
+        ),
+        (
             "counts",
             Box::new(|tx, bob| {
                 let mut counts = workspaces::counts(tx, bob.0)?;
