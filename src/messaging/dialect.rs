@@ -79,6 +79,7 @@ impl Dialect for Messaging {
             include_str!("agents/http/schemas.json"),
             include_str!("blocks/http/schemas.json"),
             include_str!("claims/http/schemas.json"),
+            include_str!("drafts/http/schemas.json"),
             include_str!("inbox/http/schemas.json"),
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),

@@ -13,17 +13,20 @@
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
-//! make) · `usage` · `rooms`, `blocks`, `pubkeys` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
+//! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and to whom) · `sweep` (what is due is done), `verify` ·
+//! `inbox` · `reminders` · `sending` (what is sent, and to whom) · `drafts` · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
+mod acks;
 mod agents;
 mod attendance;
 mod blocks;
 mod claims;
 mod context;
 mod dialect;
+mod drafts;
 mod due;
 mod form;
 mod http;
@@ -84,7 +87,9 @@ const FOLDERS: &[&[TableSpec]] = &[
     rooms::TABLES,
     blocks::TABLES,
     pubkeys::TABLES,
+    acks::TABLES,
     mail::TABLES,
+    drafts::TABLES,
     reminders::TABLES,
     memory::TABLES,
     claims::TABLES,

@@ -18,7 +18,7 @@ use crate::pubkeys::http as pubkeys;
 use crate::rooms::http as rooms;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
-use crate::{presence, reminders, sending};
+use crate::{drafts, presence, reminders, sending};
 
 /// Everything that is served.
 pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
@@ -26,6 +26,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     agents::ENDPOINTS,
     blocks::ENDPOINTS,
     claims::ENDPOINTS,
+    drafts::ENDPOINTS,
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,

@@ -8,7 +8,7 @@
 //!
 //! Reading order: `page` (which deliveries a page has) · `find` (what an id names) · `http`.
 
-mod find;
+pub(crate) mod find;
 pub(crate) mod http;
 mod page;
 #[cfg(test)]

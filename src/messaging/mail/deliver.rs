@@ -7,6 +7,7 @@ use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 use super::model::{Delivery, Role};
 use super::tables::{DeliveryRow, HELD, HeldRow, INBOX, LATE, PlaceRow};
 use super::unread::mark_read;
+use crate::acks;
 use crate::due::{self, Due};
 use crate::identity::{Availability, Mailbox, Priority, Standing, mailboxes};
 use crate::model::{AgentKey, MessageId, packed};
@@ -161,6 +162,7 @@ pub(crate) fn ack(
     if delivery.acked_at.is_none() {
         delivery.acked_at = Some(now);
         put(tx, agent, seq, delivery.clone())?;
+        acks::settle(tx, agent, delivery.message)?;
     }
     Ok(Some(delivery))
 }

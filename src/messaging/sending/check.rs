@@ -3,10 +3,11 @@
 use quintet_platform::clock::rfc3339;
 use quintet_storage::{Abort, Read, Timestamp};
 
-use super::model::{Author, Course, Ready};
+use super::answers::answer;
+use super::model::{Asked, Author, Course, Ready};
 use crate::attendance::{Attendance, Presence};
 use crate::mail::model::Addressee;
-use crate::mail::recipients::{Resolved, Typed, resolve_as};
+use crate::mail::recipients::{Resolved, Typed, resolve, resolve_as};
 use crate::mail::threads;
 use crate::model::{MessageId, ThreadId};
 use crate::refusal::{Refusal, Withholding};
@@ -39,17 +40,18 @@ pub(super) fn check(
     ready: &Ready,
     attendance: &Attendance,
 ) -> Result<Cleared, Abort<Refusal>> {
-    let cleared = directed(read, now, author, &ready.course)?;
+    let Asked { course, wants, .. } = &ready.asked;
+    let cleared = directed(read, now, author, course)?;
     if let Some(thread) = cleared.thread
         && !threads::takes_part(read, (author.workspace.no, thread), author.no)?
     {
         return Err(Refusal::NotFound("such thread".to_owned()).into());
     }
     let agents = &cleared.resolved.agents;
-    if ready.wants.available {
+    if wants.available {
         all_available(now, agents)?;
     }
-    if ready.wants.responsive {
+    if wants.responsive {
         all_responsive(read, now, author, agents, attendance)?;
     }
     let is_outside = !cleared.resolved.outside.is_empty();
@@ -62,27 +64,44 @@ pub(super) fn check(
     if is_outside {
         return Err(Refusal::ExternalMailUnavailable.into());
     }
-    faults.claim.as_ref().map_or(Ok(()), |refusal| Err(refusal.clone()))?;
+    let last = [&faults.payload, &faults.claim].into_iter().flatten().next();
+    last.map_or(Ok(()), |refusal| Err(refusal.clone()))?;
     Ok(cleared)
 }
 
 /// Whom it goes to.
-fn directed(read: &impl Read, now: Timestamp, author: &Author, course: &Course) -> Result<Cleared, Abort<Refusal>> {
+pub(super) fn directed(
+    read: &impl Read,
+    now: Timestamp,
+    author: &Author,
+    course: &Course,
+) -> Result<Cleared, Abort<Refusal>> {
     match course {
         Course::New { typed, subject, thread } => Ok(Cleared {
-            resolved: resolve_as(read, now, author.asker(), typed, typed.count())?,
+            resolved: resolve(read, now, author.asker(), typed)?,
             typed: typed.clone(),
             subject: subject.clone(),
             thread: *thread,
             in_reply_to: None,
             skipped_retired: None,
         }),
+        Course::Reply(reply) => {
+            let answer = answer(read, author, reply)?;
+            Ok(Cleared {
+                resolved: resolve_as(read, now, author.asker(), &answer.typed, answer.count)?,
+                typed: answer.typed,
+                subject: answer.subject,
+                thread: Some(answer.thread),
+                in_reply_to: Some(answer.parent),
+                skipped_retired: Some(answer.skipped_retired),
+            })
+        }
     }
 }
 
 fn all_available(now: Timestamp, agents: &[Addressee]) -> Result<(), Refusal> {
-    let withholding =
-        agents.iter().map(|addressee| &addressee.mailbox).filter(|box_| box_.standing.is_withholding(now));
+    let mailboxes = agents.iter().map(|addressee| &addressee.mailbox);
+    let withholding = mailboxes.filter(|mailbox| mailbox.standing.is_withholding(now));
     let all: Vec<Withholding> = withholding
         .map(|mailbox| Withholding {
             agent: mailbox.name.clone(),

@@ -7,13 +7,20 @@
 //! - what is told before by resolving is what a send would do with the same recipients.
 //!
 //! Reading order: `model` (what is asked, and what is ready to be posted) · `answers` (to whom a reply goes) · `check` (the
-//! checks, in their order) · `send` (the verb) · `prepare` (what is done before the transaction) · `http`.
+//! checks, in their order) · `send` (the verb) · `prepare` (what is done before the transaction) ·
+//! `nag` (what is owed for it) · `http`.
 
+mod answers;
 mod check;
 mod http;
 mod model;
+mod nag;
+mod prepare;
 mod send;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use http::ENDPOINTS;
+pub(crate) use http::{ENDPOINTS, author, deliver, form};
+pub(crate) use model::{Asked, Author, Course, Spoken, Wants};
+pub(crate) use nag::nag;
+pub(crate) use prepare::is_text_as_it_must_be;

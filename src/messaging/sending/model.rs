@@ -1,10 +1,12 @@
 //! What is asked to be sent, and what is ready to be posted.
 
+use quintet_platform::json::Json;
+
 use crate::identity::{Attestation, Priority, Workspace};
 use crate::mail::model::Attachment;
 use crate::mail::post::{Posted, Said};
 use crate::mail::recipients::{Asker, Typed};
-use crate::model::{AgentKey, AgentNo, ThreadId};
+use crate::model::{AgentKey, AgentNo, MailId, ThreadId};
 use crate::refusal::Refusal;
 
 /// The agent that writes.
@@ -48,11 +50,57 @@ pub(crate) struct Wants {
 pub(crate) enum Course {
     /// As the request says.
     New { typed: Typed, subject: String, thread: Option<ThreadId> },
+    /// To those whom another message came from.
+    Reply(Reply),
 }
 
-/// What is ready to be posted.
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// To what.
+    pub(crate) parent: MailId,
+    /// Whether to all who got that.
+    pub(crate) to_all: bool,
+    /// Further ones who are to know of it.
+    pub(crate) cc: Vec<String>,
+    /// What it is about; `None`: what its parent is.
+    pub(crate) subject: Option<String>,
+}
+
+/// What a message says, as it came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spoken {
+    pub(crate) text: String,
+    pub(crate) html: Option<String>,
+    pub(crate) payload: Option<Json>,
+    /// Whether the text says to be sealed.
+    pub(crate) is_sealed: bool,
+    /// A signature, and the fingerprint of its key.
+    pub(crate) signature: Option<(String, Option<String>)>,
+    /// A claim; or why it is none.
+    pub(crate) claim: Option<Result<Json, Refusal>>,
+    /// Messages that it says to be derived from.
+    pub(crate) derived_from: Vec<String>,
+    /// Whom it says to have taken over from.
+    pub(crate) handoff_from: Option<String>,
+    pub(crate) attachments: Vec<Given>,
+}
+
+/// An attachment, as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct Ready {
+pub(crate) struct Given {
+    pub(crate) filename: String,
+    pub(crate) content_type: String,
+    /// How long it came, as base64.
+    pub(crate) base64_bytes: usize,
+    /// Whether its content is sealed.
+    pub(crate) is_sealed: bool,
+    pub(crate) content: Vec<u8>,
+}
+
+/// What is asked to be sent, contents apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
     /// Whom it is for.
     pub(crate) course: Course,
     /// How urgent it is.
@@ -61,6 +109,15 @@ pub(crate) struct Ready {
     pub(crate) wants: Wants,
     /// For how long it is to be acknowledged, in seconds; `None`: it is not.
     pub(crate) ack_window_seconds: Option<i64>,
+    /// Whether it goes to open streams alone, and is stored nowhere.
+    pub(crate) is_ephemeral: bool,
+}
+
+/// What is ready to be posted.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    /// What is asked.
+    pub(crate) asked: Asked,
     /// Whether its text arrived sealed.
     pub(crate) is_sealed: bool,
     /// Whether it is signed.
@@ -82,6 +139,8 @@ pub(crate) struct Faults {
     pub(crate) sealing: Option<Refusal>,
     /// It is too large.
     pub(crate) size: Option<Refusal>,
+    /// Its payload does not fit.
+    pub(crate) payload: Option<Refusal>,
     /// Its claim is none.
     pub(crate) claim: Option<Refusal>,
 }
@@ -109,4 +168,13 @@ pub(crate) struct Reachability {
     pub(crate) not_responsive: Vec<usize>,
     pub(crate) no_wake_channel: Vec<usize>,
     pub(crate) busy: Vec<usize>,
+}
+
+/// How a message went that is stored nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ephemeral {
+    /// Whom it went to.
+    pub(crate) agents: Vec<AgentKey>,
+    /// The event that their streams get.
+    pub(crate) event: String,
 }

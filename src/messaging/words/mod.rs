@@ -17,6 +17,7 @@ pub(crate) mod label;
 pub(crate) mod origin;
 pub(crate) mod recipient;
 pub(crate) mod room_name;
+pub(crate) mod sealed;
 pub(crate) mod subject;
 pub(crate) mod tag;
 pub(crate) mod workspace_slug;

@@ -1,20 +1,44 @@
-//! Sending a message.
+//! Sending a message, and answering one.
 
-use quintet_platform::service::{Answer, Content, KeyRule, Route, Stop, json as success};
-use quintet_storage::WriteTx;
+use std::sync::Arc;
 
-use super::super::model::{Author, Faults, Ready};
-use super::super::send::send as send_message;
-use super::form::read_message;
+use bytes::Bytes;
+use quintet_platform::service::{Answer, Change, Content, KeyRule, Route, Segment, Shape, Stop, json as success};
+use quintet_storage::{Abort, WriteTx};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::super::model::{Asked, Author, Ephemeral, Ready, Spoken};
+use super::super::prepare::prepare;
+use super::super::send::{send as send_message, send_ephemeral};
+use super::body::take;
+use super::form::{read_message, read_reply};
 use super::wire::write_sent;
 use crate::context::Context;
-use crate::dialect::{ACTING, Answered, BODY_BYTES_MAX, Call, WRITER_TIME};
-use crate::form::members;
-use crate::mail::messages::encode;
-use crate::mail::model::Contents;
-use crate::mail::post::Said;
+use crate::dialect::{ACTING, Answered, Call, Messaging, WRITER_TIME};
 use crate::mail::recipients::count_blocked;
+use crate::model::MailId;
 use crate::refusal::Refusal;
+
+/// The message that a path names; a delivery of it does as well.
+const MESSAGE: Segment = Segment::new("message_id", Shape::Ulid);
+
+/// What is refused of what is sent.
+const CODES: &[&str] = &[
+    "blocked_by_recipient",
+    "busy",
+    "external_mail_refused",
+    "external_mail_unavailable",
+    "payload_invalid",
+    "payload_too_large",
+    "quota_exceeded",
+    "recipient_not_responsive",
+    "recipient_unavailable",
+    "sealing_required",
+    "too_many_recipients",
+    "unknown_recipient",
+    "unmatched_capability",
+];
 
 pub(super) const SEND: Route = Route::post("send_message", "/v1/messages")
     .permission("send")
@@ -24,23 +48,23 @@ pub(super) const SEND: Route = Route::post("send_message", "/v1/messages")
     .successes(&[success(202, "Sent")])
     .makes("message_id", "id")
     .key(KeyRule::Optional)
-    .codes(&[
-        "blocked_by_recipient",
-        "external_mail_refused",
-        "external_mail_unavailable",
-        "payload_invalid",
-        "payload_too_large",
-        "quota_exceeded",
-        "recipient_not_responsive",
-        "recipient_unavailable",
-        "sealing_required",
-        "too_many_recipients",
-        "unknown_recipient",
-        "unmatched_capability",
-    ]);
+    .codes(CODES);
+pub(super) const REPLY: Route = Route::post("reply_to_message", "/v1/messages/{message_id}/reply")
+    .permission("send")
+    .marks(&[ACTING])
+    .summary("Answer a message: its sender, or all who got it")
+    .segments(&[MESSAGE])
+    .body(Content::Json("MessageReply"))
+    .successes(&[success(202, "Sent")])
+    .makes("message_id", "id")
+    .key(KeyRule::Optional)
+    .codes(CODES);
 
 /// The agent that writes.
-pub(super) fn author(call: &Call) -> Result<Author, Refusal> {
+///
+/// # Errors
+/// None does.
+pub(crate) fn author(call: &Call) -> Result<Author, Refusal> {
     let caller = &call.caller;
     let (_, acting) = caller.acting()?;
     Ok(Author {
@@ -54,36 +78,101 @@ pub(super) fn author(call: &Call) -> Result<Author, Refusal> {
 
 pub(super) async fn send(call: Call) -> Answered {
     let author = author(&call)?;
-    let mut change = call.change_of(BODY_BYTES_MAX).await?;
-    change.begin()?;
-    let mut fields = members(&mut change)?;
-    let asked = read_message(&mut fields, &author.name)?;
-    let contents = Contents { text: asked.text, ..Contents::default() };
-    let ready = Ready {
-        course: asked.course,
-        priority: asked.priority,
-        wants: asked.wants,
-        ack_window_seconds: None,
-        is_sealed: false,
-        is_signed: false,
-        has_claim: false,
-        said: Said::Here(encode(&contents).map_err(|failure| quintet_platform::service::failed::<Refusal>(&failure))?),
-        attachments: Vec::new(),
-        faults: Faults::default(),
-    };
+    let mut taken = take(call).await?;
+    taken.change.begin()?;
+    let name = author.name.clone();
+    let (asked, spoken) = taken.read(move |fields| read_message(fields, &name)).await?;
+    let answered = deliver(taken.change, author, asked, spoken, |_| Ok(())).await;
+    drop(taken.turn);
+    answered
+}
+
+pub(super) async fn reply(call: Call) -> Answered {
+    let author = author(&call)?;
+    let parent: Option<MailId> = call.segment(MESSAGE.name);
+    let parent = parent.ok_or_else(|| Refusal::NotFound("message with this id that is for this agent".to_owned()))?;
+    let mut taken = take(call).await?;
+    taken.change.begin()?;
+    let (asked, spoken) = taken.read(move |fields| read_reply(fields, parent)).await?;
+    let answered = deliver(taken.change, author, asked, spoken, |_| Ok(())).await;
+    drop(taken.turn);
+    answered
+}
+
+/// Sends, with what else belongs into the same transaction, and before.
+///
+/// # Errors
+/// What either refuses.
+pub(crate) async fn deliver(
+    change: Change<Messaging>,
+    author: Author,
+    asked: Asked,
+    spoken: Spoken,
+    before: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Send + 'static,
+) -> Answered {
     let context = change.call.context.clone();
-    let (own, writer) = (context.clone(), author.clone());
+    let author = Arc::new(author);
+    let outcome = match asked.is_ephemeral {
+        true => tell(change, &author, asked, spoken).await,
+        false => post(change, &author, asked, spoken, before).await,
+    };
+    counted(&context, &author, outcome).await
+}
+
+async fn post(
+    change: Change<Messaging>,
+    author: &Arc<Author>,
+    asked: Asked,
+    spoken: Spoken,
+    before: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Send + 'static,
+) -> Answered {
+    let context = change.call.context.clone();
+    let (ready, staged) = prepare(&context, author, asked, spoken).await?;
+    let author = Arc::clone(author);
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        let sent = send_message(tx, now, &writer, ready, &own.attendance)?;
+        before(tx)?;
+        let sent = send_message(tx, now, &author, ready, &context.attendance)?;
         Ok(Answer::json(202, write_sent(&sent)))
     };
-    counted(&context, author, change.write(verb).await).await
+    let answered = change.write(verb).await;
+    // What was posted has adopted it by now.
+    drop(staged);
+    answered
+}
+
+/// Sends what is stored nowhere: when it was counted, the streams are told that are open then.
+async fn tell(change: Change<Messaging>, author: &Arc<Author>, asked: Asked, spoken: Spoken) -> Answered {
+    let context = change.call.context.clone();
+    let (ready, _) = prepare(&context, author, asked, spoken.clone()).await?;
+    let (done, counted) = oneshot::channel::<Ephemeral>();
+    let (own, author) = (context.clone(), Arc::clone(author));
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        let ready: &Ready = &ready;
+        let ephemeral = send_ephemeral(tx, now, &author, (ready, &spoken), &own.attendance)?;
+        let streams = ephemeral.agents.iter().map(|agent| own.attendance.streams().count(*agent));
+        let (reached, live) = streams.fold((0, 0), |(agents, all), count| (agents + usize::from(count > 0), all + count));
+        let told = json!({
+            "status": "accepted", "guarantee": "fire_and_forget", "reached": reached, "live_subscribers": live,
+        });
+        // Nobody is told of what could not be counted.
+        let _ = done.send(ephemeral);
+        Ok(Answer::value(202, &told))
+    };
+    let answer = change.write(verb).await?;
+    // A repeat has not sent again.
+    if let Ok(Ephemeral { agents, event }) = counted.await {
+        let event = Bytes::from(event);
+        for agent in agents {
+            context.attendance.streams().tell(agent, &event);
+        }
+    }
+    Ok(answer)
 }
 
 /// Counts a message that blocks kept from being sent.
-async fn counted(context: &Context, author: Author, outcome: Answered) -> Answered {
+pub(super) async fn counted(context: &Context, author: &Arc<Author>, outcome: Answered) -> Answered {
     if let Err(Stop::Refused(Refusal::Blocked(refused))) = &outcome {
-        let refused = refused.clone();
+        let (refused, author) = (refused.clone(), Arc::clone(author));
         let verb = move |tx: &mut WriteTx<'_>, _| Ok(count_blocked(tx, author.asker(), &refused)?);
         // The refusal is the answer, whether or not it could be counted.
         let _: Result<(), _> = context.write::<_, Refusal>(WRITER_TIME, verb).await;

@@ -1,0 +1,190 @@
+//! Making, reading, changing and deleting drafts.
+
+use quintet_platform::ids::ulid;
+use quintet_platform::json::{Fields, Json, to_compact};
+use quintet_platform::service::{Answer, Content, KeyRule, Route, json as success, nothing, refusal_of};
+use quintet_storage::{Timestamp, WriteTx};
+
+use super::super::model::{Draft, DraftId};
+use super::super::rows::{self, check_room, find, put, remove};
+use super::{DRAFT, draft_key};
+use crate::dialect::{ACTING, Answered, Call};
+use crate::form::{members, optional, texts};
+use crate::identity::Workspace;
+use crate::refusal::Refusal;
+use crate::sending::form::{long_text, subject};
+use crate::sending::is_text_as_it_must_be;
+use crate::wire::{instant, texts as write_texts};
+
+pub(super) const CREATE: Route = Route::post("create_draft", "/v1/drafts")
+    .permission("send")
+    .marks(&[ACTING])
+    .summary("Keep a message until it is sent; its recipients are looked up then")
+    .body(Content::Json("DraftWrite"))
+    .successes(&[success(201, "Draft")])
+    .makes("draft_id", "id")
+    .key(KeyRule::Optional)
+    .codes(&["limit_reached", "payload_too_large", "sealing_required"]);
+pub(super) const LIST: Route = Route::get("list_drafts", "/v1/drafts")
+    .permission("read")
+    .marks(&[ACTING])
+    .summary("The agent's drafts, the oldest first, without their texts")
+    .successes(&[success(200, "Drafts")]);
+pub(super) const GET: Route = Route::get("get_draft", "/v1/drafts/{draft_id}")
+    .permission("read")
+    .marks(&[ACTING])
+    .summary("One draft")
+    .segments(&[DRAFT])
+    .successes(&[success(200, "Draft")]);
+pub(super) const CHANGE: Route = Route::patch("change_draft", "/v1/drafts/{draft_id}")
+    .permission("send")
+    .marks(&[ACTING])
+    .summary("Change a draft: what is given, and nothing else")
+    .segments(&[DRAFT])
+    .body(Content::Json("DraftWrite"))
+    .successes(&[success(200, "Draft")])
+    .codes(&["payload_too_large", "sealing_required"]);
+pub(super) const DELETE: Route = Route::delete("delete_draft", "/v1/drafts/{draft_id}")
+    .permission("send")
+    .marks(&[ACTING])
+    .summary("Delete a draft; one that is gone already as well")
+    .segments(&[DRAFT])
+    .successes(&[nothing(204)]);
+
+/// What a request says of a draft; `None`: nothing.
+#[derive(Debug)]
+struct Said {
+    to: Option<Vec<String>>,
+    cc: Option<Vec<String>>,
+    subject: Option<String>,
+    text: Option<String>,
+    is_sealed: Option<bool>,
+}
+
+fn read(fields: &mut Fields) -> Result<Said, Refusal> {
+    let mut list = |name: &str| -> Result<Option<Vec<String>>, Refusal> {
+        optional::<Vec<Json>>(fields, name)?.map(|items| {
+            let mut one = Fields::new(Json::object([(name, Json::Array(items))])).map_err(crate::form::field)?;
+            texts(&mut one, name, RECIPIENTS_MAX)
+        }).transpose()
+    };
+    Ok(Said {
+        to: list("to")?,
+        cc: list("cc")?,
+        subject: subject(fields)?,
+        text: long_text(fields, "text")?,
+        is_sealed: optional(fields, "sealed")?,
+    })
+}
+
+/// A draft names so many recipients at most; how many a message may have is asked when it is sent.
+const RECIPIENTS_MAX: usize = 1_000;
+
+/// What is sealed is, and on an encrypted workspace everything (6-messaging.md, E1).
+fn check_sealing(workspace: &Workspace, text: &str, is_sealed: bool) -> Result<(), Refusal> {
+    if is_text_as_it_must_be(workspace, text, is_sealed) { Ok(()) } else { Err(Refusal::SealingRequired("text")) }
+}
+
+pub(super) async fn create(call: Call) -> Answered {
+    let ((no, agent), _) = call.caller.acting()?;
+    let workspace = call.caller.workspace.clone();
+    let mut change = call.change().await?;
+    change.begin()?;
+    let said = read(&mut members(&mut change)?)?;
+    let text = said.text.unwrap_or_default();
+    let is_sealed = said.is_sealed.unwrap_or(false);
+    check_sealing(&workspace, &text, is_sealed)?;
+    let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+        check_room(tx, (no, agent))?;
+        let id = DraftId(tx.new_id());
+        let draft = Draft {
+            to: said.to.unwrap_or_default(),
+            cc: said.cc.unwrap_or_default(),
+            subject: said.subject.unwrap_or_default(),
+            is_sealed,
+            created_at: now,
+            updated_at: now,
+            version: 0,
+        };
+        put(tx, &workspace, (no, agent, id), &draft, Some(&text))?;
+        Ok(Answer::json(201, to_compact(&write(id, &draft, Some(&text)))))
+    };
+    change.write(verb).await
+}
+
+pub(super) async fn list(call: Call) -> Answered {
+    let (agent, _) = call.caller.acting()?;
+    let drafts = rows::list(&call.snapshot(), agent).map_err(|failure| refusal_of::<Refusal>(failure.into()))?;
+    let drafts: Vec<Json> = drafts.iter().map(|(id, draft)| write(*id, draft, None)).collect();
+    Ok(Answer::json(200, to_compact(&Json::object([("drafts", Json::Array(drafts))]))))
+}
+
+pub(super) async fn get(call: Call) -> Answered {
+    let key = draft_key(&call)?;
+    let workspace = call.caller.workspace.clone();
+    call.answer(200, |read| {
+        let draft = find(read, key)?;
+        let text = rows::text(read, &workspace, key)?;
+        Ok(to_compact(&write(key.2, &draft, Some(&text))).into_bytes())
+    })
+}
+
+pub(super) async fn change(call: Call) -> Answered {
+    let key = draft_key(&call)?;
+    let workspace = call.caller.workspace.clone();
+    let mut change = call.change().await?;
+    change.begin()?;
+    find(&change.call.snapshot(), key).map_err(refusal_of)?;
+    let said = read(&mut members(&mut change)?)?;
+    // A text that is given says itself whether it is sealed; one that stays is what it was.
+    if let Some(text) = &said.text {
+        check_sealing(&workspace, text, said.is_sealed.unwrap_or(false))?;
+    }
+    let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+        let before = find(tx, key)?;
+        let draft = Draft {
+            to: said.to.unwrap_or(before.to),
+            cc: said.cc.unwrap_or(before.cc),
+            subject: said.subject.unwrap_or(before.subject),
+            is_sealed: if said.text.is_some() { said.is_sealed.unwrap_or(false) } else { before.is_sealed },
+            created_at: before.created_at,
+            updated_at: now,
+            version: before.version + 1,
+        };
+        put(tx, &workspace, key, &draft, said.text.as_deref())?;
+        let text = match said.text {
+            Some(text) => text,
+            None => rows::text(tx, &workspace, key)?,
+        };
+        Ok(Answer::json(200, to_compact(&write(key.2, &draft, Some(&text)))))
+    };
+    change.write(verb).await
+}
+
+pub(super) async fn delete(call: Call) -> Answered {
+    let key = draft_key(&call)?;
+    let change = call.change().await?;
+    let verb = move |tx: &mut WriteTx<'_>, _| {
+        remove(tx, key);
+        Ok(Answer::nothing(204))
+    };
+    change.freeing(true).write(verb).await
+}
+
+/// A draft; without its text in lists.
+fn write(id: DraftId, draft: &Draft, text: Option<&str>) -> Json {
+    let mut members = vec![
+        ("id", Json::from(ulid(id.0))),
+        ("recipients", write_texts(draft.to.iter().chain(&draft.cc))),
+        ("to", write_texts(&draft.to)),
+        ("cc", write_texts(&draft.cc)),
+        ("subject", draft.subject.as_str().into()),
+        ("sealed", draft.is_sealed.into()),
+        ("created_at", instant(draft.created_at)),
+        ("updated_at", instant(draft.updated_at)),
+    ];
+    if let Some(text) = text {
+        members.push(("text_body", text.into()));
+    }
+    Json::object(members)
+}

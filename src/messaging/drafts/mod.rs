@@ -1,0 +1,15 @@
+//! Drafts: messages that an agent keeps until it sends them. Nobody else sees them, and nobody is looked up before.
+//!
+//! Invariants: a draft that was sent is gone, in the same transaction; what one says is sealed for the tenant.
+//!
+//! Reading order: `model`, `tables` · `rows` (reading and keeping) · `http`.
+
+mod http;
+mod model;
+mod rows;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use http::ENDPOINTS;
+pub(crate) use tables::TABLES;

@@ -1,0 +1,69 @@
+//! Drafts of an agent: reading and keeping.
+
+use quintet_storage::seal::{self, Erased, KeyOwner};
+use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
+
+use super::model::{DRAFTS_MAX, Draft, DraftId, DraftKey};
+use super::tables::{DRAFTS, DraftRow, TEXTS, TextRow};
+use crate::identity::Workspace;
+use crate::model::AgentKey;
+use crate::refusal::Refusal;
+
+/// Whose it is not, and what is not there, are the same.
+///
+/// # Errors
+/// There is no such draft of the agent.
+pub(super) fn find(read: &impl Read, key: DraftKey) -> Result<Draft, Abort<Refusal>> {
+    let row = read.get(&DRAFTS, &key)?;
+    Ok(row.map(DraftRow::into_draft).ok_or_else(|| Refusal::NotFound("draft with this id".to_owned()))?)
+}
+
+/// What a draft says. Of an erased tenant's nothing can be read any more.
+pub(super) fn text(read: &impl Read, workspace: &Workspace, key: DraftKey) -> Result<String, Failure> {
+    let Some(TextRow(sealed)) = read.get(&TEXTS, &key)? else { return Ok(String::new()) };
+    match seal::open(read, KeyOwner::Tenant(workspace.tenant_id), &TEXTS, &key, &sealed) {
+        Ok(bytes) => String::from_utf8(bytes.to_vec()).map_err(|_| Failure::Damaged("a draft is no text".to_owned())),
+        Err(Abort::Refused(Erased)) => Ok(String::new()),
+        Err(Abort::Failed(failure)) => Err(failure),
+    }
+}
+
+/// All drafts of an agent, the oldest first.
+pub(super) fn list(read: &impl Read, agent: AgentKey) -> Result<Vec<(DraftId, Draft)>, Failure> {
+    let rows = read.scan(&DRAFTS, Scan::prefix(&(agent.0, agent.1)))?;
+    Ok(rows.into_iter().map(|((_, _, id), row)| (id, row.into_draft())).collect())
+}
+
+/// Whether an agent may have one more.
+///
+/// # Errors
+/// It may not.
+pub(super) fn check_room(read: &impl Read, agent: AgentKey) -> Result<(), Abort<Refusal>> {
+    let held = read.scan(&DRAFTS, Scan::prefix(&(agent.0, agent.1)).limit(DRAFTS_MAX))?.len();
+    if held < DRAFTS_MAX { Ok(()) } else { Err(Refusal::LimitReached("drafts", DRAFTS_MAX as u64).into()) }
+}
+
+/// Keeps a draft; its text where it has changed.
+pub(super) fn put(
+    tx: &mut WriteTx<'_>,
+    workspace: &Workspace,
+    key: DraftKey,
+    draft: &Draft,
+    text: Option<&str>,
+) -> Result<(), Failure> {
+    if let Some(text) = text {
+        let owner = KeyOwner::Tenant(workspace.tenant_id);
+        let sealed = seal::seal(tx, owner, &TEXTS, &key, text.as_bytes()).map_err(|abort| match abort {
+            Abort::Failed(failure) => failure,
+            Abort::Refused(Erased) => Failure::Io("the tenant has been erased".to_owned()),
+        })?;
+        tx.put(&TEXTS, &key, &TextRow(sealed))?;
+    }
+    tx.put(&DRAFTS, &key, &DraftRow::of(draft))
+}
+
+/// Deletes a draft.
+pub(super) fn remove(tx: &mut WriteTx<'_>, key: DraftKey) {
+    tx.delete(&DRAFTS, &key);
+    tx.delete(&TEXTS, &key);
+}

@@ -1,0 +1,108 @@
+//! What falls due of an acknowledgement that is owed: whoever owes it is reminded, in the thread; when its time is over,
+//! whoever is owed it is told.
+
+use quintet_platform::clock::rfc3339;
+use quintet_platform::ids::ulid;
+use quintet_storage::{Failure, Timestamp, WriteTx};
+
+use crate::acks::{self, Owed};
+use crate::identity::{Status, Workspace, mailboxes, workspaces};
+use crate::mail::messages;
+use crate::mail::model::Message;
+use crate::mail::post::{post, system};
+use crate::mail::whereabouts::delivery_of;
+use crate::model::{AgentKey, AgentNo, MessageId, WorkspaceNo};
+use crate::words::subject::SUBJECT_BYTES_MAX;
+
+/// When what a suspended workspace's agents owe is looked at again, in seconds.
+const SUSPENDED_PAUSE_SECONDS: i64 = 3_600;
+
+/// Does what is due of an acknowledgement.
+pub(crate) fn nag(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    (no, debtor, message): (WorkspaceNo, AgentNo, MessageId),
+) -> Result<(), Failure> {
+    let key = (no, debtor);
+    let Some(owed) = acks::find(tx, key, message)? else { return Ok(()) };
+    // An earlier time of it.
+    if owed.looked_at > now {
+        return Ok(());
+    }
+    let workspace = workspaces::find(tx, no)?.filter(|workspace| workspace.status != Status::Deleted);
+    let Some(workspace) = workspace else {
+        acks::forget(tx, key, message, &owed);
+        return Ok(());
+    };
+    if workspace.status == Status::Suspended {
+        let looked_at = now.plus_seconds(SUSPENDED_PAUSE_SECONDS);
+        return acks::put_off(tx, key, message, Owed { looked_at, ..owed });
+    }
+    let sent = messages::get(tx, (no, message))?;
+    if owed.is_over(now) {
+        acks::forget(tx, key, message, &owed);
+        return tell_sender(tx, now, &workspace, key, (message, &sent), &owed);
+    }
+    let was_reminded = remind(tx, now, &workspace, key, (message, &sent), &owed)?;
+    acks::put_off(tx, key, message, owed.looked(now, was_reminded))
+}
+
+/// Reminds whoever owes it; `false`: the message has not reached him yet, or he is retired.
+fn remind(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    workspace: &Workspace,
+    debtor: AgentKey,
+    (id, sent): (MessageId, &Message),
+    owed: &Owed,
+) -> Result<bool, Failure> {
+    let mailbox = mailboxes::get(tx, debtor)?;
+    if mailbox.is_retired || delivery_of(tx, debtor, &mailbox, (id, sent))?.is_none() {
+        return Ok(false);
+    }
+    let text = format!(
+        "{} waits until {} for you to acknowledge the message {}. Acknowledge or answer it.",
+        sent.sender_name,
+        rfc3339(owed.required_by),
+        ulid(id.0),
+    );
+    tell(tx, now, workspace, sent, (subject("Acknowledgement due", sent), text), debtor.1)?;
+    Ok(true)
+}
+
+fn tell_sender(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    workspace: &Workspace,
+    debtor: AgentKey,
+    (id, sent): (MessageId, &Message),
+    owed: &Owed,
+) -> Result<(), Failure> {
+    let name = mailboxes::get(tx, debtor)?.name;
+    let text = format!(
+        "{name} did not acknowledge the message {} until {}, and was reminded {} times. It is not waited for any more.",
+        ulid(id.0),
+        rfc3339(owed.required_by),
+        owed.attempts,
+    );
+    tell(tx, now, workspace, sent, (subject("Not acknowledged", sent), text), owed.sender)
+}
+
+fn tell(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    workspace: &Workspace,
+    sent: &Message,
+    (subject, text): (String, String),
+    to: AgentNo,
+) -> Result<(), Failure> {
+    let letter = system(tx, workspace, sent.thread, subject, text, &[to])?;
+    // Nobody hears what is told to a retired agent.
+    if letter.agents.is_empty() { Ok(()) } else { post(tx, now, workspace, letter).map(drop) }
+}
+
+fn subject(what: &str, sent: &Message) -> String {
+    let mut subject = format!("{what}: {}", sent.subject);
+    subject.truncate(subject.floor_char_boundary(SUBJECT_BYTES_MAX));
+    subject
+}

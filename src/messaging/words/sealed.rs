@@ -1,0 +1,176 @@
+//! What is sealed: the form of an age file, version 1, whose header anybody can read (E2). Nothing is opened here.
+//!
+//! A header is a line that says what follows, at least one stanza, and a line with a MAC; behind it come a nonce of 16 bytes
+//! and chunks, each with a tag of 16. As text the whole is armored: base64 in lines of 64 between two lines of their own.
+
+use data_encoding::{BASE64, BASE64_NOPAD};
+
+const VERSION_LINE: &[u8] = b"age-encryption.org/v1";
+const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
+const END: &str = "-----END AGE ENCRYPTED FILE-----";
+
+/// Characters of a full line of base64.
+const COLUMNS: usize = 64;
+/// Bytes of a MAC.
+const MAC_BYTES: usize = 32;
+/// Behind the header stand a nonce and the tag of the last chunk, at least.
+const PAYLOAD_BYTES_MIN: usize = 16 + 16;
+/// A header with more stanzas has more readers than a workspace has agents.
+const STANZAS_MAX: usize = 10_000;
+
+/// Whether a text is sealed: armor, with nothing but blanks around it, that decodes to a file.
+pub(crate) fn is_sealed_text(text: &str) -> bool {
+    unarmored(text).is_some_and(|bytes| is_file(&bytes))
+}
+
+/// Whether bytes are sealed: a file as it is, or armored.
+pub(crate) fn is_sealed(bytes: &[u8]) -> bool {
+    bytes.starts_with(VERSION_LINE) && is_file(bytes) || std::str::from_utf8(bytes).is_ok_and(is_sealed_text)
+}
+
+/// What stands between the lines of armor.
+fn unarmored(text: &str) -> Option<Vec<u8>> {
+    let inner = text.trim().strip_prefix(BEGIN)?.strip_suffix(END)?;
+    let inner = inner.strip_prefix("\r\n").or_else(|| inner.strip_prefix('\n'))?;
+    let inner = inner.strip_suffix("\r\n").or_else(|| inner.strip_suffix('\n'))?;
+    let mut base64 = String::with_capacity(inner.len());
+    let mut is_over = false;
+    for line in inner.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)) {
+        // All lines are full but the last.
+        if is_over || line.is_empty() || line.len() > COLUMNS {
+            return None;
+        }
+        is_over = line.len() < COLUMNS;
+        base64.push_str(line);
+    }
+    BASE64.decode(base64.as_bytes()).ok()
+}
+
+/// Whether bytes are a file.
+fn is_file(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    if line(&mut rest) != Some(VERSION_LINE) {
+        return false;
+    }
+    let mut stanzas = 0;
+    loop {
+        let Some(next) = line(&mut rest) else { return false };
+        if let Some(mac) = next.strip_prefix(b"--- ") {
+            let is_mac = BASE64_NOPAD.decode(mac).is_ok_and(|mac| mac.len() == MAC_BYTES);
+            return stanzas > 0 && is_mac && rest.len() >= PAYLOAD_BYTES_MIN;
+        }
+        stanzas += 1;
+        if stanzas > STANZAS_MAX || !is_stanza(next, &mut rest) {
+            return false;
+        }
+    }
+}
+
+/// Whether a line begins a stanza, whose body stands in the lines that follow: all full but the last, which may be empty.
+fn is_stanza(first: &[u8], rest: &mut &[u8]) -> bool {
+    let Some(arguments) = first.strip_prefix(b"-> ") else { return false };
+    let is_argument = |argument: &[u8]| !argument.is_empty() && argument.iter().all(u8::is_ascii_graphic);
+    if !arguments.split(|byte| *byte == b' ').all(is_argument) {
+        return false;
+    }
+    loop {
+        let Some(body) = line(rest) else { return false };
+        if body.len() > COLUMNS || BASE64_NOPAD.decode(body).is_err() {
+            return false;
+        }
+        if body.len() < COLUMNS {
+            return true;
+        }
+    }
+}
+
+/// The next line, without its end.
+fn line<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
+    let (line, behind) = rest.split_at_checked(rest.iter().position(|byte| *byte == b'\n')?)?;
+    *rest = behind.get(1..).unwrap_or_default();
+    Some(line)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use data_encoding::BASE64;
+
+    use super::{BEGIN, COLUMNS, END, is_sealed, is_sealed_text};
+
+    fn file(header: &str) -> Vec<u8> {
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend_from_slice(&[7; 40]);
+        bytes
+    }
+
+    fn armor(bytes: &[u8]) -> String {
+        let base64 = BASE64.encode(bytes);
+        let lines: Vec<&str> = base64.as_bytes().chunks(COLUMNS).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        format!("{BEGIN}\n{}\n{END}\n", lines.join("\n"))
+    }
+
+    const MAC: &str = "--- AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
+    const X25519: &str = "-> X25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\nBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA\n";
+
+    /// A text that has the form of a sealed one; nobody can open it.
+    pub(crate) fn sealed_text() -> String {
+        armor(&file(&format!("age-encryption.org/v1\n{X25519}{MAC}")))
+    }
+
+    #[test]
+    fn what_is_sealed() {
+        let full = "A".repeat(64);
+        let headers = [
+            format!("age-encryption.org/v1\n{X25519}{MAC}"),
+            format!("age-encryption.org/v1\n{X25519}{X25519}{MAC}"),
+            format!("age-encryption.org/v1\n-> x-grease ! a{}\n{full}\n\n{X25519}{MAC}", '~'),
+            format!("age-encryption.org/v1\n-> other\n\n{MAC}"),
+        ];
+        for header in headers {
+            let bytes = file(&header);
+            assert!(is_sealed(&bytes), "{header}");
+            let text = armor(&bytes);
+            assert!(is_sealed_text(&text) && is_sealed(text.as_bytes()), "{header}");
+            assert!(is_sealed_text(text.trim_end()) && is_sealed_text(&format!("\n  {text}")));
+            assert!(is_sealed_text(&text.replace('\n', "\r\n")));
+        }
+        assert!(!is_sealed_text(std::str::from_utf8(&file("age-encryption.org/v1\n")).unwrap()));
+    }
+
+    #[test]
+    fn what_is_not() {
+        let headers = [
+            String::new(),
+            format!("age-encryption.org/v1\n{MAC}"),
+            format!("age-encryption.org/v2\n{X25519}{MAC}"),
+            format!("age-encryption.org/v1\r\n{X25519}{MAC}"),
+            format!("age-encryption.org/v1\n{X25519}"),
+            format!("age-encryption.org/v1\n{X25519}--- AAAA\n"),
+            format!("age-encryption.org/v1\n-> \n\n{MAC}"),
+            format!("age-encryption.org/v1\n-> X25519  a\n\n{MAC}"),
+            format!("age-encryption.org/v1\n-> X25519 a\n?\n{MAC}"),
+            format!("age-encryption.org/v1\n-> X25519 a\n{}\n\n{MAC}", "A".repeat(65)),
+        ];
+        for header in headers {
+            let bytes = file(&header);
+            assert!(!is_sealed(&bytes) && !is_sealed_text(&armor(&bytes)), "{header}");
+        }
+        let short = format!("age-encryption.org/v1\n{X25519}{MAC}short").into_bytes();
+        assert!(!is_sealed(&short), "nothing behind the header");
+        let good = sealed_text();
+        let bad = [
+            good.replace("BEGIN", "begin"),
+            good.replace(END, ""),
+            good.replacen('\n', "", 1),
+            format!("x{good}"),
+            format!("{good}x"),
+            good.replacen("YWdl", "YW=l", 1),
+            good.replacen("\n", "\n\n", 1),
+            "plain words".to_owned(),
+            String::new(),
+        ];
+        for text in bad {
+            assert!(!is_sealed_text(&text), "{text}");
+        }
+    }
+}
