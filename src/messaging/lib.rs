@@ -15,8 +15,8 @@
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
 //! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
-//! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and to whom) · `sweep` (what is due is done), `verify` ·
-//! `inbox` · `reminders` · `sending` (what is sent, and to whom) · `drafts` · `sweep` (what is due is done), `verify` ·
+//! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
+//! to whom), `drafts` · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod acks;

@@ -190,7 +190,7 @@ impl ServiceRefusal for Refusal {
                 Verdict::new(413, "memory_entry_too_large").problem("text", format!("can have {max} bytes at most"))
             }
             Refusal::TooLarge(field, max) => {
-                Verdict::new(413, "payload_too_large").problem(*field, format!("can have {max} bytes at most"))
+                Verdict::new(413, "payload_too_large").problem(*field, format!("{field} can have {max} bytes at most"))
             }
             Refusal::Invalid(problems) => invalid(problems),
             Refusal::UnknownRecipient(all) => bad(422, "unknown_recipient", all, "recipient"),
@@ -199,7 +199,8 @@ impl ServiceRefusal for Refusal {
             Refusal::TooManyRecipients(max) => {
                 Verdict::new(422, "too_many_recipients").problem("to", format!("{max} recipients at most, cc included"))
             }
-            Refusal::SealingRequired(field) => Verdict::new(422, "sealing_required").problem(*field, "must be sealed"),
+            Refusal::SealingRequired(field) => Verdict::new(422, "sealing_required")
+                .problem(*field, format!("{field} must arrive sealed, or not at all")),
             Refusal::PayloadInvalid(all) => bad(422, "payload_invalid", all, "path"),
             Refusal::ExternalMailRefused(why) => Verdict::new(422, "external_mail_refused").detail(*why),
             Refusal::ExternalMailUnavailable => Verdict::new(422, "external_mail_unavailable"),

@@ -9,6 +9,7 @@ use crate::mail::model::{Message, Role, Sender};
 use crate::mail::recipients::Typed;
 use crate::model::{MessageId, ThreadId};
 use crate::refusal::{Bad, Refusal};
+use crate::rooms;
 use crate::words::address;
 use crate::words::agent_name::AgentName;
 use crate::words::recipient::Recipient;
@@ -40,7 +41,7 @@ pub(super) fn answer(read: &impl Read, author: &Author, reply: &Reply) -> Result
     let parent = parent.ok_or_else(|| Refusal::NotFound("message with this id that is for this agent".to_owned()))?;
     let (id, parent) = (parent.id, parent.message);
     let sender = writer(&parent)?;
-    let (typed, most) = addressed(author, reply, &parent, sender);
+    let (typed, most) = addressed(read, author, reply, &parent, sender)?;
     let (typed, skipped_retired) = without_retired(read, author, typed)?;
     if typed.to.is_empty() && typed.cc.is_empty() {
         let gone = |name: &String| Bad { at: name.clone(), message: "is retired".to_owned() };
@@ -69,20 +70,27 @@ fn writer(parent: &Message) -> Result<String, Refusal> {
 }
 
 /// Its recipients, and for how many they count at most.
-fn addressed(author: &Author, reply: &Reply, parent: &Message, sender: String) -> (Typed, u64) {
+fn addressed(
+    read: &impl Read,
+    author: &Author,
+    reply: &Reply,
+    parent: &Message,
+    sender: String,
+) -> Result<(Typed, u64), Failure> {
     if !reply.to_all {
-        return (Typed { to: vec![sender], cc: reply.cc.clone() }, u64::MAX);
+        return Ok((Typed { to: vec![sender], cc: reply.cc.clone() }, u64::MAX));
     }
     let own_address = address::of_agent(&author.workspace.slug, &author.name, &author.domain);
     let is_own = |text: &str| text == author.name || text.eq_ignore_ascii_case(&own_address);
+    let otherwise = meant_otherwise(read, author, parent)?;
     let mut typed = Typed::default();
-    let to = std::iter::once(sender).chain(untagged(parent, &parent.to, Role::To));
+    let to = std::iter::once(sender).chain(untagged(parent, &parent.to, Role::To, &otherwise));
     for text in to.filter(|text| !is_own(text)) {
         if !typed.to.contains(&text) {
             typed.to.push(text);
         }
     }
-    let cc = untagged(parent, &parent.cc, Role::Cc).chain(reply.cc.iter().cloned());
+    let cc = untagged(parent, &parent.cc, Role::Cc, &otherwise).chain(reply.cc.iter().cloned());
     for text in cc.filter(|text| !is_own(text)) {
         if !typed.to.contains(&text) && !typed.cc.contains(&text) {
             typed.cc.push(text);
@@ -92,15 +100,45 @@ fn addressed(author: &Author, reply: &Reply, parent: &Message, sender: String) -
         // A note to oneself.
         typed.to.push(author.name.clone());
     }
-    (typed, (parent.to.len() + parent.cc.len() + reply.cc.len()).max(1) as u64)
+    Ok((typed, (parent.to.len() + parent.cc.len() + reply.cc.len()).max(1) as u64))
 }
 
-/// What was typed, each tag replaced by the agents that got the message: others may wear it by now.
-fn untagged<'m>(parent: &'m Message, typed: &'m [String], role: Role) -> impl Iterator<Item = String> + 'm {
+fn is_tag(text: &str) -> bool {
+    matches!(Recipient::parse(text), Ok(Recipient::Tag(_)))
+}
+
+/// Agents that a message's recipients mean whatever its tags stood for: by name, or by a room that they are in. Nobody, of
+/// one that has no tags.
+fn meant_otherwise(read: &impl Read, author: &Author, parent: &Message) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    if !parent.to.iter().chain(&parent.cc).any(|text| is_tag(text)) {
+        return Ok(names);
+    }
+    for text in parent.to.iter().chain(&parent.cc) {
+        match Recipient::parse(text) {
+            Ok(Recipient::Agent(name)) => names.push(name.to_owned()),
+            Ok(Recipient::Room(room)) => {
+                for no in rooms::find(read, author.workspace.no, room)?.unwrap_or_default() {
+                    names.push(mailboxes::get(read, (author.workspace.no, no))?.name);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
+/// What was typed, each tag replaced by the agents that got the message for it: others may wear it by now.
+fn untagged<'m>(
+    parent: &'m Message,
+    typed: &'m [String],
+    role: Role,
+    otherwise: &'m [String],
+) -> impl Iterator<Item = String> + 'm {
     typed.iter().flat_map(move |text| {
-        let is_tag = matches!(Recipient::parse(text), Ok(Recipient::Tag(_)));
+        let is_tag = is_tag(text);
         let got = parent.recipients.iter().filter(move |(name, as_what)| {
-            is_tag && *as_what == role && AgentName::parse(name).is_ok()
+            is_tag && *as_what == role && !otherwise.contains(name) && AgentName::parse(name).is_ok()
         });
         let itself = if is_tag { None } else { Some(text.clone()) };
         got.map(|(name, _)| name.clone()).chain(itself)
