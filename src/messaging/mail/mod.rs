@@ -13,9 +13,7 @@
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `recipients` (whom
 //! a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent)
-//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `recipients` (whom
-//! a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent)
-//! · `labels` · `raw` (a message as mail) · `verify`.
+//! · `labels` · `raw` (a message as mail) · `verify`, `verify_indexes`.
 
 pub(crate) mod deliver;
 pub(crate) mod labels;
