@@ -58,6 +58,7 @@ pub const PAGES: &[Page] = &[
     page!("workflows"),
     page!("templates"),
     page!("mcp"),
+    page!("messaging"),
     page!("diagrams"),
     page!("routes"),
     page!("errors"),

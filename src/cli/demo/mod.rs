@@ -2,6 +2,7 @@
 
 mod content;
 mod localization;
+mod messaging;
 mod receiver;
 mod runs;
 mod webhooks;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use self::content::LedgerContent;
 use self::localization::LocalizationContent;
+use self::messaging::MessagingContent;
 use self::receiver::Receiver;
 use self::runs::RunsContent;
 use self::webhooks::WebhooksContent;
@@ -80,6 +82,9 @@ pub struct State {
     /// Its template, and what was launched of it.
     #[serde(default)]
     pub workflows: WorkflowsContent,
+    /// Its workspace.
+    #[serde(default)]
+    pub messaging: MessagingContent,
     /// Its endpoint of webhooks.
     #[serde(default)]
     pub webhooks: WebhooksContent,
@@ -108,6 +113,7 @@ impl State {
             localization: LocalizationContent::default(),
             runs: RunsContent::default(),
             workflows: WorkflowsContent::default(),
+            messaging: MessagingContent::default(),
             webhooks: WebhooksContent::default(),
         })
     }
@@ -165,6 +171,9 @@ async fn prepare_and_show(running: &Running, output: OutputArguments) -> Result<
     if let Some(address) = address_of(running, "runs") {
         state = prepare_runs(running, &path, state, address).await?;
         state = prepare_webhooks(running, &path, state, (address, output)).await?;
+    }
+    if let Some(address) = address_of(running, "messaging") {
+        state = prepare_messaging(running, &path, state, address).await?;
     }
     let diagram = prepare_diagram(running, &state).await?;
     let trials = trials(running, &state, diagram.as_deref());
@@ -283,6 +292,26 @@ async fn prepare_runs(
     Ok(state)
 }
 
+async fn prepare_messaging(
+    running: &Running,
+    path: &Path,
+    mut state: State,
+    address: SocketAddr,
+) -> Result<State, CliError> {
+    if state.messaging.plan() {
+        output::progress("having two agents write to each other ...");
+        write_state(path, &state)?;
+    }
+    if state.messaging.open(running.app(), &state.tenant_id).await? {
+        state.keys.insert("messaging".into(), state.messaging.admin_key.clone());
+        write_state(path, &state)?;
+    }
+    if state.messaging.make(address).await? {
+        write_state(path, &state)?;
+    }
+    Ok(state)
+}
+
 /// Begins to listen for webhooks, after all else has happened: what is told from now on is what somebody tries.
 async fn prepare_webhooks(
     running: &Running,
@@ -372,6 +401,11 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
                 lines.extend(state.workflows.curl_lines(address, key));
                 lines.extend(state.webhooks.curl_lines(address, key));
                 lines.push(runs::client_line(address, key));
+                lines
+            }
+            ("messaging", _) => {
+                let mut lines = state.messaging.curl_lines(address);
+                lines.push(state.messaging.client_line(address));
                 lines
             }
             ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),

@@ -15,7 +15,7 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
-use super::{appliance, directory, kernel, listeners, machine, runner, secrets, webhooks};
+use super::{appliance, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks};
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
 use crate::app::TABLES;
@@ -50,6 +50,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("memory", machine::check_memory),
     ("open files", machine::check_open_files),
     ("webhooks", webhooks::check_webhooks),
+    ("messaging", messaging::check_messaging),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
     ("overlayfs", kernel::check_overlay),

@@ -6,6 +6,7 @@ mod examination;
 mod kernel;
 mod listeners;
 mod machine;
+mod messaging;
 mod runner;
 mod secrets;
 mod subject;

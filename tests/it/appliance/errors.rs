@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use quintet_diagrams::Diagrams;
 use quintet_ledger::Ledger;
 use quintet_localization::Localization;
+use quintet_messaging::Messaging;
 use quintet_platform::service::{Dialect, Fault, KeyRule, Route, ServiceRefusal};
 use quintet_runs::Runs;
 
@@ -30,7 +31,7 @@ fn told<D: Dialect>(fault: &Fault, takes_keys: bool) -> String {
 }
 
 fn table() -> String {
-    let mut table = "| what came in | ledger | localization | runs | diagrams |\n|---|---|---|---|---|\n".to_owned();
+    let mut table = "| what came in | ledger | localization | runs | messaging | diagrams |\n|---|---|---|---|---|---|\n".to_owned();
     for (what, fault) in Fault::one_of_each() {
         // Callers of the diagrams get a status and a sentence.
         let diagrams = told::<Diagrams>(&fault, takes_keys(quintet_diagrams::served()));
@@ -39,6 +40,7 @@ fn table() -> String {
             told::<Ledger>(&fault, takes_keys(quintet_ledger::served())),
             told::<Localization>(&fault, takes_keys(quintet_localization::served())),
             told::<Runs>(&fault, takes_keys(quintet_runs::served())),
+            told::<Messaging>(&fault, takes_keys(quintet_messaging::served())),
             diagrams,
         ];
         table.push_str(&format!("| {what} | {} |\n", cells.join(" | ")));
@@ -80,6 +82,7 @@ fn the_manual_tells_what_is_remembered_under_a_key() {
         ("diagrams", remembered::<Diagrams>(takes_keys(quintet_diagrams::served()))),
         ("ledger", remembered::<Ledger>(takes_keys(quintet_ledger::served()))),
         ("localization", remembered::<Localization>(takes_keys(quintet_localization::served()))),
+        ("messaging", remembered::<Messaging>(takes_keys(quintet_messaging::served()))),
         ("runs", remembered::<Runs>(takes_keys(quintet_runs::served()))),
     ];
     assert_eq!(rows, BTreeMap::from(remembered));

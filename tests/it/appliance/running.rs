@@ -136,7 +136,7 @@ fn status_shows_what_runs() {
     assert!(storage["tables_bytes"].as_u64().unwrap() > 0, "{storage}");
     assert!(storage["queue_depth"].is_u64(), "{storage}");
     let services: Vec<_> = status["services"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    assert_eq!(services, ["diagrams", "ledger", "localization", "operations", "runs"]);
+    assert_eq!(services, ["diagrams", "ledger", "localization", "messaging", "operations", "runs"]);
     let text = stdout(&appliance.cli(&["status"]));
     assert!(text.contains(appliance.address("ledger")), "{text}");
     assert!(text.contains("a plain copy may take 15 min"), "{text}");
@@ -530,7 +530,7 @@ fn the_demos_curl_lines_work() {
     let appliance = Setup::new().on(&data).demo().start();
     let table = demo_table(&appliance);
     let lines: Vec<_> = table.lines().filter(|line| line.starts_with("curl ")).collect();
-    assert_eq!(lines.len(), 10, "{table}");
+    assert_eq!(lines.len(), 13, "{table}");
     for line in lines {
         let Ok(output) =
             std::process::Command::new("/bin/sh").args(["-c", &format!("{line} -w '\\n%{{http_code}}'")]).output()

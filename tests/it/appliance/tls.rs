@@ -132,9 +132,13 @@ fn program(name: &str, arguments: &[&str]) -> (bool, String) {
 fn every_service_speaks_tls() {
     let desk = Desk::new();
     let appliance = desk.setup().start();
-    for (service, health) in
-        [("localization", "/healthz"), ("runs", "/health"), ("ledger", "/healthz"), ("diagrams", "/health")]
-    {
+    for (service, health) in [
+        ("localization", "/healthz"),
+        ("runs", "/health"),
+        ("ledger", "/healthz"),
+        ("messaging", "/healthz"),
+        ("diagrams", "/health"),
+    ] {
         let answer = desk.send(&appliance, service, &get(health, "")).unwrap();
         assert_eq!(answer.status, 200, "{service}: {}", answer.body);
         assert!(answer.head.contains("\r\nstrict-transport-security: max-age=31536000"), "{}", answer.head);

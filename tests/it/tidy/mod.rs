@@ -113,12 +113,14 @@ fn documented_routes_are_the_served_ones() {
     let localization =
         quintet_localization::served().map(|route| [route.method.as_str(), route.path, route.permission]);
     let runs = quintet_runs::served().map(|route| [route.method.as_str(), route.path, route.permission]);
+    let messaging = quintet_messaging::served().map(|route| [route.method.as_str(), route.path, route.permission]);
     let diagrams = quintet_diagrams::served().map(|route| [route.method.as_str(), route.path, route.permission]);
     let page = tree().into_iter().find(|file| file.path == checks::ROUTES_PAGE).expect("the page exists");
     for (heading, served) in [
         ("Ledger", ledger.collect::<Vec<_>>()),
         ("Localization", localization.collect()),
         ("Runs", runs.collect()),
+        ("Messaging", messaging.collect()),
         ("Diagrams", diagrams.collect()),
     ] {
         let served: Vec<_> = served.into_iter().map(|route| route.map(str::to_owned)).collect();
