@@ -206,7 +206,7 @@ planted-bugs: rocksdb ## plants bugs in the storage and sees that its tests catc
 
 rows: rocksdb ## keeps stored bytes of new tables and versions for tests/it/tidy (CONTRIBUTING.md)
 	@$(in) export QUINTET_ROWS="$$CARGO_TARGET_DIR/rows" && rm -rf "$$QUINTET_ROWS" && \
-	cargo test --locked $(addprefix -p quintet-,platform ledger localization runs diagrams) && \
+	cargo test --locked $(addprefix -p quintet-,platform ledger localization runs messaging diagrams) && \
 	cargo test --locked --test it rows_that_were_stored
 
 locale-tables: ## make assets/locales anew from its pinned packages; needs npm
