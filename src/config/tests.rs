@@ -107,6 +107,24 @@ fn value_of(config: &Config, key: &str) -> (String, String) {
 }
 
 #[test]
+fn messaging_is_as_it_is_written() {
+    let text = "[messaging]\npublic_url = \"https://agents.example.com\"\nrate_per_second = 7\nsignup = \"off\"\n\
+                smtp_relay_tls = \"required\"\nsmtp_relay_password = \"hunter2\"\n";
+    let config = load(text, &[("QUINTET_MESSAGING__RATE_BURST", "9")]).unwrap();
+    assert_eq!((config.messaging_rate_per_second, config.messaging_rate_burst), (7, 9));
+    assert_eq!(config.messaging_public_url, "https://agents.example.com");
+    assert!(!value_of(&config, "messaging.smtp_relay_password").0.contains("hunter2"));
+    for bad in ["Example.com", "example..com", "-a.com", "a b", "agents@example.com", &"a".repeat(64)] {
+        let told = complaints(&format!("[messaging]\ndomain = \"{bad}\"\n"), &[]);
+        assert_eq!(
+            told,
+            "q.toml:2: messaging.domain must be a domain in lower case, such as agents.example.com, or empty"
+        );
+    }
+    assert_eq!(load("[messaging]\ndomain = \"a-1.example\"\n", &[]).unwrap().messaging_domain, "a-1.example");
+}
+
+#[test]
 fn the_documented_sample_is_valid() {
     let config = load(SAMPLE, &[]).unwrap();
     assert_eq!(config.listen.of("ledger"), Some("127.0.0.1:7430".parse().unwrap()));

@@ -115,7 +115,8 @@ impl MessagingContent {
         let base = format!("http://{address}/v1");
         let as_builder = format!("-H 'Authorization: Bearer {}'", self.builder_key);
         let as_reviewer = format!("-H 'Authorization: Bearer {}'", self.reviewer_key);
-        let urgent = json!({"to": [REVIEWER], "subject": "Look at this", "text": "It is on fire.", "priority": "urgent"});
+        let urgent =
+            json!({"to": [REVIEWER], "subject": "Look at this", "text": "It is on fire.", "priority": "urgent"});
         let wake = format!(
             "curl -sN -m 4 {base}/stream {as_reviewer} -H 'X-AgentBus-Wake-Capable: 1' & sleep 1; curl -s {base}/messages \
              {as_builder} -d '{urgent}'; wait; curl -s '{base}/inbox?unread=true' {as_reviewer}"

@@ -22,14 +22,16 @@ pub fn check_messaging(subject: &Subject) -> Vec<Finding> {
 
 /// Keys that somebody has set for nothing.
 fn idle(config: &Config) -> Option<Finding> {
-    let is_set = |key: &&str| {
-        config.effective.iter().any(|entry| entry.dotted() == *key && entry.origin != Origin::Default)
-    };
+    let is_set =
+        |key: &&str| config.effective.iter().any(|entry| entry.dotted() == *key && entry.origin != Origin::Default);
     let set: Vec<&str> = STILL_TO_COME.into_iter().filter(|key| is_set(&key)).collect();
     (!set.is_empty()).then(|| {
         Finding::warning(
             "messaging",
-            format!("Mail from and to the outside, and signing up, are still to come: {} does nothing.", set.join(", ")),
+            format!(
+                "Mail from and to the outside, and signing up, are still to come: {} does nothing.",
+                set.join(", ")
+            ),
             "Leave it, or take it out of the configuration; messages inside of workspaces need none of it.",
         )
     })
@@ -61,7 +63,10 @@ mod tests {
         let messaging = StandingView { workspaces: 2, active_agents: 1, ..StandingView::default() };
         let told = |is_served| standing(&messaging, is_served).map(|finding| told(&finding)).unwrap();
         assert_eq!(told(true), "ok: 2 workspaces with 1 agent.");
-        assert!(told(false).starts_with("warning: 2 workspaces with 1 agent cannot be reached: listen.messaging is off. => "));
+        assert!(
+            told(false)
+                .starts_with("warning: 2 workspaces with 1 agent cannot be reached: listen.messaging is off. => ")
+        );
         assert_eq!(standing(&StandingView::default(), false), None);
     }
 

@@ -3,7 +3,7 @@
 use crate::support::appliance::{quintet, run, shared, stderr, stdout, unique};
 
 /// Every command there is. A command that is not here does not exist yet.
-const COMMANDS: [&[&str]; 42] = [
+const COMMANDS: [&[&str]; 60] = [
     &["init"],
     &["serve"],
     &["demo"],
@@ -41,6 +41,24 @@ const COMMANDS: [&[&str]; 42] = [
     &["webhook", "test"],
     &["webhook", "deliveries"],
     &["webhook", "redeliver"],
+    &["messaging"],
+    &["messaging", "workspace"],
+    &["messaging", "workspace", "create"],
+    &["messaging", "workspace", "list"],
+    &["messaging", "workspace", "show"],
+    &["messaging", "workspace", "limits"],
+    &["messaging", "workspace", "ingress"],
+    &["messaging", "workspace", "suspend"],
+    &["messaging", "workspace", "activate"],
+    &["messaging", "workspace", "delete"],
+    &["messaging", "key"],
+    &["messaging", "key", "issue"],
+    &["messaging", "key", "list"],
+    &["messaging", "key", "revoke"],
+    &["messaging", "agent", "list"],
+    &["messaging", "agent", "retire"],
+    &["messaging", "thread", "resume"],
+    &["messaging", "undeliverable"],
     &["clock", "advance"],
     &["clock", "show"],
     &["config", "check"],

@@ -31,7 +31,9 @@ fn told<D: Dialect>(fault: &Fault, takes_keys: bool) -> String {
 }
 
 fn table() -> String {
-    let mut table = "| what came in | ledger | localization | runs | messaging | diagrams |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut table =
+        "| what came in | ledger | localization | runs | messaging | diagrams |\n|---|---|---|---|---|---|\n"
+            .to_owned();
     for (what, fault) in Fault::one_of_each() {
         // Callers of the diagrams get a status and a sentence.
         let diagrams = told::<Diagrams>(&fault, takes_keys(quintet_diagrams::served()));

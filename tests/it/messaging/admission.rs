@@ -157,7 +157,7 @@ fn what_is_no_request_has_the_form_too() {
     refused(&admin.get("/v1/nothing"), 404, "not_found");
     let answer = admin.send("PATCH", "/v1/usage", &[], b"{}");
     refused(&answer, 405, "method_not_allowed");
-    assert_eq!(answer.header("allow"), "GET, HEAD");
+    assert_eq!(answer.header("allow"), "GET,HEAD");
     refused(&admin.get("/v1/usage?colour=red"), 422, "validation_error");
     let post = |body: &str| admin.send("POST", "/v1/invites", &[], body.as_bytes());
     for broken in ["{", "nothing", "{\"role\": \"a\", \"role\": \"b\"}", "\u{feff}{}"] {

@@ -146,7 +146,7 @@ fn usage_and_limits_are_told() {
         (&first["name"], &first["limit"], &first["used"]),
         (&json!("messages_per_day"), &json!(1000), &json!(0))
     );
-    assert!(first["window"]["reset_at"].as_str().unwrap().ends_with("T00:00:00Z"), "{first}");
+    assert!(first["window"]["reset_at"].as_str().unwrap().ends_with("T00:00:00.000000Z"), "{first}");
     workspace.limit("messages_per_day=unlimited");
     workspace.limit("webhooks=3");
     let limits = reader.get("/v1/limits").expect(200);

@@ -49,16 +49,16 @@ fn what_makes_no_sense_is_refused() {
     let workspace = Workspace::open(shared());
     let slug = workspace.slug.as_str();
     for (arguments, code, told) in [
-        (vec!["workspace", "create", "A"], 1, "1 to 40 of a-z"),
+        (vec!["workspace", "create", "A", "--tenant", &workspace.tenant_id], 2, "1 to 40 of a-z"),
         (vec!["workspace", "show", "nobody"], 1, "there is no workspace"),
-        (vec!["workspace", "limits", slug, "colours=3"], 1, "there is no limit"),
-        (vec!["workspace", "limits", slug, "webhooks"], 1, "NAME=VALUE"),
-        (vec!["workspace", "limits", slug, "webhooks=many"], 1, "no whole number"),
-        (vec!["workspace", "limits", slug, "webhooks=-1"], 1, "no whole number"),
+        (vec!["workspace", "limits", slug, "colours=3"], 2, "there is no limit"),
+        (vec!["workspace", "limits", slug, "webhooks"], 2, "NAME=VALUE"),
+        (vec!["workspace", "limits", slug, "webhooks=many"], 2, "no whole number"),
+        (vec!["workspace", "limits", slug, "webhooks=-1"], 2, "no whole number"),
         (vec!["workspace", "ingress", slug, "ajar"], 2, "open, closed"),
         (vec!["workspace", "delete", slug], 2, "--yes"),
-        (vec!["key", "issue", "--workspace", slug], 1, "must name an agent"),
-        (vec!["key", "issue", "--workspace", slug, "--scope", "owner"], 1, "read, send, full, admin"),
+        (vec!["key", "issue", "--workspace", slug], 2, "must name an agent"),
+        (vec!["key", "issue", "--workspace", slug, "--scope", "owner"], 2, "read, send, full, admin"),
         (vec!["key", "issue", "--workspace", "nobody", "--scope", "read"], 1, "there is no workspace"),
         (vec!["key", "revoke", "abcdefghij"], 1, "there is no"),
         (vec!["agent", "retire", "nobody", "--workspace", slug], 1, "there is no agent"),
