@@ -92,11 +92,9 @@ impl MessagingContent {
             "text": "The parser is done. Would somebody look at how it treats unfinished input?",
         });
         let sent = builder.create("/v1/messages", "ask", &asked).await?;
-        let answer = json!({
-            "to": [BUILDER], "thread_id": sent.get("thread_id"), "subject": "Re: Ready for review",
-            "text": "It drops the last token without a word. Otherwise good.",
-        });
-        reviewer.create("/v1/messages", "answer", &answer).await?;
+        let id = sent.get("id").and_then(Value::as_str).unwrap_or_default();
+        let answer = json!({"text": "It drops the last token without a word. Otherwise good."});
+        reviewer.create(&format!("/v1/messages/{id}/reply"), "answer", &answer).await?;
         let away = json!({"state": "dnd", "seconds": AWAY_SECONDS, "reason": "reading"});
         reviewer.change("PUT", &format!("/v1/agents/{REVIEWER}/availability"), "away", &away).await?;
         let held = json!({

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 use quintet_messaging::operator::AgentView;
 
-use super::OfWorkspace;
+use super::terms::OfWorkspace;
 use crate::admin::call::Items;
 use crate::admin::messaging;
 use crate::cli::CliError;

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 use quintet_messaging::operator::{IssuedKeyView, KeyView, KeyWish};
 
-use super::{Common, OfWorkspace};
+use super::terms::{Common, OfWorkspace};
 use crate::admin::call::Items;
 use crate::admin::messaging;
 use crate::cli::CliError;

@@ -2,16 +2,14 @@
 
 mod agent;
 mod key;
+mod terms;
 mod thread;
 mod undeliverable;
 mod workspace;
 
 use clap::Subcommand;
-use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::CliError;
-use crate::cli::output::OutputArguments;
-use crate::cli::place::PlaceArguments;
 
 /// Workspaces of agents, their keys, and what needs the operator
 #[derive(Debug, clap::Args)]
@@ -27,25 +25,6 @@ enum Command {
     Agent(agent::Arguments),
     Thread(thread::Arguments),
     Undeliverable(undeliverable::Arguments),
-}
-
-/// What all of these commands take.
-#[derive(Debug, clap::Args)]
-struct Common {
-    #[command(flatten)]
-    place: PlaceArguments,
-    #[command(flatten)]
-    output: OutputArguments,
-}
-
-/// The workspace that a command is about.
-#[derive(Debug, clap::Args)]
-struct OfWorkspace {
-    /// The workspace's slug
-    #[arg(long, value_name = "SLUG", value_parser = NonEmptyStringValueParser::new())]
-    workspace: String,
-    #[command(flatten)]
-    common: Common,
 }
 
 /// Runs the command.

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::Common;
+use super::terms::Common;
 use crate::admin::messaging;
 use crate::cli::CliError;
 use crate::cli::output;

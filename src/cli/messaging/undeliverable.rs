@@ -1,6 +1,6 @@
 //! `quintet messaging undeliverable`: mail that was given up.
 
-use super::OfWorkspace;
+use super::terms::OfWorkspace;
 use crate::admin::messaging::{self, UndeliverableView};
 use crate::cli::CliError;
 use crate::cli::output;

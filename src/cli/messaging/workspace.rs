@@ -4,7 +4,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Subcommand, ValueEnum};
 use quintet_messaging::operator::{LimitView, WorkspaceView, WorkspaceWish};
 
-use super::Common;
+use super::terms::Common;
 use crate::admin::call::{Call, Items};
 use crate::admin::messaging::{self, IngressWish, NewWorkspace};
 use crate::cli::CliError;
