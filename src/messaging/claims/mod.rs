@@ -7,6 +7,8 @@
 
 pub(crate) mod http;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod verdicts;
 
 pub(crate) use tables::TABLES;

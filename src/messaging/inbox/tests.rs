@@ -4,6 +4,7 @@
 use axum::body::Body;
 use http_body_util::BodyExt as _;
 use quintet_platform::ids::ulid;
+use quintet_storage::WriteTx;
 use quintet_storage::large::{CHUNK_BYTES, Upload};
 use quintet_storage::seal::KeyOwner;
 use serde_json::{Value, json};
@@ -11,8 +12,8 @@ use std::time::Duration;
 
 use crate::identity::{Availability, Priority, Scope, Standing};
 use crate::limits::MAIL_LABELS;
-use crate::mail::deliver::declare;
-use crate::mail::model::{Attachment, Sender};
+use crate::mail::deliver::{Parcel, declare, deliver};
+use crate::mail::model::{Attachment, Role, Sender};
 use crate::testing::{Bench, assert_refused};
 
 const NONE: Value = Value::Null;
@@ -309,6 +310,69 @@ async fn attachments_come_in_pieces_as_they_were() {
         assert_refused(&bench.call_as("ben", "GET", &path, NONE).await, (404, "not_found"), "attachment");
     }
     assert_eq!(seqs(&inbox(&bench, "ben", "?unread=true").await), [1], "it is not read by that");
+}
+
+/// The whole of an answer that is no JSON.
+async fn text(bench: &Bench, agent: &str, path: &str) -> (u16, String) {
+    let request = http::Request::builder().uri(path).header("authorization", format!("Bearer {}", bench.admin));
+    let mut response = bench.answer(request.header("x-agentbus-agent", agent).body(Body::empty()).unwrap()).await;
+    let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
+    (response.status().as_u16(), String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_message_is_shown_as_mail_to_those_it_concerns() {
+    let bench = inbox_of_three();
+    let parent = bench.post("ann", &["ben"], "first", |_| {});
+    let posted = bench.post("ben", &["ann"], "second", |letter| {
+        letter.thread = Some(parent.thread);
+        letter.in_reply_to = Some(parent.message);
+        letter.to.push("room:build".to_owned());
+    });
+    let path = format!("/v1/messages/{}/raw", ulid(posted.message.0));
+    let (status, mail) = text(&bench, "ann", &path).await;
+    assert_eq!(status, 200, "{mail}");
+    let parent_id = ulid(parent.message.0);
+    for line in [
+        "Subject: About second".to_owned(),
+        "agentbus+acme.ben@mail.example".to_owned(),
+        "agentbus+acme.ann@mail.example".to_owned(),
+        format!("In-Reply-To: <{parent_id}@mail.example>"),
+        "second".to_owned(),
+    ] {
+        assert!(mail.contains(&line), "{line}: {mail}");
+    }
+    for path in [&path, "/v1/messages/x/raw"] {
+        assert_refused(&bench.call_as("cid", "GET", path, NONE).await, (404, "not_found"), "for this agent");
+    }
+}
+
+/// A page costs what is on it, however full the inbox is.
+#[tokio::test]
+async fn a_page_is_as_quick_behind_a_hundred_thousand_as_behind_ten() {
+    let bench = inbox_of_three();
+    let ben = bench.named("ben");
+    let posted = bench.post("ann", &["ben"], "x", |_| {});
+    for _ in 0..50 {
+        let deliveries = move |tx: &mut WriteTx<'_>, now| {
+            for _ in 0..2_000 {
+                let parcel =
+                    Parcel { message: posted.message, role: Role::To, priority: Priority::Normal, is_late: false };
+                deliver(tx, now, ben, parcel)?;
+            }
+            Ok(())
+        };
+        bench.run(deliveries).unwrap();
+    }
+    let mut quickest = Duration::MAX;
+    for query in ["?cursor=99900", "?cursor=99900&unread=true", "?unread=true", "?cursor=0"] {
+        for _ in 0..5 {
+            let begun = std::time::Instant::now();
+            assert_eq!(seqs(&inbox(&bench, "ben", query).await).len(), 50);
+            quickest = quickest.min(begun.elapsed());
+        }
+        assert!(quickest < Duration::from_millis(200), "{query} takes {quickest:?}");
+    }
 }
 
 #[tokio::test]

@@ -66,3 +66,86 @@ pub(crate) fn unread_after(
 pub(crate) fn first_unread(read: &impl Read, agent: AgentKey, mailbox: &Mailbox) -> Result<Option<u64>, Failure> {
     Ok(unread_after(read, agent, mailbox, 0, 1)?.first().copied())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use quintet_storage::WriteTx;
+
+    use super::*;
+    use crate::identity::{Priority, mailboxes};
+    use crate::mail::deliver::{Parcel, deliver, read};
+    use crate::mail::model::Role;
+    use crate::model::MessageId;
+    use crate::testing::Bench;
+
+    /// What is held against a set of places.
+    fn compare(tx: &WriteTx<'_>, agent: AgentKey, unread: &BTreeSet<u64>, random: &mut fastrand::Rng) {
+        let mailbox = mailboxes::get(tx, agent).unwrap();
+        assert_eq!(mailbox.unread_count, unread.len() as u64);
+        assert_eq!(first_unread(tx, agent, &mailbox).unwrap(), unread.first().copied());
+        for _ in 0..3 {
+            let (after, most) = (random.u64(0..mailbox.last_seq + 3), random.usize(0..9));
+            let expected: Vec<u64> = unread.range(after + 1..).take(most).copied().collect();
+            assert_eq!(unread_after(tx, agent, &mailbox, after, most).unwrap(), expected, "{after} {most} {unread:?}");
+        }
+    }
+
+    #[test]
+    fn stretches_say_what_a_set_would() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let bench = Bench::new();
+        let mut random = fastrand::Rng::with_seed(seed);
+        for number in 0..40 {
+            let agent = bench.agent(&format!("a{number}"));
+            let mut random = random.fork();
+            let outcome = bench.run(move |tx, now| {
+                let (mut unread, mut last) = (BTreeSet::new(), 0);
+                for _ in 0..120 {
+                    if last == 0 || random.u8(0..5) < 2 {
+                        let message = MessageId(tx.new_id());
+                        let parcel = Parcel { message, role: Role::To, priority: Priority::Normal, is_late: false };
+                        deliver(tx, now, agent, parcel)?;
+                        last += 1;
+                        unread.insert(last);
+                    } else {
+                        // Often the first, as is usual; sometimes one that is read already.
+                        let place = match unread.first() {
+                            Some(first) if random.bool() => *first,
+                            _ => random.u64(1..=last),
+                        };
+                        read(tx, now, agent, place)?;
+                        unread.remove(&place);
+                    }
+                    compare(tx, agent, &unread, &mut random);
+                }
+                Ok(())
+            });
+            outcome.unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_read_in_order_leaves_no_rows() {
+        let bench = Bench::new();
+        let agent = bench.agent("ann");
+        let rows = bench.run(move |tx, now| {
+            for _ in 0..50 {
+                let message = MessageId(tx.new_id());
+                deliver(
+                    tx,
+                    now,
+                    agent,
+                    Parcel { message, role: Role::To, priority: Priority::Normal, is_late: false },
+                )?;
+            }
+            for place in 1..=50 {
+                read(tx, now, agent, place)?;
+            }
+            Ok(tx.scan(&UNREAD, Scan::prefix(&(agent.0, agent.1)))?.len())
+        });
+        assert_eq!(rows.unwrap(), 0);
+    }
+}

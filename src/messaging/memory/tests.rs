@@ -86,6 +86,6 @@ async fn an_encrypted_workspace_remembers_nothing_plain() {
     let bench = Bench::encrypted();
     bench.agent("ann");
     for body in [json!({"text": "x"}), json!({"text": "x", "sealed": true})] {
-        assert_refused(&bench.call_as("ann", "POST", "/v1/memory", body).await, (422, "sealing_required"), "text");
+        assert_refused(&bench.call_as("ann", "POST", "/v1/memory", body).await, (422, "sealing_required"), "sealed");
     }
 }

@@ -2,6 +2,8 @@
 
 mod schema;
 #[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
 mod tests;
 
 use quintet_platform::json::{Json, to_compact};

@@ -1,0 +1,111 @@
+//! Claims as callers see them.
+
+use quintet_platform::ids::ulid;
+use serde_json::{Value, json};
+
+use crate::identity::Scope;
+use crate::mail::messages::encode;
+use crate::mail::model::Contents;
+use crate::mail::post::Said;
+use crate::rooms::join;
+use crate::testing::{Bench, assert_refused};
+
+const NONE: Value = Value::Null;
+const CLAIM: &str = r#"{"assert_text":"it builds","repro":"make","expect":{"exit":0},"other":1}"#;
+
+/// A message of Ann's to Ben that makes a claim; its path.
+fn claim(bench: &Bench, claim: Option<&str>, to: Option<&str>) -> String {
+    let claim = claim.map(str::to_owned);
+    let posted = bench.post("ann", &["ben"], "x", |letter| {
+        letter.has_claim = claim.is_some();
+        letter.said = Said::Here(encode(&Contents { claim, ..Contents::default() }).unwrap());
+        letter.to.extend(to.map(str::to_owned));
+    });
+    format!("/v1/messages/{}/claim", ulid(posted.message.0))
+}
+
+fn bench_of_three() -> Bench {
+    let bench = Bench::new();
+    for name in ["ann", "ben", "cid"] {
+        bench.agent(name);
+    }
+    bench
+}
+
+#[tokio::test]
+async fn recipients_judge_and_everybody_it_concerns_sees_it() {
+    let bench = bench_of_three();
+    let path = claim(&bench, Some(CLAIM), None);
+    let own = bench.key(Scope::Send, &["ben"]);
+    let (status, view) = bench.call_as("ann", "GET", &path, NONE).await;
+    assert_eq!((status, &view["verdicts"], &view["verified"]), (200, &json!([]), &json!(false)));
+    assert!(view["note"].is_string());
+    let told = &view["claim"];
+    assert_eq!(
+        (&told["assert_text"], &told["repro"], &told["expect"]),
+        (&json!("it builds"), &json!("make"), &json!({"exit": 0}))
+    );
+    assert_eq!((&told["claimed_by"], &told["interpreter"], &told["other"]), (&json!("ann"), &NONE, &NONE));
+    let verdict = json!({"result": "verified", "observed_exit": 0, "observed_output": "ok", "client_version": "1", "env_note": "n"});
+    let (status, given) = bench.call(&own, "POST", &format!("{path}/verdict"), verdict).await;
+    assert_eq!((status, &given["runner"], &given["attestation"]), (201, &json!("ben"), &json!("platform_attested")));
+    let (_, view) = bench.call(&own, "GET", &path, NONE).await;
+    assert_eq!((&view["verified"], &view["note"]), (&json!(true), &NONE));
+    let row = &view["verdicts"][0];
+    for (member, expected) in
+        [("result", "verified"), ("observed_output", "ok"), ("client_version", "1"), ("env_note", "n")]
+    {
+        assert_eq!(row[member], json!(expected), "{member}");
+    }
+    assert_eq!((&row["verdict_id"], &row["observed_exit"]), (&given["verdict_id"], &json!(0)));
+    let refuted = bench.call_as("ben", "POST", &format!("{path}/verdict"), json!({"result": "refuted"})).await;
+    assert_eq!((refuted.0, &refuted.1["attestation"]), (201, &json!("workspace_asserted")));
+    let (_, view) = bench.call_as("ann", "GET", &path, NONE).await;
+    assert_eq!((&view["verified"], view["verdicts"].as_array().unwrap().len()), (&json!(false), 2));
+}
+
+#[tokio::test]
+async fn who_may_not_judge_and_what_cannot_be_judged() {
+    let bench = bench_of_three();
+    let path = claim(&bench, Some(CLAIM), Some("room:build"));
+    let verdict = format!("{path}/verdict");
+    let good = json!({"result": "error"});
+    assert_refused(
+        &bench.call_as("ann", "POST", &verdict, good.clone()).await,
+        (403, "permission_denied"),
+        "recipients",
+    );
+    for method in ["GET", "POST"] {
+        let path = if method == "GET" { &path } else { &verdict };
+        assert_refused(&bench.call_as("cid", method, path, good.clone()).await, (404, "not_found"), "for this agent");
+    }
+    let cid = bench.named("cid");
+    bench.run(move |tx, _| Ok(join(tx, cid, "build")?)).unwrap();
+    assert_eq!(bench.call_as("cid", "GET", &path, NONE).await.0, 200, "who is in the room has read it");
+    assert_refused(
+        &bench.call_as("cid", "POST", &verdict, good.clone()).await,
+        (403, "permission_denied"),
+        "recipients",
+    );
+    for (body, member) in [
+        (json!({}), "result"),
+        (json!({"result": "maybe"}), "result"),
+        (json!({"result": "error", "observed_exit": "0"}), "observed_exit"),
+        (json!({"result": "error", "observed_output": "x".repeat(4_001)}), "observed_output"),
+        (json!({"result": "error", "env_note": "x".repeat(1_001)}), "env_note"),
+    ] {
+        assert_refused(&bench.call_as("ben", "POST", &verdict, body).await, (422, "validation_error"), member);
+    }
+    let none = claim(&bench, None, None);
+    let (status, view) = bench.call_as("ben", "GET", &none, NONE).await;
+    assert_eq!((status, &view["claim"], view["note"].is_string()), (200, &NONE, true));
+    assert_refused(
+        &bench.call_as("ben", "POST", &format!("{none}/verdict"), good.clone()).await,
+        (404, "not_found"),
+        "claim",
+    );
+    for number in 0..100 {
+        assert_eq!(bench.call_as("ben", "POST", &verdict, good.clone()).await.0, 201, "{number}");
+    }
+    assert_refused(&bench.call_as("ben", "POST", &verdict, good).await, (409, "limit_reached"), "verdicts");
+}
