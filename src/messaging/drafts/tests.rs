@@ -21,14 +21,18 @@ async fn a_draft_is_kept_changed_and_sent_once() {
     bench.agent("alice");
     bench.agent("bob");
     let draft = created(&bench, json!({"to": ["nobody"], "subject": "Hi", "text": "words"})).await;
-    assert_eq!((&draft["recipients"], &draft["text_body"], &draft["sealed"]), (&json!(["nobody"]), &json!("words"), &json!(false)));
+    assert_eq!(
+        (&draft["recipients"], &draft["text_body"], &draft["sealed"]),
+        (&json!(["nobody"]), &json!("words"), &json!(false))
+    );
     let (_, list) = bench.call_as("alice", "GET", "/v1/drafts", Value::Null).await;
     assert_eq!(list["drafts"][0]["id"], draft["id"]);
     assert!(list["drafts"][0].get("text_body").is_none());
     let send = format!("{}/send", path(&draft));
     let refused = bench.call_as("alice", "POST", &send, Value::Null).await;
     assert_refused(&refused, (422, "unknown_recipient"), "nobody");
-    let (status, changed) = bench.call_as("alice", "PATCH", &path(&draft), json!({"to": ["bob"], "cc": ["alice"]})).await;
+    let (status, changed) =
+        bench.call_as("alice", "PATCH", &path(&draft), json!({"to": ["bob"], "cc": ["alice"]})).await;
     assert_eq!((status, &changed["text_body"], &changed["subject"]), (200, &json!("words"), &json!("Hi")));
     let (status, sent) = bench.call_as("alice", "POST", &send, Value::Null).await;
     assert_eq!((status, &sent["recipients"]), (202, &json!(["bob", "alice"])));

@@ -1,6 +1,8 @@
 //! Messaging over HTTP: what all folders serve, strung together, and whether the service works.
 
 mod health;
+#[cfg(test)]
+mod tests;
 
 use axum::Router;
 use quintet_platform::service::{self, Endpoints};

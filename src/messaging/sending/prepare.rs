@@ -137,7 +137,8 @@ fn unsealed(workspace: &Workspace, spoken: &Spoken) -> Option<&'static str> {
         return None;
     }
     // These cannot be.
-    let others = [("html", spoken.html.is_some()), ("payload", spoken.payload.is_some()), ("claim", spoken.claim.is_some())];
+    let others =
+        [("html", spoken.html.is_some()), ("payload", spoken.payload.is_some()), ("claim", spoken.claim.is_some())];
     let other = others.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
     let is_any_open = || spoken.attachments.iter().any(|given| !given.is_sealed);
     other.or_else(|| if is_any_open() { Some("attachments") } else { None })

@@ -54,7 +54,9 @@ pub(crate) fn send(
         attachments: ready.attachments,
     };
     let posted = post(tx, now, &author.workspace, letter)?;
-    for (seconds, debtor) in debtors.into_iter().flat_map(|(seconds, all)| all.into_iter().map(move |one| (seconds, one))) {
+    for (seconds, debtor) in
+        debtors.into_iter().flat_map(|(seconds, all)| all.into_iter().map(move |one| (seconds, one)))
+    {
         acks::owe(tx, debtor, posted.message, Owed::new(author.no, now, seconds))?;
     }
     if let Some(parent) = in_reply_to {

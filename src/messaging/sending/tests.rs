@@ -95,7 +95,9 @@ async fn a_message_to_an_agent_is_in_its_inbox() {
     assert!(answer["liveness_challenge"].is_string());
     let row = &inbox(&bench, "bob").await[0];
     assert_eq!((&row["message_id"], &row["subject"], &row["agent_seq"]), (&answer["id"], &json!("Hi"), &json!(1)));
-    let (_, delivery) = bench.call_as("bob", "GET", &format!("/v1/deliveries/{}", row["delivery_id"].as_str().unwrap()), Value::Null).await;
+    let (_, delivery) = bench
+        .call_as("bob", "GET", &format!("/v1/deliveries/{}", row["delivery_id"].as_str().unwrap()), Value::Null)
+        .await;
     assert_eq!(delivery["text_body"], "there");
 }
 
@@ -139,7 +141,8 @@ async fn checks_come_in_their_order() {
         assert_refused(&answer, (status, code), words);
         match code {
             "unknown_recipient" => {
-                let bad: Vec<&Value> = answer.1["errors"].as_array().unwrap().iter().map(|bad| &bad["recipient"]).collect();
+                let bad: Vec<&Value> =
+                    answer.1["errors"].as_array().unwrap().iter().map(|bad| &bad["recipient"]).collect();
                 assert_eq!(bad, ["nobody", "tag:none", "room:none"], "every bad one, unmatched tags too");
             }
             "recipient_unavailable" => {
@@ -231,7 +234,13 @@ async fn each_agent_gets_one_delivery() {
     }
     let row = &inbox(&bench, "bob").await[0];
     assert_eq!(row["your_role"], "to", "a recipient before one who is to know");
-    for bad in ["gone".to_owned(), "Bob".to_owned(), format!("agentbus+acme.gone@{DOMAIN}"), format!("agentbus+other.bob@{DOMAIN}"), format!("postmaster@{DOMAIN}")] {
+    for bad in [
+        "gone".to_owned(),
+        "Bob".to_owned(),
+        format!("agentbus+acme.gone@{DOMAIN}"),
+        format!("agentbus+other.bob@{DOMAIN}"),
+        format!("postmaster@{DOMAIN}"),
+    ] {
         assert_refused(&send(&bench, "alice", json!({"to": [bad]})).await, (422, "unknown_recipient"), &bad);
     }
     bench.another("other");
@@ -246,7 +255,8 @@ async fn as_many_get_it_as_the_phonebook_shows() {
     let bench = bench_of(&["alice"]);
     let mut random = fastrand::Rng::with_seed(11);
     for number in 0..30 {
-        let tags: Vec<String> = (0..random.usize(0..4)).map(|_| format!("k{}=v{}", random.u8(0..3), random.u8(0..3))).collect();
+        let tags: Vec<String> =
+            (0..random.usize(0..4)).map(|_| format!("k{}=v{}", random.u8(0..3), random.u8(0..3))).collect();
         let mut tags: Vec<&str> = tags.iter().map(String::as_str).collect();
         tags.sort_unstable();
         tags.dedup_by_key(|tag| tag.split('=').next().map(str::to_owned));
@@ -266,7 +276,9 @@ async fn as_many_get_it_as_the_phonebook_shows() {
         let (status, answer) = send(&bench, "alice", json!({"to": [format!("tag:{expression}")]})).await;
         match shown.is_empty() {
             true => assert_eq!((status, &answer["code"]), (422, &json!("unmatched_capability"))),
-            false => assert_eq!(answer["recipients"].as_array().unwrap().iter().collect::<Vec<_>>(), shown, "{expression}"),
+            false => {
+                assert_eq!(answer["recipients"].as_array().unwrap().iter().collect::<Vec<_>>(), shown, "{expression}")
+            }
         }
     }
 }
@@ -278,7 +290,10 @@ async fn what_is_held_is_told() {
     let answer = sent(&bench, "alice", json!({"to": ["bob", "carol"], "text": "x"})).await;
     let held = &answer["held"];
     assert_eq!(held.as_array().unwrap().len(), 1);
-    assert_eq!((&held[0]["agent"], &held[0]["availability"], &held[0]["reason"]), (&json!("bob"), &json!("away"), &json!("lunch")));
+    assert_eq!(
+        (&held[0]["agent"], &held[0]["availability"], &held[0]["reason"]),
+        (&json!("bob"), &json!("away"), &json!("lunch"))
+    );
     let until = bench.now().plus_seconds(600);
     assert_eq!(held[0]["held_until"], quintet_platform::clock::rfc3339(until));
     assert_eq!((&answer["delivery_count"], &answer["reachability"]["busy"]), (&json!(2), &json!(["bob"])));
@@ -302,7 +317,10 @@ async fn message_61_of_an_hour_pauses_its_thread() {
         let answer = sent(&bench, "alice", body.clone()).await;
         assert_eq!((&answer["thread_paused"], &answer["thread_id"]), (&json!(true), &first["thread_id"]));
         let held = &answer["held"][0];
-        assert_eq!((&held["agent"], &held["reason"], &held["held_until"]), (&json!("bob"), &json!("thread_paused"), &Value::Null));
+        assert_eq!(
+            (&held["agent"], &held["reason"], &held["held_until"]),
+            (&json!("bob"), &json!("thread_paused"), &Value::Null)
+        );
         assert!(answer["thread_resumes_at"].is_string());
     }
     let rows = inbox(&bench, "bob").await;
@@ -317,14 +335,18 @@ async fn an_answer_goes_where_its_parent_came_from() {
     let bench = bench_of(&["alice", "bob", "carol", "gone"]);
     bench.wearer("eve", &["skill"]);
     join(&bench, "den", &["alice", "bob", "carol"]);
-    let parent = json!({"to": ["bob", "tag:skill", "gone", "room:den"], "cc": ["carol"], "subject": "Plan", "text": "?"});
+    let parent =
+        json!({"to": ["bob", "tag:skill", "gone", "room:den"], "cc": ["carol"], "subject": "Plan", "text": "?"});
     let parent = sent(&bench, "alice", parent).await;
     bench.call_as("gone", "POST", "/v1/agents/gone/retire", Value::Null).await;
     bench.wearer("late", &["skill"]);
 
     let (status, plain) = reply(&bench, "bob", &parent, json!({"text": "yes"})).await;
     assert_eq!(status, 202, "{plain}");
-    assert_eq!((&plain["recipients"], &plain["cc"], &plain["skipped_retired"]), (&json!(["alice"]), &json!([]), &json!([])));
+    assert_eq!(
+        (&plain["recipients"], &plain["cc"], &plain["skipped_retired"]),
+        (&json!(["alice"]), &json!([]), &json!([]))
+    );
     assert_eq!(plain["thread_id"], parent["thread_id"]);
     assert_eq!(inbox(&bench, "alice").await[0]["subject"], "Re: Plan");
 
@@ -345,7 +367,11 @@ async fn an_answer_goes_where_its_parent_came_from() {
     let (_, given) = reply(&bench, "bob", &parent, json!({"text": "x", "cc": ["eve"], "subject": "Other"})).await;
     assert_eq!((&given["recipients"], &given["cc"]), (&json!(["alice", "eve"]), &json!(["eve"])));
     assert_refused(&reply(&bench, "late", &parent, json!({"text": "x"})).await, (404, "not_found"), "message");
-    assert_refused(&reply(&bench, "late", &json!({"id": "x"}), json!({"text": "x"})).await, (404, "not_found"), "message");
+    assert_refused(
+        &reply(&bench, "late", &json!({"id": "x"}), json!({"text": "x"})).await,
+        (404, "not_found"),
+        "message",
+    );
 
     bench.call_as("alice", "POST", "/v1/agents/alice/retire", Value::Null).await;
     assert_refused(&reply(&bench, "bob", &parent, json!({"text": "x"})).await, (422, "unknown_recipient"), "retired");
@@ -365,7 +391,8 @@ async fn resolving_says_what_a_send_would_do() {
     let bench = bench_of(&["alice", "bob", "carol"]);
     block(&bench, "carol", "alice");
     let resolve = |body: Value| bench.call_as("alice", "POST", "/v1/recipients/resolve", body);
-    let (status, resolved) = resolve(json!({"to": [null, "bob"], "cc": ["bob@example.com"], "text": "x", "subject": "y"})).await;
+    let (status, resolved) =
+        resolve(json!({"to": [null, "bob"], "cc": ["bob@example.com"], "text": "x", "subject": "y"})).await;
     assert_eq!(status, 200, "{resolved}");
     assert_eq!((&resolved["to"], &resolved["cc"]), (&json!(["alice", "bob"]), &json!(["bob@example.com"])));
     assert_eq!(resolved["recipients"], json!(["alice", "bob", "bob@example.com"]));
@@ -404,7 +431,8 @@ async fn an_encrypted_workspace_takes_what_is_sealed() {
     sent(&bench, "alice", body).await;
     let row = &inbox(&bench, "bob").await[1];
     assert_eq!((&row["sealed"], &row["attachment_count"]), (&json!(true), &json!(1)));
-    let (_, resolved) = bench.call_as("alice", "POST", "/v1/recipients/resolve", json!({"to": ["bob"], "text": "plain"})).await;
+    let (_, resolved) =
+        bench.call_as("alice", "POST", "/v1/recipients/resolve", json!({"to": ["bob"], "text": "plain"})).await;
     assert_eq!((&resolved["encrypted"], &resolved["missing_keys"]), (&json!(true), &json!(["bob"])));
 }
 
@@ -484,7 +512,10 @@ async fn who_owes_an_acknowledgement_is_reminded_until_he_gives_it() {
 
     bench.advance(601).await;
     let rows = inbox(&bench, "bob").await;
-    assert_eq!((rows.len(), &rows[1]["direction"], &rows[1]["thread_id"]), (2, &json!("system"), &message["thread_id"]));
+    assert_eq!(
+        (rows.len(), &rows[1]["direction"], &rows[1]["thread_id"]),
+        (2, &json!("system"), &message["thread_id"])
+    );
     assert_eq!(list("bob", "owing").await[0]["attempts_so_far"], 1);
 
     let (status, _) = reply(&bench, "bob", &message, json!({"text": "done"})).await;
@@ -528,7 +559,9 @@ async fn where_a_message_comes_from_is_told_again() {
         "signature": "absigv1x", "signing_key_fingerprint": "00"});
     sent(&bench, "alice", body).await;
     let row = inbox(&bench, "bob").await[0].clone();
-    let (_, delivery) = bench.call_as("bob", "GET", &format!("/v1/deliveries/{}", row["delivery_id"].as_str().unwrap()), Value::Null).await;
+    let (_, delivery) = bench
+        .call_as("bob", "GET", &format!("/v1/deliveries/{}", row["delivery_id"].as_str().unwrap()), Value::Null)
+        .await;
     let derived = &delivery["lineage"]["derived_from"];
     assert_eq!((&derived[0]["message_id"], &derived[0]["sender_could_read"]), (&seen["id"], &json!(true)));
     assert_eq!((&derived[1]["message_id"], &derived[1]["sender_could_read"]), (&json!("unknown"), &json!(false)));

@@ -105,12 +105,14 @@ pub(crate) mod tests {
 
     fn armor(bytes: &[u8]) -> String {
         let base64 = BASE64.encode(bytes);
-        let lines: Vec<&str> = base64.as_bytes().chunks(COLUMNS).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        let lines: Vec<&str> =
+            base64.as_bytes().chunks(COLUMNS).map(|line| std::str::from_utf8(line).unwrap()).collect();
         format!("{BEGIN}\n{}\n{END}\n", lines.join("\n"))
     }
 
     const MAC: &str = "--- AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
-    const X25519: &str = "-> X25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\nBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA\n";
+    const X25519: &str =
+        "-> X25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\nBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA\n";
 
     /// A text that has the form of a sealed one; nobody can open it.
     pub(crate) fn sealed_text() -> String {

@@ -1,10 +1,78 @@
 //! Messaging against its own description: every answer has the documented shape, every code is provoked by a test.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::support::appliance::{Client, Setup, shared};
 use crate::support::contract::faults;
 use crate::support::messaging::{Workspace, refused};
+use crate::tidy::provoked;
+
+/// Every code, and the test that provokes it.
+const PROVOKED: &[(&str, &str)] = &[
+    ("host_missing", "messaging/http::what_no_handler_answers_has_the_form_too"),
+    ("malformed_json", "it/messaging/admission::what_is_no_request_has_the_form_too"),
+    ("invalid_api_key", "it/messaging/admission::a_key_opens_its_workspace"),
+    ("invalid_invite", "it/messaging/refusals::a_token_lets_one_new_agent_in_once"),
+    ("unauthenticated", "it/messaging/admission::a_key_opens_its_workspace"),
+    ("key_agent_mismatch", "it/messaging/admission::who_acts_is_said_by_the_header_or_the_key"),
+    ("permission_denied", "it/messaging/admission::scopes_open_what_they_may"),
+    ("workspace_suspended", "it/messaging/admission::a_workspace_that_does_not_serve_turns_everybody_away"),
+    ("not_found", "it/messaging/admission::who_acts_is_said_by_the_header_or_the_key"),
+    ("method_not_allowed", "it/messaging/admission::what_is_no_request_has_the_form_too"),
+    ("request_timeout", "messaging/http::a_body_that_does_not_arrive_is_a_timeout"),
+    ("limit_reached", "it/messaging/keys::a_workspace_has_so_many_keys"),
+    ("memory_full", "it/messaging/refusals::what_is_too_large_is_refused"),
+    ("name_taken", "it/messaging/refusals::a_token_lets_one_new_agent_in_once"),
+    ("recipient_not_responsive", "it/messaging/refusals::a_message_that_is_not_to_wait_is_refused_where_it_would"),
+    ("recipient_unavailable", "it/messaging/refusals::a_message_that_is_not_to_wait_is_refused_where_it_would"),
+    ("agent_retired", "it/messaging/admission::a_retired_agent_does_nothing_until_it_registers"),
+    ("workspace_deleted", "it/messaging/admission::a_workspace_that_does_not_serve_turns_everybody_away"),
+    ("memory_entry_too_large", "it/messaging/refusals::what_is_too_large_is_refused"),
+    ("payload_too_large", "it/messaging/refusals::what_is_too_large_is_refused"),
+    (
+        "blocked_by_recipient",
+        "it/messaging/refusals::recipients_that_cannot_be_written_to_are_named_and_nothing_is_accepted",
+    ),
+    ("external_mail_refused", "it/messaging/refusals::an_encrypted_workspace_takes_what_is_sealed_alone"),
+    (
+        "external_mail_unavailable",
+        "it/messaging/refusals::recipients_that_cannot_be_written_to_are_named_and_nothing_is_accepted",
+    ),
+    ("idempotency_mismatch", "it/messaging/admission::a_repeat_is_answered_as_before"),
+    ("sealing_required", "it/messaging/refusals::an_encrypted_workspace_takes_what_is_sealed_alone"),
+    (
+        "too_many_recipients",
+        "it/messaging/refusals::recipients_that_cannot_be_written_to_are_named_and_nothing_is_accepted",
+    ),
+    (
+        "unknown_recipient",
+        "it/messaging/refusals::recipients_that_cannot_be_written_to_are_named_and_nothing_is_accepted",
+    ),
+    (
+        "unmatched_capability",
+        "it/messaging/refusals::recipients_that_cannot_be_written_to_are_named_and_nothing_is_accepted",
+    ),
+    ("validation_error", "it/messaging/admission::what_is_no_request_has_the_form_too"),
+    ("quota_exceeded", "it/messaging/admission::a_tenant_has_so_many_calls"),
+    ("rate_limited", "it/messaging/admission::a_key_has_so_many_requests_a_second"),
+    ("internal_error", "messaging/http::what_no_handler_answers_has_the_form_too"),
+    ("busy", "messaging/http::failures_of_the_store_have_codes_of_their_own"),
+    ("outcome_unknown", "messaging/http::failures_of_the_store_have_codes_of_their_own"),
+    ("storage_full", "it/messaging/contract::a_disk_down_to_its_reserve_takes_nothing_and_goes_on_reading"),
+    ("writing_stopped", "messaging/http::a_store_that_has_stopped_takes_nothing_and_still_reads"),
+];
+
+/// Codes that are described and that no route answers yet: payloads are not held against schemas of rooms so far.
+const STILL_TO_COME: [&str; 1] = ["payload_invalid"];
+
+#[test]
+fn every_code_has_a_test_that_provokes_it() {
+    let known = quintet_messaging::CODES.iter().map(|known| known.code);
+    let known: BTreeSet<&str> = known.filter(|code| !STILL_TO_COME.contains(code)).collect();
+    provoked::every_code_is_provoked(&known, PROVOKED);
+}
 
 #[test]
 fn a_disk_down_to_its_reserve_takes_nothing_and_goes_on_reading() {

@@ -3,4 +3,5 @@
 mod admission;
 mod contract;
 mod keys;
+mod refusals;
 mod workspaces;

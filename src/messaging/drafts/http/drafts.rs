@@ -63,10 +63,12 @@ struct Said {
 
 fn read(fields: &mut Fields) -> Result<Said, Refusal> {
     let mut list = |name: &str| -> Result<Option<Vec<String>>, Refusal> {
-        optional::<Vec<Json>>(fields, name)?.map(|items| {
-            let mut one = Fields::new(Json::object([(name, Json::Array(items))])).map_err(crate::form::field)?;
-            texts(&mut one, name, RECIPIENTS_MAX)
-        }).transpose()
+        optional::<Vec<Json>>(fields, name)?
+            .map(|items| {
+                let mut one = Fields::new(Json::object([(name, Json::Array(items))])).map_err(crate::form::field)?;
+                texts(&mut one, name, RECIPIENTS_MAX)
+            })
+            .transpose()
     };
     Ok(Said {
         to: list("to")?,

@@ -53,11 +53,7 @@ pub(super) async fn send(call: Call) -> Answered {
         }
     };
     drop(read);
-    let course = Course::New {
-        typed: Typed { to: draft.to, cc: draft.cc },
-        subject: draft.subject,
-        thread: None,
-    };
+    let course = Course::New { typed: Typed { to: draft.to, cc: draft.cc }, subject: draft.subject, thread: None };
     let asked = Asked {
         course,
         priority: Priority::Normal,

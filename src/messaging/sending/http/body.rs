@@ -32,7 +32,8 @@ pub(super) struct Taken {
 pub(super) async fn take(call: Call) -> Result<Taken, Refusal> {
     let headers = call.headers();
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
-    let is_endless = length.is_none() && (headers.contains_key(TRANSFER_ENCODING) || call.parts.version > Version::HTTP_11);
+    let is_endless =
+        length.is_none() && (headers.contains_key(TRANSFER_ENCODING) || call.parts.version > Version::HTTP_11);
     let is_large = is_endless || length.is_some_and(|length| length > LARGE_BODY_BYTES);
     let is_refused = length.is_some_and(|length| length > BODY_BYTES_MAX as u64);
     let turn = match is_large && !is_refused {

@@ -70,8 +70,9 @@ pub(super) fn read_course(fields: &mut Fields, parent: MailId) -> Result<Reply, 
 fn asked(fields: &mut Fields, course: Course, is_ephemeral: bool) -> Result<Asked, Refusal> {
     let priority = match optional::<String>(fields, "priority")? {
         None => Priority::Normal,
-        Some(name) => Priority::named(&name)
-            .ok_or_else(|| Refusal::field("priority", "must be urgent, normal or background"))?,
+        Some(name) => {
+            Priority::named(&name).ok_or_else(|| Refusal::field("priority", "must be urgent, normal or background"))?
+        }
     };
     let wants = Wants {
         available: optional(fields, "require_available")?.unwrap_or(false),
@@ -218,6 +219,7 @@ fn attachment(path: &str, item: Json) -> Result<Given, Refusal> {
     }
     let base64: String = required(&mut fields, "content_base64")?;
     let content = BASE64.decode(base64.as_bytes());
-    let content = content.map_err(|_| Refusal::field(fields.path_of("content_base64"), "must be base64 with padding"))?;
+    let content =
+        content.map_err(|_| Refusal::field(fields.path_of("content_base64"), "must be base64 with padding"))?;
     Ok(Given { filename, content_type, base64_bytes: base64.len(), is_sealed: is_sealed(&content), content })
 }

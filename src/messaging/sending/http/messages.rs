@@ -150,7 +150,8 @@ async fn tell(change: Change<Messaging>, author: &Arc<Author>, asked: Asked, spo
         let ready: &Ready = &ready;
         let ephemeral = send_ephemeral(tx, now, &author, (ready, &spoken), &own.attendance)?;
         let streams = ephemeral.agents.iter().map(|agent| own.attendance.streams().count(*agent));
-        let (reached, live) = streams.fold((0, 0), |(agents, all), count| (agents + usize::from(count > 0), all + count));
+        let (reached, live) =
+            streams.fold((0, 0), |(agents, all), count| (agents + usize::from(count > 0), all + count));
         let told = json!({
             "status": "accepted", "guarantee": "fire_and_forget", "reached": reached, "live_subscribers": live,
         });

@@ -45,10 +45,8 @@ pub(super) async fn owed(call: Call) -> Answered {
     let read = call.snapshot();
     let list = || -> Result<Vec<Json>, Failure> {
         let all = of_sender(&read, agent, SHOWN_MAX)?.into_iter();
-        all.map(|(debtor, message, owed)| {
-            row(&read, (agent.0, debtor), message, &owed, "recipient_name", debtor)
-        })
-        .collect()
+        all.map(|(debtor, message, owed)| row(&read, (agent.0, debtor), message, &owed, "recipient_name", debtor))
+            .collect()
     };
     answer("owed", list().map_err(|failure| refusal_of::<Refusal>(failure.into()))?)
 }
@@ -68,9 +66,8 @@ fn row(
 ) -> Result<Json, Failure> {
     let message = messages::get(read, (debtor.0, id))?;
     let delivered = delivery_of(read, debtor, &mailboxes::get(read, debtor)?, (id, &message))?;
-    let delivery_id = delivered.map(|(seq, delivery)| {
-        ulid(DeliveryId { arrived_at: delivery.arrived_at, agent: debtor.1, seq }.to_uuid())
-    });
+    let delivery_id = delivered
+        .map(|(seq, delivery)| ulid(DeliveryId { arrived_at: delivery.arrived_at, agent: debtor.1, seq }.to_uuid()));
     Ok(Json::object([
         ("delivery_id", Json::from(delivery_id)),
         ("message_id", ulid(id.0).into()),

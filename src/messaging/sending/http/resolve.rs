@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use quintet_platform::json::{Fields, Json, to_compact};
-use quintet_platform::service::{Answer, Content, Route, refusal_of, json as success};
+use quintet_platform::service::{Answer, Content, Route, json as success, refusal_of};
 use quintet_storage::{Abort, Failure, Read};
 
 use super::super::check::{Cleared, directed};
@@ -52,11 +52,7 @@ pub(super) async fn resolve(call: Call) -> Answered {
     let typed = taken.read(read).await?;
     let call = &taken.change.call;
     let workspace = &call.caller.workspace;
-    let asker = Asker {
-        workspace,
-        agent: acting.as_ref().map(|author| author.no),
-        domain: call.context.domain(),
-    };
+    let asker = Asker { workspace, agent: acting.as_ref().map(|author| author.no), domain: call.context.domain() };
     let snapshot = call.snapshot();
     let outcome = resolve_all(&snapshot, call.now(), asker, &typed)
         .and_then(|resolved| Ok(members(&snapshot, workspace, &typed, &resolved)?))
@@ -108,7 +104,8 @@ fn members(
 ) -> Result<Vec<(&'static str, Json)>, Failure> {
     let names = resolved.agents.iter().map(|addressee| addressee.mailbox.name.as_str());
     let outside = resolved.outside.iter().map(|(address, _)| address.as_str());
-    let (keys, missing) = if workspace.is_encrypted { keys(read, workspace, &resolved.agents)? } else { Default::default() };
+    let (keys, missing) =
+        if workspace.is_encrypted { keys(read, workspace, &resolved.agents)? } else { Default::default() };
     Ok(vec![
         ("encrypted", workspace.is_encrypted.into()),
         ("to", texts(&typed.to)),
