@@ -8,7 +8,7 @@ use quintet_platform::jobs::Noted;
 use quintet_platform::secrets::constant_time_eq;
 use quintet_storage::{Failure, Read, Timestamp};
 
-use super::model::{Attended, REACHABLE_SECONDS, Sighting};
+use super::model::{Attended, Presence, REACHABLE_SECONDS, Sighting};
 use super::streams::Streams;
 use super::tables;
 use crate::identity::keys::drawn;
@@ -132,6 +132,28 @@ impl Attendance {
         let stored = tables::find(read, agent)?.unwrap_or_default();
         let streams = self.0.streams.of(agent, Instant::now());
         Ok(Attended { sighting: stored.merged(self.sighting(agent)), streams })
+    }
+
+    /// Of each of several agents, whether it responds, and whether a message starts a turn of it. What is stored is looked up
+    /// for those alone of whom nothing in memory says that they respond.
+    pub(crate) fn reach(
+        &self,
+        read: &impl Read,
+        agents: &[AgentKey],
+        now: Timestamp,
+    ) -> Result<Vec<(bool, bool)>, Failure> {
+        let responds = |sighting: &Sighting| sighting.presence(false, now) == Presence::Responsive;
+        let held = self.held();
+        let sighted: Vec<bool> =
+            agents.iter().map(|agent| held.get(agent).is_some_and(|attending| responds(&attending.sighting))).collect();
+        drop(held);
+        let live = self.0.streams.live(agents, Instant::now());
+        let mut reach = Vec::with_capacity(agents.len());
+        for ((agent, is_responsive), is_live) in agents.iter().zip(sighted).zip(live) {
+            let is_responsive = is_responsive || tables::find(read, *agent)?.is_some_and(|stored| responds(&stored));
+            reach.push((is_responsive, is_live));
+        }
+        Ok(reach)
     }
 
     /// When an agent was last there: at this instant, while a stream of it is open.

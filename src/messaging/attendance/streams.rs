@@ -8,7 +8,7 @@ use bytes::Bytes;
 use quintet_platform::http::Outgoing;
 use tokio::sync::Notify;
 
-use super::model::OpenStream;
+use super::model::{OpenStream, TAKEN_WITHIN};
 use crate::model::AgentKey;
 
 /// What waits for a reader besides what lies in the inbox; more is not told.
@@ -125,6 +125,16 @@ impl Streams {
         for line in self.held().values().flatten().filter(|line| fits(&line.key_id)) {
             line.woken.notify_one();
         }
+    }
+
+    /// Of each of several agents, whether a message starts a turn of it.
+    pub(super) fn live(&self, agents: &[AgentKey], now: Instant) -> Vec<bool> {
+        let held = self.held();
+        let is_live = |line: &Arc<Line>| {
+            let (is_wake_capable, age) = line.open_stream(now);
+            is_wake_capable && age <= TAKEN_WITHIN
+        };
+        agents.iter().map(|agent| held.get(agent).is_some_and(|lines| lines.iter().any(is_live))).collect()
     }
 
     /// The streams of an agent.

@@ -32,7 +32,8 @@ pub(super) const COUNTS: Table<WorkspaceNo, CountsRow> = Table::new(0x0503, FAMI
 pub(super) const KEYS: Table<String, KeyRow> = Table::new(0x0504, FAMILY, "messaging_keys");
 pub(super) const KEYS_BY_WORKSPACE: Table<(WorkspaceNo, String), Mark> =
     Table::new(0x0505, FAMILY, "messaging_keys_by_workspace");
-pub(super) const AGENTS: Table<AgentKey, AgentRow> = Table::new(0x0506, FAMILY, "messaging_agents");
+/// Asked with each message, for what its sender says that he is.
+pub(super) const AGENTS: Table<AgentKey, AgentRow> = Table::new(0x0506, FAMILY, "messaging_agents").hot();
 pub(super) const AGENTS_BY_NAME: Table<(WorkspaceNo, String), AgentNoRow> =
     Table::new(0x0507, FAMILY, "messaging_agents_by_name").hot();
 pub(super) const AGENTS_BY_SESSION: Table<(WorkspaceNo, String, String), AgentNoRow> =

@@ -101,7 +101,12 @@ pub(crate) fn post(
     let message = MessageId(tx.new_id());
     let thread_id = letter.thread.unwrap_or(ThreadId(message.0));
     let key = (workspace.no, thread_id);
-    let mut thread = threads::find(tx, key)?.unwrap_or_else(|| Thread::new(letter.subject.clone(), now));
+    let known = match letter.thread {
+        Some(_) => threads::find(tx, key)?,
+        None => None,
+    };
+    let is_new = known.is_none();
+    let mut thread = known.unwrap_or_else(|| Thread::new(letter.subject.clone(), now));
     let is_counted = letter.from.sender != Sender::System;
     let before = thread.pause;
     let pauses = is_counted && thread.count(now);
@@ -111,7 +116,12 @@ pub(crate) fn post(
         Sender::Agent(no) => Some(no),
         _ => None,
     };
-    threads::join(tx, key, letter.agents.iter().map(|addressee| addressee.no).chain(sender))?;
+    let members = letter.agents.iter().map(|addressee| addressee.no).chain(sender);
+    if is_new {
+        threads::begin(tx, key, members)?
+    } else {
+        threads::join(tx, key, members)?
+    }
     tx.put(&THREAD_MESSAGES, &(workspace.no, thread_id, message), &Mark)?;
     for room in &letter.rooms {
         tx.put(&ROOM_HISTORY, &(workspace.no, room.clone(), message), &Mark)?;

@@ -26,6 +26,18 @@ pub(crate) fn takes_part(read: &impl Read, key: ThreadKey, agent: AgentNo) -> Re
     Ok(participants(read, key)?.binary_search(&agent).is_ok())
 }
 
+/// These take part in a new thread.
+pub(super) fn begin(
+    tx: &mut WriteTx<'_>,
+    key: ThreadKey,
+    all: impl IntoIterator<Item = AgentNo>,
+) -> Result<(), Failure> {
+    let mut all: Vec<AgentNo> = all.into_iter().collect();
+    all.sort_unstable();
+    all.dedup();
+    tx.put(&PARTICIPANTS, &key, &ParticipantsRow(all))
+}
+
 /// These take part from now on.
 pub(super) fn join(
     tx: &mut WriteTx<'_>,

@@ -5,11 +5,11 @@ use quintet_storage::{Abort, Read, Timestamp};
 
 use super::answers::answer;
 use super::model::{Asked, Author, Course, Ready};
-use crate::attendance::{Attendance, Presence};
+use crate::attendance::Attendance;
 use crate::mail::model::Addressee;
 use crate::mail::recipients::{Resolved, Typed, resolve, resolve_as};
 use crate::mail::threads;
-use crate::model::{MessageId, ThreadId};
+use crate::model::{AgentKey, MessageId, ThreadId};
 use crate::refusal::{Refusal, Withholding};
 
 /// A message that may be sent, and to whom.
@@ -64,8 +64,10 @@ pub(super) fn check(
     if is_outside {
         return Err(Refusal::ExternalMailUnavailable.into());
     }
-    let last = [&faults.payload, &faults.claim].into_iter().flatten().next();
-    last.map_or(Ok(()), |refusal| Err(refusal.clone()))?;
+    if let Some(payload) = &ready.payload {
+        payload.check(read, author.workspace.no, &cleared.resolved.rooms)?;
+    }
+    faults.claim.as_ref().map_or(Ok(()), |refusal| Err(refusal.clone()))?;
     Ok(cleared)
 }
 
@@ -119,12 +121,9 @@ fn all_responsive(
     agents: &[Addressee],
     attendance: &Attendance,
 ) -> Result<(), Abort<Refusal>> {
-    let mut all = Vec::new();
-    for Addressee { no, mailbox, .. } in agents {
-        let attended = attendance.attended(read, (author.workspace.no, *no))?;
-        if attended.presence(false, now) != Presence::Responsive {
-            all.push(mailbox.name.clone());
-        }
-    }
+    let keys: Vec<AgentKey> = agents.iter().map(|addressee| (author.workspace.no, addressee.no)).collect();
+    let reach = attendance.reach(read, &keys, now)?;
+    let silent = agents.iter().zip(reach).filter(|(_, (is_responsive, _))| !is_responsive);
+    let all: Vec<String> = silent.map(|(addressee, _)| addressee.mailbox.name.clone()).collect();
     if all.is_empty() { Ok(()) } else { Err(Refusal::RecipientNotResponsive(all).into()) }
 }

@@ -6,15 +6,16 @@
 //! - whatever is decided is decided in the transaction that posts, by what it sees;
 //! - what is told before by resolving is what a send would do with the same recipients.
 //!
-//! Reading order: `model` (what is asked, and what is ready to be posted) · `answers` (to whom a reply goes) · `check` (the
-//! checks, in their order) · `send` (the verb) · `prepare` (what is done before the transaction) ·
-//! `nag` (what is owed for it) · `http`.
+//! Reading order: `payload` (what rooms want) · `model` (what is asked, and what is ready to be posted) · `answers` (to whom
+//! a reply goes) · `check` (the checks, in their order) · `send` (the verb) · `prepare` (what is done before the transaction)
+//! · `nag` (what is owed for it) · `http`.
 
 mod answers;
 mod check;
 mod http;
 mod model;
 mod nag;
+mod payload;
 mod prepare;
 mod send;
 #[cfg(test)]

@@ -9,6 +9,8 @@ use crate::mail::recipients::{Asker, Typed};
 use crate::model::{AgentKey, AgentNo, MailId, ThreadId};
 use crate::refusal::Refusal;
 
+use super::payload::Judged;
+
 /// The agent that writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Author {
@@ -128,6 +130,8 @@ pub(crate) struct Ready {
     pub(crate) said: Said,
     /// Its attachments, stored but not adopted.
     pub(crate) attachments: Vec<Attachment>,
+    /// Its payload, if it has one, with what is known of whether it fits.
+    pub(crate) payload: Option<Judged>,
     /// What is wrong with what it says: told where its turn comes.
     pub(crate) faults: Faults,
 }
@@ -139,8 +143,6 @@ pub(crate) struct Faults {
     pub(crate) sealing: Option<Refusal>,
     /// It is too large.
     pub(crate) size: Option<Refusal>,
-    /// Its payload does not fit.
-    pub(crate) payload: Option<Refusal>,
     /// Its claim is none.
     pub(crate) claim: Option<Refusal>,
 }

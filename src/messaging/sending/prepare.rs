@@ -7,8 +7,9 @@ use quintet_storage::large::{StagedValue, Upload, UploadRefusal};
 use quintet_storage::seal::KeyOwner;
 use quintet_storage::{Abort, Failure, Read};
 
-use super::check::check;
+use super::check::{check, directed};
 use super::model::{Asked, Author, Faults, Given, Ready, Spoken};
+use super::payload::Judged;
 use crate::context::Context;
 use crate::dialect::WRITER_TIME;
 use crate::identity::Workspace;
@@ -35,7 +36,10 @@ pub(super) async fn prepare(
     spoken: Spoken,
 ) -> Result<(Ready, Vec<StagedValue>), Refusal> {
     let faults = faults(&author.workspace, &spoken);
-    let contents = contents(&context.store.read(), author, &spoken).map_err(|failure| failed::<Refusal>(&failure))?;
+    let payload = judged(context, author, &asked, &spoken).await?;
+    let mut contents =
+        contents(&context.store.read(), author, &spoken).map_err(|failure| failed::<Refusal>(&failure))?;
+    contents.payload_schema_ref = payload.as_ref().and_then(Judged::schema_ref);
     let bytes = encode(&contents).map_err(|failure| failed::<Refusal>(&failure))?;
     let mut ready = Ready {
         asked,
@@ -44,6 +48,7 @@ pub(super) async fn prepare(
         has_claim: contents.claim.is_some(),
         said: Said::Here(Vec::new()),
         attachments: Vec::new(),
+        payload,
         faults,
     };
     if ready.asked.is_ephemeral || (spoken.attachments.is_empty() && bytes.len() <= HERE_BYTES_MAX) {
@@ -67,6 +72,25 @@ pub(super) async fn prepare(
         staged.push(stored);
     }
     Ok((ready, staged))
+}
+
+/// What the rooms say of a payload that it goes to, in its turn. Where it cannot go anywhere, that is said later.
+async fn judged(context: &Context, author: &Author, asked: &Asked, spoken: &Spoken) -> Result<Option<Judged>, Refusal> {
+    let Some(payload) = spoken.payload.clone() else { return Ok(None) };
+    let (store, now) = (context.store.clone(), context.now());
+    let (author, course) = (author.clone(), asked.course.clone());
+    let tenant_id = author.workspace.tenant_id;
+    let work = move || -> Result<Judged, Failure> {
+        let read = store.read();
+        let rooms = match directed(&read, now, &author, &course) {
+            Ok(cleared) => cleared.resolved.rooms,
+            Err(Abort::Refused(_)) => Vec::new(),
+            Err(Abort::Failed(failure)) => return Err(failure),
+        };
+        Judged::of(&read, author.workspace.no, payload, &rooms)
+    };
+    let judged = context.lookers.take(tenant_id, work).await?;
+    judged.map(Some).map_err(|failure| failed(&failure))
 }
 
 async fn store(context: &Context, workspace: &Workspace, bytes: &[u8]) -> Result<StagedValue, Refusal> {
@@ -112,7 +136,6 @@ fn faults(workspace: &Workspace, spoken: &Spoken) -> Faults {
     Faults {
         sealing: unsealed(workspace, spoken).map(Refusal::SealingRequired),
         size: oversized(workspace, spoken),
-        payload: None,
         claim: claim.cloned(),
     }
 }

@@ -7,7 +7,7 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use super::check::{Cleared, check};
 use super::model::{Author, Ephemeral, Reachability, Ready, Sent, Spoken};
 use crate::acks::{self, Owed};
-use crate::attendance::{Attendance, Presence};
+use crate::attendance::Attendance;
 use crate::identity::{Availability, agents};
 use crate::mail::model::{Addressee, Role, Sender};
 use crate::mail::post::{From, Letter, post};
@@ -130,13 +130,14 @@ fn reachability(
     agents: &[Addressee],
     attendance: &Attendance,
 ) -> Result<Reachability, Failure> {
+    let keys: Vec<AgentKey> = agents.iter().map(|addressee| (author.workspace.no, addressee.no)).collect();
     let mut reachability = Reachability::default();
-    for (place, Addressee { no, mailbox, .. }) in agents.iter().enumerate() {
-        let attended = attendance.attended(read, (author.workspace.no, *no))?;
-        if attended.presence(false, now) != Presence::Responsive {
+    let reach = attendance.reach(read, &keys, now)?;
+    for (place, (Addressee { mailbox, .. }, (is_responsive, is_live))) in agents.iter().zip(reach).enumerate() {
+        if !is_responsive {
             reachability.not_responsive.push(place);
         }
-        if attended.wake_channel().is_dead() {
+        if !is_live {
             reachability.no_wake_channel.push(place);
         }
         let standing = &mailbox.standing;

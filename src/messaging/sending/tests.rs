@@ -568,3 +568,26 @@ async fn where_a_message_comes_from_is_told_again() {
     assert_eq!(delivery["handoff_from"], "carol");
     assert!(!delivery["signature_state"].is_null());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payload_fits_what_the_rooms_want() {
+    let bench = bench_of(&["alice", "bob"]);
+    join(&bench, "den", &["alice", "bob"]);
+    let schema = json!({"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}});
+    let set = |schema: Value| bench.call_as("alice", "PUT", "/v1/rooms/den/schema", json!({"schema": schema}));
+    let (status, answer) = set(schema).await;
+    assert_eq!(status, 200, "{answer}");
+    let body = |payload: Value| json!({"to": ["room:den"], "text": "x", "payload": payload});
+    let refused = send(&bench, "alice", body(json!({"kind": 7}))).await;
+    assert_refused(&refused, (422, "payload_invalid"), "kind");
+    assert_eq!(refused.1["errors"][0]["path"], "/kind");
+    sent(&bench, "alice", body(json!({"kind": "a"}))).await;
+    sent(&bench, "alice", json!({"to": ["room:den"], "text": "none at all"})).await;
+    sent(&bench, "alice", json!({"to": ["bob"], "text": "x", "payload": 7})).await;
+    let row = inbox(&bench, "bob").await[0].clone();
+    let path = format!("/v1/deliveries/{}", row["delivery_id"].as_str().unwrap());
+    let (_, delivery) = bench.call_as("bob", "GET", &path, Value::Null).await;
+    assert_eq!((&delivery["payload"]["kind"], &delivery["payload_schema_ref"]), (&json!("a"), &json!("room:den@1")));
+    set(Value::Null).await;
+    sent(&bench, "alice", body(json!({"kind": 7}))).await;
+}

@@ -23,15 +23,12 @@ pub(super) fn write_sent(sent: &Sent) -> String {
     member(&mut out, ',', "thread_resumes_at", &to_compact(&instant_or_null(resumes_at)));
     out.push_str(",\"reachability\":");
     let reach = &sent.reachability;
-    let named = |places: &[usize]| places.iter().filter_map(|place| sent.recipients.get(*place)).cloned().collect();
-    let lists: [(char, &str, Vec<String>); 3] = [
-        ('{', "not_responsive", named(&reach.not_responsive)),
-        (',', "no_wake_channel", named(&reach.no_wake_channel)),
-        (',', "busy", named(&reach.busy)),
-    ];
-    for (before, name, names) in &lists {
-        list(&mut out, *before, name, names.iter().map(String::as_str));
-    }
+    let named = |places: &'_ [usize]| -> Vec<&str> {
+        places.iter().filter_map(|place| sent.recipients.get(*place)).map(String::as_str).collect()
+    };
+    list(&mut out, '{', "not_responsive", named(&reach.not_responsive).into_iter());
+    list(&mut out, ',', "no_wake_channel", named(&reach.no_wake_channel).into_iter());
+    list(&mut out, ',', "busy", named(&reach.busy).into_iter());
     out.push('}');
     member(&mut out, ',', "external_count", &sent.external_count.to_string());
     if let Some(skipped) = &sent.skipped_retired {
