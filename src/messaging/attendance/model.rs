@@ -56,11 +56,6 @@ impl WakeChannel {
             WakeChannel::None => "none",
         }
     }
-
-    /// Whether what is sent lies in an inbox that nobody looks into by itself.
-    pub(crate) fn is_dead(self) -> bool {
-        self != WakeChannel::Live
-    }
 }
 
 /// An open stream: whether it is wake-capable, and for how long at most it has not been taken.

@@ -1,6 +1,6 @@
 //! What a draft is.
 
-use quintet_storage::{Timestamp, Uuid, key_newtype};
+use quintet_storage::{Timestamp, key_newtype};
 
 use crate::model::{AgentNo, WorkspaceNo};
 

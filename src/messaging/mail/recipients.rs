@@ -50,11 +50,6 @@ pub(crate) struct Resolved {
 }
 
 impl Typed {
-    /// All of it, recipients first.
-    fn entries(&self) -> impl Iterator<Item = (&String, Role)> {
-        self.to.iter().map(|text| (text, Role::To)).chain(self.cc.iter().map(|text| (text, Role::Cc)))
-    }
-
     /// How much was typed.
     pub(crate) fn count(&self) -> u64 {
         (self.to.len() as u64).saturating_add(self.cc.len() as u64)

@@ -22,6 +22,5 @@ mod send;
 mod tests;
 
 pub(crate) use http::{ENDPOINTS, author, deliver, form};
-pub(crate) use model::{Asked, Author, Course, Spoken, Wants};
+pub(crate) use model::{Asked, Course, Spoken, Wants};
 pub(crate) use nag::nag;
-pub(crate) use prepare::is_text_as_it_must_be;

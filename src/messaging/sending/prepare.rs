@@ -20,7 +20,7 @@ use crate::mail::model::{Attachment, Contents};
 use crate::mail::post::Said;
 use crate::model::MailId;
 use crate::refusal::Refusal;
-use crate::words::sealed::is_sealed_text;
+use crate::words::sealed::is_as_it_must_be;
 
 /// For how long what was stored is kept until it is posted, in seconds.
 const LIFETIME_SECONDS: i64 = 1_800;
@@ -140,20 +140,9 @@ fn faults(workspace: &Workspace, spoken: &Spoken) -> Faults {
     }
 }
 
-/// The text of a message, a draft, or anything else that arrives sealed on an encrypted workspace. Whether it may come so:
-/// what says to be sealed is, everywhere (6-messaging.md, E1).
-pub(crate) fn is_text_as_it_must_be(workspace: &Workspace, text: &str, says_sealed: bool) -> bool {
-    match (workspace.is_encrypted, says_sealed) {
-        _ if text.is_empty() => true,
-        (false, false) => true,
-        (true, false) => false,
-        (_, true) => is_sealed_text(text),
-    }
-}
-
 /// The first member that must be sealed and is not.
 fn unsealed(workspace: &Workspace, spoken: &Spoken) -> Option<&'static str> {
-    if !is_text_as_it_must_be(workspace, &spoken.text, spoken.is_sealed) {
+    if !is_as_it_must_be(workspace.is_encrypted, &spoken.text, spoken.is_sealed) {
         return Some("text");
     }
     if !workspace.is_encrypted {

@@ -23,6 +23,12 @@ pub(crate) fn is_sealed_text(text: &str) -> bool {
     unarmored(text).is_some_and(|bytes| is_file(&bytes))
 }
 
+/// Whether a text may come as it does, of a message, a draft or anything else: what says to be sealed is, and on an encrypted
+/// workspace everything that is not empty (E1).
+pub(crate) fn is_as_it_must_be(is_encrypted: bool, text: &str, says_sealed: bool) -> bool {
+    text.is_empty() || if says_sealed { is_sealed_text(text) } else { !is_encrypted }
+}
+
 /// Whether bytes are sealed: a file as it is, or armored.
 pub(crate) fn is_sealed(bytes: &[u8]) -> bool {
     bytes.starts_with(VERSION_LINE) && is_file(bytes) || std::str::from_utf8(bytes).is_ok_and(is_sealed_text)

@@ -13,8 +13,8 @@ use crate::form::{members, optional, texts};
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
 use crate::sending::form::{long_text, subject};
-use crate::sending::is_text_as_it_must_be;
 use crate::wire::{instant, texts as write_texts};
+use crate::words::sealed::is_as_it_must_be;
 
 pub(super) const CREATE: Route = Route::post("create_draft", "/v1/drafts")
     .permission("send")
@@ -84,7 +84,11 @@ const RECIPIENTS_MAX: usize = 1_000;
 
 /// What is sealed is, and on an encrypted workspace everything (6-messaging.md, E1).
 fn check_sealing(workspace: &Workspace, text: &str, is_sealed: bool) -> Result<(), Refusal> {
-    if is_text_as_it_must_be(workspace, text, is_sealed) { Ok(()) } else { Err(Refusal::SealingRequired("text")) }
+    if is_as_it_must_be(workspace.is_encrypted, text, is_sealed) {
+        Ok(())
+    } else {
+        Err(Refusal::SealingRequired("text"))
+    }
 }
 
 pub(super) async fn create(call: Call) -> Answered {
