@@ -11,7 +11,10 @@ mod tables;
 mod tests;
 mod verify;
 
+#[cfg(test)]
 pub(crate) use model::Block;
-pub(crate) use rows::{blockers_of, count_suppressed, find, of_agent, put, remove};
+pub(crate) use rows::{blockers_of, count_suppressed, of_agent};
+#[cfg(test)]
+pub(crate) use rows::{find, put};
 pub(crate) use tables::TABLES;
 pub(crate) use verify::verify;

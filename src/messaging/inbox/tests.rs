@@ -10,6 +10,7 @@ use quintet_storage::seal::KeyOwner;
 use serde_json::{Value, json};
 use std::time::Duration;
 
+use crate::acks::{self, Owed};
 use crate::identity::{Availability, Priority, Scope, Standing};
 use crate::limits::MAIL_LABELS;
 use crate::mail::deliver::{Parcel, declare, deliver};
@@ -228,6 +229,17 @@ async fn acknowledging_is_repeatable_and_reads() {
     let only_reads = bench.key(Scope::Read, &["ben"]);
     let refused = bench.call(&only_reads, "POST", &by_message, NONE).await;
     assert_refused(&refused, (403, "permission_denied"), "scope");
+}
+
+#[tokio::test]
+async fn who_acknowledges_owes_no_acknowledgement() {
+    let bench = inbox_of_three();
+    let (ann, ben) = (bench.named("ann").1, bench.named("ben"));
+    let posted = bench.post("ann", &["ben"], "x", |_| {});
+    bench.run(move |tx, now| Ok(acks::owe(tx, ben, posted.message, Owed::new(ann, now, 600))?)).unwrap();
+    let path = format!("/v1/deliveries/{}/ack", ulid(posted.message.0));
+    assert_eq!(bench.call_as("ben", "POST", &path, NONE).await.0, 200);
+    assert_eq!(acks::find(&bench.context.store.read(), ben, posted.message).unwrap(), None);
 }
 
 #[tokio::test]

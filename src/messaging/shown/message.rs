@@ -138,7 +138,7 @@ pub(crate) fn in_thread(id: MessageId, message: &Message, (contents, signature):
 }
 
 /// SHA-256 of the text as it is stored, in hexadecimal.
-pub(crate) fn body_sha256(contents: &Contents) -> String {
+fn body_sha256(contents: &Contents) -> String {
     sha256_of(&contents.text)
 }
 

@@ -9,5 +9,5 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use message::{Placed, body_sha256, delivery, in_thread, opened, row, signed_recipients};
+pub(crate) use message::{Placed, delivery, in_thread, opened, row, signed_recipients};
 pub(crate) use signature::{State, state};

@@ -10,7 +10,7 @@ use super::deliveries::{DELIVERY, mine, no_delivery};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form;
 use crate::mail::{deliver, labels};
-use crate::model::{AgentKey, DeliveryId, MessageId};
+use crate::model::{AgentKey, DeliveryId};
 use crate::refusal::Refusal;
 use crate::wire::{instant_or_null, texts};
 use crate::words::label::{RULE, is_label};
@@ -21,7 +21,7 @@ const NAMED_MAX: usize = 50;
 pub(super) const ACK: Route = Route::post("ack_delivery", "/v1/deliveries/{delivery_id}/ack")
     .permission("send")
     .marks(&[ACTING])
-    .summary("Note that the agent has dealt with a delivery, which marks it read; again: nothing changes")
+    .summary("Note that the agent has dealt with a delivery: it is read, and no acknowledgement is owed for it")
     .segments(&[DELIVERY])
     .successes(&[success(200, "Acked")])
     .key(KeyRule::Optional);
@@ -36,15 +36,15 @@ pub(super) const LABEL: Route = Route::post("label_delivery", "/v1/deliveries/{d
     .codes(&["limit_reached"]);
 
 /// The delivery that the path names: a message that the agent only sent has none.
-fn delivered(call: &Call) -> Result<(AgentKey, MessageId, u64, Json), Refusal> {
-    let (agent, Mine { delivered, id, .. }) = mine(call)?;
+fn delivered(call: &Call) -> Result<(AgentKey, u64, Json), Refusal> {
+    let (agent, Mine { delivered, .. }) = mine(call)?;
     let (seq, delivery) = delivered.ok_or_else(no_delivery)?;
     let delivery_id = DeliveryId { arrived_at: delivery.arrived_at, agent: agent.1, seq };
-    Ok((agent, id, seq, Json::from(ulid(delivery_id.to_uuid()))))
+    Ok((agent, seq, Json::from(ulid(delivery_id.to_uuid()))))
 }
 
 pub(super) async fn ack(call: Call) -> Answered {
-    let (agent, _message, seq, id) = delivered(&call)?;
+    let (agent, seq, id) = delivered(&call)?;
     let mut change = call.change().await?;
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
@@ -57,7 +57,7 @@ pub(super) async fn ack(call: Call) -> Answered {
 }
 
 pub(super) async fn label(call: Call) -> Answered {
-    let (agent, _, seq, id) = delivered(&call)?;
+    let (agent, seq, id) = delivered(&call)?;
     let workspace = call.caller.workspace.clone();
     let mut change = call.change().await?;
     change.begin()?;

@@ -10,10 +10,9 @@ use crate::form;
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
 use crate::wire::instant;
+use crate::words::sealed::is_sealed_text;
 
 const ENTRY: Segment = Segment::new("seq", Shape::Integer { min: 1, max: i64::MAX, default: None });
-/// What sealed text begins with.
-const ARMOR: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
 /// Entries that one request can forget.
 const FORGOTTEN_MAX: usize = 1_000;
 
@@ -71,7 +70,7 @@ fn noted(fields: &mut Fields, workspace: &Workspace) -> Result<Noted, Refusal> {
     if text.len() > ENTRY_BYTES_MAX {
         return Err(Refusal::MemoryEntryTooLarge(ENTRY_BYTES_MAX as u64));
     }
-    if workspace.is_encrypted && !text.is_empty() && !(says_sealed && text.trim_start().starts_with(ARMOR)) {
+    if workspace.is_encrypted && !text.is_empty() && !(says_sealed && is_sealed_text(&text)) {
         return Err(Refusal::SealingRequired("text"));
     }
     Ok(Noted { text, is_sealed: says_sealed })
