@@ -56,9 +56,14 @@ impl Appliance {
 
     /// What it has in memory.
     pub fn resident_mib(&self) -> u64 {
+        self.resident_kib() / 1024
+    }
+
+    /// The same in KiB.
+    pub fn resident_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+        line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
     /// Where a service listens.

@@ -38,6 +38,13 @@ impl Postgres {
         self.directory.path()
     }
 
+    /// A program of PostgreSQL's that connects to it.
+    pub fn client(&self, name: &str) -> Command {
+        let mut client = program(&self.programs, name);
+        client.arg("-h").arg(self.directory.path()).args(["-U", "bench"]);
+        client
+    }
+
     /// Its process, whose children do the work.
     pub fn id(&self) -> u32 {
         let text = std::fs::read_to_string(self.directory.path().join("data/postmaster.pid")).unwrap();
