@@ -17,6 +17,10 @@
 #[path = "../appliance/mod.rs"]
 mod appliance;
 mod load;
+#[path = "../appliance/postgres.rs"]
+mod postgres;
+#[path = "../appliance/processes.rs"]
+mod processes;
 mod rivals;
 
 use std::sync::Arc;
@@ -24,7 +28,6 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use appliance::Appliance;
-use appliance::{postgres, processes};
 use load::{Connection, Make, Request, Round, Workspace, millis};
 use rivals::{Inboxes, Measured, Streams};
 
