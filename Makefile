@@ -5,8 +5,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients messaging-client rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows isolation crash-long audit-long cron-long workflows-long power-cuts-long \
-	disk-full-long faults-long kills-long ends-long deliveries-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long schemas-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients messaging-client rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows bench-messaging isolation crash-long audit-long cron-long workflows-long power-cuts-long \
+	disk-full-long faults-long kills-long ends-long deliveries-long messaging-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long schemas-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
 in := source packaging/environment.sh &&
@@ -117,6 +117,7 @@ bench: test-prerequisites rocksdb ## measure, on a machine that does nothing els
 	@packaging/diagrams-oracle.sh
 	@tests/webhooks/fetch.sh rivals
 	@benches/workflows/fetch.sh
+	@benches/messaging/fetch.sh
 	@$(in) cargo bench --locked --bench '*'
 
 bench-deliveries: test-prerequisites rocksdb ## measure deliveries alone, beside BullMQ and PgQueuer
@@ -126,6 +127,10 @@ bench-deliveries: test-prerequisites rocksdb ## measure deliveries alone, beside
 bench-workflows: test-prerequisites rocksdb ## measure workflows alone, beside DBOS and Restate
 	@benches/workflows/fetch.sh
 	@$(in) cargo bench --locked --bench workflows
+
+bench-messaging: test-prerequisites rocksdb ## measure messaging alone, beside PostgreSQL, Redis Streams and Matrix Synapse
+	@benches/messaging/fetch.sh
+	@$(in) cargo bench --locked --bench messaging
 
 # How long the long runs are: make crash-long CRASHES=1000000
 CRASHES ?= 200000
@@ -159,6 +164,10 @@ deliveries-long: rocksdb webhook-verifiers ## deliveries under kill -9 and full 
 	@$(in) QUINTET_KILLS=$(ROUNDS) QUINTET_WAITING=100000 QUINTET_HEALTH_STEPS=$(STEPS) cargo test --locked --test it -- --nocapture \
 	  every_event_arrives a_backlog_is the_table_of_receivers health_is_what
 	@$(in) QUINTET_DISK_CYCLES=20 cargo test --locked --test privileged -- --nocapture deliveries_wait
+
+messaging-long: rocksdb ## messaging under kill -9, and against its models, for longer (ROUNDS=N, STEPS=N)
+	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it -- --nocapture what_was_accepted_is_there_once
+	@$(in) QUINTET_MESSAGING_STEPS=$(STEPS) cargo test --locked -p quintet-messaging -- --nocapture model
 
 power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
 	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture
