@@ -1,5 +1,7 @@
 //! Messaging from outside.
 
+mod client;
+mod crash;
 mod admission;
 mod contract;
 mod keys;
