@@ -18,6 +18,7 @@ use crate::keys::http as keys;
 use crate::memory::http as memory;
 use crate::pubkeys::http as pubkeys;
 use crate::rooms::http as rooms;
+use crate::skills::http as skills;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
 use crate::{drafts, presence, reminders, sending};
@@ -38,6 +39,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     reminders::ENDPOINTS,
     rooms::ENDPOINTS,
     sending::ENDPOINTS,
+    skills::ENDPOINTS,
     threads::ENDPOINTS,
     usage::ENDPOINTS,
 ];

@@ -1,6 +1,8 @@
 //! What coding agents are told about their mail: a document for each harness, in the form that it keeps skills in. Clients
 //! install them as they are served, and take any other byte for a newer version.
 
+pub(crate) mod http;
+
 /// The harnesses that there are documents for, and other names that their clients have for them.
 const HARNESSES: [Harness; 3] = [
     Harness {
