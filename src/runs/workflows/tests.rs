@@ -31,6 +31,7 @@ use crate::webhooks::model::outbox;
 mod graphs;
 mod judge;
 mod lives;
+mod limits;
 mod model;
 mod pictures;
 mod sizes;
