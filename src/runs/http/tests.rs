@@ -22,6 +22,7 @@ use super::*;
 use crate::allowances::Ceilings;
 use crate::context::{LOOKERS, READERS, Settings};
 use crate::model::{RunId, TenantId};
+use crate::pictures::{NoPicture, SharedPainter};
 use crate::refusal::{CODES, Refusal, ShiftFault};
 use crate::workflows::run_ended;
 
@@ -34,6 +35,11 @@ struct Room {
 
 impl Room {
     fn open() -> Room {
+        Room::with(crate::testing::no_painter())
+    }
+
+    /// One whose pictures are drawn so.
+    fn with(painter: SharedPainter) -> Room {
         let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
         let permissions = [crate::PERMISSIONS, crate::SPECIAL_PERMISSIONS].concat();
         let (tenant_id, api_key) = quintet_support::tenant_and_key(&store, Service::Runs, &permissions);
@@ -44,7 +50,7 @@ impl Room {
             runner_socket: None,
             ceilings: Ceilings::default(),
             egress: Egress::new(|_| false),
-            painter: crate::testing::no_painter(),
+            painter,
             pump: crate::testing::pump(&store, &clock),
             registries: Vec::new(),
         };
@@ -214,6 +220,34 @@ async fn damaged_data_is_an_internal_error_that_tells_nothing_of_it() {
     assert_eq!((status, &problem["code"]), (500, &json!("internal_error")));
     assert_eq!(problem["detail"], problem["title"]);
     room.context.store.shutdown();
+}
+
+#[tokio::test]
+async fn why_there_is_no_picture_is_told() {
+    for (why, status, code, comes_again) in [
+        (NoPicture::Busy, 503, "busy", true),
+        (NoPicture::TooLarge, 409, "invalid_state", false),
+        (NoPicture::Failed, 500, "internal_error", false),
+    ] {
+        let room = Room::with(crate::testing::no_picture(why));
+        let gate = json!({"nodes": [{"ref": "g", "type": "approval"}]});
+        let (_, made) = room.send("POST", "/api/v1/workflows", Body::from(gate.to_string())).await;
+        let workflow = format!("/api/v1/workflows/{}/graph.svg", made["workflow_id"].as_str().unwrap());
+        let named = json!({"name": "gates", "definition": gate}).to_string();
+        assert_eq!(room.send("POST", "/api/v1/templates", Body::from(named)).await.0, 201);
+        for path in [workflow.as_str(), "/api/v1/templates/gates/graph.svg"] {
+            let mut answer = room.answer("GET", path, Body::empty()).await;
+            assert_eq!(answer.status().as_u16(), status, "{path}: {why:?}");
+            assert_eq!(answer.headers().contains_key("retry-after"), comes_again, "{path}: {why:?}");
+            assert_eq!(answer.headers()["content-type"], "application/problem+json", "{path}: {why:?}");
+            let body = std::mem::take(answer.body_mut()).collect().await.unwrap().to_bytes();
+            let problem: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(problem["code"], code, "{path}: {why:?}");
+            let is_told = problem["detail"].as_str().unwrap().contains("too large for a picture");
+            assert_eq!(is_told, why == NoPicture::TooLarge, "{path}: {problem}");
+        }
+        room.context.store.shutdown();
+    }
 }
 
 #[tokio::test]
