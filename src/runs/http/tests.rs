@@ -103,6 +103,18 @@ fn what_is_submitted_leads_to_all_that_can_be_done_with_it() {
     }
 }
 
+#[test]
+fn whatever_launches_a_workflow_tells_of_all_that_a_submission_may_be_refused_for() {
+    let codes = |name: &str| crate::served().find(|route| route.name == name).unwrap().codes;
+    for name in ["run_template", "run_trigger"] {
+        for code in codes("submit_workflow").iter().chain(&["busy", "invalid_params"]) {
+            // A trigger's webhook was read when it was made.
+            let is_over = name == "run_trigger" && *code == "unknown_webhook_key";
+            assert!(is_over || codes(name).contains(code), "{name}: {code}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn every_route_is_served_and_asks_for_a_key() {
     let room = Room::open();
@@ -311,10 +323,16 @@ async fn what_grows_with_data_waits_for_a_turn_and_holds_nobody_up() {
     let (_, submitted) = room.submit().await;
     let run = format!("/api/v1/runs/{}", submitted["track_id"].as_str().unwrap());
     let long = json!({"image": "x".repeat(100_000)}).to_string();
+    let template = json!({"name": "nightly", "definition": {"nodes": [{"ref": "g", "type": "approval"}]}}).to_string();
+    assert_eq!(room.send("POST", "/api/v1/templates", Body::from(template)).await.0, 201);
+    let triggers = "/api/v1/templates/nightly/triggers";
+    let (_, made) = room.send("POST", triggers, Body::from(r#"{"cron":"@daily"}"#)).await;
+    let trigger = format!("{triggers}/{}", made["trigger_id"].as_str().unwrap());
     let (lookers, readers) = ((&room.context.lookers, LOOKERS), (&room.context.readers, READERS));
     for ((turns, at_once), method, path, body, status) in [
         (lookers, "GET", "/api/v1/runs?state=exited".to_owned(), String::new(), 200),
         (lookers, "GET", run.clone(), String::new(), 200),
+        (lookers, "GET", trigger, String::new(), 200),
         (lookers, "POST", "/api/v1/runs".to_owned(), long.clone(), 422),
         (lookers, "PUT", "/api/v1/tenant/quotas".to_owned(), long, 422),
         (readers, "GET", format!("{run}/logs"), String::new(), 200),

@@ -194,7 +194,7 @@ fn values_are_checked_before_it_is_made_and_changes_keep_the_rest() {
     let checked = |params: Vec<(String, String)>, version| {
         let (trigger, held) = NewTrigger { params, version, ..every_minute() }.into_parts(bench.now());
         match check_run(&bench.store.read(), template, &trigger, &held) {
-            Ok(()) => Ok(()),
+            Ok(_) => Ok(()),
             Err(Abort::Refused(refusal)) => Err(refusal),
             Err(Abort::Failed(failure)) => panic!("{failure}"),
         }
