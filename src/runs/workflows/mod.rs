@@ -41,7 +41,7 @@ mod view;
 mod wait;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use control::go_on;
 pub(crate) use decide::expire;

@@ -30,8 +30,8 @@ use crate::webhooks::model::outbox;
 
 mod graphs;
 mod judge;
-mod lives;
 mod limits;
+mod lives;
 mod model;
 mod pictures;
 mod sizes;
@@ -76,6 +76,13 @@ fn new(nodes: Vec<NewNode>, edges: Vec<NewEdge>) -> NewWorkflow {
 
 fn tried(bench: &Bench, tenant_id: TenantId, new: NewWorkflow) -> Result<WorkflowKey, Refusal> {
     bench.run(move |tx, now| create(tx, now, tenant_id, new)).map(|id| (tenant_id, id))
+}
+
+/// A workflow of one gate that the clock decides after so many seconds.
+pub(crate) fn gate_that_expires(bench: &Bench, tenant_id: TenantId, seconds: i64) -> WorkflowKey {
+    let expiry = Expiry { after_seconds: u32::try_from(seconds).unwrap(), verdict: Verdict::Approved };
+    let node = NewNode { kind: NodeKind::Gate { expiry: Some(expiry) }, ..gate("g") };
+    tried(bench, tenant_id, new(vec![node], Vec::new())).unwrap()
 }
 
 fn made(bench: &Bench, new: NewWorkflow) -> WorkflowKey {
