@@ -19,7 +19,7 @@ use super::{run_ended, view};
 use crate::allowances::model::{KeyTerms, SetQuotas};
 use crate::allowances::{quotas, terms};
 use crate::containers::model::{Run, Webhook};
-use crate::containers::tests::border::{Fate, end, env_of, heed_wish, pulling, requeue_of, start};
+use crate::containers::tests::border::{Fate, end, env_of, given_slots, heed_wish, pulling, requeue_of, start};
 use crate::containers::{find as find_run, removal, wishes};
 use crate::model::{RunId, RunKey, TenantId, WorkflowId, WorkflowKey};
 use crate::refusal::Refusal;
