@@ -28,6 +28,7 @@ use crate::sweep::{begin, sweep};
 use crate::testing::{Bench, bench, tenant};
 use crate::webhooks::model::outbox;
 
+mod crashes;
 mod graphs;
 mod judge;
 mod limits;
