@@ -130,33 +130,62 @@ pub(crate) fn begin(
     let Chosen { first, fires, progress } = chosen(tx, now, from)?;
     // Before the first one nothing is due any more: what is gone there is not stepped over again.
     let more = Swept { to: first, progress: Progress::More };
-    for (number, (at, fire)) in fires.iter().copied().enumerate() {
+    let (triggers, others): (Vec<_>, Vec<_>) =
+        fires.into_iter().partition(|(_, fire)| matches!(fire, Fire::Trigger(_)));
+    for (number, (at, fire)) in others.iter().copied().enumerate() {
         if is_long(tx) {
             return Ok((number, more));
         }
-        // The one before may have been of the same workflow, and have seen to all of it.
-        if !due::is_fire_put(tx, at, fire)? {
-            continue;
+        begin_one(tx, now, at, fire)?;
+    }
+    // A definition of 256 KiB with its patterns takes its time: everybody else has their turn behind each.
+    match whose_turn(tx, &triggers) {
+        Some(_) if is_long(tx) => Ok((others.len(), more)),
+        Some((at, fire)) => {
+            begin_one(tx, now, at, fire)?;
+            Ok((others.len() + 1, more))
         }
-        due::clear_fire(tx, at, fire);
-        let has_begun = apart(tx, &fire, |tx| match fire {
-            Fire::Timer(timer_key) => timers::fire::fire(tx, now, timer_key),
-            Fire::Schedule(schedule_key) => schedules::fire::fire(tx, now, schedule_key),
-            Fire::WorkflowStart(workflow_key) => workflows::go_on(tx, now, workflow_key),
-            Fire::NodeRetry((tenant_id, workflow_id, _)) => workflows::go_on(tx, now, (tenant_id, workflow_id)),
-            Fire::GateExpiry(node_key) => workflows::expire(tx, now, node_key),
-            Fire::WorkflowGoesOn(workflow_key) => workflows::go_on(tx, now, workflow_key),
-            Fire::Trigger(trigger_key) => templates::fire(tx, now, trigger_key),
-        })?;
-        if !has_begun {
-            due::put_fire(tx, now.plus_micros(DAMAGED_PAUSE_MICROS), fire)?;
-        }
-        // A definition of 256 KiB with its patterns takes its time: everybody else has their turn behind each.
-        if matches!(fire, Fire::Trigger(_)) {
-            return Ok((number + 1, more));
+        None if progress == Progress::Rest => Ok((others.len(), Swept { to: Some(now), progress })),
+        None => Ok((others.len(), more)),
+    }
+}
+
+/// The one trigger that begins in this transaction: that of any tenant, for whoever has very many due would be the first again
+/// and again.
+fn whose_turn(tx: &mut WriteTx<'_>, triggers: &[(Timestamp, Fire)]) -> Option<(Timestamp, Fire)> {
+    let mut firsts: Vec<(Timestamp, Fire)> = Vec::new();
+    for (at, fire) in triggers {
+        if !firsts.iter().any(|(_, first)| first.tenant_id() == fire.tenant_id()) {
+            firsts.push((*at, *fire));
         }
     }
-    Ok((fires.len(), if progress == Progress::Rest { Swept { to: Some(now), progress } } else { more }))
+    if firsts.len() < 2 {
+        return firsts.first().copied();
+    }
+    // The low bits of an identifier are drawn at random.
+    let drawn = tx.new_id().as_u128() % u128::try_from(firsts.len()).unwrap_or(1);
+    firsts.get(usize::try_from(drawn).unwrap_or(0)).copied()
+}
+
+/// Begins one that is due; not if one before it was of the same workflow, and has seen to all of it.
+fn begin_one(tx: &mut WriteTx<'_>, now: Timestamp, at: Timestamp, fire: Fire) -> Result<(), Failure> {
+    if !due::is_fire_put(tx, at, fire)? {
+        return Ok(());
+    }
+    due::clear_fire(tx, at, fire);
+    let has_begun = apart(tx, &fire, |tx| match fire {
+        Fire::Timer(timer_key) => timers::fire::fire(tx, now, timer_key),
+        Fire::Schedule(schedule_key) => schedules::fire::fire(tx, now, schedule_key),
+        Fire::WorkflowStart(workflow_key) => workflows::go_on(tx, now, workflow_key),
+        Fire::NodeRetry((tenant_id, workflow_id, _)) => workflows::go_on(tx, now, (tenant_id, workflow_id)),
+        Fire::GateExpiry(node_key) => workflows::expire(tx, now, node_key),
+        Fire::WorkflowGoesOn(workflow_key) => workflows::go_on(tx, now, workflow_key),
+        Fire::Trigger(trigger_key) => templates::fire(tx, now, trigger_key),
+    })?;
+    if !has_begun {
+        due::put_fire(tx, now.plus_micros(DAMAGED_PAUSE_MICROS), fire)?;
+    }
+    Ok(())
 }
 
 /// What is begun in the next transaction.

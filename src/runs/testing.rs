@@ -38,18 +38,23 @@ pub(crate) fn pump(store: &Store, clock: &Clock) -> Pump {
     Pump::new(store.clone(), clock.clone(), Egress::new(|_| false), vec![Arc::new(crate::RunDeliveries)])
 }
 
-/// Who draws nothing: others are always first.
-struct NoPainter;
+/// Who draws nothing, and says why.
+struct NoPainter(NoPicture);
 
 impl Painter for NoPainter {
     fn paint(&self, _: Uuid, _: String) -> Drawing {
-        Box::pin(std::future::ready(Err(NoPicture::Busy)))
+        Box::pin(std::future::ready(Err(self.0)))
     }
 }
 
-/// One who has no place for any picture.
+/// One who has no picture, for this reason.
+pub(crate) fn no_picture(why: NoPicture) -> SharedPainter {
+    SharedPainter(Arc::new(NoPainter(why)))
+}
+
+/// One who has no place for any picture: others are always first.
 pub(crate) fn no_painter() -> SharedPainter {
-    SharedPainter(Arc::new(NoPainter))
+    no_picture(NoPicture::Busy)
 }
 
 /// A plain submission.

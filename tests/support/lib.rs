@@ -11,8 +11,9 @@
 pub mod engine;
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use quintet_platform::access::{
@@ -80,8 +81,12 @@ pub struct Bench<R> {
     directory: TempDir,
     tables: &'static [TableSpec],
     segment_bytes: u64,
+    after_each: Mutex<Option<AfterEach>>,
     refusal: PhantomData<R>,
 }
+
+/// What is done after each transaction, with the directory.
+pub type AfterEach = Box<dyn FnMut(&Path) + Send>;
 
 impl<R: Refusal + Send + 'static> Bench<R> {
     /// A new one, whose clock stands at so many microseconds since 1970.
@@ -102,7 +107,20 @@ impl<R: Refusal + Send + 'static> Bench<R> {
         let mut options = StoreOptions::new(directory.path(), Arc::clone(&clock) as Arc<dyn TimeSource>);
         options.segment_bytes = segment_bytes;
         let store = open_store(options, tables);
-        Bench { store: OpenStore(store, tables), clock, directory, tables, segment_bytes, refusal: PhantomData }
+        let (store, after_each) = (OpenStore(store, tables), Mutex::new(None));
+        Bench { store, clock, directory, tables, segment_bytes, after_each, refusal: PhantomData }
+    }
+
+    /// Has something done after each transaction that wrote, before anybody hears of it; or nothing any more.
+    pub fn after_each(&self, then: Option<AfterEach>) {
+        *self.after_each.lock().unwrap() = then;
+    }
+
+    /// One like this, of a copy of its directory, whose clock stands at this instant.
+    #[must_use]
+    pub fn of_copy(&self, copy: TempDir, at: Timestamp) -> Bench<R> {
+        let clock = Arc::new(HandClock(AtomicI64::new(at.as_micros())));
+        Bench::open(copy, clock, self.tables, self.segment_bytes)
     }
 
     /// Closed and opened again, at the same instant.
@@ -127,10 +145,50 @@ impl<R: Refusal + Send + 'static> Bench<R> {
         &self,
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<R>> + Send + 'static,
     ) -> Result<T, R> {
-        match self.store.write_blocking(Instant::now() + PATIENCE, verb) {
-            Ok(value) => Ok(value),
+        let has_written = Arc::new(AtomicBool::new(false));
+        let notes = Arc::clone(&has_written);
+        let noted = move |tx: &mut WriteTx<'_>, now| {
+            let ended = verb(tx, now);
+            notes.store(tx.written_bytes() > 0, Ordering::SeqCst);
+            ended
+        };
+        match self.store.write_blocking(Instant::now() + PATIENCE, noted) {
+            Ok(value) => {
+                let mut then = self.after_each.lock().unwrap();
+                if let Some(then) = then.as_mut().filter(|_| has_written.load(Ordering::SeqCst)) {
+                    then(self.directory.path());
+                }
+                Ok(value)
+            }
             Err(Abort::Refused(refusal)) => Err(refusal),
             Err(Abort::Failed(failure)) => panic!("the store failed: {failure}"),
+        }
+    }
+}
+
+/// Copies a directory as a backup does, while its store runs: file by file.
+#[must_use]
+pub fn copy_of(directory: &Path) -> TempDir {
+    fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(from)? {
+            let entry = entry?;
+            let to = to.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                std::fs::create_dir(&to)?;
+                copy(&entry.path(), &to)?;
+            } else {
+                std::fs::copy(entry.path(), &to)?;
+            }
+        }
+        Ok(())
+    }
+    loop {
+        let to = tempfile::tempdir().unwrap();
+        match copy(directory, to.path()) {
+            Ok(()) => return to,
+            // A file of the tables went meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => panic!("the directory cannot be copied: {error}"),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::model::{Class, Run, Share};
 use super::queue::Machine;
 use super::shares::{Slot, Turns, Wants, Wish, divide};
 use super::tables::{WAITING, tag_of};
+use super::wishes::is_wished;
 use crate::allowances::{Ceilings, quotas};
 use crate::aside::Aside;
 use crate::context::NodeEnds;
@@ -83,6 +84,10 @@ pub(super) fn dispatch(
         }
         let waits = |run: &Run| run.state == RunState::Scheduled && run.eligible_start <= now;
         let Some(before) = find(tx, run_key)?.filter(waits) else { continue };
+        // It ends as soon as that can be written.
+        if before.workflow_id.is_some() && is_wished(tx, run_key)? {
+            continue;
+        }
         if free == 0 || !has_share(tx, now, ceilings, run_key.0, before.class)? {
             continue;
         }

@@ -19,11 +19,14 @@ pub(crate) fn end_or_wish(tx: &mut WriteTx<'_>, now: Timestamp, run_key: RunKey)
     let Some(run) = find(tx, run_key)? else { return Ok(()) };
     match run.state {
         RunState::Scheduled | RunState::Queued => end(tx, now, run_key, &run),
-        RunState::Pulling | RunState::Running | RunState::Paused => {
-            tx.put(&WISHES, &run_key.1, &WishRow { tenant_id: run_key.0 })
-        }
+        RunState::Pulling | RunState::Running | RunState::Paused => wish(tx, run_key),
         RunState::Exited | RunState::Failed | RunState::Timeout | RunState::Killed => Ok(()),
     }
+}
+
+/// Wishes a run to end that waits still: nobody starts it any more.
+pub(crate) fn wish(tx: &mut WriteTx<'_>, run_key: RunKey) -> Result<(), Failure> {
+    tx.put(&WISHES, &run_key.1, &WishRow { tenant_id: run_key.0 })
 }
 
 /// Ends a run that lost its container, or never had one, and is wished to end.

@@ -22,6 +22,7 @@ use super::*;
 use crate::allowances::Ceilings;
 use crate::context::{LOOKERS, READERS, Settings};
 use crate::model::{RunId, TenantId};
+use crate::pictures::{NoPicture, SharedPainter};
 use crate::refusal::{CODES, Refusal, ShiftFault};
 use crate::workflows::run_ended;
 
@@ -34,6 +35,11 @@ struct Room {
 
 impl Room {
     fn open() -> Room {
+        Room::with(crate::testing::no_painter())
+    }
+
+    /// One whose pictures are drawn so.
+    fn with(painter: SharedPainter) -> Room {
         let (directory, store, clock) = quintet_support::store_of_a_room(crate::TABLES);
         let permissions = [crate::PERMISSIONS, crate::SPECIAL_PERMISSIONS].concat();
         let (tenant_id, api_key) = quintet_support::tenant_and_key(&store, Service::Runs, &permissions);
@@ -44,7 +50,7 @@ impl Room {
             runner_socket: None,
             ceilings: Ceilings::default(),
             egress: Egress::new(|_| false),
-            painter: crate::testing::no_painter(),
+            painter,
             pump: crate::testing::pump(&store, &clock),
             registries: Vec::new(),
         };
@@ -93,6 +99,18 @@ fn what_is_submitted_leads_to_all_that_can_be_done_with_it() {
         assert!(further.len() > 3, "{name}");
         for route in further {
             assert_eq!(links[route]["parameters"], json!({name: format!("$response.body#/{name}")}), "{route}");
+        }
+    }
+}
+
+#[test]
+fn whatever_launches_a_workflow_tells_of_all_that_a_submission_may_be_refused_for() {
+    let codes = |name: &str| crate::served().find(|route| route.name == name).unwrap().codes;
+    for name in ["run_template", "run_trigger"] {
+        for code in codes("submit_workflow").iter().chain(&["busy", "invalid_params"]) {
+            // A trigger's webhook was read when it was made.
+            let is_over = name == "run_trigger" && *code == "unknown_webhook_key";
+            assert!(is_over || codes(name).contains(code), "{name}: {code}");
         }
     }
 }
@@ -217,6 +235,34 @@ async fn damaged_data_is_an_internal_error_that_tells_nothing_of_it() {
 }
 
 #[tokio::test]
+async fn why_there_is_no_picture_is_told() {
+    for (why, status, code, comes_again) in [
+        (NoPicture::Busy, 503, "busy", true),
+        (NoPicture::TooLarge, 409, "invalid_state", false),
+        (NoPicture::Failed, 500, "internal_error", false),
+    ] {
+        let room = Room::with(crate::testing::no_picture(why));
+        let gate = json!({"nodes": [{"ref": "g", "type": "approval"}]});
+        let (_, made) = room.send("POST", "/api/v1/workflows", Body::from(gate.to_string())).await;
+        let workflow = format!("/api/v1/workflows/{}/graph.svg", made["workflow_id"].as_str().unwrap());
+        let named = json!({"name": "gates", "definition": gate}).to_string();
+        assert_eq!(room.send("POST", "/api/v1/templates", Body::from(named)).await.0, 201);
+        for path in [workflow.as_str(), "/api/v1/templates/gates/graph.svg"] {
+            let mut answer = room.answer("GET", path, Body::empty()).await;
+            assert_eq!(answer.status().as_u16(), status, "{path}: {why:?}");
+            assert_eq!(answer.headers().contains_key("retry-after"), comes_again, "{path}: {why:?}");
+            assert_eq!(answer.headers()["content-type"], "application/problem+json", "{path}: {why:?}");
+            let body = std::mem::take(answer.body_mut()).collect().await.unwrap().to_bytes();
+            let problem: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(problem["code"], code, "{path}: {why:?}");
+            let is_told = problem["detail"].as_str().unwrap().contains("too large for a picture");
+            assert_eq!(is_told, why == NoPicture::TooLarge, "{path}: {problem}");
+        }
+        room.context.store.shutdown();
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_breaks_off_is_malformed() {
     let room = Room::open();
     let broken = Body::from_stream(stream::iter([Ok("{"), Err(std::io::Error::other("gone"))]));
@@ -277,10 +323,16 @@ async fn what_grows_with_data_waits_for_a_turn_and_holds_nobody_up() {
     let (_, submitted) = room.submit().await;
     let run = format!("/api/v1/runs/{}", submitted["track_id"].as_str().unwrap());
     let long = json!({"image": "x".repeat(100_000)}).to_string();
+    let template = json!({"name": "nightly", "definition": {"nodes": [{"ref": "g", "type": "approval"}]}}).to_string();
+    assert_eq!(room.send("POST", "/api/v1/templates", Body::from(template)).await.0, 201);
+    let triggers = "/api/v1/templates/nightly/triggers";
+    let (_, made) = room.send("POST", triggers, Body::from(r#"{"cron":"@daily"}"#)).await;
+    let trigger = format!("{triggers}/{}", made["trigger_id"].as_str().unwrap());
     let (lookers, readers) = ((&room.context.lookers, LOOKERS), (&room.context.readers, READERS));
     for ((turns, at_once), method, path, body, status) in [
         (lookers, "GET", "/api/v1/runs?state=exited".to_owned(), String::new(), 200),
         (lookers, "GET", run.clone(), String::new(), 200),
+        (lookers, "GET", trigger, String::new(), 200),
         (lookers, "POST", "/api/v1/runs".to_owned(), long.clone(), 422),
         (lookers, "PUT", "/api/v1/tenant/quotas".to_owned(), long, 422),
         (readers, "GET", format!("{run}/logs"), String::new(), 200),

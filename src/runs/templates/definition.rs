@@ -258,7 +258,7 @@ pub(super) fn shown(definition: &Json) -> Json {
 mod tests {
     use quintet_platform::json::{Limits, parse};
 
-    use super::super::params::{Kind, read_declarations, resolve};
+    use super::super::params::{Kind, Patience, read_declarations, resolve};
     use super::*;
     use crate::workflows::model::SpecSecrets;
 
@@ -274,7 +274,7 @@ mod tests {
 
     fn values(given: &[(&str, &str)]) -> Values {
         let given = given.iter().map(|(name, value)| ((*name).to_owned(), Json::from(*value))).collect();
-        resolve(&params(), given).unwrap()
+        resolve(&params(), given, Patience::Turn).unwrap()
     }
 
     fn rendered(definition: &str, given: &[(&str, &str)]) -> Result<NewWorkflow, Refusal> {

@@ -5,7 +5,7 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::definition::render;
 use super::model::{NO_TEMPLATE, NO_VERSION};
-use super::params::{is_secret, resolve};
+use super::params::{Patience, is_secret, resolve};
 use super::rows::{content, find, version};
 use crate::containers::model::Webhook;
 use crate::form::TAGS_MAX;
@@ -31,6 +31,8 @@ pub(super) struct Wanted {
     pub(super) webhook: Option<(Webhook, Option<String>)>,
     /// The key that asks.
     pub(super) key_id: String,
+    /// How long values may be held against their patterns.
+    pub(super) patience: Patience,
 }
 
 /// The workflow that a template is for those who want it so, and of which version it is. What a version says never changes,
@@ -49,7 +51,7 @@ pub(super) fn prepare(
         let problem = "was given as a secret, and is none in this version: give it again";
         return Err(Refusal::InvalidParams(format!("params.{name}"), problem.to_owned()).into());
     }
-    let values = resolve(&said.params, wanted.given)?;
+    let values = resolve(&said.params, wanted.given, wanted.patience)?;
     let mut new = render(&said.definition, &said.params, &values, wanted.key_id)?;
     for tag in wanted.tags {
         if !new.tags.contains(&tag) {

@@ -23,6 +23,11 @@ const CHOICES_MAX: usize = 100;
 const PATTERN_BYTES_MAX: usize = 1 << 10;
 const PATTERN_MEMORY_MAX: usize = 1 << 20;
 
+/// What all patterns of a trigger's values may take when they are made ready, times the bytes of these values: a pattern is
+/// looked for in time that grows with both, and a trigger has that done where everybody's writes wait. `(?:a?b?){900}[c-z]`
+/// in 8 KiB takes 0.26 s, at 1 MiB there are some of 1 s; so much takes some 35 ms.
+const MATCHING_MAX: usize = 128 << 20;
+
 /// What is shown in place of what nobody sees.
 pub(super) const HIDDEN: &str = "***";
 
@@ -62,8 +67,8 @@ impl Declaration {
         }
     }
 
-    /// Whether a value is right; if not, why.
-    fn check(&self, value: &str) -> Result<(), String> {
+    /// Whether a value is right; if not, why. Its pattern may take so much memory.
+    fn check(&self, value: &str, most_bytes: usize) -> Result<(), String> {
         if value.len() > VALUE_BYTES_MAX {
             return Err("must have 8 KiB at most".to_owned());
         }
@@ -73,9 +78,10 @@ impl Declaration {
         }
         match &self.kind {
             Kind::Text { pattern: None } => Ok(()),
-            Kind::Text { pattern: Some(pattern) } => match ready(pattern) {
+            Kind::Text { pattern: Some(pattern) } => match ready_within(pattern, most_bytes) {
                 Some(ready) if ready.is_match(value) => Ok(()),
-                _ => Err("does not match the pattern of the parameter".to_owned()),
+                Some(_) => Err("does not match the pattern of the parameter".to_owned()),
+                None => Err("takes too long to be held against the pattern of the parameter".to_owned()),
             },
             Kind::Choice { values } if values.iter().any(|known| known == value) => Ok(()),
             Kind::Choice { .. } => Err("is none of the values of the parameter".to_owned()),
@@ -83,12 +89,8 @@ impl Declaration {
     }
 }
 
-/// A pattern made ready. It is looked for in time that grows with the text alone, whatever the pattern.
-fn ready(pattern: &str) -> Option<Regex> {
-    ready_within(pattern, PATTERN_MEMORY_MAX)
-}
-
-/// The same, if it takes so much memory at most.
+/// A pattern made ready, if it takes so much memory at most. It is looked for in time that grows with the text and with that
+/// memory, and with nothing else.
 fn ready_within(pattern: &str, most_bytes: usize) -> Option<Regex> {
     RegexBuilder::new(pattern).size_limit(most_bytes).dfa_size_limit(PATTERN_MEMORY_MAX).build().ok()
 }
@@ -149,7 +151,9 @@ fn read_declaration(mut fields: Fields) -> Result<Declaration, Refusal> {
     check_kind(&fields, &kind)?;
     let declaration = Declaration { name, kind, is_required, default, is_secret };
     if let Some(default) = &declaration.default {
-        declaration.check(default).map_err(|problem| Refusal::field(fields.path_of("default"), problem))?;
+        declaration
+            .check(default, PATTERN_MEMORY_MAX)
+            .map_err(|problem| Refusal::field(fields.path_of("default"), problem))?;
     }
     fields.finish().map_err(|unknown| first(unknown, field))?;
     Ok(declaration)
@@ -157,7 +161,9 @@ fn read_declaration(mut fields: Fields) -> Result<Declaration, Refusal> {
 
 fn check_kind(fields: &Fields, kind: &Kind) -> Result<(), Refusal> {
     match kind {
-        Kind::Text { pattern: Some(pattern) } if pattern.len() > PATTERN_BYTES_MAX || ready(pattern).is_none() => {
+        Kind::Text { pattern: Some(pattern) }
+            if pattern.len() > PATTERN_BYTES_MAX || ready_within(pattern, PATTERN_MEMORY_MAX).is_none() =>
+        {
             let problem = "must be a regular expression of at most 1024 bytes that takes at most 1 MiB, without \
                            backreferences and lookaround";
             Err(Refusal::field(fields.path_of("pattern"), problem))
@@ -184,6 +190,28 @@ pub(super) fn is_secret(declared: &[Declaration], name: &str) -> bool {
 /// What parameters stand for in one run, by their names: every declared one has a value.
 pub(super) type Values = BTreeMap<String, String>;
 
+/// How long values may be held against their patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Whatever a template takes: somebody waits for it in his turn.
+    Turn,
+    /// It is done where everybody's writes wait.
+    Writer,
+}
+
+impl Patience {
+    /// How much memory a pattern may take that these values are held against.
+    fn most_bytes(self, declarations: &[Declaration], given: &[(String, Json)]) -> usize {
+        let has_pattern =
+            |name: &String| declarations.iter().any(|known| known.name == *name && known.pattern().is_some());
+        let values = given.iter().filter(|(name, _)| has_pattern(name)).filter_map(|(_, value)| value.as_str());
+        match self {
+            Patience::Turn => PATTERN_MEMORY_MAX,
+            Patience::Writer => (MATCHING_MAX / values.map(str::len).sum::<usize>().max(1)).min(PATTERN_MEMORY_MAX),
+        }
+    }
+}
+
 /// The members of a run's `params`; absent and null are none. That a member is no text is told of later, with the other
 /// faults of values.
 ///
@@ -201,7 +229,12 @@ pub(super) fn read_given(given: Option<Json>) -> Result<Vec<(String, Json)>, Ref
 ///
 /// # Errors
 /// [`Refusal::InvalidParams`]: a name that is not declared, a value that is no text or not right, a required one missing.
-pub(super) fn resolve(declarations: &[Declaration], given: Vec<(String, Json)>) -> Result<Values, Refusal> {
+pub(super) fn resolve(
+    declarations: &[Declaration],
+    given: Vec<(String, Json)>,
+    patience: Patience,
+) -> Result<Values, Refusal> {
+    let most_bytes = patience.most_bytes(declarations, &given);
     let invalid =
         |name: &str, problem: &str| Refusal::InvalidParams(format!("params.{}", shown_name(name)), problem.to_owned());
     let mut values = Values::new();
@@ -209,7 +242,7 @@ pub(super) fn resolve(declarations: &[Declaration], given: Vec<(String, Json)>) 
         let declaration = declarations.iter().find(|known| known.name == name);
         let declaration = declaration.ok_or_else(|| invalid(&name, "is no parameter of the template"))?;
         let Json::String(text) = value else { return Err(invalid(&name, "must be a string")) };
-        declaration.check(&text).map_err(|problem| invalid(&name, &problem))?;
+        declaration.check(&text, most_bytes).map_err(|problem| invalid(&name, &problem))?;
         values.insert(name, text);
     }
     for declaration in declarations {
@@ -244,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_pattern_is_looked_for_and_its_end_is_the_end_of_the_text() {
-        let right = |pattern: &str, value: &str| text(Some(pattern)).check(value).is_ok();
+        let right = |pattern: &str, value: &str| text(Some(pattern)).check(value, PATTERN_MEMORY_MAX).is_ok();
         assert!(right("b", "abc"), "it is not anchored");
         assert!(right("^a+$", "aaa") && !right("^a+$", "aaab"));
         assert!(!right("^a$", "a\n"), "a line's end is not the text's");
@@ -258,11 +291,62 @@ mod tests {
         let long = "a".repeat(VALUE_BYTES_MAX - 1);
         for pattern in ["^(a+)+$", "^(a|aa)*$", "^(a|a)*b$", "(.*)(.*)(.*)(.*)(.*)x", "^(a?){200}a{200}$"] {
             let began = Instant::now();
-            let _ = text(Some(pattern)).check(&format!("{long}!"));
+            let _ = text(Some(pattern)).check(&format!("{long}!"), PATTERN_MEMORY_MAX);
             assert!(began.elapsed() < Duration::from_secs(2), "{pattern}: {:?}", began.elapsed());
         }
-        assert!(ready("((a{1,1000}){1,1000}){1,1000}").is_none(), "nor do they take all memory");
-        assert!(ready(r"(a)\1").is_none() && ready("(?=a)").is_none());
+        assert!(
+            ready_within("((a{1,1000}){1,1000}){1,1000}", PATTERN_MEMORY_MAX).is_none(),
+            "nor do they take all memory"
+        );
+        assert!(
+            ready_within(r"(a)\1", PATTERN_MEMORY_MAX).is_none() && ready_within("(?=a)", PATTERN_MEMORY_MAX).is_none()
+        );
+    }
+
+    /// The worst of patterns and values takes others' time only so far where a trigger gives them.
+    #[test]
+    fn what_is_matched_on_the_writer_is_bounded_by_pattern_and_value_together() {
+        let slow = "(?:[ab]{0,40}){0,40}[c-z]";
+        let long = "ab".repeat(VALUE_BYTES_MAX / 2);
+        let told = |value: &str, patience: Patience| {
+            let declared = [text(Some(slow))];
+            let began = Instant::now();
+            let given = vec![("p".to_owned(), Json::from(value))];
+            match resolve(&declared, given, patience) {
+                Err(Refusal::InvalidParams(_, problem)) => (problem, began.elapsed()),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(told(&long, Patience::Turn).0.contains("does not match"), "it takes its time, in a turn");
+        let (problem, took) = told(&long, Patience::Writer);
+        assert!(problem.contains("takes too long") && took < Duration::from_millis(500), "{problem} {took:?}");
+        assert!(told(&long[..256], Patience::Writer).0.contains("does not match"), "a short one is held against it");
+        let given = |count: usize, value: &str| -> Vec<(String, Json)> {
+            (0..count).map(|place| (format!("p{place}"), Json::from(value))).collect()
+        };
+        let declared = |count: usize, pattern: &str| -> Vec<Declaration> {
+            (0..count).map(|place| Declaration { name: format!("p{place}"), ..text(Some(pattern)) }).collect()
+        };
+        let refused = |count: usize, pattern: &str, value: &str, patience: Patience| {
+            matches!(resolve(&declared(count, pattern), given(count, value), patience), Err(Refusal::InvalidParams(..)))
+        };
+        // What is usual is not touched by it.
+        let line = "x".repeat(200);
+        for (count, pattern, value) in [
+            (64, "^[a-z]+$", line.as_str()),
+            (10, r"^[\w ./:-]+$", &line),
+            (1, r"^\w{1,20}$", "release"),
+            (1, "(?s)^.*$", &long),
+        ] {
+            for patience in [Patience::Turn, Patience::Writer] {
+                assert!(!refused(count, pattern, value, patience), "{count} {pattern} {patience:?}");
+            }
+        }
+        // Nor are values without a pattern, however long.
+        let mut free = declared(2, "^a$");
+        free[1].kind = Kind::Text { pattern: None };
+        let values = vec![("p0".to_owned(), "a".into()), ("p1".to_owned(), Json::from(long.as_str()))];
+        assert!(resolve(&free, values, Patience::Writer).is_ok());
     }
 
     /// However many there are, making them all ready takes about as long as one.
@@ -295,15 +379,19 @@ mod tests {
         declared[0].name = "given".into();
         declared[1].name = "usual".into();
         declared[1].default = Some("u".into());
-        let values = resolve(&declared, vec![("given".into(), "".into())]).unwrap();
+        let values = resolve(&declared, vec![("given".into(), "".into())], Patience::Turn).unwrap();
         assert_eq!((&*values["given"], &*values["usual"], &*values["p"]), ("", "u", ""));
         declared[1].is_required = true;
         let told = |refused: Result<Values, Refusal>| match refused {
             Err(Refusal::InvalidParams(field, _)) => field,
             other => format!("{other:?}"),
         };
-        assert_eq!(told(resolve(&declared, vec![])), "params.usual", "a required one is asked for, default or not");
-        assert_eq!(told(resolve(&declared, vec![("usual".into(), Json::Null)])), "params.usual");
-        assert_eq!(told(resolve(&declared, vec![("other".into(), "".into())])), "params.other");
+        assert_eq!(
+            told(resolve(&declared, vec![], Patience::Turn)),
+            "params.usual",
+            "a required one is asked for, default or not"
+        );
+        assert_eq!(told(resolve(&declared, vec![("usual".into(), Json::Null)], Patience::Turn)), "params.usual");
+        assert_eq!(told(resolve(&declared, vec![("other".into(), "".into())], Patience::Turn)), "params.other");
     }
 }

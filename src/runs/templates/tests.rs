@@ -10,7 +10,7 @@ use super::create::create;
 use super::launch::{self, Wanted, launch};
 use super::list::{list, versions};
 use super::model::{TEMPLATES_MAX, TemplateChange};
-use super::params::{Declaration, read_declarations};
+use super::params::{Declaration, Patience, read_declarations};
 use super::remove::remove;
 use super::rows::{content, named};
 use crate::model::{TemplateKey, WorkflowId};
@@ -58,7 +58,17 @@ fn redefined(definition: &str) -> TemplateChange {
 fn wanted(version: Option<u64>) -> Wanted {
     let given = vec![("key".to_owned(), Json::from("sesame-run"))];
     let (name, tags, scheduled_start, webhook) = (None, Vec::new(), None, None);
-    Wanted { given, secrets: Vec::new(), version, name, tags, scheduled_start, webhook, key_id: "the key".to_owned() }
+    Wanted {
+        given,
+        secrets: Vec::new(),
+        version,
+        name,
+        tags,
+        scheduled_start,
+        webhook,
+        key_id: "the key".to_owned(),
+        patience: Patience::Turn,
+    }
 }
 
 fn run(bench: &Bench, key: TemplateKey, version: Option<u64>) -> Result<WorkflowId, Refusal> {

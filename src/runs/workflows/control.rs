@@ -2,8 +2,8 @@
 
 use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
-use super::model::{Detail, NO_WORKFLOW, Node, NodeState, Workflow, WorkflowState};
-use super::rows::{Live, find, load, save};
+use super::model::{Detail, NO_WORKFLOW, NodeState, Workflow, WorkflowState};
+use super::rows::{Live, cancelled, find, load, save};
 use super::step::{leaves_rest, set, settle};
 use super::told;
 use crate::containers::wishes;
@@ -31,6 +31,10 @@ pub(super) fn resume(tx: &mut WriteTx<'_>, now: Timestamp, key: WorkflowKey) -> 
 
 /// Ends an active workflow: whatever has not ended is cancelled. Runs with a container are killed as soon as they can be,
 /// and what becomes of them no longer matters to their node.
+///
+/// That is one transaction, however large the graph: from then on nothing of it is launched, started or decided, and all its
+/// nodes are told as cancelled ([`Live::as_told`]). What is too much for it, the events with their deliveries and the ends of
+/// runs that wait, follows in those right behind it.
 pub(crate) fn cancel(tx: &mut WriteTx<'_>, now: Timestamp, key: WorkflowKey) -> Result<Workflow, Abort<Refusal>> {
     let active = [WorkflowState::Pending, WorkflowState::Running, WorkflowState::Paused];
     in_state(&find(tx, key)?.ok_or(NO_WORKFLOW)?, &active)?;
@@ -38,6 +42,12 @@ pub(crate) fn cancel(tx: &mut WriteTx<'_>, now: Timestamp, key: WorkflowKey) -> 
     live.workflow.state = WorkflowState::Cancelled;
     live.workflow.finished_at = Some(now);
     cancel_nodes(tx, now, &mut live)?;
+    // Nobody starts what this transaction had no room to end.
+    for node in live.nodes.iter().filter(|node| node.state == NodeState::Running) {
+        if let Some(run_id) = node.current_run() {
+            wishes::wish(tx, (live.key.0, RunId(run_id)))?;
+        }
+    }
     Ok(save(tx, now, live)?)
 }
 
@@ -51,15 +61,7 @@ fn cancel_nodes(tx: &mut WriteTx<'_>, now: Timestamp, live: &mut Live) -> Result
         if let Some(run_id) = node.current_run().filter(|_| node.state == NodeState::Running) {
             wishes::end_or_wish(tx, now, (live.key.0, RunId(run_id)))?;
         }
-        let node = Node {
-            state: NodeState::Cancelled,
-            reason: None,
-            message: None,
-            retry_at: None,
-            expires_at: None,
-            finished_at: Some(now),
-            ..node
-        };
+        let node = cancelled(node, live.workflow.finished_at);
         set(live, place, node);
         told::node(tx, now, live, place, Detail::Nothing)?;
     }

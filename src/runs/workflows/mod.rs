@@ -10,7 +10,8 @@
 //! - an attempt is one run, and its end reaches its node once: a node hears of the run that it waits for alone;
 //! - a workflow has ended exactly when all its nodes have, unless it is paused;
 //! - whatever a node waits for is there: a run that has not ended, an open gate, an instant;
-//! - a cancelled workflow stays so, and what its runs come to later touches no node.
+//! - a cancelled workflow stays so with all its nodes, and what its runs come to later touches none of them; rows that say
+//!   so for its last nodes may be written by the transactions right behind the one that cancelled it.
 //!
 //! Reading order: `model` (words), `rules` (edges, policies, ends: functions of states), `graph` (what is asked for is one) ·
 //! `tables`, `rows` (a workflow is read and written whole), `loads` (how many there are) · `view` (how it is told), `picture` (how it is drawn), `told` (who hears of it) · `step` (the
@@ -41,7 +42,7 @@ mod view;
 mod wait;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use control::go_on;
 pub(crate) use decide::expire;

@@ -365,6 +365,21 @@ impl Workflow {
         self.state.is_terminal() && active.map(|(_, count)| count).sum::<u32>() == 0
     }
 
+    /// How many of its nodes are in each state as everybody is told it: of one that was cancelled none goes on.
+    pub(super) fn told_counts(&self) -> [u32; 8] {
+        let mut told = self.counts;
+        if self.state == WorkflowState::Cancelled {
+            let mut count = 0;
+            for (told, state) in told.iter_mut().zip(NodeState::ALL) {
+                count += if state.is_terminal() { 0 } else { std::mem::take(told) };
+            }
+            if let Some(cancelled) = told.get_mut(NodeState::Cancelled.place()) {
+                *cancelled += count;
+            }
+        }
+        told
+    }
+
     /// When an ended workflow has been kept long enough.
     pub(super) fn old_at(&self) -> Timestamp {
         let days = i64::try_from(self.retention_days).unwrap_or(i64::MAX);

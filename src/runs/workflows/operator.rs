@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::list::{Filter, list};
 use super::model::{NodeState, WorkflowState};
-use super::rows::{find, load, refs_in};
+use super::rows::{find, load_told, refs_in};
 use super::{control, loads, picture as pictures, view};
 use crate::context::Context;
 use crate::model::{TenantId, WorkflowId, WorkflowKey};
@@ -112,7 +112,7 @@ pub fn standing(context: &Context) -> Result<Standing, Failure> {
 /// # Errors
 /// The store's failures.
 pub fn workflow(context: &Context, tenant_id: Uuid, workflow_id: Uuid) -> Result<Option<Value>, Failure> {
-    let live = load(&context.store.read(), key((tenant_id, workflow_id)))?;
+    let live = load_told(&context.store.read(), key((tenant_id, workflow_id)))?;
     Ok(live.map(|live| value(&view::status(&live))))
 }
 

@@ -10,7 +10,7 @@ use quintet_platform::ids::ulid;
 use quintet_storage::{Failure, Read};
 
 use super::model::{Condition, Graph, GraphNode, Node, NodeKind, NodeState};
-use super::rows::load;
+use super::rows::load_told;
 use crate::model::WorkflowKey;
 
 /// Characters in a line of a label.
@@ -20,7 +20,7 @@ const WORDED_EDGES_MAX: usize = 120;
 
 /// The DOT of a tenant's workflow, with how it stands.
 pub(super) fn of_workflow(read: &impl Read, key: WorkflowKey) -> Result<Option<String>, Failure> {
-    let Some(live) = load(read, key)? else { return Ok(None) };
+    let Some(live) = load_told(read, key)? else { return Ok(None) };
     let name = live.workflow.name.as_deref().unwrap_or_default();
     let heading = [name, &format!("workflow {}: {}", ulid(key.1.0), live.workflow.state.name())];
     Ok(Some(dot(&heading, &live.graph, &live.nodes)))

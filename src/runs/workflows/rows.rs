@@ -63,10 +63,29 @@ impl Live {
         nodes.filter(|(_, node)| node.state == state).map(|(known, _)| known.reference.as_str()).collect()
     }
 
+    /// As everybody is told it: who cancels a workflow cancels all of it at once, though the rows of its last nodes may say so
+    /// in the next transaction.
+    #[must_use]
+    pub(super) fn as_told(mut self) -> Live {
+        if self.workflow.state == WorkflowState::Cancelled {
+            let at = self.workflow.finished_at;
+            for node in self.nodes.iter_mut().filter(|node| !node.state.is_terminal()) {
+                *node = cancelled(node.clone(), at);
+            }
+        }
+        self
+    }
+
     /// The key of a node's rows.
     pub(super) fn node_key(&self, place: usize) -> NodeKey {
         (self.key.0, self.key.1, number(place))
     }
+}
+
+/// A node whose workflow was cancelled at this instant, before it had ended.
+pub(super) fn cancelled(node: Node, at: Option<Timestamp>) -> Node {
+    let state = NodeState::Cancelled;
+    Node { state, reason: None, message: None, retry_at: None, expires_at: None, finished_at: at, ..node }
 }
 
 /// How a workflow of a tenant stands, without its nodes.
@@ -110,6 +129,11 @@ pub(super) fn load(read: &impl Read, key: WorkflowKey) -> Result<Option<Live>, F
     let before = Some((workflow.clone(), nodes.clone()));
     let ways = Ways::of(&graph);
     Ok(Some(Live { key, workflow, graph, ways, nodes, is_held: false, goes_on: false, ran_micros: 0, before }))
+}
+
+/// A workflow of a tenant as everybody is told it.
+pub(super) fn load_told(read: &impl Read, key: WorkflowKey) -> Result<Option<Live>, Failure> {
+    Ok(load(read, key)?.map(Live::as_told))
 }
 
 /// Writes what has changed of a workflow, with all that finds it and its nodes by the clock.

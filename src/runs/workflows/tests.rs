@@ -19,7 +19,7 @@ use super::{run_ended, view};
 use crate::allowances::model::{KeyTerms, SetQuotas};
 use crate::allowances::{quotas, terms};
 use crate::containers::model::{Run, Webhook};
-use crate::containers::tests::border::{Fate, end, env_of, heed_wish, pulling, requeue_of, start};
+use crate::containers::tests::border::{Fate, end, env_of, given_slots, heed_wish, pulling, requeue_of, start};
 use crate::containers::{find as find_run, removal, wishes};
 use crate::model::{RunId, RunKey, TenantId, WorkflowId, WorkflowKey};
 use crate::refusal::Refusal;
@@ -28,8 +28,10 @@ use crate::sweep::{begin, sweep};
 use crate::testing::{Bench, bench, tenant};
 use crate::webhooks::model::outbox;
 
+mod crashes;
 mod graphs;
 mod judge;
+mod limits;
 mod lives;
 mod model;
 mod pictures;
@@ -75,6 +77,13 @@ fn new(nodes: Vec<NewNode>, edges: Vec<NewEdge>) -> NewWorkflow {
 
 fn tried(bench: &Bench, tenant_id: TenantId, new: NewWorkflow) -> Result<WorkflowKey, Refusal> {
     bench.run(move |tx, now| create(tx, now, tenant_id, new)).map(|id| (tenant_id, id))
+}
+
+/// A workflow of one gate that the clock decides after so many seconds.
+pub(crate) fn gate_that_expires(bench: &Bench, tenant_id: TenantId, seconds: i64) -> WorkflowKey {
+    let expiry = Expiry { after_seconds: u32::try_from(seconds).unwrap(), verdict: Verdict::Approved };
+    let node = NewNode { kind: NodeKind::Gate { expiry: Some(expiry) }, ..gate("g") };
+    tried(bench, tenant_id, new(vec![node], Vec::new())).unwrap()
 }
 
 fn made(bench: &Bench, new: NewWorkflow) -> WorkflowKey {

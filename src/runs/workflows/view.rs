@@ -74,7 +74,7 @@ pub(super) fn status(live: &Live) -> Json {
 pub(super) fn item(key: crate::model::WorkflowKey, workflow: &Workflow, failed_nodes: &[String]) -> Json {
     let mut members = head(key, workflow);
     members.push(("failed_nodes", texts(failed_nodes.iter().map(String::as_str))));
-    let counts = NodeState::ALL.iter().zip(workflow.counts);
+    let counts = NodeState::ALL.iter().zip(workflow.told_counts());
     let counts = counts.map(|(state, count)| (state.name(), Json::from(u64::from(count))));
     members.push(("node_counts", Json::object(counts)));
     Json::object(members)

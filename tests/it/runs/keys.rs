@@ -119,6 +119,69 @@ fn a_key_allows_some_images() {
     assert_eq!(policy(&desk, "daily_runs")["used"], 3, "what is refused is not counted");
 }
 
+/// What a key began goes on under its terms once nobody can use it any more: containers are launched, paid for and refused by
+/// them, and what is retried is as well.
+#[test]
+fn a_revoked_key_leaves_its_workflows_and_triggers_their_terms() {
+    let appliance = Setup::new().rehearsal().start();
+    let tenant_id = appliance.tenant();
+    let terms = ["--tier", "free", "--metered-seconds", "100", "--allowed-image", "busybox", "--retention-days", "2"];
+    let (key_id, key) = issue(&appliance, &tenant_id, &terms);
+    let (poor, other) = (appliance.client("runs", &key), appliance.persona("runs", &tenant_id, &[]));
+    let container = |name: &str| json!({"ref": name, "image": "busybox", "timeout_seconds": 60, "retries": 3});
+    let body = json!({
+        "nodes": [{"ref": "agree", "type": "approval"}, container("a"), container("b")],
+        "edges": [{"from": "agree", "to": "a"}, {"from": "agree", "to": "b"}], "failure_policy": "continue",
+    });
+    let workflow_id = poor.post("/api/v1/workflows", &body).expect(202)["workflow_id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/workflows/{workflow_id}");
+    let params = json!([{"name": "image", "type": "string", "default": "busybox"}]);
+    let node = json!({"ref": "t", "image": "${{ image }}", "timeout_seconds": 30});
+    let template = json!({"name": "nightly", "params": params, "definition": {"nodes": [node]}});
+    poor.post("/api/v1/templates", &template).expect(201);
+    let triggers = "/api/v1/templates/nightly/triggers";
+    let made = poor.post(triggers, &json!({"cron": "* * * * *", "overlap": "allow"})).expect(201);
+    let trigger = format!("{triggers}/{}", made["trigger_id"].as_str().unwrap());
+    let remaining = || appliance.cli_json(&["key", "show", &key_id])["runs"]["remaining_seconds"].clone();
+    assert_eq!(remaining(), 100);
+
+    appliance.cli_json(&["key", "revoke", &key_id]);
+    refused(&poor.get(&path), 401, "unauthorized");
+    let post = |way: &str| other.send("POST", way, &[], b"");
+    post(&format!("{path}/nodes/agree/approve")).expect(200);
+    let nodes = || other.get(&path).expect(200)["nodes"].clone();
+    assert_eq!((&nodes()[1]["state"], &nodes()[2]["state"]), (&json!("running"), &json!("failed")));
+    assert_eq!(nodes()[2]["reason"], "metered_quota_exceeded", "it pays for what it began, and no other key does");
+    assert_eq!(remaining(), 40);
+    // The trigger fires with what is left of it, and with its images alone.
+    appliance.cli_json(&["clock", "advance", "60"]);
+    assert_eq!(remaining(), 10);
+    let fired = other.get(&trigger).expect(200);
+    assert_eq!((&fired["fire_count"], &fired["last_error"]), (&json!(1), &Value::Null), "{fired}");
+    other.patch(&trigger, &json!({"params": {"image": "alpine"}})).expect(200);
+    appliance.cli_json(&["clock", "advance", "60"]);
+    let fired = other.get(&trigger).expect(200);
+    assert_eq!((&fired["fire_count"], &fired["last_error"]["code"]), (&json!(2), &json!("image_not_allowed")));
+    refused(&post(&format!("{trigger}/run")), 403, "image_not_allowed");
+    post(&format!("{trigger}/pause")).expect(200);
+    // A retry is of the same workflow; who asks for it has no say in its terms.
+    let retried = other.post(&format!("{path}/nodes/b/retry"), &json!({})).expect(200);
+    assert_eq!(retried["reset"], json!(["b"]));
+    assert_eq!((&nodes()[2]["state"], &nodes()[2]["reason"]), (&json!("failed"), &json!("metered_quota_exceeded")));
+    // What did not run is given back, to the same key.
+    post(&format!("{path}/cancel")).expect(200);
+    assert_eq!(remaining(), 70);
+    post(&format!("{path}/nodes/b/retry")).expect(200);
+    assert_eq!((&nodes()[2]["state"], remaining()), (&json!("running"), json!(10)));
+    post(&format!("{path}/cancel")).expect(200);
+    // And it is kept for the key's two days.
+    appliance.cli_json(&["clock", "advance", &(2 * 86_400 - 1).to_string()]);
+    assert_eq!(other.get(&path).expect(200)["state"], "cancelled");
+    appliance.cli_json(&["clock", "advance", "1"]);
+    refused(&other.get(&path), 404, "not_found");
+    assert_eq!(appliance.cli(&["verify"]).status.code(), Some(0));
+}
+
 #[test]
 fn terms_that_make_no_sense_are_refused() {
     let appliance = shared();

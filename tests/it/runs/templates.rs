@@ -475,3 +475,40 @@ fn triggers_that_are_wrong_are_refused_and_change_nothing() {
     refused(&desk.client.patch(&path, &json!({"cron": "61 * * * *"})), 422, "invalid_cron");
     assert_eq!(desk.client.get(&path).expect(200), made);
 }
+
+/// Where parameters have a say in whom a workflow tells, a trigger is asked about it when its values are given.
+#[test]
+fn a_trigger_tells_nobody_whom_a_run_could_not_tell() {
+    let desk = Desk::open(&APPLIANCE);
+    let mut body = gate("a");
+    body["name"] = json!("told");
+    body["params"] = json!([{"name": "host", "type": "string", "default": "10.0.0.1"}]);
+    body["definition"]["webhook"] = json!({"url": "https://${{ host }}/", "events": ["*"]});
+    desk.client.post(TEMPLATES, &body).expect(201);
+    let all = format!("{TEMPLATES}/told/triggers");
+    let host = |host: &str| json!({"cron": "0 6 * * *", "params": {"host": host}});
+    for body in [json!({"cron": "0 6 * * *"}), host("127.0.0.1"), host("user@example.com"), host("[::1]")] {
+        let problem = refused(&desk.client.post(&all, &body), 422, "url_not_allowed");
+        assert_eq!(problem["field"], "definition.webhook.url", "{body}");
+    }
+    assert_eq!(desk.client.get(&all).expect(200)["items"], json!([]), "nothing was made");
+    let made = desk.client.post(&all, &host("example.com")).expect(201);
+    let path = format!("{all}/{}", made["trigger_id"].as_str().unwrap());
+    let patch = |body: &Value| desk.client.patch(&path, body);
+    refused(&patch(&json!({"params": {"host": "169.254.169.254"}})), 422, "url_not_allowed");
+    // Its own goes before the definition's, and is asked about where it is taken away as well.
+    let own = json!({"url": "https://example.com/own", "events": ["*"]});
+    patch(&json!({"params": {"host": "10.0.0.1"}, "webhook": own})).expect(200);
+    let problem = refused(&patch(&json!({"webhook": null})), 422, "url_not_allowed");
+    assert_eq!(problem["field"], "definition.webhook.url");
+    let own = json!({"url": "https://10.0.0.2/", "events": ["*"]});
+    assert_eq!(refused(&patch(&json!({"webhook": own})), 422, "url_not_allowed")["field"], "webhook.url");
+    desk.client.send("POST", &format!("{path}/run"), &[], b"").expect(202);
+    // A later version may say something else of it: then a run is refused, with a code that is documented.
+    patch(&json!({"params": {"host": "example.com"}, "webhook": null})).expect(200);
+    let webhook = json!({"url": "https://10.0.0.1/${{ host }}", "events": ["*"]});
+    let definition = json!({"nodes": body["definition"]["nodes"], "webhook": webhook});
+    desk.client.patch(&format!("{TEMPLATES}/told"), &json!({"definition": definition})).expect(200);
+    let run = desk.client.send("POST", &format!("{path}/run"), &[], b"");
+    assert_eq!(refused(&run, 422, "url_not_allowed")["field"], "definition.webhook.url");
+}

@@ -22,12 +22,17 @@ pub(crate) enum Fate {
     Lost,
 }
 
+/// Which of these runs get slots, of which there are plenty.
+pub(crate) fn given_slots(bench: &Bench, chosen: Vec<RunKey>, node_ends: NodeEnds) -> Vec<RunKey> {
+    let verb = move |tx: &mut WriteTx<'_>, now| {
+        Ok(dispatch(tx, now, u64::MAX, &Aside::default(), &ceilings(&[]), chosen, node_ends)?)
+    };
+    bench.run(verb).unwrap()
+}
+
 /// Gives a waiting run its slot, and looks for its image.
 pub(crate) fn pulling(bench: &Bench, run_key: RunKey, node_ends: NodeEnds) -> (u32, RunKey) {
-    let given = bench.run(move |tx, now| {
-        Ok(dispatch(tx, now, u64::MAX, &Aside::default(), &ceilings(&[]), vec![run_key], node_ends)?)
-    });
-    assert_eq!(given.unwrap(), [run_key], "it has its slot");
+    assert_eq!(given_slots(bench, vec![run_key], node_ends), [run_key], "it has its slot");
     let number = bench.run(move |tx, now| Ok(life::pulling(tx, now, run_key)?)).unwrap().unwrap().starts;
     (number, run_key)
 }

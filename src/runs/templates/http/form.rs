@@ -5,7 +5,7 @@ use quintet_platform::json::{Fields, Json, Number};
 use super::super::definition::under;
 use super::super::launch::Wanted;
 use super::super::model::TemplateChange;
-use super::super::params::{Declaration, read_declarations, read_given};
+use super::super::params::{Declaration, Patience, read_declarations, read_given};
 use crate::containers::http::webhook::read_webhook;
 use crate::form::{field, first, instant, label, optional, tags};
 use crate::refusal::Refusal;
@@ -70,7 +70,17 @@ pub(super) fn read_wanted(body: Option<Json>, key_id: String) -> Result<Wanted, 
         Some(json) => Some(read_webhook(json)?),
     };
     fields.finish().map_err(|unknown| first(unknown, field))?;
-    Ok(Wanted { given, secrets: Vec::new(), version, name, tags, scheduled_start, webhook, key_id })
+    Ok(Wanted {
+        given,
+        secrets: Vec::new(),
+        version,
+        name,
+        tags,
+        scheduled_start,
+        webhook,
+        key_id,
+        patience: Patience::Turn,
+    })
 }
 
 /// The number of a version: one that no version can have is found nowhere.

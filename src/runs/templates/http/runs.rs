@@ -29,6 +29,7 @@ pub(super) const RUN: Route = Route::post("run_template", "/api/v1/templates/{re
         "image_not_allowed",
         "invalid_graph",
         "invalid_params",
+        "limit_reached",
         "too_many_nodes",
         "unknown_webhook_key",
         "url_not_allowed",

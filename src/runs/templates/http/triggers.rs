@@ -64,7 +64,8 @@ pub(super) const GET: Route = Route::get("get_trigger", "/api/v1/templates/{ref}
     .permission("svc_run_read")
     .summary("One trigger, with the next five instants at which it fires")
     .segments(&[TEMPLATE, TRIGGER])
-    .successes(&[success(200, "Trigger")]);
+    .successes(&[success(200, "Trigger")])
+    .codes(&["busy"]);
 pub(super) const CHANGE: Route = Route::patch("change_trigger", "/api/v1/templates/{ref}/triggers/{trigger_id}")
     .permission("svc_run_submit")
     .summary("Change a trigger; what has come by then is fired for first, as it was")
@@ -103,6 +104,7 @@ pub(super) const RUN: Route = Route::post("run_trigger", "/api/v1/templates/{ref
         "invalid_params",
         "limit_reached",
         "too_many_nodes",
+        "url_not_allowed",
         "workflow_quota_exceeded",
     ]);
 
@@ -132,15 +134,21 @@ pub(super) async fn create(call: Call) -> Answered {
         let (trigger, held) = asked.into_parts(Timestamp::EPOCH);
         making::check_run(&read, key, &trigger, &held)
     };
-    change.call.in_turn(&change.call.context.lookers, check).await?;
-    if let Some((webhook, _)) = &new.webhook {
-        address::check("webhook.url", &webhook.url, &change.call).await?;
-    }
+    let told = change.call.in_turn(&change.call.context.lookers, check).await?;
+    vet(&change.call, told.as_deref(), new.webhook.is_some()).await?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let (id, trigger) = making::create(tx, now, key, new)?;
         Ok(Answer::json(201, to_compact(&view(tx, (key.0, key.1, id), &trigger)?)))
     };
     change.write(verb).await
+}
+
+/// Whether what a trigger launches may tell this address: its own, or one that its template's definition has with these
+/// values in it.
+async fn vet(call: &Call, url: Option<&str>, is_own: bool) -> Result<(), Refusal> {
+    let Some(url) = url else { return Ok(()) };
+    let vetted = address::check("webhook.url", url, call).await;
+    vetted.map_err(|refusal| if is_own { refusal } else { in_definition(refusal) })
 }
 
 /// A trigger as it stands; what is secret of the values that its template is run with is not told.
@@ -169,8 +177,9 @@ fn list_page(context: &Context, key: TemplateKey, asked: &Page<TriggerId>, kind:
 pub(super) async fn get(call: Call) -> Answered {
     let read = call.snapshot();
     let (key, trigger) = trigger_of(&call, &read)?;
-    let record = view(&read, key, &trigger).map_err(|failure| failed::<Refusal>(&failure))?;
-    Ok(Answer::json(200, to_compact(&record)))
+    // Its values and what its template declares can be megabytes.
+    let write = move || Ok(to_compact(&view(&read, key, &trigger)?));
+    Ok(Answer::json(200, call.in_turn(&call.context.lookers, write).await?))
 }
 
 pub(super) async fn change(call: Call) -> Answered {
@@ -182,10 +191,8 @@ pub(super) async fn change(call: Call) -> Answered {
         let read = context.store.read();
         check_change(&read, key, wanted)
     };
-    change.call.in_turn(&change.call.context.lookers, check).await?;
-    if let Some(Some((webhook, _))) = &asked.webhook {
-        address::check("webhook.url", &webhook.url, &change.call).await?;
-    }
+    let (told, is_own) = change.call.in_turn(&change.call.context.lookers, check).await?;
+    vet(&change.call, told.as_deref(), is_own).await?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let trigger = changing::change(tx, now, key, asked)?;
         Ok(Answer::json(200, to_compact(&view(tx, key, &trigger)?)))
@@ -193,14 +200,21 @@ pub(super) async fn change(call: Call) -> Answered {
     change.write(verb).await
 }
 
-/// Whether a trigger could run its template once it has changed, where that has a say in it.
-fn check_change(read: &impl Read, key: TriggerKey, change: TriggerChange) -> Result<(), Abort<Refusal>> {
+/// Whether a trigger could run its template once it has changed, where that has a say in it: the address that is told then,
+/// and whether it is the trigger's own.
+fn check_change(
+    read: &impl Read,
+    key: TriggerKey,
+    change: TriggerChange,
+) -> Result<(Option<String>, bool), Abort<Refusal>> {
     let mut trigger = find(read, key)?.ok_or(NO_TRIGGER)?;
     let mut held: Held = held(read, key)?.ok_or(NO_TRIGGER)?;
     let (before, had) = (trigger.clone(), held.clone());
     change.put_into(&mut trigger, &mut held);
-    let is_same = (trigger.version, &trigger.tags, &held.params) == (before.version, &before.tags, &had.params);
-    if is_same { Ok(()) } else { making::check_run(read, (key.0, key.1), &trigger, &held) }
+    let is_same = (trigger.version, &trigger.tags, &trigger.webhook, &held.params)
+        == (before.version, &before.tags, &before.webhook, &had.params);
+    let told = if is_same { None } else { making::check_run(read, (key.0, key.1), &trigger, &held)? };
+    Ok((told, trigger.webhook.is_some()))
 }
 
 pub(super) async fn delete(call: Call) -> Answered {
@@ -236,16 +250,14 @@ pub(super) async fn run(call: Call) -> Answered {
     let mut change = call.change().await?;
     change.begin()?;
     let (key, trigger) = trigger_of(&change.call, &change.call.snapshot())?;
-    let context = change.call.context.clone();
+    let (is_own_webhook, context) = (trigger.webhook.is_some(), change.call.context.clone());
     let work = move || {
         let read = context.store.read();
         let held = held(&read, key)?.ok_or(NO_TEMPLATE)?;
         prepare(&read, (key.0, key.1), trigger.wanted(held))
     };
     let (new, version) = change.call.in_turn(&change.call.context.lookers, work).await?;
-    if let Some((webhook, _)) = &new.webhook {
-        address::check("webhook.url", &webhook.url, &change.call).await.map_err(in_definition)?;
-    }
+    vet(&change.call, new.webhook.as_ref().map(|(webhook, _)| webhook.url.as_str()), is_own_webhook).await?;
     // The calendar is read now, and only looked up within the transaction.
     quotas::hours(&change.call.snapshot(), tenant_of(&change.call)).map_err(|failure| failed::<Refusal>(&failure))?;
     let verb = move |tx: &mut WriteTx<'_>, now| {

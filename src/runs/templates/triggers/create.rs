@@ -12,14 +12,15 @@ use crate::model::{TemplateKey, TriggerId};
 use crate::refusal::Refusal;
 use crate::schedules::create::check;
 
-/// Whether its template could be run so now.
+/// Whether its template could be run so now; the address that its workflows would tell, if they would tell any.
 pub(in super::super) fn check_run(
     read: &impl Read,
     key: TemplateKey,
     trigger: &Trigger,
     held: &Held,
-) -> Result<(), Abort<Refusal>> {
-    prepare(read, key, trigger.wanted(held.clone())).map(|_| ())
+) -> Result<Option<String>, Abort<Refusal>> {
+    let (new, _) = prepare(read, key, trigger.wanted(held.clone()))?;
+    Ok(new.webhook.map(|(webhook, _)| webhook.url))
 }
 
 /// The names of the values that are secrets in the version that a trigger runs now.

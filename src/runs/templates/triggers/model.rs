@@ -4,6 +4,7 @@ use bincode::{Decode, Encode};
 use quintet_storage::Timestamp;
 
 use super::super::launch::Wanted;
+use super::super::params::Patience;
 use crate::containers::model::Webhook;
 use crate::refusal::Refusal;
 use crate::schedules::model::{Misfire, Timing};
@@ -104,6 +105,7 @@ impl Trigger {
             scheduled_start: None,
             webhook,
             key_id: self.key_id.clone(),
+            patience: Patience::Writer,
         }
     }
 }

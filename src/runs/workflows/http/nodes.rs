@@ -7,7 +7,7 @@ use quintet_platform::service::{Answer, Content, Route, failed, json as success}
 use quintet_storage::{Abort, WriteTx};
 
 use super::super::model::{Decision, NO_NODE, NO_WORKFLOW, Verdict};
-use super::super::rows::{attempts, load, output, spec};
+use super::super::rows::{attempts, load_told, output, spec};
 use super::super::view::{self, NodeFacts};
 use super::super::{decide as deciding, retry as retrying};
 use super::form::{read_comment, read_nothing};
@@ -49,7 +49,7 @@ pub(super) async fn get(call: Call) -> Answered {
     let (key, reference, context) = (workflow_key(&call)?, node_ref(&call)?, call.context.clone());
     let read = move || {
         let read = context.store.read();
-        let live = load(&read, key)?.ok_or(NO_WORKFLOW)?;
+        let live = load_told(&read, key)?.ok_or(NO_WORKFLOW)?;
         let place = live.graph.place(&reference).ok_or(NO_NODE)?;
         let node_key = live.node_key(place);
         let facts = NodeFacts {

@@ -11,7 +11,7 @@ use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use super::super::list::{self, Filter};
 use super::super::model::{NO_WORKFLOW, Node, NodeState, Workflow, WorkflowState};
-use super::super::rows::{Live, load, output, refs_in};
+use super::super::rows::{Live, load_told, output, refs_in};
 use super::super::wait::wait;
 use super::super::{control, create as creating, view};
 use super::form::{read_new, read_nothing};
@@ -158,7 +158,7 @@ pub(super) async fn get(mut call: Call) -> Answered {
     wait(&call.context, key, Duration::from_secs(wait_seconds.unwrap_or(0))).await.map_err(refusal_of)?;
     let context = call.context.clone();
     let read = move || {
-        let live = load(&context.store.read(), key)?.ok_or(NO_WORKFLOW)?;
+        let live = load_told(&context.store.read(), key)?.ok_or(NO_WORKFLOW)?;
         Ok::<_, Abort<Refusal>>(to_compact(&view::status(&live)))
     };
     Ok(Answer::json(200, call.in_turn(&call.context.lookers, read).await?))
@@ -168,8 +168,8 @@ pub(super) async fn result(call: Call) -> Answered {
     let (key, context) = (workflow_key(&call)?, call.context.clone());
     let read = move || {
         let read = context.store.read();
-        let live = load(&read, key)?.ok_or(NO_WORKFLOW)?;
-        if !live.workflow.is_over() {
+        let live = load_told(&read, key)?.ok_or(NO_WORKFLOW)?;
+        if !live.workflow.state.is_terminal() {
             return Err(Refusal::NotTerminal.into());
         }
         let mut nodes = Vec::with_capacity(live.nodes.len());

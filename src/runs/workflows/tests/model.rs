@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::judge::{Act, Came, Shape, Told};
+use super::judge::{Act, Came, Shape, Told, says};
 use super::*;
 
 fn random_shape(random: &mut fastrand::Rng, of_gates: bool) -> Shape {
@@ -13,7 +13,7 @@ fn random_shape(random: &mut fastrand::Rng, of_gates: bool) -> Shape {
     Shape::random(random, count, of_gates)
 }
 
-fn submitted(bench: &Bench, shape: &Shape) -> WorkflowKey {
+pub(super) fn submitted(bench: &Bench, shape: &Shape, is_heard: bool, tags: Vec<String>) -> WorkflowKey {
     let node = |(name, is_gate, retries, backoff, expiry): &(String, bool, u32, i64, Option<i64>)| {
         if *is_gate {
             let after = expiry.map(|seconds| u32::try_from(seconds).unwrap());
@@ -21,7 +21,9 @@ fn submitted(bench: &Bench, shape: &Shape) -> WorkflowKey {
             return NewNode { kind: NodeKind::Gate { expiry }, ..gate(name) };
         }
         let backoff_seconds = u32::try_from(*backoff).unwrap();
-        NewNode { kind: NodeKind::Container { retries: *retries, backoff_seconds }, ..container(name, 0) }
+        let (kind, inputs_from) =
+            (NodeKind::Container { retries: *retries, backoff_seconds }, shape.inputs[name].clone());
+        NewNode { kind, inputs_from, ..container(name, 0) }
     };
     let condition = |success: bool, failure: bool| match (success, failure) {
         (true, false) => Condition::OnSuccess,
@@ -31,18 +33,76 @@ fn submitted(bench: &Bench, shape: &Shape) -> WorkflowKey {
     let edges = shape.edges.iter().map(|(from, to, success, failure)| edge(from, to, condition(*success, *failure)));
     let policy = if shape.is_fail_fast { FailurePolicy::FailFast } else { FailurePolicy::Continue };
     let scheduled_start = (shape.starts_at > 0).then(|| bench.now().plus_seconds(shape.starts_at));
-    made(bench, NewWorkflow { policy, scheduled_start, ..new(shape.nodes.iter().map(node).collect(), edges.collect()) })
+    let webhook = Webhook { url: "https://example.com/".into(), events: vec!["*".into()], has_secret: false };
+    let webhook = is_heard.then_some((webhook, None));
+    let nodes = shape.nodes.iter().map(node).collect();
+    made(bench, NewWorkflow { tags, policy, scheduled_start, webhook, ..new(nodes, edges.collect()) })
 }
 
-fn told(bench: &Bench, key: WorkflowKey) -> Told {
-    let live = live(bench, key);
-    let nodes = live.nodes.iter().enumerate();
-    let nodes = nodes.map(|(place, node)| (live.reference(place).to_owned(), (node.state.name(), node.attempt)));
-    Told { workflow: live.workflow.state.name(), nodes: nodes.collect() }
+/// How it stands; what happened, and what attempts were given, is told apart.
+pub(super) fn told(bench: &Bench, key: WorkflowKey) -> Told {
+    let (live, read) = (live(bench, key), bench.store.read());
+    let mut told = Told { workflow: live.workflow.state.name(), ..Told::default() };
+    for (place, node) in live.nodes.iter().enumerate() {
+        let name = live.reference(place).to_owned();
+        let kept = output(&read, live.node_key(place)).unwrap();
+        assert_eq!(kept.is_some(), node.has_output, "{name}");
+        told.outputs.extend(kept.map(|kept| (name.clone(), kept)));
+        told.nodes.insert(name, (node.state.name(), node.attempt));
+    }
+    told
+}
+
+/// What happened behind an event, as the model tells it.
+pub(super) fn heard(bench: &Bench, key: WorkflowKey, since: usize) -> Vec<String> {
+    let read = bench.store.read();
+    let events = page(&read, key, since as u64, 10_000, &refs(&read, key).unwrap()).unwrap();
+    let mut numbers = since as u64;
+    let told = events.into_iter().map(|(number, event)| {
+        numbers += 1;
+        assert_eq!(number, numbers, "none is left out");
+        let text = |name: &str| event.get(name).and_then(Json::as_str);
+        let detail = |name: &str| event.get("detail").unwrap().get(name);
+        let state = text("to_state").unwrap();
+        let Some(name) = text("node_ref") else { return state.to_owned() };
+        let more = match state {
+            "skipped" => {
+                let from = detail("from_ref").and_then(Json::as_str).map_or(String::new(), |from| format!(" {from}"));
+                format!("({}{from})", detail("reason").and_then(Json::as_str).unwrap())
+            }
+            _ => detail("attempt").map_or(String::new(), |attempt| format!("#{}", to_compact(attempt))),
+        };
+        format!("{name}:{state}{more}")
+    });
+    told.collect()
+}
+
+/// The events that a webhook is told of, in the words of the catalogue.
+pub(super) fn told_to_webhooks(events: &[String]) -> Vec<String> {
+    let mut is_paused = false;
+    let name = |event: &String| match event.split_once(':') {
+        Some((_, state)) => {
+            let state = state.split(['#', '(']).next().unwrap();
+            (state != "pending").then(|| format!("node.{state}"))
+        }
+        None => {
+            let word = if is_paused && event == "running" { "resumed" } else { event };
+            is_paused = event == "paused";
+            (event != "pending").then(|| format!("workflow.{word}"))
+        }
+    };
+    events.iter().filter_map(name).collect()
+}
+
+/// The last delivery of the tenant, and the events of all behind one: there is one for each.
+pub(super) fn delivered(bench: &Bench, since: u64) -> (u64, Vec<String>) {
+    let all = Deliveries { endpoint_id: None, resource: None, state: None, since, limit: 100_000 };
+    let page = deliveries(&bench.store.read(), outbox(tenant(1)), all, |_| DeliveryState::Pending).unwrap().items;
+    (page.last().map_or(since, |delivery| delivery.id), page.into_iter().map(|delivery| delivery.event).collect())
 }
 
 /// Does it; whether that was allowed.
-fn done(bench: &Bench, key: WorkflowKey, act: &Act) -> bool {
+pub(super) fn done(bench: &Bench, key: WorkflowKey, act: &Act) -> bool {
     match act {
         Act::Clock => true,
         Act::Ends(name, came) => {
@@ -50,9 +110,10 @@ fn done(bench: &Bench, key: WorkflowKey, act: &Act) -> bool {
             if run(bench, run_key).state == RunState::Scheduled {
                 start(bench, run_key, run_ended);
             }
+            let said = says(name, run(bench, run_key).attempt, *came);
             let fate = match came {
-                Came::Well => Fate::Returned(0, Some(format!("\"{name}\""))),
-                Came::Badly => Fate::Returned(1, None),
+                Came::Well => Fate::Returned(0, said),
+                Came::Badly => Fate::Returned(1, said),
                 Came::ToAWish => Fate::Stopped(0),
             };
             end(bench, run_key, &fate, run_ended);
@@ -70,7 +131,7 @@ fn done(bench: &Bench, key: WorkflowKey, act: &Act) -> bool {
 }
 
 /// Something that may be tried next, and may be refused. Ends are of runs that have not ended.
-fn random_act(random: &mut fastrand::Rng, shape: &Shape, told: &Told) -> Act {
+pub(super) fn random_act(random: &mut fastrand::Rng, shape: &Shape, told: &Told) -> Act {
     let any = |random: &mut fastrand::Rng| random.choice(&shape.nodes).unwrap().0.clone();
     let of = |random: &mut fastrand::Rng, state: &str| {
         let names: Vec<&String> = told.nodes.iter().filter(|(_, told)| told.0 == state).map(|(name, _)| name).collect();
@@ -93,10 +154,28 @@ fn random_act(random: &mut fastrand::Rng, shape: &Shape, told: &Told) -> Act {
     }
 }
 
+/// Whether what happened meanwhile is what the model says, each once and in order, and attempts were given what it says; how
+/// many events there are then.
+pub(super) fn compare(bench: &Bench, key: WorkflowKey, since: usize, expected: &Told) -> usize {
+    let happened = heard(bench, key, since);
+    assert_eq!(happened, expected.events.get(since..).unwrap_or_default());
+    for event in &happened {
+        let Some((name, _)) = event.split_once(":running") else { continue };
+        let given =
+            expected.given[name].iter().map(|(from, said)| (format!("SVC_INPUT_{}", from.to_uppercase()), said));
+        let given: Vec<(String, String)> = given.map(|(variable, said)| (variable, said.clone())).collect();
+        assert_eq!(env_of(bench, run_of(bench, key, name)), given, "{event}");
+    }
+    since + happened.len()
+}
+
 fn a_life(bench: &Bench, random: &mut fastrand::Rng, of_gates: bool, seed: u64) {
     let shape = random_shape(random, of_gates);
-    let (began, key) = (bench.now(), submitted(bench, &shape));
+    let is_heard = seed % 10 == 0;
+    let heard_of = if is_heard { delivered(bench, 0).0 } else { 0 };
+    let (began, key) = (bench.now(), submitted(bench, &shape, is_heard, vec!["nightly".into()]));
     let mut history: Vec<(i64, Act)> = Vec::new();
+    let mut events = compare(bench, key, 0, &shape.judge(&[]).unwrap());
     for _ in 0..random.usize(5..60) {
         let before = told(bench, key);
         if let Some(run) = random_run(random, bench, key, &before) {
@@ -120,7 +199,18 @@ fn a_life(bench: &Bench, random: &mut fastrand::Rng, of_gates: bool, seed: u64) 
             history.pop();
         }
         let expected = shape.judge(&history).unwrap();
+        events = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| compare(bench, key, events, &expected)))
+            .unwrap_or_else(|_| panic!("seed {seed}\n{shape:?}\n{history:?}"));
+        let expected = Told { events: Vec::new(), given: Default::default(), ..expected };
         assert_eq!(told(bench, key), expected, "seed {seed}\n{shape:?}\n{history:?}");
+    }
+    if is_heard {
+        let told = told_to_webhooks(&heard(bench, key, 0));
+        assert_eq!(
+            delivered(bench, heard_of).1,
+            told,
+            "seed {seed}: one delivery for each event\n{shape:?}\n{history:?}"
+        );
     }
     for (place, node) in live(bench, key).nodes.iter().enumerate().filter(|(place, _)| !shape.nodes[*place].1) {
         let runs = attempts(&bench.store.read(), live(bench, key).node_key(place)).unwrap().len();

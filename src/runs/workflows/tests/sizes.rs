@@ -10,7 +10,7 @@ use crate::webhooks::manage::create as create_endpoint;
 use crate::webhooks::model::{NewEndpoint, SecretOrigin, SigningSecret};
 
 /// Endpoints of the first tenant that are told of everything.
-fn listeners(bench: &Bench, count: usize) {
+pub(super) fn listeners(bench: &Bench, count: usize) {
     for _ in 0..count {
         let secret = SigningSecret { key: Secret::new(b"sesame".to_vec()), origin: SecretOrigin::Supplied };
         let (url, patterns) = ("https://example.com/".to_owned(), vec!["*".to_owned()]);
@@ -25,7 +25,7 @@ fn may(bench: &Bench, name: &'static str, most: u64) {
 }
 
 /// A workflow whose runs are told in bodies of 26 KB each.
-fn loud(nodes: Vec<NewNode>, edges: Vec<NewEdge>) -> NewWorkflow {
+pub(super) fn loud(nodes: Vec<NewNode>, edges: Vec<NewEdge>) -> NewWorkflow {
     let tags = (0..50).map(|number| format!("{number:02}{}", "\u{1f600}".repeat(126))).collect();
     NewWorkflow { tags, policy: FailurePolicy::Continue, ..new(nodes, edges) }
 }
@@ -125,20 +125,38 @@ fn a_large_workflow_is_cancelled_at_once_and_told_in_parts() {
     assert_eq!(state(&bench, key), WorkflowState::Cancelled);
     assert!(!live(&bench, key).workflow.is_over());
     sound(&bench);
+    // Whoever looks sees all of it cancelled, since the same instant, and nothing starts any more.
+    let at = bench.now();
+    bench.clock.advance(1);
+    let left = live(&bench, key).nodes.iter().filter(|node| node.state == NodeState::Running).count();
+    assert!((1..300).contains(&left), "{left}");
+    let told = live(&bench, key).as_told();
+    assert!(told.nodes.iter().all(|node| (node.state, node.finished_at) == (NodeState::Cancelled, Some(at))));
+    assert_eq!(told.workflow.told_counts()[NodeState::Cancelled.place()], 301);
+    assert_eq!(told.workflow.told_counts().iter().sum::<u32>(), 301);
+    let waiting = run_of(&bench, key, "n299");
+    assert_eq!(run(&bench, waiting).state, RunState::Scheduled);
+    assert_eq!(
+        wishes::wished(&bench.store.read(), 1_000).unwrap().len(),
+        left,
+        "its end is wished until it is written"
+    );
+    assert_eq!(given_slots(&bench, vec![waiting], run_ended), [], "it gets no slot");
+    sound(&bench);
     // What was cancelled cannot be had back while its last nodes are cancelled.
     assert!(matches!(decided(&bench, key, "open", Verdict::Approved), Err(Refusal::NotNow(_))));
     assert!(matches!(retried(&bench, key, "n0"), Err(Refusal::NodeNotTerminal(_))));
     assert!(matches!(bench.run(move |tx, now| cancel(tx, now, key)), Err(Refusal::NotNow(_))));
-    // A run that ends meanwhile brings nothing about.
-    returns(&bench, key, "n299", 0);
     do_due(&bench);
     assert_eq!(count_in(&bench, key, NodeState::Cancelled), 301);
+    assert!(live(&bench, key).nodes.iter().all(|node| node.finished_at == Some(at)), "as it was told before");
+    assert_eq!(wishes::wished(&bench.store.read(), 1).unwrap(), []);
     assert!(live(&bench, key).workflow.is_over());
     assert!(words(&bench, key).ends_with(" open:cancelled cancelled"));
     let killed = live(&bench, key)
         .nodes
         .iter()
-        .take(299)
+        .take(300)
         .all(|node| run(&bench, (key.0, RunId(node.current_run().unwrap()))).state == RunState::Killed);
     assert!(killed, "no run of it waits on");
     sound(&bench);
