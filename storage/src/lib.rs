@@ -59,4 +59,4 @@ pub use write::ids::first_id_after;
 pub use write::space::Room;
 pub use write::stats::StatsReading;
 pub use write::tx::WriteTx;
-pub use write::waking::DueListener;
+pub use write::waking::{DueListener, ToldListener};

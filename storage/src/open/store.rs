@@ -26,7 +26,7 @@ use crate::write::shared::Shared;
 use crate::write::space::{FreeSpace, Purpose, Room};
 use crate::write::stats::StatsReading;
 use crate::write::tx::WriteTx;
-use crate::write::waking::DueListener;
+use crate::write::waking::{DueListener, ToldListener};
 use crate::write::writer::Verb;
 
 /// For how long a view of a checkpoint holds it at most.
@@ -166,6 +166,14 @@ impl Store {
     /// alive.
     pub fn on_due(&self, listener: DueListener) {
         self.inner.shared.waking.set_on_due(listener);
+    }
+
+    /// Sets who is told the notes of one topic ([`WriteTx::tells`]): for each published group and each `of` noted in it
+    /// the greatest number, in the order of `of`, before the answers are given. The call comes from the thread that
+    /// applies groups: it must only note and return. There is one listener a topic; a second is not called, and what has
+    /// none is dropped. One that holds the store keeps it alive.
+    pub fn on_told(&self, topic: u16, listener: ToldListener) {
+        self.inner.shared.waking.set_on_told(topic, listener);
     }
 
     /// Runs a verb on the writer and answers when its outcome, a refusal too, is durable and published.

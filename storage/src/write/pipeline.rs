@@ -213,7 +213,7 @@ impl Applier {
         let lsn = group.header.last_lsn();
         self.shared.applied.store(lsn, Ordering::Release);
         self.shared.publish(lsn, group.header.time);
-        self.shared.waking.wake(lsn, &written, &group.due);
+        self.shared.waking.wake(lsn, &written, &group.notes);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::ids::IdMint;
-use super::waking::DueNotes;
+use super::waking::Notes;
 use crate::error::Failure;
 use crate::tables::codec::{self, Row};
 use crate::tables::family::Family;
@@ -117,7 +117,7 @@ pub struct WriteTx<'w> {
     /// Savepoints that are open, one within the other.
     savepoints: usize,
     bytes: usize,
-    due: DueNotes,
+    notes: Notes,
 }
 
 /// What a transaction leaves behind.
@@ -125,17 +125,17 @@ pub(crate) struct Writes {
     pub(crate) rows: BTreeMap<Arc<[u8]>, BufferedRow>,
     /// About how many bytes they are.
     pub(crate) bytes: usize,
-    pub(crate) due: DueNotes,
+    pub(crate) notes: Notes,
 }
 
 impl<'w> WriteTx<'w> {
     pub(crate) fn new(lent: Lent<'w>) -> WriteTx<'w> {
-        WriteTx { lent, buffer: BTreeMap::new(), undo: Vec::new(), savepoints: 0, bytes: 0, due: DueNotes::default() }
+        WriteTx { lent, buffer: BTreeMap::new(), undo: Vec::new(), savepoints: 0, bytes: 0, notes: Notes::default() }
     }
 
     /// Everything the transaction wrote.
     pub(crate) fn into_writes(self) -> Writes {
-        Writes { rows: self.buffer, bytes: self.bytes, due: self.due }
+        Writes { rows: self.buffer, bytes: self.bytes, notes: self.notes }
     }
 
     /// About how many bytes it has written so far. Whoever has much to write stops well before
@@ -193,7 +193,16 @@ impl<'w> WriteTx<'w> {
     /// transaction is published, the listener of [`Store::on_due`](crate::Store::on_due) is told. A note is not stored,
     /// and goes with what is undone: a savepoint, a refusal, a failure.
     pub fn falls_due(&mut self, agenda: u16, at: Timestamp) {
-        self.due.note(agenda, at);
+        self.notes.due.note(agenda, at);
+    }
+
+    /// Leaves a note for those who wait for one thing among many: that the rows which this transaction writes reach
+    /// `number` in what `of` names. `topic` is a constant of the room. Once the transaction is published, the listener of
+    /// [`Store::on_told`](crate::Store::on_told) for that topic is told; of what is noted for the same `topic` and `of`,
+    /// the greatest number. A note is not stored, and goes with what is undone: a savepoint, a refusal, a failure. A
+    /// transaction that writes no row has nothing to tell of.
+    pub fn tells(&mut self, topic: u16, of: u64, number: u64) {
+        self.notes.told.note(topic, of, number);
     }
 
     fn buffer_row(&mut self, key: Vec<u8>, row: BufferedRow) {
@@ -214,7 +223,7 @@ impl<'w> WriteTx<'w> {
     pub fn savepoint<T, E>(&mut self, part: impl FnOnce(&mut WriteTx<'w>) -> Result<T, E>) -> Result<T, E> {
         let mark = self.undo.len();
         let bytes = self.bytes;
-        let due = self.due.mark();
+        let notes = self.notes.mark();
         self.savepoints += 1;
         let outcome = part(self);
         self.savepoints -= 1;
@@ -227,7 +236,7 @@ impl<'w> WriteTx<'w> {
                 }
             }
             self.bytes = bytes;
-            self.due.undo_to(due);
+            self.notes.undo_to(notes);
         } else if self.savepoints == 0 {
             self.undo.clear();
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::ids::IdMint;
 use super::tx::{HotRows, Lent, Pending, PendingRow, WriteTx, Writes};
-use super::waking::DueNotes;
+use super::waking::GroupNotes;
 use crate::error::{Abort, Failure};
 use crate::log::format::{self, FrameHeader, Op};
 use crate::tables::projection::{Applied, Projection};
@@ -91,8 +91,8 @@ pub(crate) struct Group {
     pub(crate) header: FrameHeader,
     /// Answers to give once the group is durable and published, refusals among them.
     pub(crate) answers: Vec<Answer>,
-    /// What its transactions let fall due.
-    pub(crate) due: DueNotes,
+    /// What its transactions leave for those who wait.
+    pub(crate) notes: GroupNotes,
 }
 
 impl Group {
@@ -107,7 +107,7 @@ impl Group {
             time: Timestamp::EPOCH,
             id_tick: 0,
         };
-        Group { frame: format::begin_frame(), header, answers: Vec::new(), due: DueNotes::default() }
+        Group { frame: format::begin_frame(), header, answers: Vec::new(), notes: GroupNotes::default() }
     }
 
     /// Whether it holds nothing, not even an answer.
@@ -204,7 +204,7 @@ impl Writer {
         self.group.header.time = now;
         self.group.header.id_tick = self.ids.tick();
         let hot = self.hot.get_mut();
-        self.group.due.join(writes.due);
+        self.group.notes.join(writes.notes);
         for (key, row) in writes.rows {
             let op = match &row.value {
                 Some(value) => Op::Put { key: &key, value },
