@@ -133,7 +133,7 @@ mod tests {
     use crate::access::{
         CreateTenant, IssueKey, PreparedSecret, Service, Services, activate_tenant, create_tenant, issue_key,
     };
-    use crate::idempotency::{RequestDigest, Scope, StoredAnswer, remember};
+    use crate::idempotency::{Entered, KEPT_SECONDS, RequestDigest, Scope, StoredAnswer, remember};
     use crate::testing::TestStore;
 
     fn write(test: &TestStore, harm: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Failure> + Send + 'static) {
@@ -162,7 +162,8 @@ mod tests {
             let scope =
                 Scope { service: Service::Ledger, tenant_id: sub, within: "POST /x".to_owned(), key: "k".to_owned() };
             let answer = StoredAnswer { status: 201, content_type: String::new(), body: Vec::new() };
-            remember(tx, now, &scope, RequestDigest::of("POST", "/x", "", b""), &answer)?;
+            let entered = Entered { scope, digest: RequestDigest::of("POST", "/x", "", b"") };
+            remember(tx, now, &entered, &answer, KEPT_SECONDS)?;
             let key_id = tx.scan(&KEYS, Scan::all())?.first().map(|(id, _)| *id);
             Ok::<_, Abort<crate::access::AccessRefusal>>((root, sub, key_id))
         });

@@ -7,6 +7,7 @@ use http::HeaderValue;
 use http::request::Parts;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Caller, Service, authorization};
+use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits};
 use quintet_platform::service::{
     self, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, ServiceRefusal as _, Turns, Verdict, problem,
@@ -46,6 +47,7 @@ impl Dialect for Runs {
         json: Limits { max_depth: 16 },
         wants_media_type: true,
         key_chars_max: 255,
+        key_kept_seconds: KEPT_SECONDS,
         remembers_refusals: false,
     };
     const INTERFACE: Interface = Interface {

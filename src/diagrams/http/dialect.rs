@@ -9,6 +9,7 @@ use http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Service, authorization};
+use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{self, Demands, Dialect, Fault, Interface, JSON, Route, Verdict};
 use quintet_storage::Uuid;
@@ -48,6 +49,7 @@ impl Dialect for Diagrams {
         json: Limits { max_depth: 16 },
         wants_media_type: false,
         key_chars_max: 255,
+        key_kept_seconds: KEPT_SECONDS,
         remembers_refusals: false,
     };
     const INTERFACE: Interface = Interface {

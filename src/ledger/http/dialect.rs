@@ -6,6 +6,7 @@ use http::HeaderValue;
 use http::request::Parts;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Service, authorization};
+use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
     self, Answer, CURSOR as ANY_CURSOR, Demands, Dialect, Fault, Interface, JSON, Parameter, Route, Segment, Shape,
@@ -48,6 +49,7 @@ impl Dialect for Ledger {
         json: Limits { max_depth: 64 },
         wants_media_type: false,
         key_chars_max: KEY_CHARS_MAX,
+        key_kept_seconds: KEPT_SECONDS,
         remembers_refusals: true,
     };
     const INTERFACE: Interface = Interface {

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use quintet_platform::Foundation;
 use quintet_platform::access::{self as credentials, Service, authorization};
 use quintet_platform::http::request_id::RequestId;
+use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::Limits;
 use quintet_platform::service::{
@@ -77,6 +78,7 @@ impl Dialect for Localization {
         json: Limits { max_depth: 64 },
         wants_media_type: true,
         key_chars_max: 200,
+        key_kept_seconds: KEPT_SECONDS,
         remembers_refusals: false,
     };
     const INTERFACE: Interface = Interface {

@@ -4,6 +4,7 @@ use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::expired::start_of;
+use super::in_flight::Entered;
 use super::model::{Lookup, RequestDigest, Scope, StoredAnswer};
 use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, AnswerRow, ExpiryMark, StoredBody, StoredType};
 
@@ -21,18 +22,18 @@ pub fn lookup(read: &impl Read, scope: &Scope, digest: &RequestDigest, now: Time
     }
 }
 
-/// Remembers the answer of a request that [`lookup`] found fresh in this transaction.
+/// Remembers the answer of a request that [`lookup`] found fresh in this transaction, for so many seconds.
 ///
 /// # Errors
 /// What the store answers.
 pub fn remember(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
-    scope: &Scope,
-    digest: RequestDigest,
+    entered: &Entered,
     answer: &StoredAnswer,
+    kept_seconds: i64,
 ) -> Result<(), Failure> {
-    keep(tx, now, scope, digest, answer, StoredBody::Plain(answer.body.clone()))
+    keep(tx, now.plus_seconds(kept_seconds), entered, answer, StoredBody::Plain(answer.body.clone()))
 }
 
 /// [`remember`] for an answer that carries a secret (a key just issued, a signing secret): its body is sealed for the
@@ -43,23 +44,23 @@ pub fn remember(
 pub fn remember_secret(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
-    scope: &Scope,
-    digest: RequestDigest,
+    entered: &Entered,
     answer: &StoredAnswer,
+    kept_seconds: i64,
 ) -> Result<(), Abort<Erased>> {
+    let scope = &entered.scope;
     let body = seal::seal(tx, KeyOwner::Tenant(scope.tenant_id), &ANSWERS, &scope.table_key(), &answer.body)?;
-    Ok(keep(tx, now, scope, digest, answer, StoredBody::Sealed(body))?)
+    Ok(keep(tx, now.plus_seconds(kept_seconds), entered, answer, StoredBody::Sealed(body))?)
 }
 
 fn keep(
     tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    scope: &Scope,
-    digest: RequestDigest,
+    expires_at: Timestamp,
+    entered: &Entered,
     answer: &StoredAnswer,
     body: StoredBody,
 ) -> Result<(), Failure> {
-    let key = scope.table_key();
+    let key = entered.scope.table_key();
     if let Some(expired) = tx.get(&ANSWERS, &key)? {
         tx.delete(&ANSWERS_BY_EXPIRY, &(expired.expiry_hour(), key.0, key.1));
     }
@@ -68,7 +69,7 @@ fn keep(
         "application/problem+json" => StoredType::Problem,
         other => StoredType::Other(other.to_owned()),
     };
-    let row = AnswerRow { digest, answered_at: now, status: answer.status, content_type, body };
+    let row = AnswerRow { digest: entered.digest, expires_at, status: answer.status, content_type, body };
     tx.put(&ANSWERS_BY_EXPIRY, &(row.expiry_hour(), key.0, key.1), &ExpiryMark)?;
     tx.falls_due(ANSWERS_BY_EXPIRY.spec().tag, start_of(row.expiry_hour()));
     tx.put(&ANSWERS, &key, &row)

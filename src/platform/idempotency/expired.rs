@@ -9,8 +9,8 @@ use crate::jobs::{Agenda, Progress, Swept};
 /// The most answers removed in one transaction.
 const SLICE_ROWS: usize = 500;
 
-/// The answers by the hour at whose start they expire. Time never goes back in the log, so new rows only come in behind
-/// the ones that are there.
+/// The answers by the hour at whose start they expire. Time never goes back in the log and whatever is kept is kept for a
+/// while, so new rows only come in behind the hour that was swept last.
 pub struct ExpiredAnswers;
 
 impl Agenda for ExpiredAnswers {

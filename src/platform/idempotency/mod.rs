@@ -1,5 +1,5 @@
 //! Stored answers: a mutating request that comes again under the same Idempotency-Key is answered with the bytes
-//! of the first time, for 30 days.
+//! of the first time, for as long as the room says.
 //!
 //! A room looks the key up and remembers the answer in the transaction of the effect, so that both are there or
 //! neither. Since transactions run one after another, the second of two equal requests in flight finds the answer
@@ -8,7 +8,7 @@
 //! Invariants:
 //! - one answer for each scope (tenant, service, what the key is unique within, key) at a time;
 //! - every answer has its row in the expiry index, and the other way round;
-//! - an answer is not found from its 30th day on, whether or not it has been collected;
+//! - an answer is not found from the end of its time on, whether or not it has been collected;
 //! - an answer that carries a secret (the room says which, [`remember_secret`]) is nowhere on the disk in the clear.
 //!
 //! What counts as final (2xx, some 4xx) is the room's decision; see its contract.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::access::Service;
 use crate::secrets::digest_parts;
 
-/// How long an answer is kept, in seconds: 30 days.
+/// How long most rooms keep an answer, in seconds: 30 days.
 pub const KEPT_SECONDS: i64 = 30 * 86_400;
 
 /// What a key is unique within.

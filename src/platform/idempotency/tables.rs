@@ -5,10 +5,13 @@ use quintet_storage::seal::{self, Erased, KeyOwner, Sealed};
 use quintet_storage::{Abort, Failure, Family, Read, Row, Table, Timestamp, decode_plain};
 use uuid::Uuid;
 
-use super::model::{KEPT_SECONDS, RequestDigest, StoredAnswer};
+use super::model::{RequestDigest, StoredAnswer};
 
 /// Expired answers are collected by the hour, so that a rehearsal clock stops once for an hour of them.
 pub(super) const HOUR_MICROS: i64 = 3_600_000_000;
+
+/// How long every answer was kept whose row does not say so.
+const FORMERLY_KEPT_SECONDS: i64 = 30 * 86_400;
 
 /// (tenant, digest of service, what the key is unique within, and key).
 pub(crate) const ANSWERS: Table<(Uuid, u128), AnswerRow> = Table::new(0x0110, Family::APPLIANCE, "platform.answers");
@@ -21,24 +24,29 @@ pub(crate) const ANSWERS_BY_EXPIRY: Table<(u32, Uuid, u128), ExpiryMark> =
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct AnswerRow {
     pub(super) digest: RequestDigest,
-    pub(super) answered_at: Timestamp,
+    pub(super) expires_at: Timestamp,
     pub(super) status: u16,
     pub(super) content_type: StoredType,
     pub(super) body: StoredBody,
 }
 
 impl Row for AnswerRow {
-    const VERSION: u8 = 2;
+    const VERSION: u8 = 3;
 
-    /// In version 1 every body lay in the clear.
+    /// In version 1 every body lay in the clear; up to version 2 rows said when they were answered, and all were kept for
+    /// as long.
     fn migrate(version: u8, bytes: &[u8]) -> Result<Self, Failure> {
-        match version {
+        let (digest, answered_at, status, content_type, body) = match version {
             1 => {
                 let (digest, answered_at, status, content_type, body) = decode_plain(bytes)?;
-                Ok(AnswerRow { digest, answered_at, status, content_type, body: StoredBody::Plain(body) })
+                (digest, answered_at, status, content_type, StoredBody::Plain(body))
             }
-            _ => Err(Failure::Damaged(format!("a stored answer has unknown version {version}"))),
-        }
+            2 => decode_plain(bytes)?,
+            _ => return Err(Failure::Damaged(format!("a stored answer has unknown version {version}"))),
+        };
+        let answered_at: Timestamp = answered_at;
+        let expires_at = answered_at.plus_seconds(FORMERLY_KEPT_SECONDS);
+        Ok(AnswerRow { digest, expires_at, status, content_type, body })
     }
 }
 
@@ -66,12 +74,12 @@ impl Row for ExpiryMark {}
 
 impl AnswerRow {
     pub(super) fn is_expired(&self, now: Timestamp) -> bool {
-        self.answered_at.plus_seconds(KEPT_SECONDS) <= now
+        self.expires_at <= now
     }
 
     /// The first full hour at which it is expired.
     pub(crate) fn expiry_hour(&self) -> u32 {
-        let expires_at = self.answered_at.plus_seconds(KEPT_SECONDS).as_micros();
+        let expires_at = self.expires_at.as_micros();
         let hour = expires_at.div_euclid(HOUR_MICROS) + i64::from(expires_at.rem_euclid(HOUR_MICROS) != 0);
         u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
     }

@@ -47,9 +47,13 @@ fn collector_of(store: &Store) -> Arc<Sweep<Rows<ExpiredAnswers>>> {
 }
 
 fn keep(store: &Store, scope: Scope, digest: RequestDigest, answer: StoredAnswer) {
+    keep_for(KEPT_SECONDS, store, scope, digest, answer);
+}
+
+fn keep_for(seconds: i64, store: &Store, scope: Scope, digest: RequestDigest, answer: StoredAnswer) {
     let kept: Result<(), Abort<No>> = store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
         assert_eq!(lookup(tx, &scope, &digest, now), Ok(Lookup::Fresh));
-        Ok(remember(tx, now, &scope, digest, &answer)?)
+        Ok(remember(tx, now, &Entered { scope, digest }, &answer, seconds)?)
     });
     assert_eq!(kept, Ok(()));
 }
@@ -96,8 +100,9 @@ fn every_kind_of_answer_comes_back_exactly() {
 fn keep_secret(store: &Store, scope: Scope, digest: RequestDigest, answer: StoredAnswer) -> Result<(), Abort<Erased>> {
     store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
         assert_eq!(lookup(tx, &scope, &digest, now), Ok(Lookup::Fresh));
-        remember_secret(tx, now, &scope, digest, &answer)?;
-        assert_eq!(lookup(tx, &scope, &digest, now), Ok(Lookup::Replay(answer)));
+        let entered = Entered { scope, digest };
+        remember_secret(tx, now, &entered, &answer, KEPT_SECONDS)?;
+        assert_eq!(lookup(tx, &entered.scope, &digest, now), Ok(Lookup::Replay(answer)));
         Ok(())
     })
 }
@@ -162,23 +167,47 @@ struct FirstAnswerRow {
 
 impl Row for FirstAnswerRow {}
 
+/// An answer as version 2 had it: all of them were kept for as long.
+#[derive(Clone, Debug, Encode, Decode)]
+struct SecondAnswerRow {
+    digest: RequestDigest,
+    answered_at: Timestamp,
+    status: u16,
+    content_type: StoredType,
+    body: StoredBody,
+}
+
+impl Row for SecondAnswerRow {
+    const VERSION: u8 = 2;
+}
+
 /// [`ANSWERS`] as it was then.
 const FIRST_ANSWERS: Table<(Uuid, u128), FirstAnswerRow> = Table::new(0x0110, Family::APPLIANCE, "platform.answers");
+const SECOND_ANSWERS: Table<(Uuid, u128), SecondAnswerRow> = Table::new(0x0110, Family::APPLIANCE, "platform.answers");
 
 #[test]
-fn answers_of_the_first_version_are_read() {
+fn answers_of_earlier_versions_are_read_and_kept_for_thirty_days() {
     let test = TestStore::open(START);
-    let (digest, content_type) = (request("a"), StoredType::Json);
-    let row = FirstAnswerRow { digest, answered_at: START, status: 201, content_type, body: b"{}".to_vec() };
+    let (digest, status) = (request("a"), 201);
     let stored: Result<(), Abort<No>> =
-        test.store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, _| {
-            Ok(tx.put(&FIRST_ANSWERS, &scope("k").table_key(), &row)?)
+        test.store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
+            let (content_type, body) = (StoredType::Json, b"{}".to_vec());
+            let first = FirstAnswerRow { digest, answered_at: now, status, content_type, body };
+            tx.put(&FIRST_ANSWERS, &scope("1").table_key(), &first)?;
+            let (content_type, body) = (StoredType::Json, StoredBody::Plain(b"{}".to_vec()));
+            let second = SecondAnswerRow { digest, answered_at: now, status, content_type, body };
+            Ok(tx.put(&SECOND_ANSWERS, &scope("2").table_key(), &second)?)
         });
     assert_eq!(stored, Ok(()));
     let read = test.store.read();
-    assert_eq!(lookup(&read, &scope("k"), &digest, START), Ok(Lookup::Replay(answer("{}"))));
-    let row = read.get(&ANSWERS, &scope("k").table_key()).unwrap().unwrap();
-    assert_eq!((row.body, row.status, row.answered_at), (StoredBody::Plain(b"{}".to_vec()), 201, START));
+    let thirty_days_on = START.plus_seconds(30 * 86_400);
+    for key in ["1", "2"] {
+        let found = |now| lookup(&read, &scope(key), &digest, now);
+        assert_eq!(found(thirty_days_on.plus_micros(-1)), Ok(Lookup::Replay(answer("{}"))));
+        assert_eq!(found(thirty_days_on), Ok(Lookup::Fresh));
+        let row = read.get(&ANSWERS, &scope(key).table_key()).unwrap().unwrap();
+        assert_eq!((row.body, row.status, row.expires_at), (StoredBody::Plain(b"{}".to_vec()), 201, thirty_days_on));
+    }
     assert!(matches!(AnswerRow::migrate(9, &[]), Err(Failure::Damaged(_))));
 }
 
@@ -199,15 +228,65 @@ fn digests_tell_requests_apart() {
 }
 
 #[test]
-fn an_answer_lives_for_thirty_days() {
+fn an_answer_lives_for_as_long_as_it_was_said() {
     let test = TestStore::open(START);
     let store = &test.store;
-    keep(store, scope("k"), request("a"), answer("1"));
-    let last = START.plus_seconds(KEPT_SECONDS).plus_micros(-1);
-    assert_eq!(lookup(&store.read(), &scope("k"), &request("a"), last), Ok(Lookup::Replay(answer("1"))));
-    let over = START.plus_seconds(KEPT_SECONDS);
-    assert_eq!(lookup(&store.read(), &scope("k"), &request("a"), over), Ok(Lookup::Fresh));
-    assert_eq!(lookup(&store.read(), &scope("k"), &request("b"), over), Ok(Lookup::Fresh));
+    for (key, seconds) in [("month", KEPT_SECONDS), ("day", 86_400), ("hour", 3_600)] {
+        keep_for(seconds, store, scope(key), request("a"), answer("1"));
+        let over = START.plus_seconds(seconds);
+        let found = |body, now| lookup(&store.read(), &scope(key), &request(body), now);
+        assert_eq!(found("a", over.plus_micros(-1)), Ok(Lookup::Replay(answer("1"))), "{key}");
+        assert_eq!(found("a", over), Ok(Lookup::Fresh), "{key}");
+        assert_eq!(found("b", over), Ok(Lookup::Fresh), "{key}");
+    }
+}
+
+/// What is kept for a day comes in before what is kept for a month, and goes before it.
+#[tokio::test]
+async fn answers_of_different_lives_are_collected_each_in_its_time() {
+    let test = TestStore::open(START);
+    let collector = collector_of(&test.store);
+    test.clock.register(collector.clone());
+    let hour_after = |at: Timestamp| at.plus_micros(HOUR_MICROS - at.as_micros() % HOUR_MICROS);
+    keep(&test.store, scope("month"), request("a"), answer("1"));
+    assert_eq!(collector.next_due(), Some(hour_after(START.plus_seconds(KEPT_SECONDS))));
+    for day in 0..3 {
+        let now = test.clock.now();
+        keep_for(86_400, &test.store, scope(&format!("day {day}")), request("a"), answer("1"));
+        assert_eq!(collector.next_due(), Some(hour_after(now.plus_seconds(86_400))), "day {day}");
+        assert_eq!(rows(&test.store), (2, 2), "the one of the day before is gone");
+        test.clock.advance(25 * 3_600).await.unwrap();
+    }
+    assert_eq!(rows(&test.store), (1, 1));
+    test.clock.advance(KEPT_SECONDS.cast_unsigned()).await.unwrap();
+    assert_eq!(rows(&test.store), (0, 0));
+}
+
+/// Who acts, and on what: a room that gives each acting agent keys of its own says so in what they are unique within.
+#[test]
+fn the_caller_that_a_room_chooses_has_keys_of_its_own() {
+    let test = TestStore::open(START);
+    let of = |agent: &str, path: &str| {
+        let scope = Scope { within: format!("7\n{agent}\nPOST {path}"), ..scope("k") };
+        Entered { scope, digest: RequestDigest::of("POST", path, "", b"a") }
+    };
+    let first = of("ada", "/v1/messages/1/reply");
+    let kept = first.clone();
+    let remembered: Result<(), Abort<No>> =
+        test.store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
+            Ok(remember(tx, now, &kept, &answer("1"), 86_400)?)
+        });
+    assert_eq!(remembered, Ok(()));
+    let in_flight = InFlight::default();
+    let _guard = in_flight.enter(&first).ok().unwrap();
+    assert_eq!(in_flight.enter(&first).err(), Some(Beside::Same));
+    for other in [of("bob", "/v1/messages/1/reply"), of("ada", "/v1/messages/2/reply")] {
+        assert_eq!(lookup(&test.store.read(), &other.scope, &other.digest, START), Ok(Lookup::Fresh));
+        assert!(in_flight.enter(&other).is_ok());
+    }
+    let again = of("ada", "/v1/messages/1/reply");
+    let found = lookup(&test.store.read(), &again.scope, &again.digest, START);
+    assert_eq!(found, Ok(Lookup::Replay(answer("1"))));
 }
 
 #[tokio::test]
@@ -226,7 +305,8 @@ fn an_aborted_effect_leaves_no_answer() {
     let test = TestStore::open(START);
     let aborted: Result<(), Abort<No>> =
         test.store.write_blocking(Instant::now() + Duration::from_secs(20), |tx, now| {
-            remember(tx, now, &scope("k"), request("a"), &answer("1"))?;
+            let entered = Entered { scope: scope("k"), digest: request("a") };
+            remember(tx, now, &entered, &answer("1"), KEPT_SECONDS)?;
             Err(No.into())
         });
     assert_eq!(aborted, Err(Abort::Refused(No)));
@@ -244,7 +324,8 @@ async fn expired_answers_are_collected_by_the_hour() {
     let many: Result<(), Abort<No>> = store
         .write(Instant::now() + Duration::from_secs(20), |tx, now| {
             for n in 0..1200 {
-                remember(tx, now, &scope(&n.to_string()), request("a"), &answer("1"))?;
+                let entered = Entered { scope: scope(&n.to_string()), digest: request("a") };
+                remember(tx, now, &entered, &answer("1"), KEPT_SECONDS)?;
             }
             Ok(())
         })

@@ -138,7 +138,7 @@ impl<D: Dialect> Call<D> {
         let scope = Scope {
             service: D::SERVICE,
             tenant_id,
-            within: D::key_scope(&self.caller, self.route, self.parts.uri.path()),
+            within: D::key_scope(&self.caller, self.route, &path),
             key,
         };
         move |body| Entered { scope, digest: RequestDigest::of(method, &path, &query, body) }
@@ -286,7 +286,7 @@ pub fn once<D: Dialect>(
         Err(Abort::Refused(refusal)) if D::DEMANDS.remembers_refusals && refusal.is_final() => refused::<D>(&refusal),
         Err(abort) => return Err(abort),
     };
-    remember(tx, now, entered, &answer)?;
+    remember(tx, now, entered, &answer, D::DEMANDS.key_kept_seconds)?;
     Ok(Some(answer))
 }
 
@@ -303,14 +303,18 @@ pub fn refused<D: Dialect>(refusal: &D::Refusal) -> Answer {
     })
 }
 
-fn remember(tx: &mut WriteTx<'_>, now: Timestamp, entered: &Entered, answer: &Answer) -> Result<(), Failure> {
+fn remember(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    entered: &Entered,
+    answer: &Answer,
+    kept_seconds: i64,
+) -> Result<(), Failure> {
     let stored = answer.stored();
     match answer.remembered() {
-        Remembered::Open | Remembered::Without(_) => {
-            idempotency::remember(tx, now, &entered.scope, entered.digest, &stored)
-        }
+        Remembered::Open | Remembered::Without(_) => idempotency::remember(tx, now, entered, &stored, kept_seconds),
         Remembered::Sealed => {
-            let kept = idempotency::remember_secret(tx, now, &entered.scope, entered.digest, &stored);
+            let kept = idempotency::remember_secret(tx, now, entered, &stored, kept_seconds);
             kept.map_err(|abort| match abort {
                 Abort::Failed(failure) => failure,
                 // Whoever still has a key of an erased tenant is turned away before this.

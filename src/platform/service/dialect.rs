@@ -46,6 +46,8 @@ pub struct Demands {
     pub wants_media_type: bool,
     /// The longest Idempotency-Key, in characters.
     pub key_chars_max: usize,
+    /// How long an answer is remembered under its Idempotency-Key, in seconds: whole hours.
+    pub key_kept_seconds: i64,
     /// Whether final refusals are remembered under an Idempotency-Key, too. Then all that is wrong with what a request
     /// says waits until its key was looked up: a repeat gets its first answer, even if that was a refusal.
     pub remembers_refusals: bool,
@@ -107,7 +109,8 @@ pub trait Dialect: Sized + Send + Sync + 'static {
     /// The tenant that a caller acts in.
     fn tenant_id(caller: &Self::Caller) -> Uuid;
 
-    /// What an Idempotency-Key is unique within, besides service and tenant.
+    /// What an Idempotency-Key is unique within, besides service and tenant. `path` is that of the request, what varies in
+    /// it in one spelling.
     fn key_scope(_caller: &Self::Caller, route: &Route, _path: &str) -> String {
         route.template()
     }

@@ -98,8 +98,17 @@ fn idempotency_key<D: Dialect>(route: &Route) -> Option<Value> {
         KeyRule::Required => true,
     };
     let schema = json!({"type": "string", "minLength": 1, "maxLength": D::DEMANDS.key_chars_max, "pattern": "^[^\\u0000-\\u001f\\u007f]*$"});
-    let about = "Repeating a request with its key does it once and answers alike, for 30 days.";
-    Some(parameter("header", "Idempotency-Key", is_required, schema, about))
+    let kept = hours_or_days(D::DEMANDS.key_kept_seconds);
+    let about = format!("Repeating a request with its key does it once and answers alike, for {kept}.");
+    Some(parameter("header", "Idempotency-Key", is_required, schema, &about))
+}
+
+/// `24 hours`, `30 days`.
+fn hours_or_days(seconds: i64) -> String {
+    match seconds / 3_600 {
+        hours if hours > 24 && hours % 24 == 0 => format!("{} days", hours / 24),
+        hours => format!("{hours} hours"),
+    }
 }
 
 /// A parameter that stands in a `query`, `header` or `path`.
@@ -169,4 +178,16 @@ fn response(route: &Route, success: &Success, routes: &[&'static Route]) -> Valu
         response.insert("links".to_owned(), Value::Object(links));
     }
     Value::Object(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_as_people_say_it() {
+        for (seconds, told) in [(30 * 86_400, "30 days"), (86_400, "24 hours"), (36 * 3_600, "36 hours")] {
+            assert_eq!(hours_or_days(seconds), told);
+        }
+    }
 }
