@@ -15,6 +15,7 @@ use quintet_platform::idempotency::ExpiredAnswers;
 use quintet_platform::jobs::{Agenda, Job, Rows, Sweep};
 use quintet_platform::large_values::UnownedValues;
 use quintet_platform::metering::Meter;
+use quintet_platform::stopping::Stopping;
 use quintet_runs::pictures::SharedPainter;
 use quintet_storage::{Failure, Migration, Snapshot, Store, StoreOptions, TableSpec, read_format};
 
@@ -87,6 +88,9 @@ pub struct App {
     pub root_keys: Arc<RootKeys>,
     /// Which tenants have made how many calls.
     pub meter: Arc<Meter>,
+    /// Ends what would not end by itself: pulls, streams, those who wait for something. To be called when the appliance
+    /// stops, before open requests are waited for.
+    pub stopping: Stopping,
     /// The ledger's context.
     pub ledger: quintet_ledger::Context,
     /// Localization's context.
@@ -135,7 +139,7 @@ impl App {
         let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
-        let Foundation { uses, meter, .. } = foundation;
+        let Foundation { uses, meter, stopping, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams, &runs, &pump);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
@@ -148,6 +152,7 @@ impl App {
             uses,
             root_keys,
             meter,
+            stopping,
             ledger,
             localization,
             runs,

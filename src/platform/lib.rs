@@ -3,7 +3,7 @@
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
 //! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]) and what is told to other systems through
-//! it ([`deliveries`]), engines that are asked for words ([`chat`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
+//! it ([`deliveries`]), the [`stopping`] of what would not end by itself, engines that are asked for words ([`chat`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
 //! records of [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
@@ -15,7 +15,7 @@
 //!   except for the names of members and parameters and for what is wrong in a cron pattern, shortened and without
 //!   control characters.
 //!
-//! Reading order: `secrets`, `ids`, `time_text`, `clock`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
+//! Reading order: `secrets`, `ids`, `time_text`, `clock`, `stopping`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
 //! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `idempotency`, `metering` ·
 //! `deliveries` · `backups` ·
 //! `verify` · `foundation` (what each service is made from, and how a request is let in) · `service` (the way of a request),
@@ -42,6 +42,7 @@ pub mod recurrence;
 pub mod secrets;
 pub mod service;
 mod shown;
+pub mod stopping;
 mod time_text;
 pub mod verify;
 pub mod zones;

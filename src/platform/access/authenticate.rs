@@ -123,8 +123,7 @@ pub(crate) fn admit(
     if key.expires_at.is_some_and(|expires_at| expires_at <= now) {
         return Err(AuthRefusal::CredentialExpired.into());
     }
-    let tenant = read.get(&TENANTS, &key.tenant_id)?.filter(|tenant| tenant.services().contains(service));
-    let tenant = tenant.ok_or(AuthRefusal::TenantNotProvisioned)?;
+    let tenant = provisioned(read, service, key.tenant_id)?;
     let caller = Caller {
         tenant_id: key.tenant_id,
         root_tenant_id: tenant.parent().unwrap_or(key.tenant_id),
@@ -138,6 +137,19 @@ pub(crate) fn admit(
     }
     check_active(read, &tenant)?;
     Ok(caller)
+}
+
+/// The root tenant of one that is provisioned for a service and active, as its parent is: for credentials that carry no
+/// permissions.
+pub(crate) fn root_of_active(read: &impl Read, service: Service, tenant_id: Uuid) -> Result<Uuid, Abort<AuthRefusal>> {
+    let tenant = provisioned(read, service, tenant_id)?;
+    check_active(read, &tenant)?;
+    Ok(tenant.parent().unwrap_or(tenant_id))
+}
+
+fn provisioned(read: &impl Read, service: Service, tenant_id: Uuid) -> Result<TenantRow, Abort<AuthRefusal>> {
+    let tenant = read.get(&TENANTS, &tenant_id)?.filter(|tenant| tenant.services().contains(service));
+    Ok(tenant.ok_or(AuthRefusal::TenantNotProvisioned)?)
 }
 
 /// RFC 6750, 2.1: the scheme in either case, one blank, the token.

@@ -24,6 +24,7 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use authenticate::root_of_active;
 pub use authenticate::{AuthRefusal, Caller, authenticate, authorization};
 pub use authority::{AnnouncedKey, AuthFailure, Authority, CredentialState, ExternalAuthority, KeyChangeFailure};
 pub use keys::{
