@@ -8,7 +8,7 @@ use axum::middleware;
 use quintet_platform::service::refuse;
 
 use crate::app::App;
-use crate::listener::{HEAD_TIMEOUT, Refuse, Site, Unsent};
+use crate::listener::{Refuse, Site, Unsent};
 use crate::metrics;
 use crate::operations;
 
@@ -51,13 +51,10 @@ pub fn sites(app: &App) -> Vec<Site> {
 fn site(app: &App, unsent: &Unsent, name: &'static str, routes: Router, refuse: Refuse) -> Site {
     let counted = routes.layer(middleware::from_fn_with_state(app.metrics.of_service(name), metrics::count));
     Site {
-        name,
-        // The state makes axum put handlers and layers together once, and not anew for each request.
-        router: counted.with_state(()),
-        refuse,
         unsent: unsent.clone(),
         trusted_proxies: Arc::from(app.config.trusted_proxies.as_slice()),
-        head_timeout: HEAD_TIMEOUT,
+        // The state makes axum put handlers and layers together once, and not anew for each request.
+        ..Site::new(name, counted.with_state(()), refuse)
     }
 }
 

@@ -1,15 +1,17 @@
 //! The strict pieces HTTP interfaces are put together from. Each service keeps its own error shape and routes.
 //!
 //! Reading order: [`query`], [`body`], [`origin`] (what comes in) · [`etag`], [`precondition`] · [`problem`], [`html`]
-//! (what goes out) · [`request_id`].
+//! (what goes out), [`outgoing`] (whether it arrives) · [`request_id`].
 
 pub mod body;
 pub mod etag;
 pub mod html;
 pub mod origin;
+pub mod outgoing;
 pub mod precondition;
 pub mod problem;
 pub mod query;
 pub mod request_id;
 
 pub use crate::shown::shown_name;
+pub use outgoing::Outgoing;
