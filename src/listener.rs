@@ -1,6 +1,7 @@
 //! One HTTP listener: accepts connections up to a limit, encrypted or not, serves HTTP/1.1 with time-outs on the way in,
 //! turns a panic into the service's own answer, and drains when told.
 
+mod accepted;
 mod activity;
 mod closing;
 mod connections;
@@ -11,6 +12,7 @@ mod sources;
 mod stall;
 #[cfg(test)]
 mod tests;
+mod unacknowledged;
 mod unsent;
 
 use std::convert::Infallible;
@@ -32,20 +34,22 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tower::ServiceExt;
 use tracing::Instrument as _;
 
+use quintet_platform::http::Outgoing;
 use quintet_platform::http::origin::ReachedByHttps;
 use quintet_platform::http::request_id::{RequestId, X_REQUEST_ID};
 use quintet_platform::service::Fault;
 
 use crate::config::value::Network;
 use crate::tls::Tls;
+use accepted::Accepted;
 pub use activity::Activity;
 use closing::close;
-pub use connections::Connections;
+pub use connections::{Capacity, Connections};
 use handshakes::{Encrypted, Handshakes};
 pub use origin::Peer;
 use origin::{is_trusted, origin_of};
@@ -55,7 +59,7 @@ use unsent::NoRoom;
 pub use unsent::Unsent;
 
 /// The usual [`Site::head_timeout`].
-pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest request head, in bytes; beyond it the answer is 431.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// How long a connection on which no request is under way may go on once the listener drains.
@@ -84,6 +88,29 @@ pub struct Site {
     /// How long a connection may take over the head of a request, stay idle between two requests, or leave an answer
     /// unread.
     pub head_timeout: Duration,
+    /// How many connections it would serve.
+    pub capacity: Capacity,
+    /// How long what was written may lie unacknowledged before the kernel gives a connection up, for sites whose streams
+    /// must not stand for callers who are gone: their requests carry an [`Outgoing`], too. `None`: as long as the kernel
+    /// does by itself, a quarter of an hour or so.
+    pub taking_timeout: Option<Duration>,
+}
+
+impl Site {
+    /// One with its own place for large answers, behind no proxies, and the usual bounds.
+    #[must_use]
+    pub fn new(name: &'static str, router: Router, refuse: Refuse) -> Site {
+        Site {
+            name,
+            router,
+            refuse,
+            unsent: Unsent::default(),
+            trusted_proxies: Arc::from([]),
+            head_timeout: HEAD_TIMEOUT,
+            capacity: Capacity::USUAL,
+            taking_timeout: None,
+        }
+    }
 }
 
 /// A running listener.
@@ -99,20 +126,22 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Binds and starts to serve until `stop` turns true; over TLS, if there is any.
+    /// Binds and starts to serve until `stop` turns true, so many connections at most as are `granted` to the site and it
+    /// would serve; over TLS, if there is any.
     ///
     /// # Errors
     /// The address cannot be bound.
     pub async fn start(
         site: Site,
         address: SocketAddr,
-        connections: Connections,
+        granted: u32,
         tls: Option<Tls>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<Listening> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let (name, is_encrypted) = (site.name, tls.is_some());
+        let connections = Connections::new(site.capacity, granted);
         tokio::spawn(accept(listener, site, connections.clone(), tls, stop));
         Ok(Listening { name, address, is_encrypted, connections })
     }
@@ -144,13 +173,12 @@ async fn accept(
         };
         match accepted {
             Ok((stream, address)) => {
-                // Answers are small and whole: waiting to fill a segment only adds latency.
-                let _ = stream.set_nodelay(true);
                 let place = sources.enter(address.ip());
                 // One address that has taken its share is not answered; the others still are.
                 if place.is_none() && !is_trusted(&site.trusted_proxies, address.ip()) {
                     continue;
                 }
+                let stream = Accepted::new(stream, site.taking_timeout);
                 let (site, stop) = (site.clone(), stop.clone());
                 match (permit, &tls) {
                     (Some(permit), _) => {
@@ -164,8 +192,10 @@ async fn accept(
                         let turn = handshakes.enter();
                         let (tls, connections) = (tls.clone(), connections.clone());
                         tokio::spawn(async move {
-                            let admitted =
-                                handshakes::admit(stream, &tls, turn, &connections, site.head_timeout, stop.clone());
+                            let (patience, stopping) = (site.head_timeout, stop.clone());
+                            let admitted = handshakes::admit(stream, &tls, turn, &connections, patience, stopping);
+                            // Boxed: what a handshake takes is gone with it, long before the connection is.
+                            let admitted = Box::pin(admitted);
                             if let Some(encrypted) = admitted.await {
                                 serve_encrypted(encrypted, site, address, stop).await;
                             }
@@ -186,21 +216,21 @@ async fn accept(
 }
 
 async fn serve_plain(
-    stream: TcpStream,
+    stream: Accepted,
     site: Site,
     address: SocketAddr,
     permit: OwnedSemaphorePermit,
     stop: watch::Receiver<bool>,
 ) {
     let activity = Activity::default();
+    let peer = Peer { address, is_encrypted: false, outgoing: stream.outgoing() };
     let stream = Progressing::new(stream, site.head_timeout, activity.clone());
-    let peer = Peer { address, is_encrypted: false };
     serve_connection(stream, activity, site, Some(peer), permit, stop).await;
 }
 
 async fn serve_encrypted(encrypted: Encrypted, site: Site, address: SocketAddr, stop: watch::Receiver<bool>) {
-    let Encrypted { stream, activity, permit } = encrypted;
-    let peer = Peer { address, is_encrypted: true };
+    let Encrypted { stream, activity, outgoing, permit } = encrypted;
+    let peer = Peer { address, is_encrypted: true, outgoing };
     serve_connection(stream, activity, site, Some(peer), permit, stop).await;
 }
 
@@ -221,7 +251,7 @@ pub async fn serve_connection<S>(
     let watched = activity.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let (request, watched) = (watched.begin(request), watched.clone());
-        let answering = answer(Arc::clone(&site), peer, request);
+        let answering = answer(Arc::clone(&site), peer.clone(), request);
         // Boxed because taking the stream back afterwards needs a future that can be moved.
         Box::pin(answering.map(move |answered| answered.map(|answer| watched.end(answer))))
     });
@@ -255,13 +285,16 @@ pub async fn serve_connection<S>(
 }
 
 async fn answer(site: Arc<Site>, peer: Option<Peer>, mut request: Request<Body>) -> Result<Response, Infallible> {
-    let is_encrypted = peer.is_some_and(|peer| peer.is_encrypted);
+    let is_encrypted = peer.as_ref().is_some_and(|peer| peer.is_encrypted);
     if let Some(peer) = peer {
-        let origin = origin_of(peer, request.headers(), &site.trusted_proxies);
+        let origin = origin_of(&peer, request.headers(), &site.trusted_proxies);
         let source = SocketAddr::new(origin.source, peer.address.port());
         request.extensions_mut().insert(ConnectInfo(source));
         if origin.is_https {
             request.extensions_mut().insert(ReachedByHttps);
+        }
+        if let Some(outgoing) = peer.outgoing {
+            request.extensions_mut().insert::<Outgoing>(outgoing);
         }
     }
     let id = RequestId::of(request.headers());

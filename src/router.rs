@@ -2,18 +2,22 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware;
 use quintet_platform::service::refuse;
 
 use crate::app::App;
-use crate::listener::{HEAD_TIMEOUT, Refuse, Site, Unsent};
+use crate::listener::{Capacity, Refuse, Site, Unsent};
 use crate::metrics;
 use crate::operations;
 
 /// The names of all sites, for those who ask before there is an appliance.
 pub const SERVICES: &[&str] = &["localization", "runs", "ledger", "messaging", "diagrams", "operations"];
+
+/// How long what a stream wrote may lie unacknowledged: then its reader is gone (6-messaging.md, W2).
+const STREAM_TAKING_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Whether a listener speaks TLS, where there is a certificate: every one but that of operations while it listens to this
 /// machine alone. A scraper beside the appliance calls it by an address of the loopback network, for which nobody issues
@@ -37,13 +41,17 @@ pub fn sites(app: &App) -> Vec<Site> {
         ),
         site(app, &unsent, "runs", quintet_runs::routes(app.runs.clone()), refuse::<quintet_runs::Runs>),
         site(app, &unsent, "ledger", quintet_ledger::routes(app.ledger.clone()), refuse::<quintet_ledger::Ledger>),
-        site(
-            app,
-            &unsent,
-            "messaging",
-            quintet_messaging::routes(app.messaging.clone()),
-            refuse::<quintet_messaging::Messaging>,
-        ),
+        Site {
+            capacity: Capacity::STREAMS,
+            taking_timeout: Some(STREAM_TAKING_TIMEOUT),
+            ..site(
+                app,
+                &unsent,
+                "messaging",
+                quintet_messaging::routes(app.messaging.clone()),
+                refuse::<quintet_messaging::Messaging>,
+            )
+        },
         site(
             app,
             &unsent,
@@ -58,13 +66,10 @@ pub fn sites(app: &App) -> Vec<Site> {
 fn site(app: &App, unsent: &Unsent, name: &'static str, routes: Router, refuse: Refuse) -> Site {
     let counted = routes.layer(middleware::from_fn_with_state(app.metrics.of_service(name), metrics::count));
     Site {
-        name,
-        // The state makes axum put handlers and layers together once, and not anew for each request.
-        router: counted.with_state(()),
-        refuse,
         unsent: unsent.clone(),
         trusted_proxies: Arc::from(app.config.trusted_proxies.as_slice()),
-        head_timeout: HEAD_TIMEOUT,
+        // The state makes axum put handlers and layers together once, and not anew for each request.
+        ..Site::new(name, counted.with_state(()), refuse)
     }
 }
 

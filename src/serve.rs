@@ -15,7 +15,7 @@ use crate::admin;
 use crate::admin::status::ServiceView;
 use crate::app::{self, App};
 use crate::config::Config;
-use crate::listener::{Connections, Listening};
+use crate::listener::Listening;
 use crate::open_files;
 use crate::own_runner;
 use crate::root_key::RootKeySources;
@@ -138,11 +138,12 @@ async fn listen(
     let mut listening = Vec::new();
     let sites = router::sites(app).into_iter().filter_map(|site| Some((app.config.listen.of(site.name)?, site)));
     let sites: Vec<_> = sites.collect();
-    let connections_max = open_files::connections_each(file_limit, sites.len(), app.tls.is_some());
-    for (address, site) in sites {
+    let ceilings: Vec<u32> = sites.iter().map(|(_, site)| site.capacity.ceiling).collect();
+    let granted = open_files::connections_of(file_limit, &ceilings, app.tls.is_some());
+    for ((address, site), granted) in sites.into_iter().zip(granted) {
         let name = site.name;
         let tls = app.tls.clone().filter(|_| router::is_encrypted(name, address));
-        let started = Listening::start(site, address, Connections::new(connections_max), tls, stopping.clone()).await;
+        let started = Listening::start(site, address, granted, tls, stopping.clone()).await;
         listening.push(started.map_err(|error| StartError::Bind { name, address: address.to_string(), error })?);
     }
     if let Some(own) = listening.iter().find(|l| l.name == "messaging") {
@@ -238,7 +239,6 @@ impl Running {
         notify(&[NotifyState::Stopping]);
         tracing::info!("stopping");
         self.stop.send_replace(true);
-        self.app.runs.stop();
         self.app.stopping.stop();
         let drained = async {
             for listening in &self.listening {

@@ -17,7 +17,7 @@ use super::{
     webhooks, workflows,
 };
 use crate::app::App;
-use crate::listener::{self, Activity, Connections, HEAD_TIMEOUT, Progressing, Site, Unsent};
+use crate::listener::{self, Activity, Connections, Progressing, Site};
 
 /// Commands that run at a time; further ones wait in the kernel's queue.
 const CONNECTIONS_MAX: u32 = 64;
@@ -42,15 +42,8 @@ impl Serving {
 pub fn start(app: App, mut services: Vec<ServiceView>, stop: watch::Receiver<bool>) -> io::Result<Serving> {
     let listener = UnixListener::from_std(socket::bind(app.store.directory())?)?;
     services.sort_by(|a, b| a.name.cmp(&b.name));
-    let site = Site {
-        name: "admin",
-        router: routes(&app, services.into()),
-        refuse,
-        unsent: Unsent::default(),
-        trusted_proxies: Arc::from([]),
-        head_timeout: HEAD_TIMEOUT,
-    };
-    let connections = Connections::new(CONNECTIONS_MAX);
+    let site = Site::new("admin", routes(&app, services.into()), refuse);
+    let connections = Connections::new(site.capacity, CONNECTIONS_MAX);
     tokio::spawn(accept(listener, site, connections.clone(), stop));
     Ok(Serving { connections })
 }

@@ -5,15 +5,15 @@
 //! there are only so many: when one more comes, the oldest of them is closed. Whoever means it is done long before that.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use quintet_platform::http::Outgoing;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_rustls::server::TlsStream;
 
+use super::accepted::Accepted;
 use super::activity::Activity;
 use super::closing::close;
 use super::connections::Connections;
@@ -54,8 +54,10 @@ pub(super) struct Turn {
 
 /// A connection that is encrypted and has a place.
 pub(super) struct Encrypted {
-    pub(super) stream: TlsStream<Progressing<TcpStream>>,
+    // Boxed: it is large, and is moved from here into the connection that is served.
+    pub(super) stream: Box<TlsStream<Progressing<Accepted>>>,
     pub(super) activity: Activity,
+    pub(super) outgoing: Option<Outgoing>,
     pub(super) permit: OwnedSemaphorePermit,
 }
 
@@ -92,18 +94,19 @@ impl Drop for Turn {
 /// Encrypts a connection and waits for its place; `None` if it came to nothing: the caller speaks no TLS, took too
 /// long, was called off, or the listener stops.
 pub(super) async fn admit(
-    stream: TcpStream,
+    stream: Accepted,
     tls: &Tls,
     mut turn: Turn,
     connections: &Connections,
     head_timeout: Duration,
     mut stop: watch::Receiver<bool>,
 ) -> Option<Encrypted> {
+    let outgoing = stream.outgoing();
     let work = async {
         let shaken = tokio::time::timeout(HANDSHAKE_TIMEOUT, shake_hands(stream, tls, head_timeout));
         let (stream, activity) = shaken.await.ok()??;
         let permit = connections.enter().await?;
-        Some(Encrypted { stream, activity, permit })
+        Some(Encrypted { stream, activity, outgoing, permit })
     };
     tokio::select! {
         biased;
@@ -113,39 +116,32 @@ pub(super) async fn admit(
     }
 }
 
-type Shaken = (TlsStream<Progressing<TcpStream>>, Activity);
+type Shaken = (Box<TlsStream<Progressing<Accepted>>>, Activity);
 
-// Boxed: the state of a handshake is large, and is gone long before the connection is.
-fn shake_hands(
-    mut stream: TcpStream,
-    tls: &Tls,
-    patience: Duration,
-) -> std::pin::Pin<Box<dyn Future<Output = Option<Shaken>> + Send + '_>> {
-    Box::pin(async move {
-        let mut first = [0];
-        match stream.peek(&mut first).await {
-            Ok(1) if first == [HANDSHAKE_RECORD] => {}
-            // A method of HTTP.
-            Ok(1) if first.iter().all(u8::is_ascii_uppercase) => {
-                refuse_plain(&mut stream).await;
-                return None;
-            }
-            _ => return None,
+async fn shake_hands(mut stream: Accepted, tls: &Tls, patience: Duration) -> Option<Shaken> {
+    let mut first = [0];
+    match stream.peek(&mut first).await {
+        Ok(1) if first == [HANDSHAKE_RECORD] => {}
+        // A method of HTTP.
+        Ok(1) if first.iter().all(u8::is_ascii_uppercase) => {
+            refuse_plain(&mut stream).await;
+            return None;
         }
-        let activity = Activity::default();
-        // Below the encryption: whether a caller reads shows there.
-        let stream = Progressing::new(stream, patience, activity.clone());
-        match tls.acceptor().accept(stream).await {
-            Ok(stream) => Some((stream, activity)),
-            Err(error) => {
-                tracing::debug!(%error, "a handshake came to nothing");
-                None
-            }
+        _ => return None,
+    }
+    let activity = Activity::default();
+    // Below the encryption: whether a caller reads shows there.
+    let stream = Progressing::new(stream, patience, activity.clone());
+    match tls.acceptor().accept(stream).await {
+        Ok(stream) => Some((Box::new(stream), activity)),
+        Err(error) => {
+            tracing::debug!(%error, "a handshake came to nothing");
+            None
         }
-    })
+    }
 }
 
-async fn refuse_plain(stream: &mut TcpStream) {
+async fn refuse_plain(stream: &mut Accepted) {
     let answer = format!(
         "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\
          content-length: {}\r\n\r\n{SPEAK_TLS}",

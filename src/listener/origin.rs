@@ -7,6 +7,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use http::{HeaderMap, HeaderName};
+use quintet_platform::http::Outgoing;
 
 use crate::config::value::Network;
 
@@ -20,12 +21,14 @@ const HOPS_MAX: usize = 32;
 const ADDRESS_BYTES_MAX: usize = 80;
 
 /// Who is at the other end of a connection over the network.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
     /// Whether the connection is encrypted.
     pub is_encrypted: bool,
+    /// How far it has taken what was written, where the site asks for that.
+    pub outgoing: Option<Outgoing>,
 }
 
 /// Where a request came from.
@@ -38,7 +41,7 @@ pub(super) struct Origin {
 }
 
 /// What is known of a request's origin.
-pub(super) fn origin_of(peer: Peer, headers: &HeaderMap, trusted: &[Network]) -> Origin {
+pub(super) fn origin_of(peer: &Peer, headers: &HeaderMap, trusted: &[Network]) -> Origin {
     let address = peer.address.ip();
     if !is_trusted(trusted, address) {
         return Origin { source: address, is_https: peer.is_encrypted };
@@ -100,8 +103,8 @@ mod tests {
         for (name, value) in fields {
             headers.append(*name, HeaderValue::from_bytes(value).unwrap());
         }
-        let peer = Peer { address: SocketAddr::new(peer.parse().unwrap(), 1), is_encrypted };
-        origin_of(peer, &headers, &trusted)
+        let peer = Peer { address: SocketAddr::new(peer.parse().unwrap(), 1), is_encrypted, outgoing: None };
+        origin_of(&peer, &headers, &trusted)
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Instant;
 use axum::response::IntoResponse;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::*;
@@ -23,10 +24,9 @@ async fn exchange(request: &[u8]) -> String {
         (http::StatusCode::INTERNAL_SERVER_ERROR, format!("own words to {request_id}")).into_response()
     };
     let head_timeout = Duration::from_millis(200);
-    let site =
-        Site { name: "test", router, refuse, unsent: Unsent::default(), trusted_proxies: Arc::from([]), head_timeout };
+    let site = Site { head_timeout, ..Site::new("test", router, refuse) };
     let (mut client, server) = tokio::io::duplex(1 << 20);
-    let permit = Connections::new(1).enter().await.unwrap();
+    let permit = Connections::new(Capacity::USUAL, 1).enter().await.unwrap();
     let (_stop, stopping) = watch::channel(false);
     let activity = Activity::default();
     let server = Progressing::new(server, head_timeout, activity.clone());
@@ -80,19 +80,12 @@ async fn encrypted(authority: &Authority, places: u32) -> (SocketAddr, watch::Se
     let refuse: Refuse = |_, _| (http::StatusCode::INTERNAL_SERVER_ERROR, "own words").into_response();
     let loopback = Network::parse("127.0.0.0/8").unwrap();
     let trusted_proxies = Arc::from([loopback]);
-    let site = Site {
-        name: "test",
-        router,
-        refuse,
-        unsent: Unsent::default(),
-        trusted_proxies,
-        head_timeout: Duration::from_secs(2),
-    };
+    let site = Site { trusted_proxies, head_timeout: Duration::from_secs(2), ..Site::new("test", router, refuse) };
     let directory = tempfile::tempdir().unwrap();
     let tls = tls_of(&authority.issue("localhost", 2099).put(directory.path())).unwrap();
     let (stop, stopping) = watch::channel(false);
     let address = "127.0.0.1:0".parse().unwrap();
-    let listening = Listening::start(site, address, Connections::new(places), Some(tls), stopping).await.unwrap();
+    let listening = Listening::start(site, address, places, Some(tls), stopping).await.unwrap();
     assert!(listening.is_encrypted);
     (listening.address, stop)
 }
@@ -245,4 +238,131 @@ async fn an_encrypted_caller_who_never_reads_does_not_stay() {
     let answer = exchange_encrypted(address, authority.client(), CLOSING).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+}
+
+/// A site whose one route tells whether a stream would learn what arrives.
+fn watching(taking_timeout: Option<Duration>) -> Site {
+    let told = async |request: Request<Body>| match request.extensions().get::<Outgoing>() {
+        Some(outgoing) if outgoing.taken_at().elapsed() < Duration::from_secs(20) => "watched",
+        Some(_) => "watched, and nothing arrives",
+        None => "unwatched",
+    };
+    let refuse: Refuse = |_, _| http::StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    Site { taking_timeout, ..Site::new("test", Router::new().route("/", axum::routing::get(told)), refuse) }
+}
+
+#[tokio::test]
+async fn sites_that_ask_learn_what_arrives_plain_and_encrypted() {
+    let authority = Authority::new();
+    let directory = tempfile::tempdir().unwrap();
+    let tls = tls_of(&authority.issue("localhost", 2099).put(directory.path())).unwrap();
+    let (_stop, stopping) = watch::channel(false);
+    for (taking_timeout, told) in [(Some(Duration::from_secs(60)), "watched"), (None, "unwatched")] {
+        let address = "127.0.0.1:0".parse().unwrap();
+        let start = |tls| Listening::start(watching(taking_timeout), address, 8, tls, stopping.clone());
+        let (plain, encrypted) = (start(None).await.unwrap(), start(Some(tls.clone())).await.unwrap());
+        let mut stream = connect(plain.address).await;
+        stream.write_all(CLOSING).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with(&format!("\r\n{told}")), "{answer}");
+        let answer = exchange_encrypted(encrypted.address, authority.client(), CLOSING).await.unwrap();
+        assert!(answer.ends_with(&format!("\r\n{told}")), "{answer}");
+    }
+}
+
+/// Says when it is dropped.
+struct Farewell(tokio::sync::mpsc::UnboundedSender<()>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// The kernel's own time: this cannot be rehearsed, so it is short here.
+#[tokio::test]
+async fn a_stream_to_a_caller_who_takes_nothing_ends_when_the_site_says() {
+    let (sender, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let stream = move || {
+        let farewell = Farewell(sender.clone());
+        let pieces = futures_util::stream::unfold(farewell, |farewell| async move {
+            Some((Ok::<_, Infallible>(bytes::Bytes::from_static(&[b'x'; 64 << 10])), farewell))
+        });
+        std::future::ready(Body::from_stream(pieces))
+    };
+    let refuse: Refuse = |_, _| http::StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    let router = Router::new().route("/", axum::routing::get(stream));
+    let taking_timeout = Some(Duration::from_millis(300));
+    let site = Site { taking_timeout, ..Site::new("test", router, refuse) };
+    let (_stop, stopping) = watch::channel(false);
+    let listening = Listening::start(site, "127.0.0.1:0".parse().unwrap(), 8, None, stopping).await.unwrap();
+    let mut silent = connect(listening.address).await;
+    silent.write_all(CLOSING).await.unwrap();
+    // Long before the listener would give up a write by itself.
+    tokio::time::timeout(HEAD_TIMEOUT / 2, ended.recv()).await.expect("it goes on").unwrap();
+}
+
+/// What a task holds for as long as its connection lasts, thousands of which may wait for something to be said.
+#[tokio::test]
+async fn what_lasts_as_long_as_a_connection_is_small() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let _client = connect(listener.local_addr().unwrap()).await;
+    let (stream, address) = listener.accept().await.unwrap();
+    let site = watching(Some(Duration::from_secs(60)));
+    let (_stop, stopping) = watch::channel(false);
+    let permit = Connections::new(Capacity::USUAL, 1).enter().await.unwrap();
+    let stream = Accepted::new(stream, site.taking_timeout);
+    let plain = serve_plain(stream, site.clone(), address, permit, stopping);
+    assert!(size_of_val(&plain) < 2_048, "{}", size_of_val(&plain));
+    assert!(size_of::<Encrypted>() < 64, "{}", size_of::<Encrypted>());
+    let encrypted = |encrypted, stopping| serve_encrypted(encrypted, site.clone(), address, stopping);
+    let bytes = size_of_result(&encrypted);
+    assert!(bytes < 2_048, "{bytes}");
+}
+
+/// The size of what a function would make.
+fn size_of_result<A, B, T>(_: &impl Fn(A, B) -> T) -> usize {
+    size_of::<T>()
+}
+
+/// A connection from an address of this machine.
+async fn connect_from(source: &str, address: SocketAddr) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(format!("{source}:0").parse().unwrap()).unwrap();
+    socket.connect(address).await.unwrap()
+}
+
+/// Sends a request and reads the beginning of its answer; empty if the connection was closed.
+async fn begin(stream: &mut TcpStream) -> String {
+    let _ = stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    let mut head = [0; 12];
+    let read = tokio::time::timeout(Duration::from_secs(20), stream.read(&mut head)).await.expect("not answered");
+    String::from_utf8_lossy(&head[..read.unwrap_or_default()]).into_owned()
+}
+
+#[tokio::test]
+async fn streams_of_one_host_have_the_part_that_the_site_says_and_others_the_rest() {
+    let stream = async || Body::from_stream(futures_util::stream::pending::<Result<bytes::Bytes, Infallible>>());
+    let refuse: Refuse = |_, _| http::StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    let capacity = Capacity { ceiling: 100, ..Capacity::STREAMS };
+    let site = Site { capacity, ..Site::new("test", Router::new().route("/", axum::routing::get(stream)), refuse) };
+    let (_stop, stopping) = watch::channel(false);
+    let started = Listening::start(site, "127.0.0.1:0".parse().unwrap(), 16_384, None, stopping);
+    let address = started.await.unwrap().address;
+    let mut open = Vec::new();
+    for _ in 0..50 {
+        let mut stream = connect_from("127.0.0.2", address).await;
+        assert_eq!(begin(&mut stream).await, "HTTP/1.1 200");
+        open.push(stream);
+    }
+    assert_eq!(begin(&mut connect_from("127.0.0.2", address).await).await, "", "one more of them");
+    let mut other = connect_from("127.0.0.3", address).await;
+    assert_eq!(begin(&mut other).await, "HTTP/1.1 200");
+    // Whose streams end may open others.
+    open.truncate(10);
+    let begun = Instant::now();
+    while begin(&mut connect_from("127.0.0.2", address).await).await.is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing was given back");
+    }
 }

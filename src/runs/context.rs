@@ -13,6 +13,7 @@ use quintet_platform::deliveries::Pump;
 use quintet_platform::egress::Egress;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::Turns;
+use quintet_platform::stopping::Stopping;
 use quintet_runtime::{ContainerId, Runner};
 use quintet_storage::{Abort, Failure, Lsn, Store, Timestamp, WriteTx};
 use tokio::sync::{Notify, watch};
@@ -95,8 +96,6 @@ pub struct Parts {
     pub(crate) followers: Followers,
     /// What is done about the end of a run that is an attempt at a node, in the same transaction.
     pub(crate) node_ends: NodeEnds,
-    /// `true` once the appliance stops.
-    stopping: watch::Sender<bool>,
 }
 
 /// What goes on when a run has ended: its workflow does. Runs come before workflows and do not know them, so this is handed
@@ -163,24 +162,7 @@ impl Context {
             lookers: Turns::new(LOOKERS),
             followers: Followers::default(),
             node_ends,
-            stopping: watch::Sender::new(false),
         })))
-    }
-
-    /// Ends what would not end by itself: pulls, those who wait for a run, and those who follow one. Called when the appliance
-    /// stops, before open requests are waited for.
-    pub fn stop(&self) {
-        self.stopping.send_replace(true);
-    }
-
-    /// Whether the appliance stops.
-    pub(crate) fn is_stopping(&self) -> bool {
-        *self.stopping.borrow()
-    }
-
-    /// Waits until the appliance stops.
-    pub(crate) async fn stopped(&self) {
-        let _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
     }
 
     /// One transaction, at most so long in waiting for the writer.
@@ -201,7 +183,7 @@ impl Context {
 
     /// Somebody who waits for changes of runs, from now on.
     pub(crate) fn watch(&self) -> Watch {
-        Watch { changes: self.store.changes(FAMILY), stopping: self.stopping.subscribe(), pause: Duration::ZERO }
+        Watch { changes: self.store.changes(FAMILY), stopping: self.stopping.clone(), pause: Duration::ZERO }
     }
 
     /// Has the engine look at once, for a worker came free or is wanted, which no row says.
@@ -297,7 +279,7 @@ impl Drop for Control<'_> {
 /// Somebody who waits for changes of runs.
 pub(crate) struct Watch {
     changes: watch::Receiver<Lsn>,
-    stopping: watch::Receiver<bool>,
+    stopping: Stopping,
     /// How long the next look is put off after a change.
     pause: Duration,
 }
@@ -313,7 +295,7 @@ impl Watch {
         // What can tell nothing any more, for the store is closed, is not waited for.
         tokio::select! {
             Ok(()) = self.changes.changed() => {}
-            Ok(_) = self.stopping.wait_for(|is_stopping| *is_stopping) => {}
+            () = self.stopping.stopped() => {}
             () = tokio::time::sleep(at_most) => {}
         }
     }

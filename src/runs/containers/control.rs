@@ -54,7 +54,7 @@ pub(crate) async fn kill(context: &Context, run_key: RunKey, patience: Duration)
         let left = until.saturating_duration_since(Instant::now());
         match find(&context.store.read(), run_key)?.ok_or(Refusal::NotFound)?.state {
             RunState::Running | RunState::Paused => break,
-            RunState::Pulling if left.is_zero() || context.is_stopping() => {
+            RunState::Pulling if left.is_zero() || context.stopping.is_stopping() => {
                 return Err(Refusal::EngineUnavailable.into());
             }
             RunState::Pulling => {

@@ -113,7 +113,7 @@ impl Follower {
             if !self.found.is_empty() {
                 return Some(self.lines());
             }
-            if self.has_ended || self.context.is_stopping() {
+            if self.has_ended || self.context.stopping.is_stopping() {
                 return None;
             }
             self.watch.mark();

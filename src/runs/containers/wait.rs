@@ -18,7 +18,7 @@ pub(crate) async fn wait(context: &Context, run_key: RunKey, at_most: Duration) 
         watch.mark();
         let run = find(&context.store.read(), run_key)?.ok_or(Refusal::NotFound)?;
         let left = until.saturating_duration_since(Instant::now());
-        if run.state.is_terminal() || left.is_zero() || context.is_stopping() {
+        if run.state.is_terminal() || left.is_zero() || context.stopping.is_stopping() {
             return Ok(run);
         }
         watch.paced_change(left).await;

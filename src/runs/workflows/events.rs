@@ -76,7 +76,7 @@ impl Follower {
     /// The next piece; none after the end, when the appliance stops, or when others need the place.
     pub(super) async fn piece(&mut self) -> Option<Piece> {
         loop {
-            if self.has_ended || self.place.is_given_up() || self.context.is_stopping() {
+            if self.has_ended || self.place.is_given_up() || self.context.stopping.is_stopping() {
                 return None;
             }
             self.watch.mark();

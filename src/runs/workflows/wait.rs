@@ -18,7 +18,7 @@ pub(super) async fn wait(context: &Context, key: WorkflowKey, at_most: Duration)
         watch.mark();
         let workflow = find(&context.store.read(), key)?.ok_or(NO_WORKFLOW)?;
         let left = until.saturating_duration_since(Instant::now());
-        if workflow.state.is_terminal() || left.is_zero() || context.is_stopping() {
+        if workflow.state.is_terminal() || left.is_zero() || context.stopping.is_stopping() {
             return Ok(());
         }
         watch.paced_change(left).await;

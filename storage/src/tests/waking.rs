@@ -154,9 +154,8 @@ fn what_falls_due_is_told_by_table_and_the_earliest_of_a_group() {
     .unwrap();
     assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [(7, 300), (9, 40)], "before the answer");
 
-    let verbs = [900, 800, 850].map(|micros| -> Box<dyn FnOnce(&mut WriteTx<'_>) + Send> {
-        Box::new(move |tx| tx.falls_due(7, at(micros)))
-    });
+    let verbs = [900, 800, 850]
+        .map(|micros| -> Box<dyn FnOnce(&mut WriteTx<'_>) + Send> { Box::new(move |tx| tx.falls_due(7, at(micros))) });
     in_one_group(&store, verbs.into());
     assert_eq!(*told.lock().unwrap(), [(7, 800)], "one group, told once");
     store.shutdown();
@@ -169,7 +168,8 @@ fn what_is_told_is_told_to_the_listener_of_its_topic_and_the_greatest_of_a_group
     write(&store, |tx| {
         tx.put(&HOT, &(0, 1), &cell(1))?;
         // Topic 5 has no listener.
-        for (topic, of, number) in [(4, 8, 2), (3, u64::MAX, 1), (3, 7, 5), (3, 7, 9), (3, 7, 8), (5, 7, 1), (4, 7, 0)] {
+        for (topic, of, number) in [(4, 8, 2), (3, u64::MAX, 1), (3, 7, 5), (3, 7, 9), (3, 7, 8), (5, 7, 1), (4, 7, 0)]
+        {
             tx.tells(topic, of, number);
         }
         Ok(())

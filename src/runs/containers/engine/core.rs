@@ -140,7 +140,7 @@ impl Engine {
         loop {
             match self.take(run_id) {
                 Some(hand) => return Some(hand),
-                None if self.context.is_stopping() => return None,
+                None if self.context.stopping.is_stopping() => return None,
                 None => tokio::time::sleep(HAND_PAUSE).await,
             }
         }

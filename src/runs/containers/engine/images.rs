@@ -44,7 +44,7 @@ impl Engine {
             biased;
             // First: an image that has arrived counts for somebody.
             image = self.arrived(run_key, run, &reference, &standing) => image,
-            () = self.context.stopped() => Err(Trouble::Stopping),
+            () = self.context.stopping.stopped() => Err(Trouble::Stopping),
             () = standing.killed() => Ok(Err(End::killed(now()))),
             () = self.expired(run) => Ok(Err(End::expired(now()))),
         }

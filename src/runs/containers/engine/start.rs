@@ -20,7 +20,7 @@ impl Engine {
         // Whoever has put it back into its queue, or clears up what it had before, may be at it still: it has its slot, and
         // nobody else will start it.
         let Some(_hand) = self.take_soon(run_key.1).await else { return };
-        if self.context.is_stopping() {
+        if self.context.stopping.is_stopping() {
             return;
         }
         if let Err(trouble) = self.try_start(run_key).await {

@@ -33,7 +33,7 @@ impl Engine {
     }
 
     async fn kill_wished(self: &Arc<Self>, run_key: RunKey) {
-        while !self.context.is_stopping() {
+        while !self.context.stopping.is_stopping() {
             let read = self.context.store.read();
             let Ok(true) = is_wished(&read, run_key) else { return };
             let Ok(Some(run)) = find(&read, run_key) else { return };

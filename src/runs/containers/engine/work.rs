@@ -44,7 +44,7 @@ impl Context {
         };
         let keeping_pulse = {
             let (context, runner) = (self.clone(), runner.clone());
-            move || runner.keep_pulse(|| context.is_stopping())
+            move || runner.keep_pulse(|| context.stopping.is_stopping())
         };
         let thread = |name: &str| std::thread::Builder::new().name(name.into());
         let begun = thread("runs").spawn(listening).and_then(|_| thread("runs-pulse").spawn(keeping_pulse));
@@ -59,7 +59,7 @@ impl Context {
 /// Asks the runner in a loop what has ended. On a thread of its own: each question takes seconds.
 fn listen(context: &Context, runner: &Runner, heard: &mpsc::Sender<Heard>) {
     let (mut cursor, mut is_up) = (0, None);
-    while !context.is_stopping() {
+    while !context.stopping.is_stopping() {
         let told = match runner.ended(cursor, LISTEN_TIME) {
             Ok(ended) => {
                 cursor = ended.cursor;
@@ -88,7 +88,7 @@ impl Engine {
     async fn run(self: Arc<Self>, heard: &mut mpsc::Receiver<Heard>) {
         let mut answers = false;
         let mut watch = self.context.watch();
-        while !self.context.is_stopping() {
+        while !self.context.stopping.is_stopping() {
             watch.mark();
             // That it hangs is known before whoever listens to it gives up.
             if answers && !self.runner.is_hung() {

@@ -82,7 +82,7 @@ async fn the_stop_of_the_appliance_ends_all_waits() {
         tokio::spawn(async move { wait(&context, run_key, PATIENCE * 60).await })
     };
     tokio::task::yield_now().await;
-    context.stop();
+    context.stopping.stop();
     let told = timeout(PATIENCE, waiting).await.expect("it waits on").unwrap().unwrap();
     assert_eq!(told.state, RunState::Scheduled);
     context.store.shutdown();
