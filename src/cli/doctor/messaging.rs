@@ -23,8 +23,8 @@ pub fn check_messaging(subject: &Subject) -> Vec<Finding> {
 /// Keys that somebody has set for nothing.
 fn idle(config: &Config) -> Option<Finding> {
     let is_set =
-        |key: &&str| config.effective.iter().any(|entry| entry.dotted() == *key && entry.origin != Origin::Default);
-    let set: Vec<&str> = STILL_TO_COME.into_iter().filter(|key| is_set(&key)).collect();
+        |key: &str| config.effective.iter().any(|entry| entry.dotted() == key && entry.origin != Origin::Default);
+    let set: Vec<&str> = STILL_TO_COME.into_iter().filter(|key| is_set(key)).collect();
     (!set.is_empty()).then(|| {
         Finding::warning(
             "messaging",

@@ -13,5 +13,5 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use redeem::{Invite, expire, find, redeem};
+pub(crate) use redeem::{expire, find, redeem};
 pub(crate) use tables::{TABLES, verify};

@@ -108,18 +108,16 @@ fn told_of(key: &Key) -> Vec<(&'static str, Json)> {
     ]
 }
 
-fn list(call: Call) -> impl Future<Output = Answered> {
-    async move {
-        let found = keys::list(&call.snapshot(), call.caller.workspace.no);
-        let found = found.map_err(|failure| failed::<Refusal>(&failure))?;
-        let told = found.iter().map(|key| {
-            let revoked_at = ("revoked_at", wire::instant_or_null(key.revoked_at));
-            Json::object(told_of(key).into_iter().chain([revoked_at]))
-        });
-        let told: Vec<Json> = told.collect();
-        let count = Json::from(told.len());
-        Ok(Answer::json(200, to_compact(&Json::object([("keys", Json::from(told)), ("count", count)]))))
-    }
+async fn list(call: Call) -> Answered {
+    let found = keys::list(&call.snapshot(), call.caller.workspace.no);
+    let found = found.map_err(|failure| failed::<Refusal>(&failure))?;
+    let told = found.iter().map(|key| {
+        let revoked_at = ("revoked_at", wire::instant_or_null(key.revoked_at));
+        Json::object(told_of(key).into_iter().chain([revoked_at]))
+    });
+    let told: Vec<Json> = told.collect();
+    let count = Json::from(told.len());
+    Ok(Answer::json(200, to_compact(&Json::object([("keys", Json::from(told)), ("count", count)]))))
 }
 
 async fn revoke_key(call: Call) -> Answered {

@@ -107,6 +107,8 @@ fn an_address_answers_once_with_a_secret_that_nobody_had() {
     bench.clock.advance(901);
     assert_eq!(due(&bench), []);
     assert!(of_text(&bench.store.read(), &now_text).unwrap().is_some());
+    let (other, _, token) = handed_over(&bench);
+    assert_eq!(waiting(&bench.store.read(), bench.now(), &token).unwrap().1, other, "another one waits at its own");
 }
 
 #[test]

@@ -81,6 +81,22 @@ fn what_is_too_large_is_refused() {
 }
 
 #[test]
+fn a_payload_fits_the_schema_of_its_room() {
+    let workspace = Workspace::open(shared());
+    let (ann, ben) = (workspace.agent("ann"), workspace.agent("ben"));
+    for agent in [&ann, &ben] {
+        agent.client.post("/v1/rooms/builds/join", &json!({})).expect(200);
+    }
+    let schema = json!({"type": "object", "required": ["commit"], "properties": {"commit": {"type": "string"}}});
+    ben.client.put("/v1/rooms/builds/schema", &json!({"schema": schema})).expect(200);
+    let message = |payload: Value| json!({"to": ["room:builds"], "text": "built", "payload": payload});
+    let told = refused(&send(&ann, message(json!({"commit": 7}))), 422, "payload_invalid");
+    assert!(told["errors"][0]["path"].as_str().unwrap().contains("commit"), "{told}");
+    send(&ann, message(json!({"commit": "c320d86"}))).expect(202);
+    assert_eq!(ben.inbox(0).len(), 1);
+}
+
+#[test]
 fn a_token_lets_one_new_agent_in_once() {
     let workspace = Workspace::open(shared());
     workspace.agent("ann");
