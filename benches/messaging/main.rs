@@ -203,7 +203,8 @@ async fn wake(parent: &std::path::Path, length: Duration) {
     for (answered, arrived) in answered.iter().zip(arrived.iter()) {
         let (answered, arrived) = (answered.lock().unwrap(), arrived.lock().unwrap());
         assert_eq!(answered.len(), arrived.len(), "every send wakes its recipient");
-        let delay = |(sent, came): (&Instant, &Instant)| u64::try_from(came.saturating_duration_since(*sent).as_micros());
+        let delay =
+            |(sent, came): (&Instant, &Instant)| u64::try_from(came.saturating_duration_since(*sent).as_micros());
         delays.extend(answered.iter().zip(arrived.iter()).map(|pair| delay(pair).unwrap()));
     }
     delays.sort_unstable();
@@ -244,12 +245,15 @@ async fn inbox(parent: &std::path::Path) {
     let (began, mut made) = (Instant::now(), 100);
     while made < MANY {
         let length = Duration::from_secs(5);
-        made += workspace.run(appliance.id(), CONNECTIONS, length, messages(Some("agent-0"))).await.latencies_micros.len();
+        made +=
+            workspace.run(appliance.id(), CONNECTIONS, length, messages(Some("agent-0"))).await.latencies_micros.len();
         println!("{made} deliveries after {} s", began.elapsed().as_secs());
     }
     let early = page_millis(&mut connection, 0).await;
     let late = page_millis(&mut connection, made as u64 - 60).await;
-    println!("\npage of 50 of 100 deliveries: {first:.2} ms; of {made}: the first {early:.2}, the last {late:.2} ms (p50)");
+    println!(
+        "\npage of 50 of 100 deliveries: {first:.2} ms; of {made}: the first {early:.2}, the last {late:.2} ms (p50)"
+    );
     let killed = appliance.restart(&[]);
     println!("ready {:.2} s after kill -9 with {made} messages", killed.elapsed().as_secs_f64());
     let mut connection = Connection::open(&workspace.moved(&appliance)).await;

@@ -51,7 +51,8 @@ fn send(client: &Client, number: u64) -> Option<Sent> {
     let (from, body) = message(number);
     let key = format!("crash-{number}");
     let answer = client.try_send("POST", "/v1/messages", &acting(&from, &key), body.to_string().as_bytes()).ok();
-    let id = answer.filter(|answer| answer.status == 202).map(|answer| answer.json()["id"].as_str().unwrap().to_owned());
+    let id =
+        answer.filter(|answer| answer.status == 202).map(|answer| answer.json()["id"].as_str().unwrap().to_owned());
     Some(Sent { number, id })
 }
 
@@ -173,8 +174,7 @@ fn check(client: &Client, ids: &BTreeMap<u64, String>) {
     for number in 0..AGENTS {
         let name = agent(number);
         let rows = inbox(client, &name);
-        let found: BTreeSet<String> =
-            rows.iter().map(|row| row["message_id"].as_str().unwrap().to_owned()).collect();
+        let found: BTreeSet<String> = rows.iter().map(|row| row["message_id"].as_str().unwrap().to_owned()).collect();
         assert_eq!(found.len(), rows.len(), "{name} has a message twice");
         let expected = expected.remove(&name).unwrap_or_default();
         let (lost, strange) = (expected.difference(&found).count(), found.difference(&expected).count());

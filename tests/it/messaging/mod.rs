@@ -1,9 +1,9 @@
 //! Messaging from outside.
 
-mod client;
-mod crash;
 mod admission;
+mod client;
 mod contract;
+mod crash;
 mod keys;
 mod refusals;
 mod workspaces;

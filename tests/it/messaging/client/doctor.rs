@@ -19,7 +19,6 @@ fn the_doctor_finds_everything_in_order() {
             "skill:          CURRENT",
             "send:           OK",
             "bus loop:       OK (arrived and READABLE",
-            "in-band",
             "ack:            OK",
         ],
     );

@@ -1,7 +1,7 @@
 //! Signing in, setting up, joining, retiring.
 
 use super::{Machine, ORIGIN, Pair, Workspace, has, issue};
-use crate::support::appliance::shared;
+use crate::support::appliance::{shared, stderr, stdout};
 
 #[test]
 fn a_checkout_is_set_up_and_again() {
@@ -33,9 +33,11 @@ fn other_harnesses_are_set_up() {
     for harness in ["opencode", "agy"] {
         let place = machine.checkout(harness, &format!("https://example.com/{harness}.git"));
         let output = place.run(&["--base-url", &base, "setup", harness, "--role", "builder"]);
-        let said = crate::support::appliance::stdout(&output);
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
-        assert!(place.agent().starts_with("builder-"));
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{harness}: {said}");
+        has(&said, &["builder-"]);
+        let listed = machine.at_home().succeed(&["phonebook"]);
+        has(&listed, &["builder-"]);
     }
 }
 
@@ -73,11 +75,11 @@ fn an_invited_agent_joins_once() {
     assert!(token.starts_with("ab_jt_"), "{invited}");
     let guest = Machine::new(shared());
     let name = "guest-from-afar";
-    has(&guest.at_home().succeed(&["join", token, "--name", name]), &["joined as"]);
+    has(&guest.at_home().succeed(&["join", token, name]), &["joined as"]);
     let whoami = guest.at_home().with("AGENTBUS_AGENT", name).json(&["whoami"]);
     assert_eq!(whoami["agent"]["name"], name);
     let second = Machine::new(shared());
-    let output = second.at_home().run(&["join", token, "--name", "second-guest"]);
+    let output = second.at_home().run(&["join", token, "second-guest"]);
     assert_eq!(output.status.code(), Some(1), "a token is good once");
 }
 

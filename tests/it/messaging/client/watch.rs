@@ -56,7 +56,8 @@ fn a_watch_is_woken_and_shows_that_it_is_there() {
     let pair = Pair::new(shared(), &workspace);
     let (one, other) = (pair.one(), pair.other());
     let name = other.agent();
-    let watch = Watch::start(&other, &["--agent", &name, "--no-coalesce", "--exec", "echo {agent_seq} {subject} >> woken"]);
+    let watch =
+        Watch::start(&other, &["--agent", &name, "--no-coalesce", "--exec", "echo {agent_seq} {subject} >> woken"]);
     until("the stream is open", || one.run(&["health", &name]).status.code() == Some(0));
     has(&one.succeed(&["health", &name]), &["live"]);
     for number in 1..=3 {
