@@ -17,6 +17,6 @@ mod tables;
 
 pub(crate) use keeping::Keeping;
 pub(crate) use memory::Attendance;
-pub(crate) use model::{Attended, Presence, Sighting, WakeChannel};
+pub(crate) use model::Attended;
 pub(crate) use streams::Line;
 pub(crate) use tables::TABLES;

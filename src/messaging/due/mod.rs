@@ -8,4 +8,4 @@ mod model;
 mod tables;
 
 pub(crate) use model::Due;
-pub(crate) use tables::{AGENDA, TABLES, clear, each, first, first_after, is_put, put};
+pub(crate) use tables::{AGENDA, TABLES, clear, each, first, is_put, put};

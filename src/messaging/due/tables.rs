@@ -39,15 +39,6 @@ pub(crate) fn first(read: &impl Read, from: (Timestamp, Due), most: usize) -> Re
     Ok(read.scan(&DUE, Scan::all().from(&from).limit(most))?.into_iter().map(|(key, Mark)| key).collect())
 }
 
-/// The first of what falls due behind a place, `most` at the most.
-pub(crate) fn first_after(
-    read: &impl Read,
-    after: (Timestamp, Due),
-    most: usize,
-) -> Result<Vec<(Timestamp, Due)>, Failure> {
-    Ok(read.scan(&DUE, Scan::all().after(&after).limit(most))?.into_iter().map(|(key, Mark)| key).collect())
-}
-
 /// Calls `look` with everything that falls due.
 pub(crate) fn each(
     read: &impl Read,

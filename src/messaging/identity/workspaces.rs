@@ -1,6 +1,6 @@
 //! Rows of workspaces: finding them, and keeping what changes.
 
-use quintet_storage::{Failure, Read, Scan, Uuid, WriteTx};
+use quintet_storage::{Failure, Read, Scan, WriteTx};
 
 use super::model::{Counts, Workspace};
 use super::tables::{
@@ -25,13 +25,6 @@ pub(crate) fn by_slug(read: &impl Read, slug: &str) -> Result<Option<Workspace>,
 pub(crate) fn list(read: &impl Read, after: WorkspaceNo, most: usize) -> Result<Vec<Workspace>, Failure> {
     let rows = read.scan(&WORKSPACES, Scan::all().after(&after).limit(most))?;
     Ok(rows.into_iter().map(|(no, row)| row.into_workspace(no)).collect())
-}
-
-/// The workspaces of a tenant, `most` at the most.
-pub(crate) fn of_tenant(read: &impl Read, tenant_id: Uuid, most: usize) -> Result<Vec<Workspace>, Failure> {
-    let rows = read.scan(&WORKSPACES_BY_TENANT, Scan::prefix(&(tenant_id,)).limit(most))?;
-    let found = rows.into_iter().map(|((_, no), Mark)| find(read, no));
-    found.filter_map(Result::transpose).collect()
 }
 
 /// The number that the next workspace gets.

@@ -23,11 +23,6 @@ pub(crate) fn of_agent(workspace: &str, agent: impl Display, domain: &str) -> St
     format!("{PREFIX}{workspace}.{agent}@{domain}")
 }
 
-/// What an agent's message is sent from, so that reports of it come back as what they are.
-pub(crate) fn of_bounces(workspace: &str, agent: &AgentName, message_id: &str, domain: &str) -> String {
-    format!("{PREFIX}{workspace}.{agent}{BOUNCE}{message_id}@{domain}")
-}
-
 /// Whom an address of one's own domain is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mailbox {
@@ -83,7 +78,7 @@ fn is_domain_label(label: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentName, Mailbox, is_address, of_agent, of_bounces};
+    use super::{AgentName, Mailbox, is_address, of_agent};
 
     const DOMAIN: &str = "mail.example";
 
@@ -99,7 +94,7 @@ mod tests {
                 assert!(is_address(&address), "{address}");
                 let mailbox = Mailbox { workspace: workspace.to_owned(), agent: name(agent), bounce_of: None };
                 assert_eq!(Mailbox::read(&address, DOMAIN), Some(mailbox.clone()), "{address}");
-                let bounces = of_bounces(workspace, &name(agent), "01KAJ5V0T1ZXCVBNM23456789A", DOMAIN);
+                let bounces = format!("agentbus+{workspace}.{agent}+b.01KAJ5V0T1ZXCVBNM23456789A@{DOMAIN}");
                 assert!(is_address(&bounces), "{bounces}");
                 let bounce_of = Some("01kaj5v0t1zxcvbnm23456789a".to_owned());
                 assert_eq!(Mailbox::read(&bounces, DOMAIN), Some(Mailbox { bounce_of, ..mailbox }), "{bounces}");

@@ -1,6 +1,5 @@
 //! The names of rooms (T1).
 
-use super::origin;
 use super::spelling::Spelling;
 
 /// `[a-z0-9][a-z0-9._:-]{0,79}`
@@ -20,14 +19,10 @@ pub(crate) fn of_repository(fingerprint: &str) -> String {
     format!("repo:{fingerprint}")
 }
 
-/// The room of the repository with this origin.
-pub(crate) fn of_origin(origin: &str) -> String {
-    of_repository(&origin::fingerprint(origin))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_room_name, of_origin};
+    use super::super::origin::fingerprint;
+    use super::{is_room_name, of_repository};
 
     #[test]
     fn names_of_rooms() {
@@ -41,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_repository_s_room() {
-        let room = of_origin("git@github.com:acme/widgets.git");
+        let room = of_repository(&fingerprint("git@github.com:acme/widgets.git"));
         assert_eq!(room, "repo:f60ecdb16e5e");
         assert!(is_room_name(&room));
     }

@@ -33,7 +33,7 @@ pub(super) fn resume(tx: &mut WriteTx<'_>, now: Timestamp, key: WorkflowKey) -> 
 /// and what becomes of them no longer matters to their node.
 ///
 /// That is one transaction, however large the graph: from then on nothing of it is launched, started or decided, and all its
-/// nodes are told as cancelled ([`Live::as_told`]). What is too much for it, the events with their deliveries and the ends of
+/// nodes are told as cancelled ([`Live::told`]). What is too much for it, the events with their deliveries and the ends of
 /// runs that wait, follows in those right behind it.
 pub(crate) fn cancel(tx: &mut WriteTx<'_>, now: Timestamp, key: WorkflowKey) -> Result<Workflow, Abort<Refusal>> {
     let active = [WorkflowState::Pending, WorkflowState::Running, WorkflowState::Paused];

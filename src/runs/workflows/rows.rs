@@ -66,7 +66,7 @@ impl Live {
     /// As everybody is told it: who cancels a workflow cancels all of it at once, though the rows of its last nodes may say so
     /// in the next transaction.
     #[must_use]
-    pub(super) fn as_told(mut self) -> Live {
+    pub(super) fn told(mut self) -> Live {
         if self.workflow.state == WorkflowState::Cancelled {
             let at = self.workflow.finished_at;
             for node in self.nodes.iter_mut().filter(|node| !node.state.is_terminal()) {
@@ -133,7 +133,7 @@ pub(super) fn load(read: &impl Read, key: WorkflowKey) -> Result<Option<Live>, F
 
 /// A workflow of a tenant as everybody is told it.
 pub(super) fn load_told(read: &impl Read, key: WorkflowKey) -> Result<Option<Live>, Failure> {
-    Ok(load(read, key)?.map(Live::as_told))
+    Ok(load(read, key)?.map(Live::told))
 }
 
 /// Writes what has changed of a workflow, with all that finds it and its nodes by the clock.

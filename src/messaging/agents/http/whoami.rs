@@ -47,7 +47,7 @@ fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) ->
         ("attestation", caller.attestation().name().into()),
     ]);
     Ok(Json::object([
-        ("workspace", written_workspace(context, workspace)),
+        ("workspace", written_workspace(workspace)),
         ("agent", record),
         ("address", address),
         ("rooms", texts(in_rooms)),
@@ -58,23 +58,19 @@ fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) ->
 }
 
 /// A workspace, the same for every key and every agent of it: clients compare it whole.
-fn written_workspace(context: &Context, workspace: &Workspace) -> Json {
-    let takes_mail = workspace.is_ingress_open && !context.settings.domain.is_empty();
-    let refusal = match (workspace.is_encrypted, takes_mail) {
-        (true, _) => Some("encrypted_workspace"),
-        (false, false) => Some("ingress_closed"),
-        (false, true) => None,
-    };
+fn written_workspace(workspace: &Workspace) -> Json {
+    // Nothing here listens for mail from outside, whatever the operator has set for the day that something does.
+    let refusal = if workspace.is_encrypted { "encrypted_workspace" } else { "ingress_closed" };
     let external_mail = Json::object([
-        ("accepts", Json::from(if refusal.is_some() { "nobody" } else { "anyone" })),
+        ("accepts", Json::from("nobody")),
         ("refusal_reason", refusal.into()),
-        ("refused_mail", refusal.map(|_| "rejected").into()),
+        ("refused_mail", "rejected".into()),
     ]);
     Json::object([
         ("id", Json::from(ulid(workspace.id))),
         ("slug", workspace.slug.as_str().into()),
         ("encrypted", workspace.is_encrypted.into()),
-        ("ingress_policy", (if refusal.is_some() { "closed" } else { "open" }).into()),
+        ("ingress_policy", "closed".into()),
         ("external_mail", external_mail),
     ])
 }

@@ -42,5 +42,4 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compile::{SCHEMA_BYTES_MAX, Schema};
-pub(crate) use fault::{Misfit, SchemaFault};
+pub(crate) use compile::Schema;

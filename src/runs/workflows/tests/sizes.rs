@@ -130,7 +130,7 @@ fn a_large_workflow_is_cancelled_at_once_and_told_in_parts() {
     bench.clock.advance(1);
     let left = live(&bench, key).nodes.iter().filter(|node| node.state == NodeState::Running).count();
     assert!((1..300).contains(&left), "{left}");
-    let told = live(&bench, key).as_told();
+    let told = live(&bench, key).told();
     assert!(told.nodes.iter().all(|node| (node.state, node.finished_at) == (NodeState::Cancelled, Some(at))));
     assert_eq!(told.workflow.told_counts()[NodeState::Cancelled.place()], 301);
     assert_eq!(told.workflow.told_counts().iter().sum::<u32>(), 301);
