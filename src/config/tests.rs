@@ -84,6 +84,13 @@ trusted_proxies = []
 domain = "agents.example.com"
 smtp_listen = "off"
 smtp_relay = ""
+smtp_relay_tls = "opportunistic"
+smtp_relay_user = ""
+smtp_relay_password = ""
+public_url = ""
+rate_per_second = 0
+rate_burst = 40
+signup = "off"
 "#;
 
 fn load(text: &str, environment: &[(&str, &str)]) -> Result<Config, Problems> {
