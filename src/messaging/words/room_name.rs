@@ -14,7 +14,7 @@ pub(crate) fn is_room_name(text: &str) -> bool {
     SPELLING.fits(text)
 }
 
-/// The room that all checkouts of a repository share, by the repository's [`origin::fingerprint`].
+/// The room that all checkouts of a repository share, by the repository's `origin::fingerprint`.
 pub(crate) fn of_repository(fingerprint: &str) -> String {
     format!("repo:{fingerprint}")
 }

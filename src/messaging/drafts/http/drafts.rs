@@ -7,7 +7,7 @@ use quintet_storage::{Timestamp, WriteTx};
 
 use super::super::model::{Draft, DraftId};
 use super::super::rows::{self, check_room, find, put, remove};
-use super::{DRAFT, draft_key};
+use super::path::{DRAFT, draft_key};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{members, optional, texts};
 use crate::identity::Workspace;

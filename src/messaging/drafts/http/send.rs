@@ -4,7 +4,7 @@ use quintet_platform::service::{Answer, Content, Fault, KeyRule, Route, json as 
 use quintet_storage::{Abort, WriteTx};
 
 use super::super::rows::{find, remove, text};
-use super::{DRAFT, draft_key};
+use super::path::{DRAFT, draft_key};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{members, optional};
 use crate::identity::Priority;

@@ -1,5 +1,6 @@
 //! Rooms over HTTP: which there are, joining and leaving.
 
+mod path;
 mod schema;
 #[cfg(test)]
 mod schema_tests;
@@ -7,7 +8,7 @@ mod schema_tests;
 mod tests;
 
 use quintet_platform::json::{Json, to_compact};
-use quintet_platform::service::{Answer, Endpoint, KeyRule, Route, Segment, Shape, json as success};
+use quintet_platform::service::{Answer, Endpoint, KeyRule, Route, json as success};
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use super::members;
@@ -15,14 +16,12 @@ use crate::dialect::{ACTING, Answered, Call, Messaging, challenged};
 use crate::identity::mailboxes;
 use crate::refusal::Refusal;
 use crate::words::room_name::{RULE, is_room_name};
+pub(crate) use path::ROOM;
 
 /// Rooms that an agent can be in.
 const ROOMS_MAX: usize = 1_000;
 /// So many rooms are read at a time.
 const AT_ONCE: usize = 500;
-
-/// The room that a path names, without `room:`.
-pub(crate) const ROOM: Segment = Segment::new("room", Shape::ANY);
 
 const LIST: Route = Route::get("list_rooms", "/v1/rooms")
     .permission("read")

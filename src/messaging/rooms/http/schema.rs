@@ -7,7 +7,7 @@ use quintet_storage::{Failure, WriteTx};
 use super::super::members::{find, is_member};
 use super::super::schema::Schema;
 use super::super::schemas::{RoomSchema, schema_of, set_schema};
-use super::ROOM;
+use super::path::ROOM;
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form;
 use crate::refusal::Refusal;

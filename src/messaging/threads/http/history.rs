@@ -5,7 +5,7 @@ use quintet_platform::service::{Answer, Parameter, Route, Shape, failed, json as
 use quintet_storage::{Failure, Snapshot, Timestamp, Uuid};
 
 use super::super::look::Budget;
-use super::{LIMIT, count};
+use super::page::{LIMIT, count};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::identity::Workspace;
 use crate::mail::messages;

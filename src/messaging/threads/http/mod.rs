@@ -1,12 +1,13 @@
 //! Looking back over HTTP.
 //!
-//! Reading order: this file (the routes on one screen) · `threads`, `sent`, `history`.
+//! Reading order: this file (the routes on one screen) · `page` (what all are asked) · `threads`, `sent`, `history`.
 
 mod history;
+mod page;
 mod sent;
 mod threads;
 
-use quintet_platform::service::{Endpoint, Parameter, Shape};
+use quintet_platform::service::Endpoint;
 
 use crate::dialect::{Messaging, challenged};
 
@@ -18,15 +19,3 @@ pub(crate) const ENDPOINTS: &[Endpoint<Messaging>] = &[
     Endpoint::new(&sent::LIST, |call| Box::pin(challenged(call, sent::list))),
     Endpoint::new(&history::LIST, |call| Box::pin(challenged(call, history::list))),
 ];
-
-/// The most items of an answer.
-const LIMIT: Parameter = Parameter::new(
-    "limit",
-    Shape::Integer { min: 1, max: 200, default: Some(50) },
-    "The most items. There can be fewer and still be more.",
-);
-
-/// What [`LIMIT`] is, which its shape keeps within bounds.
-fn count(limit: Option<i64>) -> usize {
-    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(1)
-}

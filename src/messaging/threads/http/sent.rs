@@ -6,7 +6,7 @@ use quintet_platform::service::{Answer, Parameter, Route, Shape, json as success
 use quintet_storage::{Failure, Read};
 
 use super::super::look::Budget;
-use super::{LIMIT, count};
+use super::page::{LIMIT, count};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::identity::Workspace;
 use crate::mail::messages;

@@ -8,7 +8,7 @@ use quintet_platform::service::{
 use quintet_storage::{Failure, Read, Snapshot, Timestamp, WriteTx};
 
 use super::super::look::{Part, latest, of_thread};
-use super::{LIMIT, count};
+use super::page::{LIMIT, count};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::identity::{Caller, Workspace, mailboxes};
 use crate::mail::model::{GUARD_SECONDS, Thread};

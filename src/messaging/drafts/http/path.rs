@@ -1,0 +1,23 @@
+//! Which draft a path names.
+
+use quintet_platform::service::{FromSegment, Segment, Shape};
+
+use super::super::model::{DraftId, DraftKey};
+use crate::dialect::Call;
+use crate::refusal::Refusal;
+
+/// The draft that a path names.
+pub(super) const DRAFT: Segment = Segment::new("draft_id", Shape::Ulid);
+
+impl FromSegment for DraftId {
+    fn from_segment(text: &str) -> Option<DraftId> {
+        quintet_platform::ids::parse_ulid(text).map(DraftId)
+    }
+}
+
+/// The draft of a request's path. A malformed id names nothing.
+pub(super) fn draft_key(call: &Call) -> Result<DraftKey, Refusal> {
+    let ((workspace, agent), _) = call.caller.acting()?;
+    let id = call.segment(DRAFT.name).ok_or_else(|| Refusal::NotFound("draft with this id".to_owned()))?;
+    Ok((workspace, agent, id))
+}
