@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -26,8 +25,7 @@ impl Tenant {
     /// A new one.
     pub fn new(appliance: &Appliance, name: &str) -> Tenant {
         let id = appliance.command(&["tenant", "create", name])["tenant_id"].as_str().unwrap().to_owned();
-        let quotas =
-            ["--max-daily-runs", "1000000", "--max-concurrent-workflows", "1000", "--max-nodes-per-workflow", "1000"];
+        let quotas = ["--max-daily-runs", "1000000", "--max-concurrent-workflows", "1000"];
         let command = [&["tenant", "quota", id.as_str(), "--service", "runs"][..], &quotas].concat();
         appliance.command(&command);
         let api_key = appliance.command(&["key", "issue", "--tenant", &id])["api_key"].as_str().unwrap().to_owned();
@@ -57,29 +55,6 @@ impl Tenant {
                 });
             }
             all.join_all().await.concat()
-        })
-    }
-}
-
-impl Tenant {
-    /// Does something at a steady pace for so long; how long each took from when it was due.
-    pub fn paced(
-        &self,
-        time: Duration,
-        pace: Duration,
-        once: impl for<'c> Fn(&'c mut Connection, Instant) -> Done<'c>,
-    ) -> Vec<f64> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let mut connection = Connection::open(self).await;
-            let (begun, mut took) = (Instant::now(), Vec::new());
-            let mut due = begun;
-            while due < begun + time {
-                tokio::time::sleep_until(due.into()).await;
-                took.push(once(&mut connection, due).await);
-                due += pace;
-            }
-            took
         })
     }
 }

@@ -1,8 +1,7 @@
 //! Workflows: what the engine takes for a node, beside DBOS and Restate; how soon what waits for a decision is launched; a
-//! chain of containers beside a client that submits them one by one; what many that wait cost; how long others wait beside the
-//! largest graphs.
+//! chain of containers beside a client that submits them one by one; what many that wait cost.
 //!
-//! `cargo bench --bench workflows [-- ROUNDS] [gates] [fan] [containers] [waiting] [largest]` prints the best of ROUNDS, taken in turn;
+//! `cargo bench --bench workflows [-- ROUNDS] [gates] [fan] [containers] [waiting]` prints the best of ROUNDS, taken in turn;
 //! `make bench-workflows` installs what it needs. Everything is on one machine, and durable.
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +15,6 @@
 mod appliance;
 mod client;
 mod containers;
-mod largest;
 #[path = "../appliance/postgres.rs"]
 mod postgres;
 #[path = "../appliance/processes.rs"]
@@ -54,9 +52,6 @@ fn main() {
     }
     if is_asked("fan") {
         fan(&appliance, rounds);
-    }
-    if is_asked("largest") {
-        largest::measure(&appliance);
     }
     if is_asked("waiting") {
         waiting(&appliance);
