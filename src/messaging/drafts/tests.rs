@@ -73,4 +73,7 @@ async fn on_an_encrypted_workspace_drafts_are_sealed_and_sealed_anew() {
     let body = json!({"text": sealed_text(), "sealed": true, "signature": null, "signing_key_fingerprint": null});
     let (status, sent) = bench.call_as("alice", "POST", &send, body).await;
     assert_eq!(status, 202, "{sent}");
+    created(&bench, json!({"to": ["bob"], "text": sealed_text(), "sealed": true})).await;
+    let (_, listed) = bench.call_as("alice", "GET", "/v1/drafts", Value::Null).await;
+    assert_eq!(listed["drafts"].as_array().unwrap().len(), 1, "the other was sent, and is gone");
 }

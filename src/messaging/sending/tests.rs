@@ -328,6 +328,10 @@ async fn message_61_of_an_hour_pauses_its_thread() {
     assert_eq!(inbox(&bench, "alice").await.len(), 1, "both participants are told once");
     bench.advance(7_300).await;
     assert_eq!(inbox(&bench, "bob").await.len(), 63);
+    for number in 1..=62 {
+        let answer = sent(&bench, "alice", body.clone()).await;
+        assert_eq!(answer["thread_paused"], number > 60, "it is counted anew: {number}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
