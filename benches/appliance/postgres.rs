@@ -1,4 +1,5 @@
 //! PostgreSQL as it is by default, in a directory of its own and on a unix socket.
+#![allow(dead_code, reason = "each measurement needs a part")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,7 +42,7 @@ impl Postgres {
     /// A program of PostgreSQL's that connects to it.
     pub fn client(&self, name: &str) -> Command {
         let mut client = program(&self.programs, name);
-        client.arg("-h").arg(self.directory.path()).args(["-U", "bench"]);
+        client.arg("-h").arg(self.socket()).args(["-U", "bench"]);
         client
     }
 

@@ -3,7 +3,7 @@
 use quintet_storage::Uuid;
 
 use super::{NewWorkspace, SetLimit, create, set_ingress, set_limits, set_status};
-use crate::identity::{Status, Workspace, workspaces};
+use crate::identity::{Status, Workspace};
 use crate::limits::{ACTIVE_AGENTS, MESSAGES_PER_DAY, WEBHOOKS};
 use crate::refusal::Refusal;
 use quintet_support::Bench;

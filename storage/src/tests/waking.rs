@@ -47,9 +47,12 @@ fn told_of(store: &Store, topics: [u16; 2]) -> Arc<Mutex<Vec<(u16, u64, u64)>>> 
     told
 }
 
+/// What a transaction does.
+type Verb = Box<dyn FnOnce(&mut WriteTx<'_>) + Send>;
+
 /// Has these rows written with these notes in one group: the first transaction holds the writer until the others wait
 /// behind it.
-fn in_one_group(store: &Store, verbs: Vec<Box<dyn FnOnce(&mut WriteTx<'_>) + Send>>) {
+fn in_one_group(store: &Store, verbs: Vec<Verb>) {
     let (entered, release) = (crossbeam_channel::bounded(1), crossbeam_channel::bounded::<()>(1));
     let others = verbs.len() as u64 - 1;
     std::thread::scope(|scope| {
@@ -154,8 +157,7 @@ fn what_falls_due_is_told_by_table_and_the_earliest_of_a_group() {
     .unwrap();
     assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [(7, 300), (9, 40)], "before the answer");
 
-    let verbs = [900, 800, 850]
-        .map(|micros| -> Box<dyn FnOnce(&mut WriteTx<'_>) + Send> { Box::new(move |tx| tx.falls_due(7, at(micros))) });
+    let verbs = [900, 800, 850].map(|micros| -> Verb { Box::new(move |tx| tx.falls_due(7, at(micros))) });
     in_one_group(&store, verbs.into());
     assert_eq!(*told.lock().unwrap(), [(7, 800)], "one group, told once");
     store.shutdown();
@@ -178,9 +180,8 @@ fn what_is_told_is_told_to_the_listener_of_its_topic_and_the_greatest_of_a_group
     let expected = [(3, 7, 9), (3, u64::MAX, 1), (4, 7, 0), (4, 8, 2)];
     assert_eq!(std::mem::take(&mut *told.lock().unwrap()), expected, "before the answer");
 
-    let verbs = [(7, 11), (7, 13), (7, 12), (8, 1)].map(|(of, number)| -> Box<dyn FnOnce(&mut WriteTx<'_>) + Send> {
-        Box::new(move |tx| tx.tells(3, of, number))
-    });
+    let verbs =
+        [(7, 11), (7, 13), (7, 12), (8, 1)].map(|(of, number)| -> Verb { Box::new(move |tx| tx.tells(3, of, number)) });
     in_one_group(&store, verbs.into());
     assert_eq!(std::mem::take(&mut *told.lock().unwrap()), [(3, 7, 13), (3, 8, 1)], "one group, told once");
 
@@ -204,9 +205,8 @@ fn many_notes_of_a_group_are_joined_in_little_time() {
     let store = store_on(&SimDisk::default());
     let told = told_of(&store, [3, 4]);
     let began = std::time::Instant::now();
-    let verbs = [1, 3, 2].map(|number| -> Box<dyn FnOnce(&mut WriteTx<'_>) + Send> {
-        Box::new(move |tx| (0..OF).rev().for_each(|of| tx.tells(3, of, number)))
-    });
+    let verbs =
+        [1, 3, 2].map(|number| -> Verb { Box::new(move |tx| (0..OF).rev().for_each(|of| tx.tells(3, of, number))) });
     in_one_group(&store, verbs.into());
     assert_eq!(*told.lock().unwrap(), (0..OF).map(|of| (3, of, 3)).collect::<Vec<_>>());
     // Some milliseconds; what looked through all notes for each would take seconds.

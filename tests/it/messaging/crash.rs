@@ -35,7 +35,7 @@ struct Sent {
 
 /// Message `number`: who sends it, and its body. Every seventh goes to the room of all.
 fn message(number: u64) -> (String, Value) {
-    let to = if number % 7 == 0 { "room:all".to_owned() } else { agent(number * 13 + 1) };
+    let to = if number.is_multiple_of(7) { "room:all".to_owned() } else { agent(number * 13 + 1) };
     let body = json!({"to": [to], "subject": format!("message-{number}"), "text": "x".repeat((number % 900) as usize)});
     (agent(number), body)
 }
@@ -78,7 +78,7 @@ fn send_until_killed(appliance: Appliance, key: &str, next: &AtomicU64, lifetime
                     return;
                 }
                 let name = agent(turn % SHY);
-                let state = if turn / SHY % 2 == 0 { "dnd" } else { "online" };
+                let state = if (turn / SHY).is_multiple_of(2) { "dnd" } else { "online" };
                 let path = format!("/v1/agents/{name}/availability");
                 let body = json!({"state": state, "seconds": 3600}).to_string();
                 let fields = [("x-agentbus-agent", name.as_str()), ("content-type", "application/json")];
@@ -135,7 +135,7 @@ fn what_was_accepted_is_there_once_whatever_is_killed() {
     for round in 0..rounds {
         let lifetime = Duration::from_millis(300 + 130 * (round as u64 % 7));
         all.extend(send_until_killed(appliance, &key, &next, lifetime));
-        if round % 20 == 0 {
+        if round.is_multiple_of(20) {
             verify(&data);
         }
         appliance = Setup::new().on(&data).start();
@@ -144,7 +144,7 @@ fn what_was_accepted_is_there_once_whatever_is_killed() {
     let mut ids = BTreeMap::new();
     for Sent { number, id } in &all {
         // Whoever got no answer asks again, and so does every fifth of the others.
-        if id.is_none() || number % 5 == 0 {
+        if id.is_none() || number.is_multiple_of(5) {
             let again = send(&client, *number).and_then(|sent| sent.id).expect("the second time it is answered");
             assert!(id.as_ref().is_none_or(|id| *id == again), "message-{number} has two ids");
             ids.insert(*number, again);

@@ -70,7 +70,7 @@ const LOUD: usize = 6;
 /// Lives one, has it copied after each transaction, and holds it against the model.
 fn lived(bench: &Bench, seed: u64) -> Life {
     let mut random = fastrand::Rng::with_seed(seed);
-    let is_loud = seed % 3 == 0;
+    let is_loud = seed.is_multiple_of(3);
     let count = random.usize(2..=if is_loud { 6 } else { 9 });
     let shape = Shape::random(&mut random, count, false);
     if is_loud {

@@ -171,7 +171,7 @@ pub(super) fn compare(bench: &Bench, key: WorkflowKey, since: usize, expected: &
 
 fn a_life(bench: &Bench, random: &mut fastrand::Rng, of_gates: bool, seed: u64) {
     let shape = random_shape(random, of_gates);
-    let is_heard = seed % 10 == 0;
+    let is_heard = seed.is_multiple_of(10);
     let heard_of = if is_heard { delivered(bench, 0).0 } else { 0 };
     let (began, key) = (bench.now(), submitted(bench, &shape, is_heard, vec!["nightly".into()]));
     let mut history: Vec<(i64, Act)> = Vec::new();
@@ -268,7 +268,7 @@ fn on_a_bench(seeds: std::ops::Range<u64>, of_gates: bool) {
     own.run(move |tx, _| Ok(quotas::set(tx, tenant(1), asked)?)).unwrap();
     for seed in seeds {
         a_life(&own, &mut fastrand::Rng::with_seed(seed), of_gates, seed);
-        if seed % 10 == 0 {
+        if seed.is_multiple_of(10) {
             sound(&own);
         }
     }

@@ -10,7 +10,9 @@ use std::process::{Command, Stdio};
 
 use quintet_platform::json::{Json, Limits, parse};
 
-use super::{Misfit, SCHEMA_BYTES_MAX, Schema, SchemaFault};
+use super::Schema;
+use super::compile::SCHEMA_BYTES_MAX;
+use super::fault::{Misfit, SchemaFault};
 
 fn json(text: &str) -> Json {
     parse(text.as_bytes(), Limits::default()).unwrap_or_else(|error| panic!("{error}: {text}"))
