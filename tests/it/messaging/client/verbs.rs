@@ -41,7 +41,7 @@ fn mail_is_sent_read_answered_and_acknowledged() {
     assert_eq!(other.json(&["inbox", "--label", "done"]).as_array().unwrap().len(), 1);
     let sent = one.json(&["sent"]);
     assert_eq!(sent["sent"][0]["subject"], "Schema");
-    has(&other.succeed(&["inbox", "--cursor", "1"]), &["no new messages after"]);
+    has(&other.succeed(&["inbox", "--cursor", "1"]), &["no messages after cursor 1"]);
 }
 
 #[test]
