@@ -117,7 +117,6 @@ bench: test-prerequisites rocksdb ## measure, on a machine that does nothing els
 	@packaging/diagrams-oracle.sh
 	@tests/webhooks/fetch.sh rivals
 	@benches/workflows/fetch.sh
-	@benches/messaging/fetch.sh
 	@$(in) cargo bench --locked --bench '*'
 
 bench-deliveries: test-prerequisites rocksdb ## measure deliveries alone, beside BullMQ and PgQueuer
@@ -128,8 +127,8 @@ bench-workflows: test-prerequisites rocksdb ## measure workflows alone, beside D
 	@benches/workflows/fetch.sh
 	@$(in) cargo bench --locked --bench workflows
 
-bench-messaging: test-prerequisites rocksdb ## measure messaging alone, beside PostgreSQL, Redis Streams and Matrix Synapse
-	@benches/messaging/fetch.sh
+bench-messaging: test-prerequisites rocksdb ## measure messaging alone, beside PostgreSQL and Redis Streams
+	@tests/webhooks/fetch.sh rivals
 	@$(in) cargo bench --locked --bench messaging
 
 # How long the long runs are: make crash-long CRASHES=1000000
