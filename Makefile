@@ -164,9 +164,9 @@ deliveries-long: rocksdb webhook-verifiers ## deliveries under kill -9 and full 
 	  every_event_arrives a_backlog_is the_table_of_receivers health_is_what
 	@$(in) QUINTET_DISK_CYCLES=20 cargo test --locked --test privileged -- --nocapture deliveries_wait
 
-messaging-long: rocksdb ## messaging under kill -9, and against its models, for longer (ROUNDS=N, STEPS=N)
+messaging-long: rocksdb ## messaging under kill -9, and against its models, for longer (ROUNDS=N)
 	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it -- --nocapture what_was_accepted_is_there_once
-	@$(in) QUINTET_MESSAGING_STEPS=$(STEPS) cargo test --locked -p quintet-messaging -- --nocapture model
+	@$(in) QUINTET_MESSAGING_CASES=$(ROUNDS) cargo test --locked -p quintet-messaging --lib -- --nocapture days_go_as
 
 power-cuts-long: rocksdb ## power cuts under the real binary; needs root (ROUNDS=N)
 	@$(in) QUINTET_POWER_CUTS=$(ROUNDS) cargo test --locked --test privileged power_cut -- --nocapture
