@@ -63,8 +63,8 @@ fn copy_package(workspace: &Path) {
         assert!(copied.success());
     }
     let manifest = fs::read_to_string(top.join("Cargo.toml")).unwrap();
-    let manifest = manifest
-        .replace("members = [\"storage\", \"runtime\", \"src/platform\", \"src/ledger\"]", "members = [\"storage\"]");
+    let members = manifest.lines().find(|line| line.starts_with("members = ")).unwrap();
+    let manifest = manifest.replace(members, "members = [\"storage\"]");
     let (workspace_part, _) = manifest.split_once("[package]").unwrap();
     let (_, profiles) = manifest.split_once("[profile.dev]").unwrap();
     fs::write(workspace.join("Cargo.toml"), format!("{workspace_part}\n[profile.dev]{profiles}")).unwrap();
