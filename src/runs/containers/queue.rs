@@ -181,6 +181,8 @@ pub(crate) fn scheduling(
     run: &Run,
     machine: Machine<'_>,
 ) -> Result<Scheduling, Failure> {
+    // Whoever sees a run is not told of a time before it: while others write, what is known may end just short of it.
+    let now = now.max(run.submitted_at);
     let in_force = quotas::effective(read, run_key.0, machine.ceilings)?;
     let start = start(&in_force.hours, now, run);
     let position = position(read, run_key, run)?;
