@@ -137,9 +137,8 @@ async fn sends(parent: &std::path::Path, length: Duration) {
 
 async fn rooms(parent: &std::path::Path, length: Duration) {
     let (appliance, workspace) = prepared(parent).await;
+    let mut connection = Connection::open(&workspace).await;
     for number in 0..ROOM as u64 + 1 {
-        // A body that nobody reads ends its connection.
-        let mut connection = Connection::open(&workspace).await;
         connection.call(&name(number), "/v1/rooms/hundred/join", "", "{}").await;
     }
     let text = "x".repeat(TEXT_BYTES);

@@ -54,7 +54,10 @@ impl<D: Dialect> Call<D> {
         let key = self.idempotency_key()?;
         let body = self.take_body();
         let body = match self.route.body {
-            Content::Nothing => Bytes::new(),
+            Content::Nothing => {
+                body::pass_over(self.headers(), body).await;
+                Bytes::new()
+            }
             _ => {
                 let read = body::read(self.headers(), body, body_bytes_max, D::DEMANDS.body_time).await;
                 read.map_err(Fault::of_body)?

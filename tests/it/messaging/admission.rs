@@ -192,3 +192,16 @@ fn a_repeat_is_answered_as_before() {
     refused(&workspace.admin.post_under(&long, "/v1/invites", &json!({})), 422, "validation_error");
     workspace.admin.post_under(&long[1..], "/v1/invites", &json!({})).expect(201);
 }
+
+/// 6-messaging.md, C5: no body and `{}` are alike where none is needed, and neither costs the caller a connection.
+#[test]
+fn a_body_that_nobody_needs_is_passed_over() {
+    let workspace = Workspace::open(shared());
+    let ann = workspace.agent("ann");
+    let join = |body: &[u8]| ann.client.send("POST", "/v1/rooms/den/join", &[], body);
+    for body in [&b""[..], b"{}", b"not even JSON"] {
+        let answer = join(body);
+        assert_eq!((answer.status, answer.header("connection")), (200, ""), "{answer:?}");
+    }
+    assert_eq!(join(&[b' '; 2_000]).header("connection"), "close", "it is not waited for");
+}
