@@ -33,7 +33,7 @@ async fn what_is_remembered_is_counted_and_never_renumbered() {
     assert_eq!((status, &removed["removed"], &removed["entries"]), (200, &json!([3]), &json!(2)));
     let (status, again) = bench.call_as("ann", "DELETE", "/v1/memory/3", NONE).await;
     assert_eq!((status, &again["removed"]), (200, &json!([])), "what is gone is gone");
-    let (_, added) = bench.call_as("ann", "POST", "/v1/memory", json!({"text": "four", "sealed": true})).await;
+    let (_, added) = bench.call_as("ann", "POST", "/v1/memory", json!({"text": "four"})).await;
     assert_eq!((&added["seq"], &added["bytes"], &added["entries_limit"]), (&json!(4), &json!(4), &json!(500)));
     let expected = [(1, 1, "one"), (2, 2, "2"), (4, 3, "four")];
     assert_eq!(texts(&bench, "ann").await, expected.map(|(seq, place, text)| (seq, place, text.to_owned())));
@@ -54,6 +54,7 @@ async fn what_cannot_be_remembered() {
     let post = |body: Value| bench.call_as("ann", "POST", "/v1/memory", body);
     assert_refused(&post(json!({})).await, (422, "validation_error"), "text");
     assert_refused(&post(json!({"text": 5})).await, (422, "validation_error"), "text");
+    assert_refused(&post(json!({"text": "plain", "sealed": true})).await, (422, "sealing_required"), "sealed");
     assert_eq!(post(json!({"text": "x".repeat(16_384)})).await.0, 201);
     assert_refused(&post(json!({"text": "x".repeat(16_385)})).await, (413, "memory_entry_too_large"), "16384");
     for seq in ["2", "0", "x", "-1", "99999999999999999999"] {

@@ -10,7 +10,7 @@ use crate::form;
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
 use crate::wire::instant;
-use crate::words::sealed::is_sealed_text;
+use crate::words::sealed::is_as_it_must_be;
 
 const ENTRY: Segment = Segment::new("seq", Shape::Integer { min: 1, max: i64::MAX, default: None });
 /// Entries that one request can forget.
@@ -70,7 +70,7 @@ fn noted(fields: &mut Fields, workspace: &Workspace) -> Result<Noted, Refusal> {
     if text.len() > ENTRY_BYTES_MAX {
         return Err(Refusal::MemoryEntryTooLarge(ENTRY_BYTES_MAX as u64));
     }
-    if workspace.is_encrypted && !text.is_empty() && !(says_sealed && is_sealed_text(&text)) {
+    if !is_as_it_must_be(workspace.is_encrypted, &text, says_sealed) {
         return Err(Refusal::SealingRequired("text"));
     }
     Ok(Noted { text, is_sealed: says_sealed })

@@ -10,7 +10,7 @@ use super::super::rule::naive_instant;
 use crate::form::{field, instant, optional};
 use crate::identity::{Attestation, Workspace};
 use crate::refusal::Refusal;
-use crate::words::sealed::is_sealed_text;
+use crate::words::sealed::is_as_it_must_be;
 use crate::words::subject::SUBJECT_BYTES_MAX;
 
 const UTC: &str = "UTC";
@@ -76,7 +76,7 @@ fn local_instant(text: &str, zone: &Zone) -> Result<Timestamp, Refusal> {
 
 /// On an encrypted workspace what a reminder says arrives sealed (6-messaging.md, E1).
 fn check_sealing(workspace: &Workspace, text: &str, is_sealed: bool) -> Result<(), Refusal> {
-    if !workspace.is_encrypted || text.is_empty() || (is_sealed && is_sealed_text(text)) {
+    if is_as_it_must_be(workspace.is_encrypted, text, is_sealed) {
         return Ok(());
     }
     Err(Refusal::SealingRequired("text"))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use quintet_platform::service::{Answer, Change, Content, KeyRule, Route, Segment, Shape, Stop, json as success};
+use quintet_platform::service::{Answer, Change, Content, KeyRule, Route, Stop, json as success};
 use quintet_storage::{Abort, WriteTx};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -16,12 +16,10 @@ use super::form::{read_message, read_reply};
 use super::wire::write_sent;
 use crate::context::Context;
 use crate::dialect::{ACTING, Answered, Call, Messaging, WRITER_TIME};
+use crate::form::MESSAGE;
 use crate::mail::recipients::count_blocked;
 use crate::model::MailId;
 use crate::refusal::Refusal;
-
-/// The message that a path names; a delivery of it does as well.
-const MESSAGE: Segment = Segment::new("message_id", Shape::Ulid);
 
 /// What is refused of what is sent.
 const CODES: &[&str] = &[
