@@ -177,10 +177,18 @@ async fn what_was_held_is_found_by_its_message_once_it_is_there() {
     let held = bench.post("ann", &["ben"], "later", |_| {});
     bench.post("ann", &["ben"], "now", |letter| letter.priority = Priority::Urgent);
     let path = format!("/v1/deliveries/{}", ulid(held.message.0));
-    assert_refused(&bench.call_as("ben", "GET", &path, NONE).await, (404, "not_found"), "");
+    let (thread, message) = (format!("/v1/threads/{}", ulid(held.thread.0)), ulid(held.message.0));
+    let others = [format!("/v1/messages/{message}/raw"), format!("/v1/messages/{message}/claim")];
+    for path in others.iter().chain([&path]) {
+        assert_refused(&bench.call_as("ben", "GET", path, NONE).await, (404, "not_found"), "");
+    }
+    let (_, seen) = bench.call_as("ben", "GET", &thread, NONE).await;
+    assert_eq!((&seen["count"], &seen["thread"]["message_count"]), (&json!(0), &json!(1)), "it waits there as well");
     bench.advance(600).await;
     let page = inbox(&bench, "ben", "").await;
     assert_eq!(page["messages"][1]["subject"], json!("About later"));
+    assert_eq!(text(&bench, "ben", &others[0]).await.0, 200);
+    assert_eq!(bench.call_as("ben", "GET", &thread, NONE).await.1["count"], json!(1));
     let (status, found) = bench.call_as("ben", "GET", &path, NONE).await;
     assert_eq!((status, &found["agent_seq"], &found["text_body"]), (200, &json!(2), &json!("later")));
 }
@@ -274,6 +282,14 @@ async fn labels_are_made_by_use_and_a_workspace_has_so_many() {
     bench.call_as("ben", "GET", &format!("/v1/deliveries/{}", ids[0]), NONE).await;
     let unread = inbox(&bench, "ben", "?label=todo&unread=true&limit=1").await;
     assert_eq!((seqs(&unread), &unread["next_cursor"]), (vec![2], &json!(2)));
+    let both = json!({"add": ["todo", "fourth"], "remove": ["todo", "fourth"]});
+    let (_, labelled) = bench.call_as("ben", "POST", &paths[0], both).await;
+    assert_eq!(labelled["labels"], json!(["third"]), "what is in both lists stays off");
+    bench.set(|workspace| workspace.limits = vec![(MAIL_LABELS.code, None)]);
+    let many = |from: usize| (from..from + 49).map(|number| format!("l{number}")).collect::<Vec<_>>();
+    assert_eq!(bench.call_as("ben", "POST", &paths[0], json!({"add": many(0)})).await.0, 200);
+    let (status, body) = bench.call_as("ben", "POST", &paths[0], json!({"add": many(1)})).await;
+    assert_eq!((status, &body["limit"], &body["max"]), (409, &json!("labels_per_delivery"), &json!(50)));
     for (body, member) in
         [(json!({"add": ["Bad"]}), "add[0]"), (json!({"add": "todo"}), "add"), (json!({"add": vec!["x"; 51]}), "add")]
     {

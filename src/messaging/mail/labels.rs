@@ -14,7 +14,8 @@ use crate::refusal::Refusal;
 /// A delivery has no more of them, whatever the workspace may have.
 const LABELS_MAX: usize = 50;
 
-/// Takes labels off a delivery, and puts others on. `None`: there is no such delivery. Again: nothing changes.
+/// Takes labels off a delivery, and puts others on; one in both lists stays off. `None`: there is no such delivery. Again:
+/// nothing changes.
 ///
 /// # Errors
 /// The workspace has as many labels as it may, or the delivery would.
@@ -27,15 +28,12 @@ pub(crate) fn change(
 ) -> Result<Option<Delivery>, Abort<Refusal>> {
     let Some(mut delivery) = deliver::find(tx, agent, seq)? else { return Ok(None) };
     let before = delivery.labels.clone();
-    delivery.labels.retain(|label| !remove.contains(label));
     for label in add {
         if !delivery.labels.contains(&label) {
             delivery.labels.push(label);
         }
     }
-    if delivery.labels.len() > LABELS_MAX {
-        return Err(Refusal::field("add", format!("a delivery has at most {LABELS_MAX} labels")).into());
-    }
+    delivery.labels.retain(|label| !remove.contains(label));
     for label in before.iter().filter(|label| !delivery.labels.contains(label)) {
         tx.delete(&LABELLED, &(agent.0, agent.1, label.clone(), seq));
         drop_use(tx, workspace, label)?;
@@ -43,6 +41,9 @@ pub(crate) fn change(
     for label in delivery.labels.iter().filter(|label| !before.contains(label)) {
         tx.put(&LABELLED, &(agent.0, agent.1, label.clone(), seq), &Mark)?;
         add_use(tx, workspace, label)?;
+    }
+    if delivery.labels.len() > LABELS_MAX && delivery.labels.len() > before.len() {
+        return Err(Refusal::LimitReached("labels_per_delivery", LABELS_MAX as u64).into());
     }
     if delivery.labels != before {
         deliver::put(tx, agent, seq, delivery.clone())?;

@@ -87,7 +87,14 @@ pub(crate) fn of_thread(
     let scan = Scan::prefix(&(thread.0, thread.1)).newest_first().limit(most);
     let scan = before.iter().fold(scan, |scan, before| scan.after(&(thread.0, thread.1, *before)));
     let rows = read.scan(&THREAD_MESSAGES, scan)?;
-    Ok(rows.into_iter().map(|((_, _, message), Mark)| message).collect())
+    let mut all: Vec<MessageId> = rows.into_iter().map(|((_, _, message), Mark)| message).collect();
+    // The one that began the thread is the oldest, and has had no row of its own since threads of one message have none.
+    let first = MessageId(thread.1.0);
+    let is_behind = all.len() < most && all.last() != Some(&first) && before.is_none_or(|before| before > first);
+    if is_behind && find(read, (thread.0, first))?.is_some_and(|message| message.thread == thread.1) {
+        all.push(first);
+    }
+    Ok(all)
 }
 
 /// What an agent sent before a number, the newest first, `most` at the most; each with its number.

@@ -218,6 +218,16 @@ impl Thread {
         }
     }
 
+    /// One that has but the message that began it.
+    pub(crate) fn of_one(message: &Message) -> Thread {
+        let mut thread = Thread::new(message.subject.clone(), message.created_at);
+        thread.message_count = 1;
+        if message.sender != Sender::System {
+            thread.counted.push(message.created_at);
+        }
+        thread
+    }
+
     /// Counts a message for the guard (6-messaging.md, G1, G3): `true` if it pauses the thread.
     pub(crate) fn count(&mut self, now: Timestamp) -> bool {
         self.counted.push(now);

@@ -105,7 +105,7 @@ pub(crate) fn post(
         Some(_) => threads::find(tx, key)?,
         None => None,
     };
-    let is_new = known.is_none();
+    let (is_new, begins) = (known.is_none(), letter.thread.is_none());
     let mut thread = known.unwrap_or_else(|| Thread::new(letter.subject.clone(), now));
     let is_counted = letter.from.sender != Sender::System;
     let before = thread.pause;
@@ -116,13 +116,15 @@ pub(crate) fn post(
         Sender::Agent(no) => Some(no),
         _ => None,
     };
-    let members = letter.agents.iter().map(|addressee| addressee.no).chain(sender);
-    if is_new {
-        threads::begin(tx, key, members)?
-    } else {
-        threads::join(tx, key, members)?
+    if !begins {
+        let members = letter.agents.iter().map(|addressee| addressee.no).chain(sender);
+        if is_new {
+            threads::begin(tx, key, members)?
+        } else {
+            threads::join(tx, key, members)?
+        }
+        tx.put(&THREAD_MESSAGES, &(workspace.no, thread_id, message), &Mark)?;
     }
-    tx.put(&THREAD_MESSAGES, &(workspace.no, thread_id, message), &Mark)?;
     for room in &letter.rooms {
         tx.put(&ROOM_HISTORY, &(workspace.no, room.clone(), message), &Mark)?;
     }
@@ -137,7 +139,7 @@ pub(crate) fn post(
     for Addressee { no, role, mut mailbox } in agents {
         let parcel = Parcel { message, role, priority, is_late: false };
         held.extend(match waits {
-            true => Some(hold_in_thread(tx, (key.0, no), thread_id, &mut thread, mailbox, parcel)?),
+            true => Some(hold_in_thread(tx, now, (key.0, no), (thread_id, &mut thread), mailbox, parcel)?),
             false => {
                 let became = deliver_into(tx, now, (workspace.no, no), &mut mailbox, parcel)?;
                 held_for(mailbox.name, became)
@@ -145,7 +147,9 @@ pub(crate) fn post(
         });
     }
     keep_pause_due(tx, key, before, thread.pause)?;
-    threads::put(tx, key, &thread)?;
+    if !begins {
+        threads::put(tx, key, &thread)?;
+    }
     if pauses {
         tell_of_pause(tx, now, workspace, thread_id, &thread)?;
     }
@@ -177,9 +181,9 @@ fn held_for(agent: String, became: Became) -> Option<HeldFor> {
 
 fn hold_in_thread(
     tx: &mut WriteTx<'_>,
+    now: Timestamp,
     agent: AgentKey,
-    thread_id: ThreadId,
-    thread: &mut Thread,
+    (thread_id, thread): (ThreadId, &mut Thread),
     mailbox: Mailbox,
     parcel: Parcel,
 ) -> Result<HeldFor, Failure> {
@@ -188,7 +192,7 @@ fn hold_in_thread(
     let Parcel { message, role, priority, .. } = parcel;
     let row = ThreadHeldRow { agent: agent.1, message, role, priority };
     tx.put(&THREAD_HELD, &(agent.0, thread_id, thread.last_held), &row)?;
-    let availability = mailbox.standing.availability;
+    let Standing { availability, .. } = if mailbox.standing.is_over(now) { Standing::ONLINE } else { mailbox.standing };
     Ok(HeldFor { agent: mailbox.name, availability, until: None, reason: Some(THREAD_PAUSED.to_owned()) })
 }
 

@@ -8,7 +8,7 @@ use quintet_storage::{Failure, Read, Timestamp};
 use super::deliver;
 use super::model::{Delivery, Message, Sender};
 use super::tables::{LATE, PlaceRow};
-use crate::identity::Mailbox;
+use crate::identity::{Mailbox, mailboxes};
 use crate::model::{AgentKey, AgentNo, MessageId};
 use crate::rooms::is_member;
 
@@ -71,9 +71,19 @@ pub(crate) fn is_from(message: &Message, agent: AgentNo) -> bool {
     message.sender == Sender::Agent(agent)
 }
 
-/// Whether a message concerns an agent of this name: it sent it, got it or will, or is in a room that it was sent to.
-pub(crate) fn concerns(read: &impl Read, agent: AgentKey, name: &str, message: &Message) -> Result<bool, Failure> {
-    if is_from(message, agent.1) || went_to(message, name) {
+/// Whether an agent has got a message: what is held for it, or with its thread, it has not.
+pub(crate) fn has_got(read: &impl Read, agent: AgentKey, message: (MessageId, &Message)) -> Result<bool, Failure> {
+    let mailbox = mailboxes::get(read, agent)?;
+    Ok(delivery_of(read, agent, &mailbox, message)?.is_some())
+}
+
+/// Whether a message concerns an agent: it sent it, has got it, or is in a room that it was sent to.
+pub(crate) fn concerns(
+    read: &impl Read,
+    agent: AgentKey,
+    (id, message): (MessageId, &Message),
+) -> Result<bool, Failure> {
+    if is_from(message, agent.1) || has_got(read, agent, (id, message))? {
         return Ok(true);
     }
     for room in message.to.iter().chain(&message.cc).filter_map(|typed| typed.strip_prefix("room:")) {

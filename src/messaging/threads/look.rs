@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use quintet_storage::{Failure, Read};
 
-use crate::identity::Workspace;
+use crate::identity::{Workspace, mailboxes};
 use crate::mail::model::{Contents, Kept, Message, Thread};
-use crate::mail::whereabouts::{is_from, went_to};
+use crate::mail::whereabouts::{delivery_of, is_from, went_to};
 use crate::mail::{deliver, messages, threads};
 use crate::model::{AgentKey, AgentNo, MessageId, ThreadId, ThreadKey};
 
@@ -98,15 +98,24 @@ pub(super) struct Part {
     pub(super) before: Option<MessageId>,
 }
 
-/// The newest messages of a thread, before one if so, that an agent of this name got or sent.
+/// The newest messages of a thread, before one if so, that an agent has got or sent.
 pub(super) fn of_thread(
     read: &impl Read,
     workspace: &Workspace,
     thread: ThreadKey,
-    (agent, name): (AgentNo, &str),
+    agent: AgentNo,
     (mut before, limit): (Option<MessageId>, usize),
 ) -> Result<Part, Failure> {
     let (mut part, mut budget, mut looked_at) = (Part::default(), Budget::default(), 0);
+    let key = (thread.0, agent);
+    let mailbox = mailboxes::get(read, key)?;
+    let is_any_held =
+        mailbox.held_count > 0 || threads::find(read, thread)?.is_some_and(|thread| thread.held_count > 0);
+    // Where nothing is held, what went to the agent has arrived, and nobody need look for its place.
+    let has_got = |id: MessageId, message: &Message| match is_any_held {
+        true => delivery_of(read, key, &mailbox, (id, message)).map(|delivery| delivery.is_some()),
+        false => Ok(went_to(message, &mailbox.name)),
+    };
     'looking: loop {
         let ids = messages::of_thread(read, thread, before, SLICE)?;
         let is_last = ids.len() < SLICE;
@@ -118,7 +127,7 @@ pub(super) fn of_thread(
             looked_at += 1;
             before = Some(id);
             let message = messages::get(read, (thread.0, id))?;
-            if is_from(&message, agent) || went_to(&message, name) {
+            if is_from(&message, agent) || has_got(id, &message)? {
                 let contents = messages::open(read, workspace, id, &message.kept)?;
                 budget.take(&message, &contents);
                 part.messages.push((id, message, contents));

@@ -63,6 +63,38 @@ async fn a_thread_shows_each_what_it_got_or_sent() {
     assert_refused(&bench.call_as("ann", "GET", "/v1/threads/x", NONE).await, (404, "not_found"), "takes part");
 }
 
+/// A thread that has but the message that began it has no rows of its own: nobody sees the difference.
+#[tokio::test]
+async fn a_thread_of_one_message_is_one_like_others() {
+    let bench = bench_of_three();
+    let posted =
+        bench.post("ann", &["ben", "ann"], "one", |letter| letter.outside = vec![("x@example.org".into(), Role::To)]);
+    let path = format!("/v1/threads/{}", ulid(posted.thread.0));
+    for agent in ["ann", "ben"] {
+        let seen = get(&bench, agent, &path).await;
+        let expected = json!({
+            "id": ulid(posted.thread.0), "subject": "About one", "state": "active", "message_count": 1,
+            "participants": ["ann", "ben"], "participant_count": 2,
+            "last_message_at": rfc3339(bench.now()), "resumes_at": NONE,
+        });
+        assert_eq!((&seen["thread"], members(&seen["messages"], "text_body")), (&expected, vec!["one"]));
+    }
+    assert_refused(&bench.call_as("cid", "GET", &path, NONE).await, (404, "not_found"), "takes part");
+    // It counts for the guard: sixty go, the first among them.
+    for number in 2..=60 {
+        in_thread(&bench, posted.thread, "ann", &["ben"], &number.to_string());
+    }
+    assert_eq!(get(&bench, "ben", &path).await["thread"]["state"], "active");
+    in_thread(&bench, posted.thread, "ann", &["cid"], "61");
+    let seen = get(&bench, "ben", &path).await;
+    let thread = &seen["thread"];
+    assert_eq!((&thread["state"], &thread["participants"]), (&json!("paused"), &json!(["ann", "ben", "cid"])));
+    assert_eq!(members(&seen["messages"], "text_body")[..2], ["one", "2"], "the oldest first, and it once");
+    let seen = get(&bench, "cid", &path).await;
+    assert!(seen["messages"].as_array().unwrap().iter().all(|message| message["text_body"] != "61"), "{seen}");
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}
+
 #[tokio::test]
 async fn a_long_thread_is_cut_at_its_beginning_and_says_where() {
     let bench = bench_of_three();

@@ -12,10 +12,6 @@ use crate::limits::{ACTIVE_AGENTS, BOUND_KEYS, LIMITS, OPERATOR_KEYS};
 use crate::refusal::Refusal;
 use crate::wire;
 
-/// What is written for as much as one likes: the greatest integer that every reader of JSON takes for what it is
-/// (RFC 8259, 6).
-const UNLIMITED: u64 = (1 << 53) - 1;
-
 const USAGE: Route = Route::get("get_usage", "/v1/usage")
     .permission("read")
     .summary("What the workspace has used of its day, and how many keys and agents there are")
@@ -41,13 +37,9 @@ async fn get_limits(call: Call) -> Answered {
     let workspace = &call.caller.workspace;
     let standing = standing(&call.snapshot(), workspace, call.now());
     let standing = standing.map_err(|failure| failed::<Refusal>(&failure))?;
-    let limits = LIMITS.iter().map(|limit| (limit.name, told(workspace.limit(*limit))));
+    let limits = LIMITS.iter().map(|limit| (limit.name, wire::limit(workspace.limit(*limit))));
     let limits = ("limits", Json::object(limits));
     Ok(Answer::json(200, to_compact(&Json::object([limits].into_iter().chain(standing)))))
-}
-
-fn told(limit: u64) -> Json {
-    Json::from(limit.min(UNLIMITED))
 }
 
 /// What is used of what.
@@ -58,13 +50,14 @@ fn standing(read: &impl Read, workspace: &Workspace, now: Timestamp) -> Result<[
         let (limit, used) = (workspace.limit(daily.limit()), today.of(daily));
         Json::object([
             ("name", Json::from(daily.limit().name)),
-            ("limit", told(limit)),
+            ("limit", wire::limit(limit)),
             ("used", Json::from(used)),
-            ("remaining", told(limit.saturating_sub(used))),
+            ("remaining", wire::limit(limit.saturating_sub(used))),
             ("window", Json::object([("reset_at", wire::instant(end_of(day)))])),
         ])
     });
-    let of = |count: u32, limit| Json::object([("used", Json::from(count)), ("limit", told(workspace.limit(limit)))]);
+    let of =
+        |count: u32, limit| Json::object([("used", Json::from(count)), ("limit", wire::limit(workspace.limit(limit)))]);
     let keys =
         [("bound_send", of(counts.bound_keys, BOUND_KEYS)), ("operator", of(counts.operator_keys, OPERATOR_KEYS))];
     let agents = of(counts.active_agents, ACTIVE_AGENTS);

@@ -10,6 +10,7 @@ use super::wire::labels;
 use crate::dialect::{Answered, Call};
 use crate::form::{AGENT, agent_of, members};
 use crate::limits::AGENT_TAGS;
+use crate::wire;
 
 pub(super) const CHANGE: Route = Route::patch("change_agent_labels", "/v1/agents/{name}/labels")
     .permission("send")
@@ -28,11 +29,10 @@ pub(super) async fn change(call: Call) -> Answered {
     let (set, remove) = read_labels(&mut members(&mut change)?)?;
     let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
         let agent = relabel(tx, &workspace, no, &set, &remove)?;
-        let max = workspace.limit(AGENT_TAGS);
         let told = [
             ("labels", labels(&agent)),
             ("count", agent.labels.len().into()),
-            ("limit", if max == u64::MAX { Json::Null } else { max.into() }),
+            ("limit", wire::limit(workspace.limit(AGENT_TAGS))),
         ];
         Ok(Answer::json(200, to_compact(&Json::object(told))))
     };

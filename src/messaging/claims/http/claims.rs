@@ -12,7 +12,7 @@ use crate::form::{self, MESSAGE};
 use crate::identity::Workspace;
 use crate::mail::messages;
 use crate::mail::model::Message;
-use crate::mail::whereabouts::{concerns, went_to};
+use crate::mail::whereabouts::{concerns, has_got};
 use crate::model::{MailId, MessageId};
 use crate::refusal::Refusal;
 use crate::wire::instant;
@@ -49,12 +49,12 @@ fn no_claim() -> Refusal {
 
 /// The message that the path names, if it concerns the agent.
 fn message_of(call: &Call) -> Result<(MessageId, Message), Refusal> {
-    let (agent, acting) = call.caller.acting()?;
+    let (agent, _) = call.caller.acting()?;
     let Some(MailId::Message(id)) = call.segment(MESSAGE.name) else { return Err(no_message()) };
     let read = call.snapshot();
     let found = || -> Result<Option<Message>, Failure> {
         let Some(message) = messages::find(&read, (agent.0, id))? else { return Ok(None) };
-        Ok(if concerns(&read, agent, &acting.name, &message)? { Some(message) } else { None })
+        Ok(if concerns(&read, agent, (id, &message))? { Some(message) } else { None })
     };
     let message = found().map_err(|failure| failed::<Refusal>(&failure))?;
     Ok((id, message.ok_or_else(no_message)?))
@@ -102,9 +102,10 @@ fn claim(read: &impl Read, workspace: &Workspace, id: MessageId, message: &Messa
 
 pub(super) async fn judge(call: Call) -> Answered {
     let (id, message) = message_of(&call)?;
-    let (_, acting) = call.caller.acting()?;
+    let (agent, acting) = call.caller.acting()?;
     let (name, attestation) = (acting.name.clone(), call.caller.attestation());
-    if !went_to(&message, &name) {
+    let is_recipient = has_got(&call.snapshot(), agent, (id, &message));
+    if !is_recipient.map_err(|failure| failed::<Refusal>(&failure))? {
         return Err(Refusal::Denied("recipients of a message judge what it claims, and nobody else").into());
     }
     if !message.has_claim {

@@ -32,12 +32,12 @@ pub(super) const GET: Route = Route::get("get_message_raw", "/v1/messages/{messa
     .codes(&["busy"]);
 
 pub(super) async fn get(call: Call) -> Answered {
-    let (agent, acting) = call.caller.acting()?;
+    let (agent, _) = call.caller.acting()?;
     let Some(MailId::Message(id)) = call.segment(MESSAGE.name) else { return Err(no_delivery().into()) };
     let read = call.snapshot();
     let find = || -> Result<Option<Message>, Failure> {
         let Some(message) = messages::find(&read, (agent.0, id))? else { return Ok(None) };
-        Ok(if concerns(&read, agent, &acting.name, &message)? { Some(message) } else { None })
+        Ok(if concerns(&read, agent, (id, &message))? { Some(message) } else { None })
     };
     let message = find().map_err(|failure| failed::<Refusal>(&failure))?.ok_or_else(no_delivery)?;
     let (context, workspace) = (call.context.clone(), call.caller.workspace.clone());

@@ -9,7 +9,7 @@ use crate::dialect::{ACTING, Answered, Call};
 use crate::form;
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
-use crate::wire::instant;
+use crate::wire::{instant, limit};
 use crate::words::sealed::is_as_it_must_be;
 
 const ENTRY: Segment = Segment::new("seq", Shape::Integer { min: 1, max: i64::MAX, default: None });
@@ -83,9 +83,9 @@ fn with_stat(members: Vec<(&'static str, Json)>, stat: Stat) -> Answer {
 fn answer(status: u16, mut members: Vec<(&'static str, Json)>, stat: Stat) -> Answer {
     members.extend([
         ("bytes_used", Json::from(stat.bytes_used)),
-        ("bytes_limit", stat.bytes_limit.into()),
+        ("bytes_limit", limit(stat.bytes_limit)),
         ("entries", stat.entries.into()),
-        ("entries_limit", stat.entries_limit.into()),
+        ("entries_limit", limit(stat.entries_limit)),
     ]);
     Answer::json(status, to_compact(&Json::object(members)))
 }

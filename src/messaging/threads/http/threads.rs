@@ -80,8 +80,7 @@ pub(super) async fn list(mut call: Call) -> Answered {
 }
 
 pub(super) async fn get(mut call: Call) -> Answered {
-    let (agent, acting) = call.caller.acting()?;
-    let name = acting.name.clone();
+    let (agent, _) = call.caller.acting()?;
     let limit = count(call.integer(&THREAD_LIMIT)?);
     let before = call.text(&BEFORE)?.and_then(|text| parse_ulid(&text)).map(MessageId);
     let id: ThreadId = call.segment(THREAD.name).ok_or_else(no_thread)?;
@@ -90,7 +89,7 @@ pub(super) async fn get(mut call: Call) -> Answered {
         let (read, key) = (context.store.read(), (agent.0, id));
         let thread = if rows::takes_part(&read, key, agent.1)? { rows::find(&read, key)? } else { None };
         let thread = thread.ok_or_else(no_thread)?;
-        let part = of_thread(&read, &workspace, key, (agent.1, &name), (before, limit))?;
+        let part = of_thread(&read, &workspace, key, agent.1, (before, limit))?;
         Ok(view(&read, &workspace, key, &thread, &part)?)
     };
     Ok(Answer::json(200, call.in_turn(&call.context.lookers, look).await?))
