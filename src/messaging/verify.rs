@@ -7,7 +7,7 @@ use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{blocks, identity, invites, keys, mail, pubkeys, reminders, rooms};
+use crate::{acks, blocks, drafts, identity, invites, keys, mail, memory, pubkeys, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
@@ -20,6 +20,9 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     pubkeys::verify(read, &mut findings)?;
     mail::verify::verify(read, &mut sent, &mut findings)?;
     usage::verify(read, &sent, &mut findings)?;
+    acks::verify(read, &mut findings)?;
+    drafts::verify(read, &mut findings)?;
+    memory::verify(read, &mut findings)?;
     reminders::verify(read, &mut findings)?;
     due::each(read, &mut findings, |at, due, findings| {
         if !is_right(read, at, due)? {
@@ -44,6 +47,9 @@ fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> 
         Due::Idle(agent) => agents::find(read, agent)?.is_some_and(|agent| agent.idle_look_at == Some(at)),
         Due::Remind(key) => reminders::falls_due_at(read, key)? == Some(at),
         Due::Usage((workspace, day)) => usage::used(read, workspace, day)? != usage::Day::default(),
-        Due::Nag(_) | Due::Invite(_) | Due::KeyUrl(_) => true,
+        Due::Nag((workspace, debtor, message)) => {
+            acks::find(read, (workspace, debtor), message)?.is_some_and(|owed| owed.looked_at == at)
+        }
+        Due::Invite(_) | Due::KeyUrl(_) => true,
     })
 }

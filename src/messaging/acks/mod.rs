@@ -3,12 +3,14 @@
 //!
 //! Invariants: what is owed has one row at the one who owes it and one at the one who is owed, and falls due once.
 //!
-//! Reading order: `model` (when whom is reminded) · `tables` · `rows` (owing, settling, reading).
+//! Reading order: `model` (when whom is reminded) · `tables` · `rows` (owing, settling, reading) · `verify`.
 
 mod model;
 mod rows;
 mod tables;
+mod verify;
 
 pub(crate) use model::Owed;
 pub(crate) use rows::{find, forget, of_debtor, of_sender, owe, put_off, settle};
 pub(crate) use tables::TABLES;
+pub(crate) use verify::verify;

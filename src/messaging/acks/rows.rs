@@ -39,7 +39,8 @@ pub(crate) fn forget(tx: &mut WriteTx<'_>, debtor: AgentKey, message: MessageId,
     tx.delete(&AWAITED, &(debtor.0, owed.sender, message, debtor.1));
 }
 
-fn due(debtor: AgentKey, message: MessageId) -> Due {
+/// What falls due of it.
+pub(super) fn due(debtor: AgentKey, message: MessageId) -> Due {
     Due::Nag((debtor.0, debtor.1, message))
 }
 

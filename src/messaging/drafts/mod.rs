@@ -2,7 +2,7 @@
 //!
 //! Invariants: a draft that was sent is gone, in the same transaction; what one says is sealed for the tenant.
 //!
-//! Reading order: `model`, `tables` · `rows` (reading and keeping) · `http`.
+//! Reading order: `model`, `tables` · `rows` (reading and keeping) · `verify` · `http`.
 
 mod http;
 mod model;
@@ -10,6 +10,8 @@ mod rows;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 pub(crate) use http::ENDPOINTS;
 pub(crate) use tables::TABLES;
+pub(crate) use verify::verify;

@@ -1,7 +1,9 @@
 //! Drafts over the whole way.
 
+use quintet_storage::{Read, Scan, WriteTx};
 use serde_json::{Value, json};
 
+use super::tables::{DRAFTS, TEXTS};
 use crate::testing::{Bench, assert_refused};
 use crate::words::sealed::tests::sealed_text;
 
@@ -76,4 +78,25 @@ async fn on_an_encrypted_workspace_drafts_are_sealed_and_sealed_anew() {
     created(&bench, json!({"to": ["bob"], "text": sealed_text(), "sealed": true})).await;
     let (_, listed) = bench.call_as("alice", "GET", "/v1/drafts", Value::Null).await;
     assert_eq!(listed["drafts"].as_array().unwrap().len(), 1, "the other was sent, and is gone");
+}
+
+#[tokio::test]
+async fn halves_of_drafts_are_found() {
+    let bench = Bench::new();
+    let ann = bench.agent("ann");
+    let draft = json!({"to": ["ann"], "subject": "x", "text": "y"});
+    assert_eq!(bench.call_as("ann", "POST", "/v1/drafts", draft).await.0, 201);
+    let found = || crate::verify(&bench.context.store.read()).unwrap().join("\n");
+    assert_eq!(found(), "");
+    let key = bench.context.store.read().scan(&DRAFTS, Scan::prefix(&(ann.0, ann.1))).unwrap()[0].0;
+    let text = bench.context.store.read().get(&TEXTS, &key).unwrap().unwrap();
+    bench.run(move |tx, _| Ok(tx.delete(&TEXTS, &key))).unwrap();
+    assert!(found().contains("says nothing"), "{}", found());
+    let whole = move |tx: &mut WriteTx<'_>, _| {
+        tx.put(&TEXTS, &key, &text)?;
+        tx.delete(&DRAFTS, &key);
+        Ok(())
+    };
+    bench.run(whole).unwrap();
+    assert!(found().contains("that is not there"), "{}", found());
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::tables::{CountsRow, MEMORY_COUNTS};
 use crate::identity::Scope;
 use crate::limits::{MEMORY_BYTES, MEMORY_ENTRIES};
 use crate::testing::{Bench, assert_refused};
@@ -89,4 +90,19 @@ async fn an_encrypted_workspace_remembers_nothing_plain() {
     for body in [json!({"text": "x"}), json!({"text": "x", "sealed": true})] {
         assert_refused(&bench.call_as("ann", "POST", "/v1/memory", body).await, (422, "sealing_required"), "sealed");
     }
+}
+
+#[tokio::test]
+async fn what_is_counted_wrongly_is_found() {
+    let bench = Bench::new();
+    let ann = bench.agent("ann");
+    let (status, _) = bench.call_as("ann", "POST", "/v1/memory", json!({"text": "one"})).await;
+    let found = || crate::verify(&bench.context.store.read()).unwrap().join("\n");
+    assert_eq!((status, found()), (201, String::new()));
+    bench
+        .run(move |tx, _| Ok(tx.put(&MEMORY_COUNTS, &ann, &CountsRow { last_seq: 1, entries: 2, bytes: 3 })?))
+        .unwrap();
+    assert!(found().contains("remembers"), "{}", found());
+    bench.run(move |tx, _| Ok(tx.delete(&MEMORY_COUNTS, &ann))).unwrap();
+    assert!(found().contains("is not counted"), "{}", found());
 }

@@ -2,6 +2,7 @@
 
 use quintet_storage::{Failure, Timestamp, Uuid, WriteTx};
 
+use crate::acks::{self, Owed};
 use crate::due::{self, Due};
 use crate::identity::{Mailbox, Standing, agents, mailboxes, workspaces};
 use crate::mail::model::Role;
@@ -29,6 +30,8 @@ async fn filled() -> Bench {
     bench.run(move |tx, _| Ok(rooms::join(tx, bob, "ops")?)).unwrap();
     let reminder = serde_json::json!({"text": "x", "delay_seconds": 60});
     assert_eq!(bench.call_as("eve", "POST", "/v1/reminders", reminder).await.0, 201);
+    let asking = serde_json::json!({"to": ["bob"], "subject": "x", "text": "y", "require_ack": true});
+    assert_eq!(bench.call_as("ann", "POST", "/v1/messages", asking).await.0, 202);
     bench
 }
 
@@ -131,6 +134,31 @@ fn harms() -> Vec<(&'static str, Harm)> {
                 let mut counts = workspaces::counts(tx, bob.0)?;
                 counts.active_agents += 1;
                 workspaces::put_counts(tx, bob.0, counts)
+            }),
+        ),
+        (
+            "Nag",
+            Box::new(|tx, bob| {
+                let owed = acks::of_debtor(tx, bob, 1)?;
+                owed.iter().for_each(|(message, owed)| acks::forget(tx, bob, *message, owed));
+                Ok(())
+            }),
+        ),
+        (
+            "is not looked at when it says",
+            Box::new(|tx, bob| {
+                let owed = acks::of_debtor(tx, bob, 1)?;
+                owed.iter().for_each(|(message, owed)| {
+                    due::clear(tx, owed.looked_at, Due::Nag((bob.0, bob.1, *message)));
+                });
+                Ok(())
+            }),
+        ),
+        (
+            "which is not its sender's",
+            Box::new(|tx, bob| {
+                let Some((message, owed)) = acks::of_debtor(tx, bob, 1)?.into_iter().next() else { return Ok(()) };
+                acks::owe(tx, bob, message, Owed { sender: bob.1, ..owed })
             }),
         ),
         ("in the room", Box::new(|tx, bob| rooms::join(tx, (bob.0, AgentNo(99)), "ops"))),

@@ -3,6 +3,7 @@
 
 mod doctor;
 mod hooks;
+mod sealed;
 mod setup;
 mod verbs;
 mod watch;
