@@ -91,6 +91,8 @@ pub enum Refusal {
     SealingRequired(&'static str),
     /// The payload does not fit a room's schema.
     PayloadInvalid(Vec<Bad>),
+    /// Whether it fits was not looked at: rooms or schemas changed again and again while it was.
+    PayloadUnjudged,
     /// An address outside cannot be written to; says why.
     ExternalMailRefused(&'static str),
     /// There is no way out for mail.
@@ -202,6 +204,8 @@ impl ServiceRefusal for Refusal {
             Refusal::SealingRequired(field) => Verdict::new(422, "sealing_required")
                 .problem(*field, format!("{field} must arrive sealed, or not at all")),
             Refusal::PayloadInvalid(all) => bad(422, "payload_invalid", all, "path"),
+            Refusal::PayloadUnjudged => verdict_of_fault(&Fault::Busy)
+                .detail("the rooms, or their schemas, change while the payload is held against them"),
             Refusal::ExternalMailRefused(why) => Verdict::new(422, "external_mail_refused").detail(*why),
             Refusal::ExternalMailUnavailable => Verdict::new(422, "external_mail_unavailable"),
             Refusal::QuotaExceeded(used_up) => quota_exceeded(used_up),

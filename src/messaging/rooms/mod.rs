@@ -15,5 +15,7 @@ mod verify;
 
 pub(crate) use members::{find, is_member, join, of_agent};
 pub(crate) use schemas::schema_of;
+#[cfg(test)]
+pub(crate) use schemas::set_schema;
 pub(crate) use tables::TABLES;
 pub(crate) use verify::verify;

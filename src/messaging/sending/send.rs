@@ -25,10 +25,10 @@ pub(crate) fn send(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     author: &Author,
-    ready: Ready,
+    ready: &Ready,
     attendance: &Attendance,
 ) -> Result<Sent, Abort<Refusal>> {
-    let cleared = check(tx, now, author, &ready, attendance)?;
+    let cleared = check(tx, now, author, ready, attendance)?;
     let Cleared { typed, subject, thread, in_reply_to, resolved, skipped_retired } = cleared;
     usage::count(tx, now, &author.workspace, Daily::Messages, 1)?;
     let reachability = reachability(tx, now, author, &resolved.agents, attendance)?;
@@ -50,8 +50,8 @@ pub(crate) fn send(
         is_sealed: ready.is_sealed,
         is_signed: ready.is_signed,
         has_claim: ready.has_claim,
-        said: ready.said,
-        attachments: ready.attachments,
+        said: ready.said.clone(),
+        attachments: ready.attachments.clone(),
     };
     let posted = post(tx, now, &author.workspace, letter)?;
     for (seconds, debtor) in

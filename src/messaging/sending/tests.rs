@@ -7,9 +7,11 @@ use axum::body::Body;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
+use super::payload::Judged;
 use crate::attendance::Line;
 use crate::blocks::{self, Block};
 use crate::limits::{ATTACHMENT_BYTES, Limit, MESSAGE_BYTES, MESSAGES_PER_DAY};
+use crate::refusal::Refusal;
 use crate::rooms;
 use crate::testing::{Bench, DOMAIN, assert_refused};
 use crate::words::sealed::tests::sealed_text;
@@ -594,4 +596,66 @@ async fn a_payload_fits_what_the_rooms_want() {
     assert_eq!((&delivery["payload"]["kind"], &delivery["payload_schema_ref"]), (&json!("a"), &json!("room:den@1")));
     set(Value::Null).await;
     sent(&bench, "alice", body(json!({"kind": 7}))).await;
+}
+
+/// What is in the way of everybody is short: rooms that were not asked before the transaction are not asked in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payload_is_judged_outside_the_transaction() {
+    let bench = bench_of(&["alice"]);
+    join(&bench, "den", &["alice"]);
+    let set = |schema: Value| bench.call_as("alice", "PUT", "/v1/rooms/den/schema", json!({"schema": schema}));
+    let (workspace, rooms) = (bench.workspace.no, ["den".to_owned()]);
+    let payload = quintet_platform::json::parse(b"7", quintet_platform::json::Limits { max_depth: 9 }).unwrap();
+    let mut judged = Judged::new(payload);
+    let check = |judged: &Judged| match judged.check(&bench.context.store.read(), workspace, &rooms) {
+        Ok(()) => None,
+        Err(abort) => Some(quintet_platform::service::refusal_of::<Refusal>(abort)),
+    };
+    assert_eq!(check(&judged), None, "a room without a schema wants nothing");
+    for type_of in ["string", "boolean"] {
+        set(json!({"type": type_of})).await;
+        let unjudged = check(&judged).unwrap();
+        let verdict = quintet_platform::service::ServiceRefusal::verdict(&unjudged);
+        assert_eq!((unjudged, verdict.status, verdict.code), (Refusal::PayloadUnjudged, 503, "busy"), "{type_of}");
+        judged.ask(&bench.context.store.read(), workspace, &rooms).unwrap();
+        assert!(matches!(check(&judged), Some(Refusal::PayloadInvalid(_))), "{type_of}");
+    }
+    set(Value::Null).await;
+    assert_eq!(check(&judged), None);
+}
+
+#[tokio::test]
+async fn a_schema_set_meanwhile_is_the_one_that_counts() {
+    let bench = bench_of(&["alice", "bob"]);
+    join(&bench, "den", &["alice", "bob"]);
+    let (status, _) = bench.call_as("alice", "PUT", "/v1/rooms/den/schema", json!({"schema": {"type": "object"}})).await;
+    assert_eq!(status, 200);
+    let store = bench.context.store.clone();
+    let (workspace, tenant_id) = (bench.workspace.no, bench.workspace.tenant_id);
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let (began, begun) = tokio::sync::oneshot::channel();
+    let writer = std::thread::spawn(move || {
+        let verb = move |tx: &mut quintet_storage::WriteTx<'_>, _| -> Result<u64, quintet_storage::Abort<Refusal>> {
+            began.send(()).unwrap();
+            wait.recv().unwrap();
+            Ok(rooms::set_schema(tx, workspace, "den", Some("{\"required\": [\"kind\"]}".to_owned()))?)
+        };
+        store.write_blocking(Instant::now() + std::time::Duration::from_secs(30), verb)
+    });
+    begun.await.unwrap();
+    let sending = sent(&bench, "alice", json!({"to": ["room:den"], "text": "x", "payload": {"kind": 1}}));
+    let setting = async {
+        // The message was judged by what the room wanted before, and waits for the writer.
+        drop(bench.context.lookers.hold(tenant_id, 8, std::time::Duration::from_secs(30)).await.unwrap());
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        go.send(()).unwrap();
+    };
+    tokio::join!(sending, setting);
+    assert!(matches!(writer.join().unwrap(), Ok(2)));
+    let row = inbox(&bench, "bob").await[0].clone();
+    let path = format!("/v1/deliveries/{}", row["delivery_id"].as_str().unwrap());
+    let (_, delivery) = bench.call_as("bob", "GET", &path, Value::Null).await;
+    assert_eq!(delivery["payload_schema_ref"], "room:den@2");
 }

@@ -1,12 +1,11 @@
 //! Sending a message, and answering one.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use quintet_platform::service::{Answer, Change, Content, KeyRule, Route, Stop, json as success};
 use quintet_storage::{Abort, WriteTx};
 use serde_json::json;
-use tokio::sync::oneshot;
 
 use super::super::model::{Asked, Author, Ephemeral, Ready, Spoken};
 use super::super::prepare::prepare;
@@ -106,7 +105,7 @@ pub(crate) async fn deliver(
     author: Author,
     asked: Asked,
     spoken: Spoken,
-    before: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Send + 'static,
+    before: impl Fn(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Clone + Send + 'static,
 ) -> Answered {
     let context = change.call.context.clone();
     let author = Arc::new(author);
@@ -122,30 +121,27 @@ async fn post(
     author: &Arc<Author>,
     asked: Asked,
     spoken: Spoken,
-    before: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Send + 'static,
+    before: impl Fn(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Clone + Send + 'static,
 ) -> Answered {
     let context = change.call.context.clone();
-    let (ready, staged) = prepare(&context, author, asked, spoken).await?;
+    let prepared = prepare(&context, author, asked, spoken).await?;
     let author = Arc::clone(author);
-    let verb = move |tx: &mut WriteTx<'_>, now| {
+    let verb = move |tx: &mut WriteTx<'_>, now, ready: &Ready| {
         before(tx)?;
         let sent = send_message(tx, now, &author, ready, &context.attendance)?;
         Ok(Answer::json(202, write_sent(&sent)))
     };
-    let answered = change.write(verb).await;
-    // What was posted has adopted it by now.
-    drop(staged);
-    answered
+    prepared.write(change, verb).await
 }
 
 /// Sends what is stored nowhere: when it was counted, the streams are told that are open then.
 async fn tell(change: Change<Messaging>, author: &Arc<Author>, asked: Asked, spoken: Spoken) -> Answered {
     let context = change.call.context.clone();
-    let (ready, _) = prepare(&context, author, asked, spoken.clone()).await?;
-    let (done, counted) = oneshot::channel::<Ephemeral>();
-    let (own, author) = (context.clone(), Arc::clone(author));
-    let verb = move |tx: &mut WriteTx<'_>, now| {
-        let ready: &Ready = &ready;
+    let prepared = prepare(&context, author, asked, spoken.clone()).await?;
+    let done: Arc<OnceLock<Ephemeral>> = Arc::default();
+    let (own, author, counted) = (context.clone(), Arc::clone(author), Arc::clone(&done));
+    let spoken = Arc::new(spoken);
+    let verb = move |tx: &mut WriteTx<'_>, now, ready: &Ready| {
         let ephemeral = send_ephemeral(tx, now, &author, (ready, &spoken), &own.attendance)?;
         let streams = ephemeral.agents.iter().map(|agent| own.attendance.streams().count(*agent));
         let (reached, live) =
@@ -153,16 +149,16 @@ async fn tell(change: Change<Messaging>, author: &Arc<Author>, asked: Asked, spo
         let told = json!({
             "status": "accepted", "guarantee": "fire_and_forget", "reached": reached, "live_subscribers": live,
         });
-        // Nobody is told of what could not be counted.
-        let _ = done.send(ephemeral);
+        let _ = counted.set(ephemeral);
         Ok(Answer::value(202, &told))
     };
-    let answer = change.write(verb).await?;
+    // Nobody is told of what could not be counted.
+    let answer = prepared.write(change, verb).await?;
     // A repeat has not sent again.
-    if let Ok(Ephemeral { agents, event }) = counted.await {
-        let event = Bytes::from(event);
+    if let Some(Ephemeral { agents, event }) = done.get() {
+        let event = Bytes::from(event.clone());
         for agent in agents {
-            context.attendance.streams().tell(agent, &event);
+            context.attendance.streams().tell(*agent, &event);
         }
     }
     Ok(answer)
