@@ -77,6 +77,8 @@ pub enum Refusal {
     MemoryEntryTooLarge(u64),
     /// Something is larger than it may be; which, and how large it may be, in bytes.
     TooLarge(&'static str, u64),
+    /// What is sent with `fire_and_forget` is larger than an event may be; how large that is, in bytes.
+    EventTooLarge(u64),
     /// Members of the body that are wrong.
     Invalid(Vec<Problem>),
     /// Recipients that there are none of; every bad one.
@@ -194,6 +196,8 @@ impl ServiceRefusal for Refusal {
             Refusal::TooLarge(field, max) => {
                 Verdict::new(413, "payload_too_large").problem(*field, format!("{field} can have {max} bytes at most"))
             }
+            Refusal::EventTooLarge(max) => Verdict::new(413, "payload_too_large")
+                .detail(format!("what is sent with fire_and_forget can have {max} bytes at most as it is told to streams")),
             Refusal::Invalid(problems) => invalid(problems),
             Refusal::UnknownRecipient(all) => bad(422, "unknown_recipient", all, "recipient"),
             Refusal::UnmatchedCapability(all) => bad(422, "unmatched_capability", all, "recipient"),

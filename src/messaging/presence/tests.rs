@@ -273,8 +273,8 @@ async fn sixteen_streams_and_what_is_told_reaches_all() {
     }
     let refused = Open::asked(&bench, &bound, &[]).await;
     assert_eq!(refused.0, 409);
-    let event = bytes::Bytes::from_static(b"event: ephemeral\ndata: {}\n\n");
-    assert_eq!(bench.context.attendance.streams().tell(ann, &event), 16);
+    let event = "event: ephemeral\ndata: {}\n\n".to_owned();
+    assert_eq!(bench.context.attendance.streams().tell(&[ann], event).streams, 16);
     for stream in &mut streams {
         assert_eq!(stream.next().await.unwrap(), "event: ephemeral\ndata: {}\n\n");
     }

@@ -10,6 +10,7 @@ use quintet_storage::seal::KeyOwner;
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::check::{check, directed};
+use super::ephemeral::begin;
 use super::model::{Asked, Author, Faults, Given, Ready, Spoken};
 use super::payload::Judged;
 use crate::context::Context;
@@ -49,7 +50,14 @@ pub(super) async fn prepare(
     asked: Asked,
     mut spoken: Spoken,
 ) -> Result<Prepared, Refusal> {
-    let faults = faults(&author.workspace, &spoken);
+    let mut faults = faults(&author.workspace, &spoken);
+    let event = match asked.is_ephemeral.then(|| begin(author, &asked, &spoken)) {
+        Some(Err(refusal)) => {
+            faults.size = Some(refusal);
+            None
+        }
+        event => event.and_then(Result::ok),
+    };
     let contents = contents(&context.store.read(), author, &spoken).map_err(|failure| failed::<Refusal>(&failure))?;
     let ready = Ready {
         asked,
@@ -59,12 +67,15 @@ pub(super) async fn prepare(
         said: Said::Here(Vec::new()),
         attachments: Vec::new(),
         payload: spoken.payload.take().map(Judged::new),
+        event,
         faults,
     };
     let (context, author, ready) = (context.clone(), Arc::clone(author), Arc::new(ready));
     let mut prepared = Prepared { context, author, ready, contents, staged: Vec::new() };
     prepared.judge().await?;
-    prepared.store(spoken.attachments).await?;
+    if !prepared.ready.asked.is_ephemeral {
+        prepared.store(spoken.attachments).await?;
+    }
     Ok(prepared)
 }
 
@@ -89,7 +100,9 @@ impl Prepared {
                 Err(refusal) => return Err(refusal.into()),
             }
             self.judge().await?;
-            self.store_said().await?;
+            if !self.ready.asked.is_ephemeral {
+                self.store_said().await?;
+            }
         }
     }
 
@@ -117,12 +130,9 @@ impl Prepared {
 
     /// Stores what does not fit into rows. Nothing is stored for what would be refused: the transaction looks again.
     async fn store(&mut self, attachments: Vec<Given>) -> Result<(), Refusal> {
-        let bytes = self.encoded()?;
-        if self.ready.asked.is_ephemeral || (attachments.is_empty() && bytes.len() <= HERE_BYTES_MAX) {
-            Arc::make_mut(&mut self.ready).said = Said::Here(bytes);
-            return Ok(());
+        if attachments.is_empty() && self.encoded()?.len() <= HERE_BYTES_MAX {
+            return self.store_said().await;
         }
-        drop(bytes);
         let Prepared { context, author, ready, .. } = &*self;
         let checked = check(&context.store.read(), context.now(), author, ready, &context.attendance);
         match checked.map_err(quintet_platform::service::refusal_of) {
@@ -142,7 +152,7 @@ impl Prepared {
     /// Stores what it says, where that does not fit into a row.
     async fn store_said(&mut self) -> Result<(), Refusal> {
         let bytes = self.encoded()?;
-        let said = if self.ready.asked.is_ephemeral || bytes.len() <= HERE_BYTES_MAX {
+        let said = if bytes.len() <= HERE_BYTES_MAX {
             Said::Here(bytes)
         } else {
             let stored = store(&self.context, &self.author.workspace, &bytes).await?;

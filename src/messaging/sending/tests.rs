@@ -185,6 +185,11 @@ async fn shapes_that_are_none() {
             422,
             "attachments",
         ),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "claim": {}}), 422, "claim"),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "derived_from": ["x"]}), 422, "derived_from"),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "handoff_from": "ann"}), 422, "handoff_from"),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "text": "x".repeat(262_000)}), 413, "262144 bytes"),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "payload": "\u{1}".repeat(50_000)}), 413, "262144 bytes"),
         (json!({"to": ["bob"], "require_ack": true, "ack_window_seconds": 59}), 422, "ack_window_seconds"),
         (json!({"to": ["bob"], "derived_from": vec!["x"; 26]}), 422, "derived_from"),
         (json!({"to": ["bob"], "handoff_from": "x".repeat(33)}), 422, "handoff_from"),
@@ -489,10 +494,40 @@ async fn what_is_fired_and_forgotten_reaches_open_streams_alone() {
     let told = String::from_utf8(line.take_told().unwrap().to_vec()).unwrap();
     assert!(told.starts_with("event: ephemeral\ndata: {") && told.ends_with("}\n\n"), "{told}");
     assert!(told.contains("\"text_body\":\"now\"") && told.contains("\"sender_agent_name\":\"alice\""), "{told}");
+    assert!(told.contains("\"lane\":null,\"created_at\":\""), "{told}");
     assert!(inbox(&bench, "bob").await.is_empty());
     limit(&mut bench, MESSAGES_PER_DAY, 1);
     assert_refused(&send(&bench, "alice", body).await, (429, "quota_exceeded"), "messages_per_day");
     assert_eq!(line.take_told(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_fired_and_forgotten_wakes_nobody_who_withholds_it() {
+    let bench = bench_of(&["alice", "bob", "carol"]);
+    let line = Arc::new(Line::new("k".to_owned(), true, None, Instant::now()));
+    assert!(bench.context.attendance.streams().open(bench.named("bob"), &line, 16));
+    let sent = |priority: &'static str| {
+        let body = json!({"to": ["bob", "carol"], "text": "now", "priority": priority, "guarantee": "fire_and_forget"});
+        sent(&bench, "alice", body)
+    };
+    for (state, priority, withheld) in [
+        ("dnd", "normal", 1),
+        ("dnd", "urgent", 0),
+        ("away", "background", 1),
+        ("offline", "urgent", 1),
+        ("online", "background", 0),
+    ] {
+        declare(&bench, "bob", json!({"state": state})).await;
+        let answer = sent(priority).await;
+        assert_eq!((&answer["withheld"], &answer["reached"]), (&json!(withheld), &json!(1 - withheld)), "{state}");
+        assert_eq!(line.take_told().is_some(), withheld == 0, "{state} {priority}");
+    }
+    // Who reads nothing is not reached, as open as his stream is.
+    for _ in 0..64 {
+        assert_eq!(sent("normal").await["live_subscribers"], 1);
+    }
+    let answer = sent("normal").await;
+    assert_eq!((&answer["reached"], &answer["live_subscribers"]), (&json!(0), &json!(0)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

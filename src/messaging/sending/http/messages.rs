@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use quintet_platform::service::{Answer, Change, Content, KeyRule, Route, Stop, json as success};
 use quintet_storage::{Abort, WriteTx};
-use serde_json::json;
 
+use super::super::ephemeral::send_ephemeral;
 use super::super::model::{Asked, Author, Ephemeral, Ready, Spoken};
 use super::super::prepare::prepare;
-use super::super::send::{send as send_message, send_ephemeral};
+use super::super::send::send as send_message;
 use super::body::take;
 use super::form::{read_message, read_reply};
-use super::wire::write_sent;
+use super::wire::{write_ephemeral, write_sent};
 use crate::context::Context;
 use crate::dialect::{ACTING, Answered, Call, Messaging, WRITER_TIME};
 use crate::form::MESSAGE;
@@ -134,34 +134,26 @@ async fn post(
     prepared.write(change, verb).await
 }
 
-/// Sends what is stored nowhere: when it was counted, the streams are told that are open then.
+/// Sends what is stored nowhere: when it was counted, the streams are told that are open then. What is remembered for a
+/// repeat is how many were open when it was counted; what is answered is how many it went to.
 async fn tell(change: Change<Messaging>, author: &Arc<Author>, asked: Asked, spoken: Spoken) -> Answered {
     let context = change.call.context.clone();
-    let prepared = prepare(&context, author, asked, spoken.clone()).await?;
+    let prepared = prepare(&context, author, asked, spoken).await?;
     let done: Arc<OnceLock<Ephemeral>> = Arc::default();
     let (own, author, counted) = (context.clone(), Arc::clone(author), Arc::clone(&done));
-    let spoken = Arc::new(spoken);
     let verb = move |tx: &mut WriteTx<'_>, now, ready: &Ready| {
-        let ephemeral = send_ephemeral(tx, now, &author, (ready, &spoken), &own.attendance)?;
-        let streams = ephemeral.agents.iter().map(|agent| own.attendance.streams().count(*agent));
-        let (reached, live) =
-            streams.fold((0, 0), |(agents, all), count| (agents + usize::from(count > 0), all + count));
-        let told = json!({
-            "status": "accepted", "guarantee": "fire_and_forget", "reached": reached, "live_subscribers": live,
-        });
+        let ephemeral = send_ephemeral(tx, now, &author, ready, &own.attendance)?;
+        let open = own.attendance.streams().reach(&ephemeral.agents);
+        let told = write_ephemeral(open, ephemeral.withheld);
         let _ = counted.set(ephemeral);
-        Ok(Answer::value(202, &told))
+        Ok(Answer::json(202, told))
     };
     // Nobody is told of what could not be counted.
     let answer = prepared.write(change, verb).await?;
     // A repeat has not sent again.
-    if let Some(Ephemeral { agents, event }) = done.get() {
-        let event = Bytes::from(event.clone());
-        for agent in agents {
-            context.attendance.streams().tell(*agent, &event);
-        }
-    }
-    Ok(answer)
+    let Some(Ephemeral { agents, withheld, event }) = done.get() else { return Ok(answer) };
+    let reached = context.attendance.streams().tell(agents, event.clone());
+    Ok(answer.with_body(Bytes::from(write_ephemeral(reached, *withheld))))
 }
 
 /// Counts a message that blocks kept from being sent.
