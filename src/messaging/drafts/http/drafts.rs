@@ -2,19 +2,24 @@
 
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Fields, Json, to_compact};
-use quintet_platform::service::{Answer, Content, KeyRule, Route, json as success, nothing, refusal_of};
+use quintet_platform::service::{
+    Answer, Content, FromSegment as _, KeyRule, Parameter, Route, Shape, json as success, nothing, refusal_of,
+};
 use quintet_storage::{Timestamp, WriteTx};
 
-use super::super::model::{Draft, DraftId};
+use super::super::model::{Draft, DraftId, RECIPIENTS_BYTES_MAX};
 use super::super::rows::{self, check_room, find, put, remove};
 use super::path::{DRAFT, draft_key};
 use crate::dialect::{ACTING, Answered, Call};
-use crate::form::{members, optional, texts};
+use crate::form::{members, optional};
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
 use crate::sending::form::{long_text, subject};
 use crate::wire::{instant, texts as write_texts};
+use crate::words::recipient::Recipient;
 use crate::words::sealed::is_as_it_must_be;
+
+const CURSOR: Parameter = Parameter::new("cursor", Shape::Ulid, "The next_cursor of the answer before.");
 
 pub(super) const CREATE: Route = Route::post("create_draft", "/v1/drafts")
     .permission("send")
@@ -29,7 +34,9 @@ pub(super) const LIST: Route = Route::get("list_drafts", "/v1/drafts")
     .permission("read")
     .marks(&[ACTING])
     .summary("The agent's drafts, the oldest first, without their texts")
-    .successes(&[success(200, "Drafts")]);
+    .parameters(&[CURSOR])
+    .successes(&[success(200, "Drafts")])
+    .codes(&["busy"]);
 pub(super) const GET: Route = Route::get("get_draft", "/v1/drafts/{draft_id}")
     .permission("read")
     .marks(&[ACTING])
@@ -62,17 +69,9 @@ struct Said {
 }
 
 fn read(fields: &mut Fields) -> Result<Said, Refusal> {
-    let mut list = |name: &str| -> Result<Option<Vec<String>>, Refusal> {
-        optional::<Vec<Json>>(fields, name)?
-            .map(|items| {
-                let mut one = Fields::new(Json::object([(name, Json::Array(items))])).map_err(crate::form::field)?;
-                texts(&mut one, name, RECIPIENTS_MAX)
-            })
-            .transpose()
-    };
     Ok(Said {
-        to: list("to")?,
-        cc: list("cc")?,
+        to: recipients(fields, "to")?,
+        cc: recipients(fields, "cc")?,
         subject: subject(fields)?,
         text: long_text(fields, "text")?,
         is_sealed: optional(fields, "sealed")?,
@@ -81,6 +80,29 @@ fn read(fields: &mut Fields) -> Result<Said, Refusal> {
 
 /// A draft names so many recipients at most; how many a message may have is asked when it is sent.
 const RECIPIENTS_MAX: usize = 1_000;
+
+/// Recipients as typed, by their form alone: who that is is looked up when the draft is sent.
+fn recipients(fields: &mut Fields, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+    let Some(items) = optional::<Vec<Json>>(fields, name)? else { return Ok(None) };
+    if items.len() > RECIPIENTS_MAX {
+        return Err(Refusal::field(name, format!("must have at most {RECIPIENTS_MAX} items")));
+    }
+    let one = |(place, item): (usize, Json)| {
+        let wrong = |problem: String| Refusal::field(format!("{name}[{place}]"), problem);
+        let Json::String(text) = item else { return Err(wrong("must be a string".to_owned())) };
+        Recipient::parse(&text).map_err(|fault| wrong(fault.to_string()))?;
+        Ok(text)
+    };
+    items.into_iter().enumerate().map(one).collect::<Result<_, _>>().map(Some)
+}
+
+/// A draft is listed with its recipients: they are no place for more than that.
+fn check_size(draft: &Draft) -> Result<(), Refusal> {
+    if draft.recipients_bytes() > RECIPIENTS_BYTES_MAX {
+        return Err(Refusal::field("to", format!("must have at most {RECIPIENTS_BYTES_MAX} bytes together with cc")));
+    }
+    Ok(())
+}
 
 /// What is sealed is, and on an encrypted workspace everything (6-messaging.md, E1).
 fn check_sealing(workspace: &Workspace, text: &str, is_sealed: bool) -> Result<(), Refusal> {
@@ -112,17 +134,24 @@ pub(super) async fn create(call: Call) -> Answered {
             updated_at: now,
             version: 0,
         };
+        check_size(&draft)?;
         put(tx, &workspace, (no, agent, id), &draft, Some(&text))?;
         Ok(Answer::json(201, to_compact(&write(id, &draft, Some(&text)))))
     };
     change.write(verb).await
 }
 
-pub(super) async fn list(call: Call) -> Answered {
+pub(super) async fn list(mut call: Call) -> Answered {
     let (agent, _) = call.caller.acting()?;
-    let drafts = rows::list(&call.snapshot(), agent).map_err(|failure| refusal_of::<Refusal>(failure.into()))?;
-    let drafts: Vec<Json> = drafts.iter().map(|(id, draft)| write(*id, draft, None)).collect();
-    Ok(Answer::json(200, to_compact(&Json::object([("drafts", Json::Array(drafts))]))))
+    let after = call.text(&CURSOR)?.and_then(|text| DraftId::from_segment(&text));
+    let context = call.context.clone();
+    let look = move || {
+        let (drafts, has_more) = rows::list(&context.store.read(), agent, after)?;
+        let next = drafts.last().filter(|_| has_more).map(|(id, _)| ulid(id.0));
+        let drafts: Vec<Json> = drafts.iter().map(|(id, draft)| write(*id, draft, None)).collect();
+        Ok(to_compact(&Json::object([("drafts", Json::Array(drafts)), ("next_cursor", next.into())])))
+    };
+    Ok(Answer::json(200, call.in_turn(&call.context.lookers, look).await?))
 }
 
 pub(super) async fn get(call: Call) -> Answered {
@@ -157,6 +186,7 @@ pub(super) async fn change(call: Call) -> Answered {
             updated_at: now,
             version: before.version + 1,
         };
+        check_size(&draft)?;
         put(tx, &workspace, key, &draft, said.text.as_deref())?;
         let text = match said.text {
             Some(text) => text,
