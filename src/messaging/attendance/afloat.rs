@@ -93,6 +93,7 @@ mod tests {
         drop(other);
         assert!(event(1).is_some());
         held.clear();
-        assert_eq!((afloat.held().all, afloat.held().of.len()), (0, 0));
+        let left = afloat.held();
+        assert_eq!((left.all, left.of.len()), (0, 0));
     }
 }

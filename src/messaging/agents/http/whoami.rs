@@ -2,7 +2,7 @@
 
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Json, to_compact};
-use quintet_platform::service::{Route, json as success};
+use quintet_platform::service::{Answer, Route, json as success};
 use quintet_storage::{Failure, Read, Timestamp};
 
 use super::wire::written;
@@ -18,11 +18,13 @@ use crate::{blocks, rooms};
 pub(super) const WHOAMI: Route = Route::get("whoami", "/v1/whoami")
     .permission("read")
     .summary("The workspace, the key, and the agent that it acts as with how much it has not read")
-    .successes(&[success(200, "Whoami")]);
+    .successes(&[success(200, "Whoami")])
+    .codes(&["busy"]);
 
 pub(super) async fn whoami(call: Call) -> Answered {
-    let (context, caller, now) = (&call.context, &call.caller, call.now());
-    call.answer(200, |read| Ok(to_compact(&told(context, read, caller, now)?).into()))
+    let (context, caller, now) = (call.context.clone(), call.caller.clone(), call.now());
+    let look = move || Ok(to_compact(&told(&context, &context.store.read(), &caller, now)?));
+    Ok(Answer::json(200, call.in_turn(&call.context.lookers, look).await?))
 }
 
 fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) -> Result<Json, Failure> {
