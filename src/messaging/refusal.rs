@@ -196,8 +196,9 @@ impl ServiceRefusal for Refusal {
             Refusal::TooLarge(field, max) => {
                 Verdict::new(413, "payload_too_large").problem(*field, format!("{field} can have {max} bytes at most"))
             }
-            Refusal::EventTooLarge(max) => Verdict::new(413, "payload_too_large")
-                .detail(format!("what is sent with fire_and_forget can have {max} bytes at most as it is told to streams")),
+            Refusal::EventTooLarge(max) => Verdict::new(413, "payload_too_large").detail(format!(
+                "what is sent with fire_and_forget can have {max} bytes at most as it is told to streams"
+            )),
             Refusal::Invalid(problems) => invalid(problems),
             Refusal::UnknownRecipient(all) => bad(422, "unknown_recipient", all, "recipient"),
             Refusal::UnmatchedCapability(all) => bad(422, "unmatched_capability", all, "recipient"),

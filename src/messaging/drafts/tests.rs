@@ -128,3 +128,26 @@ async fn a_list_of_drafts_is_cut_and_says_where_it_goes_on() {
     let refused = bench.call_as("alice", "GET", "/v1/drafts?cursor=x", Value::Null).await;
     assert_refused(&refused, (422, "validation_error"), "cursor");
 }
+
+/// What a transaction cannot take is refused, and no mistake of the appliance.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_is_as_large_as_a_transaction_takes() {
+    let bench = Bench::new();
+    bench.agent("alice");
+    let ask = async |text: String, key: Option<&str>| {
+        let request = http::Request::post("/v1/drafts").header("authorization", format!("Bearer {}", bench.admin));
+        let request = key.iter().fold(request, |request, key| request.header("idempotency-key", *key));
+        let body = json!({"to": ["bob"], "text": text}).to_string();
+        let request = request.header("x-agentbus-agent", "alice").body(axum::body::Body::from(body)).unwrap();
+        bench.answer(request).await.status().as_u16()
+    };
+    for (bytes, key, status) in
+        [(917_501, None, 201), (917_502, None, 413), (458_000, Some("a"), 201), (459_000, Some("b"), 413)]
+    {
+        assert_eq!(ask("x".repeat(bytes), key).await, status, "{bytes}");
+    }
+    assert_eq!(ask("\u{1}".repeat(200_000), Some("c")).await, 413, "as it is written");
+    let draft = created(&bench, json!({"to": ["bob"], "text": "x".repeat(900_000)})).await;
+    let (status, changed) = bench.call_as("alice", "PATCH", &path(&draft), json!({"subject": "y"})).await;
+    assert_eq!((status, changed["text_body"].as_str().unwrap().len()), (200, 900_000));
+}

@@ -22,6 +22,6 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use http::{ENDPOINTS, author, deliver, form};
+pub(crate) use http::{ENDPOINTS, Taken, author, deliver, form, take};
 pub(crate) use model::{Asked, Course, Spoken, Wants};
 pub(crate) use nag::nag;

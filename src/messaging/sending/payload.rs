@@ -29,12 +29,7 @@ impl Judged {
     }
 
     /// Asks these rooms, except those that were asked and want the same still.
-    pub(super) fn ask(
-        &mut self,
-        read: &impl Read,
-        workspace: WorkspaceNo,
-        rooms: &[String],
-    ) -> Result<(), Failure> {
+    pub(super) fn ask(&mut self, read: &impl Read, workspace: WorkspaceNo, rooms: &[String]) -> Result<(), Failure> {
         let mut judged = Vec::with_capacity(rooms.len());
         for room in rooms {
             let schema = schema_of(read, workspace, room)?;

@@ -28,9 +28,7 @@ pub(crate) struct AgentName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NameFault {
     /// It is not written as one.
-    #[error(
-        "must have 1 to 64 of a-z, 0-9, \".\", \"_\", \"-\" and begin with a letter or digit; \"{nearest}\" does"
-    )]
+    #[error("must have 1 to 64 of a-z, 0-9, \".\", \"_\", \"-\" and begin with a letter or digit; \"{nearest}\" does")]
     Spelling {
         /// The good name nearest to it.
         nearest: AgentName,
@@ -42,9 +40,7 @@ pub(crate) enum NameFault {
         nearest: AgentName,
     },
     /// A role that is not written as one, or is too long for a name.
-    #[error(
-        "must have 1 to 57 of a-z, 0-9, \".\", \"_\", \"-\" and begin with a letter or digit; \"{nearest}\" does"
-    )]
+    #[error("must have 1 to 57 of a-z, 0-9, \".\", \"_\", \"-\" and begin with a letter or digit; \"{nearest}\" does")]
     Role {
         /// The good role nearest to it.
         nearest: String,

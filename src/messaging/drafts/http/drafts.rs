@@ -7,14 +7,15 @@ use quintet_platform::service::{
 };
 use quintet_storage::{Timestamp, WriteTx};
 
-use super::super::model::{Draft, DraftId, RECIPIENTS_BYTES_MAX};
+use super::super::model::{Draft, DraftId, RECIPIENTS_BYTES_MAX, WRITTEN_BYTES_MAX};
 use super::super::rows::{self, check_room, find, put, remove};
-use super::path::{DRAFT, draft_key};
+use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{members, optional};
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
 use crate::sending::form::{long_text, subject};
+use crate::sending::{Taken, take};
 use crate::wire::{instant, texts as write_texts};
 use crate::words::recipient::Recipient;
 use crate::words::sealed::is_as_it_must_be;
@@ -29,7 +30,7 @@ pub(super) const CREATE: Route = Route::post("create_draft", "/v1/drafts")
     .successes(&[success(201, "Draft")])
     .makes("draft_id", "id")
     .key(KeyRule::Optional)
-    .codes(&["limit_reached", "payload_too_large", "sealing_required"]);
+    .codes(&["busy", "limit_reached", "payload_too_large", "sealing_required"]);
 pub(super) const LIST: Route = Route::get("list_drafts", "/v1/drafts")
     .permission("read")
     .marks(&[ACTING])
@@ -50,7 +51,7 @@ pub(super) const CHANGE: Route = Route::patch("change_draft", "/v1/drafts/{draft
     .segments(&[DRAFT])
     .body(Content::Json("DraftWrite"))
     .successes(&[success(200, "Draft")])
-    .codes(&["payload_too_large", "sealing_required"]);
+    .codes(&["busy", "payload_too_large", "sealing_required"]);
 pub(super) const DELETE: Route = Route::delete("delete_draft", "/v1/drafts/{draft_id}")
     .permission("send")
     .marks(&[ACTING])
@@ -96,12 +97,15 @@ fn recipients(fields: &mut Fields, name: &str) -> Result<Option<Vec<String>>, Re
     items.into_iter().enumerate().map(one).collect::<Result<_, _>>().map(Some)
 }
 
-/// A draft is listed with its recipients: they are no place for more than that.
-fn check_size(draft: &Draft) -> Result<(), Refusal> {
-    if draft.recipients_bytes() > RECIPIENTS_BYTES_MAX {
+/// A draft is listed with its recipients, and written in one transaction. `text`: what is written of it; `remembered`: the
+/// answer, if a repeat gets it again.
+fn check_size(draft: &Draft, text: Option<&str>, remembered: Option<&str>) -> Result<(), Refusal> {
+    let recipients = draft.recipients_bytes();
+    if recipients > RECIPIENTS_BYTES_MAX {
         return Err(Refusal::field("to", format!("must have at most {RECIPIENTS_BYTES_MAX} bytes together with cc")));
     }
-    Ok(())
+    let written = recipients + text.map_or(0, str::len) + remembered.map_or(0, str::len);
+    if written > WRITTEN_BYTES_MAX { Err(Refusal::TooLarge("draft", WRITTEN_BYTES_MAX as u64)) } else { Ok(()) }
 }
 
 /// What is sealed is, and on an encrypted workspace everything (6-messaging.md, E1).
@@ -116,8 +120,9 @@ fn check_sealing(workspace: &Workspace, text: &str, is_sealed: bool) -> Result<(
 pub(super) async fn create(call: Call) -> Answered {
     let ((no, agent), _) = call.caller.acting()?;
     let workspace = call.caller.workspace.clone();
-    let mut change = call.change().await?;
+    let Taken { mut change, turn, .. } = take(call, DRAFT_BODY_BYTES_MAX).await?;
     change.begin()?;
+    let is_remembered = change.entered().is_some();
     let said = read(&mut members(&mut change)?)?;
     let text = said.text.unwrap_or_default();
     let is_sealed = said.is_sealed.unwrap_or(false);
@@ -134,11 +139,14 @@ pub(super) async fn create(call: Call) -> Answered {
             updated_at: now,
             version: 0,
         };
-        check_size(&draft)?;
+        let answer = to_compact(&write(id, &draft, Some(&text)));
+        check_size(&draft, Some(&text), is_remembered.then_some(answer.as_str()))?;
         put(tx, &workspace, (no, agent, id), &draft, Some(&text))?;
-        Ok(Answer::json(201, to_compact(&write(id, &draft, Some(&text)))))
+        Ok(Answer::json(201, answer))
     };
-    change.write(verb).await
+    let answered = change.write(verb).await;
+    drop(turn);
+    answered
 }
 
 pub(super) async fn list(mut call: Call) -> Answered {
@@ -167,8 +175,9 @@ pub(super) async fn get(call: Call) -> Answered {
 pub(super) async fn change(call: Call) -> Answered {
     let key = draft_key(&call)?;
     let workspace = call.caller.workspace.clone();
-    let mut change = call.change().await?;
+    let Taken { mut change, turn, .. } = take(call, DRAFT_BODY_BYTES_MAX).await?;
     change.begin()?;
+    let is_remembered = change.entered().is_some();
     find(&change.call.snapshot(), key).map_err(refusal_of)?;
     let said = read(&mut members(&mut change)?)?;
     // A text that is given says itself whether it is sealed; one that stays is what it was.
@@ -186,15 +195,15 @@ pub(super) async fn change(call: Call) -> Answered {
             updated_at: now,
             version: before.version + 1,
         };
-        check_size(&draft)?;
+        let kept = if said.text.is_none() { rows::text(tx, &workspace, key)? } else { String::new() };
+        let answer = to_compact(&write(key.2, &draft, said.text.as_deref().or(Some(&kept))));
+        check_size(&draft, said.text.as_deref(), is_remembered.then_some(answer.as_str()))?;
         put(tx, &workspace, key, &draft, said.text.as_deref())?;
-        let text = match said.text {
-            Some(text) => text,
-            None => rows::text(tx, &workspace, key)?,
-        };
-        Ok(Answer::json(200, to_compact(&write(key.2, &draft, Some(&text)))))
+        Ok(Answer::json(200, answer))
     };
-    change.write(verb).await
+    let answered = change.write(verb).await;
+    drop(turn);
+    answered
 }
 
 pub(super) async fn delete(call: Call) -> Answered {

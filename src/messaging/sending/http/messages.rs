@@ -14,7 +14,7 @@ use super::body::take;
 use super::form::{read_message, read_reply};
 use super::wire::{write_ephemeral, write_sent};
 use crate::context::Context;
-use crate::dialect::{ACTING, Answered, Call, Messaging, WRITER_TIME};
+use crate::dialect::{ACTING, Answered, BODY_BYTES_MAX, Call, Messaging, WRITER_TIME};
 use crate::form::MESSAGE;
 use crate::mail::recipients::count_blocked;
 use crate::model::MailId;
@@ -75,7 +75,7 @@ pub(crate) fn author(call: &Call) -> Result<Author, Refusal> {
 
 pub(super) async fn send(call: Call) -> Answered {
     let author = author(&call)?;
-    let mut taken = take(call).await?;
+    let mut taken = take(call, BODY_BYTES_MAX).await?;
     taken.change.begin()?;
     let name = author.name.clone();
     let (asked, spoken) = taken.read(move |fields| read_message(fields, &name)).await?;
@@ -88,7 +88,7 @@ pub(super) async fn reply(call: Call) -> Answered {
     let author = author(&call)?;
     let parent: Option<MailId> = call.segment(MESSAGE.name);
     let parent = parent.ok_or_else(|| Refusal::NotFound("message with this id that is for this agent".to_owned()))?;
-    let mut taken = take(call).await?;
+    let mut taken = take(call, BODY_BYTES_MAX).await?;
     taken.change.begin()?;
     let (asked, spoken) = taken.read(move |fields| read_reply(fields, parent)).await?;
     let answered = deliver(taken.change, author, asked, spoken, |_| Ok(())).await;
