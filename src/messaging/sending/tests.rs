@@ -8,12 +8,15 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 use super::payload::Judged;
+use crate::agents::{Registration, register};
 use crate::attendance::Line;
 use crate::blocks::{self, Block};
+use crate::identity::keys;
 use crate::limits::{ATTACHMENT_BYTES, Limit, MESSAGE_BYTES, MESSAGES_PER_DAY};
 use crate::refusal::Refusal;
 use crate::rooms;
-use crate::testing::{Bench, DOMAIN, assert_refused};
+use crate::testing::{Bench, DOMAIN, assert_refused, nobody};
+use crate::words::agent_name::AgentName;
 use crate::words::sealed::tests::sealed_text;
 
 /// A bench with these agents.
@@ -189,7 +192,11 @@ async fn shapes_that_are_none() {
         (json!({"to": ["bob"], "guarantee": "fire_and_forget", "derived_from": ["x"]}), 422, "derived_from"),
         (json!({"to": ["bob"], "guarantee": "fire_and_forget", "handoff_from": "ann"}), 422, "handoff_from"),
         (json!({"to": ["bob"], "guarantee": "fire_and_forget", "text": "x".repeat(262_000)}), 413, "262144 bytes"),
-        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "payload": "\u{1}".repeat(50_000)}), 413, "262144 bytes"),
+        (
+            json!({"to": ["bob"], "guarantee": "fire_and_forget", "payload": "\u{1}".repeat(50_000)}),
+            413,
+            "262144 bytes",
+        ),
         (json!({"to": ["bob"], "require_ack": true, "ack_window_seconds": 59}), 422, "ack_window_seconds"),
         (json!({"to": ["bob"], "derived_from": vec!["x"; 26]}), 422, "derived_from"),
         (json!({"to": ["bob"], "handoff_from": "x".repeat(33)}), 422, "handoff_from"),
@@ -250,10 +257,30 @@ async fn each_agent_gets_one_delivery() {
     ] {
         assert_refused(&send(&bench, "alice", json!({"to": [bad]})).await, (422, "unknown_recipient"), &bad);
     }
-    bench.another("other");
-    let foreign = format!("agentbus+other.bob@{DOMAIN}");
-    let unknown = send(&bench, "alice", json!({"to": [foreign]})).await;
-    assert_refused(&unknown, (422, "unknown_recipient"), "nobody has this address");
+    // Nothing takes mail from outside: who is in other workspaces is not told.
+    let other = bench.another("other");
+    let key = bench.admin.split('_').nth(2).unwrap().to_owned();
+    let bob = Registration { name: Some(AgentName::parse("bob").unwrap()), ..nobody() };
+    let admin = keys::find(&bench.context.store.read(), &key).unwrap().unwrap();
+    bench.run(move |tx, now| register(tx, now, &other, &admin, &bob)).unwrap();
+    for name in ["bob", "nobody"] {
+        let foreign = format!("agentbus+other.{name}@{DOMAIN}");
+        let unknown = send(&bench, "alice", json!({"to": [foreign]})).await;
+        assert_refused(&unknown, (422, "unknown_recipient"), "nobody has this address");
+    }
+}
+
+/// Each is named, as long as there are no more than there may be; of more than that it is no help.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_recipient_is_named_and_not_without_end() {
+    let bench = bench_of(&["alice"]);
+    for (count, expected) in [(25, 25), (26, 26), (101, 100), (50_000, 100)] {
+        let (status, answer) = send(&bench, "alice", json!({"to": vec![""; count]})).await;
+        assert_eq!((status, answer["errors"].as_array().unwrap().len()), (422, expected), "{count}");
+    }
+    let mut to = vec!["alice"; 200];
+    to[150] = "";
+    assert_refused(&send(&bench, "alice", json!({"to": to})).await, (422, "validation_error"), "to[150] is empty");
 }
 
 /// 6-messaging.md, T2: whatever agents wear, block and are, as many get a message as the phonebook shows.
@@ -663,7 +690,8 @@ async fn a_payload_is_judged_outside_the_transaction() {
 async fn a_schema_set_meanwhile_is_the_one_that_counts() {
     let bench = bench_of(&["alice", "bob"]);
     join(&bench, "den", &["alice", "bob"]);
-    let (status, _) = bench.call_as("alice", "PUT", "/v1/rooms/den/schema", json!({"schema": {"type": "object"}})).await;
+    let (status, _) =
+        bench.call_as("alice", "PUT", "/v1/rooms/den/schema", json!({"schema": {"type": "object"}})).await;
     assert_eq!(status, 200);
     let store = bench.context.store.clone();
     let (workspace, tenant_id) = (bench.workspace.no, bench.workspace.tenant_id);

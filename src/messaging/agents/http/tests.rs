@@ -429,9 +429,14 @@ async fn whoami_says_whether_mail_from_outside_is_taken() {
             word(&mail["refused_mail"]),
         )
     };
-    let closed = |why: &str| ("closed".into(), "nobody".into(), Some(why.into()), Some("rejected".into()));
-    assert_eq!(external(&Bench::new()).await, closed("ingress_closed"), "nothing listens for it");
-    assert_eq!(external(&Bench::encrypted()).await, closed("encrypted_workspace"));
+    let refused = |policy: &str, why: &str| (policy.into(), "nobody".into(), Some(why.into()), Some("rejected".into()));
+    let mut bench = Bench::new();
+    assert_eq!(external(&bench).await, refused("open", "ingress_closed"), "nothing listens for it");
+    bench.set(|workspace| workspace.is_ingress_open = false);
+    assert_eq!(external(&bench).await, refused("closed", "ingress_closed"));
+    let mut bench = Bench::encrypted();
+    bench.set(|workspace| workspace.is_ingress_open = false);
+    assert_eq!(external(&bench).await, refused("closed", "encrypted_workspace"));
 }
 
 #[tokio::test]
