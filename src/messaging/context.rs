@@ -17,7 +17,7 @@ use crate::words::address;
 const LOOKERS: usize = 8;
 /// How many messages are written as mail at a time: each takes up to some 60 MiB.
 const MAILS: usize = 2;
-/// Bodies over [`LARGE_BODY_BYTES`] that are read at a time.
+/// Bodies over a mebibyte that are read and worked on at a time (6-messaging.md, E4); half of them may be one tenant's.
 const LARGE_BODIES: usize = 8;
 /// Keys whose rates are held.
 const RATED_KEYS_MAX: usize = 10_000;
@@ -94,7 +94,7 @@ impl Context {
             wakes,
             lookers: Turns::new(LOOKERS),
             mails: Turns::new(MAILS),
-            large_bodies: Turns::new(LARGE_BODIES),
+            large_bodies: Turns::of(LARGE_BODIES, LARGE_BODIES / 2),
             rates: Buckets::new(RATED_KEYS_MAX),
             listener: OnceLock::new(),
         }))

@@ -30,8 +30,10 @@ pub(crate) type Answered = service::Answered<Messaging>;
 const PROBLEM_PREFIX: &str = "urn:messaging:problem:";
 /// The largest body, in bytes (6-messaging.md, E4).
 pub(crate) const BODY_BYTES_MAX: usize = 37_748_736;
-/// The largest body of a request that brings no attachments: two texts of 1 MiB, escaped as JSON.
-pub(crate) const SMALL_BODY_BYTES_MAX: usize = 8 << 20;
+/// The largest body that is read without a turn (6-messaging.md, E4): that of all requests but messages and drafts.
+pub(crate) const SMALL_BODY_BYTES_MAX: usize = 1 << 20;
+/// How long a body may take.
+pub(crate) const BODY_TIME: Duration = Duration::from_secs(60);
 /// How long a request may wait for the writer.
 pub(crate) const WRITER_TIME: Duration = Duration::from_secs(10);
 /// How long an answer is remembered under its Idempotency-Key.
@@ -60,7 +62,7 @@ impl Dialect for Messaging {
     const SERVICE: Service = Service::Messaging;
     const DEMANDS: Demands = Demands {
         body_bytes_max: SMALL_BODY_BYTES_MAX,
-        body_time: Duration::from_secs(60),
+        body_time: BODY_TIME,
         writer_time: WRITER_TIME,
         json: Limits { max_depth: 32 },
         wants_media_type: false,

@@ -77,6 +77,8 @@ pub enum Refusal {
     MemoryEntryTooLarge(u64),
     /// Something is larger than it may be; which, and how large it may be, in bytes.
     TooLarge(&'static str, u64),
+    /// What is sent with `fire_and_forget` is larger than an event may be; how large that is, in bytes.
+    EventTooLarge(u64),
     /// Members of the body that are wrong.
     Invalid(Vec<Problem>),
     /// Recipients that there are none of; every bad one.
@@ -91,6 +93,8 @@ pub enum Refusal {
     SealingRequired(&'static str),
     /// The payload does not fit a room's schema.
     PayloadInvalid(Vec<Bad>),
+    /// Whether it fits was not looked at: rooms or schemas changed again and again while it was.
+    PayloadUnjudged,
     /// An address outside cannot be written to; says why.
     ExternalMailRefused(&'static str),
     /// There is no way out for mail.
@@ -192,6 +196,9 @@ impl ServiceRefusal for Refusal {
             Refusal::TooLarge(field, max) => {
                 Verdict::new(413, "payload_too_large").problem(*field, format!("{field} can have {max} bytes at most"))
             }
+            Refusal::EventTooLarge(max) => Verdict::new(413, "payload_too_large").detail(format!(
+                "what is sent with fire_and_forget can have {max} bytes at most as it is told to streams"
+            )),
             Refusal::Invalid(problems) => invalid(problems),
             Refusal::UnknownRecipient(all) => bad(422, "unknown_recipient", all, "recipient"),
             Refusal::UnmatchedCapability(all) => bad(422, "unmatched_capability", all, "recipient"),
@@ -202,6 +209,8 @@ impl ServiceRefusal for Refusal {
             Refusal::SealingRequired(field) => Verdict::new(422, "sealing_required")
                 .problem(*field, format!("{field} must arrive sealed, or not at all")),
             Refusal::PayloadInvalid(all) => bad(422, "payload_invalid", all, "path"),
+            Refusal::PayloadUnjudged => verdict_of_fault(&Fault::Busy)
+                .detail("the rooms, or their schemas, change while the payload is held against them"),
             Refusal::ExternalMailRefused(why) => Verdict::new(422, "external_mail_refused").detail(*why),
             Refusal::ExternalMailUnavailable => Verdict::new(422, "external_mail_unavailable"),
             Refusal::QuotaExceeded(used_up) => quota_exceeded(used_up),

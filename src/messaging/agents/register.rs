@@ -58,6 +58,16 @@ fn known(
     Ok(agents::find(read, (workspace, no))?.map(|agent| (no, agent)))
 }
 
+/// The rooms of the agent that a registration means, if there is one: they may be many, and are read before the transaction.
+pub(super) fn rooms_before(
+    read: &impl Read,
+    workspace: WorkspaceNo,
+    registration: &Registration,
+) -> Result<Option<(AgentNo, Vec<String>)>, Failure> {
+    let Some((no, _)) = known(read, workspace, registration)? else { return Ok(None) };
+    Ok(Some((no, rooms::of_agent(read, (workspace, no))?)))
+}
+
 /// Makes a new agent, of a name that nobody has, of what a registration says.
 pub(super) fn make(
     tx: &mut WriteTx<'_>,
@@ -137,6 +147,7 @@ fn refresh(
         let counts = workspaces::counts(tx, workspace.no)?;
         activate(tx, workspace, counts)?;
         mailbox.is_retired = false;
+        rooms::revive(tx, (workspace.no, no))?;
     }
     let agent = keep(tx, now, workspace, no, agent, mailbox, registration)?;
     Ok(Registered { no, agent, is_new: false, changed })

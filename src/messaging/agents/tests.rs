@@ -1,7 +1,9 @@
 //! Registering, retiring and being found, over a store under a rehearsal clock.
 
 use super::*;
-use crate::identity::Scope;
+use crate::identity::{Scope, agents};
+use crate::model::{AgentKey, AgentNo};
+use crate::rooms;
 use crate::tagged::wearers;
 use crate::testing::{Bench, nobody};
 use crate::words::checkout::SessionKey;
@@ -43,4 +45,70 @@ fn tags_mean_those_who_wear_them() {
     assert_eq!(meant(&["zone"]), [one.1, other.1]);
     assert_eq!(meant(&["zone", "skill:playwright"]), [one.1]);
     assert!(meant(&["zone=asia"]).is_empty() && meant(&[]).is_empty());
+}
+
+/// Whom the label `skill` and the room `den` lead to.
+fn found(bench: &Bench) -> (Vec<AgentNo>, Vec<AgentNo>) {
+    let (read, no) = (bench.context.store.read(), bench.workspace.no);
+    (agents::by_label(&read, no, "skill", None).unwrap(), rooms::find(&read, no, "den").unwrap().unwrap())
+}
+
+fn assert_sound(bench: &Bench) {
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), Vec::<String>::new());
+}
+
+/// Each send walks what its tags and rooms find: however many agents were here, it is those that are here now.
+#[tokio::test]
+async fn what_sends_walk_has_no_retired_agents() {
+    let bench = Bench::new();
+    let worn = |is_ephemeral| Registration {
+        labels: vec![("skill".to_owned(), "rust".to_owned())],
+        is_ephemeral: Some(is_ephemeral),
+        ..at(if is_ephemeral { "guest" } else { "host" }, "/a")
+    };
+    let (guest, host) = (bench.register(worn(true)), bench.register(worn(false)));
+    for agent in [guest, host] {
+        bench.run(move |tx, _| rooms::join(tx, agent, "den")).unwrap();
+    }
+    let both = vec![guest.1, host.1];
+    assert_eq!(found(&bench), (both.clone(), both.clone()));
+    bench.advance(7 * 3_600).await;
+    assert_eq!(found(&bench), (vec![host.1], vec![host.1]), "one retires by itself");
+    bench.run(move |tx, now| Ok(retire(tx, now, host)?)).unwrap();
+    assert_eq!(found(&bench), (vec![], vec![]));
+    let rooms_of = |agent: AgentKey| rooms::of_agent(&bench.context.store.read(), agent).unwrap();
+    assert_eq!((rooms_of(guest), rooms_of(host)), (vec!["den".to_owned()], vec!["den".to_owned()]));
+    assert_sound(&bench);
+    bench.register(worn(true));
+    bench.register(Registration { labels: Vec::new(), ..worn(false) });
+    assert_eq!(found(&bench), (both.clone(), both));
+    assert_sound(&bench);
+}
+
+/// Stores of earlier versions have rows of agents that were retired.
+#[test]
+fn what_earlier_versions_left_is_sound_and_goes() {
+    let bench = Bench::new();
+    let host = bench.wearer("host", &["skill=rust", "zone"]);
+    let as_before = move |tx: &mut quintet_storage::WriteTx<'_>, now| {
+        rooms::join(tx, host, "den")?;
+        retire(tx, now, host)?;
+        rooms::revive(tx, host)?;
+        agents::mark(tx, host, "zone", "")?;
+        Ok(agents::mark(tx, host, "skill", "rust")?)
+    };
+    bench.run(as_before).unwrap();
+    assert_eq!(found(&bench), (vec![host.1], vec![host.1]));
+    assert_sound(&bench);
+    let none = wearers(
+        &bench.context.store.read(),
+        bench.workspace.no,
+        &[TagExpression::parse("skill").unwrap()],
+        None,
+        bench.now(),
+    );
+    assert!(none.unwrap().is_empty());
+    bench.wearer("host", &["skill=go"]);
+    assert_eq!(found(&bench), (vec![host.1], vec![host.1]), "and not by what it wore then");
+    assert_sound(&bench);
 }

@@ -6,9 +6,10 @@
 //! carries; an agent that *echoes* it with its next request shows that somebody reads its answers. A stream is
 //! *wake-capable* if its reader says that it can start a turn of the agent, and *taken* as long as its bytes arrive.
 //!
-//! Reading order: `model` (presence and wake channels, pure) · `tables` (what is kept) · `streams` (what is open), `memory`
-//! (what is held besides, and the whole of what is known of an agent) · `keeping` (what is stored once a minute).
+//! Reading order: `model` (presence and wake channels, pure) · `tables` (what is kept) · `afloat` (events that lie in no
+//! inbox), `streams` (what is open), `memory` (what is held besides, and the whole of what is known of an agent) · `keeping` (what is stored once a minute).
 
+mod afloat;
 mod keeping;
 mod memory;
 mod model;
@@ -18,5 +19,5 @@ mod tables;
 pub(crate) use keeping::Keeping;
 pub(crate) use memory::Attendance;
 pub(crate) use model::Attended;
-pub(crate) use streams::Line;
+pub(crate) use streams::{EVENT_BYTES_MAX, Line, Reached};
 pub(crate) use tables::TABLES;

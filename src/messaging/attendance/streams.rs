@@ -8,15 +8,31 @@ use bytes::Bytes;
 use quintet_platform::http::Outgoing;
 use tokio::sync::Notify;
 
+use super::afloat::Afloat;
 use super::model::{OpenStream, TAKEN_WITHIN};
 use crate::model::AgentKey;
 
-/// What waits for a reader besides what lies in the inbox; more is not told.
+/// What waits for a reader besides what lies in the inbox, in events and in bytes; more is not told.
 const TOLD_MAX: usize = 64;
+const TOLD_BYTES_MAX: usize = EVENT_BYTES_MAX;
+/// The most bytes of an event that lies in no inbox.
+pub(crate) const EVENT_BYTES_MAX: usize = 256 << 10;
 
 /// The streams of all agents.
 #[derive(Default)]
-pub(crate) struct Streams(Mutex<HashMap<AgentKey, Vec<Arc<Line>>>>);
+pub(crate) struct Streams {
+    open: Mutex<HashMap<AgentKey, Vec<Arc<Line>>>>,
+    afloat: Afloat,
+}
+
+/// How many an event reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reached {
+    /// Agents that have a stream which it goes to.
+    pub(crate) agents: usize,
+    /// These streams.
+    pub(crate) streams: usize,
+}
 
 /// A stream, as others see it.
 pub(crate) struct Line {
@@ -65,7 +81,8 @@ impl Line {
     /// `false`: there was no room for it.
     fn tell(&self, event: Bytes) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() >= TOLD_MAX {
+        let waiting: usize = told.iter().map(Bytes::len).sum();
+        if told.len() >= TOLD_MAX || waiting + event.len() > TOLD_BYTES_MAX {
             return false;
         }
         told.push_back(event);
@@ -104,15 +121,34 @@ impl Streams {
         }
     }
 
-    /// Tells all streams of an agent something that lies in no inbox: a whole event, as it is written. How many of them it
-    /// reaches.
-    pub(crate) fn tell(&self, agent: AgentKey, event: &Bytes) -> usize {
-        self.held().get(&agent).map_or(0, |lines| lines.iter().filter(|line| line.tell(event.clone())).count())
+    /// Tells all streams of agents of one workspace something that lies in no inbox: a whole event, as it is written.
+    pub(crate) fn tell(&self, agents: &[AgentKey], event: String) -> Reached {
+        let mut reached = Reached::default();
+        let Some((workspace, _)) = agents.first() else { return reached };
+        let Some(event) = self.afloat.event(*workspace, event) else { return reached };
+        let held = self.held();
+        for lines in agents.iter().filter_map(|agent| held.get(agent)) {
+            let streams = lines.iter().filter(|line| line.tell(event.clone())).count();
+            reached.agents += usize::from(streams > 0);
+            reached.streams += streams;
+        }
+        reached
+    }
+
+    /// How many streams of these agents are open, as [`Streams::tell`] counts them.
+    pub(crate) fn reach(&self, agents: &[AgentKey]) -> Reached {
+        let held = self.held();
+        let open = agents.iter().filter_map(|agent| held.get(agent)).map(Vec::len);
+        open.fold(Reached::default(), |reached, streams| Reached {
+            agents: reached.agents + 1,
+            streams: reached.streams + streams,
+        })
     }
 
     /// How many streams of an agent are open.
+    #[cfg(test)]
     pub(crate) fn count(&self, agent: AgentKey) -> usize {
-        self.held().get(&agent).map_or(0, Vec::len)
+        self.reach(&[agent]).streams
     }
 
     /// How many streams of all agents are open.
@@ -143,7 +179,7 @@ impl Streams {
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<AgentKey, Vec<Arc<Line>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -178,15 +214,31 @@ mod tests {
         let streams = Streams::default();
         let (one, other) = (line("k"), line("l"));
         streams.open(AGENT, &one, 16);
-        let event = Bytes::from_static(b"x");
+        let (deaf, tell) = ((WorkspaceNo(1), AgentNo(2)), |agents: &[AgentKey]| streams.tell(agents, "x".to_owned()));
+        let one_stream = Reached { agents: 1, streams: 1 };
         for _ in 0..TOLD_MAX {
-            assert_eq!(streams.tell(AGENT, &event), 1);
+            assert_eq!(tell(&[AGENT]), one_stream);
         }
         streams.open(AGENT, &other, 16);
-        assert_eq!(streams.tell(AGENT, &event), 1, "one of them reads nothing");
+        assert_eq!(tell(&[AGENT, deaf]), one_stream, "one of them reads nothing, and one agent has none");
         other.woken().await;
-        assert_eq!((other.take_told(), other.take_told()), (Some(event.clone()), None));
-        assert_eq!(streams.tell((WorkspaceNo(1), AgentNo(2)), &event), 0);
+        assert_eq!((other.take_told(), other.take_told()), (Some(Bytes::from_static(b"x")), None));
+        assert_eq!((tell(&[deaf]), tell(&[])), (Reached::default(), Reached::default()));
+    }
+
+    /// However many large events one sends: who does not read holds so much, and the rest is nobody's.
+    #[test]
+    fn what_waits_is_so_much_and_no_more() {
+        let streams = Streams::default();
+        let slow = line("k");
+        streams.open(AGENT, &slow, 16);
+        let told = |bytes: usize| streams.tell(&[AGENT], "x".repeat(bytes)).streams;
+        assert_eq!((told(EVENT_BYTES_MAX / 2), told(EVENT_BYTES_MAX / 2 + 1), told(EVENT_BYTES_MAX / 2)), (1, 0, 1));
+        assert_eq!(told(1), 0);
+        slow.take_told();
+        assert_eq!((told(1), told(EVENT_BYTES_MAX)), (1, 0));
+        while slow.take_told().is_some() {}
+        assert_eq!(told(EVENT_BYTES_MAX), 1, "the largest has room");
     }
 
     #[test]

@@ -15,6 +15,13 @@ pub(super) type DraftKey = (WorkspaceNo, AgentNo, DraftId);
 /// An agent has so many drafts at most.
 pub(super) const DRAFTS_MAX: usize = 500;
 
+/// The recipients of a draft have so many bytes together at most.
+pub(super) const RECIPIENTS_BYTES_MAX: usize = 64 << 10;
+
+/// What is written of a draft at once has so many bytes at most, for it is one transaction's: what it says, and its answer
+/// where that is remembered.
+pub(super) const WRITTEN_BYTES_MAX: usize = 896 << 10;
+
 /// A draft, all but its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Draft {
@@ -32,4 +39,11 @@ pub(super) struct Draft {
     pub(super) updated_at: Timestamp,
     /// How often it was changed.
     pub(super) version: u64,
+}
+
+impl Draft {
+    /// How long its recipients are together.
+    pub(super) fn recipients_bytes(&self) -> usize {
+        self.to.iter().chain(&self.cc).map(String::len).sum()
+    }
 }

@@ -9,6 +9,11 @@ use crate::identity::Workspace;
 use crate::model::AgentKey;
 use crate::refusal::Refusal;
 
+/// A list has about so many bytes at most.
+const LISTED_BYTES_MAX: usize = 2 << 20;
+/// What a draft is counted as in it, besides what it says.
+const RECORD_BYTES: usize = 256;
+
 /// Whose it is not, and what is not there, are the same.
 ///
 /// # Errors
@@ -28,10 +33,27 @@ pub(super) fn text(read: &impl Read, workspace: &Workspace, key: DraftKey) -> Re
     }
 }
 
-/// All drafts of an agent, the oldest first.
-pub(super) fn list(read: &impl Read, agent: AgentKey) -> Result<Vec<(DraftId, Draft)>, Failure> {
-    let rows = read.scan(&DRAFTS, Scan::prefix(&(agent.0, agent.1)))?;
-    Ok(rows.into_iter().map(|((_, _, id), row)| (id, row.into_draft())).collect())
+/// Drafts of an agent behind one, the oldest first, and whether there are more: as many as [`LISTED_BYTES_MAX`] have room
+/// for, one at least. They are read one by one, for how long one is shows when it is read.
+pub(super) fn list(
+    read: &impl Read,
+    agent: AgentKey,
+    mut after: Option<DraftId>,
+) -> Result<(Vec<(DraftId, Draft)>, bool), Failure> {
+    let (mut drafts, mut bytes) = (Vec::new(), 0);
+    loop {
+        let scan = Scan::prefix(&(agent.0, agent.1)).limit(1);
+        let scan = after.iter().fold(scan, |scan, after| scan.after(&(agent.0, agent.1, *after)));
+        let Some(((_, _, id), row)) = read.scan(&DRAFTS, scan)?.pop() else { return Ok((drafts, false)) };
+        let draft = row.into_draft();
+        // Recipients are told twice.
+        bytes += RECORD_BYTES + 2 * draft.recipients_bytes() + draft.subject.len();
+        if bytes > LISTED_BYTES_MAX && !drafts.is_empty() {
+            return Ok((drafts, true));
+        }
+        after = Some(id);
+        drafts.push((id, draft));
+    }
 }
 
 /// Whether an agent may have one more.

@@ -100,3 +100,77 @@ async fn halves_of_drafts_are_found() {
     bench.run(whole).unwrap();
     assert!(found().contains("that is not there"), "{}", found());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recipients_of_a_draft_are_written_as_such() {
+    let bench = Bench::new();
+    bench.agent("alice");
+    let draft = created(&bench, json!({"to": ["room:none", "Nobody"], "cc": null})).await;
+    let long = "x".repeat(1_601);
+    let many = |count: usize| vec!["x".repeat(1_600); count];
+    for (body, words) in [
+        (json!({"to": [7]}), "to[0] must be a string"),
+        (json!({"to": ["bob", null]}), "to[1] must be a string"),
+        (json!({"cc": ["bob", long]}), "cc[1] is longer than any recipient"),
+        (json!({"to": ["  "]}), "to[0] is empty"),
+        (json!({"to": ["room:No"]}), "to[0] is no room"),
+        (json!({"to": vec!["x"; 1_001]}), "to must have at most 1000 items"),
+        (json!({"to": many(20), "cc": many(21)}), "to must have at most 65536 bytes together with cc"),
+    ] {
+        let refused = bench.call_as("alice", "POST", "/v1/drafts", body.clone()).await;
+        assert_refused(&refused, (422, "validation_error"), words);
+        let refused = bench.call_as("alice", "PATCH", &path(&draft), body).await;
+        assert_refused(&refused, (422, "validation_error"), words);
+    }
+    let (status, _) = bench.call_as("alice", "PATCH", &path(&draft), json!({"to": many(20)})).await;
+    assert_eq!(status, 200);
+    let more = bench.call_as("alice", "PATCH", &path(&draft), json!({"cc": many(21)})).await;
+    assert_refused(&more, (422, "validation_error"), "65536 bytes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_drafts_is_cut_and_says_where_it_goes_on() {
+    let bench = Bench::new();
+    bench.agent("alice");
+    let mut made = Vec::new();
+    for number in 0..40 {
+        let body = json!({"to": vec!["x".repeat(1_600); 40], "subject": number.to_string()});
+        made.push(created(&bench, body).await["id"].clone());
+    }
+    let (mut listed, mut pages, mut at) = (Vec::new(), 0, "/v1/drafts".to_owned());
+    loop {
+        let (status, page) = bench.call_as("alice", "GET", &at, Value::Null).await;
+        assert_eq!(status, 200, "{page}");
+        assert!(page.to_string().len() < (2 << 20) + (64 << 10));
+        listed.extend(page["drafts"].as_array().unwrap().iter().map(|draft| draft["id"].clone()));
+        pages += 1;
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        at = format!("/v1/drafts?cursor={next}");
+    }
+    assert_eq!((pages, listed), (3, made));
+    let refused = bench.call_as("alice", "GET", "/v1/drafts?cursor=x", Value::Null).await;
+    assert_refused(&refused, (422, "validation_error"), "cursor");
+}
+
+/// What a transaction cannot take is refused, and no mistake of the appliance.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_is_as_large_as_a_transaction_takes() {
+    let bench = Bench::new();
+    bench.agent("alice");
+    let ask = async |text: String, key: Option<&str>| {
+        let request = http::Request::post("/v1/drafts").header("authorization", format!("Bearer {}", bench.admin));
+        let request = key.iter().fold(request, |request, key| request.header("idempotency-key", *key));
+        let body = json!({"to": ["bob"], "text": text}).to_string();
+        let request = request.header("x-agentbus-agent", "alice").body(axum::body::Body::from(body)).unwrap();
+        bench.answer(request).await.status().as_u16()
+    };
+    for (bytes, key, status) in
+        [(917_501, None, 201), (917_502, None, 413), (458_000, Some("a"), 201), (459_000, Some("b"), 413)]
+    {
+        assert_eq!(ask("x".repeat(bytes), key).await, status, "{bytes}");
+    }
+    assert_eq!(ask("\u{1}".repeat(200_000), Some("c")).await, 413, "as it is written");
+    let draft = created(&bench, json!({"to": ["bob"], "text": "x".repeat(900_000)})).await;
+    let (status, changed) = bench.call_as("alice", "PATCH", &path(&draft), json!({"subject": "y"})).await;
+    assert_eq!((status, changed["text_body"].as_str().unwrap().len()), (200, 900_000));
+}

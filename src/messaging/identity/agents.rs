@@ -27,7 +27,8 @@ pub(crate) fn by_session(
     Ok(read.get(&AGENTS_BY_SESSION, &key)?.map(|AgentNoRow(no)| no))
 }
 
-/// The agents that wear a label: with this value, or with any.
+/// The agents that wear a label: with this value, or with any. Only in stores of earlier versions retired ones are among
+/// them.
 pub(crate) fn by_label(
     read: &impl Read,
     workspace: WorkspaceNo,
@@ -73,13 +74,25 @@ pub(crate) fn put(tx: &mut WriteTx<'_>, key: AgentKey, agent: &Agent) -> Result<
             tx.put(&AGENTS_BY_SESSION, &is, &AgentNoRow(no))?;
         }
     }
-    let no_labels = Vec::new();
-    let labels = before.as_ref().map_or(&no_labels, |before| &before.labels);
-    for (label, value) in labels.iter().filter(|pair| !agent.labels.contains(pair)) {
+    let (was, is) = (before.as_ref().map_or(&[][..], found_by), found_by(agent));
+    // Of one that was retired before this was so, rows of its labels are there still.
+    let known = before.as_ref().map_or(&[][..], |before| &before.labels);
+    for (label, value) in known.iter().filter(|pair| !is.contains(pair)) {
         tx.delete(&AGENTS_BY_LABEL, &(workspace, label.clone(), value.clone(), no));
     }
-    for (label, value) in agent.labels.iter().filter(|pair| !labels.contains(pair)) {
+    for (label, value) in is.iter().filter(|pair| !was.contains(pair)) {
         tx.put(&AGENTS_BY_LABEL, &(workspace, label.clone(), value.clone(), no), &Mark)?;
     }
     tx.put(&AGENTS, &key, &AgentRow::of(agent))
+}
+
+/// The labels that an agent is found by: none once it is retired, for each send to a tag walks what is found.
+fn found_by(agent: &Agent) -> &[(String, String)] {
+    if agent.retired_at.is_none() { &agent.labels } else { &[] }
+}
+
+/// Has a label lead to an agent, whatever it wears.
+#[cfg(test)]
+pub(crate) fn mark(tx: &mut WriteTx<'_>, key: AgentKey, label: &str, value: &str) -> Result<(), Failure> {
+    tx.put(&AGENTS_BY_LABEL, &(key.0, label.to_owned(), value.to_owned(), key.1), &Mark)
 }

@@ -5,7 +5,8 @@
 //! needs to know of it, and nothing else: whether it takes mail now, and how far its inbox goes.
 //!
 //! Invariants:
-//! - an agent's name, its session and its labels are found by one row of an index each, and by no other;
+//! - an agent's name, its session and, unless it is retired, its labels are found by one row of an index each, and by no
+//!   other;
 //! - a mailbox says of an agent what its own row says: name, retired or not, listed or not;
 //! - of a secret only the digest is stored, and what is compared is compared in constant time.
 //!

@@ -175,8 +175,11 @@ pub(crate) fn declare(
     standing: Standing,
 ) -> Result<u32, Failure> {
     let mut mailbox = mailboxes::get(tx, agent)?;
+    // What lies there is held by this, whether or not its time is over: where as much is held as before, nothing goes, and
+    // what is held is not looked through. An earlier release that is not done yet goes on by what falls due.
+    let before = mailbox.standing.holds_from();
     set_standing(tx, agent, &mut mailbox, standing)?;
-    let released = release(tx, now, agent, &mut mailbox)?;
+    let released = if mailbox.standing.holds_from() < before { release(tx, now, agent, &mut mailbox)? } else { 0 };
     mailboxes::put(tx, agent, &mailbox)?;
     Ok(released)
 }

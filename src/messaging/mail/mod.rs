@@ -11,11 +11,12 @@
 //! - as long as anything is held that may be delivered, what comes later waits behind it;
 //! - contents are sealed for the tenant wherever they lie.
 //!
-//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `recipients` (whom
-//! a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where a message lies for an agent)
-//! · `labels` · `raw` (a message as mail) · `verify`, `verify_indexes`.
+//! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `ingress` (mail from
+//! outside), `recipients` (whom a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where
+//! a message lies for an agent) · `labels` · `raw` (a message as mail) · `verify`, `verify_indexes`.
 
 pub(crate) mod deliver;
+pub(crate) mod ingress;
 pub(crate) mod labels;
 pub(crate) mod messages;
 pub(crate) mod model;

@@ -6,6 +6,7 @@
 use quintet_platform::service::Problem;
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
+use super::ingress;
 use super::model::{Addressee, Role};
 use crate::identity::{Mailbox, Status, Workspace, agents, mailboxes, workspaces};
 use crate::limits::RECIPIENTS_PER_MESSAGE;
@@ -17,6 +18,9 @@ use crate::words::agent_name::AgentName;
 use crate::words::recipient::Recipient;
 use crate::words::tag::TagExpression;
 use crate::{blocks, rooms};
+
+/// So many entries that are no recipients are told where there are more than there may be.
+const PROBLEMS_MAX: usize = 100;
 
 /// Who addresses somebody.
 #[derive(Clone, Copy, Debug)]
@@ -59,26 +63,30 @@ impl Typed {
 /// Reads what was typed, by its form alone.
 ///
 /// # Errors
-/// Every entry that is written as no recipient; or there are more than there may be, `count` of them.
+/// Every entry that is written as no recipient, as long as there are no more than there may be; or there are more than there may be, `count` of them.
 fn read<'t>(asker: Asker<'_>, typed: &'t Typed, count: u64) -> Result<Vec<(&'t str, Recipient<'t>, Role)>, Refusal> {
     if typed.to.is_empty() && typed.cc.is_empty() {
         return Err(Refusal::field("to", "must name at least one recipient"));
     }
-    let mut entries = Vec::with_capacity(typed.to.len() + typed.cc.len());
-    let mut problems = Vec::new();
+    let most = asker.workspace.limit(RECIPIENTS_PER_MESSAGE);
+    // Of more than there may be it is no help to be told each.
+    let (is_too_many, mut entries, mut problems) = (count > most, Vec::new(), Vec::new());
     let of =
         |list: &'static str, all: &'t [String]| all.iter().enumerate().map(move |(place, text)| (list, place, text));
     for (list, place, text) in of("to", &typed.to).chain(of("cc", &typed.cc)) {
         match Recipient::parse(text) {
+            Ok(_) if is_too_many => {}
             Ok(recipient) => entries.push((text.as_str(), recipient, if list == "to" { Role::To } else { Role::Cc })),
             Err(fault) => problems.push(Problem::new(format!("{list}[{place}]"), fault.to_string())),
+        }
+        if is_too_many && problems.len() == PROBLEMS_MAX {
+            break;
         }
     }
     if !problems.is_empty() {
         return Err(Refusal::Invalid(problems));
     }
-    let most = asker.workspace.limit(RECIPIENTS_PER_MESSAGE);
-    if count > most { Err(Refusal::TooManyRecipients(most)) } else { Ok(entries) }
+    if is_too_many { Err(Refusal::TooManyRecipients(most)) } else { Ok(entries) }
 }
 
 /// Finds everybody.
@@ -252,10 +260,10 @@ fn agent_named(read: &impl Read, workspace: WorkspaceNo, name: &str) -> Result<O
     Ok(if mailbox.is_retired { None } else { Some((no, mailbox)) })
 }
 
-/// Whether an agent of another workspace takes mail from outside.
+/// Whether an agent of another workspace takes mail from outside. Where nobody does, nothing is told of who is there.
 fn takes_mail(read: &impl Read, address: &Address) -> Result<bool, Failure> {
     let Some(workspace) = workspaces::by_slug(read, &address.workspace)? else { return Ok(false) };
-    let is_open = workspace.status == Status::Active && workspace.is_ingress_open && !workspace.is_encrypted;
+    let is_open = workspace.status == Status::Active && ingress::refusal(&workspace).is_none();
     Ok(is_open && agent_named(read, workspace.no, address.agent.as_str())?.is_some())
 }
 

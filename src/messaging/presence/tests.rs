@@ -6,7 +6,7 @@ use axum::body::Body;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
-use crate::identity::{Scope, keys};
+use crate::identity::{Availability, Priority, Scope, keys, mailboxes};
 use crate::testing::{Bench, assert_refused};
 
 /// An open stream of an agent.
@@ -273,14 +273,40 @@ async fn sixteen_streams_and_what_is_told_reaches_all() {
     }
     let refused = Open::asked(&bench, &bound, &[]).await;
     assert_eq!(refused.0, 409);
-    let event = bytes::Bytes::from_static(b"event: ephemeral\ndata: {}\n\n");
-    assert_eq!(bench.context.attendance.streams().tell(ann, &event), 16);
+    let event = "event: ephemeral\ndata: {}\n\n".to_owned();
+    assert_eq!(bench.context.attendance.streams().tell(&[ann], event).streams, 16);
     for stream in &mut streams {
         assert_eq!(stream.next().await.unwrap(), "event: ephemeral\ndata: {}\n\n");
     }
     streams.truncate(3);
     assert_eq!(bench.context.attendance.streams().count(ann), 3);
     assert_eq!(Open::asked(&bench, &bound, &[]).await.0, 200);
+}
+
+/// However much is held and however often one declares something: it is looked through when less is to be held than before.
+#[tokio::test]
+async fn what_is_held_is_looked_through_when_less_is_held() {
+    let bench = Bench::new();
+    let ann = bench.agent("ann");
+    bench.agent("ben");
+    let declare = |state: &'static str| {
+        let put = bench.call_as("ann", "PUT", "/v1/agents/ann/availability", json!({"state": state, "seconds": 600}));
+        async { put.await.1["held"].clone() }
+    };
+    assert_eq!(declare("offline").await, 0);
+    bench.post("ben", &["ann"], "x", |letter| letter.priority = Priority::Urgent);
+    assert_eq!(declare("offline").await, 1);
+    // What nothing holds shows whether somebody looks.
+    bench
+        .run(move |tx, _| {
+            let mut mailbox = mailboxes::get(tx, ann)?;
+            mailbox.standing.availability = Availability::Dnd;
+            Ok(mailboxes::put(tx, ann, &mailbox)?)
+        })
+        .unwrap();
+    for (state, held) in [("dnd", 1), ("away", 1), ("offline", 1), ("offline", 1), ("busy", 0)] {
+        assert_eq!(declare(state).await, held, "{state}");
+    }
 }
 
 async fn health(bench: &Bench) -> Value {

@@ -1,11 +1,16 @@
 //! Who is in a room: reading, joining, leaving.
 
-use quintet_storage::{Failure, Read, Scan, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
 use super::tables::{MembersRow, ROOMS, ROOMS_OF_AGENTS};
 use crate::model::{AgentKey, AgentNo, Mark, WorkspaceNo};
+use crate::refusal::Refusal;
 
-/// The agents that are in a room, retired ones too; `None`: there is no such room.
+/// Rooms that an agent can be in.
+const ROOMS_MAX: usize = 1_000;
+
+/// The agents that are in a room, but for retired ones, of which only stores of earlier versions have any there; `None`: there
+/// is no such room.
 pub(crate) fn find(read: &impl Read, workspace: WorkspaceNo, room: &str) -> Result<Option<Vec<AgentNo>>, Failure> {
     Ok(read.get(&ROOMS, &(workspace, room.to_owned()))?.map(|MembersRow(members)| members))
 }
@@ -35,22 +40,51 @@ pub(crate) fn of_agent(read: &impl Read, agent: AgentKey) -> Result<Vec<String>,
 }
 
 /// Has an agent join a room, which is made if there is none. Again: nothing changes.
-pub(crate) fn join(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<(), Failure> {
-    let mut members = find(tx, agent.0, room)?.unwrap_or_default();
-    if let Err(place) = members.binary_search(&agent.1) {
-        members.insert(place, agent.1);
-        tx.put(&ROOMS, &(agent.0, room.to_owned()), &MembersRow(members))?;
-        tx.put(&ROOMS_OF_AGENTS, &(agent.0, agent.1, room.to_owned()), &Mark)?;
+///
+/// # Errors
+/// It is in as many as it may be.
+pub(crate) fn join(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<(), Abort<Refusal>> {
+    if is_member(tx, agent, room)? {
+        return Ok(());
     }
-    Ok(())
+    let own = tx.scan(&ROOMS_OF_AGENTS, Scan::prefix(&(agent.0, agent.1)).limit(ROOMS_MAX))?;
+    if own.len() >= ROOMS_MAX {
+        return Err(Refusal::LimitReached("the most rooms that an agent can be in", ROOMS_MAX as u64).into());
+    }
+    tx.put(&ROOMS_OF_AGENTS, &(agent.0, agent.1, room.to_owned()), &Mark)?;
+    Ok(enter(tx, agent, room)?)
 }
 
 /// Has an agent leave a room. `false`: it was not in it.
 pub(crate) fn leave(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<bool, Failure> {
-    let Some(mut members) = find(tx, agent.0, room)? else { return Ok(false) };
-    let Ok(place) = members.binary_search(&agent.1) else { return Ok(false) };
-    members.remove(place);
-    tx.put(&ROOMS, &(agent.0, room.to_owned()), &MembersRow(members))?;
+    if !is_member(tx, agent, room)? {
+        return Ok(false);
+    }
     tx.delete(&ROOMS_OF_AGENTS, &(agent.0, agent.1, room.to_owned()));
+    exit(tx, agent, room)?;
     Ok(true)
+}
+
+/// Takes an agent that retires out of the lists of its rooms, which each send to them walks. It knows its rooms still.
+pub(crate) fn retire(tx: &mut WriteTx<'_>, agent: AgentKey) -> Result<(), Failure> {
+    of_agent(tx, agent)?.iter().try_for_each(|room| exit(tx, agent, room))
+}
+
+/// Has an agent that is not retired any more be in the rooms that it knows.
+pub(crate) fn revive(tx: &mut WriteTx<'_>, agent: AgentKey) -> Result<(), Failure> {
+    of_agent(tx, agent)?.iter().try_for_each(|room| enter(tx, agent, room))
+}
+
+fn enter(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<(), Failure> {
+    let mut members = find(tx, agent.0, room)?.unwrap_or_default();
+    let Err(place) = members.binary_search(&agent.1) else { return Ok(()) };
+    members.insert(place, agent.1);
+    tx.put(&ROOMS, &(agent.0, room.to_owned()), &MembersRow(members))
+}
+
+fn exit(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<(), Failure> {
+    let mut members = find(tx, agent.0, room)?.unwrap_or_default();
+    let Ok(place) = members.binary_search(&agent.1) else { return Ok(()) };
+    members.remove(place);
+    tx.put(&ROOMS, &(agent.0, room.to_owned()), &MembersRow(members))
 }

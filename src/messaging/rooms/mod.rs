@@ -1,7 +1,7 @@
 //! Rooms: names that a message can go to, and the agents that are in them.
 //!
-//! Invariants: a room's list of members and its members' lists of rooms say the same; an agent that retires stays in its
-//! rooms and gets nothing; a room that everybody has left goes on, with its history and its schema.
+//! Invariants: a room's list of members and its members' lists of rooms say the same, but for agents that are retired: those
+//! know their rooms, in whose lists they are again when they are revived, and get nothing; a room that everybody has left goes on, with its history and its schema.
 //!
 //! Reading order: `schema` (what payloads must be) · `tables` · `members` (who is in it, joining, leaving) · `verify` ·
 //! `http`.
@@ -13,7 +13,9 @@ mod schemas;
 mod tables;
 mod verify;
 
-pub(crate) use members::{find, is_member, join, of_agent};
+pub(crate) use members::{find, is_member, join, of_agent, retire, revive};
 pub(crate) use schemas::schema_of;
+#[cfg(test)]
+pub(crate) use schemas::set_schema;
 pub(crate) use tables::TABLES;
 pub(crate) use verify::verify;

@@ -7,11 +7,12 @@
 //! - what is told before by resolving is what a send would do with the same recipients.
 //!
 //! Reading order: `payload` (what rooms want) · `model` (what is asked, and what is ready to be posted) · `answers` (to whom
-//! a reply goes) · `check` (the checks, in their order) · `send` (the verb) · `prepare` (what is done before the transaction)
+//! a reply goes) · `check` (the checks, in their order) · `send` (the verb), `ephemeral` (what is stored nowhere) · `prepare` (what is done before the transaction)
 //! · `nag` (what is owed for it) · `http`.
 
 mod answers;
 mod check;
+mod ephemeral;
 mod http;
 mod model;
 mod nag;
@@ -21,6 +22,6 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use http::{ENDPOINTS, author, deliver, form};
+pub(crate) use http::{ENDPOINTS, Taken, author, deliver, form, take};
 pub(crate) use model::{Asked, Course, Spoken, Wants};
 pub(crate) use nag::nag;

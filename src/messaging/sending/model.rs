@@ -132,6 +132,8 @@ pub(crate) struct Ready {
     pub(crate) attachments: Vec<Attachment>,
     /// Its payload, if it has one, with what is known of whether it fits.
     pub(crate) payload: Option<Judged>,
+    /// The event that it is, but for its end, if it is stored nowhere.
+    pub(crate) event: Option<String>,
     /// What is wrong with what it says: told where its turn comes.
     pub(crate) faults: Faults,
 }
@@ -175,8 +177,10 @@ pub(crate) struct Reachability {
 /// How a message went that is stored nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ephemeral {
-    /// Whom it went to.
+    /// Whom it goes to.
     pub(crate) agents: Vec<AgentKey>,
+    /// How many it does not go to, for they withhold it.
+    pub(crate) withheld: usize,
     /// The event that their streams get.
     pub(crate) event: String,
 }

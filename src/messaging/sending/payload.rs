@@ -1,7 +1,10 @@
 //! Whether a payload fits what the rooms want that it goes to (6-messaging.md, D5).
 //!
-//! A schema may take its time within its bounds: it is asked before the transaction. There only what was set meanwhile is
-//! asked anew.
+//! A schema may take its time within its bounds, and two dozen rooms theirs: nothing is judged in the transaction, where
+//! everybody waits. It takes what was judged before it; of a room that was not, or of a schema that was set meanwhile, it
+//! knows nothing, and says so.
+
+use std::sync::Arc;
 
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read};
@@ -14,27 +17,31 @@ use crate::rooms::schema_of;
 /// A payload, with what rooms said of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judged {
-    payload: Json,
+    payload: Arc<Json>,
     /// Rooms that have a schema, each with its version and what of the payload does not fit.
     rooms: Vec<(String, u64, Vec<Bad>)>,
 }
 
 impl Judged {
-    /// Asks these rooms.
-    pub(super) fn of(
-        read: &impl Read,
-        workspace: WorkspaceNo,
-        payload: Json,
-        rooms: &[String],
-    ) -> Result<Judged, Failure> {
-        let mut judged = Vec::new();
+    /// A payload that nobody was asked about.
+    pub(super) fn new(payload: Json) -> Judged {
+        Judged { payload: Arc::new(payload), rooms: Vec::new() }
+    }
+
+    /// Asks these rooms, except those that were asked and want the same still.
+    pub(super) fn ask(&mut self, read: &impl Read, workspace: WorkspaceNo, rooms: &[String]) -> Result<(), Failure> {
+        let mut judged = Vec::with_capacity(rooms.len());
         for room in rooms {
             let schema = schema_of(read, workspace, room)?;
-            if let Some(text) = schema.text {
-                judged.push((room.clone(), schema.version, misfits(&text, &payload)));
-            }
+            let Some(text) = schema.text else { continue };
+            let misfits = match self.known(room, schema.version) {
+                Some(known) => known.to_vec(),
+                None => misfits(&text, &self.payload),
+            };
+            judged.push((room.clone(), schema.version, misfits));
         }
-        Ok(Judged { payload, rooms: judged })
+        self.rooms = judged;
+        Ok(())
     }
 
     /// The first schema that it fits: of which room, and which version.
@@ -45,7 +52,7 @@ impl Judged {
     /// Whether it fits what these rooms want now.
     ///
     /// # Errors
-    /// What of it does not.
+    /// What of it does not; or [`Refusal::PayloadUnjudged`], for one of them was not asked about what it wants now.
     pub(super) fn check(
         &self,
         read: &impl Read,
@@ -55,11 +62,19 @@ impl Judged {
         let mut all = Vec::new();
         for room in rooms {
             let schema = schema_of(read, workspace, room)?;
-            let Some(text) = schema.text else { continue };
-            let known = self.rooms.iter().find(|(known, version, _)| (known, *version) == (room, schema.version));
-            all.extend(known.map_or_else(|| misfits(&text, &self.payload), |(_, _, misfits)| misfits.clone()));
+            if schema.text.is_none() {
+                continue;
+            }
+            let known = self.known(room, schema.version).ok_or(Refusal::PayloadUnjudged)?;
+            all.extend_from_slice(known);
         }
         if all.is_empty() { Ok(()) } else { Err(Refusal::PayloadInvalid(all).into()) }
+    }
+
+    /// What of it does not fit a version of a room's schema; `None`: it was not asked.
+    fn known(&self, room: &str, version: u64) -> Option<&[Bad]> {
+        let known = self.rooms.iter().find(|(known, of, _)| known == room && *of == version);
+        known.map(|(_, _, misfits)| misfits.as_slice())
     }
 }
 

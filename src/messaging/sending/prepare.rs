@@ -1,17 +1,20 @@
 //! What is done before the transaction: what a message says is looked at, and what is large is stored, so that the
 //! transaction is a small one. What was stored goes again, unless the transaction takes it.
 
+use std::sync::Arc;
+
 use quintet_platform::json::to_compact;
-use quintet_platform::service::{Fault, failed};
+use quintet_platform::service::{Answer, Change, Fault, failed};
 use quintet_storage::large::{StagedValue, Upload, UploadRefusal};
 use quintet_storage::seal::KeyOwner;
-use quintet_storage::{Abort, Failure, Read};
+use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::check::{check, directed};
+use super::ephemeral::begin;
 use super::model::{Asked, Author, Faults, Given, Ready, Spoken};
 use super::payload::Judged;
 use crate::context::Context;
-use crate::dialect::WRITER_TIME;
+use crate::dialect::{Answered, Messaging, WRITER_TIME};
 use crate::identity::Workspace;
 use crate::inbox::find::find;
 use crate::limits::{ATTACHMENT_BYTES, MESSAGE_BYTES};
@@ -25,72 +28,145 @@ use crate::words::sealed::is_as_it_must_be;
 /// For how long what was stored is kept until it is posted, in seconds.
 const LIFETIME_SECONDS: i64 = 1_800;
 
-/// Makes a message ready, with what must live until it is posted or refused.
+/// How often a payload is held against what rooms want, for one message.
+const JUDGED_MAX: usize = 4;
+
+/// A message that is ready, with what must live until it is posted or refused.
+pub(super) struct Prepared {
+    context: Context,
+    author: Arc<Author>,
+    ready: Arc<Ready>,
+    contents: Contents,
+    staged: Vec<StagedValue>,
+}
+
+/// Makes a message ready.
 ///
 /// # Errors
 /// Before anything large is stored, the first check that says no; the store's.
 pub(super) async fn prepare(
     context: &Context,
-    author: &Author,
+    author: &Arc<Author>,
     asked: Asked,
-    spoken: Spoken,
-) -> Result<(Ready, Vec<StagedValue>), Refusal> {
-    let faults = faults(&author.workspace, &spoken);
-    let payload = judged(context, author, &asked, &spoken).await?;
-    let mut contents =
-        contents(&context.store.read(), author, &spoken).map_err(|failure| failed::<Refusal>(&failure))?;
-    contents.payload_schema_ref = payload.as_ref().and_then(Judged::schema_ref);
-    let bytes = encode(&contents).map_err(|failure| failed::<Refusal>(&failure))?;
-    let mut ready = Ready {
+    mut spoken: Spoken,
+) -> Result<Prepared, Refusal> {
+    let mut faults = faults(&author.workspace, &spoken);
+    let event = match asked.is_ephemeral.then(|| begin(author, &asked, &spoken)) {
+        Some(Err(refusal)) => {
+            faults.size = Some(refusal);
+            None
+        }
+        event => event.and_then(Result::ok),
+    };
+    let contents = contents(&context.store.read(), author, &spoken).map_err(|failure| failed::<Refusal>(&failure))?;
+    let ready = Ready {
         asked,
         is_sealed: spoken.is_sealed,
         is_signed: contents.signature.is_some(),
         has_claim: contents.claim.is_some(),
         said: Said::Here(Vec::new()),
         attachments: Vec::new(),
-        payload,
+        payload: spoken.payload.take().map(Judged::new),
+        event,
         faults,
     };
-    if ready.asked.is_ephemeral || (spoken.attachments.is_empty() && bytes.len() <= HERE_BYTES_MAX) {
-        ready.said = Said::Here(bytes);
-        return Ok((ready, Vec::new()));
+    let (context, author, ready) = (context.clone(), Arc::clone(author), Arc::new(ready));
+    let mut prepared = Prepared { context, author, ready, contents, staged: Vec::new() };
+    prepared.judge().await?;
+    if !prepared.ready.asked.is_ephemeral {
+        prepared.store(spoken.attachments).await?;
     }
-    // Nothing is stored for what would be refused. The transaction looks again.
-    let checked = check(&context.store.read(), context.now(), author, &ready, &context.attendance);
-    checked.map_err(quintet_platform::service::refusal_of)?;
-    let mut staged = Vec::with_capacity(spoken.attachments.len() + 1);
-    for Given { filename, content_type, content, .. } in spoken.attachments {
-        let stored = store(context, &author.workspace, &content).await?;
-        ready.attachments.push(Attachment { filename, content_type, value: stored.value().clone() });
-        staged.push(stored);
-    }
-    if bytes.len() <= HERE_BYTES_MAX {
-        ready.said = Said::Here(bytes);
-    } else {
-        let stored = store(context, &author.workspace, &bytes).await?;
-        ready.said = Said::Large(stored.value().clone());
-        staged.push(stored);
-    }
-    Ok((ready, staged))
+    Ok(prepared)
 }
 
-/// What the rooms say of a payload that it goes to, in its turn. Where it cannot go anywhere, that is said later.
-async fn judged(context: &Context, author: &Author, asked: &Asked, spoken: &Spoken) -> Result<Option<Judged>, Refusal> {
-    let Some(payload) = spoken.payload.clone() else { return Ok(None) };
-    let (store, now) = (context.store.clone(), context.now());
-    let (author, course) = (author.clone(), asked.course.clone());
-    let tenant_id = author.workspace.tenant_id;
-    let work = move || -> Result<Judged, Failure> {
-        let read = store.read();
-        let rooms = match directed(&read, now, &author, &course) {
-            Ok(cleared) => cleared.resolved.rooms,
-            Err(Abort::Refused(_)) => Vec::new(),
-            Err(Abort::Failed(failure)) => return Err(failure),
+impl Prepared {
+    /// Writes it: what `verb` does with what is ready. Where what rooms want is not what it was judged by, it is judged
+    /// anew, which the transaction has no time for.
+    ///
+    /// # Errors
+    /// What `verb` refuses; [`Refusal::PayloadUnjudged`] where that went on and on.
+    pub(super) async fn write(
+        mut self,
+        change: Change<Messaging>,
+        verb: impl Fn(&mut WriteTx<'_>, Timestamp, &Ready) -> Result<Answer, Abort<Refusal>> + Clone + Send + 'static,
+    ) -> Answered {
+        let mut judged = 1;
+        loop {
+            let (ready, verb) = (Arc::clone(&self.ready), verb.clone());
+            let written = change.try_write(move |tx, now| verb(tx, now, &ready).map(Some)).await;
+            match written {
+                Ok(answer) => return answer.ok_or_else(|| Refusal::from(Fault::Internal).into()),
+                Err(Refusal::PayloadUnjudged) if judged < JUDGED_MAX => judged += 1,
+                Err(refusal) => return Err(refusal.into()),
+            }
+            self.judge().await?;
+            if !self.ready.asked.is_ephemeral {
+                self.store_said().await?;
+            }
+        }
+    }
+
+    /// Has the rooms that it goes to say what they say of its payload, in their turn. Where it cannot go anywhere, that is
+    /// said later.
+    async fn judge(&mut self) -> Result<(), Refusal> {
+        let Some(mut payload) = self.ready.payload.clone() else { return Ok(()) };
+        let (store, now, author) = (self.context.store.clone(), self.context.now(), Arc::clone(&self.author));
+        let (ready, tenant_id) = (Arc::clone(&self.ready), author.workspace.tenant_id);
+        let work = move || -> Result<Judged, Failure> {
+            let read = store.read();
+            match directed(&read, now, &author, &ready.asked.course) {
+                Ok(cleared) => payload.ask(&read, author.workspace.no, &cleared.resolved.rooms)?,
+                Err(Abort::Refused(_)) => {}
+                Err(Abort::Failed(failure)) => return Err(failure),
+            }
+            Ok(payload)
         };
-        Judged::of(&read, author.workspace.no, payload, &rooms)
-    };
-    let judged = context.lookers.take(tenant_id, work).await?;
-    judged.map(Some).map_err(|failure| failed(&failure))
+        let judged = self.context.lookers.take(tenant_id, work).await?;
+        let judged = judged.map_err(|failure| failed::<Refusal>(&failure))?;
+        self.contents.payload_schema_ref = judged.schema_ref();
+        Arc::make_mut(&mut self.ready).payload = Some(judged);
+        Ok(())
+    }
+
+    /// Stores what does not fit into rows. Nothing is stored for what would be refused: the transaction looks again.
+    async fn store(&mut self, attachments: Vec<Given>) -> Result<(), Refusal> {
+        if attachments.is_empty() && self.encoded()?.len() <= HERE_BYTES_MAX {
+            return self.store_said().await;
+        }
+        let Prepared { context, author, ready, .. } = &*self;
+        let checked = check(&context.store.read(), context.now(), author, ready, &context.attendance);
+        match checked.map_err(quintet_platform::service::refusal_of) {
+            // It is judged anew after the transaction has said so.
+            Ok(_) | Err(Refusal::PayloadUnjudged) => {}
+            Err(refusal) => return Err(refusal),
+        }
+        for Given { filename, content_type, content, .. } in attachments {
+            let stored = store(&self.context, &self.author.workspace, &content).await?;
+            let attachment = Attachment { filename, content_type, value: stored.value().clone() };
+            Arc::make_mut(&mut self.ready).attachments.push(attachment);
+            self.staged.push(stored);
+        }
+        self.store_said().await
+    }
+
+    /// Stores what it says, where that does not fit into a row.
+    async fn store_said(&mut self) -> Result<(), Refusal> {
+        let bytes = self.encoded()?;
+        let said = if bytes.len() <= HERE_BYTES_MAX {
+            Said::Here(bytes)
+        } else {
+            let stored = store(&self.context, &self.author.workspace, &bytes).await?;
+            let said = Said::Large(stored.value().clone());
+            self.staged.push(stored);
+            said
+        };
+        Arc::make_mut(&mut self.ready).said = said;
+        Ok(())
+    }
+
+    fn encoded(&self) -> Result<Vec<u8>, Refusal> {
+        encode(&self.contents).map_err(|failure| failed(&failure))
+    }
 }
 
 async fn store(context: &Context, workspace: &Workspace, bytes: &[u8]) -> Result<StagedValue, Refusal> {

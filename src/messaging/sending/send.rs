@@ -1,11 +1,9 @@
 //! Sending a message: checked, counted, posted, in one transaction.
 
-use quintet_platform::ids::ulid;
-use quintet_platform::json::{Json, to_compact};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
 use super::check::{Cleared, check};
-use super::model::{Author, Ephemeral, Reachability, Ready, Sent, Spoken};
+use super::model::{Author, Reachability, Ready, Sent};
 use crate::acks::{self, Owed};
 use crate::attendance::Attendance;
 use crate::identity::{Availability, agents};
@@ -14,7 +12,6 @@ use crate::mail::post::{From, Letter, post};
 use crate::model::AgentKey;
 use crate::refusal::Refusal;
 use crate::usage::{self, Daily};
-use crate::wire::{instant, texts};
 use crate::words::address;
 
 /// Sends a message.
@@ -25,10 +22,10 @@ pub(crate) fn send(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     author: &Author,
-    ready: Ready,
+    ready: &Ready,
     attendance: &Attendance,
 ) -> Result<Sent, Abort<Refusal>> {
-    let cleared = check(tx, now, author, &ready, attendance)?;
+    let cleared = check(tx, now, author, ready, attendance)?;
     let Cleared { typed, subject, thread, in_reply_to, resolved, skipped_retired } = cleared;
     usage::count(tx, now, &author.workspace, Daily::Messages, 1)?;
     let reachability = reachability(tx, now, author, &resolved.agents, attendance)?;
@@ -50,8 +47,8 @@ pub(crate) fn send(
         is_sealed: ready.is_sealed,
         is_signed: ready.is_signed,
         has_claim: ready.has_claim,
-        said: ready.said,
-        attachments: ready.attachments,
+        said: ready.said.clone(),
+        attachments: ready.attachments.clone(),
     };
     let posted = post(tx, now, &author.workspace, letter)?;
     for (seconds, debtor) in
@@ -71,47 +68,8 @@ fn debtors(author: &Author, agents: &[Addressee]) -> Vec<AgentKey> {
     agents.iter().filter(owes).map(|addressee| (author.workspace.no, addressee.no)).collect()
 }
 
-/// Sends a message that is stored nowhere: it counts against the day, and goes to the streams that are open when the
-/// transaction is done.
-///
-/// # Errors
-/// The first check that says no; then nothing was done.
-pub(crate) fn send_ephemeral(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    author: &Author,
-    (ready, spoken): (&Ready, &Spoken),
-    attendance: &Attendance,
-) -> Result<Ephemeral, Abort<Refusal>> {
-    let cleared = check(tx, now, author, ready, attendance)?;
-    usage::count(tx, now, &author.workspace, Daily::Messages, 1)?;
-    let from = from(tx, author)?;
-    let signature = spoken.signature.as_ref();
-    let data = Json::object([
-        ("guarantee", Json::from("fire_and_forget")),
-        ("subject", cleared.subject.into()),
-        ("sender_display", from.name.as_str().into()),
-        ("sender_agent_name", from.name.as_str().into()),
-        ("sender_address", from.address.into()),
-        ("lane", from.lane.into()),
-        ("to", texts(&cleared.typed.to)),
-        ("cc", texts(&cleared.typed.cc)),
-        ("priority", ready.asked.priority.name().into()),
-        ("thread_id", cleared.thread.map(|thread| ulid(thread.0)).into()),
-        ("text_body", spoken.text.as_str().into()),
-        ("html_body", spoken.html.as_deref().into()),
-        ("payload", spoken.payload.clone().unwrap_or(Json::Null)),
-        ("sealed", spoken.is_sealed.into()),
-        ("signature", signature.map(|(signature, _)| signature.as_str()).into()),
-        ("signing_key_fingerprint", signature.and_then(|(_, fingerprint)| fingerprint.as_deref()).into()),
-        ("created_at", instant(now)),
-    ]);
-    let agents = cleared.resolved.agents.iter().map(|addressee| (author.workspace.no, addressee.no)).collect();
-    Ok(Ephemeral { agents, event: format!("event: ephemeral\ndata: {}\n\n", to_compact(&data)) })
-}
-
 /// What a message says of its sender.
-fn from(read: &impl Read, author: &Author) -> Result<From, Failure> {
+pub(super) fn from(read: &impl Read, author: &Author) -> Result<From, Failure> {
     let lane = agents::find(read, author.key())?.and_then(|agent| agent.persona);
     Ok(From {
         sender: Sender::Agent(author.no),

@@ -7,11 +7,16 @@ use axum::body::Body;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
+use super::payload::Judged;
+use crate::agents::{Registration, register};
 use crate::attendance::Line;
 use crate::blocks::{self, Block};
+use crate::identity::keys;
 use crate::limits::{ATTACHMENT_BYTES, Limit, MESSAGE_BYTES, MESSAGES_PER_DAY};
+use crate::refusal::Refusal;
 use crate::rooms;
-use crate::testing::{Bench, DOMAIN, assert_refused};
+use crate::testing::{Bench, DOMAIN, assert_refused, nobody};
+use crate::words::agent_name::AgentName;
 use crate::words::sealed::tests::sealed_text;
 
 /// A bench with these agents.
@@ -183,6 +188,15 @@ async fn shapes_that_are_none() {
             422,
             "attachments",
         ),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "claim": {}}), 422, "claim"),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "derived_from": ["x"]}), 422, "derived_from"),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "handoff_from": "ann"}), 422, "handoff_from"),
+        (json!({"to": ["bob"], "guarantee": "fire_and_forget", "text": "x".repeat(262_000)}), 413, "262144 bytes"),
+        (
+            json!({"to": ["bob"], "guarantee": "fire_and_forget", "payload": "\u{1}".repeat(50_000)}),
+            413,
+            "262144 bytes",
+        ),
         (json!({"to": ["bob"], "require_ack": true, "ack_window_seconds": 59}), 422, "ack_window_seconds"),
         (json!({"to": ["bob"], "derived_from": vec!["x"; 26]}), 422, "derived_from"),
         (json!({"to": ["bob"], "handoff_from": "x".repeat(33)}), 422, "handoff_from"),
@@ -243,10 +257,30 @@ async fn each_agent_gets_one_delivery() {
     ] {
         assert_refused(&send(&bench, "alice", json!({"to": [bad]})).await, (422, "unknown_recipient"), &bad);
     }
-    bench.another("other");
-    let foreign = format!("agentbus+other.bob@{DOMAIN}");
-    let unknown = send(&bench, "alice", json!({"to": [foreign]})).await;
-    assert_refused(&unknown, (422, "unknown_recipient"), "nobody has this address");
+    // Nothing takes mail from outside: who is in other workspaces is not told.
+    let other = bench.another("other");
+    let key = bench.admin.split('_').nth(2).unwrap().to_owned();
+    let bob = Registration { name: Some(AgentName::parse("bob").unwrap()), ..nobody() };
+    let admin = keys::find(&bench.context.store.read(), &key).unwrap().unwrap();
+    bench.run(move |tx, now| register(tx, now, &other, &admin, &bob)).unwrap();
+    for name in ["bob", "nobody"] {
+        let foreign = format!("agentbus+other.{name}@{DOMAIN}");
+        let unknown = send(&bench, "alice", json!({"to": [foreign]})).await;
+        assert_refused(&unknown, (422, "unknown_recipient"), "nobody has this address");
+    }
+}
+
+/// Each is named, as long as there are no more than there may be; of more than that it is no help.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_recipient_is_named_and_not_without_end() {
+    let bench = bench_of(&["alice"]);
+    for (count, expected) in [(25, 25), (26, 26), (101, 100), (50_000, 100)] {
+        let (status, answer) = send(&bench, "alice", json!({"to": vec![""; count]})).await;
+        assert_eq!((status, answer["errors"].as_array().unwrap().len()), (422, expected), "{count}");
+    }
+    let mut to = vec!["alice"; 200];
+    to[150] = "";
+    assert_refused(&send(&bench, "alice", json!({"to": to})).await, (422, "validation_error"), "to[150] is empty");
 }
 
 /// 6-messaging.md, T2: whatever agents wear, block and are, as many get a message as the phonebook shows.
@@ -487,10 +521,40 @@ async fn what_is_fired_and_forgotten_reaches_open_streams_alone() {
     let told = String::from_utf8(line.take_told().unwrap().to_vec()).unwrap();
     assert!(told.starts_with("event: ephemeral\ndata: {") && told.ends_with("}\n\n"), "{told}");
     assert!(told.contains("\"text_body\":\"now\"") && told.contains("\"sender_agent_name\":\"alice\""), "{told}");
+    assert!(told.contains("\"lane\":null,\"created_at\":\""), "{told}");
     assert!(inbox(&bench, "bob").await.is_empty());
     limit(&mut bench, MESSAGES_PER_DAY, 1);
     assert_refused(&send(&bench, "alice", body).await, (429, "quota_exceeded"), "messages_per_day");
     assert_eq!(line.take_told(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_fired_and_forgotten_wakes_nobody_who_withholds_it() {
+    let bench = bench_of(&["alice", "bob", "carol"]);
+    let line = Arc::new(Line::new("k".to_owned(), true, None, Instant::now()));
+    assert!(bench.context.attendance.streams().open(bench.named("bob"), &line, 16));
+    let sent = |priority: &'static str| {
+        let body = json!({"to": ["bob", "carol"], "text": "now", "priority": priority, "guarantee": "fire_and_forget"});
+        sent(&bench, "alice", body)
+    };
+    for (state, priority, withheld) in [
+        ("dnd", "normal", 1),
+        ("dnd", "urgent", 0),
+        ("away", "background", 1),
+        ("offline", "urgent", 1),
+        ("online", "background", 0),
+    ] {
+        declare(&bench, "bob", json!({"state": state})).await;
+        let answer = sent(priority).await;
+        assert_eq!((&answer["withheld"], &answer["reached"]), (&json!(withheld), &json!(1 - withheld)), "{state}");
+        assert_eq!(line.take_told().is_some(), withheld == 0, "{state} {priority}");
+    }
+    // Who reads nothing is not reached, as open as his stream is.
+    for _ in 0..64 {
+        assert_eq!(sent("normal").await["live_subscribers"], 1);
+    }
+    let answer = sent("normal").await;
+    assert_eq!((&answer["reached"], &answer["live_subscribers"]), (&json!(0), &json!(0)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -594,4 +658,67 @@ async fn a_payload_fits_what_the_rooms_want() {
     assert_eq!((&delivery["payload"]["kind"], &delivery["payload_schema_ref"]), (&json!("a"), &json!("room:den@1")));
     set(Value::Null).await;
     sent(&bench, "alice", body(json!({"kind": 7}))).await;
+}
+
+/// What is in the way of everybody is short: rooms that were not asked before the transaction are not asked in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payload_is_judged_outside_the_transaction() {
+    let bench = bench_of(&["alice"]);
+    join(&bench, "den", &["alice"]);
+    let set = |schema: Value| bench.call_as("alice", "PUT", "/v1/rooms/den/schema", json!({"schema": schema}));
+    let (workspace, rooms) = (bench.workspace.no, ["den".to_owned()]);
+    let payload = quintet_platform::json::parse(b"7", quintet_platform::json::Limits { max_depth: 9 }).unwrap();
+    let mut judged = Judged::new(payload);
+    let check = |judged: &Judged| match judged.check(&bench.context.store.read(), workspace, &rooms) {
+        Ok(()) => None,
+        Err(abort) => Some(quintet_platform::service::refusal_of::<Refusal>(abort)),
+    };
+    assert_eq!(check(&judged), None, "a room without a schema wants nothing");
+    for type_of in ["string", "boolean"] {
+        set(json!({"type": type_of})).await;
+        let unjudged = check(&judged).unwrap();
+        let verdict = quintet_platform::service::ServiceRefusal::verdict(&unjudged);
+        assert_eq!((unjudged, verdict.status, verdict.code), (Refusal::PayloadUnjudged, 503, "busy"), "{type_of}");
+        judged.ask(&bench.context.store.read(), workspace, &rooms).unwrap();
+        assert!(matches!(check(&judged), Some(Refusal::PayloadInvalid(_))), "{type_of}");
+    }
+    set(Value::Null).await;
+    assert_eq!(check(&judged), None);
+}
+
+#[tokio::test]
+async fn a_schema_set_meanwhile_is_the_one_that_counts() {
+    let bench = bench_of(&["alice", "bob"]);
+    join(&bench, "den", &["alice", "bob"]);
+    let (status, _) =
+        bench.call_as("alice", "PUT", "/v1/rooms/den/schema", json!({"schema": {"type": "object"}})).await;
+    assert_eq!(status, 200);
+    let store = bench.context.store.clone();
+    let (workspace, tenant_id) = (bench.workspace.no, bench.workspace.tenant_id);
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let (began, begun) = tokio::sync::oneshot::channel();
+    let writer = std::thread::spawn(move || {
+        let verb = move |tx: &mut quintet_storage::WriteTx<'_>, _| -> Result<u64, quintet_storage::Abort<Refusal>> {
+            began.send(()).unwrap();
+            wait.recv().unwrap();
+            Ok(rooms::set_schema(tx, workspace, "den", Some("{\"required\": [\"kind\"]}".to_owned()))?)
+        };
+        store.write_blocking(Instant::now() + std::time::Duration::from_secs(30), verb)
+    });
+    begun.await.unwrap();
+    let sending = sent(&bench, "alice", json!({"to": ["room:den"], "text": "x", "payload": {"kind": 1}}));
+    let setting = async {
+        // The message was judged by what the room wanted before, and waits for the writer.
+        drop(bench.context.lookers.hold(tenant_id, 8, std::time::Duration::from_secs(30)).await.unwrap());
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        go.send(()).unwrap();
+    };
+    tokio::join!(sending, setting);
+    assert!(matches!(writer.join().unwrap(), Ok(2)));
+    let row = inbox(&bench, "bob").await[0].clone();
+    let path = format!("/v1/deliveries/{}", row["delivery_id"].as_str().unwrap());
+    let (_, delivery) = bench.call_as("bob", "GET", &path, Value::Null).await;
+    assert_eq!(delivery["payload_schema_ref"], "room:den@2");
 }

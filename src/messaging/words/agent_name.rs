@@ -28,23 +28,19 @@ pub(crate) struct AgentName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NameFault {
     /// It is not written as one.
-    #[error(
-        "a name has 1 to 64 of a-z, 0-9, \".\", \"_\", \"-\" and begins with a letter or digit; \"{nearest}\" is one"
-    )]
+    #[error("must have 1 to 64 of a-z, 0-9, \".\", \"_\", \"-\" and begin with a letter or digit; \"{nearest}\" does")]
     Spelling {
         /// The good name nearest to it.
         nearest: AgentName,
     },
     /// The service keeps it for itself.
-    #[error("this name is kept for the service itself; \"{nearest}\" is free to take")]
+    #[error("must be another, for the service keeps this one for itself; \"{nearest}\" is free to take")]
     Reserved {
         /// The good name nearest to it.
         nearest: AgentName,
     },
     /// A role that is not written as one, or is too long for a name.
-    #[error(
-        "a role has 1 to 57 of a-z, 0-9, \".\", \"_\", \"-\" and begins with a letter or digit; \"{nearest}\" is one"
-    )]
+    #[error("must have 1 to 57 of a-z, 0-9, \".\", \"_\", \"-\" and begin with a letter or digit; \"{nearest}\" does")]
     Role {
         /// The good role nearest to it.
         nearest: String,
@@ -178,6 +174,6 @@ mod tests {
     #[test]
     fn a_fault_says_which_name_is_good() {
         let fault = AgentName::parse("My Agent").unwrap_err();
-        assert!(fault.to_string().ends_with("\"my-agent\" is one"), "{fault}");
+        assert!(fault.to_string().ends_with("\"my-agent\" does"), "{fault}");
     }
 }

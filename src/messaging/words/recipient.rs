@@ -28,7 +28,7 @@ pub(crate) enum RecipientFault {
     #[error("is empty")]
     Empty,
     /// Longer than anything that can be meant.
-    #[error("is too long for a recipient")]
+    #[error("is longer than any recipient, which have 1600 bytes at most")]
     TooLong,
     /// It has a line break or another character that nobody sees.
     #[error("has a control character")]

@@ -116,6 +116,11 @@ impl<D: Dialect> Visit<D> {
         std::mem::take(self.body.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Puts a body into the place of the one that was taken: of a handler that reads it by itself, and goes on as others do.
+    pub fn put_body(&mut self, body: Body) {
+        *self.body.get_mut().unwrap_or_else(PoisonError::into_inner) = body;
+    }
+
     /// The newest published state.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {

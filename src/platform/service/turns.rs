@@ -4,7 +4,7 @@
 //! A turn may be of any weight. Who is next waits until there is room for his, and nobody comes before him meanwhile: small
 //! ones would keep a large one waiting for good.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,12 +26,16 @@ pub struct Turns(Arc<Shared>);
 struct Shared {
     /// The most weight.
     weight_max: usize,
+    /// That of one tenant; `None`: all of it.
+    each_max: Option<usize>,
     queue: Mutex<Queue>,
 }
 
 struct Queue {
     /// What is left of the weight.
     free: usize,
+    /// What each tenant has of it.
+    held: HashMap<Uuid, usize>,
     /// Each tenant that waits, with those of its work that do, the first to come first. Who had a turn goes to the end.
     waiting: VecDeque<(Uuid, VecDeque<Waiting>)>,
 }
@@ -44,6 +48,7 @@ struct Waiting {
 /// The right to work; whoever drops it hands it on.
 pub struct Turn {
     shared: Arc<Shared>,
+    tenant_id: Uuid,
     weight: usize,
 }
 
@@ -63,7 +68,18 @@ impl Turns {
     /// `weight_max`: how many pieces of work go on side by side, each of weight 1, or how much they weigh together.
     #[must_use]
     pub fn new(weight_max: usize) -> Turns {
-        Turns(Arc::new(Shared { weight_max, queue: Mutex::new(Queue { free: weight_max, waiting: VecDeque::new() }) }))
+        Turns::shared(weight_max, None)
+    }
+
+    /// The same, of which one tenant has so much at most: whoever keeps his turns for long leaves some to others.
+    #[must_use]
+    pub fn of(weight_max: usize, each_max: usize) -> Turns {
+        Turns::shared(weight_max, Some(each_max.min(weight_max)))
+    }
+
+    fn shared(weight_max: usize, each_max: Option<usize>) -> Turns {
+        let queue = Queue { free: weight_max, held: HashMap::new(), waiting: VecDeque::new() };
+        Turns(Arc::new(Shared { weight_max, each_max, queue: Mutex::new(queue) }))
     }
 
     /// Does a tenant's work when it is its turn, on a thread of its own. Work that has begun goes on to its end, also if
@@ -87,8 +103,8 @@ impl Turns {
         working.await.map_err(|_| Fault::Internal)
     }
 
-    /// A turn for a tenant's work of some weight, which holds until it is dropped. What is heavier than all together counts
-    /// as heavy as that.
+    /// A turn for a tenant's work of some weight, which holds until it is dropped. What is heavier than one tenant can have
+    /// counts as heavy as that.
     ///
     /// # Errors
     /// [`Fault::Busy`] as [`Turns::take`], if others kept it waiting for longer than `patience`.
@@ -106,7 +122,7 @@ impl Turn {
     pub fn lighten(&mut self, weight: usize) {
         let less = self.weight.saturating_sub(weight);
         self.weight -= less;
-        self.shared.hand_on(less);
+        self.shared.hand_on(self.tenant_id, less);
     }
 }
 
@@ -117,7 +133,7 @@ impl Shared {
 
     /// Where the tenant's next turn will arrive; at once, if there is room for it and nobody waits.
     fn enter(self: &Arc<Shared>, tenant_id: Uuid, weight: usize) -> Result<oneshot::Receiver<Turn>, Fault> {
-        let weight = weight.min(self.weight_max);
+        let weight = weight.min(self.each_max.unwrap_or(self.weight_max));
         let (sender, receiver) = oneshot::channel();
         let waiting = Waiting { weight, turn: sender };
         let mut queue = self.queue();
@@ -132,51 +148,72 @@ impl Shared {
             }
         }
         drop(queue);
-        self.hand_on(0);
+        self.go_on();
         Ok(receiver)
     }
 
-    /// Takes so much weight back, and gives turns to whoever is next, as long as there is room for theirs.
-    fn hand_on(self: &Arc<Shared>, weight: usize) {
-        self.queue().free += weight;
+    /// Takes so much weight back from a tenant, and gives it to whoever is next.
+    fn hand_on(self: &Arc<Shared>, tenant_id: Uuid, weight: usize) {
+        self.queue().take_back(tenant_id, weight);
+        self.go_on();
+    }
+
+    /// Gives turns to whoever is next, as long as there is room for theirs.
+    fn go_on(self: &Arc<Shared>) {
         loop {
-            let Some(Waiting { weight, turn }) = self.queue().next() else { return };
+            let Some((tenant_id, Waiting { weight, turn })) = self.queue().next(self.each_max) else { return };
             // Who has given up meanwhile drops it, which hands it on.
-            drop(turn.send(Turn { shared: Arc::clone(self), weight }));
+            drop(turn.send(Turn { shared: Arc::clone(self), tenant_id, weight }));
         }
     }
 }
 
 impl Queue {
-    /// Who is next, if there is room for him.
-    fn next(&mut self) -> Option<Waiting> {
+    /// Who is next, if there is room for him. Who has as much as one may have lets those behind him go before.
+    fn next(&mut self, each_max: Option<usize>) -> Option<(Uuid, Waiting)> {
+        let mut place = 0;
         loop {
-            let (_, own) = self.waiting.front_mut()?;
+            let (tenant_id, own) = self.waiting.get_mut(place)?;
             // Nobody waits for room behind those who have left.
             while own.front().is_some_and(|first| first.turn.is_closed()) {
                 own.pop_front();
             }
-            match own.front() {
-                Some(first) if first.weight > self.free => return None,
-                Some(first) => self.free -= first.weight,
-                None => {
-                    self.waiting.pop_front();
-                    continue;
-                }
+            let Some(weight) = own.front().map(|first| first.weight) else {
+                self.waiting.remove(place);
+                continue;
+            };
+            let held = self.held.get(tenant_id).copied().unwrap_or_default();
+            if each_max.is_some_and(|each_max| held + weight > each_max) {
+                place += 1;
+                continue;
             }
-            let (tenant_id, mut own) = self.waiting.pop_front()?;
-            let first = own.pop_front();
+            if weight > self.free {
+                return None;
+            }
+            let (tenant_id, mut own) = self.waiting.remove(place)?;
+            let first = own.pop_front()?;
+            self.free -= weight;
+            self.held.insert(tenant_id, held + weight);
             if !own.is_empty() {
                 self.waiting.push_back((tenant_id, own));
             }
-            return first;
+            return Some((tenant_id, first));
+        }
+    }
+
+    fn take_back(&mut self, tenant_id: Uuid, weight: usize) {
+        self.free += weight;
+        let Some(held) = self.held.get_mut(&tenant_id) else { return };
+        *held = held.saturating_sub(weight);
+        if *held == 0 {
+            self.held.remove(&tenant_id);
         }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.shared.hand_on(self.weight);
+        self.shared.hand_on(self.tenant_id, self.weight);
     }
 }
 
@@ -275,6 +312,22 @@ mod tests {
         drop((eight, one));
         assert_eq!(turns.hold(ONE, 1000, TURN_TIME).await.unwrap().weight, 10, "all there is");
         assert_eq!(turns.0.queue().free, 10);
+    }
+
+    #[tokio::test]
+    async fn a_tenant_has_its_share_and_leaves_the_rest() {
+        let turns = Turns::of(4, 2);
+        let mut own: Vec<_> = (0..3).map(|_| turns.0.enter(ONE, 1).unwrap()).collect();
+        let held: Vec<Turn> = own.iter_mut().filter_map(|turn| turn.try_recv().ok()).collect();
+        assert_eq!(held.len(), 2, "there is room, and not for it");
+        let others: Vec<_> = (0..2).map(|_| turns.0.enter(OTHER, 1).unwrap().try_recv().unwrap()).collect();
+        drop(others);
+        assert!(own[2].try_recv().is_err());
+        drop(held);
+        drop(own[2].try_recv().unwrap());
+        assert_eq!(turns.hold(ONE, 1000, TURN_TIME).await.unwrap().weight, 2, "all that one has");
+        assert_eq!(turns.0.queue().free, 4);
+        assert!(turns.0.queue().held.is_empty());
     }
 
     #[tokio::test]

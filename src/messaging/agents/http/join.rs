@@ -50,7 +50,7 @@ pub(super) async fn join(mut visit: Visit<Messaging>) -> Answered {
     let text = prepared.text();
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<Json, Abort<Refusal>> {
         let (workspace, registered, key) = joining(tx, now, &token, name, registration, prepared)?;
-        let told = written_registered(&context, tx, &workspace, &registered, now)?;
+        let told = written_registered(&context, tx, &workspace, &registered, None, now)?;
         let own = [("api_key", Json::from(text.expose().as_str())), ("key_id", key.id.into())];
         Ok(Json::object(told.into_iter().chain(own)))
     };

@@ -429,9 +429,14 @@ async fn whoami_says_whether_mail_from_outside_is_taken() {
             word(&mail["refused_mail"]),
         )
     };
-    let closed = |why: &str| ("closed".into(), "nobody".into(), Some(why.into()), Some("rejected".into()));
-    assert_eq!(external(&Bench::new()).await, closed("ingress_closed"), "nothing listens for it");
-    assert_eq!(external(&Bench::encrypted()).await, closed("encrypted_workspace"));
+    let refused = |policy: &str, why: &str| (policy.into(), "nobody".into(), Some(why.into()), Some("rejected".into()));
+    let mut bench = Bench::new();
+    assert_eq!(external(&bench).await, refused("open", "ingress_closed"), "nothing listens for it");
+    bench.set(|workspace| workspace.is_ingress_open = false);
+    assert_eq!(external(&bench).await, refused("closed", "ingress_closed"));
+    let mut bench = Bench::encrypted();
+    bench.set(|workspace| workspace.is_ingress_open = false);
+    assert_eq!(external(&bench).await, refused("closed", "encrypted_workspace"));
 }
 
 #[tokio::test]
@@ -635,4 +640,25 @@ async fn a_repeated_request_is_answered_as_before() {
     assert_eq!((first.status().as_u16(), second.status().as_u16()), (201, 201));
     assert!(second.headers().contains_key("idempotent-replayed"));
     assert_eq!(bench.call(&bench.admin, "GET", "/v1/agents", Value::Null).await.1["count"], 1);
+}
+
+/// Registering is no way around the most rooms that one can be in.
+#[tokio::test]
+async fn registering_joins_no_more_rooms_than_there_may_be() {
+    let bench = Bench::new();
+    let ann = bench.agent("ann");
+    bench
+        .run(move |tx, _| (0..1_000).try_for_each(|number| crate::rooms::join(tx, ann, &format!("room-{number:04}"))))
+        .unwrap();
+    let one_more = json!({"name": "ann", "repo_remote": REMOTE});
+    assert_refused(&registered(&bench, one_more.clone()).await, (409, "limit_reached"), "rooms");
+    let (status, again) = registered(&bench, json!({"name": "ann"})).await;
+    assert_eq!((status, again["rooms"].as_array().unwrap().len()), (200, 1_000));
+    assert_eq!(bench.call_as("ann", "POST", "/v1/rooms/room-0999/leave", Value::Null).await.0, 200);
+    for _ in 0..2 {
+        let (status, joined) = registered(&bench, one_more.clone()).await;
+        let rooms = joined["rooms"].as_array().unwrap();
+        assert_eq!((status, rooms.len(), &rooms[0]), (200, 1_000, &json!(format!("repo:{FINGERPRINT}"))));
+        assert!(rooms.is_sorted_by_key(|room| room.as_str().unwrap()));
+    }
 }

@@ -2,15 +2,15 @@
 
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Json, to_compact};
-use quintet_platform::service::{Route, json as success};
+use quintet_platform::service::{Answer, Route, json as success};
 use quintet_storage::{Failure, Read, Timestamp};
 
 use super::wire::written;
 use crate::context::Context;
 use crate::dialect::{Answered, Call};
 use crate::identity::{Caller, Workspace, agents, mailboxes};
-use crate::mail::deliver;
 use crate::mail::unread::first_unread;
+use crate::mail::{deliver, ingress};
 use crate::model::AgentKey;
 use crate::wire::{instant_or_null, texts};
 use crate::{blocks, rooms};
@@ -18,11 +18,13 @@ use crate::{blocks, rooms};
 pub(super) const WHOAMI: Route = Route::get("whoami", "/v1/whoami")
     .permission("read")
     .summary("The workspace, the key, and the agent that it acts as with how much it has not read")
-    .successes(&[success(200, "Whoami")]);
+    .successes(&[success(200, "Whoami")])
+    .codes(&["busy"]);
 
 pub(super) async fn whoami(call: Call) -> Answered {
-    let (context, caller, now) = (&call.context, &call.caller, call.now());
-    call.answer(200, |read| Ok(to_compact(&told(context, read, caller, now)?).into()))
+    let (context, caller, now) = (call.context.clone(), call.caller.clone(), call.now());
+    let look = move || Ok(to_compact(&told(&context, &context.store.read(), &caller, now)?));
+    Ok(Answer::json(200, call.in_turn(&call.context.lookers, look).await?))
 }
 
 fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) -> Result<Json, Failure> {
@@ -59,18 +61,17 @@ fn told(context: &Context, read: &impl Read, caller: &Caller, now: Timestamp) ->
 
 /// A workspace, the same for every key and every agent of it: clients compare it whole.
 fn written_workspace(workspace: &Workspace) -> Json {
-    // Nothing here listens for mail from outside, whatever the operator has set for the day that something does.
-    let refusal = if workspace.is_encrypted { "encrypted_workspace" } else { "ingress_closed" };
+    let refusal = ingress::refusal(workspace);
     let external_mail = Json::object([
-        ("accepts", Json::from("nobody")),
+        ("accepts", Json::from(if refusal.is_none() { "anyone" } else { "nobody" })),
         ("refusal_reason", refusal.into()),
-        ("refused_mail", "rejected".into()),
+        ("refused_mail", refusal.map(|_| "rejected").into()),
     ]);
     Json::object([
         ("id", Json::from(ulid(workspace.id))),
         ("slug", workspace.slug.as_str().into()),
         ("encrypted", workspace.is_encrypted.into()),
-        ("ingress_policy", "closed".into()),
+        ("ingress_policy", if workspace.is_ingress_open { "open" } else { "closed" }.into()),
         ("external_mail", external_mail),
     ])
 }

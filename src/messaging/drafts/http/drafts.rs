@@ -2,19 +2,25 @@
 
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Fields, Json, to_compact};
-use quintet_platform::service::{Answer, Content, KeyRule, Route, json as success, nothing, refusal_of};
+use quintet_platform::service::{
+    Answer, Content, FromSegment as _, KeyRule, Parameter, Route, Shape, json as success, nothing, refusal_of,
+};
 use quintet_storage::{Timestamp, WriteTx};
 
-use super::super::model::{Draft, DraftId};
+use super::super::model::{Draft, DraftId, RECIPIENTS_BYTES_MAX, WRITTEN_BYTES_MAX};
 use super::super::rows::{self, check_room, find, put, remove};
-use super::path::{DRAFT, draft_key};
+use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key};
 use crate::dialect::{ACTING, Answered, Call};
-use crate::form::{members, optional, texts};
+use crate::form::{members, optional};
 use crate::identity::Workspace;
 use crate::refusal::Refusal;
 use crate::sending::form::{long_text, subject};
+use crate::sending::{Taken, take};
 use crate::wire::{instant, texts as write_texts};
+use crate::words::recipient::Recipient;
 use crate::words::sealed::is_as_it_must_be;
+
+const CURSOR: Parameter = Parameter::new("cursor", Shape::Ulid, "The next_cursor of the answer before.");
 
 pub(super) const CREATE: Route = Route::post("create_draft", "/v1/drafts")
     .permission("send")
@@ -24,12 +30,14 @@ pub(super) const CREATE: Route = Route::post("create_draft", "/v1/drafts")
     .successes(&[success(201, "Draft")])
     .makes("draft_id", "id")
     .key(KeyRule::Optional)
-    .codes(&["limit_reached", "payload_too_large", "sealing_required"]);
+    .codes(&["busy", "limit_reached", "payload_too_large", "sealing_required"]);
 pub(super) const LIST: Route = Route::get("list_drafts", "/v1/drafts")
     .permission("read")
     .marks(&[ACTING])
     .summary("The agent's drafts, the oldest first, without their texts")
-    .successes(&[success(200, "Drafts")]);
+    .parameters(&[CURSOR])
+    .successes(&[success(200, "Drafts")])
+    .codes(&["busy"]);
 pub(super) const GET: Route = Route::get("get_draft", "/v1/drafts/{draft_id}")
     .permission("read")
     .marks(&[ACTING])
@@ -43,7 +51,7 @@ pub(super) const CHANGE: Route = Route::patch("change_draft", "/v1/drafts/{draft
     .segments(&[DRAFT])
     .body(Content::Json("DraftWrite"))
     .successes(&[success(200, "Draft")])
-    .codes(&["payload_too_large", "sealing_required"]);
+    .codes(&["busy", "payload_too_large", "sealing_required"]);
 pub(super) const DELETE: Route = Route::delete("delete_draft", "/v1/drafts/{draft_id}")
     .permission("send")
     .marks(&[ACTING])
@@ -62,17 +70,9 @@ struct Said {
 }
 
 fn read(fields: &mut Fields) -> Result<Said, Refusal> {
-    let mut list = |name: &str| -> Result<Option<Vec<String>>, Refusal> {
-        optional::<Vec<Json>>(fields, name)?
-            .map(|items| {
-                let mut one = Fields::new(Json::object([(name, Json::Array(items))])).map_err(crate::form::field)?;
-                texts(&mut one, name, RECIPIENTS_MAX)
-            })
-            .transpose()
-    };
     Ok(Said {
-        to: list("to")?,
-        cc: list("cc")?,
+        to: recipients(fields, "to")?,
+        cc: recipients(fields, "cc")?,
         subject: subject(fields)?,
         text: long_text(fields, "text")?,
         is_sealed: optional(fields, "sealed")?,
@@ -81,6 +81,32 @@ fn read(fields: &mut Fields) -> Result<Said, Refusal> {
 
 /// A draft names so many recipients at most; how many a message may have is asked when it is sent.
 const RECIPIENTS_MAX: usize = 1_000;
+
+/// Recipients as typed, by their form alone: who that is is looked up when the draft is sent.
+fn recipients(fields: &mut Fields, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+    let Some(items) = optional::<Vec<Json>>(fields, name)? else { return Ok(None) };
+    if items.len() > RECIPIENTS_MAX {
+        return Err(Refusal::field(name, format!("must have at most {RECIPIENTS_MAX} items")));
+    }
+    let one = |(place, item): (usize, Json)| {
+        let wrong = |problem: String| Refusal::field(format!("{name}[{place}]"), problem);
+        let Json::String(text) = item else { return Err(wrong("must be a string".to_owned())) };
+        Recipient::parse(&text).map_err(|fault| wrong(fault.to_string()))?;
+        Ok(text)
+    };
+    items.into_iter().enumerate().map(one).collect::<Result<_, _>>().map(Some)
+}
+
+/// A draft is listed with its recipients, and written in one transaction. `text`: what is written of it; `remembered`: the
+/// answer, if a repeat gets it again.
+fn check_size(draft: &Draft, text: Option<&str>, remembered: Option<&str>) -> Result<(), Refusal> {
+    let recipients = draft.recipients_bytes();
+    if recipients > RECIPIENTS_BYTES_MAX {
+        return Err(Refusal::field("to", format!("must have at most {RECIPIENTS_BYTES_MAX} bytes together with cc")));
+    }
+    let written = recipients + text.map_or(0, str::len) + remembered.map_or(0, str::len);
+    if written > WRITTEN_BYTES_MAX { Err(Refusal::TooLarge("draft", WRITTEN_BYTES_MAX as u64)) } else { Ok(()) }
+}
 
 /// What is sealed is, and on an encrypted workspace everything (6-messaging.md, E1).
 fn check_sealing(workspace: &Workspace, text: &str, is_sealed: bool) -> Result<(), Refusal> {
@@ -94,8 +120,9 @@ fn check_sealing(workspace: &Workspace, text: &str, is_sealed: bool) -> Result<(
 pub(super) async fn create(call: Call) -> Answered {
     let ((no, agent), _) = call.caller.acting()?;
     let workspace = call.caller.workspace.clone();
-    let mut change = call.change().await?;
+    let Taken { mut change, turn, .. } = take(call, DRAFT_BODY_BYTES_MAX).await?;
     change.begin()?;
+    let is_remembered = change.entered().is_some();
     let said = read(&mut members(&mut change)?)?;
     let text = said.text.unwrap_or_default();
     let is_sealed = said.is_sealed.unwrap_or(false);
@@ -112,17 +139,27 @@ pub(super) async fn create(call: Call) -> Answered {
             updated_at: now,
             version: 0,
         };
+        let answer = to_compact(&write(id, &draft, Some(&text)));
+        check_size(&draft, Some(&text), is_remembered.then_some(answer.as_str()))?;
         put(tx, &workspace, (no, agent, id), &draft, Some(&text))?;
-        Ok(Answer::json(201, to_compact(&write(id, &draft, Some(&text)))))
+        Ok(Answer::json(201, answer))
     };
-    change.write(verb).await
+    let answered = change.write(verb).await;
+    drop(turn);
+    answered
 }
 
-pub(super) async fn list(call: Call) -> Answered {
+pub(super) async fn list(mut call: Call) -> Answered {
     let (agent, _) = call.caller.acting()?;
-    let drafts = rows::list(&call.snapshot(), agent).map_err(|failure| refusal_of::<Refusal>(failure.into()))?;
-    let drafts: Vec<Json> = drafts.iter().map(|(id, draft)| write(*id, draft, None)).collect();
-    Ok(Answer::json(200, to_compact(&Json::object([("drafts", Json::Array(drafts))]))))
+    let after = call.text(&CURSOR)?.and_then(|text| DraftId::from_segment(&text));
+    let context = call.context.clone();
+    let look = move || {
+        let (drafts, has_more) = rows::list(&context.store.read(), agent, after)?;
+        let next = drafts.last().filter(|_| has_more).map(|(id, _)| ulid(id.0));
+        let drafts: Vec<Json> = drafts.iter().map(|(id, draft)| write(*id, draft, None)).collect();
+        Ok(to_compact(&Json::object([("drafts", Json::Array(drafts)), ("next_cursor", next.into())])))
+    };
+    Ok(Answer::json(200, call.in_turn(&call.context.lookers, look).await?))
 }
 
 pub(super) async fn get(call: Call) -> Answered {
@@ -138,8 +175,9 @@ pub(super) async fn get(call: Call) -> Answered {
 pub(super) async fn change(call: Call) -> Answered {
     let key = draft_key(&call)?;
     let workspace = call.caller.workspace.clone();
-    let mut change = call.change().await?;
+    let Taken { mut change, turn, .. } = take(call, DRAFT_BODY_BYTES_MAX).await?;
     change.begin()?;
+    let is_remembered = change.entered().is_some();
     find(&change.call.snapshot(), key).map_err(refusal_of)?;
     let said = read(&mut members(&mut change)?)?;
     // A text that is given says itself whether it is sealed; one that stays is what it was.
@@ -157,14 +195,15 @@ pub(super) async fn change(call: Call) -> Answered {
             updated_at: now,
             version: before.version + 1,
         };
+        let kept = if said.text.is_none() { rows::text(tx, &workspace, key)? } else { String::new() };
+        let answer = to_compact(&write(key.2, &draft, said.text.as_deref().or(Some(&kept))));
+        check_size(&draft, said.text.as_deref(), is_remembered.then_some(answer.as_str()))?;
         put(tx, &workspace, key, &draft, said.text.as_deref())?;
-        let text = match said.text {
-            Some(text) => text,
-            None => rows::text(tx, &workspace, key)?,
-        };
-        Ok(Answer::json(200, to_compact(&write(key.2, &draft, Some(&text)))))
+        Ok(Answer::json(200, answer))
     };
-    change.write(verb).await
+    let answered = change.write(verb).await;
+    drop(turn);
+    answered
 }
 
 pub(super) async fn delete(call: Call) -> Answered {

@@ -6,6 +6,8 @@ use super::super::model::{DraftId, DraftKey};
 use crate::dialect::Call;
 use crate::refusal::Refusal;
 
+/// The largest body of a draft: a text of 1 MiB, escaped as JSON.
+pub(super) const DRAFT_BODY_BYTES_MAX: usize = 8 << 20;
 /// The draft that a path names.
 pub(super) const DRAFT: Segment = Segment::new("draft_id", Shape::Ulid);
 

@@ -1,17 +1,17 @@
 //! Sending a draft: as it is, or with a text that was sealed for those who get it.
 
-use quintet_platform::service::{Answer, Content, Fault, KeyRule, Route, json as success, refusal_of};
+use quintet_platform::service::{Content, Fault, KeyRule, Route, json as success, refusal_of};
 use quintet_storage::{Abort, WriteTx};
 
 use super::super::rows::{find, remove, text};
-use super::path::{DRAFT, draft_key};
+use super::path::{DRAFT, DRAFT_BODY_BYTES_MAX, draft_key};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{members, optional};
 use crate::identity::Priority;
 use crate::mail::recipients::Typed;
 use crate::refusal::Refusal;
 use crate::sending::form::{long_text, signature};
-use crate::sending::{Asked, Course, Spoken, Wants, author, deliver};
+use crate::sending::{Asked, Course, Spoken, Taken, Wants, author, deliver, take};
 
 pub(super) const SEND: Route = Route::post("send_draft", "/v1/drafts/{draft_id}/send")
     .permission("send")
@@ -24,6 +24,7 @@ pub(super) const SEND: Route = Route::post("send_draft", "/v1/drafts/{draft_id}/
     .key(KeyRule::Optional)
     .codes(&[
         "blocked_by_recipient",
+        "busy",
         "external_mail_refused",
         "external_mail_unavailable",
         "payload_too_large",
@@ -37,7 +38,7 @@ pub(super) const SEND: Route = Route::post("send_draft", "/v1/drafts/{draft_id}/
 pub(super) async fn send(call: Call) -> Answered {
     let key = draft_key(&call)?;
     let author = author(&call)?;
-    let mut change = call.change().await?;
+    let Taken { mut change, turn, .. } = take(call, DRAFT_BODY_BYTES_MAX).await?;
     change.begin()?;
     let mut fields = members(&mut change)?;
     let given = long_text(&mut fields, "text")?;
@@ -71,6 +72,7 @@ pub(super) async fn send(call: Call) -> Answered {
         remove(tx, key);
         Ok(())
     };
-    let answer: Answer = deliver(change, author, asked, spoken, before).await?;
-    Ok(answer)
+    let answered = deliver(change, author, asked, spoken, before).await;
+    drop(turn);
+    answered
 }

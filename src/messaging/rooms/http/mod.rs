@@ -18,8 +18,6 @@ use crate::refusal::Refusal;
 use crate::words::room_name::{RULE, is_room_name};
 pub(crate) use path::ROOM;
 
-/// Rooms that an agent can be in.
-const ROOMS_MAX: usize = 1_000;
 /// So many rooms are read at a time.
 const AT_ONCE: usize = 500;
 
@@ -96,10 +94,6 @@ async fn join(call: Call) -> Answered {
     let mut change = call.change().await?;
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
-        let is_new = !members::is_member(tx, agent, &room)?;
-        if is_new && members::of_agent(tx, agent)?.len() >= ROOMS_MAX {
-            return Err(Refusal::LimitReached("the most rooms that an agent can be in", ROOMS_MAX as u64).into());
-        }
         members::join(tx, agent, &room)?;
         Ok(standing(&room, true))
     };

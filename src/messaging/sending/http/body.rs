@@ -2,46 +2,106 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
 use http::Version;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http_body_util::BodyExt as _;
 use quintet_platform::json::Fields;
-use quintet_platform::service::{Change, Turn};
+use quintet_platform::service::{Change, Fault, Turn};
+use tokio::time::{Instant, timeout_at};
 
-use crate::dialect::{BODY_BYTES_MAX, Call, Messaging};
+use crate::dialect::{BODY_TIME, Call, Messaging, SMALL_BODY_BYTES_MAX};
 use crate::form::members;
 use crate::refusal::Refusal;
 
-/// A body of more bytes is a large one.
-const LARGE_BODY_BYTES: u64 = 1 << 20;
 /// How long one waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A body of more bytes is looked at off the threads that serve everybody.
-const SMALL_BODY_BYTES: u64 = 32 << 10;
+const HERE_BYTES_MAX: usize = 32 << 10;
+/// What a body that has its turn comes with, in bytes a second, after a while: who is slower keeps others waiting.
+const PACE_BYTES: usize = 64 << 10;
+const PACE_TIME: Duration = Duration::from_secs(5);
 
 /// A request with a body that may be large, taken in; what it holds as long as that is worked on.
-pub(super) struct Taken {
-    pub(super) change: Change<Messaging>,
-    pub(super) turn: Option<Turn>,
+pub(crate) struct Taken {
+    pub(crate) change: Change<Messaging>,
+    pub(crate) turn: Option<Turn>,
     is_small: bool,
 }
 
-/// Takes a body in.
+/// Takes a body of so many bytes at most in. It has its turn before it becomes a large one, by what it says or by what comes.
 ///
 /// # Errors
-/// It is too large, or broken; or others had their turn for too long.
-pub(super) async fn take(call: Call) -> Result<Taken, Refusal> {
+/// It is too large, too slow, or broken; or others had their turn for too long.
+pub(crate) async fn take(mut call: Call, bytes_max: usize) -> Result<Taken, Refusal> {
     let headers = call.headers();
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse::<usize>().ok());
     let is_endless =
         length.is_none() && (headers.contains_key(TRANSFER_ENCODING) || call.parts.version > Version::HTTP_11);
-    let is_large = is_endless || length.is_some_and(|length| length > LARGE_BODY_BYTES);
-    let is_refused = length.is_some_and(|length| length > BODY_BYTES_MAX as u64);
-    let turn = match is_large && !is_refused {
-        true => Some(call.context.large_bodies.hold(call.caller.workspace.tenant_id, 1, PATIENCE).await?),
-        false => None,
-    };
-    let is_small = !is_endless && length.is_none_or(|length| length <= SMALL_BODY_BYTES);
-    Ok(Taken { change: call.change_of(BODY_BYTES_MAX).await?, turn, is_small })
+    let is_large = length.is_some_and(|length| length > SMALL_BODY_BYTES_MAX && length <= bytes_max);
+    if !is_endless && !is_large {
+        let is_small = length.is_none_or(|length| length <= HERE_BYTES_MAX);
+        return Ok(Taken { change: call.change_of(bytes_max).await?, turn: None, is_small });
+    }
+    // What is wrong with it comes before its body.
+    call.idempotency_key()?;
+    let mut reading = Reading { whole: BytesMut::new(), until: Instant::now() + BODY_TIME, turn: None };
+    if is_large {
+        reading.turn = Some(Paced::begin(&call, 0).await?);
+    }
+    let body = call.take_body();
+    let (bytes, turn) = reading.read(&call, body, bytes_max).await?;
+    let is_small = bytes.len() <= HERE_BYTES_MAX;
+    call.put_body(Body::from(bytes));
+    Ok(Taken { change: call.change_of(bytes_max).await?, turn, is_small })
+}
+
+/// A body that is being read.
+struct Reading {
+    whole: BytesMut,
+    /// When it must have come.
+    until: Instant,
+    turn: Option<Paced>,
+}
+
+/// A turn, with when it began and how much had come by then.
+struct Paced {
+    turn: Turn,
+    since: Instant,
+    before: usize,
+}
+
+impl Paced {
+    async fn begin(call: &Call, before: usize) -> Result<Paced, Refusal> {
+        let turn = call.context.large_bodies.hold(call.caller.workspace.tenant_id, 1, PATIENCE).await?;
+        Ok(Paced { turn, since: Instant::now(), before })
+    }
+
+    /// When more must have come than so much.
+    fn due(&self, bytes: usize) -> Instant {
+        let come = bytes.saturating_sub(self.before) / PACE_BYTES;
+        self.since + PACE_TIME + Duration::from_secs(u64::try_from(come).unwrap_or(u64::MAX))
+    }
+}
+
+impl Reading {
+    async fn read(mut self, call: &Call, mut body: Body, bytes_max: usize) -> Result<(Bytes, Option<Turn>), Refusal> {
+        loop {
+            let due = self.turn.as_ref().map_or(self.until, |paced| paced.due(self.whole.len()).min(self.until));
+            let frame = timeout_at(due, body.frame()).await.map_err(|_| Fault::BodyTimedOut)?;
+            let Some(frame) = frame else { return Ok((self.whole.freeze(), self.turn.map(|paced| paced.turn))) };
+            let Ok(chunk) = frame.map_err(|_| Fault::BodyBroken)?.into_data() else { continue };
+            if chunk.len() > bytes_max - self.whole.len() {
+                return Err(Fault::BodyTooLarge.into());
+            }
+            let bytes = self.whole.len() + chunk.len();
+            if self.turn.is_none() && bytes > SMALL_BODY_BYTES_MAX {
+                self.turn = Some(Paced::begin(call, bytes).await?);
+            }
+            self.whole.extend_from_slice(&chunk);
+        }
+    }
 }
 
 impl Taken {
@@ -59,5 +119,102 @@ impl Taken {
         }
         let call = &self.change.call;
         call.context.lookers.take(call.caller.workspace.tenant_id, move || read(&mut fields)).await?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::Response;
+    use futures_util::{StreamExt as _, stream};
+    use quintet_storage::Uuid;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::Bench;
+
+    const OTHER: Uuid = Uuid::from_u128(7);
+
+    /// A send whose body comes in pieces, and may never end.
+    async fn send(bench: &Bench, pieces: Vec<Vec<u8>>, is_endless: bool) -> Response {
+        let pieces = stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>));
+        let body = match is_endless {
+            true => Body::from_stream(pieces.chain(stream::pending())),
+            false => Body::from_stream(pieces),
+        };
+        let request = http::Request::post("/v1/messages").header("transfer-encoding", "chunked");
+        let request = request.header("authorization", format!("Bearer {}", bench.admin));
+        bench.answer(request.header("x-agentbus-agent", "ann").body(body).unwrap()).await
+    }
+
+    fn bench() -> Bench {
+        let bench = Bench::new();
+        bench.agent("ann");
+        bench
+    }
+
+    async fn has_room(bench: &Bench, tenant_id: Uuid, weight: usize) -> bool {
+        bench.context.large_bodies.hold(tenant_id, weight, Duration::ZERO).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn uploads_of_one_tenant_leave_turns_to_others() {
+        let bench = bench();
+        let own = bench.workspace.tenant_id;
+        let mut uploads: Vec<_> =
+            (0..4).map(|_| Box::pin(send(&bench, vec![vec![b' '; SMALL_BODY_BYTES_MAX + 1]], true))).collect();
+        for upload in &mut uploads {
+            for _ in 0..50 {
+                let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(upload.as_mut().poll(cx)));
+                assert!(polled.await.is_pending());
+                tokio::task::yield_now().await;
+            }
+        }
+        assert!(!has_room(&bench, own, 1).await);
+        assert!(has_room(&bench, OTHER, 4).await);
+        uploads.pop();
+        assert!(has_room(&bench, own, 1).await);
+    }
+
+    #[tokio::test]
+    async fn a_small_body_of_unknown_length_needs_no_turn() {
+        let bench = bench();
+        let full = (
+            bench.context.large_bodies.hold(bench.workspace.tenant_id, 4, PATIENCE).await,
+            bench.context.large_bodies.hold(OTHER, 4, PATIENCE).await,
+        );
+        let body = json!({"to": ["ann"], "text": "x"}).to_string().into_bytes();
+        let (begin, end) = body.split_at(9);
+        let pieces = vec![begin.to_vec(), end.to_vec()];
+        assert_eq!(send(&bench, pieces, false).await.status(), 202);
+        drop(full);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_trickles_loses_his_turn() {
+        let bench = bench();
+        let began = Instant::now();
+        let status = send(&bench, vec![vec![b' '; SMALL_BODY_BYTES_MAX + 1]], true).await.status();
+        assert_eq!((status.as_u16(), began.elapsed().as_secs()), (408, PACE_TIME.as_secs()));
+        let turn = bench.context.large_bodies.hold(OTHER, 1, PATIENCE).await.unwrap();
+        let paced = Paced { turn, since: began, before: 100 };
+        for (bytes, seconds) in [(0, 5), (100, 5), (100 + PACE_BYTES, 6), (99 + 10 * PACE_BYTES, 14)] {
+            assert_eq!(paced.due(bytes), began + Duration::from_secs(seconds), "{bytes}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_needs_no_large_body_takes_none() {
+        let bench = bench();
+        let large = "x".repeat(SMALL_BODY_BYTES_MAX);
+        for (path, body, status) in [
+            ("/v1/recipients/resolve", json!({"to": ["ann"], "text": large}), 200),
+            ("/v1/recipients/resolve-reply", json!({"message_id": "x", "text": large}), 413),
+            ("/v1/drafts", json!({"to": ["ann"], "text": "\u{1}".repeat(200_000)}), 201),
+            ("/v1/memory", json!({"text": large}), 413),
+            ("/v1/reminders", json!({"text": large}), 413),
+        ] {
+            let (answered, answer): (u16, Value) = bench.call_as("ann", "POST", path, body).await;
+            assert_eq!(answered, status, "{path}: {answer}");
+        }
     }
 }

@@ -41,13 +41,22 @@ pub(crate) fn read_message(fields: &mut Fields, own_name: &str) -> Result<(Asked
     let is_ephemeral = is_ephemeral(fields)?;
     let asked = asked(fields, Course::New { typed, subject, thread }, is_ephemeral)?;
     let spoken = read_spoken(fields)?;
-    if is_ephemeral && !spoken.attachments.is_empty() {
-        return Err(Refusal::field("attachments", "cannot be sent with fire_and_forget, of which nothing is stored"));
-    }
-    if is_ephemeral && asked.ack_window_seconds.is_some() {
-        return Err(Refusal::field("require_ack", "cannot be asked with fire_and_forget, of which nothing is stored"));
+    if is_ephemeral && let Some(member) = lasting(&asked, &spoken) {
+        return Err(Refusal::field(member, "cannot be given with fire_and_forget, of which nothing is stored"));
     }
     Ok((asked, spoken))
+}
+
+/// The first member that means something only of what is stored.
+fn lasting(asked: &Asked, spoken: &Spoken) -> Option<&'static str> {
+    let members = [
+        ("attachments", !spoken.attachments.is_empty()),
+        ("require_ack", asked.ack_window_seconds.is_some()),
+        ("claim", spoken.claim.is_some()),
+        ("derived_from", !spoken.derived_from.is_empty()),
+        ("handoff_from", spoken.handoff_from.is_some()),
+    ];
+    members.into_iter().find(|(_, is_given)| *is_given).map(|(member, _)| member)
 }
 
 /// POST /v1/messages/{message_id}/reply

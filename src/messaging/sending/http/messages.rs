@@ -1,21 +1,20 @@
 //! Sending a message, and answering one.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use quintet_platform::service::{Answer, Change, Content, KeyRule, Route, Stop, json as success};
 use quintet_storage::{Abort, WriteTx};
-use serde_json::json;
-use tokio::sync::oneshot;
 
+use super::super::ephemeral::send_ephemeral;
 use super::super::model::{Asked, Author, Ephemeral, Ready, Spoken};
 use super::super::prepare::prepare;
-use super::super::send::{send as send_message, send_ephemeral};
+use super::super::send::send as send_message;
 use super::body::take;
 use super::form::{read_message, read_reply};
-use super::wire::write_sent;
+use super::wire::{write_ephemeral, write_sent};
 use crate::context::Context;
-use crate::dialect::{ACTING, Answered, Call, Messaging, WRITER_TIME};
+use crate::dialect::{ACTING, Answered, BODY_BYTES_MAX, Call, Messaging, WRITER_TIME};
 use crate::form::MESSAGE;
 use crate::mail::recipients::count_blocked;
 use crate::model::MailId;
@@ -76,7 +75,7 @@ pub(crate) fn author(call: &Call) -> Result<Author, Refusal> {
 
 pub(super) async fn send(call: Call) -> Answered {
     let author = author(&call)?;
-    let mut taken = take(call).await?;
+    let mut taken = take(call, BODY_BYTES_MAX).await?;
     taken.change.begin()?;
     let name = author.name.clone();
     let (asked, spoken) = taken.read(move |fields| read_message(fields, &name)).await?;
@@ -89,7 +88,7 @@ pub(super) async fn reply(call: Call) -> Answered {
     let author = author(&call)?;
     let parent: Option<MailId> = call.segment(MESSAGE.name);
     let parent = parent.ok_or_else(|| Refusal::NotFound("message with this id that is for this agent".to_owned()))?;
-    let mut taken = take(call).await?;
+    let mut taken = take(call, BODY_BYTES_MAX).await?;
     taken.change.begin()?;
     let (asked, spoken) = taken.read(move |fields| read_reply(fields, parent)).await?;
     let answered = deliver(taken.change, author, asked, spoken, |_| Ok(())).await;
@@ -106,7 +105,7 @@ pub(crate) async fn deliver(
     author: Author,
     asked: Asked,
     spoken: Spoken,
-    before: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Send + 'static,
+    before: impl Fn(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Clone + Send + 'static,
 ) -> Answered {
     let context = change.call.context.clone();
     let author = Arc::new(author);
@@ -122,50 +121,39 @@ async fn post(
     author: &Arc<Author>,
     asked: Asked,
     spoken: Spoken,
-    before: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Send + 'static,
+    before: impl Fn(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Clone + Send + 'static,
 ) -> Answered {
     let context = change.call.context.clone();
-    let (ready, staged) = prepare(&context, author, asked, spoken).await?;
+    let prepared = prepare(&context, author, asked, spoken).await?;
     let author = Arc::clone(author);
-    let verb = move |tx: &mut WriteTx<'_>, now| {
+    let verb = move |tx: &mut WriteTx<'_>, now, ready: &Ready| {
         before(tx)?;
         let sent = send_message(tx, now, &author, ready, &context.attendance)?;
         Ok(Answer::json(202, write_sent(&sent)))
     };
-    let answered = change.write(verb).await;
-    // What was posted has adopted it by now.
-    drop(staged);
-    answered
+    prepared.write(change, verb).await
 }
 
-/// Sends what is stored nowhere: when it was counted, the streams are told that are open then.
+/// Sends what is stored nowhere: when it was counted, the streams are told that are open then. What is remembered for a
+/// repeat is how many were open when it was counted; what is answered is how many it went to.
 async fn tell(change: Change<Messaging>, author: &Arc<Author>, asked: Asked, spoken: Spoken) -> Answered {
     let context = change.call.context.clone();
-    let (ready, _) = prepare(&context, author, asked, spoken.clone()).await?;
-    let (done, counted) = oneshot::channel::<Ephemeral>();
-    let (own, author) = (context.clone(), Arc::clone(author));
-    let verb = move |tx: &mut WriteTx<'_>, now| {
-        let ready: &Ready = &ready;
-        let ephemeral = send_ephemeral(tx, now, &author, (ready, &spoken), &own.attendance)?;
-        let streams = ephemeral.agents.iter().map(|agent| own.attendance.streams().count(*agent));
-        let (reached, live) =
-            streams.fold((0, 0), |(agents, all), count| (agents + usize::from(count > 0), all + count));
-        let told = json!({
-            "status": "accepted", "guarantee": "fire_and_forget", "reached": reached, "live_subscribers": live,
-        });
-        // Nobody is told of what could not be counted.
-        let _ = done.send(ephemeral);
-        Ok(Answer::value(202, &told))
+    let prepared = prepare(&context, author, asked, spoken).await?;
+    let done: Arc<OnceLock<Ephemeral>> = Arc::default();
+    let (own, author, counted) = (context.clone(), Arc::clone(author), Arc::clone(&done));
+    let verb = move |tx: &mut WriteTx<'_>, now, ready: &Ready| {
+        let ephemeral = send_ephemeral(tx, now, &author, ready, &own.attendance)?;
+        let open = own.attendance.streams().reach(&ephemeral.agents);
+        let told = write_ephemeral(open, ephemeral.withheld);
+        let _ = counted.set(ephemeral);
+        Ok(Answer::json(202, told))
     };
-    let answer = change.write(verb).await?;
+    // Nobody is told of what could not be counted.
+    let answer = prepared.write(change, verb).await?;
     // A repeat has not sent again.
-    if let Ok(Ephemeral { agents, event }) = counted.await {
-        let event = Bytes::from(event);
-        for agent in agents {
-            context.attendance.streams().tell(agent, &event);
-        }
-    }
-    Ok(answer)
+    let Some(Ephemeral { agents, withheld, event }) = done.get() else { return Ok(answer) };
+    let reached = context.attendance.streams().tell(agents, event.clone());
+    Ok(answer.with_body(Bytes::from(write_ephemeral(reached, *withheld))))
 }
 
 /// Counts a message that blocks kept from being sent.

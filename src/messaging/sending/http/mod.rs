@@ -14,6 +14,7 @@ use quintet_platform::service::Endpoint;
 
 use crate::dialect::{Messaging, challenged, challenged_or_null};
 
+pub(crate) use body::{Taken, take};
 pub(crate) use messages::{author, deliver};
 
 /// What is served of sending.

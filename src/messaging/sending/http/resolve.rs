@@ -12,7 +12,7 @@ use super::super::model::{Author, Course};
 use super::body::take;
 use super::form::{read_course, subject, typed};
 use super::messages::{author, counted};
-use crate::dialect::{ACTING, Answered, Call};
+use crate::dialect::{ACTING, Answered, BODY_BYTES_MAX, Call, SMALL_BODY_BYTES_MAX};
 use crate::form::required;
 use crate::identity::{Scope, Workspace};
 use crate::mail::model::Addressee;
@@ -44,7 +44,8 @@ pub(super) async fn resolve(call: Call) -> Answered {
     let acting = author(&call).ok();
     let may_send = call.caller.key.scope >= Scope::Send;
     let name = acting.as_ref().map_or_else(String::new, |author| author.name.clone());
-    let mut taken = take(call).await?;
+    // Clients send the whole of what is to be sent, attachments too.
+    let mut taken = take(call, BODY_BYTES_MAX).await?;
     let read = move |fields: &mut Fields| {
         let typed = typed(fields, &name)?;
         subject(fields).map(|_| typed)
@@ -67,7 +68,7 @@ pub(super) async fn resolve(call: Call) -> Answered {
 pub(super) async fn resolve_reply(call: Call) -> Answered {
     let author = author(&call)?;
     let may_send = call.caller.key.scope >= Scope::Send;
-    let mut taken = take(call).await?;
+    let mut taken = take(call, SMALL_BODY_BYTES_MAX).await?;
     let read = |fields: &mut Fields| {
         let id: String = required(fields, "message_id")?;
         let parent = quintet_platform::ids::parse_ulid(&id).map(MailId::of);

@@ -4,6 +4,7 @@ use quintet_platform::ids::ulid;
 use quintet_platform::json::{Json, to_compact};
 
 use super::super::model::Sent;
+use crate::attendance::Reached;
 use crate::mail::post::HeldFor;
 use crate::wire::{instant_or_null, texts};
 
@@ -36,6 +37,17 @@ pub(super) fn write_sent(sent: &Sent) -> String {
     }
     out.push('}');
     out
+}
+
+/// The answer to a send of what is stored nowhere.
+pub(super) fn write_ephemeral(reached: Reached, withheld: usize) -> String {
+    to_compact(&Json::object([
+        ("status", Json::from("accepted")),
+        ("guarantee", "fire_and_forget".into()),
+        ("reached", reached.agents.into()),
+        ("live_subscribers", reached.streams.into()),
+        ("withheld", withheld.into()),
+    ]))
 }
 
 fn write_held(held: &HeldFor) -> Json {
