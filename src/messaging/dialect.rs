@@ -11,7 +11,8 @@ use quintet_platform::Foundation;
 use quintet_platform::access::{Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
-    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, Turns, Verdict, problem, refusal_of,
+    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, Turns, Verdict, problem,
+    refusal_of,
 };
 use quintet_storage::Uuid;
 use serde_json::{Value, json};
@@ -48,6 +49,8 @@ pub(crate) const ACTING: &str = "acting";
 pub(crate) const REVIVING: &str = "reviving";
 /// What routes say of themselves: they are for agents that there are not yet, too.
 pub(crate) const MAKING: &str = "making";
+/// What routes say of themselves: they answer with a secret, which is for the key that asked and no other.
+pub(crate) const SECRET: &str = "secret";
 
 /// The dialect of messaging.
 pub struct Messaging;
@@ -131,10 +134,12 @@ impl Dialect for Messaging {
         caller.workspace.tenant_id
     }
 
-    /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6).
+    /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6). An answer with a secret is
+    /// repeated to the API key alone that got it: another one may be allowed less.
     fn key_scope(caller: &Caller, route: &Route, path: &str) -> String {
         let agent = caller.agent.as_ref().map_or(0, |acting| acting.no.0);
-        format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str())
+        let scope = format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str());
+        if route.has_mark(SECRET) { format!("{scope} {}", caller.key.id) } else { scope }
     }
 
     /// A problem whose `detail` says what its `title` does where nothing more is to be said.
