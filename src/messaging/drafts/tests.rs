@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::identity::Scope;
 use crate::testing::{Bench, assert_refused};
 use crate::words::sealed::tests::sealed_text;
 
@@ -76,4 +77,19 @@ async fn on_an_encrypted_workspace_drafts_are_sealed_and_sealed_anew() {
     created(&bench, json!({"to": ["bob"], "text": sealed_text(), "sealed": true})).await;
     let (_, listed) = bench.call_as("alice", "GET", "/v1/drafts", Value::Null).await;
     assert_eq!(listed["drafts"].as_array().unwrap().len(), 1, "the other was sent, and is gone");
+}
+
+/// 6-messaging.md, R: what is not sent yet is no mail that a key of scope `read` may read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_only_reads_sees_no_draft() {
+    let bench = Bench::new();
+    bench.agent("alice");
+    let draft = created(&bench, json!({"to": ["alice"], "text": "words"})).await;
+    for bound in [&[][..], &["alice"]] {
+        let key = bench.key(Scope::Read, bound);
+        for path in ["/v1/drafts".to_owned(), path(&draft)] {
+            let answer = bench.asked(&key, Some("alice"), "GET", &path, Value::Null).await;
+            assert_refused(&answer, (403, "permission_denied"), "scope");
+        }
+    }
 }
