@@ -11,7 +11,7 @@ use quintet_platform::Foundation;
 use quintet_platform::access::{Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
-    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, Turns, Verdict, problem,
+    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, Turns, Verdict, problem,
     refusal_of,
 };
 use quintet_storage::Uuid;
@@ -128,6 +128,11 @@ impl Dialect for Messaging {
             }
         }
         Ok(caller)
+    }
+
+    fn recheck(caller: &Caller, route: &'static Route) -> Option<Recheck<Refusal>> {
+        let basis = caller.basis(route.has_mark(REVIVING));
+        Some(Box::new(move |tx| basis.check(tx)))
     }
 
     fn tenant_id(caller: &Caller) -> Uuid {

@@ -6,7 +6,7 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use super::tables::{INVITES, InviteRow};
 use crate::due::{self, Due};
 use crate::identity::keys::{is_token, token_place};
-use crate::identity::{Status, Workspace, workspaces};
+use crate::identity::{Workspace, serving, workspaces};
 use crate::refusal::Refusal;
 
 /// What a join token is good for.
@@ -25,11 +25,8 @@ pub(crate) struct Invite {
 pub(crate) fn find(read: &impl Read, now: Timestamp, token: &str) -> Result<Invite, Abort<Refusal>> {
     let row = row(read, now, token)?.ok_or(Refusal::InvalidInvite)?;
     let workspace = workspaces::find(read, row.workspace)?.ok_or(Refusal::InvalidInvite)?;
-    match workspace.status {
-        Status::Active => Ok(Invite { workspace, role: row.role }),
-        Status::Suspended => Err(Refusal::Suspended.into()),
-        Status::Deleted => Err(Refusal::WorkspaceDeleted.into()),
-    }
+    serving(&workspace)?;
+    Ok(Invite { workspace, role: row.role })
 }
 
 /// Uses a join token up. If the rest of the transaction is refused, it stays good.
