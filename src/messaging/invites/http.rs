@@ -24,7 +24,8 @@ const INVITE: Route = Route::post("make_invite", "/v1/invites")
     .summary("Make a join token, good for one new agent, once; it is shown this once")
     .body(Content::OptionalJson("InviteNew"))
     .successes(&[success(201, "Invite")])
-    .key(KeyRule::Optional);
+    .key(KeyRule::Optional)
+    .codes(&["limit_reached"]);
 
 /// What is served of invites.
 pub(crate) const ENDPOINTS: &[Endpoint<Messaging>] =

@@ -3,10 +3,11 @@
 use quintet_platform::secrets::{constant_time_eq, digest};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 
-use super::tables::{INVITES, InviteRow};
+use super::tables::{INVITES, INVITES_BY_WORKSPACE, InviteRow};
 use crate::due::{self, Due};
 use crate::identity::keys::{is_token, token_place};
-use crate::identity::{Workspace, serving, workspaces};
+use crate::identity::{Workspace, keys, serving, workspaces};
+use crate::model::WorkspaceNo;
 use crate::refusal::Refusal;
 
 /// What a join token is good for.
@@ -21,9 +22,11 @@ pub(crate) struct Invite {
 /// What a join token is good for; nothing is used up.
 ///
 /// # Errors
-/// It is unknown, used or over; or its workspace does not serve.
+/// It is unknown, used or over, or the key it was made with is good no more; or its workspace does not serve.
 pub(crate) fn find(read: &impl Read, now: Timestamp, token: &str) -> Result<Invite, Abort<Refusal>> {
     let row = row(read, now, token)?.ok_or(Refusal::InvalidInvite)?;
+    // What was given away with a key goes with it, or revoking would leave a way in.
+    keys::find(read, &row.key_id)?.filter(|key| key.revoked_at.is_none()).ok_or(Refusal::InvalidInvite)?;
     let workspace = workspaces::find(read, row.workspace)?.ok_or(Refusal::InvalidInvite)?;
     serving(&workspace)?;
     Ok(Invite { workspace, role: row.role })
@@ -38,13 +41,21 @@ pub(crate) fn redeem(tx: &mut WriteTx<'_>, now: Timestamp, token: &str) -> Resul
     if let Some(InviteRow { digest, expires_at, .. }) = row(tx, now, token)? {
         let place = token_place(&digest);
         due::clear(tx, expires_at, Due::Invite(place));
-        tx.delete(&INVITES, &place);
+        forget(tx, invite.workspace.no, place);
     }
     Ok(invite)
 }
 
 /// The time of a join token is over.
-pub(crate) fn expire(tx: &mut WriteTx<'_>, place: u128) {
+pub(crate) fn expire(tx: &mut WriteTx<'_>, place: u128) -> Result<(), Failure> {
+    if let Some(row) = tx.get(&INVITES, &place)? {
+        forget(tx, row.workspace, place);
+    }
+    Ok(())
+}
+
+fn forget(tx: &mut WriteTx<'_>, workspace: WorkspaceNo, place: u128) {
+    tx.delete(&INVITES_BY_WORKSPACE, &(workspace, place));
     tx.delete(&INVITES, &place);
 }
 
