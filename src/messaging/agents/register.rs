@@ -84,9 +84,7 @@ pub(super) fn make(
     };
     let mut counts = workspaces::counts(tx, workspace.no)?;
     if counts.agents_ever >= AGENTS_EVER_MAX {
-        return Err(
-            Refusal::LimitReached("the most agents that a workspace can ever have", AGENTS_EVER_MAX.into()).into()
-        );
+        return Err(Refusal::LimitReached("agents_ever", AGENTS_EVER_MAX.into()).into());
     }
     counts.agents_ever += 1;
     let no = AgentNo(counts.agents_ever);
@@ -152,10 +150,11 @@ fn keep(
     mut mailbox: Mailbox,
     registration: &Registration,
 ) -> Result<Agent, Abort<Refusal>> {
-    let key = (workspace.no, no);
+    let (key, worn) = ((workspace.no, no), agent.labels.len());
     describe(tx, key, &mut agent, registration)?;
     let max = workspace.limit(AGENT_TAGS);
-    if agent.labels.len() as u64 > max && !registration.labels.is_empty() {
+    // One that wears more than it may, since the limit was lowered, keeps it, and must be able to come back.
+    if agent.labels.len() as u64 > max && agent.labels.len() > worn {
         return Err(Refusal::LimitReached(AGENT_TAGS.name, max).into());
     }
     if let Some(fingerprint) = &registration.repo_fingerprint {

@@ -23,7 +23,10 @@ fn checkout(role: &str, workdir: &str) -> Value {
 }
 
 fn limited(bench: &mut Bench, limit: Limit, max: u64) {
-    bench.set(|workspace| workspace.limits.push((limit.code, Some(max))));
+    bench.set(|workspace| {
+        workspace.limits.retain(|(code, _)| *code != limit.code);
+        workspace.limits.push((limit.code, Some(max)));
+    });
 }
 
 /// Registers with the admin's key, for no agent.
@@ -225,6 +228,10 @@ async fn who_may_register_whom() {
         assert_refused(&register(&bound, None, body).await, (403, "key_agent_mismatch"), "not bound to");
     }
     assert_refused(&register(&bound, Some("b"), json!({"name": "a"})).await, (403, "key_agent_mismatch"), "b");
+    // An unbound one registers whom it likes, whoever it acts as: clients say in the header who they were until now.
+    for name in ["a", "new"] {
+        assert!(matches!(register(&full, Some("b"), json!({"name": name})).await.0, 200 | 201));
+    }
     let early = bench.key(Scope::Send, &["early"]);
     assert_eq!(register(&early, None, json!({"name": "early"})).await.0, 201, "the operator has bound the key before");
     // Elsewhere the agent must be there.
@@ -251,6 +258,13 @@ async fn there_are_as_many_agents_and_tags_as_there_may_be() {
     assert_eq!(labels(json!({"x": "", "y": ""})).await.0, 200);
     assert_refused(&labels(json!({"z": ""})).await, (409, "limit_reached"), "agent_tags");
     assert_eq!(labels(json!({"x": "1"})).await.0, 200);
+    // Whoever wears more than the limit since it was lowered can still say what he wears, and come back.
+    limited(&mut bench, AGENT_TAGS, 1);
+    let labels = async |labels: Value| registered(&bench, json!({"name": "a", "labels": labels})).await;
+    assert_eq!(labels(json!({"x": "2"})).await.0, 200);
+    assert_eq!(bench.call(&bench.admin, "POST", "/v1/agents/a/retire", Value::Null).await.0, 200);
+    assert_eq!(labels(json!({"x": "3", "y": "3"})).await.0, 200);
+    assert_refused(&labels(json!({"z": ""})).await, (409, "limit_reached"), "agent_tags");
 }
 
 #[tokio::test]

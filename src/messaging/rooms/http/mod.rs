@@ -98,7 +98,7 @@ async fn join(call: Call) -> Answered {
     let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| {
         let is_new = !members::is_member(tx, agent, &room)?;
         if is_new && members::of_agent(tx, agent)?.len() >= ROOMS_MAX {
-            return Err(Refusal::LimitReached("the most rooms that an agent can be in", ROOMS_MAX as u64).into());
+            return Err(Refusal::LimitReached("rooms", ROOMS_MAX as u64).into());
         }
         members::join(tx, agent, &room)?;
         Ok(standing(&room, true))
