@@ -18,7 +18,7 @@ use quintet_storage::Uuid;
 use serde_json::{Value, json};
 
 use crate::context::Context;
-use crate::identity::{Asked, Caller, Scope, admitted};
+use crate::identity::{Asked, Caller, Named, Scope, admitted};
 use crate::model::AgentKey;
 use crate::refusal::{CODES, Refusal};
 
@@ -111,7 +111,7 @@ impl Dialect for Messaging {
         let pong = text_of(&parts.headers, &X_AGENTBUS_PONG);
         let asked = Asked {
             key: authorization(&parts.headers).map(bearer),
-            agent: text_of(&parts.headers, &X_AGENTBUS_AGENT),
+            agent: named(&parts.headers),
             scope: Scope::named(route.permission).unwrap_or(Scope::Admin),
             wants_agent: route.has_mark(ACTING),
             takes_retired: route.has_mark(REVIVING),
@@ -200,6 +200,21 @@ impl Dialect for Messaging {
 fn bearer(header: &str) -> &str {
     let token = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     token.map_or("", |(_, token)| token.trim())
+}
+
+/// The agent that a request names.
+fn named(headers: &HeaderMap) -> Named<'_> {
+    let mut fields = headers.get_all(&X_AGENTBUS_AGENT).iter();
+    let field = match (fields.next(), fields.next()) {
+        (None, _) => return Named::Nobody,
+        (Some(only), None) => only,
+        (Some(_), Some(_)) => return Named::Unclear,
+    };
+    match field.to_str().map(str::trim) {
+        Ok("") => Named::Nobody,
+        Ok(name) => Named::Agent(name),
+        Err(_) => Named::Unclear,
+    }
 }
 
 /// A header field's text, if there is one that has any.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::ENDPOINTS;
 use crate::dialect::Messaging;
+use crate::identity::Scope;
 use crate::refusal::{Bad, CODES, Refusal, UsedUp, Withholding};
 use crate::testing::Bench;
 
@@ -49,6 +50,42 @@ async fn of_several_credentials_none_counts() {
     }
 }
 
+/// Nobody acts as another than the one he names, or as the operator, because what he wrote could not be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_is_named_once_and_readably() {
+    let bench = Bench::new();
+    bench.agent("a");
+    bench.agent("b");
+    let bound = bench.key(Scope::Admin, &["a"]);
+    let cases: [(&[&[u8]], Option<&str>); 8] = [
+        (&[], None),
+        (&[b""], None),
+        (&[b" a "], Some("a")),
+        (&[b"b"], Some("b")),
+        (&["\u{e4}".as_bytes()], Some("")),
+        (&[b"\xff"], Some("")),
+        (&[b"a", b"b"], Some("")),
+        (&[b"a", b"a"], Some("")),
+    ];
+    for (fields, expected) in cases {
+        for key in [&bench.admin, &bound] {
+            let mut request = Request::builder().uri("/v1/whoami").header("authorization", format!("Bearer {key}"));
+            for field in fields {
+                request = request.header("x-agentbus-agent", *field);
+            }
+            let mut response = bench.answer(request.body(Body::empty()).unwrap()).await;
+            let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
+            let told: Value = serde_json::from_slice(&bytes).unwrap();
+            let acting = expected.or(if *key == bound { Some("a") } else { None });
+            if acting == Some("") || (acting == Some("b") && *key == bound) {
+                assert_eq!((response.status().as_u16(), &told["code"]), (403, &json!("key_agent_mismatch")), "{told}");
+            } else {
+                assert_eq!((response.status().as_u16(), told["agent"]["name"].as_str()), (200, acting), "{told}");
+            }
+        }
+    }
+}
+
 /// The problem that a refusal is answered with.
 fn problem_of(refusal: &Refusal) -> Value {
     let (_, body) = Messaging::write(&refusal.verdict(), "the-request");
@@ -66,6 +103,7 @@ fn every_problem_has_a_detail_and_names_its_request() {
         Refusal::InvalidInvite,
         Refusal::Denied("not this key"),
         Refusal::KeyAgentMismatch("a".to_owned()),
+        Refusal::AgentUnclear,
         Refusal::Suspended,
         Refusal::WorkspaceDeleted,
         Refusal::NotFound("such thing".to_owned()),

@@ -35,13 +35,24 @@ pub(crate) struct Acting {
     pub(crate) name: String,
 }
 
+/// The agent that a request names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named<'a> {
+    /// None.
+    Nobody,
+    /// This one.
+    Agent(&'a str),
+    /// Several, or what cannot be a name: whoever wrote it meant some agent, and nobody may act as another.
+    Unclear,
+}
+
 /// What a request shows, and what its route wants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     /// The key's text, of the Authorization header.
     pub(crate) key: Option<&'a str>,
     /// The agent that the header names.
-    pub(crate) agent: Option<&'a str>,
+    pub(crate) agent: Named<'a>,
     /// The least scope.
     pub(crate) scope: Scope,
     /// Whether an agent must act.
@@ -148,7 +159,12 @@ pub(crate) fn admitted(read: &impl Read, asked: Asked<'_>) -> Result<Caller, Abo
     let workspace = workspaces::find(read, key.workspace)?.ok_or(Refusal::InvalidApiKey)?;
     serving(&workspace)?;
     let only = if key.agents.len() == 1 { key.agents.first().map(String::as_str) } else { None };
-    let agent = match asked.agent.or(only) {
+    let named = match asked.agent {
+        Named::Nobody => only,
+        Named::Agent(name) => Some(name),
+        Named::Unclear => return Err(Refusal::AgentUnclear.into()),
+    };
+    let agent = match named {
         Some(name) => acting(read, &key, name, asked)?,
         None => None,
     };
