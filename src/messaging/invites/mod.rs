@@ -14,5 +14,5 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use redeem::{expire, find, redeem};
+pub(crate) use redeem::{expire, find, redeem, used};
 pub(crate) use tables::{TABLES, verify};
