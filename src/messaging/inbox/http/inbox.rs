@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::Method;
 use quintet_platform::service::{Answer, Parameter, Route, Shape, failed, json as success, refusal_of};
 use tokio::time::sleep;
 
@@ -55,7 +56,9 @@ pub(super) async fn list(mut call: Call) -> Answered {
         is_unread: call.word(&UNREAD)? == Some("true"),
     };
     let wait = call.integer(&WAIT)?.unwrap_or(0).min(WAIT_SECONDS_MAX);
-    release(&call, agent).await?;
+    if call.parts.method != Method::HEAD {
+        release(&call, agent).await?;
+    }
     let mut waiting = call.context.wakes.wait(agent);
     let over = sleep(Duration::from_secs(whole(Some(wait))));
     tokio::pin!(over);
