@@ -33,7 +33,7 @@ const ISSUE: Route = Route::post("issue_key", "/v1/keys")
     .codes(&["limit_reached"]);
 const LIST: Route = Route::get("list_keys", "/v1/keys")
     .permission("admin")
-    .summary("Every key of the workspace, revoked ones too, without secrets")
+    .summary("Every key of the workspace, without secrets; of revoked ones the newest 200")
     .successes(&[success(200, "KeyList")]);
 const REVOKE: Route = Route::delete("revoke_key", "/v1/keys/{key_id}")
     .permission("admin")
