@@ -15,7 +15,7 @@ use quintet_platform::service::{
     refusal_of,
 };
 use quintet_storage::Uuid;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::identity::{Asked, Caller, Named, Scope, admitted};
@@ -42,6 +42,43 @@ const KEPT_SECONDS: i64 = 86_400;
 const X_AGENTBUS_AGENT: HeaderName = HeaderName::from_static("x-agentbus-agent");
 /// The echo of a challenge.
 const X_AGENTBUS_PONG: HeaderName = HeaderName::from_static("x-agentbus-pong");
+
+/// A header field of messaging's own, as it is described.
+struct Header {
+    name: &'static str,
+    /// The route that reads it; `None`: all that let somebody in.
+    route: Option<&'static str>,
+    about: &'static str,
+}
+
+impl Header {
+    fn is_read_by(&self, route: &Route) -> bool {
+        self.route.map_or(route.wants_key(), |name| name == route.name)
+    }
+}
+
+const HEADERS: [Header; 4] = [
+    Header {
+        name: "X-AgentBus-Agent",
+        route: None,
+        about: "As which agent the request acts; a key that is bound to one alone acts as that one.",
+    },
+    Header {
+        name: "X-AgentBus-Pong",
+        route: None,
+        about: "The liveness_challenge of an earlier answer, which shows that somebody reads.",
+    },
+    Header {
+        name: "X-AgentBus-Wake-Capable",
+        route: Some("stream_events"),
+        about: "1 if who reads the stream can start a turn of the agent.",
+    },
+    Header {
+        name: "Last-Event-ID",
+        route: Some("stream_events"),
+        about: "The last agent_seq that was read; what is behind it is told of at once.",
+    },
+];
 
 /// What routes say of themselves: an agent must act.
 pub(crate) const ACTING: &str = "acting";
@@ -98,6 +135,8 @@ impl Dialect for Messaging {
         codes: CODES,
         error: ("application/problem+json", "Problem"),
     };
+
+    const KEY_FORM: &'static str = "ab_sk_...";
 
     fn foundation(context: &Context) -> &Foundation {
         context
@@ -176,6 +215,17 @@ impl Dialect for Messaging {
                 "not_responsive": {"type": "array", "items": text}, "oldest_seq": {"type": ["integer", "null"]},
             },
         })
+    }
+
+    fn describe(route: &Route, operation: &mut Map<String, Value>) {
+        let Some(Value::Array(parameters)) = operation.get_mut("parameters") else { return };
+        let own = HEADERS.iter().filter(|header| header.is_read_by(route));
+        parameters.extend(own.map(|header| {
+            json!({
+                "name": header.name, "in": "header", "required": false,
+                "schema": {"type": "string"}, "description": header.about,
+            })
+        }));
     }
 
     /// A query can be malformed whatever a route knows of it, and the agent that acts need not be there.

@@ -21,6 +21,25 @@ fn nothing_that_is_said_of_it_is_loose() {
     assert_eq!(describe::loose_ends::<Messaging>(ENDPOINTS), Vec::<String>::new());
 }
 
+/// What is read of header fields is described where it is read, and the form of a key is messaging's own.
+#[test]
+fn header_fields_are_described() {
+    let document = describe::document::<Messaging>(ENDPOINTS);
+    assert_eq!(document["components"]["securitySchemes"]["key"]["bearerFormat"], "ab_sk_...");
+    let headers = |method: &str, path: &str| -> Vec<String> {
+        let parameters = document["paths"][path][method]["parameters"].as_array().unwrap().iter();
+        let headers = parameters.filter(|parameter| parameter["in"] == "header");
+        headers.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let everywhere = ["X-AgentBus-Agent", "X-AgentBus-Pong"];
+    assert_eq!(headers("get", "/v1/whoami"), everywhere);
+    assert_eq!(headers("get", "/v1/stream")[2..], ["X-AgentBus-Wake-Capable", "Last-Event-ID"]);
+    for path in ["/v1/agents/join", "/v1/recipients/resolve", "/v1/recipients/resolve-reply"] {
+        assert_eq!(headers("post", path)[0], "Idempotency-Key", "{path}");
+    }
+    assert_eq!(headers("post", "/v1/agents/join").len(), 1, "nobody is let in there");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_served_and_those_with_a_permission_ask_for_a_key() {
     let bench = Bench::new();

@@ -94,6 +94,9 @@ pub trait Dialect: Sized + Send + Sync + 'static {
     /// What it says of itself.
     const INTERFACE: Interface;
 
+    /// How its keys begin, for `/openapi.json`.
+    const KEY_FORM: &'static str = "rak_...";
+
     /// What it stands on.
     fn foundation(context: &Self::Context) -> &Foundation;
 
