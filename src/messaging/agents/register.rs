@@ -112,7 +112,7 @@ fn new_name(
 
 /// One more agent is active.
 fn activate(tx: &mut WriteTx<'_>, workspace: &Workspace, mut counts: Counts) -> Result<(), Abort<Refusal>> {
-    let max = workspace.limit(ACTIVE_AGENTS);
+    let max = workspaces::limit(tx, workspace.no, ACTIVE_AGENTS)?;
     if u64::from(counts.active_agents) >= max {
         return Err(Refusal::LimitReached(ACTIVE_AGENTS.name, max).into());
     }
@@ -152,7 +152,7 @@ fn keep(
 ) -> Result<Agent, Abort<Refusal>> {
     let (key, worn) = ((workspace.no, no), agent.labels.len());
     describe(tx, key, &mut agent, registration)?;
-    let max = workspace.limit(AGENT_TAGS);
+    let max = workspaces::limit(tx, workspace.no, AGENT_TAGS)?;
     // One that wears more than it may, since the limit was lowered, keeps it, and must be able to come back.
     if agent.labels.len() as u64 > max && agent.labels.len() > worn {
         return Err(Refusal::LimitReached(AGENT_TAGS.name, max).into());

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use crate::agents::retire;
 use crate::identity::{Scope, Status};
 use crate::keys::revoke;
+use crate::limits::{ACTIVE_AGENTS, AGENT_TAGS, MESSAGES_PER_DAY};
 use crate::testing::{Bench, assert_refused};
 
 /// How something ends.
@@ -149,5 +150,27 @@ async fn an_answer_with_a_secret_is_repeated_to_its_own_key_alone() {
         assert_eq!(status, others, "{other}");
         assert!(other["key"].is_null() || other["key"] != first["key"], "{name}");
         assert!(other["token"].is_null() || other["token"] != first["token"], "{name}");
+    }
+}
+
+/// What a workspace may have is asked when it is written, too.
+#[tokio::test]
+async fn a_limit_that_was_lowered_meanwhile_holds() {
+    for (path, body, limit, code) in [
+        ("/v1/messages", json!({"to": ["bob"], "text": "x"}), MESSAGES_PER_DAY, (429, "quota_exceeded")),
+        ("/v1/agents/register", json!({"name": "cid"}), ACTIVE_AGENTS, (409, "limit_reached")),
+        ("/v1/agents/register", json!({"name": "ann", "labels": {"a": ""}}), AGENT_TAGS, (409, "limit_reached")),
+    ] {
+        let mut bench = Bench::new();
+        bench.agent("ann");
+        bench.agent("bob");
+        let (go, held) = held(&body);
+        let request = Request::post(path).header("authorization", format!("Bearer {}", bench.admin));
+        let request = request.header("x-agentbus-agent", "ann").body(held).unwrap();
+        let asked = tokio::spawn(bench.answering(request));
+        tokio::task::yield_now().await;
+        bench.set(|workspace| workspace.limits = vec![(limit.code, Some(0))]);
+        go.send(()).unwrap();
+        assert_refused(&read(asked.await.unwrap()).await, code, "");
     }
 }
