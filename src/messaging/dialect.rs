@@ -11,13 +11,14 @@ use quintet_platform::Foundation;
 use quintet_platform::access::{Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
-    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Route, Turns, Verdict, problem, refusal_of,
+    self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, Turns, Verdict, problem,
+    refusal_of,
 };
 use quintet_storage::Uuid;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::context::Context;
-use crate::identity::{Asked, Caller, Scope, admitted};
+use crate::identity::{Asked, Caller, Named, Scope, admitted};
 use crate::model::AgentKey;
 use crate::refusal::{CODES, Refusal};
 
@@ -44,12 +45,51 @@ const X_AGENTBUS_AGENT: HeaderName = HeaderName::from_static("x-agentbus-agent")
 /// The echo of a challenge.
 const X_AGENTBUS_PONG: HeaderName = HeaderName::from_static("x-agentbus-pong");
 
+/// A header field of messaging's own, as it is described.
+struct Header {
+    name: &'static str,
+    /// The route that reads it; `None`: all that let somebody in.
+    route: Option<&'static str>,
+    about: &'static str,
+}
+
+impl Header {
+    fn is_read_by(&self, route: &Route) -> bool {
+        self.route.map_or(route.wants_key(), |name| name == route.name)
+    }
+}
+
+const HEADERS: [Header; 4] = [
+    Header {
+        name: "X-AgentBus-Agent",
+        route: None,
+        about: "As which agent the request acts; a key that is bound to one alone acts as that one.",
+    },
+    Header {
+        name: "X-AgentBus-Pong",
+        route: None,
+        about: "The liveness_challenge of an earlier answer, which shows that somebody reads.",
+    },
+    Header {
+        name: "X-AgentBus-Wake-Capable",
+        route: Some("stream_events"),
+        about: "1 if who reads the stream can start a turn of the agent.",
+    },
+    Header {
+        name: "Last-Event-ID",
+        route: Some("stream_events"),
+        about: "The last agent_seq that was read; what is behind it is told of at once.",
+    },
+];
+
 /// What routes say of themselves: an agent must act.
 pub(crate) const ACTING: &str = "acting";
 /// What routes say of themselves: they are for retired agents, too.
 pub(crate) const REVIVING: &str = "reviving";
 /// What routes say of themselves: they are for agents that there are not yet, too.
 pub(crate) const MAKING: &str = "making";
+/// What routes say of themselves: they answer with a secret, which is for the key that asked and no other.
+pub(crate) const SECRET: &str = "secret";
 
 /// The dialect of messaging.
 pub struct Messaging;
@@ -98,6 +138,8 @@ impl Dialect for Messaging {
         error: ("application/problem+json", "Problem"),
     };
 
+    const KEY_FORM: &'static str = "ab_sk_...";
+
     fn foundation(context: &Context) -> &Foundation {
         context
     }
@@ -110,7 +152,7 @@ impl Dialect for Messaging {
         let pong = text_of(&parts.headers, &X_AGENTBUS_PONG);
         let asked = Asked {
             key: authorization(&parts.headers).map(bearer),
-            agent: text_of(&parts.headers, &X_AGENTBUS_AGENT),
+            agent: named(&parts.headers),
             scope: Scope::named(route.permission).unwrap_or(Scope::Admin),
             wants_agent: route.has_mark(ACTING),
             takes_retired: route.has_mark(REVIVING),
@@ -129,14 +171,21 @@ impl Dialect for Messaging {
         Ok(caller)
     }
 
+    fn recheck(caller: &Caller, route: &'static Route) -> Option<Recheck<Refusal>> {
+        let basis = caller.basis(route.has_mark(REVIVING));
+        Some(Box::new(move |tx| basis.check(tx)))
+    }
+
     fn tenant_id(caller: &Caller) -> Uuid {
         caller.workspace.tenant_id
     }
 
-    /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6).
+    /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6). An answer with a secret is
+    /// repeated to the API key alone that got it: another one may be allowed less.
     fn key_scope(caller: &Caller, route: &Route, path: &str) -> String {
         let agent = caller.agent.as_ref().map_or(0, |acting| acting.no.0);
-        format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str())
+        let scope = format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str());
+        if route.has_mark(SECRET) { format!("{scope} {}", caller.key.id) } else { scope }
     }
 
     /// A problem whose `detail` says what its `title` does where nothing more is to be said.
@@ -170,6 +219,17 @@ impl Dialect for Messaging {
         })
     }
 
+    fn describe(route: &Route, operation: &mut Map<String, Value>) {
+        let Some(Value::Array(parameters)) = operation.get_mut("parameters") else { return };
+        let own = HEADERS.iter().filter(|header| header.is_read_by(route));
+        parameters.extend(own.map(|header| {
+            json!({
+                "name": header.name, "in": "header", "required": false,
+                "schema": {"type": "string"}, "description": header.about,
+            })
+        }));
+    }
+
     /// A query can be malformed whatever a route knows of it, and the agent that acts need not be there.
     fn codes_besides(route: &Route) -> Vec<&'static str> {
         match route.wants_key() {
@@ -192,6 +252,21 @@ impl Dialect for Messaging {
 fn bearer(header: &str) -> &str {
     let token = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     token.map_or("", |(_, token)| token.trim())
+}
+
+/// The agent that a request names.
+fn named(headers: &HeaderMap) -> Named<'_> {
+    let mut fields = headers.get_all(&X_AGENTBUS_AGENT).iter();
+    let field = match (fields.next(), fields.next()) {
+        (None, _) => return Named::Nobody,
+        (Some(only), None) => only,
+        (Some(_), Some(_)) => return Named::Unclear,
+    };
+    match field.to_str().map(str::trim) {
+        Ok("") => Named::Nobody,
+        Ok(name) => Named::Agent(name),
+        Err(_) => Named::Unclear,
+    }
 }
 
 /// A header field's text, if there is one that has any.

@@ -49,7 +49,9 @@ fn not_done(abort: Abort<Refusal>) -> Abort<NotDone> {
         Refusal::NotFound(what) => NotDone::NoSuch(what),
         Refusal::NameTaken(name) => NotDone::NotNow(format!("there is a workspace {name:?} already")),
         Refusal::WorkspaceDeleted => NotDone::NotNow("the workspace is deleted, for good".to_owned()),
-        Refusal::LimitReached(limit, max) => NotDone::NotNow(format!("there are {max} already, which is {limit}")),
+        Refusal::LimitReached(limit, max) => {
+            NotDone::NotNow(format!("there are {max} already, as many as {limit} may be"))
+        }
         Refusal::ExternalMailRefused(why) => NotDone::NotNow(why.to_owned()),
         Refusal::Invalid(problems) => {
             let told = problems.iter().map(|problem| format!("{} {}", problem.field, problem.problem));

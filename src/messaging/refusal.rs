@@ -55,6 +55,8 @@ pub enum Refusal {
     Denied(&'static str),
     /// The key is bound to other agents.
     KeyAgentMismatch(String),
+    /// Which agent a request acts as cannot be told.
+    AgentUnclear,
     /// The workspace, or its tenant, is suspended.
     Suspended,
     /// The workspace is deleted.
@@ -172,6 +174,8 @@ impl ServiceRefusal for Refusal {
             Refusal::KeyAgentMismatch(name) => {
                 Verdict::new(403, "key_agent_mismatch").detail(format!("the key is not bound to the agent {name}"))
             }
+            Refusal::AgentUnclear => Verdict::new(403, "key_agent_mismatch")
+                .detail("X-AgentBus-Agent must be there once, and be the name of an agent"),
             Refusal::Suspended => Verdict::new(403, "workspace_suspended"),
             Refusal::WorkspaceDeleted => Verdict::new(410, "workspace_deleted"),
             Refusal::NotFound(what) => Verdict::new(404, "not_found").detail(format!("there is no {what}")),
@@ -186,7 +190,7 @@ impl ServiceRefusal for Refusal {
                 Verdict::new(409, "name_taken").problem("name", format!("another agent is called {name}"))
             }
             Refusal::LimitReached(limit, max) => Verdict::new(409, "limit_reached")
-                .detail(format!("there are {max} already, which is {limit}"))
+                .detail(format!("there are {max} already, as many as {limit} may be"))
                 .member("limit", *limit)
                 .member("max", *max),
             Refusal::MemoryFull(oldest) => Verdict::new(409, "memory_full").member("oldest_seq", *oldest),

@@ -97,7 +97,7 @@ fn fall_due(tx: &mut WriteTx<'_>, now: Timestamp, due: Due, context: &Context) -
             idle::look(tx, now, agent, seen_at)
         }
         Due::Invite(place) => {
-            invites::expire(tx, place);
+            invites::expire(tx, place)?;
             Ok(())
         }
         Due::KeyUrl(place) => keys::expire_address(tx, now, place),

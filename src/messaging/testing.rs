@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
-use quintet_platform::access::{Authority, Service};
+use quintet_platform::access::{Authority, Service, suspend_tenant};
 use quintet_platform::clock::Clock;
 use quintet_platform::http::request_id::RequestId;
 use quintet_storage::{Abort, Timestamp, WriteTx};
@@ -262,11 +262,23 @@ impl Bench {
     }
 
     /// The answer to any request.
-    pub(crate) async fn answer(&self, mut request: http::Request<Body>) -> Response {
+    pub(crate) async fn answer(&self, request: http::Request<Body>) -> Response {
+        self.answering(request).await
+    }
+
+    /// The same, while the bench is used for something else.
+    pub(crate) fn answering(&self, mut request: http::Request<Body>) -> impl Future<Output = Response> + Send + use<> {
         // As the listener does.
         let id = RequestId::of(request.headers());
         request.extensions_mut().insert(id);
-        crate::http::routes(self.context.clone()).oneshot(request).await.unwrap()
+        let routes = crate::http::routes(self.context.clone());
+        async move { routes.oneshot(request).await.unwrap() }
+    }
+
+    /// Suspends the tenant, with all its workspaces.
+    pub(crate) fn suspend_tenant(&self) {
+        let tenant_id = self.workspace.tenant_id;
+        quintet_support::write(&self.store, move |tx, now| suspend_tenant(tx, now, tenant_id));
     }
 }
 

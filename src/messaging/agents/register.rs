@@ -94,9 +94,7 @@ pub(super) fn make(
     };
     let mut counts = workspaces::counts(tx, workspace.no)?;
     if counts.agents_ever >= AGENTS_EVER_MAX {
-        return Err(
-            Refusal::LimitReached("the most agents that a workspace can ever have", AGENTS_EVER_MAX.into()).into()
-        );
+        return Err(Refusal::LimitReached("agents_ever", AGENTS_EVER_MAX.into()).into());
     }
     counts.agents_ever += 1;
     let no = AgentNo(counts.agents_ever);
@@ -124,7 +122,7 @@ fn new_name(
 
 /// One more agent is active.
 fn activate(tx: &mut WriteTx<'_>, workspace: &Workspace, mut counts: Counts) -> Result<(), Abort<Refusal>> {
-    let max = workspace.limit(ACTIVE_AGENTS);
+    let max = workspaces::limit(tx, workspace.no, ACTIVE_AGENTS)?;
     if u64::from(counts.active_agents) >= max {
         return Err(Refusal::LimitReached(ACTIVE_AGENTS.name, max).into());
     }
@@ -163,10 +161,11 @@ fn keep(
     mut mailbox: Mailbox,
     registration: &Registration,
 ) -> Result<Agent, Abort<Refusal>> {
-    let key = (workspace.no, no);
+    let (key, worn) = ((workspace.no, no), agent.labels.len());
     describe(tx, key, &mut agent, registration)?;
-    let max = workspace.limit(AGENT_TAGS);
-    if agent.labels.len() as u64 > max && !registration.labels.is_empty() {
+    let max = workspaces::limit(tx, workspace.no, AGENT_TAGS)?;
+    // One that wears more than it may, since the limit was lowered, keeps it, and must be able to come back.
+    if agent.labels.len() as u64 > max && agent.labels.len() > worn {
         return Err(Refusal::LimitReached(AGENT_TAGS.name, max).into());
     }
     if let Some(fingerprint) = &registration.repo_fingerprint {

@@ -3,7 +3,7 @@
 use quintet_storage::{Abort, WriteTx};
 
 use super::model::merged;
-use crate::identity::{Agent, Workspace, agents};
+use crate::identity::{Agent, Workspace, agents, workspaces};
 use crate::limits::AGENT_TAGS;
 use crate::model::{AgentKey, AgentNo};
 use crate::refusal::Refusal;
@@ -23,7 +23,7 @@ pub(crate) fn relabel(
     let mut agent = agents::find(tx, key)?.ok_or_else(|| Refusal::NotFound("such agent".to_owned()))?;
     let mut labels = merged(&agent.labels, set);
     labels.retain(|(label, _)| !remove.contains(label));
-    let max = workspace.limit(AGENT_TAGS);
+    let max = workspaces::limit(tx, workspace.no, AGENT_TAGS)?;
     if labels.len() as u64 > max && labels.len() > agent.labels.len() {
         return Err(Refusal::LimitReached(AGENT_TAGS.name, max).into());
     }

@@ -114,7 +114,7 @@ impl Attendance {
     /// The challenge that an answer to an agent carries, if one is due.
     pub(crate) fn challenge(&self, agent: AgentKey, key_id: &str, now: Timestamp) -> Option<String> {
         let mut held = self.held();
-        let echo = held.entry(agent).or_default().echoes.entry(key_id.to_owned()).or_default();
+        let echo = held.entry(agent).or_default().echo_of(key_id, now);
         if echo.echoed_at.is_some_and(|at| now <= at.plus_seconds(CHALLENGE_AFTER_SECONDS)) {
             return None;
         }
@@ -194,7 +194,23 @@ impl Attendance {
     }
 }
 
+impl Echo {
+    /// Whether it still says anything of its key.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        let asked_at = self.waiting.as_ref().map(|(_, asked_at)| *asked_at);
+        asked_at.max(self.echoed_at).is_some_and(|at| now <= at.plus_seconds(CHALLENGE_SECONDS))
+    }
+}
+
 impl Attending {
+    /// How it stands with the echoes of a key. Those of keys that are used no more go when another one comes.
+    fn echo_of(&mut self, key_id: &str, now: Timestamp) -> &mut Echo {
+        if !self.echoes.contains_key(key_id) {
+            self.echoes.retain(|_, echo| echo.is_fresh(now));
+        }
+        self.echoes.entry(key_id.to_owned()).or_default()
+    }
+
     /// Takes an echo, if it is one; when its challenge was issued.
     fn take_echo(&mut self, key_id: &str, pong: &str, now: Timestamp) -> Option<Timestamp> {
         let echo = self.echoes.get_mut(key_id)?;
@@ -233,6 +249,21 @@ mod tests {
         assert_eq!(attendance.sighting(AGENT).echo_delay_ms, Some(2_000));
         assert_eq!(attendance.challenge(AGENT, "k", at(348)), None);
         assert!(attendance.challenge(AGENT, "k", at(349)).is_some());
+    }
+
+    #[test]
+    fn keys_that_are_used_no_more_are_not_held() {
+        let attendance = Attendance::default();
+        let start = Timestamp::from_micros(1_764_000_000_000_000);
+        let held = || attendance.held()[&AGENT].echoes.len();
+        for number in 0..100 {
+            attendance.challenge(AGENT, &format!("k{number}"), start);
+        }
+        let echoed = attendance.challenge(AGENT, "k7", start.plus_seconds(300)).unwrap();
+        attendance.saw(AGENT, "k7", Some(&echoed), true, start.plus_seconds(300));
+        assert_eq!(held(), 100);
+        attendance.challenge(AGENT, "another", start.plus_seconds(301));
+        assert_eq!(held(), 2, "one was echoed since");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use quintet_storage::{Read, Scan, WriteTx};
 use serde_json::{Value, json};
 
 use super::tables::{DRAFTS, TEXTS};
+use crate::identity::Scope;
 use crate::testing::{Bench, assert_refused};
 use crate::words::sealed::tests::sealed_text;
 
@@ -173,4 +174,19 @@ async fn a_draft_is_as_large_as_a_transaction_takes() {
     let draft = created(&bench, json!({"to": ["bob"], "text": "x".repeat(900_000)})).await;
     let (status, changed) = bench.call_as("alice", "PATCH", &path(&draft), json!({"subject": "y"})).await;
     assert_eq!((status, changed["text_body"].as_str().unwrap().len()), (200, 900_000));
+}
+
+/// 6-messaging.md, R: what is not sent yet is no mail that a key of scope `read` may read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_only_reads_sees_no_draft() {
+    let bench = Bench::new();
+    bench.agent("alice");
+    let draft = created(&bench, json!({"to": ["alice"], "text": "words"})).await;
+    for bound in [&[][..], &["alice"]] {
+        let key = bench.key(Scope::Read, bound);
+        for path in ["/v1/drafts".to_owned(), path(&draft)] {
+            let answer = bench.asked(&key, Some("alice"), "GET", &path, Value::Null).await;
+            assert_refused(&answer, (403, "permission_denied"), "scope");
+        }
+    }
 }

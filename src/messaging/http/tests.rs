@@ -12,12 +12,32 @@ use serde_json::{Value, json};
 
 use super::ENDPOINTS;
 use crate::dialect::Messaging;
+use crate::identity::Scope;
 use crate::refusal::{Bad, CODES, Refusal, UsedUp, Withholding};
 use crate::testing::Bench;
 
 #[test]
 fn nothing_that_is_said_of_it_is_loose() {
     assert_eq!(describe::loose_ends::<Messaging>(ENDPOINTS), Vec::<String>::new());
+}
+
+/// What is read of header fields is described where it is read, and the form of a key is messaging's own.
+#[test]
+fn header_fields_are_described() {
+    let document = describe::document::<Messaging>(ENDPOINTS);
+    assert_eq!(document["components"]["securitySchemes"]["key"]["bearerFormat"], "ab_sk_...");
+    let headers = |method: &str, path: &str| -> Vec<String> {
+        let parameters = document["paths"][path][method]["parameters"].as_array().unwrap().iter();
+        let headers = parameters.filter(|parameter| parameter["in"] == "header");
+        headers.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let everywhere = ["X-AgentBus-Agent", "X-AgentBus-Pong"];
+    assert_eq!(headers("get", "/v1/whoami"), everywhere);
+    assert_eq!(headers("get", "/v1/stream")[2..], ["X-AgentBus-Wake-Capable", "Last-Event-ID"]);
+    for path in ["/v1/agents/join", "/v1/recipients/resolve", "/v1/recipients/resolve-reply"] {
+        assert_eq!(headers("post", path)[0], "Idempotency-Key", "{path}");
+    }
+    assert_eq!(headers("post", "/v1/agents/join").len(), 1, "nobody is let in there");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,6 +69,42 @@ async fn of_several_credentials_none_counts() {
     }
 }
 
+/// Nobody acts as another than the one he names, or as the operator, because what he wrote could not be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_is_named_once_and_readably() {
+    let bench = Bench::new();
+    bench.agent("a");
+    bench.agent("b");
+    let bound = bench.key(Scope::Admin, &["a"]);
+    let cases: [(&[&[u8]], Option<&str>); 8] = [
+        (&[], None),
+        (&[b""], None),
+        (&[b" a "], Some("a")),
+        (&[b"b"], Some("b")),
+        (&["\u{e4}".as_bytes()], Some("")),
+        (&[b"\xff"], Some("")),
+        (&[b"a", b"b"], Some("")),
+        (&[b"a", b"a"], Some("")),
+    ];
+    for (fields, expected) in cases {
+        for key in [&bench.admin, &bound] {
+            let mut request = Request::builder().uri("/v1/whoami").header("authorization", format!("Bearer {key}"));
+            for field in fields {
+                request = request.header("x-agentbus-agent", *field);
+            }
+            let mut response = bench.answer(request.body(Body::empty()).unwrap()).await;
+            let bytes = std::mem::take(response.body_mut()).collect().await.unwrap().to_bytes();
+            let told: Value = serde_json::from_slice(&bytes).unwrap();
+            let acting = expected.or(if *key == bound { Some("a") } else { None });
+            if acting == Some("") || (acting == Some("b") && *key == bound) {
+                assert_eq!((response.status().as_u16(), &told["code"]), (403, &json!("key_agent_mismatch")), "{told}");
+            } else {
+                assert_eq!((response.status().as_u16(), told["agent"]["name"].as_str()), (200, acting), "{told}");
+            }
+        }
+    }
+}
+
 /// The problem that a refusal is answered with.
 fn problem_of(refusal: &Refusal) -> Value {
     let (_, body) = Messaging::write(&refusal.verdict(), "the-request");
@@ -66,6 +122,7 @@ fn every_problem_has_a_detail_and_names_its_request() {
         Refusal::InvalidInvite,
         Refusal::Denied("not this key"),
         Refusal::KeyAgentMismatch("a".to_owned()),
+        Refusal::AgentUnclear,
         Refusal::Suspended,
         Refusal::WorkspaceDeleted,
         Refusal::NotFound("such thing".to_owned()),

@@ -1,14 +1,18 @@
 //! How a request is let in: its key, the agent it acts as, and whether that may (6-messaging.md, C3).
 //!
+//! What was true then may have ended while the rest of the request arrived: a change asks for its [`Basis`] again in its
+//! transaction, and a wait whenever it is woken.
+//!
 //! In this order: key (401), workspace (403, 410), binding (403), the agent's existence (404), its retirement (410), scope
 //! (403). A key that is bound to one agent acts as that agent unless the header names another.
 
+use quintet_platform::access;
 use quintet_platform::service::Fault;
-use quintet_storage::{Abort, Read};
+use quintet_storage::{Abort, Read, Uuid};
 
 use super::model::{Attestation, Key, Scope, Status, Workspace};
 use super::{agents, keys, mailboxes, workspaces};
-use crate::model::{AgentKey, AgentNo};
+use crate::model::{AgentKey, AgentNo, WorkspaceNo};
 use crate::refusal::Refusal;
 
 /// Who asks.
@@ -31,13 +35,24 @@ pub(crate) struct Acting {
     pub(crate) name: String,
 }
 
+/// The agent that a request names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named<'a> {
+    /// None.
+    Nobody,
+    /// This one.
+    Agent(&'a str),
+    /// Several, or what cannot be a name: whoever wrote it meant some agent, and nobody may act as another.
+    Unclear,
+}
+
 /// What a request shows, and what its route wants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     /// The key's text, of the Authorization header.
     pub(crate) key: Option<&'a str>,
     /// The agent that the header names.
-    pub(crate) agent: Option<&'a str>,
+    pub(crate) agent: Named<'a>,
     /// The least scope.
     pub(crate) scope: Scope,
     /// Whether an agent must act.
@@ -56,6 +71,16 @@ impl Caller {
     pub(crate) fn acting(&self) -> Result<(AgentKey, &Acting), Refusal> {
         let acting = self.agent.as_ref().ok_or(NO_AGENT)?;
         Ok(((self.workspace.no, acting.no), acting))
+    }
+
+    /// What a request stands on, to be asked again later.
+    pub(crate) fn basis(&self, takes_retired: bool) -> Basis {
+        Basis {
+            workspace: self.workspace.no,
+            tenant_id: self.workspace.tenant_id,
+            key_id: self.key.id.clone(),
+            agent: self.agent.clone().filter(|_| !takes_retired),
+        }
     }
 
     /// Whether the key acts as the operator: unbound, admin, and for no agent.
@@ -81,6 +106,45 @@ impl Caller {
     }
 }
 
+/// What a request stands on: few small rows, which the writer has at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Basis {
+    workspace: WorkspaceNo,
+    tenant_id: Uuid,
+    key_id: String,
+    /// The agent that acts, if it must not be retired.
+    agent: Option<Acting>,
+}
+
+impl Basis {
+    /// Whether a request that was let in would be once more.
+    ///
+    /// # Errors
+    /// Why not, as [`admitted`] says it.
+    pub(crate) fn check(&self, read: &impl Read) -> Result<(), Abort<Refusal>> {
+        keys::find(read, &self.key_id)?.filter(|key| key.revoked_at.is_none()).ok_or(Refusal::InvalidApiKey)?;
+        let workspace = workspaces::find(read, self.workspace)?.ok_or(Refusal::InvalidApiKey)?;
+        serving(&workspace)?;
+        if access::is_suspended(read, self.tenant_id)? {
+            return Err(Refusal::Suspended.into());
+        }
+        let Some(Acting { no, name }) = &self.agent else { return Ok(()) };
+        match mailboxes::get(read, (self.workspace, *no))?.is_retired {
+            true => Err(Refusal::AgentRetired(name.clone()).into()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether a workspace serves.
+pub(crate) fn serving(workspace: &Workspace) -> Result<(), Refusal> {
+    match workspace.status {
+        Status::Active => Ok(()),
+        Status::Suspended => Err(Refusal::Suspended),
+        Status::Deleted => Err(Refusal::WorkspaceDeleted),
+    }
+}
+
 const NO_AGENT: Refusal = Refusal::Denied(
     "this needs an agent to act as: name it in the header X-AgentBus-Agent, or use a key that is bound to one",
 );
@@ -93,13 +157,14 @@ pub(crate) fn admitted(read: &impl Read, asked: Asked<'_>) -> Result<Caller, Abo
     let text = asked.key.ok_or(Fault::Unauthenticated).map_err(Refusal::from)?;
     let key = keys::of_text(read, text)?.ok_or(Refusal::InvalidApiKey)?;
     let workspace = workspaces::find(read, key.workspace)?.ok_or(Refusal::InvalidApiKey)?;
-    match workspace.status {
-        Status::Active => {}
-        Status::Suspended => return Err(Refusal::Suspended.into()),
-        Status::Deleted => return Err(Refusal::WorkspaceDeleted.into()),
-    }
+    serving(&workspace)?;
     let only = if key.agents.len() == 1 { key.agents.first().map(String::as_str) } else { None };
-    let agent = match asked.agent.or(only) {
+    let named = match asked.agent {
+        Named::Nobody => only,
+        Named::Agent(name) => Some(name),
+        Named::Unclear => return Err(Refusal::AgentUnclear.into()),
+    };
+    let agent = match named {
         Some(name) => acting(read, &key, name, asked)?,
         None => None,
     };

@@ -124,7 +124,7 @@ pub(crate) fn number_of(id: &str) -> u64 {
     })
 }
 
-/// All keys of a workspace, revoked ones too, by id.
+/// All keys of a workspace, those revoked last too, by id.
 pub(crate) fn list(read: &impl Read, workspace: WorkspaceNo) -> Result<Vec<Key>, Failure> {
     let rows = read.scan(&KEYS_BY_WORKSPACE, Scan::prefix(&(workspace,)))?;
     let found = rows.into_iter().map(|((_, id), Mark)| find(read, &id));
@@ -144,6 +144,12 @@ pub(crate) fn put(tx: &mut WriteTx<'_>, key: &Key) -> Result<(), Failure> {
         tx.tells(REVOKED, number_of(&key.id), 0);
     }
     tx.put(&KEYS, &key.id, &KeyRow::of(key, before.digest))
+}
+
+/// Forgets a key, which must have been revoked.
+pub(crate) fn forget(tx: &mut WriteTx<'_>, key: &Key) {
+    tx.delete(&KEYS_BY_WORKSPACE, &(key.workspace, key.id.clone()));
+    tx.delete(&KEYS, &key.id);
 }
 
 /// Gives a key another secret: the one before opens nothing any more.

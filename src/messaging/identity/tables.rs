@@ -29,7 +29,8 @@ pub(super) const WORKSPACES_BY_SLUG: Table<String, WorkspaceNoRow> =
 pub(super) const WORKSPACES_BY_TENANT: Table<(Uuid, WorkspaceNo), Mark> =
     Table::new(0x0502, FAMILY, "messaging_workspaces_by_tenant");
 pub(super) const COUNTS: Table<WorkspaceNo, CountsRow> = Table::new(0x0503, FAMILY, "messaging_workspace_counts");
-pub(super) const KEYS: Table<String, KeyRow> = Table::new(0x0504, FAMILY, "messaging_keys");
+/// Asked with each change, for its key may have been revoked since it was let in.
+pub(super) const KEYS: Table<String, KeyRow> = Table::new(0x0504, FAMILY, "messaging_keys").hot();
 pub(super) const KEYS_BY_WORKSPACE: Table<(WorkspaceNo, String), Mark> =
     Table::new(0x0505, FAMILY, "messaging_keys_by_workspace");
 /// Asked with each message, for what its sender says that he is.

@@ -6,11 +6,17 @@ use super::model::{Counts, Workspace};
 use super::tables::{
     COUNTS, CountsRow, WORKSPACES, WORKSPACES_BY_SLUG, WORKSPACES_BY_TENANT, WorkspaceNoRow, WorkspaceRow,
 };
+use crate::limits::Limit;
 use crate::model::{Mark, WorkspaceNo};
 
 /// A workspace.
 pub(crate) fn find(read: &impl Read, no: WorkspaceNo) -> Result<Option<Workspace>, Failure> {
     Ok(read.get(&WORKSPACES, &no)?.map(|row| row.into_workspace(no)))
+}
+
+/// How much a limit is in a workspace now: who was let in may have seen another one.
+pub(crate) fn limit(read: &impl Read, no: WorkspaceNo, limit: Limit) -> Result<u64, Failure> {
+    Ok(find(read, no)?.map_or(limit.usual, |workspace| workspace.limit(limit)))
 }
 
 /// The workspace with this slug.

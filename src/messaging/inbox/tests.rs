@@ -445,3 +445,20 @@ async fn the_platforms_own_messages_say_so() {
         (&json!("ingress"), &json!("hook:ci"), &NONE)
     );
 }
+
+/// HEAD asks whether something is there: it reads nothing, and opens no stream.
+#[tokio::test]
+async fn who_only_asks_whether_it_is_there_changes_nothing() {
+    let bench = inbox_of_three();
+    bench.post("ann", &["ben"], "one", |_| {});
+    let id = delivery_ids(&bench, "ben").await[0].clone();
+    for path in ["/v1/inbox", &format!("/v1/deliveries/{id}"), "/v1/stream"] {
+        let (status, body) = bench.call_as("ben", "HEAD", path, NONE).await;
+        assert_eq!((status, body), (200, NONE), "{path}");
+    }
+    assert_eq!(inbox(&bench, "ben", "").await["messages"][0]["state"], "delivered");
+    let (_, health) = bench.call_as("ben", "GET", "/v1/agents/ben/health", NONE).await;
+    assert!(health["last_stream_attached_at"].is_null(), "{health}");
+    bench.call_as("ben", "GET", &format!("/v1/deliveries/{id}"), NONE).await;
+    assert_eq!(inbox(&bench, "ben", "").await["messages"][0]["state"], "read");
+}

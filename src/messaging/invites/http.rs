@@ -5,7 +5,7 @@ use quintet_platform::service::{Answer, Content, Endpoint, KeyRule, Route, json 
 use quintet_storage::{Timestamp, WriteTx};
 
 use super::make::{NewInvite, make};
-use crate::dialect::{Answered, Call, Messaging, challenged};
+use crate::dialect::{Answered, Call, Messaging, SECRET, challenged};
 use crate::form;
 use crate::identity::keys::draw_token;
 use crate::keys::http::may_mint;
@@ -20,10 +20,12 @@ const ROLE_CHARS_MAX: usize = 57;
 
 const INVITE: Route = Route::post("make_invite", "/v1/invites")
     .permission("full")
+    .marks(&[SECRET])
     .summary("Make a join token, good for one new agent, once; it is shown this once")
     .body(Content::OptionalJson("InviteNew"))
     .successes(&[success(201, "Invite")])
-    .key(KeyRule::Optional);
+    .key(KeyRule::Optional)
+    .codes(&["limit_reached"]);
 
 /// What is served of invites.
 pub(crate) const ENDPOINTS: &[Endpoint<Messaging>] =

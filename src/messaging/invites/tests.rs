@@ -3,10 +3,11 @@
 use quintet_storage::{Abort, Uuid};
 use quintet_support::Bench;
 
-use super::make::{NewInvite, make};
+use super::make::{NewInvite, OPEN_MAX, make};
 use super::{expire, find, redeem};
-use crate::identity::Status;
-use crate::identity::keys::{draw_token, token_place};
+use crate::identity::keys::{PreparedKey, draw_token, token_place};
+use crate::identity::{Scope, Status};
+use crate::keys::{NewKey, issue, revoke};
 use crate::model::WorkspaceNo;
 use crate::refusal::Refusal;
 use crate::workspaces::{NewWorkspace, create, set_status};
@@ -15,22 +16,34 @@ fn bench() -> Bench<Refusal> {
     let bench: Bench<Refusal> = Bench::new(crate::TABLES, 1_764_000_000_000_000);
     let new = NewWorkspace { slug: "acme".to_owned(), name: None, tenant_id: Uuid::from_u128(7), is_encrypted: false };
     bench.run(move |tx, now| create(tx, now, new)).unwrap();
+    let prepared = PreparedKey::draw().named(MAKERS_KEY.to_owned());
+    let key = NewKey { prepared, scope: Scope::Full, agents: Vec::new(), label: String::new() };
+    bench.run(move |tx, now| issue(tx, now, WorkspaceNo(1), key)).unwrap();
     bench
 }
 
+const MAKERS_KEY: &str = "abcdefghij";
+
+fn new() -> NewInvite {
+    NewInvite {
+        workspace: WorkspaceNo(1),
+        key_id: MAKERS_KEY.to_owned(),
+        role: Some("builder".to_owned()),
+        ttl_seconds: 60,
+    }
+}
+
 fn made(bench: &Bench<Refusal>) -> String {
-    let (token, new) = (
-        draw_token().expose().clone(),
-        NewInvite {
-            workspace: WorkspaceNo(1),
-            key_id: "k".to_owned(),
-            role: Some("builder".to_owned()),
-            ttl_seconds: 60,
-        },
-    );
+    let token = draw_token().expose().clone();
     let named = token.clone();
-    bench.run(move |tx, now| Ok(make(tx, now, &named, new)?)).unwrap();
+    bench.run(move |tx, now| make(tx, now, &named, new())).unwrap();
     token
+}
+
+fn findings(bench: &Bench<Refusal>) -> Vec<String> {
+    let mut findings = Vec::new();
+    super::verify(&bench.store.read(), &mut findings).unwrap();
+    findings
 }
 
 fn redeemed(bench: &Bench<Refusal>, token: &str) -> Result<Option<String>, Refusal> {
@@ -78,11 +91,37 @@ fn its_time_ends() {
     bench.clock.advance(1);
     assert_eq!(redeemed(&bench, &token), Err(Refusal::InvalidInvite));
     let place = token_place(&quintet_platform::secrets::digest(token.as_bytes()));
+    bench.run(move |tx, _| Ok(expire(tx, place)?)).unwrap();
+    assert_eq!(redeemed(&bench, &token), Err(Refusal::InvalidInvite));
+}
+
+#[test]
+fn it_goes_with_the_key_it_was_made_with() {
+    let bench = bench();
+    let token = made(&bench);
+    bench.run(|tx, now| revoke(tx, now, None, MAKERS_KEY)).unwrap();
+    assert_eq!(redeemed(&bench, &token), Err(Refusal::InvalidInvite));
+}
+
+#[test]
+fn a_workspace_has_so_many_at_a_time() {
+    let bench = bench();
+    let first = made(&bench);
     bench
-        .run(move |tx, _| {
-            expire(tx, place);
+        .run(|tx, now| {
+            for number in 1..OPEN_MAX {
+                make(tx, now, &number.to_string(), new())?;
+            }
             Ok(())
         })
         .unwrap();
-    assert_eq!(redeemed(&bench, &token), Err(Refusal::InvalidInvite));
+    let more = || bench.run(|tx, now| make(tx, now, "one more", new()));
+    assert_eq!(more(), Err(Refusal::LimitReached("invites", 1_000)));
+    assert!(redeemed(&bench, &first).is_ok());
+    more().unwrap();
+    assert!(more().is_err());
+    let place = token_place(&quintet_platform::secrets::digest(b"7"));
+    bench.run(move |tx, _| Ok(expire(tx, place)?)).unwrap();
+    assert_eq!(bench.run(|tx, now| make(tx, now, "another", new())), Ok(()));
+    assert_eq!(findings(&bench), [""; 0]);
 }

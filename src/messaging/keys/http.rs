@@ -12,7 +12,7 @@ use quintet_storage::{Timestamp, WriteTx};
 use super::hand_over::{fetch, hand_over, waiting};
 use super::model::{ADDRESS_SECONDS, AGENTS_MAX, LABEL_CHARS_MAX, agents_of, scope_of};
 use super::{NewKey, issue, revoke};
-use crate::dialect::{Answered, Call, Messaging, WRITER_TIME, challenged};
+use crate::dialect::{Answered, Call, Messaging, SECRET, WRITER_TIME, challenged};
 use crate::form;
 use crate::identity::keys::{self, PreparedKey, draw_secret};
 use crate::identity::{Caller, Key, Scope};
@@ -24,6 +24,7 @@ const TOKEN: Segment = Segment::new("token", Shape::Text { min: 1, max: 64 });
 
 const ISSUE: Route = Route::post("issue_key", "/v1/keys")
     .permission("full")
+    .marks(&[SECRET])
     .summary("Issue a key, which is shown this once; with delivery one-time-url an address that answers with it once")
     .body(Content::Json("KeyNew"))
     .successes(&[success(201, "KeyIssued")])
@@ -32,7 +33,7 @@ const ISSUE: Route = Route::post("issue_key", "/v1/keys")
     .codes(&["limit_reached"]);
 const LIST: Route = Route::get("list_keys", "/v1/keys")
     .permission("admin")
-    .summary("Every key of the workspace, revoked ones too, without secrets")
+    .summary("Every key of the workspace, without secrets; of revoked ones the newest 200")
     .successes(&[success(200, "KeyList")]);
 const REVOKE: Route = Route::delete("revoke_key", "/v1/keys/{key_id}")
     .permission("admin")

@@ -4,6 +4,7 @@ use quintet_storage::{Timestamp, Uuid};
 use quintet_support::Bench;
 
 use super::hand_over::{fetch, hand_over, waiting};
+use super::revoke::REVOKED_MAX;
 use super::{NewKey, agents_of, expire_address, issue, revoke, scope_of};
 use crate::identity::keys::{PreparedKey, draw_secret, list, of_text};
 use crate::identity::{Key, Scope, workspaces};
@@ -52,6 +53,30 @@ fn a_key_opens_until_it_is_revoked() {
     let elsewhere = bench.run(move |tx, now| revoke(tx, now, Some(WorkspaceNo(2)), &id));
     assert_eq!(elsewhere.unwrap_err(), Refusal::NotFound("such key".to_owned()));
     assert_eq!(list(&bench.store.read(), NO).unwrap().len(), 1);
+}
+
+#[test]
+fn of_revoked_keys_the_newest_are_known() {
+    let bench = bench();
+    let (kept, _) = issued(&bench, Scope::Admin, &[]).unwrap();
+    let mut ids = Vec::new();
+    for _ in 0..REVOKED_MAX + 3 {
+        let (key, _) = issued(&bench, Scope::Read, &["a"]).unwrap();
+        bench.clock.advance(1);
+        let id = key.id.clone();
+        bench.run(move |tx, now| revoke(tx, now, Some(NO), &id)).unwrap();
+        ids.push(key.id);
+    }
+    let mut known: Vec<String> = list(&bench.store.read(), NO).unwrap().into_iter().map(|key| key.id).collect();
+    let mut expected: Vec<String> = ids.split_off(3);
+    expected.push(kept.id);
+    known.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(known, expected);
+    let forgotten = ids.remove(0);
+    let again = bench.run(move |tx, now| revoke(tx, now, Some(NO), &forgotten));
+    assert_eq!(again.unwrap_err(), Refusal::NotFound("such key".to_owned()));
+    assert_eq!(counts(&bench), (1, 0));
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) fn publish(
         }
         Some(known) => Pubkey { label: label.or_else(|| known.label.clone()), ..known.clone() },
         None if all.iter().filter(|key| key.revoked_at.is_none()).count() >= KEYS_MAX => {
-            return Err(Refusal::LimitReached("the most public keys of an agent", KEYS_MAX as u64).into());
+            return Err(Refusal::LimitReached("public_keys", KEYS_MAX as u64).into());
         }
         None => {
             let text = text.to_ascii_lowercase();

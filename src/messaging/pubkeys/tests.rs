@@ -134,7 +134,9 @@ async fn an_agent_has_sixteen_and_the_oldest_revoked_ones_go() {
     for number in 0..16 {
         assert_eq!(publish(&bench, json!({"public_key": age(number)})).await.0, 201);
     }
-    assert_refused(&publish(&bench, json!({"public_key": age(16)})).await, (409, "limit_reached"), "16");
+    let full = publish(&bench, json!({"public_key": age(16)})).await;
+    assert_refused(&full, (409, "limit_reached"), "16");
+    assert_eq!(full.1["limit"], "public_keys");
     assert_refused(
         &publish(&bench, json!({"public_key": absig(1), "algorithm": "ed25519"})).await,
         (409, "limit_reached"),

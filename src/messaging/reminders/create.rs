@@ -38,6 +38,7 @@ pub(super) fn create(
         subject: new.subject,
         target,
         attestation: new.attestation,
+        key_id: Some(new.key_id),
         state: State::Scheduled,
         due_at: Some(due_at),
         expires_at: new.expires_at,

@@ -7,7 +7,7 @@ use super::model::{Reminder, ReminderKey, State};
 use super::rows::{find, forget, put, text};
 use crate::blocks;
 use crate::context::Context;
-use crate::identity::{Mailbox, Priority, Status, Workspace, agents, mailboxes, workspaces};
+use crate::identity::{Attestation, Mailbox, Priority, Status, Workspace, agents, keys, mailboxes, workspaces};
 use crate::mail::messages::encode;
 use crate::mail::model::{Addressee, Contents, Role, Sender};
 use crate::mail::post::{From, Letter, Said, post};
@@ -78,7 +78,7 @@ fn fire(
             name: sender.name.clone(),
             address: context.address(workspace, &sender.name),
             lane: agents::find(tx, author)?.and_then(|agent| agent.persona),
-            attestation: reminder.attestation,
+            attestation: attestation(tx, &reminder)?,
         },
         subject: subject(&reminder, &contents.text),
         to: vec![receiver.name.clone()],
@@ -95,6 +95,17 @@ fn fire(
     };
     reminder.thread = Some(post(tx, now, workspace, letter)?.thread);
     Ok(later(reminder, now, State::Fired))
+}
+
+/// What is known of the author now: no more than that a key of the workspace said so, once the key that made the reminder is
+/// good no more (6-messaging.md, Q3). Whoever has it may be whom it was revoked for.
+fn attestation(read: &impl Read, reminder: &Reminder) -> Result<Attestation, Failure> {
+    let key = reminder.key_id.as_ref().map(|id| keys::find(read, id)).transpose()?.flatten();
+    let is_good = key.is_some_and(|key| key.revoked_at.is_none());
+    Ok(match reminder.attestation {
+        Attestation::Platform if !is_good => Attestation::Workspace,
+        as_made => as_made,
+    })
 }
 
 /// Author and target; `None`: one of them is retired, or the target takes nothing from the author.
@@ -138,7 +149,6 @@ fn subject(reminder: &Reminder, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::Attestation;
     use crate::model::AgentNo;
 
     #[test]
@@ -147,6 +157,7 @@ mod tests {
             subject: subject.to_owned(),
             target: AgentNo(1),
             attestation: Attestation::Platform,
+            key_id: None,
             state: State::Scheduled,
             due_at: None,
             expires_at: None,

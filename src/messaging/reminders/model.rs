@@ -57,6 +57,8 @@ pub(super) struct Reminder {
     pub(super) target: AgentNo,
     /// What was known of its author by the key that made it.
     pub(super) attestation: Attestation,
+    /// That key; of reminders that were made before this was kept it is not known.
+    pub(super) key_id: Option<String>,
     /// How it stands, but for the time that may have run out: see [`Reminder::state_at`].
     pub(super) state: State,
     /// When it fires next; `None`: not any more.
@@ -118,6 +120,7 @@ pub(super) struct NewReminder {
     pub(super) repeat: Option<String>,
     pub(super) timezone: String,
     pub(super) attestation: Attestation,
+    pub(super) key_id: String,
 }
 
 /// When a reminder fires for the first time.

@@ -8,7 +8,7 @@
 
 use bincode::{Decode, Encode};
 use quintet_storage::seal::Sealed;
-use quintet_storage::{Row, Table, TableSpec, Timestamp};
+use quintet_storage::{Failure, Row, Table, TableSpec, Timestamp, decode_plain};
 
 use super::model::{Reminder, ReminderKey, State};
 use super::rule::Rule;
@@ -37,8 +37,20 @@ pub(super) struct ReminderRow {
     is_sealed: bool,
     created_at: Timestamp,
     looked_at: Timestamp,
+    key_id: Option<String>,
 }
-impl Row for ReminderRow {}
+
+impl Row for ReminderRow {
+    const VERSION: u8 = 2;
+
+    /// Version 1 ended before the last member: a byte more says that there is none.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<ReminderRow, Failure> {
+        match version {
+            1 => decode_plain(&[bytes, &[0]].concat()),
+            _ => Err(Failure::Damaged(format!("a reminder has unknown version {version}"))),
+        }
+    }
+}
 
 impl ReminderRow {
     pub(super) fn of(reminder: Reminder) -> ReminderRow {
@@ -55,6 +67,7 @@ impl ReminderRow {
             is_sealed: reminder.is_sealed,
             created_at: reminder.created_at,
             looked_at: reminder.looked_at,
+            key_id: reminder.key_id,
         }
     }
 
@@ -72,6 +85,7 @@ impl ReminderRow {
             is_sealed: self.is_sealed,
             created_at: self.created_at,
             looked_at: self.looked_at,
+            key_id: self.key_id,
         }
     }
 }
@@ -89,3 +103,53 @@ pub(super) struct CountsRow {
     pub(super) kept: u32,
 }
 impl Row for CountsRow {}
+
+#[cfg(test)]
+mod tests {
+    use quintet_support::Bench;
+
+    use super::*;
+    use crate::refusal::Refusal;
+
+    /// A row as it was before it said which key made it.
+    #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+    struct FirstRow {
+        subject: String,
+        target: AgentNo,
+        attestation: Attestation,
+        state: State,
+        due_at: Option<Timestamp>,
+        expires_at: Option<Timestamp>,
+        rule: Option<Rule>,
+        timezone: String,
+        thread: Option<ThreadId>,
+        is_sealed: bool,
+        created_at: Timestamp,
+        looked_at: Timestamp,
+    }
+    impl Row for FirstRow {}
+
+    #[test]
+    fn rows_of_the_first_version_know_no_key() {
+        const FIRST: Table<ReminderKey, FirstRow> = Table::new(0x0544, FAMILY, "messaging_reminders");
+        let bench: Bench<Refusal> = Bench::new(crate::TABLES, 1_764_000_000_000_000);
+        let (key, at) = ((crate::model::WorkspaceNo(1), AgentNo(2), 3), Timestamp::from_micros(7));
+        let row = FirstRow {
+            subject: "tea".to_owned(),
+            target: AgentNo(4),
+            attestation: Attestation::Platform,
+            state: State::Scheduled,
+            due_at: Some(at),
+            expires_at: None,
+            rule: None,
+            timezone: "UTC".to_owned(),
+            thread: None,
+            is_sealed: false,
+            created_at: at,
+            looked_at: at,
+        };
+        bench.run(move |tx, _| Ok(tx.put(&FIRST, &key, &row)?)).unwrap();
+        let read = super::super::rows::find(&bench.store.read(), key).unwrap().unwrap();
+        assert_eq!((read.subject.as_str(), read.looked_at, read.key_id), ("tea", at, None));
+    }
+}

@@ -3,7 +3,7 @@
 use quintet_platform::clock::{parse_rfc3339, rfc3339};
 use serde_json::{Value, json};
 
-use crate::identity::agents;
+use crate::identity::{Attestation, Scope, agents};
 use crate::mail::deliver::after;
 use crate::mail::messages;
 use crate::testing::{Bench, assert_refused};
@@ -263,5 +263,26 @@ async fn so_many_and_no_more() {
     made(&bench, body).await;
     assert_eq!(listed(&bench, "?state=all&limit=200").await["total"], 1_000, "the oldest went");
     assert!(agents::find(&bench.context.store.read(), ann).unwrap().is_some());
+    assert_sound(&bench);
+}
+
+/// 6-messaging.md, Q3: a key that is revoked vouches for nobody any more.
+#[tokio::test]
+async fn a_revoked_key_attests_no_more_what_fires() {
+    let bench = bench();
+    let key = bench.key(Scope::Send, &["ann"]);
+    let body = json!({"text": "x", "repeat": "daily"});
+    assert_eq!(bench.call(&key, "POST", "/v1/reminders", body).await.0, 201);
+    let levels = || -> Vec<Attestation> {
+        let (read, agent) = (bench.context.store.read(), bench.named("ann"));
+        let found = after(&read, agent, 0, 1_000).unwrap().into_iter();
+        found.map(|(_, delivery)| messages::get(&read, (agent.0, delivery.message)).unwrap().attestation).collect()
+    };
+    bench.advance(86_400).await;
+    assert_eq!(levels(), [Attestation::Platform]);
+    let id = key.split('_').nth(2).unwrap().to_owned();
+    bench.run(move |tx, now| crate::keys::revoke(tx, now, None, &id)).unwrap();
+    bench.advance(86_400).await;
+    assert_eq!(levels(), [Attestation::Platform, Attestation::Workspace], "what was sent stays what it was");
     assert_sound(&bench);
 }

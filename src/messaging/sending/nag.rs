@@ -1,15 +1,16 @@
 //! What falls due of an acknowledgement that is owed: whoever owes it is reminded, in the thread; when its time is over,
-//! whoever is owed it is told.
+//! whoever is owed it is told. Where the one who owes it has blocked him meanwhile, it ends without a word.
 
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
 use quintet_storage::{Failure, Timestamp, WriteTx};
 
 use crate::acks::{self, Owed};
-use crate::identity::{Status, Workspace, mailboxes, workspaces};
+use crate::blocks;
+use crate::identity::{Priority, Status, Workspace, mailboxes, workspaces};
 use crate::mail::messages;
 use crate::mail::model::Message;
-use crate::mail::post::{post, system};
+use crate::mail::post::{Letter, post, system};
 use crate::mail::whereabouts::delivery_of;
 use crate::model::{AgentKey, AgentNo, MessageId, WorkspaceNo};
 use crate::words::subject::SUBJECT_BYTES_MAX;
@@ -37,6 +38,11 @@ pub(crate) fn nag(
     if workspace.status == Status::Suspended {
         let looked_at = now.plus_seconds(SUSPENDED_PAUSE_SECONDS);
         return acks::put_off(tx, key, message, Owed { looked_at, ..owed });
+    }
+    // Who takes nothing from somebody owes him nothing either, and nobody is told of a block.
+    if blocks::blockers_of(tx, (no, owed.sender), now)?.contains(&debtor) {
+        acks::forget(tx, key, message, &owed);
+        return Ok(());
     }
     let sent = messages::get(tx, (no, message))?;
     if owed.is_over(now) {
@@ -66,7 +72,8 @@ fn remind(
         rfc3339(owed.required_by),
         ulid(id.0),
     );
-    tell(tx, now, workspace, sent, (subject("Acknowledgement due", sent), text), debtor.1)?;
+    // Whoever wants an answer is no more urgent than his message.
+    tell(tx, now, workspace, sent, (subject("Acknowledgement due", sent), text, sent.priority), debtor.1)?;
     Ok(true)
 }
 
@@ -85,7 +92,7 @@ fn tell_sender(
         rfc3339(owed.required_by),
         owed.attempts,
     );
-    tell(tx, now, workspace, sent, (subject("Not acknowledged", sent), text), owed.sender)
+    tell(tx, now, workspace, sent, (subject("Not acknowledged", sent), text, Priority::Urgent), owed.sender)
 }
 
 fn tell(
@@ -93,10 +100,10 @@ fn tell(
     now: Timestamp,
     workspace: &Workspace,
     sent: &Message,
-    (subject, text): (String, String),
+    (subject, text, priority): (String, String, Priority),
     to: AgentNo,
 ) -> Result<(), Failure> {
-    let letter = system(tx, workspace, sent.thread, subject, text, &[to])?;
+    let letter = Letter { priority, ..system(tx, workspace, sent.thread, subject, text, &[to])? };
     // Nobody hears what is told to a retired agent.
     if letter.agents.is_empty() { Ok(()) } else { post(tx, now, workspace, letter).map(drop) }
 }

@@ -619,6 +619,35 @@ async fn nobody_is_reminded_of_what_he_cannot_see() {
     assert_eq!(inbox(&bench, "bob").await.len(), 2, "the message, and the reminder after half an hour");
 }
 
+/// A block ends what is owed: neither is told of it, and nobody is urged on by somebody he takes nothing from.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_blocked_the_sender_is_not_reminded() {
+    let bench = bench_of(&["alice", "bob"]);
+    sent(&bench, "alice", json!({"to": ["bob"], "text": "x", "require_ack": true, "ack_window_seconds": 3_600})).await;
+    let (status, _) = bench.call_as("bob", "POST", "/v1/blocks", json!({"agent": "alice"})).await;
+    assert_eq!(status, 201);
+    bench.advance(601).await;
+    assert_eq!(inbox(&bench, "bob").await.len(), 1);
+    let (_, owed) = bench.call_as("alice", "GET", "/v1/reminders/owed", Value::Null).await;
+    assert_eq!(owed["count"], 0);
+    bench.advance(86_400).await;
+    assert_eq!((inbox(&bench, "bob").await.len(), inbox(&bench, "alice").await.len()), (1, 0));
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reminder_is_as_urgent_as_its_message() {
+    let bench = bench_of(&["alice", "bob"]);
+    for priority in ["background", "normal", "urgent"] {
+        sent(&bench, "alice", json!({"to": ["bob"], "text": "x", "require_ack": true, "priority": priority})).await;
+    }
+    bench.advance(601).await;
+    let rows = inbox(&bench, "bob").await;
+    let mut told: Vec<&Value> = rows[3..].iter().map(|row| &row["priority"]).collect();
+    told.sort_by_key(|priority| priority.as_str());
+    assert_eq!(told, ["background", "normal", "urgent"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn where_a_message_comes_from_is_told_again() {
     let bench = bench_of(&["alice", "bob"]);

@@ -4,6 +4,7 @@
 //! `QUINTET_MESSAGING_SEED=N` runs the case of a failure again, `QUINTET_MESSAGING_CASES=N` more of them.
 
 mod days;
+mod ends;
 mod many;
 mod model;
 mod tags;

@@ -7,7 +7,7 @@ use super::day::used;
 use super::model::{Daily, Day, day_of, end_of};
 use super::tables::{DayRow, USAGE};
 use crate::due::{self, Due};
-use crate::identity::Workspace;
+use crate::identity::{Workspace, workspaces};
 use crate::refusal::{Refusal, UsedUp};
 
 /// How long a day is kept after its end, in seconds: so that verification and people can look at yesterday.
@@ -26,7 +26,7 @@ pub(crate) fn count(
 ) -> Result<(), Abort<Refusal>> {
     let day = day_of(now);
     let mut today = used(tx, workspace.no, day)?;
-    let (before, max) = (today.of(daily), workspace.limit(daily.limit()));
+    let (before, max) = (today.of(daily), workspaces::limit(tx, workspace.no, daily.limit())?);
     if before.saturating_add(number) > max {
         return Err(used_up(daily, max, before, day, now).into());
     }

@@ -10,7 +10,7 @@ use super::model::{Services, Tenant, TenantStatus};
 use crate::secrets::Digest;
 
 /// Tenants, by id.
-pub(crate) const TENANTS: Table<Uuid, TenantRow> = Table::new(0x0101, Family::APPLIANCE, "platform.tenants");
+pub(crate) const TENANTS: Table<Uuid, TenantRow> = Table::new(0x0101, Family::APPLIANCE, "platform.tenants").hot();
 
 /// Index: (parent, sub-tenant).
 pub(crate) const TENANTS_BY_PARENT: Table<(Uuid, Uuid), Mark> =

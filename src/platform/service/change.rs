@@ -207,7 +207,7 @@ impl<D: Dialect> Change<D> {
         }
     }
 
-    /// The one transaction: what the verb does, and the answer under its key.
+    /// The one transaction: that the caller still may, what the verb does, and the answer under its key.
     ///
     /// # Errors
     /// What the verb refuses, or what the store cannot do.
@@ -229,9 +229,13 @@ impl<D: Dialect> Change<D> {
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Option<Answer>, Abort<D::Refusal>> + Send + 'static,
     ) -> Result<Option<Answer>, D::Refusal> {
         let (entered, route) = (self.entered.clone(), self.call.route);
-        let work = move |tx: &mut WriteTx<'_>, now: Timestamp| match entered {
-            Some(entered) => once::<D>(tx, now, &entered, route, verb),
-            None => verb(tx, now),
+        let recheck = D::recheck(&self.call.caller, route);
+        let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+            recheck.map_or(Ok(()), |recheck| recheck(tx))?;
+            match entered {
+                Some(entered) => once::<D>(tx, now, &entered, route, verb),
+                None => verb(tx, now),
+            }
         };
         let store = &self.call.foundation().store;
         let deadline = Instant::now() + D::DEMANDS.writer_time;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::response::Response;
 use http::HeaderValue;
 use http::request::Parts;
-use quintet_storage::Uuid;
+use quintet_storage::{Abort, Uuid, WriteTx};
 use serde_json::{Map, Value};
 
 use super::answer::{Answer, Stop};
@@ -75,6 +75,9 @@ pub struct Interface {
 /// How a handler ends.
 pub type Answered<D> = Result<Answer, Stop<<D as Dialect>::Refusal>>;
 
+/// What a transaction asks before it does anything.
+pub type Recheck<R> = Box<dyn FnOnce(&WriteTx<'_>) -> Result<(), Abort<R>> + Send>;
+
 /// What is a service's own about the way that all requests go.
 pub trait Dialect: Sized + Send + Sync + 'static {
     /// What its handlers work with.
@@ -91,6 +94,9 @@ pub trait Dialect: Sized + Send + Sync + 'static {
     /// What it says of itself.
     const INTERFACE: Interface;
 
+    /// How its keys begin, for `/openapi.json`.
+    const KEY_FORM: &'static str = "rak_...";
+
     /// What it stands on.
     fn foundation(context: &Self::Context) -> &Foundation;
 
@@ -105,6 +111,12 @@ pub trait Dialect: Sized + Send + Sync + 'static {
         route: &'static Route,
         parts: &Parts,
     ) -> impl Future<Output = Result<Self::Caller, Self::Refusal>> + Send;
+
+    /// What is asked again in the transaction of a change, for what was true when the caller was let in may have ended while
+    /// the body arrived; `None`: nothing. It is asked with every change, and must be cheap.
+    fn recheck(_caller: &Self::Caller, _route: &'static Route) -> Option<Recheck<Self::Refusal>> {
+        None
+    }
 
     /// The tenant that a caller acts in.
     fn tenant_id(caller: &Self::Caller) -> Uuid;

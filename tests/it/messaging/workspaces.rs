@@ -73,6 +73,24 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn what_is_not_there_is_looked_up_with_commands_of_messaging() {
+    let workspace = Workspace::open(shared());
+    let slug = workspace.slug.as_str();
+    for (arguments, hint) in [
+        (vec!["workspace", "show", "nobody"], "quintet messaging workspace list"),
+        (vec!["agent", "list", "--workspace", "nobody"], "quintet messaging workspace list"),
+        (vec!["key", "revoke", "abcdefghij"], "quintet messaging key list"),
+        (vec!["agent", "retire", "nobody", "--workspace", slug], "quintet messaging agent list"),
+        (vec!["thread", "resume", "01890000000000000000000000"], "GET /v1/threads"),
+        (vec!["workspace", "limits", slug, "colours=3"], "quintet messaging workspace limits"),
+    ] {
+        let output = shared().cli(&[&["messaging"][..], &arguments].concat());
+        assert!(stderr(&output).contains(hint), "{arguments:?}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("quintet key list"), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn keys_are_issued_listed_and_told_to_people() {
     let workspace = Workspace::open(shared());
     let of = ["--workspace", workspace.slug.as_str()];

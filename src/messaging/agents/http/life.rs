@@ -30,6 +30,8 @@ pub(super) const RETIRE: Route = Route::post("retire_agent", "/v1/agents/{name}/
     .codes(&["permission_denied"]);
 
 pub(super) async fn heartbeat(call: Call) -> Answered {
+    // Nothing is remembered of what changes nothing; a key that is none is refused here as elsewhere.
+    call.idempotency_key()?;
     let (no, name) = agent_of(&call)?;
     call.caller.may_change(no)?;
     let (agent, now) = ((call.caller.workspace.no, no), call.now());

@@ -1,5 +1,6 @@
 //! Each route of agents, through the router: what it answers, and what it refuses in which order.
 
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use crate::blocks::{self, Block};
@@ -23,7 +24,10 @@ fn checkout(role: &str, workdir: &str) -> Value {
 }
 
 fn limited(bench: &mut Bench, limit: Limit, max: u64) {
-    bench.set(|workspace| workspace.limits.push((limit.code, Some(max))));
+    bench.set(|workspace| {
+        workspace.limits.retain(|(code, _)| *code != limit.code);
+        workspace.limits.push((limit.code, Some(max)));
+    });
 }
 
 /// Registers with the admin's key, for no agent.
@@ -225,6 +229,10 @@ async fn who_may_register_whom() {
         assert_refused(&register(&bound, None, body).await, (403, "key_agent_mismatch"), "not bound to");
     }
     assert_refused(&register(&bound, Some("b"), json!({"name": "a"})).await, (403, "key_agent_mismatch"), "b");
+    // An unbound one registers whom it likes, whoever it acts as: clients say in the header who they were until now.
+    for name in ["a", "new"] {
+        assert!(matches!(register(&full, Some("b"), json!({"name": name})).await.0, 200 | 201));
+    }
     let early = bench.key(Scope::Send, &["early"]);
     assert_eq!(register(&early, None, json!({"name": "early"})).await.0, 201, "the operator has bound the key before");
     // Elsewhere the agent must be there.
@@ -251,6 +259,13 @@ async fn there_are_as_many_agents_and_tags_as_there_may_be() {
     assert_eq!(labels(json!({"x": "", "y": ""})).await.0, 200);
     assert_refused(&labels(json!({"z": ""})).await, (409, "limit_reached"), "agent_tags");
     assert_eq!(labels(json!({"x": "1"})).await.0, 200);
+    // Whoever wears more than the limit since it was lowered can still say what he wears, and come back.
+    limited(&mut bench, AGENT_TAGS, 1);
+    let labels = async |labels: Value| registered(&bench, json!({"name": "a", "labels": labels})).await;
+    assert_eq!(labels(json!({"x": "2"})).await.0, 200);
+    assert_eq!(bench.call(&bench.admin, "POST", "/v1/agents/a/retire", Value::Null).await.0, 200);
+    assert_eq!(labels(json!({"x": "3", "y": "3"})).await.0, 200);
+    assert_refused(&labels(json!({"z": ""})).await, (409, "limit_reached"), "agent_tags");
 }
 
 #[tokio::test]
@@ -624,6 +639,50 @@ async fn one_joins_with_a_token_once() {
     let late = join(&bench, json!({"token": invite["token"], "name": "m"})).await;
     assert_refused(&late, (401, "invalid_invite"), "");
     assert!(crate::verify(&bench.context.store.read()).unwrap().is_empty());
+}
+
+/// 6-messaging.md, C6: an answer that is lost is given again, or the token were used up and nobody had the key.
+#[tokio::test]
+async fn who_has_lost_the_answer_to_joining_gets_it_again() {
+    let bench = Bench::new();
+    let (_, invite) = bench.call(&bench.admin, "POST", "/v1/invites", Value::Null).await;
+    let join = async |idempotency_key: &str, name: &str| {
+        let body = json!({"token": invite["token"], "name": name}).to_string();
+        let request = http::Request::post(JOIN).header("idempotency-key", idempotency_key);
+        let response = bench.answer(request.body(axum::body::Body::from(body)).unwrap()).await;
+        let (status, is_replay) = (response.status().as_u16(), response.headers().contains_key("idempotent-replayed"));
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        ((status, serde_json::from_slice::<Value>(&bytes).unwrap()), is_replay)
+    };
+    assert_refused(&join(&"k".repeat(256), "n").await.0, (422, "validation_error"), "255");
+    let (first, is_replay) = join("one", "n").await;
+    assert_eq!((first.0, is_replay), (201, false), "{first:?}");
+    let (again, is_replay) = join("one", "n").await;
+    assert_eq!((&again, is_replay), (&first, true));
+    assert_refused(&join("one", "m").await.0, (422, "idempotency_mismatch"), "");
+    assert_refused(&join("two", "n").await.0, (401, "invalid_invite"), "");
+    let key = first.1["api_key"].as_str().unwrap();
+    assert_eq!(bench.call(key, "GET", "/v1/whoami", Value::Null).await.0, 200);
+    assert_eq!(bench.call(&bench.admin, "GET", "/v1/agents", Value::Null).await.1["count"], 1);
+    assert!(crate::verify(&bench.context.store.read()).unwrap().is_empty());
+    bench.advance(DAY).await;
+    assert_refused(&join("one", "n").await.0, (401, "invalid_invite"), "");
+    assert!(crate::verify(&bench.context.store.read()).unwrap().is_empty());
+}
+
+/// What changes nothing is not remembered, and its key is one all the same.
+#[tokio::test]
+async fn a_key_of_what_changes_nothing_is_looked_at() {
+    let bench = Bench::new();
+    bench.agent("a");
+    for path in ["/v1/agents/a/heartbeat", "/v1/recipients/resolve", "/v1/recipients/resolve-reply"] {
+        let request = http::Request::post(path).header("authorization", format!("Bearer {}", bench.admin));
+        let request = request.header("x-agentbus-agent", "a").header("idempotency-key", "k".repeat(256));
+        let response = bench.answer(request.body(axum::body::Body::from(r#"{"to":["a"]}"#)).unwrap()).await;
+        assert_eq!(response.status().as_u16(), 422, "{path}");
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        assert!(String::from_utf8_lossy(&bytes).contains("255"), "{path}");
+    }
 }
 
 #[tokio::test]

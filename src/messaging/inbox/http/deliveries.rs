@@ -1,5 +1,6 @@
 //! One delivery.
 
+use http::Method;
 use quintet_platform::json::to_compact;
 use quintet_platform::service::{Answer, Route, Segment, Shape, failed, json as success, refusal_of};
 use quintet_storage::{Abort, Failure, Read};
@@ -39,7 +40,8 @@ pub(super) fn mine(call: &Call) -> Result<(AgentKey, Mine), Refusal> {
 
 pub(super) async fn get(call: Call) -> Answered {
     let (agent, mut mine) = mine(&call)?;
-    if call.caller.key.scope >= Scope::Send {
+    // Who only asks whether it is there has not read it.
+    if call.caller.key.scope >= Scope::Send && call.parts.method != Method::HEAD {
         mark_read(&call, agent, &mut mine).await?;
     }
     let is_large = matches!(mine.message.kept, Kept::Large(_));

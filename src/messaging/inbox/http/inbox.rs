@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use quintet_platform::service::{Answer, Parameter, Route, Shape, failed, json as success};
+use http::Method;
+use quintet_platform::service::{Answer, Parameter, Route, Shape, failed, json as success, refusal_of};
 use tokio::time::sleep;
 
 use super::super::page::{Asked, page};
@@ -55,14 +56,23 @@ pub(super) async fn list(mut call: Call) -> Answered {
         is_unread: call.word(&UNREAD)? == Some("true"),
     };
     let wait = call.integer(&WAIT)?.unwrap_or(0).min(WAIT_SECONDS_MAX);
-    release(&call, agent).await?;
+    if call.parts.method != Method::HEAD {
+        release(&call, agent).await?;
+    }
     let mut waiting = call.context.wakes.wait(agent);
     let over = sleep(Duration::from_secs(whole(Some(wait))));
     tokio::pin!(over);
-    let mut is_over = wait == 0;
+    let (mut is_over, basis) = (wait == 0, call.caller.basis(false));
+    let mut has_waited = false;
     loop {
         waiting.mark();
-        let found = page(&call.snapshot(), agent, &asked).map_err(|failure| failed::<Refusal>(&failure))?;
+        let read = call.snapshot();
+        // Nobody is told who would not be let in any more.
+        if has_waited {
+            basis.check(&read).map_err(refusal_of)?;
+        }
+        let found = page(&read, agent, &asked).map_err(|failure| failed::<Refusal>(&failure))?;
+        drop(read);
         if is_over || !found.rows.is_empty() || found.next > asked.after {
             return written(&call, agent, (asked.after, found)).await;
         }
@@ -71,6 +81,7 @@ pub(super) async fn list(mut call: Call) -> Answered {
             () = &mut over => is_over = true,
             () = call.context.stopped() => is_over = true,
         }
+        has_waited = true;
     }
 }
 
@@ -100,7 +111,7 @@ async fn written(call: &Call, agent: AgentKey, found: (u64, super::super::page::
         Ok(write_page(&read, &workspace, agent.1, found)?)
     };
     let body = match is_small {
-        true => write().map_err(quintet_platform::service::refusal_of)?,
+        true => write().map_err(refusal_of)?,
         false => call.in_turn(&call.context.lookers, write).await?,
     };
     Ok(Answer::json(200, body))

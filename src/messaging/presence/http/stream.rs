@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use axum::body::Body;
 use futures_util::stream;
 use http::header::CACHE_CONTROL;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Method};
 use quintet_platform::http::Outgoing;
 use quintet_platform::service::{Answer, Route, media};
 
@@ -29,6 +29,10 @@ pub(super) const STREAM: Route = Route::get("stream_events", "/v1/stream")
 
 pub(super) async fn stream(call: Call) -> Answered {
     let (agent, _) = call.caller.acting()?;
+    // A stream that nobody reads would show that somebody waits.
+    if call.parts.method == Method::HEAD {
+        return Ok(Answer::stream(200, EVENT_STREAM, Body::empty()).header(CACHE_CONTROL, NO_STORE));
+    }
     let header = |name: &HeaderName| call.headers().get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let wish = Wish {
         after: header(&LAST_EVENT_ID).and_then(|text| text.parse().ok()).unwrap_or(0),

@@ -21,7 +21,7 @@ const PREFIX_BYTES: usize = 10;
 pub(super) fn read_new(
     mut fields: Fields,
     workspace: &Workspace,
-    attestation: Attestation,
+    (attestation, key_id): (Attestation, String),
 ) -> Result<NewReminder, Refusal> {
     let target = optional::<String>(&mut fields, "target")?;
     let subject = optional::<String>(&mut fields, "subject")?.unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn read_new(
     if text.len() > TEXT_BYTES_MAX {
         return Err(Refusal::TooLarge("text", TEXT_BYTES_MAX as u64));
     }
-    Ok(NewReminder { subject, text, is_sealed, target, begins, expires_at, repeat, timezone, attestation })
+    Ok(NewReminder { subject, text, is_sealed, target, begins, expires_at, repeat, timezone, attestation, key_id })
 }
 
 fn begins(delay: Option<u64>, due_at: Option<&str>, repeats: bool, zone: &Zone) -> Result<Begins, Refusal> {

@@ -58,8 +58,8 @@ pub(super) async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
     change.begin()?;
     let caller = &change.call.caller;
-    let (workspace, attestation) = (caller.workspace.clone(), caller.attestation());
-    let new = read_new(members(&mut change)?, &workspace, attestation)?;
+    let (workspace, known) = (caller.workspace.clone(), (caller.attestation(), caller.key.id.clone()));
+    let new = read_new(members(&mut change)?, &workspace, known)?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let (key, reminder) = making::create(tx, now, &workspace, author, new)?;
         Ok(Answer::json(201, to_compact(&written(tx, now, key, &reminder)?)))

@@ -71,6 +71,7 @@ async fn an_agent_is_in_a_thousand_rooms_at_most() {
         .unwrap();
     let one_more = bench.call_as("a", "POST", "/v1/rooms/more/join", Value::Null).await;
     assert_refused(&one_more, (409, "limit_reached"), "1000");
+    assert_eq!(one_more.1["limit"], "rooms");
     assert_eq!(bench.call_as("a", "POST", "/v1/rooms/r5/join", Value::Null).await.0, 200);
     assert_eq!(
         bench.call(&bench.admin, "GET", "/v1/rooms", Value::Null).await.1["rooms"].as_array().unwrap().len(),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use quintet_platform::json::{Fields, Json, to_compact};
-use quintet_platform::service::{Answer, Content, Route, json as success, refusal_of};
+use quintet_platform::service::{Answer, Content, KeyRule, Route, json as success, refusal_of};
 use quintet_storage::{Abort, Failure, Read};
 
 use super::super::check::{Cleared, directed};
@@ -31,6 +31,7 @@ pub(super) const RESOLVE: Route = Route::post("resolve_recipients", "/v1/recipie
     .summary("Who would get a message, and with which keys it is sealed for them; nothing of it is kept")
     .body(Content::Json("MessageSend"))
     .successes(&[success(200, "Resolved")])
+    .key(KeyRule::Optional)
     .codes(CODES);
 pub(super) const RESOLVE_REPLY: Route = Route::post("resolve_reply", "/v1/recipients/resolve-reply")
     .permission("read")
@@ -38,6 +39,7 @@ pub(super) const RESOLVE_REPLY: Route = Route::post("resolve_reply", "/v1/recipi
     .summary("The same of an answer, whose recipients and subject follow from its parent")
     .body(Content::Json("ReplyResolve"))
     .successes(&[success(200, "ReplyResolved")])
+    .key(KeyRule::Optional)
     .codes(CODES);
 
 pub(super) async fn resolve(call: Call) -> Answered {

@@ -33,7 +33,7 @@ pub fn document<D: Dialect>(endpoints: Endpoints<D>) -> Value {
         "paths": paths,
         "components": {
             "schemas": schemas::<D>(),
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "rak_..."}},
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": D::KEY_FORM}},
         },
         "x-error-codes": D::told_codes(),
     })

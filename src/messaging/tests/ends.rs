@@ -1,0 +1,176 @@
+//! What a request stands on ends while it is on its way: its key, its workspace, the agent it acts as.
+
+use axum::body::Body;
+use futures_util::stream;
+use http::Request;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::agents::retire;
+use crate::identity::{Scope, Status};
+use crate::keys::revoke;
+use crate::limits::{ACTIVE_AGENTS, AGENT_TAGS, MESSAGES_PER_DAY};
+use crate::testing::{Bench, assert_refused};
+
+/// How something ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Revoked,
+    Suspended,
+    Deleted,
+    TenantSuspended,
+    Retired,
+}
+
+const ENDS: [(End, (u16, &str)); 5] = [
+    (End::Revoked, (401, "invalid_api_key")),
+    (End::Suspended, (403, "workspace_suspended")),
+    (End::Deleted, (410, "workspace_deleted")),
+    (End::TenantSuspended, (403, "workspace_suspended")),
+    (End::Retired, (410, "agent_retired")),
+];
+
+fn id_of(key: &str) -> String {
+    key.split('_').nth(2).unwrap().to_owned()
+}
+
+fn bring_about(bench: &mut Bench, end: End, key: &str, agent: &str) {
+    match end {
+        End::Revoked => {
+            let id = id_of(key);
+            bench.run(move |tx, now| revoke(tx, now, None, &id)).map(drop).unwrap();
+        }
+        End::Suspended => bench.set(|workspace| workspace.status = Status::Suspended),
+        End::Deleted => bench.set(|workspace| workspace.status = Status::Deleted),
+        End::TenantSuspended => bench.suspend_tenant(),
+        End::Retired => {
+            let agent = bench.named(agent);
+            bench.run(move |tx, now| Ok(retire(tx, now, agent)?)).map(drop).unwrap();
+        }
+    }
+}
+
+async fn read(response: axum::response::Response) -> (u16, Value) {
+    let status = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+}
+
+/// A body that arrives when it is let go.
+fn held(body: &Value) -> (oneshot::Sender<()>, Body) {
+    let ((go, gone), text) = (oneshot::channel::<()>(), body.to_string());
+    let late = async move {
+        gone.await.unwrap();
+        Ok::<_, std::io::Error>(text)
+    };
+    (go, Body::from_stream(stream::once(late)))
+}
+
+/// A request's answer, if something ends while its body arrives.
+async fn overtaken(bench: &mut Bench, end: End, key: &str, (path, body): (&str, Value)) -> (u16, Value) {
+    let (go, body) = held(&body);
+    let request =
+        Request::post(path).header("authorization", format!("Bearer {key}")).header("x-agentbus-agent", "ann");
+    let asked = tokio::spawn(bench.answering(request.body(body).unwrap()));
+    // Everything up to the body is done at once.
+    tokio::task::yield_now().await;
+    bring_about(bench, end, key, "ann");
+    go.send(()).unwrap();
+    read(asked.await.unwrap()).await
+}
+
+#[tokio::test]
+async fn nothing_is_changed_for_whoever_may_not_any_more() {
+    for (end, refused) in ENDS {
+        for (path, body) in [
+            ("/v1/messages", json!({"to": ["bob"], "subject": "late", "text": "late"})),
+            ("/v1/keys", json!({"scope": "read"})),
+            ("/v1/memory", json!({"text": "late"})),
+        ] {
+            let mut bench = Bench::new();
+            bench.agent("ann");
+            bench.agent("bob");
+            let key = bench.key(Scope::Full, &[]);
+            let answer = overtaken(&mut bench, end, &key, (path, body)).await;
+            assert_refused(&answer, refused, "");
+        }
+    }
+}
+
+/// Registering revives, whenever the agent was retired; it needs its key all the same.
+#[tokio::test]
+async fn who_is_retired_meanwhile_is_revived() {
+    for (end, status) in [(End::Retired, 200), (End::Revoked, 401)] {
+        let mut bench = Bench::new();
+        bench.agent("ann");
+        let key = bench.key(Scope::Send, &["ann"]);
+        let answer = overtaken(&mut bench, end, &key, ("/v1/agents/register", json!({"name": "ann"}))).await;
+        assert_eq!(answer.0, status, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_mail_who_may_not_read_it_any_more() {
+    for (end, refused) in ENDS {
+        let mut bench = Bench::new();
+        bench.agent("ann");
+        bench.agent("bob");
+        let key = bench.key(Scope::Read, &["ann"]);
+        let request = Request::get("/v1/inbox?wait=55").header("authorization", format!("Bearer {key}"));
+        let waits = tokio::spawn(bench.answering(request.body(Body::empty()).unwrap()));
+        tokio::task::yield_now().await;
+        // It is delivered before the end, or no agent would get it; nobody has looked yet.
+        bench.post("bob", &["ann"], "for whoever may", |_| ());
+        bring_about(&mut bench, end, &key, "ann");
+        let answer = read(waits.await.unwrap()).await;
+        assert_refused(&answer, refused, "");
+    }
+}
+
+/// 6-messaging.md, C6, K2: what one key was answered is no other's.
+#[tokio::test]
+async fn an_answer_with_a_secret_is_repeated_to_its_own_key_alone() {
+    let bench = Bench::new();
+    let (full, admin) = (bench.key(Scope::Full, &[]), bench.admin.clone());
+    for (path, body, others) in [
+        ("/v1/keys", json!({"scope": "admin"}), 403),
+        ("/v1/keys", json!({"scope": "read"}), 201),
+        ("/v1/invites", json!({}), 201),
+    ] {
+        let name = format!("{path} {body}");
+        let ask = |key: &str| {
+            let request = Request::post(path).header("authorization", format!("Bearer {key}"));
+            bench.answering(request.header("idempotency-key", &name).body(Body::from(body.to_string())).unwrap())
+        };
+        let (_, first) = read(ask(&admin).await).await;
+        let (_, again) = read(ask(&admin).await).await;
+        assert_eq!((&first["key"], &first["token"]), (&again["key"], &again["token"]), "{name}");
+        let (status, other) = read(ask(&full).await).await;
+        assert_eq!(status, others, "{other}");
+        assert!(other["key"].is_null() || other["key"] != first["key"], "{name}");
+        assert!(other["token"].is_null() || other["token"] != first["token"], "{name}");
+    }
+}
+
+/// What a workspace may have is asked when it is written, too.
+#[tokio::test]
+async fn a_limit_that_was_lowered_meanwhile_holds() {
+    for (path, body, limit, code) in [
+        ("/v1/messages", json!({"to": ["bob"], "text": "x"}), MESSAGES_PER_DAY, (429, "quota_exceeded")),
+        ("/v1/agents/register", json!({"name": "cid"}), ACTIVE_AGENTS, (409, "limit_reached")),
+        ("/v1/agents/register", json!({"name": "ann", "labels": {"a": ""}}), AGENT_TAGS, (409, "limit_reached")),
+    ] {
+        let mut bench = Bench::new();
+        bench.agent("ann");
+        bench.agent("bob");
+        let (go, held) = held(&body);
+        let request = Request::post(path).header("authorization", format!("Bearer {}", bench.admin));
+        let request = request.header("x-agentbus-agent", "ann").body(held).unwrap();
+        let asked = tokio::spawn(bench.answering(request));
+        tokio::task::yield_now().await;
+        bench.set(|workspace| workspace.limits = vec![(limit.code, Some(0))]);
+        go.send(()).unwrap();
+        assert_refused(&read(asked.await.unwrap()).await, code, "");
+    }
+}
