@@ -49,7 +49,7 @@ pub(crate) fn join(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<
     }
     let own = tx.scan(&ROOMS_OF_AGENTS, Scan::prefix(&(agent.0, agent.1)).limit(ROOMS_MAX))?;
     if own.len() >= ROOMS_MAX {
-        return Err(Refusal::LimitReached("the most rooms that an agent can be in", ROOMS_MAX as u64).into());
+        return Err(Refusal::LimitReached("rooms", ROOMS_MAX as u64).into());
     }
     tx.put(&ROOMS_OF_AGENTS, &(agent.0, agent.1, room.to_owned()), &Mark)?;
     Ok(enter(tx, agent, room)?)
