@@ -20,7 +20,7 @@ pub(super) const RECIPIENTS_BYTES_MAX: usize = 64 << 10;
 
 /// What is written of a draft at once has so many bytes at most, for it is one transaction's: what it says, and its answer
 /// where that is remembered.
-pub(super) const WRITTEN_BYTES_MAX: usize = 896 << 10;
+pub(super) const WRITTEN_BYTES_MAX: usize = 4 << 20;
 
 /// A draft, all but its text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ async fn filled() -> Bench {
     }
     bench.post("ann", &["bob", "eve"], "one", |_| {});
     bench.post("bob", &["bob"], "two", |_| {});
-    bench.post("ann", &["bob"], "three", |_| {});
+    let three = bench.post("ann", &["bob"], "three", |_| {});
     let bob = bench.named("bob");
     bench.run(move |tx, now| Ok(deliver::read(tx, now, bob, 2)?)).unwrap();
     let (status, _) = bench
@@ -30,8 +30,8 @@ async fn filled() -> Bench {
     bench.run(move |tx, _| Ok(rooms::join(tx, bob, "ops")?)).unwrap();
     let reminder = serde_json::json!({"text": "x", "delay_seconds": 60});
     assert_eq!(bench.call_as("eve", "POST", "/v1/reminders", reminder).await.0, 201);
-    let asking = serde_json::json!({"to": ["bob"], "subject": "x", "text": "y", "require_ack": true});
-    assert_eq!(bench.call_as("ann", "POST", "/v1/messages", asking).await.0, 202);
+    let ann = bench.named("ann").1;
+    bench.run(move |tx, now| Ok(acks::owe(tx, bob, three.message, Owed::new(ann, now, 600))?)).unwrap();
     bench
 }
 
