@@ -91,7 +91,11 @@ async fn halves_of_drafts_are_found() {
     assert_eq!(found(), "");
     let key = bench.context.store.read().scan(&DRAFTS, Scan::prefix(&(ann.0, ann.1))).unwrap()[0].0;
     let text = bench.context.store.read().get(&TEXTS, &key).unwrap().unwrap();
-    bench.run(move |tx, _| Ok(tx.delete(&TEXTS, &key))).unwrap();
+    let gone = move |tx: &mut WriteTx<'_>, _| {
+        tx.delete(&TEXTS, &key);
+        Ok(())
+    };
+    bench.run(gone).unwrap();
     assert!(found().contains("says nothing"), "{}", found());
     let whole = move |tx: &mut WriteTx<'_>, _| {
         tx.put(&TEXTS, &key, &text)?;

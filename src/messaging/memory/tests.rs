@@ -1,5 +1,6 @@
 //! Memory as callers see it.
 
+use quintet_storage::WriteTx;
 use serde_json::{Value, json};
 
 use super::tables::{CountsRow, MEMORY_COUNTS};
@@ -103,6 +104,10 @@ async fn what_is_counted_wrongly_is_found() {
         .run(move |tx, _| Ok(tx.put(&MEMORY_COUNTS, &ann, &CountsRow { last_seq: 1, entries: 2, bytes: 3 })?))
         .unwrap();
     assert!(found().contains("remembers"), "{}", found());
-    bench.run(move |tx, _| Ok(tx.delete(&MEMORY_COUNTS, &ann))).unwrap();
+    let gone = move |tx: &mut WriteTx<'_>, _| {
+        tx.delete(&MEMORY_COUNTS, &ann);
+        Ok(())
+    };
+    bench.run(gone).unwrap();
     assert!(found().contains("is not counted"), "{}", found());
 }
