@@ -3,11 +3,15 @@
 //!
 //! `QUINTET_DISK_CYCLES=N` makes more cycles.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::loop_disk::{Ballast, LoopDisk};
-use crate::support::appliance::{Answer, Appliance, Setup, rounds, stderr};
+use crate::support::appliance::{Answer, Appliance, Setup, rounds, run, stderr};
 use crate::support::load::{Books, Posting};
+use crate::support::messaging::Workspace;
 
 const DISK_MB: u64 = 512;
 const RESERVE_MB: u64 = 64;
@@ -279,4 +283,80 @@ fn a_disk_that_fills_faster_than_the_watch_looks_ends_writing_until_a_restart() 
     answer.unwrap().expect(201);
     println!("the disk ended after {acknowledged} of {all} postings; none lost, none refused falsely");
     assert_eq!(appliance.stop(), Some(0));
+}
+
+/// Mail on a disk that runs full: what was accepted arrives once, what was refused does not, and what was held over it is
+/// released when there is room, though its time came before.
+#[test]
+fn mail_waits_for_room() {
+    let Some(disk) = LoopDisk::make(DISK_MB) else { return };
+    let appliance = setup(&disk).start();
+    let workspace = Workspace::open(&appliance);
+    workspace.limit("messages_per_day=unlimited");
+    let (ann, bob, eve) = (workspace.agent("ann"), workspace.agent("bob"), workspace.agent("eve"));
+    let ballast = Ballast::new(&disk);
+    let (mut accepted, mut refused) = (BTreeMap::new(), 0);
+    let mut send = |number: u32| {
+        let body = json!({"to": ["bob"], "subject": number.to_string(), "text": "x".repeat(3_000)});
+        let answer = ann.client.post_under(&format!("full-{number}"), "/v1/messages", &body);
+        match answer.status {
+            202 => drop(accepted.insert(number.to_string(), answer.json()["id"].clone())),
+            503 => {
+                assert_eq!(answer.json()["code"], "storage_full", "{answer:?}");
+                refused += 1;
+            }
+            _ => panic!("{answer:?}"),
+        }
+        answer.status
+    };
+    (0..200).for_each(|number| assert_eq!(send(number), 202));
+    let declared = eve.client.send(
+        "PUT",
+        "/v1/agents/eve/availability",
+        &[("content-type", "application/json")],
+        br#"{"state": "offline", "seconds": 2}"#,
+    );
+    declared.expect(200);
+    ann.send(&["eve"], "held");
+    let mut number = 200;
+    for level in [Level::Reserve, Level::Nothing] {
+        fill_until_full(level, &ballast, &appliance);
+        soon("a message is refused", || {
+            number += 1;
+            send(number) == 503
+        });
+        assert!(!bob.inbox(0).is_empty(), "reading goes on");
+        std::thread::sleep(Duration::from_secs(2));
+        assert_eq!(eve.inbox(0).len(), 0, "nothing is written, and so nothing is released");
+    }
+    ballast.release();
+    soon("a message is accepted again", || {
+        number += 1;
+        send(number) == 202
+    });
+    soon("what was held is released", || eve.inbox(0).len() == 1);
+    // Whoever was refused asks again under the same key, and so do all others.
+    let before = accepted.clone();
+    let again = |number: u32| {
+        let body = json!({"to": ["bob"], "subject": number.to_string(), "text": "x".repeat(3_000)});
+        let id = ann.client.post_under(&format!("full-{number}"), "/v1/messages", &body).expect(202)["id"].clone();
+        let known = before.get(&number.to_string());
+        assert!(known.is_none_or(|known| *known == id), "message {number} has two ids");
+    };
+    let all: Vec<u32> = (0..200).chain(201..=number).collect();
+    all.iter().for_each(|number| again(*number));
+    let mut subjects: Vec<u32> = Vec::new();
+    loop {
+        let page = bob.inbox(subjects.len() as u64);
+        subjects.extend(page.iter().map(|row| row["subject"].as_str().unwrap().parse::<u32>().unwrap()));
+        if page.is_empty() {
+            break;
+        }
+    }
+    subjects.sort_unstable();
+    assert_eq!(subjects, all, "each is there once");
+    println!("{} messages accepted, {refused} refused and asked for again", before.len());
+    assert_eq!(appliance.stop(), Some(0));
+    let verified = run(&["verify", "--data", disk.path().join("data").to_str().unwrap()]);
+    assert!(verified.status.success(), "{verified:?}");
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::appliance::{Appliance, Client, Setup, rounds, run, stdout};
 
-const CALLERS: usize = 16;
+const CALLERS: usize = 64;
 const AGENTS: u64 = 40;
 /// Agents that withhold their mail all the time, and let go of it now and then.
 const SHY: u64 = 5;
