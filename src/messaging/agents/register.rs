@@ -58,16 +58,6 @@ fn known(
     Ok(agents::find(read, (workspace, no))?.map(|agent| (no, agent)))
 }
 
-/// The rooms of the agent that a registration means, if there is one: they may be many, and are read before the transaction.
-pub(super) fn rooms_before(
-    read: &impl Read,
-    workspace: WorkspaceNo,
-    registration: &Registration,
-) -> Result<Option<(AgentNo, Vec<String>)>, Failure> {
-    let Some((no, _)) = known(read, workspace, registration)? else { return Ok(None) };
-    Ok(Some((no, rooms::of_agent(read, (workspace, no))?)))
-}
-
 /// Makes a new agent, of a name that nobody has, of what a registration says.
 pub(super) fn make(
     tx: &mut WriteTx<'_>,

@@ -75,6 +75,8 @@ pub(super) fn join(
     key: ThreadKey,
     more: impl IntoIterator<Item = AgentNo>,
 ) -> Result<(), Failure> {
+    // What a message says of them is looked up once: each further one would have the writer do it again.
+    let is_kept = tx.contains(&PARTICIPANTS, &key)?;
     let mut all = participants(tx, key)?;
     let before = all.len();
     for agent in more {
@@ -82,5 +84,5 @@ pub(super) fn join(
             all.insert(place, agent);
         }
     }
-    if all.len() > before { tx.put(&PARTICIPANTS, &key, &ParticipantsRow(all)) } else { Ok(()) }
+    if all.len() > before || !is_kept { tx.put(&PARTICIPANTS, &key, &ParticipantsRow(all)) } else { Ok(()) }
 }

@@ -4,6 +4,8 @@
 //! `QUINTET_KILLS=N` makes more rounds, each with more sends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -180,4 +182,72 @@ fn check(client: &Client, ids: &BTreeMap<u64, String>) {
         let (lost, strange) = (expected.difference(&found).count(), found.difference(&expected).count());
         assert_eq!((lost, strange), (0, 0), "{name}: lost, and not accepted");
     }
+}
+
+/// What a stream tells first of what is behind a place.
+fn first_told(appliance: &Appliance, key: &str, name: &str, after: usize) -> Value {
+    let mut socket = TcpStream::connect(appliance.address("messaging")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(
+        socket,
+        "GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nX-AgentBus-Agent: {name}\r\n\
+         Last-Event-ID: {after}\r\n\r\n"
+    )
+    .unwrap();
+    let mut lines = BufReader::new(socket).lines().map(Result::unwrap);
+    let data = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned)).unwrap();
+    serde_json::from_str(&data).unwrap()
+}
+
+/// A kill about the release of held mail, before its event reached anybody: all of it is released or none, and who comes
+/// back is told of what there is.
+#[test]
+fn what_is_released_is_told_of_whenever_it_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut appliance = Setup::new().on(&data).start();
+    let tenant = appliance.tenant();
+    appliance.cli_json(&["messaging", "workspace", "create", "crash", "--tenant", &tenant]);
+    let issued = appliance.cli_json(&["messaging", "key", "issue", "--workspace", "crash", "--scope", "admin"]);
+    let key = issued["api_key"].as_str().unwrap().to_owned();
+    let client = appliance.client("messaging", &key);
+    for name in ["ann", "ben"] {
+        client.post("/v1/agents/register", &json!({"name": name})).expect(201);
+    }
+    let (mut held, mut released) = (0, 0);
+    for micros in [0, 300, 1_000, 3_000, 100_000] {
+        let client = appliance.client("messaging", &key);
+        let declare = |state: &str| {
+            let body = json!({"state": state}).to_string();
+            let fields = [("x-agentbus-agent", "ben"), ("content-type", "application/json")];
+            client.try_send("PUT", "/v1/agents/ben/availability", &fields, body.as_bytes()).ok()
+        };
+        declare("offline").unwrap().expect(200);
+        for number in 0..3 {
+            let body = json!({"to": ["ben"], "text": number.to_string()}).to_string();
+            client
+                .send("POST", "/v1/messages", &acting("ann", &format!("{micros}-{number}")), body.as_bytes())
+                .expect(202);
+            held += 1;
+        }
+        let answer = std::thread::scope(|scope| {
+            let answer = scope.spawn(|| declare("online"));
+            std::thread::sleep(Duration::from_micros(micros));
+            appliance.kill();
+            answer.join().unwrap()
+        });
+        appliance = Setup::new().on(&data).start();
+        let found = inbox(&appliance.client("messaging", &key), "ben").len();
+        assert!(found == released || found == held, "{micros} us: {found} of {held}, {released} before");
+        assert!(answer.is_none_or(|answer| answer.status != 200) || found == held, "what was answered is lost");
+        if found > released {
+            let told = first_told(&appliance, &key, "ben", released);
+            let all = (Value::from(found), Value::from(found - released));
+            assert_eq!((&told["agent_seq"], &told["released"]), (&all.0, &all.1), "all of one release is one event");
+        }
+        released = found;
+    }
+    assert_eq!(released, held, "the last one had time enough");
+    assert_eq!(appliance.stop(), Some(0));
+    verify(&data);
 }

@@ -6,4 +6,5 @@ mod contract;
 mod crash;
 mod keys;
 mod refusals;
+mod wire;
 mod workspaces;

@@ -155,6 +155,23 @@ fn the_picture_of_the_densest_graph_is_bounded() {
 }
 
 #[test]
+fn a_graph_that_is_too_large_for_a_picture_is_told_so() {
+    let tenant = APPLIANCE.tenant();
+    let quota = ["tenant", "quota", &tenant, "--service", "runs", "--max-nodes-per-workflow", "1000"];
+    APPLIANCE.cli_json(&quota);
+    let desk = Desk { client: APPLIANCE.persona("runs", &tenant, &[]) };
+    // More letters than a picture holds, which a workflow may have.
+    let refs: Vec<String> = (0..1_000).map(|place| format!("{place:03}{}", "\u{1f600}".repeat(125))).collect();
+    let body = json!({"nodes": gates(&refs.iter().map(String::as_str).collect::<Vec<_>>())});
+    let path = desk.workflow(&body);
+    let problem = refused(&desk.client.get(&format!("{path}/graph.svg")), 409, "invalid_state");
+    assert_eq!(problem["detail"], "the graph is too large for a picture");
+    // It is for a picture only.
+    assert_eq!(desk.client.get(&path).expect(200)["nodes"].as_array().unwrap().len(), 1_000);
+    desk.post_to(&path, "cancel");
+}
+
+#[test]
 fn the_clock_starts_and_decides() {
     let (appliance, now) = (Setup::new().rehearsal().start(), "now");
     let desk = Desk::open(&appliance);

@@ -61,7 +61,7 @@ pub(super) async fn join(mut visit: Visit<Messaging>) -> Answered {
     let text = prepared.text();
     let joined = move |tx: &mut WriteTx<'_>, now: Timestamp| -> Result<Option<Answer>, Abort<Refusal>> {
         let (workspace, registered, key) = joining(tx, now, &token, name, registration, prepared)?;
-        let told = written_registered(&context, tx, &workspace, &registered, None, now)?;
+        let told = written_registered(&context, tx, &workspace, &registered, now)?;
         let own = [("api_key", Json::from(text.expose().as_str())), ("key_id", key.id.into())];
         Ok(Some(Answer::json(201, to_compact(&Json::object(told.into_iter().chain(own)))).secret()))
     };

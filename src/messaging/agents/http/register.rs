@@ -5,7 +5,6 @@ use quintet_platform::service::{Answer, Content, KeyRule, Route, json as success
 use quintet_storage::{Timestamp, WriteTx};
 
 use super::super::register as registering;
-use super::super::register::rooms_before;
 use super::form::{name_of, read_registration};
 use super::wire::written_registered;
 use crate::dialect::{Answered, Call, MAKING, REVIVING};
@@ -23,7 +22,7 @@ pub(super) const REGISTER: Route = Route::post("register_agent", "/v1/agents/reg
     ])
     .makes("name", "agent/name")
     .key(KeyRule::Optional)
-    .codes(&["busy", "limit_reached"]);
+    .codes(&["limit_reached"]);
 
 pub(super) async fn register(call: Call) -> Answered {
     let (context, key) = (call.context.clone(), call.caller.key.clone());
@@ -35,12 +34,9 @@ pub(super) async fn register(call: Call) -> Answered {
     if let (None, None, Some(acting)) = (&registration.name, &registration.role, acting) {
         registration.name = Some(name_of(&acting.name)?);
     }
-    let (store, asked, no) = (context.store.clone(), registration.clone(), workspace.no);
-    let look = move || Ok(rooms_before(&store.read(), no, &asked)?);
-    let before = change.call.in_turn(&context.lookers, look).await?;
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
         let registered = registering(tx, now, &workspace, &key, &registration)?;
-        let mut told = written_registered(&context, tx, &workspace, &registered, before, now)?;
+        let mut told = written_registered(&context, tx, &workspace, &registered, now)?;
         told.extend(ignored.map(|text| ("persona_ignored", Json::from(text))));
         let status = if registered.is_new { 201 } else { 200 };
         Ok(Answer::json(status, to_compact(&Json::object(told))))

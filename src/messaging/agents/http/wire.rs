@@ -10,7 +10,6 @@ use crate::identity::{Agent, Standing, Workspace, mailboxes};
 use crate::model::AgentNo;
 use crate::rooms;
 use crate::wire::{instant_or_null, texts};
-use crate::words::room_name;
 
 /// An agent's record (6-messaging.md, R): name, presence and address are never null.
 pub(super) fn written(
@@ -56,35 +55,19 @@ pub(super) fn labels(agent: &Agent) -> Json {
     Json::Object(members.collect())
 }
 
-/// What is told of one that has registered; `before`: an agent with the rooms that it was in before. One that nobody knew
-/// then has hardly any.
+/// What is told of one that has registered. Its rooms are so many at the most that reading them keeps nobody waiting.
 pub(super) fn written_registered(
     context: &Context,
     read: &impl Read,
     workspace: &Workspace,
     registered: &Registered,
-    before: Option<(AgentNo, Vec<String>)>,
     now: Timestamp,
 ) -> Result<Vec<(&'static str, Json)>, Failure> {
     let Registered { no, agent, is_new, changed } = registered;
-    let rooms = match before.filter(|(known, _)| known == no) {
-        Some((_, mut all)) => {
-            let own = agent.repo_fingerprint.as_deref().map(room_name::of_repository);
-            if let Some(own) = own
-                && !all.contains(&own)
-                && rooms::is_member(read, (workspace.no, *no), &own)?
-            {
-                all.push(own);
-                all.sort_unstable();
-            }
-            all
-        }
-        None => rooms::of_agent(read, (workspace.no, *no))?,
-    };
     let mut told = vec![
         ("agent", written(context, read, workspace, *no, agent, now)?),
         ("address", Json::from(context.address(workspace, &agent.name))),
-        ("rooms", texts(rooms)),
+        ("rooms", texts(rooms::of_agent(read, (workspace.no, *no))?)),
         ("created", Json::from(*is_new)),
     ];
     if !changed.is_empty() {

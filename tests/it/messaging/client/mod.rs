@@ -81,15 +81,20 @@ impl Machine {
 
     /// The client, run outside every checkout.
     fn at_home(&self) -> Place<'_> {
-        Place { machine: self, directory: self.home(), variables: Vec::new() }
+        self.place("home")
+    }
+
+    /// A directory beside the home.
+    fn place(&self, name: &str) -> Place<'_> {
+        Place { machine: self, directory: self.directory.path().join(name), variables: Vec::new() }
     }
 
     /// A new checkout of a repository.
     fn checkout(&self, name: &str, origin: &str) -> Place<'_> {
-        let directory = self.directory.path().join(name);
+        let place = self.place(name);
         git(self.directory.path(), &["init", "-q", name]);
-        git(&directory, &["remote", "add", "origin", origin]);
-        Place { machine: self, directory, variables: Vec::new() }
+        git(&place.directory, &["remote", "add", "origin", origin]);
+        place
     }
 }
 
@@ -183,7 +188,7 @@ impl Pair {
     }
 
     fn place(&self, name: &str) -> Place<'_> {
-        Place { machine: &self.machine, directory: self.machine.directory.path().join(name), variables: Vec::new() }
+        self.machine.place(name)
     }
 
     fn one(&self) -> Place<'_> {

@@ -1,6 +1,8 @@
 //! Signing in, setting up, joining, retiring.
 
-use super::{Machine, ORIGIN, Pair, Workspace, has, issue};
+use std::collections::BTreeSet;
+
+use super::{Machine, ORIGIN, Pair, Workspace, git, has, issue};
 use crate::support::appliance::{shared, stderr, stdout};
 
 #[test]
@@ -96,4 +98,29 @@ fn a_retired_agent_comes_back() {
     other.succeed(&["register"]);
     one.succeed(&["send", &other.agent(), "-s", "welcome back", "-b", "y"]);
     has(&other.succeed(&["inbox"]), &["welcome back"]);
+}
+
+/// Whatever git makes of a repository, each directory has an agent of its own, and all of them share its room.
+#[test]
+fn checkouts_clones_and_worktrees_are_told_apart() {
+    let workspace = Workspace::new(shared());
+    let machine = Machine::signed_in(shared(), &workspace);
+    let first = machine.checkout("first", ORIGIN);
+    let author = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+    git(&first.directory, &[&author[..], &["commit", "-q", "--allow-empty", "-m", "first"]].concat());
+    git(machine.directory.path(), &["clone", "-q", "first", "clone"]);
+    git(&machine.place("clone").directory, &["remote", "set-url", "origin", "https://github.com/acme/api"]);
+    git(&first.directory, &["worktree", "add", "-q", "../linked"]);
+    let mut agents = BTreeSet::new();
+    for name in ["first", "clone", "linked"] {
+        let place = machine.place(name);
+        place.succeed(&["register", "--role", "builder"]);
+        let agent = place.agent();
+        place.succeed(&["register", "--role", "builder"]);
+        assert_eq!(place.agent(), agent, "{name}: again is the same");
+        let rooms = place.json(&["whoami"])["rooms"].to_string();
+        assert!(rooms.contains("repo:e1dcaa3496b9"), "{name}: {rooms}");
+        assert!(agents.insert(agent), "{name} is another's");
+    }
+    assert_eq!(machine.at_home().json(&["phonebook"]).as_array().unwrap().len(), 3);
 }
