@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use quintet_messaging::operator::{
-    self, AgentView, IssuedKeyView, KeyView, KeyWish, LimitView, NotDone, Prepared, StandingView, ThreadView,
+    self, AgentView, IssuedKeyView, KeyView, KeyWish, LimitView, Missing, NotDone, Prepared, StandingView, ThreadView,
     WorkspaceView, WorkspaceWish,
 };
 use quintet_platform::access::{Service, Tenant};
@@ -111,10 +111,22 @@ pub(super) fn routes(app: App) -> Router {
         .with_state(app)
 }
 
+/// What shows what there is.
+fn shown_by(missing: Missing) -> &'static str {
+    match missing {
+        Missing::Workspace => "`quintet messaging workspace list` shows what workspaces there are",
+        Missing::Key => "`quintet messaging key list --workspace SLUG` shows the keys of a workspace",
+        Missing::Agent => "`quintet messaging agent list --workspace SLUG` shows the agents of a workspace",
+        Missing::Thread => "the ids of threads stand in what agents are sent; GET /v1/threads lists an agent's",
+    }
+}
+
 fn told(abort: Abort<NotDone>) -> TaskError {
     match abort {
         Abort::Failed(failure) => failure.into(),
-        Abort::Refused(refusal @ NotDone::NoSuch(_)) => TaskError::NotFound(refusal.to_string()),
+        Abort::Refused(NotDone::NoSuch(missing, what)) => {
+            TaskError::NotThere(format!("there is no {what}"), shown_by(missing))
+        }
         Abort::Refused(NotDone::NotNow(why)) => TaskError::Conflict(why),
         Abort::Refused(NotDone::Unusable(why)) => TaskError::Unusable(why),
     }

@@ -23,6 +23,8 @@ pub enum TaskError {
     Unusable(String),
     /// What it is about does not exist.
     NotFound(String),
+    /// What it is about does not exist; and what shows what does.
+    NotThere(String, &'static str),
     /// What it is about is not in a state for it.
     Conflict(String),
     /// The store failed.
@@ -36,6 +38,9 @@ impl TaskError {
     #[must_use]
     pub fn problem(self) -> Problem {
         let (code, message) = match self {
+            TaskError::NotThere(message, hint) => {
+                return Problem { code: ProblemCode::NotFound, message, hint: Some(hint.to_owned()) };
+            }
             TaskError::Unusable(reason) => (ProblemCode::Unusable, reason),
             TaskError::NotFound(reason) => (ProblemCode::NotFound, reason),
             TaskError::Conflict(reason) => (ProblemCode::Conflict, reason),
@@ -80,7 +85,7 @@ impl IntoResponse for TaskError {
     fn into_response(self) -> Response {
         let status = match &self {
             TaskError::Unusable(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            TaskError::NotFound(_) => StatusCode::NOT_FOUND,
+            TaskError::NotFound(_) | TaskError::NotThere(..) => StatusCode::NOT_FOUND,
             TaskError::Conflict(_) => StatusCode::CONFLICT,
             TaskError::Store(_) | TaskError::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
         };

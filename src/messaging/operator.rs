@@ -23,12 +23,25 @@ use crate::{form, usage};
 /// Rows that are read at a time.
 const PAGE_ROWS: usize = 500;
 
+/// What can be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// A workspace.
+    Workspace,
+    /// A key.
+    Key,
+    /// An agent.
+    Agent,
+    /// A thread.
+    Thread,
+}
+
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotDone {
     /// There is no such thing; says which.
-    #[error("there is no {0}")]
-    NoSuch(String),
+    #[error("there is no {1}")]
+    NoSuch(Missing, String),
     /// It is not in a state for it; says why.
     #[error("{0}")]
     NotNow(String),
@@ -39,14 +52,19 @@ pub enum NotDone {
 
 impl quintet_storage::Refusal for NotDone {}
 
-/// What a verb's refusal means on the command line.
+/// What a refusal of a verb on workspaces means on the command line.
 fn not_done(abort: Abort<Refusal>) -> Abort<NotDone> {
+    not_done_for(Missing::Workspace, abort)
+}
+
+/// The same, where something else may be missing.
+fn not_done_for(missing: Missing, abort: Abort<Refusal>) -> Abort<NotDone> {
     let refusal = match abort {
         Abort::Failed(failure) => return Abort::Failed(failure),
         Abort::Refused(refusal) => refusal,
     };
     Abort::Refused(match refusal {
-        Refusal::NotFound(what) => NotDone::NoSuch(what),
+        Refusal::NotFound(what) => NotDone::NoSuch(missing, what),
         Refusal::NameTaken(name) => NotDone::NotNow(format!("there is a workspace {name:?} already")),
         Refusal::WorkspaceDeleted => NotDone::NotNow("the workspace is deleted, for good".to_owned()),
         Refusal::LimitReached(limit, max) => {
@@ -258,7 +276,7 @@ fn all(read: &impl Read) -> Result<Vec<Workspace>, Failure> {
 /// The workspace with a slug, deleted or not.
 fn named(read: &impl Read, slug: &str) -> Result<Workspace, Abort<NotDone>> {
     let found = workspaces::by_slug(read, slug)?;
-    Ok(found.ok_or_else(|| NotDone::NoSuch(format!("workspace {slug:?}")))?)
+    Ok(found.ok_or_else(|| NotDone::NoSuch(Missing::Workspace, format!("workspace {slug:?}")))?)
 }
 
 /// Makes a workspace of a tenant, which the caller has looked at.
@@ -348,7 +366,10 @@ fn limit_wish(wish: &str) -> Result<(limits::Limit, SetLimit), NotDone> {
     })?;
     let limit = limits::named(name).ok_or_else(|| {
         let names: Vec<&str> = LIMITS.iter().map(|limit| limit.name).collect();
-        NotDone::Unusable(format!("there is no limit {name:?}; the limits are {}", names.join(", ")))
+        NotDone::Unusable(format!(
+            "there is no limit {name:?}; `quintet messaging workspace limits SLUG` shows them: {}",
+            names.join(", ")
+        ))
     })?;
     let set = match value {
         "unlimited" => SetLimit::Unlimited,
@@ -452,7 +473,7 @@ pub fn keys(context: &Context, slug: &str) -> Result<Vec<KeyView>, Abort<NotDone
 /// # Errors
 /// There is no such key.
 pub fn revoke_key(tx: &mut WriteTx<'_>, now: Timestamp, key_id: &str) -> Result<KeyView, Abort<NotDone>> {
-    let key = keys::revoke(tx, now, None, key_id).map_err(not_done)?;
+    let key = keys::revoke(tx, now, None, key_id).map_err(|abort| not_done_for(Missing::Key, abort))?;
     let slug = workspaces::find(tx, key.workspace)?.map_or_else(String::new, |workspace| workspace.slug);
     Ok(shown_key(&slug, &key))
 }
@@ -480,7 +501,7 @@ pub fn agents(context: &Context, slug: &str) -> Result<Vec<AgentView>, Abort<Not
 /// # Errors
 /// There is no such workspace or agent.
 pub fn retire_agent(tx: &mut WriteTx<'_>, now: Timestamp, slug: &str, name: &str) -> Result<AgentView, Abort<NotDone>> {
-    let none = || NotDone::NoSuch(format!("agent {name:?} in workspace {slug:?}"));
+    let none = || NotDone::NoSuch(Missing::Agent, format!("agent {name:?} in workspace {slug:?}"));
     let workspace = named(tx, slug)?;
     let key = (workspace.no, agents::by_name(tx, workspace.no, name)?.ok_or_else(none)?);
     retire(tx, now, key)?;
@@ -493,7 +514,7 @@ pub fn retire_agent(tx: &mut WriteTx<'_>, now: Timestamp, slug: &str, name: &str
 /// # Errors
 /// There is no such thread.
 pub fn resume_thread(tx: &mut WriteTx<'_>, now: Timestamp, id: &str) -> Result<ThreadView, Abort<NotDone>> {
-    let none = || NotDone::NoSuch(format!("thread {id:?}"));
+    let none = || NotDone::NoSuch(Missing::Thread, format!("thread {id:?}"));
     let thread_id = ThreadId(parse_ulid(id).ok_or_else(none)?);
     for workspace in all(tx)? {
         let key = (workspace.no, thread_id);

@@ -7,7 +7,8 @@
 //! *wake-capable* if its reader says that it can start a turn of the agent, and *taken* as long as its bytes arrive.
 //!
 //! Reading order: `model` (presence and wake channels, pure) · `tables` (what is kept) · `afloat` (events that lie in no
-//! inbox), `streams` (what is open), `memory` (what is held besides, and the whole of what is known of an agent) · `keeping` (what is stored once a minute).
+//! inbox), `streams` (what is open), `memory` (what is held besides, and the whole of what is known of an agent) · `keeping`
+//! (what is stored once a minute).
 
 mod afloat;
 mod keeping;

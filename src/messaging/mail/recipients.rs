@@ -63,7 +63,8 @@ impl Typed {
 /// Reads what was typed, by its form alone.
 ///
 /// # Errors
-/// Every entry that is written as no recipient, as long as there are no more than there may be; or there are more than there may be, `count` of them.
+/// Every entry that is written as no recipient, as long as there are no more than there may be; or there are more than
+/// there may be, `count` of them.
 fn read<'t>(asker: Asker<'_>, typed: &'t Typed, count: u64) -> Result<Vec<(&'t str, Recipient<'t>, Role)>, Refusal> {
     if typed.to.is_empty() && typed.cc.is_empty() {
         return Err(Refusal::field("to", "must name at least one recipient"));

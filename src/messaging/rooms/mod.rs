@@ -1,7 +1,8 @@
 //! Rooms: names that a message can go to, and the agents that are in them.
 //!
 //! Invariants: a room's list of members and its members' lists of rooms say the same, but for agents that are retired: those
-//! know their rooms, in whose lists they are again when they are revived, and get nothing; a room that everybody has left goes on, with its history and its schema.
+//! know their rooms, in whose lists they are again when they are revived, and get nothing; a room that everybody has left
+//! goes on, with its history and its schema.
 //!
 //! Reading order: `schema` (what payloads must be) · `tables` · `members` (who is in it, joining, leaving) · `verify` ·
 //! `http`.

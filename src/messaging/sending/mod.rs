@@ -7,8 +7,8 @@
 //! - what is told before by resolving is what a send would do with the same recipients.
 //!
 //! Reading order: `payload` (what rooms want) · `model` (what is asked, and what is ready to be posted) · `answers` (to whom
-//! a reply goes) · `check` (the checks, in their order) · `send` (the verb), `ephemeral` (what is stored nowhere) · `prepare` (what is done before the transaction)
-//! · `nag` (what is owed for it) · `http`.
+//! a reply goes) · `check` (the checks, in their order) · `send` (the verb), `ephemeral` (what is stored nowhere) · `prepare`
+//! (what is done before the transaction) · `nag` (what is owed for it) · `http`.
 
 mod answers;
 mod check;

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -186,7 +185,7 @@ fn check(client: &Client, ids: &BTreeMap<u64, String>) {
 
 /// What a stream tells first of what is behind a place.
 fn first_told(appliance: &Appliance, key: &str, name: &str, after: usize) -> Value {
-    let mut socket = TcpStream::connect(appliance.address("messaging")).unwrap();
+    let mut socket = appliance.connect("messaging").unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     write!(
         socket,
