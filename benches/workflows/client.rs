@@ -14,6 +14,7 @@ use super::appliance::Appliance;
 /// A tenant that may do as much as it likes.
 #[derive(Clone)]
 pub struct Tenant {
+    id: String,
     address: String,
     api_key: String,
 }
@@ -29,7 +30,12 @@ impl Tenant {
         let command = [&["tenant", "quota", id.as_str(), "--service", "runs"][..], &quotas].concat();
         appliance.command(&command);
         let api_key = appliance.command(&["key", "issue", "--tenant", &id])["api_key"].as_str().unwrap().to_owned();
-        Tenant { address: appliance.address("runs").to_owned(), api_key }
+        Tenant { id, address: appliance.address("runs").to_owned(), api_key }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// Does something so many times, so many at once; how long each took.

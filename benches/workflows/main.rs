@@ -1,7 +1,8 @@
 //! Workflows: what the engine takes for a node, beside DBOS and Restate; how soon what waits for a decision is launched; a
-//! chain of containers beside a client that submits them one by one; what many that wait cost.
+//! chain of containers beside a client that submits them one by one; what others wait for beside the largest graph; what
+//! many that wait cost.
 //!
-//! `cargo bench --bench workflows [-- ROUNDS] [gates] [fan] [containers] [waiting]` prints the best of ROUNDS, taken in turn;
+//! `cargo bench --bench workflows [-- ROUNDS] [gates] [fan] [beside] [containers] [waiting]` prints the best of ROUNDS, taken in turn;
 //! `make bench-workflows` installs what it needs. Everything is on one machine, and durable.
 #![allow(
     clippy::unwrap_used,
@@ -13,6 +14,7 @@
 
 #[path = "../appliance/mod.rs"]
 mod appliance;
+mod beside;
 mod client;
 mod containers;
 #[path = "../appliance/postgres.rs"]
@@ -52,6 +54,9 @@ fn main() {
     }
     if is_asked("fan") {
         fan(&appliance, rounds);
+    }
+    if is_asked("beside") {
+        beside::measure(&appliance);
     }
     if is_asked("waiting") {
         waiting(&appliance);

@@ -78,4 +78,5 @@ pub const TABLES: &[TableSpec] = &[
     deliveries::tables::TABLES[5],
     deliveries::tables::TABLES[6],
     deliveries::tables::TABLES[7],
+    deliveries::tables::TABLES[8],
 ];

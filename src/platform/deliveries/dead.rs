@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::list::{counters, find};
 use super::model::{Delivery, End, Outbox};
-use super::tables::{BY_SUBJECT, Mark, subject_of};
+use super::tables::{BY_SUBJECT, Mark, indexes_of};
 
 /// Deliveries looked at for one page, and rows read in one step.
 const LOOKED_AT_MAX: usize = 2_048;
@@ -91,20 +91,22 @@ fn is_wanted(delivery: &Delivery, wanted: &Dead) -> bool {
 /// The store cannot be read.
 pub fn is_repeated(read: &impl Read, outbox: Outbox, delivery: &Delivery, above: u64) -> Result<bool, Failure> {
     let (tenant_id, service) = outbox.key();
-    let subject = subject_of(&delivery.resource);
-    let mut above = (tenant_id, service, subject, above);
-    loop {
-        let scan = Scan::prefix(&(tenant_id, service, subject)).after(&above).limit(PAGE_ROWS);
-        let rows = read.scan(&BY_SUBJECT, scan)?;
-        for (place, Mark) in &rows {
-            let repeats = find(read, outbox, place.3)?.and_then(|found| found.redelivery_of);
-            if repeats == Some(delivery.id) {
-                return Ok(true);
+    for (index, subject) in indexes_of(&delivery.resource) {
+        let mut above = (tenant_id, service, subject, above);
+        loop {
+            let scan = Scan::prefix(&(tenant_id, service, subject)).after(&above).limit(PAGE_ROWS);
+            let rows = read.scan(index, scan)?;
+            for (place, Mark) in &rows {
+                let repeats = find(read, outbox, place.3)?.and_then(|found| found.redelivery_of);
+                if repeats == Some(delivery.id) {
+                    return Ok(true);
+                }
+            }
+            match rows.last() {
+                Some((place, Mark)) if rows.len() == PAGE_ROWS => above = *place,
+                _ => break,
             }
         }
-        match rows.last() {
-            Some((place, Mark)) if rows.len() == PAGE_ROWS => above = *place,
-            _ => return Ok(false),
-        }
     }
+    Ok(false)
 }

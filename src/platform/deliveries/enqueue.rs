@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 use super::model::{Counters, Delivery, Outbox, Target};
 use super::tables::{
-    BODIES, BY_SUBJECT, BodyRow, COUNTERS, Contents, DELIVERIES, DUE, DeliveryRow, DueRow, Mark, lane_of_authority,
-    subject_of,
+    BODIES, BodyRow, COUNTERS, Contents, DELIVERIES, DUE, DeliveryRow, DueRow, Mark, indexes, lane_of_authority,
 };
 use crate::egress::authority_of;
 
@@ -92,10 +91,11 @@ pub fn enqueue(
         redelivery_of: new.redelivery_of,
         is_counted: new.is_counted,
         kept_days: new.kept_days,
+        is_by_resource: true,
     };
     tx.put(&COUNTERS, &outbox_key, &counters.into())?;
-    for subject in subjects(&delivery) {
-        tx.put(&BY_SUBJECT, &(place.0, place.1, subject, id), &Mark)?;
+    for (index, subject) in indexes(&delivery) {
+        tx.put(index, &(place.0, place.1, subject, id), &Mark)?;
     }
     let sealed = if contents.len() <= IN_ROW_BYTES_MAX {
         Some(sealed)
@@ -106,15 +106,6 @@ pub fn enqueue(
     tx.put(&DELIVERIES, &place, &DeliveryRow::new(&delivery, sealed))?;
     put_due(tx, new.outbox, &delivery, now)?;
     Ok(Some(id))
-}
-
-/// What a delivery is found by.
-pub(super) fn subjects(delivery: &Delivery) -> impl Iterator<Item = Uuid> {
-    let endpoint = match delivery.target {
-        Target::Endpoint(id) => Some(id),
-        Target::Inline => None,
-    };
-    endpoint.into_iter().chain([subject_of(&delivery.resource)])
 }
 
 /// Has an attempt fall due.

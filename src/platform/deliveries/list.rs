@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::health::Health;
 use super::model::{Counters, Delivery, DeliveryState, End, Outbox, Target};
-use super::tables::{BY_SUBJECT, COUNTERS, DELIVERIES, HEALTH, Mark, subject_of};
+use super::tables::{BY_SUBJECT, COUNTERS, DELIVERIES, HEALTH, Index, Mark, indexes_of};
 use crate::access::Service;
 
 /// Rows looked at in one step.
@@ -60,7 +60,11 @@ pub fn list(
 ) -> Result<Page, Failure> {
     let resource = filter.resource;
     // What happened to one thing is less than what one endpoint was told.
-    let subject = resource.map(subject_of).or(filter.endpoint_id);
+    let indexes = match (resource, filter.endpoint_id) {
+        (Some(resource), _) => indexes_of(resource).to_vec(),
+        (None, Some(endpoint_id)) => vec![(&BY_SUBJECT as Index, endpoint_id)],
+        (None, None) => Vec::new(),
+    };
     let mut items: Vec<Delivery> = Vec::new();
     let mut before = None;
     // Behind the last one that waits there is none.
@@ -70,7 +74,7 @@ pub fn list(
     };
     let mut looked_at = 0;
     loop {
-        let page = page(read, outbox, subject, filter.since, before)?;
+        let page = page(read, outbox, &indexes, filter.since, before)?;
         looked_at += page.len();
         let of_page = page.iter().filter(|delivery| delivery.end.is_none()).count();
         waiting = waiting.saturating_sub(u64::try_from(of_page).unwrap_or(u64::MAX));
@@ -96,27 +100,31 @@ pub fn list(
     }
 }
 
-/// The next deliveries, newest first.
+/// The next deliveries, newest first: of all, or of those that indexes find, each of which has what is older than the one
+/// before it.
 fn page(
     read: &impl Read,
     outbox: Outbox,
-    subject: Option<Uuid>,
+    indexes: &[(Index, Uuid)],
     since: u64,
     before: Option<u64>,
 ) -> Result<Vec<Delivery>, Failure> {
     let (tenant_id, service) = outbox.key();
     let Some(from) = since.checked_add(1) else { return Ok(Vec::new()) };
-    let Some(subject) = subject else {
+    if indexes.is_empty() {
         let scan = Scan::prefix(&(tenant_id, service)).from(&(tenant_id, service, from)).newest_first();
         let scan = before.iter().fold(scan, |scan, id| scan.after(&(tenant_id, service, *id)));
         let rows = read.scan(&DELIVERIES, scan.limit(PAGE_ROWS))?;
         return Ok(rows.into_iter().map(|((.., id), row)| row.into_delivery(id)).collect());
-    };
-    let scan = Scan::prefix(&(tenant_id, service, subject)).from(&(tenant_id, service, subject, from)).newest_first();
-    let scan = before.iter().fold(scan, |scan, id| scan.after(&(tenant_id, service, subject, *id)));
+    }
     let mut found = Vec::new();
-    for ((.., id), Mark) in read.scan(&BY_SUBJECT, scan.limit(PAGE_ROWS))? {
-        found.extend(find(read, outbox, id)?);
+    for &(index, subject) in indexes {
+        let scan =
+            Scan::prefix(&(tenant_id, service, subject)).from(&(tenant_id, service, subject, from)).newest_first();
+        let scan = before.iter().fold(scan, |scan, id| scan.after(&(tenant_id, service, subject, *id)));
+        for ((.., id), Mark) in read.scan(index, scan.limit(PAGE_ROWS - found.len()))? {
+            found.extend(find(read, outbox, id)?);
+        }
     }
     Ok(found)
 }

@@ -144,6 +144,8 @@ pub struct Delivery {
     pub is_counted: bool,
     /// How long it is kept once it has ended, in days.
     pub kept_days: u32,
+    /// Whether it is found by its resource in a table of its own; else by a digest among those of endpoints.
+    pub(super) is_by_resource: bool,
 }
 
 /// What a tenant's outbox has come to.

@@ -3,9 +3,8 @@
 use quintet_storage::{Failure, Read as _, Scan, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
-use super::enqueue::subjects;
 use super::model::{Counters, Delivery, Outbox};
-use super::tables::{BODIES, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Mark, OLD};
+use super::tables::{BODIES, COUNTERS, DELIVERIES, DUE, Mark, OLD, indexes};
 use crate::jobs::{Agenda, Progress, Swept};
 
 const HOUR_MICROS: i64 = 3_600_000_000;
@@ -71,8 +70,8 @@ pub(super) fn remove(tx: &mut WriteTx<'_>, outbox: Outbox, id: u64) -> Result<bo
     let Some(row) = tx.get(&DELIVERIES, &place)? else { return Ok(false) };
     let delivery = row.into_delivery(id);
     let (tenant_id, service, _): (Uuid, u8, u64) = place;
-    for subject in subjects(&delivery) {
-        tx.delete(&BY_SUBJECT, &(tenant_id, service, subject, id));
+    for (index, subject) in indexes(&delivery) {
+        tx.delete(index, &(tenant_id, service, subject, id));
     }
     if delivery.end.is_none() {
         let mut counters = tx.get(&COUNTERS, &outbox.key())?.map_or_else(Counters::default, Counters::from);

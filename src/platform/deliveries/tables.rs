@@ -5,11 +5,12 @@
 //! | 0x0140 | deliveries | tenant, service, number | how a delivery stands; what is sent, if it is small |
 //! | 0x0141 | bodies | tenant, service, number | what is sent, and the key of an inline target: sealed |
 //! | 0x0142 | due deliveries | instant, tenant, service, number | the next attempt of each that has not ended, with its lane |
-//! | 0x0143 | deliveries by subject | tenant, service, subject, number | those of an endpoint, and those about something |
+//! | 0x0143 | deliveries by subject | tenant, service, endpoint, number | those of an endpoint; those about something that were enqueued before `DeliveryRow`'s version 3, by a digest |
 //! | 0x0144 | counters (hot) | tenant, service | see `Counters` |
 //! | 0x0145 | health (hot) | tenant, service, endpoint | see `Health` |
 //! | 0x0146 | old deliveries | hour, tenant, service, number | when what has ended may go |
 //! | 0x0147 | dropped targets | instant, tenant, service, endpoint | whose deliveries go, though there were too many for one transaction |
+//! | 0x0148 | deliveries by resource | tenant, service, subject, number | those about something |
 
 use bincode::{Decode, Encode};
 use quintet_storage::seal::Sealed;
@@ -19,6 +20,7 @@ use uuid::Uuid;
 use super::health::Health;
 use super::model::{Counters, Delivery, End, LastError, Outbox, Target};
 use crate::access::Service;
+use crate::ids::parse_ulid;
 use crate::secrets::digest_parts;
 
 /// Tenant and service.
@@ -34,9 +36,15 @@ pub(crate) const DELIVERIES: Table<Place, DeliveryRow> = Table::new(0x0140, Fami
 pub(crate) const BODIES: Table<Place, BodyRow> = Table::new(0x0141, Family::APPLIANCE, "platform.delivery_bodies");
 /// What waits for an attempt.
 pub(crate) const DUE: Table<DuePlace, DueRow> = Table::new(0x0142, Family::APPLIANCE, "platform.deliveries_due");
-/// What belongs together.
+/// What finds deliveries: tenant, service, what they have in common, number.
+pub(super) type Index = &'static Table<(Uuid, u8, Uuid, u64), Mark>;
+/// Those of an endpoint.
 pub(crate) const BY_SUBJECT: Table<(Uuid, u8, Uuid, u64), Mark> =
     Table::new(0x0143, Family::APPLIANCE, "platform.deliveries_by_subject");
+/// Those about something. Not in one table with those of an endpoint: what is new stands last in each of them, and a
+/// memtable finds a row's place from where the last one of its table went.
+pub(crate) const BY_RESOURCE: Table<(Uuid, u8, Uuid, u64), Mark> =
+    Table::new(0x0148, Family::APPLIANCE, "platform.deliveries_by_resource");
 /// See [`Counters`].
 pub(crate) const COUNTERS: Table<OutboxKey, CountersRow> =
     Table::new(0x0144, Family::APPLIANCE, "platform.delivery_counters").hot();
@@ -54,7 +62,7 @@ pub(crate) const DROPPED: Table<(Timestamp, Uuid, u8, Uuid), Mark> =
 pub(super) type HealthPlace = (Uuid, u8, Uuid);
 
 /// The tables of this folder.
-pub(crate) const TABLES: [TableSpec; 8] = [
+pub(crate) const TABLES: [TableSpec; 9] = [
     DELIVERIES.spec(),
     BODIES.spec(),
     DUE.spec(),
@@ -63,6 +71,7 @@ pub(crate) const TABLES: [TableSpec; 8] = [
     HEALTH.spec(),
     OLD.spec(),
     DROPPED.spec(),
+    BY_RESOURCE.spec(),
 ];
 
 impl Outbox {
@@ -81,9 +90,21 @@ impl Outbox {
     }
 }
 
-/// What belongs together by what it is about: the first half of a digest, which no endpoint has.
-pub(super) fn subject_of(resource: &str) -> Uuid {
-    half(&[b"resource", resource.as_bytes()])
+/// Where deliveries about something are found: those of now, and behind them those from before version 3 of their row.
+pub(super) fn indexes_of(resource: &str) -> [(Index, Uuid); 2] {
+    let digest = || half(&[b"resource", resource.as_bytes()]);
+    // By its own id, if it has one: what is made later is told of later, and its rows stand behind those of others.
+    [(&BY_RESOURCE, parse_ulid(resource).unwrap_or_else(digest)), (&BY_SUBJECT, digest())]
+}
+
+/// What a delivery is found by.
+pub(super) fn indexes(delivery: &Delivery) -> impl Iterator<Item = (Index, Uuid)> {
+    let endpoint = match delivery.target {
+        Target::Endpoint(id) => Some((&BY_SUBJECT as Index, id)),
+        Target::Inline => None,
+    };
+    let [now, before] = indexes_of(&delivery.resource);
+    endpoint.into_iter().chain([if delivery.is_by_resource { now } else { before }])
 }
 
 /// The lane of deliveries to an authority.
@@ -122,15 +143,18 @@ pub(crate) struct DeliveryRow {
     kept_days: u32,
     /// [`Contents`], for the tenant, sealed as the row of [`BODIES`] that stands in where they are too long for this one.
     pub(super) sealed: Option<Sealed>,
+    /// Whether it stands in [`BY_RESOURCE`].
+    is_by_resource: bool,
 }
 
 impl Row for DeliveryRow {
-    const VERSION: u8 = 2;
+    const VERSION: u8 = 3;
 
-    /// Version 1 ended before the last member: a byte more says that there is none.
+    /// Version 1 ended before the last member but one, version 2 before the last: a byte each says none, and no.
     fn migrate(version: u8, bytes: &[u8]) -> Result<DeliveryRow, Failure> {
         match version {
-            1 => decode_plain(&[bytes, &[0]].concat()),
+            1 => decode_plain(&[bytes, &[0, 0]].concat()),
+            2 => decode_plain(&[bytes, &[0]].concat()),
             _ => Err(Failure::Damaged(format!("a delivery has unknown version {version}"))),
         }
     }
@@ -157,6 +181,7 @@ impl DeliveryRow {
             redelivery_of: row.redelivery_of,
             is_counted: row.is_counted,
             kept_days: row.kept_days,
+            is_by_resource: row.is_by_resource,
         }
     }
 }
@@ -184,6 +209,7 @@ impl DeliveryRow {
             is_counted: delivery.is_counted,
             kept_days: delivery.kept_days,
             sealed,
+            is_by_resource: delivery.is_by_resource,
         }
     }
 }

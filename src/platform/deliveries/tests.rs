@@ -620,3 +620,60 @@ async fn what_was_given_up_is_found_part_by_part_and_not_twice() {
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert!(findings[0].contains("73 that were given up, and counts"), "{findings:?}");
 }
+
+/// Those about something were found by a digest among those of endpoints, up to version 2 of a delivery's row.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_enqueued_before_resources_had_an_index_is_found_and_goes() {
+    const RESOURCE: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let (world, receiver) = (World::new(), Receiver::start().await);
+    world.at(&receiver.url("/404"));
+    let tell = || {
+        world.write(|tx, now| {
+            let new =
+                NewDelivery { resource: RESOURCE, ..new(outbox(TENANT), NewTarget::Endpoint(ENDPOINT), tx.new_id()) };
+            Ok(enqueue(tx, now, new, |_| b"{}".to_vec())?.unwrap())
+        })
+    };
+    for _ in 0..3 {
+        tell();
+    }
+    world.write(|tx, _| {
+        for id in 1..=3 {
+            let place = outbox(TENANT).place(id);
+            let row = tx.get(&tables::DELIVERIES, &place)?.unwrap();
+            let (sealed, now) = (row.sealed.clone(), row.into_delivery(id));
+            let before = Delivery { is_by_resource: false, ..now.clone() };
+            for (index, subject) in tables::indexes(&now) {
+                tx.delete(index, &(place.0, place.1, subject, id));
+            }
+            for (index, subject) in tables::indexes(&before) {
+                assert_eq!(index.spec().tag, tables::BY_SUBJECT.spec().tag);
+                tx.put(index, &(place.0, place.1, subject, id), &tables::Mark)?;
+            }
+            tx.put(&tables::DELIVERIES, &place, &tables::DeliveryRow::new(&before, sealed))?;
+        }
+        Ok(())
+    });
+    world.check();
+    assert_eq!((tell(), tell()), (4, 5));
+    let listed = |since: u64, limit: usize| {
+        let filter = Filter { endpoint_id: None, resource: Some(RESOURCE), state: None, since, limit };
+        let state = |delivery: &Delivery| world.pump.state(outbox(TENANT), delivery);
+        let page = list(&world.test.store.read(), outbox(TENANT), filter, state).unwrap();
+        page.items.iter().map(|delivery| delivery.id).collect::<Vec<_>>()
+    };
+    assert_eq!((listed(0, 9), listed(0, 3), listed(2, 9)), (vec![1, 2, 3, 4, 5], vec![3, 4, 5], vec![3, 4, 5]));
+    world.rest().await;
+    let again = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+        redeliver(tx, now, outbox(TENANT), 2, 5, |sent: &[u8], _| sent.to_vec())
+    };
+    assert_eq!(world.test.store.write_blocking(Instant::now() + Duration::from_secs(10), again), Ok(6));
+    assert!(is_repeated(&world.test.store.read(), outbox(TENANT), &world.delivery(TENANT, 2), 5).unwrap());
+    world.check();
+    world.write(|tx, now| drop_target(tx, now, outbox(TENANT), ENDPOINT));
+    let read = world.test.store.read();
+    for index in [&tables::BY_SUBJECT, &tables::BY_RESOURCE] {
+        assert_eq!(read.scan(index, Scan::all()).unwrap().len(), 0);
+    }
+    world.check();
+}

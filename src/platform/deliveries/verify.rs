@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use quintet_storage::{Failure, Read, Scan, Timestamp};
 use uuid::Uuid;
 
-use super::enqueue::{lane_of, subjects};
+use super::enqueue::lane_of;
 use super::model::{Counters, Delivery, End, LastError, Outbox, Target};
 use super::old::old_hour;
-use super::tables::{BODIES, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Mark, OLD, OutboxKey};
+use super::tables::{BODIES, BY_RESOURCE, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Index, Mark, OLD, OutboxKey, indexes};
 use crate::verify::each;
 
 /// Deliveries, their bodies, their indexes and their counters agree; no event goes to one place twice.
@@ -47,13 +47,18 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         }
         Ok(())
     })?;
-    each(read, &BY_SUBJECT, findings, |(tenant_id, service, subject, id), Mark, findings| {
-        let delivery = read.get(&DELIVERIES, &(tenant_id, service, id))?.map(|row| row.into_delivery(id));
-        if delivery.is_none_or(|delivery| !subjects(&delivery).any(|one| one == subject)) {
-            findings.push(format!("delivery {id} of tenant {tenant_id} is found under {subject}, and should not be"));
-        }
-        Ok(())
-    })
+    for index in [&BY_SUBJECT as Index, &BY_RESOURCE] {
+        each(read, index, findings, |(tenant_id, service, subject, id), Mark, findings| {
+            let delivery = read.get(&DELIVERIES, &(tenant_id, service, id))?.map(|row| row.into_delivery(id));
+            let is_own = |(one, its): (Index, Uuid)| one.spec().tag == index.spec().tag && its == subject;
+            if delivery.is_none_or(|delivery| !indexes(&delivery).any(is_own)) {
+                findings
+                    .push(format!("delivery {id} of tenant {tenant_id} is found under {subject}, and should not be"));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// What was counted of the outbox that is being looked at, and of the event.
@@ -99,8 +104,8 @@ fn check_rows(
     if Outbox::of((tenant_id, service)).is_err() {
         missing("service");
     }
-    for subject in subjects(delivery) {
-        if !read.contains(&BY_SUBJECT, &(tenant_id, service, subject, id))? {
+    for (index, subject) in indexes(delivery) {
+        if !read.contains(index, &(tenant_id, service, subject, id))? {
             missing("place in its index");
         }
     }
