@@ -44,9 +44,16 @@ pub(super) fn due(debtor: AgentKey, message: MessageId) -> Due {
     Due::Nag((debtor.0, debtor.1, message))
 }
 
-/// What an agent owes, the oldest message first, `most` at the most.
-pub(crate) fn of_debtor(read: &impl Read, debtor: AgentKey, most: usize) -> Result<Vec<(MessageId, Owed)>, Failure> {
-    let rows = read.scan(&OWED, Scan::prefix(&(debtor.0, debtor.1)).limit(most))?;
+/// What an agent owes, the oldest message first, behind one if so, `most` at the most.
+pub(crate) fn of_debtor(
+    read: &impl Read,
+    debtor: AgentKey,
+    after: Option<MessageId>,
+    most: usize,
+) -> Result<Vec<(MessageId, Owed)>, Failure> {
+    let scan = Scan::prefix(&(debtor.0, debtor.1)).limit(most);
+    let scan = after.iter().fold(scan, |scan, after| scan.after(&(debtor.0, debtor.1, *after)));
+    let rows = read.scan(&OWED, scan)?;
     Ok(rows.into_iter().map(|((_, _, message), row)| (message, row.into_owed())).collect())
 }
 

@@ -751,3 +751,24 @@ async fn a_schema_set_meanwhile_is_the_one_that_counts() {
     let (_, delivery) = bench.call_as("bob", "GET", &path, Value::Null).await;
     assert_eq!(delivery["payload_schema_ref"], "room:den@2");
 }
+
+/// Of what is held nobody is told before it is released: not by what he owes for it either.
+#[tokio::test]
+async fn what_is_held_is_not_among_what_its_recipient_owes() {
+    let bench = bench_of(&["alice", "bob"]);
+    declare(&bench, "bob", json!({"state": "dnd", "seconds": 3_600})).await;
+    let asks = |priority: &'static str| json!({"to": ["bob"], "text": "x", "require_ack": true, "priority": priority});
+    for _ in 0..210 {
+        sent(&bench, "alice", asks("normal")).await;
+    }
+    let urgent = sent(&bench, "alice", asks("urgent")).await;
+    let (status, owing) = bench.call_as("bob", "GET", "/v1/reminders/owing", Value::Null).await;
+    assert_eq!((status, &owing["count"], owing["owing"].as_array().unwrap().len()), (200, &json!(1), 1));
+    assert_eq!(owing["owing"][0]["message_id"], urgent["id"], "what is held hides nothing that has come");
+    let (_, owed) = bench.call_as("alice", "GET", "/v1/reminders/owed", Value::Null).await;
+    assert_eq!((&owed["count"], &owed["owed"][0]["delivery_id"]), (&json!(200), &Value::Null));
+    declare(&bench, "bob", json!({"state": "online"})).await;
+    let (_, owing) = bench.call_as("bob", "GET", "/v1/reminders/owing", Value::Null).await;
+    assert_eq!(owing["count"], json!(200), "the oldest");
+    assert!(owing["owing"].as_array().unwrap().iter().all(|row| row["delivery_id"].is_string()), "{owing}");
+}

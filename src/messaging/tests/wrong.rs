@@ -139,7 +139,7 @@ fn harms() -> Vec<(&'static str, Harm)> {
         (
             "Nag",
             Box::new(|tx, bob| {
-                let owed = acks::of_debtor(tx, bob, 1)?;
+                let owed = acks::of_debtor(tx, bob, None, 1)?;
                 owed.iter().for_each(|(message, owed)| acks::forget(tx, bob, *message, owed));
                 Ok(())
             }),
@@ -147,7 +147,7 @@ fn harms() -> Vec<(&'static str, Harm)> {
         (
             "is not looked at when it says",
             Box::new(|tx, bob| {
-                let owed = acks::of_debtor(tx, bob, 1)?;
+                let owed = acks::of_debtor(tx, bob, None, 1)?;
                 owed.iter().for_each(|(message, owed)| {
                     due::clear(tx, owed.looked_at, Due::Nag((bob.0, bob.1, *message)));
                 });
