@@ -8,8 +8,12 @@ use quintet_storage::{Failure, Read, WriteTx};
 use super::messages;
 use super::model::{Message, Sender, Thread};
 use super::tables::{PARTICIPANTS, ParticipantsRow, THREADS, ThreadRow};
-use crate::identity::agents;
+use super::whereabouts::{delivery_of, is_from};
+use crate::identity::{agents, mailboxes};
 use crate::model::{AgentNo, MessageId, ThreadId, ThreadKey};
+
+/// Messages of a thread, the newest, that are looked at for one that an agent wrote or has got.
+const LOOKED_AT_MAX: usize = 500;
 
 /// A thread.
 pub(crate) fn find(read: &impl Read, key: ThreadKey) -> Result<Option<Thread>, Failure> {
@@ -52,9 +56,45 @@ pub(crate) fn participants(read: &impl Read, key: ThreadKey) -> Result<Vec<Agent
     Ok(all)
 }
 
-/// Whether an agent takes part in a thread.
+/// The names of those who take part, `most` at the most, and how many they are.
+pub(crate) fn named(read: &impl Read, key: ThreadKey, most: usize) -> Result<(Vec<String>, usize), Failure> {
+    let name = |no: &AgentNo| Ok(mailboxes::get(read, (key.0, *no))?.name);
+    if let Some(ParticipantsRow(all)) = read.get(&PARTICIPANTS, &key)? {
+        return Ok((all.iter().take(most).map(name).collect::<Result<_, Failure>>()?, all.len()));
+    }
+    let Some(message) = first_message(read, key)? else { return Ok((Vec::new(), 0)) };
+    // It has the names of all: nobody is looked up of hundreds to whom it may have gone.
+    let sender = if let Sender::Agent(_) = message.sender { Some(message.sender_name) } else { None };
+    let got = message.recipients.into_iter().map(|(name, _)| name);
+    let got = got.filter(|name| !name.contains('@') && sender.as_ref() != Some(name));
+    let mut all: Vec<String> = sender.iter().cloned().chain(got).collect();
+    let count = all.len();
+    all.truncate(most);
+    Ok((all, count))
+}
+
+/// Whether an agent takes part in a thread by now: it wrote or has got a message of it. Of what is held for it, or with the
+/// thread, it knows nothing.
 pub(crate) fn takes_part(read: &impl Read, key: ThreadKey, agent: AgentNo) -> Result<bool, Failure> {
-    Ok(participants(read, key)?.binary_search(&agent).is_ok())
+    if participants(read, key)?.binary_search(&agent).is_err() {
+        return Ok(false);
+    }
+    let own = (key.0, agent);
+    let mailbox = mailboxes::get(read, own)?;
+    // Where nothing is held, what went to it has arrived.
+    if mailbox.held_count == 0 && find(read, key)?.is_none_or(|thread| thread.held_count == 0) {
+        return Ok(true);
+    }
+    let ids = messages::of_thread(read, key, None, LOOKED_AT_MAX)?;
+    // A send asks this in its transaction: what is older is not looked at, and one who was in it that long is believed.
+    let is_all = ids.len() < LOOKED_AT_MAX;
+    for id in ids {
+        let message = messages::get(read, (key.0, id))?;
+        if is_from(&message, agent) || delivery_of(read, own, &mailbox, (id, &message))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(!is_all)
 }
 
 /// These take part in a new thread that no message began.

@@ -1,5 +1,7 @@
 //! Threads, what was sent and what was said in rooms, as callers see them.
 
+use std::time::{Duration, Instant};
+
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
 use serde_json::{Value, json};
@@ -219,4 +221,89 @@ async fn cc_is_a_part_in_it() {
     let posted = bench.post("ann", &["ben", "cid"], "x", |letter| letter.agents[1].role = Role::Cc);
     let seen = get(&bench, "cid", &format!("/v1/threads/{}", ulid(posted.thread.0))).await;
     assert_eq!(seen["count"], json!(1));
+}
+
+/// Whether an agent takes part in a thread, as each route says it.
+async fn takes_part(bench: &Bench, agent: &str, thread: ThreadId) -> bool {
+    let (id, own) = (ulid(thread.0), bench.key(Scope::Send, &[agent]));
+    let write = json!({"to": ["ann"], "text": "x", "thread_id": id, "guarantee": "fire_and_forget"});
+    let answers = [
+        bench.call(&own, "GET", &format!("/v1/threads/{id}"), NONE).await,
+        bench.call(&own, "POST", "/v1/messages", write).await,
+        bench.call(&own, "POST", &format!("/v1/threads/{id}/resume"), NONE).await,
+    ];
+    let refused = answers.iter().filter(|(status, _)| *status == 404).count();
+    assert!(refused == 0 || refused == 3, "{answers:?}");
+    let known = get(bench, agent, "/v1/threads").await;
+    assert_eq!(members(&known["threads"], "id").contains(&id.as_str()), refused == 0, "{known}");
+    refused == 0
+}
+
+/// Of what is held its recipient knows nothing before it is released, and neither of its thread.
+#[tokio::test]
+async fn who_has_got_nothing_of_a_thread_yet_takes_no_part() {
+    let bench = bench_of_three();
+    let before = bench.post("ann", &["cid"], "before", |_| {}).thread;
+    let declare = |state: &str| {
+        bench.call_as("cid", "PUT", "/v1/agents/cid/availability", json!({"state": state, "seconds": 600}))
+    };
+    assert_eq!(declare("dnd").await.0, 200);
+    let alone = bench.post("ann", &["cid"], "alone", |_| {}).thread;
+    let long = bench.post("ann", &["ben"], "long", |_| {}).thread;
+    in_thread(&bench, long, "ben", &["ann"], "without him");
+    in_thread(&bench, long, "ann", &["ben", "cid"], "with him");
+    in_thread(&bench, before, "ann", &["cid"], "held");
+    for thread in [alone, long] {
+        assert!(!takes_part(&bench, "cid", thread).await);
+        assert!(takes_part(&bench, "ann", thread).await);
+    }
+    assert!(takes_part(&bench, "ben", long).await);
+    assert!(takes_part(&bench, "cid", before).await, "he has got its beginning");
+    assert_eq!(declare("online").await.0, 200);
+    for thread in [alone, long, before] {
+        assert!(takes_part(&bench, "cid", thread).await);
+    }
+    assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+}
+
+/// The same of what waits with its thread.
+#[tokio::test]
+async fn who_waits_with_a_paused_thread_takes_no_part_yet() {
+    let bench = bench_of_three();
+    let thread = bench.post("ann", &["ben"], "0", |_| {}).thread;
+    (0..60).for_each(|number| in_thread(&bench, thread, "ann", &["ben"], &number.to_string()));
+    in_thread(&bench, thread, "ann", &["cid"], "welcome");
+    for path in [format!("/v1/threads/{}", ulid(thread.0)), format!("/v1/threads/{}/resume", ulid(thread.0))] {
+        let method = if path.ends_with("resume") { "POST" } else { "GET" };
+        let own = bench.key(Scope::Send, &["cid"]);
+        assert_refused(&bench.call(&own, method, &path, NONE).await, (404, "not_found"), "takes part");
+    }
+    let path = format!("/v1/threads/{}/resume", ulid(thread.0));
+    assert_eq!(bench.call(&bench.admin, "POST", &path, NONE).await.0, 200);
+    assert!(takes_part(&bench, "cid", thread).await);
+}
+
+/// Many threads of one message each that went to many: those whose names are not shown are not looked up.
+#[tokio::test]
+async fn threads_of_many_are_listed_quickly() {
+    let mut bench = Bench::new();
+    bench.set(|workspace| workspace.limits = vec![(crate::limits::ACTIVE_AGENTS.code, None)]);
+    let names: Vec<String> = (0..500).map(|number| format!("agent-{number:03}")).collect();
+    for name in &names {
+        bench.agent(name);
+    }
+    let others: Vec<&str> = names[1..].iter().map(String::as_str).collect();
+    for number in 0..200 {
+        bench.post("agent-000", &others, &number.to_string(), |_| {});
+    }
+    let mut quickest = Duration::MAX;
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let listed = get(&bench, "agent-000", "/v1/threads?limit=200").await;
+        quickest = quickest.min(begun.elapsed());
+        let thread = &listed["threads"][0];
+        assert_eq!((&listed["count"], &thread["participant_count"]), (&json!(200), &json!(500)));
+        assert_eq!(thread["participants"], json!(names[..100]));
+    }
+    assert!(quickest < Duration::from_millis(100), "{quickest:?}");
 }

@@ -10,14 +10,14 @@ use quintet_storage::{Failure, Read, Snapshot, Timestamp, WriteTx};
 use super::super::look::{Part, latest, of_thread};
 use super::page::{LIMIT, count};
 use crate::dialect::{ACTING, Answered, Call};
-use crate::identity::{Caller, Workspace, mailboxes};
+use crate::identity::{Caller, Workspace};
 use crate::mail::model::{GUARD_SECONDS, Thread};
 use crate::mail::resume::{self as resuming, Resumer};
 use crate::mail::threads as rows;
 use crate::model::{MessageId, ThreadId, ThreadKey};
 use crate::refusal::Refusal;
 use crate::shown::{in_thread, state};
-use crate::wire::{instant, instant_or_null};
+use crate::wire::{instant, instant_or_null, texts};
 
 const THREAD: Segment = Segment::new("thread_id", Shape::Ulid);
 const THREAD_LIMIT: Parameter = Parameter::new(
@@ -119,17 +119,15 @@ fn view(
 
 /// A thread as lists show it.
 fn record(read: &impl Read, key: ThreadKey, thread: &Thread) -> Result<Json, Failure> {
-    let all = rows::participants(read, key)?;
-    let names = all.iter().take(NAMED_MAX).map(|no| Ok(Json::from(mailboxes::get(read, (key.0, *no))?.name)));
-    let names = names.collect::<Result<Vec<_>, Failure>>()?;
+    let (names, count) = rows::named(read, key, NAMED_MAX)?;
     let paused = thread.pause.is_some();
     Ok(Json::object([
         ("id", Json::from(ulid(key.1.0))),
         ("subject", thread.subject.as_str().into()),
         ("state", if paused { "paused" } else { "active" }.into()),
         ("message_count", thread.message_count.into()),
-        ("participants", names.into()),
-        ("participant_count", all.len().into()),
+        ("participants", texts(names)),
+        ("participant_count", count.into()),
         ("last_message_at", instant(thread.last_message_at)),
         ("resumes_at", instant_or_null(thread.pause.map(|pause| pause.resumes_at))),
     ]))
