@@ -1,11 +1,12 @@
 //! Making a join token.
 
 use quintet_platform::secrets::digest;
-use quintet_storage::{Abort, Read as _, Scan, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, WriteTx};
 
+use super::redeem::forget;
 use super::tables::{INVITES, INVITES_BY_WORKSPACE, InviteRow};
 use crate::due::{self, Due};
-use crate::identity::keys::token_place;
+use crate::identity::keys::{self, token_place};
 use crate::model::{Mark, WorkspaceNo};
 use crate::refusal::Refusal;
 
@@ -32,7 +33,7 @@ pub(super) struct NewInvite {
 pub(super) fn make(tx: &mut WriteTx<'_>, now: Timestamp, token: &str, new: NewInvite) -> Result<(), Abort<Refusal>> {
     let NewInvite { workspace, key_id, role, ttl_seconds } = new;
     let open = tx.scan(&INVITES_BY_WORKSPACE, Scan::prefix(&(workspace,)).limit(OPEN_MAX))?;
-    if open.len() >= OPEN_MAX {
+    if open.len() >= OPEN_MAX && !forget_dead(tx, open.into_iter().map(|(place, Mark)| place))? {
         return Err(Refusal::LimitReached("invites", OPEN_MAX as u64).into());
     }
     let (digest, expires_at) = (digest(token.as_bytes()), now.plus_seconds(ttl_seconds));
@@ -40,4 +41,18 @@ pub(super) fn make(tx: &mut WriteTx<'_>, now: Timestamp, token: &str, new: NewIn
     due::put(tx, expires_at, Due::Invite(place))?;
     tx.put(&INVITES_BY_WORKSPACE, &(workspace, place), &Mark)?;
     Ok(tx.put(&INVITES, &place, &InviteRow { digest, workspace, key_id, role, created_at: now, expires_at })?)
+}
+
+/// Forgets those of tokens that are good for nothing, for the key they were made with is revoked. `false`: there are none.
+fn forget_dead(tx: &mut WriteTx<'_>, open: impl Iterator<Item = (WorkspaceNo, u128)>) -> Result<bool, Failure> {
+    let mut is_any = false;
+    for (workspace, place) in open {
+        let Some(row) = tx.get(&INVITES, &place)? else { continue };
+        if keys::find(tx, &row.key_id)?.is_none_or(|key| key.revoked_at.is_some()) {
+            due::clear(tx, row.expires_at, Due::Invite(place));
+            forget(tx, workspace, place);
+            is_any = true;
+        }
+    }
+    Ok(is_any)
 }

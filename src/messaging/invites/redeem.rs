@@ -76,7 +76,8 @@ pub(crate) fn expire(tx: &mut WriteTx<'_>, place: u128) -> Result<(), Failure> {
     Ok(())
 }
 
-fn forget(tx: &mut WriteTx<'_>, workspace: WorkspaceNo, place: u128) {
+/// Forgets a join token; what falls due of it is done.
+pub(super) fn forget(tx: &mut WriteTx<'_>, workspace: WorkspaceNo, place: u128) {
     tx.delete(&INVITES_BY_WORKSPACE, &(workspace, place));
     tx.delete(&INVITES, &place);
 }

@@ -1,9 +1,10 @@
 //! Join tokens over a real store.
 
-use quintet_storage::{Abort, Uuid};
+use quintet_storage::{Abort, Read as _, Scan, Timestamp, Uuid};
 use quintet_support::Bench;
 
 use super::make::{NewInvite, OPEN_MAX, make};
+use super::tables::INVITES_BY_WORKSPACE;
 use super::{expire, find, redeem};
 use crate::identity::keys::{PreparedKey, draw_token, token_place};
 use crate::identity::{Scope, Status};
@@ -124,4 +125,28 @@ fn a_workspace_has_so_many_at_a_time() {
     bench.run(move |tx, _| Ok(expire(tx, place)?)).unwrap();
     assert_eq!(bench.run(|tx, now| make(tx, now, "another", new())), Ok(()));
     assert_eq!(findings(&bench), [""; 0]);
+}
+
+/// What a revoked key has made is good for nothing, and keeps nobody from making more.
+#[test]
+fn what_a_revoked_key_has_made_counts_only_while_there_is_room() {
+    let bench = bench();
+    let prepared = PreparedKey::draw().named("zbcdefghij".to_owned());
+    let other = NewKey { prepared, scope: Scope::Full, agents: Vec::new(), label: String::new() };
+    bench.run(move |tx, now| issue(tx, now, WorkspaceNo(1), other)).unwrap();
+    let others = || NewInvite { key_id: "zbcdefghij".to_owned(), ..new() };
+    bench
+        .run(move |tx, now| {
+            make(tx, now, "stays", others())?;
+            (1..OPEN_MAX).try_for_each(|number| make(tx, now, &number.to_string(), new()))
+        })
+        .unwrap();
+    let more = |token: &'static str| bench.run(move |tx, now| make(tx, now, token, others()));
+    assert_eq!(more("one more"), Err(Refusal::LimitReached("invites", 1_000)));
+    bench.run(|tx, now| revoke(tx, now, None, MAKERS_KEY)).unwrap();
+    assert_eq!((more("one more"), findings(&bench)), (Ok(()), Vec::new()));
+    let open = bench.store.read().scan(&INVITES_BY_WORKSPACE, Scan::all()).unwrap();
+    assert_eq!(open.len(), 2, "one stays, and one is new");
+    let due = crate::due::first(&bench.store.read(), (Timestamp::EPOCH, crate::due::Due::FIRST), OPEN_MAX).unwrap();
+    assert_eq!(due.len(), 2, "nothing falls due of what is gone");
 }
