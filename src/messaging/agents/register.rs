@@ -141,7 +141,7 @@ fn refresh(
     Ok(Registered { no, agent, is_new: false, changed })
 }
 
-/// Keeps an agent with what a registration says of it, has it join its repository's room, and looks after it from now on.
+/// Keeps an agent with what a registration says of it, has it join its repository's room if it may, and looks after it from now on.
 fn keep(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -159,7 +159,11 @@ fn keep(
         return Err(Refusal::LimitReached(AGENT_TAGS.name, max).into());
     }
     if let Some(fingerprint) = &registration.repo_fingerprint {
-        rooms::join(tx, key, &room_name::of_repository(fingerprint))?;
+        // One that is in as many rooms as it may be stays out of this one, and must be able to come back.
+        match rooms::join(tx, key, &room_name::of_repository(fingerprint)) {
+            Ok(()) | Err(Abort::Refused(Refusal::LimitReached(..))) => {}
+            Err(abort) => return Err(abort),
+        }
     }
     look_after(tx, now, key, &mut agent)?;
     mailbox.is_unlisted = agent.is_unlisted;
