@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
-use quintet_platform::access::{Authority, Service, suspend_tenant};
+use quintet_platform::access::{Authority, Service, activate_tenant, suspend_tenant};
 use quintet_platform::clock::Clock;
 use quintet_platform::http::request_id::RequestId;
 use quintet_storage::{Abort, Timestamp, WriteTx};
@@ -279,6 +279,12 @@ impl Bench {
     pub(crate) fn suspend_tenant(&self) {
         let tenant_id = self.workspace.tenant_id;
         quintet_support::write(&self.store, move |tx, now| suspend_tenant(tx, now, tenant_id));
+    }
+
+    /// Activates it again.
+    pub(crate) fn activate_tenant(&self) {
+        let tenant_id = self.workspace.tenant_id;
+        quintet_support::write(&self.store, move |tx, now| activate_tenant(tx, now, tenant_id));
     }
 }
 

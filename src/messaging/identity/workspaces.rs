@@ -1,8 +1,9 @@
 //! Rows of workspaces: finding them, and keeping what changes.
 
+use quintet_platform::access;
 use quintet_storage::{Failure, Read, Scan, WriteTx};
 
-use super::model::{Counts, Workspace};
+use super::model::{Counts, Status, Workspace};
 use super::tables::{
     COUNTS, CountsRow, WORKSPACES, WORKSPACES_BY_SLUG, WORKSPACES_BY_TENANT, WorkspaceNoRow, WorkspaceRow,
 };
@@ -12,6 +13,14 @@ use crate::model::{Mark, WorkspaceNo};
 /// A workspace.
 pub(crate) fn find(read: &impl Read, no: WorkspaceNo) -> Result<Option<Workspace>, Failure> {
     Ok(read.get(&WORKSPACES, &no)?.map(|row| row.into_workspace(no)))
+}
+
+/// Whether a workspace serves now: one whose tenant is suspended does not either.
+pub(crate) fn status(read: &impl Read, workspace: &Workspace) -> Result<Status, Failure> {
+    match workspace.status {
+        Status::Active if access::is_suspended(read, workspace.tenant_id)? => Ok(Status::Suspended),
+        status => Ok(status),
+    }
 }
 
 /// How much a limit is in a workspace now: who was let in may have seen another one.

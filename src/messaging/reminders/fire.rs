@@ -15,7 +15,7 @@ use crate::model::AgentKey;
 use crate::usage::{self, Daily, day_of, end_of};
 use crate::words::subject::SUBJECT_BYTES_MAX;
 
-/// When a suspended workspace's are looked at again, in seconds.
+/// When those of a suspended workspace, or tenant, are looked at again, in seconds.
 const SUSPENDED_PAUSE_SECONDS: i64 = 3_600;
 /// Characters of the text that stand for a subject.
 const SUBJECT_CHARS: usize = 80;
@@ -38,7 +38,7 @@ pub(crate) fn fall_due(
         State::Expired => put(tx, key, &before, ended(before.clone(), now, State::Expired)),
         State::Scheduled => {
             let Some(workspace) = workspaces::find(tx, key.0)? else { return Ok(()) };
-            let after = match workspace.status {
+            let after = match workspaces::status(tx, &workspace)? {
                 Status::Active => fire(tx, now, context, &workspace, key, before.clone())?,
                 Status::Suspended => {
                     Reminder { looked_at: now.plus_seconds(SUSPENDED_PAUSE_SECONDS), ..before.clone() }

@@ -286,3 +286,21 @@ async fn a_revoked_key_attests_no_more_what_fires() {
     assert_eq!(levels(), [Attestation::Platform, Attestation::Workspace], "what was sent stays what it was");
     assert_sound(&bench);
 }
+
+/// A tenant that is suspended is so with all its workspaces: nothing fires, and nobody is reminded, until it is active.
+#[tokio::test]
+async fn nothing_comes_of_a_suspended_tenant() {
+    let bench = bench();
+    made(&bench, json!({"subject": "later", "text": "x", "delay_seconds": 60})).await;
+    let asks = json!({"to": ["bob"], "subject": "do it", "text": "x", "require_ack": true});
+    assert_eq!(bench.call_as("ann", "POST", "/v1/messages", asks).await.0, 202);
+    bench.suspend_tenant();
+    bench.advance(86_400).await;
+    assert_eq!((inbox(&bench, "ann").0.len(), inbox(&bench, "bob").0.len()), (0, 1));
+    bench.activate_tenant();
+    bench.advance(7_200).await;
+    let (ann, bob) = (inbox(&bench, "ann").0, inbox(&bench, "bob").0);
+    let subjects: Vec<&str> = ann.iter().map(|(subject, _)| subject.as_str()).collect();
+    assert_eq!((subjects, bob.len()), (vec!["Reminder: later", "Not acknowledged: do it"], 1));
+    assert_sound(&bench);
+}

@@ -15,7 +15,7 @@ use crate::mail::whereabouts::delivery_of;
 use crate::model::{AgentKey, AgentNo, MessageId, WorkspaceNo};
 use crate::words::subject::SUBJECT_BYTES_MAX;
 
-/// When what a suspended workspace's agents owe is looked at again, in seconds.
+/// When what agents of a suspended workspace, or tenant, owe is looked at again, in seconds.
 const SUSPENDED_PAUSE_SECONDS: i64 = 3_600;
 
 /// Does what is due of an acknowledgement.
@@ -35,7 +35,7 @@ pub(crate) fn nag(
         acks::forget(tx, key, message, &owed);
         return Ok(());
     };
-    if workspace.status == Status::Suspended {
+    if workspaces::status(tx, &workspace)? == Status::Suspended {
         let looked_at = now.plus_seconds(SUSPENDED_PAUSE_SECONDS);
         return acks::put_off(tx, key, message, Owed { looked_at, ..owed });
     }
