@@ -8,7 +8,7 @@ use http::Version;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http_body_util::BodyExt as _;
 use quintet_platform::json::Fields;
-use quintet_platform::service::{Change, Fault, Turn};
+use quintet_platform::service::{Change, Fault, Turn, refusal_of};
 use tokio::time::{Instant, timeout_at};
 
 use crate::dialect::{BODY_TIME, Call, Messaging, SMALL_BODY_BYTES_MAX};
@@ -33,8 +33,16 @@ pub(crate) struct Taken {
 /// Takes a body of so many bytes at most in. It has its turn before it becomes a large one, by what it says or by what comes.
 ///
 /// # Errors
-/// It is too large, too slow, or broken; or others had their turn for too long.
-pub(crate) async fn take(mut call: Call, bytes_max: usize) -> Result<Taken, Refusal> {
+/// It is too large, too slow, or broken; others had their turn for too long; or whoever sent it would not be let in any more.
+pub(crate) async fn take(call: Call, bytes_max: usize) -> Result<Taken, Refusal> {
+    let taken = take_any(call, bytes_max).await?;
+    // It may have come slowly, and what is answered before anything is written tells of others.
+    let call = &taken.change.call;
+    call.caller.basis(false).check(&call.snapshot()).map_err(refusal_of)?;
+    Ok(taken)
+}
+
+async fn take_any(mut call: Call, bytes_max: usize) -> Result<Taken, Refusal> {
     let headers = call.headers();
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse::<usize>().ok());
     let is_endless =
@@ -60,7 +68,7 @@ pub(crate) async fn take(mut call: Call, bytes_max: usize) -> Result<Taken, Refu
 /// A body that is being read.
 struct Reading {
     whole: BytesMut,
-    /// When it must have come.
+    /// When it must have come, as long as it has no turn.
     until: Instant,
     turn: Option<Paced>,
 }
@@ -88,7 +96,8 @@ impl Paced {
 impl Reading {
     async fn read(mut self, call: &Call, mut body: Body, bytes_max: usize) -> Result<(Bytes, Option<Turn>), Refusal> {
         loop {
-            let due = self.turn.as_ref().map_or(self.until, |paced| paced.due(self.whole.len()).min(self.until));
+            // With a turn the pace alone counts: a large body that keeps it may take minutes.
+            let due = self.turn.as_ref().map_or(self.until, |paced| paced.due(self.whole.len()));
             let frame = timeout_at(due, body.frame()).await.map_err(|_| Fault::BodyTimedOut)?;
             let Some(frame) = frame else { return Ok((self.whole.freeze(), self.turn.map(|paced| paced.turn))) };
             let Ok(chunk) = frame.map_err(|_| Fault::BodyBroken)?.into_data() else { continue };
@@ -200,6 +209,28 @@ mod tests {
         for (bytes, seconds) in [(0, 5), (100, 5), (100 + PACE_BYTES, 6), (99 + 10 * PACE_BYTES, 14)] {
             assert_eq!(paced.due(bytes), began + Duration::from_secs(seconds), "{bytes}");
         }
+    }
+
+    /// Whoever keeps the pace may take as long as that takes; before he has a turn, he has so long.
+    #[tokio::test(start_paused = true)]
+    async fn who_keeps_the_pace_is_not_cut_off() {
+        let bench = bench();
+        let paced = |pieces: usize, bytes: usize, seconds: u64| {
+            let begin = [Vec::from(r#"{"to": ["ann"], "text": "x""#)].into_iter();
+            let pieces = begin.chain((0..pieces).map(move |_| vec![b' '; bytes])).chain([Vec::from("}")]);
+            let pieces = stream::iter(pieces.map(Ok::<_, std::io::Error>)).then(move |piece| async move {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                piece
+            });
+            let request =
+                http::Request::post("/v1/messages").header("authorization", format!("Bearer {}", bench.admin));
+            let request = request.header("transfer-encoding", "chunked").header("x-agentbus-agent", "ann");
+            bench.answering(request.body(Body::from_stream(pieces)).unwrap())
+        };
+        // 119 KB a second are more than the pace, and 8.8 MB of them more than the time.
+        assert_eq!(paced(74, 119_000, 1).await.status(), 202);
+        let began = Instant::now();
+        assert_eq!((paced(100, 1_000, 1).await.status().as_u16(), began.elapsed()), (408, BODY_TIME));
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,7 @@ use super::wire::{write_ephemeral, write_sent};
 use crate::context::Context;
 use crate::dialect::{ACTING, Answered, BODY_BYTES_MAX, Call, Messaging, WRITER_TIME};
 use crate::form::MESSAGE;
+use crate::identity::Basis;
 use crate::mail::recipients::count_blocked;
 use crate::model::MailId;
 use crate::refusal::Refusal;
@@ -107,13 +108,13 @@ pub(crate) async fn deliver(
     spoken: Spoken,
     before: impl Fn(&mut WriteTx<'_>) -> Result<(), Abort<Refusal>> + Clone + Send + 'static,
 ) -> Answered {
-    let context = change.call.context.clone();
+    let (context, basis) = (change.call.context.clone(), change.call.caller.basis(false));
     let author = Arc::new(author);
     let outcome = match asked.is_ephemeral {
         true => tell(change, &author, asked, spoken).await,
         false => post(change, &author, asked, spoken, before).await,
     };
-    counted(&context, &author, outcome).await
+    counted(&context, basis, &author, outcome).await
 }
 
 async fn post(
@@ -157,10 +158,13 @@ async fn tell(change: Change<Messaging>, author: &Arc<Author>, asked: Asked, spo
 }
 
 /// Counts a message that blocks kept from being sent.
-pub(super) async fn counted(context: &Context, author: &Arc<Author>, outcome: Answered) -> Answered {
+pub(super) async fn counted(context: &Context, basis: Basis, author: &Arc<Author>, outcome: Answered) -> Answered {
     if let Err(Stop::Refused(Refusal::Blocked(refused))) = &outcome {
         let (refused, author) = (refused.clone(), Arc::clone(author));
-        let verb = move |tx: &mut WriteTx<'_>, _| Ok(count_blocked(tx, author.asker(), &refused)?);
+        let verb = move |tx: &mut WriteTx<'_>, _| {
+            basis.check(tx)?;
+            Ok(count_blocked(tx, author.asker(), &refused)?)
+        };
         // The refusal is the answer, whether or not it could be counted.
         let _: Result<(), _> = context.write::<_, Refusal>(WRITER_TIME, verb).await;
     }

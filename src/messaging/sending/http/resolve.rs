@@ -62,7 +62,7 @@ pub(super) async fn resolve(call: Call) -> Answered {
         .map(|members| Answer::json(200, to_compact(&Json::object(members))))
         .map_err(|abort| refusal_of(abort).into());
     match acting.filter(|_| may_send) {
-        Some(author) => counted(&call.context, &Arc::new(author), outcome).await,
+        Some(author) => counted(&call.context, call.caller.basis(false), &Arc::new(author), outcome).await,
         None => outcome,
     }
 }
@@ -84,7 +84,10 @@ pub(super) async fn resolve_reply(call: Call) -> Answered {
         .and_then(|cleared| reply_members(&snapshot, &author, cleared))
         .map(|members| Answer::json(200, to_compact(&Json::object(members))))
         .map_err(|abort| refusal_of(abort).into());
-    if may_send { counted(&call.context, &Arc::new(author), outcome).await } else { outcome }
+    match may_send {
+        true => counted(&call.context, call.caller.basis(false), &Arc::new(author), outcome).await,
+        false => outcome,
+    }
 }
 
 fn reply_members(
