@@ -33,7 +33,7 @@ const PROBLEM_PREFIX: &str = "urn:messaging:problem:";
 pub(crate) const BODY_BYTES_MAX: usize = 37_748_736;
 /// The largest body that is read without a turn (6-messaging.md, E4): that of all requests but messages and drafts.
 pub(crate) const SMALL_BODY_BYTES_MAX: usize = 1 << 20;
-/// How long a body may take.
+/// How long a body may take, unless it is a large one, which has a pace to keep.
 pub(crate) const BODY_TIME: Duration = Duration::from_secs(60);
 /// How long a request may wait for the writer.
 pub(crate) const WRITER_TIME: Duration = Duration::from_secs(10);
@@ -180,12 +180,13 @@ impl Dialect for Messaging {
         caller.workspace.tenant_id
     }
 
-    /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6). An answer with a secret is
-    /// repeated to the API key alone that got it: another one may be allowed less.
+    /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6). An answer with a secret, or
+    /// to no agent, is repeated to the API key alone that got it: another one may be allowed less.
     fn key_scope(caller: &Caller, route: &Route, path: &str) -> String {
         let agent = caller.agent.as_ref().map_or(0, |acting| acting.no.0);
         let scope = format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str());
-        if route.has_mark(SECRET) { format!("{scope} {}", caller.key.id) } else { scope }
+        let is_of_key = caller.agent.is_none() || route.has_mark(SECRET);
+        if is_of_key { format!("{scope} {}", caller.key.id) } else { scope }
     }
 
     /// A problem whose `detail` says what its `title` does where nothing more is to be said.
@@ -262,10 +263,10 @@ fn named(headers: &HeaderMap) -> Named<'_> {
         (Some(only), None) => only,
         (Some(_), Some(_)) => return Named::Unclear,
     };
+    // An empty one would have an admin's key act as the operator, whichever agent was meant.
     match field.to_str().map(str::trim) {
-        Ok("") => Named::Nobody,
+        Ok("") | Err(_) => Named::Unclear,
         Ok(name) => Named::Agent(name),
-        Err(_) => Named::Unclear,
     }
 }
 

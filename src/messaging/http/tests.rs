@@ -76,9 +76,10 @@ async fn an_agent_is_named_once_and_readably() {
     bench.agent("a");
     bench.agent("b");
     let bound = bench.key(Scope::Admin, &["a"]);
-    let cases: [(&[&[u8]], Option<&str>); 8] = [
+    let cases: [(&[&[u8]], Option<&str>); 9] = [
         (&[], None),
-        (&[b""], None),
+        (&[b""], Some("")),
+        (&[b" "], Some("")),
         (&[b" a "], Some("a")),
         (&[b"b"], Some("b")),
         (&["\u{e4}".as_bytes()], Some("")),

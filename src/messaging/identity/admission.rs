@@ -42,7 +42,7 @@ pub(crate) enum Named<'a> {
     Nobody,
     /// This one.
     Agent(&'a str),
-    /// Several, or what cannot be a name: whoever wrote it meant some agent, and nobody may act as another.
+    /// Several, an empty one, or what cannot be a name: whoever wrote it meant some agent, and nobody may act as another.
     Unclear,
 }
 
