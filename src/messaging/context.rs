@@ -9,7 +9,8 @@ use quintet_platform::service::Turns;
 use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use crate::attendance::Attendance;
-use crate::identity::{Workspace, keys};
+use crate::identity::{Workspace, agents, keys};
+use crate::model::{AgentKey, unpacked};
 use crate::wakes::{self, Wakes};
 use crate::words::address;
 
@@ -50,7 +51,9 @@ pub struct Parts {
     /// Who is there.
     pub(crate) attendance: Attendance,
     /// Who waits for mail.
-    pub(crate) wakes: Wakes,
+    pub(crate) wakes: Wakes<AgentKey>,
+    /// Who waits with a key, by its number.
+    pub(crate) key_wakes: Wakes<u64>,
     /// For those who look through many rows, or read a large body.
     pub(crate) lookers: Turns,
     /// For messages that are written as mail, of which each is held as a whole.
@@ -82,16 +85,22 @@ impl Context {
     /// Made once, when the appliance starts.
     #[must_use]
     pub fn new(foundation: Foundation, settings: Settings) -> Context {
-        let (attendance, wakes) = (Attendance::default(), Wakes::default());
-        let (told, doubted) = (wakes.clone(), attendance.clone());
-        foundation.store.on_told(wakes::TOPIC, Box::new(move |agent, seq| told.told(agent, seq)));
-        let revoked = move |key, _| doubted.streams().doubt(|key_id| keys::number_of(key_id) == key);
+        let (attendance, wakes, key_wakes) = (Attendance::default(), Wakes::<AgentKey>::default(), Wakes::default());
+        let (told, retired) = (wakes.clone(), wakes.clone());
+        foundation.store.on_told(wakes::TOPIC, Box::new(move |agent, seq| told.told(unpacked(agent), seq)));
+        foundation.store.on_told(agents::RETIRED, Box::new(move |agent, _| retired.doubt(unpacked(agent))));
+        let (streams, waits) = (attendance.clone(), key_wakes.clone());
+        let revoked = move |key, _| {
+            streams.streams().doubt(|key_id| keys::number_of(key_id) == key);
+            waits.doubt(key);
+        };
         foundation.store.on_told(keys::REVOKED, Box::new(revoked));
         Context(Arc::new(Parts {
             foundation,
             settings,
             attendance,
             wakes,
+            key_wakes,
             lookers: Turns::new(LOOKERS),
             mails: Turns::new(MAILS),
             large_bodies: Turns::of(LARGE_BODIES, LARGE_BODIES / 2),

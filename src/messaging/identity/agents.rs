@@ -6,6 +6,9 @@ use super::model::Agent;
 use super::tables::{AGENTS, AGENTS_BY_LABEL, AGENTS_BY_NAME, AGENTS_BY_SESSION, AgentNoRow, AgentRow};
 use crate::model::{AgentKey, AgentNo, Mark, WorkspaceNo};
 
+/// What is told of agents, as the store names it: that one is retired.
+pub(crate) const RETIRED: u16 = 0x0502;
+
 /// An agent, retired or not.
 pub(crate) fn find(read: &impl Read, key: AgentKey) -> Result<Option<Agent>, Failure> {
     Ok(read.get(&AGENTS, &key)?.map(AgentRow::into_agent))

@@ -47,7 +47,7 @@ pub(super) struct Wish {
 /// Somebody who watches an inbox.
 pub(super) struct Watcher {
     place: Place,
-    waiting: Waiting,
+    waiting: Waiting<AgentKey>,
     /// Of the inbox up to here all is told.
     told: u64,
     sign_at: Instant,

@@ -1,5 +1,7 @@
 //! What a request stands on ends while it is on its way: its key, its workspace, the agent it acts as.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use futures_util::stream;
 use http::Request;
@@ -8,10 +10,12 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::agents::retire;
+use crate::blocks::{self, Block};
 use crate::identity::{Scope, Status};
 use crate::keys::revoke;
 use crate::limits::{ACTIVE_AGENTS, AGENT_TAGS, MESSAGES_PER_DAY};
 use crate::testing::{Bench, assert_refused};
+use crate::workspaces::set_status;
 
 /// How something ends.
 #[derive(Clone, Copy, Debug)]
@@ -172,5 +176,76 @@ async fn a_limit_that_was_lowered_meanwhile_holds() {
         bench.set(|workspace| workspace.limits = vec![(limit.code, Some(0))]);
         go.send(()).unwrap();
         assert_refused(&read(asked.await.unwrap()).await, code, "");
+    }
+}
+
+/// The same of what is answered to nobody in particular: another key may not be allowed what the first was.
+#[tokio::test]
+async fn an_answer_to_no_agent_is_repeated_to_its_own_key_alone() {
+    let bench = Bench::new();
+    let others = bench.key(Scope::Send, &["bob"]);
+    let ask = |key: &str| {
+        let request = Request::post("/v1/agents/register").header("authorization", format!("Bearer {key}"));
+        bench.answering(request.header("idempotency-key", "one").body(Body::from(r#"{"name":"ann"}"#)).unwrap())
+    };
+    let first = read(ask(&bench.admin).await).await;
+    assert_eq!(first.0, 201);
+    assert_eq!(read(ask(&bench.admin).await).await, first);
+    assert_refused(&read(ask(&others).await).await, (403, "key_agent_mismatch"), "ann");
+}
+
+/// Who may not any more is told nothing of others, and counts nowhere.
+#[tokio::test]
+async fn nothing_is_told_to_whoever_may_not_any_more() {
+    for (end, refused) in ENDS {
+        for path in ["/v1/messages", "/v1/recipients/resolve"] {
+            for body in [
+                json!({"to": ["bob"], "text": "late"}),
+                json!({"to": ["ann"], "text": "late"}),
+                json!({"to": ["nobody"], "text": "late"}),
+                json!({"to": ["ann"], "text": "x".repeat(5_000), "thread_id": "0".repeat(26)}),
+            ] {
+                let mut bench = Bench::new();
+                let (ann, bob) = (bench.agent("ann"), bench.agent("bob"));
+                let block = Block { reason: None, expires_at: None, created_at: bench.now(), suppressed_count: 0 };
+                bench.run(move |tx, _| Ok(blocks::put(tx, bob, ann.1, block)?)).unwrap();
+                let key = bench.key(Scope::Full, &[]);
+                let answer = overtaken(&mut bench, end, &key, (path, body)).await;
+                assert_refused(&answer, refused, "");
+                let block = blocks::find(&bench.context.store.read(), bob, ann.1).unwrap().unwrap();
+                assert_eq!(block.suppressed_count, 0);
+            }
+        }
+    }
+}
+
+/// Who waits need not wait for mail to hear of it.
+#[tokio::test]
+async fn a_wait_ends_with_what_it_stands_on() {
+    for (end, refused) in ENDS {
+        if matches!(end, End::TenantSuspended) {
+            // That is told by the next look, as streams tell it.
+            continue;
+        }
+        let mut bench = Bench::new();
+        bench.agent("ann");
+        let (key, other) = (bench.key(Scope::Read, &["ann"]), bench.key(Scope::Read, &["ann"]));
+        let wait = |key: &str| {
+            let request = Request::get("/v1/inbox?wait=55").header("authorization", format!("Bearer {key}"));
+            tokio::spawn(bench.answering(request.body(Body::empty()).unwrap()))
+        };
+        let (waits, others) = (wait(&key), wait(&other));
+        tokio::task::yield_now().await;
+        match end {
+            End::Suspended => drop(bench.run(|tx, _| set_status(tx, "acme", Status::Suspended)).unwrap()),
+            End::Deleted => drop(bench.run(|tx, _| set_status(tx, "acme", Status::Deleted)).unwrap()),
+            _ => bring_about(&mut bench, end, &key, "ann"),
+        }
+        let ended = tokio::time::timeout(Duration::from_secs(10), waits).await.expect("at once");
+        assert_refused(&read(ended.unwrap()).await, refused, "");
+        if matches!(end, End::Revoked) {
+            assert!(!others.is_finished(), "another key is as good as before");
+            others.abort();
+        }
     }
 }

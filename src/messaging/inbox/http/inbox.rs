@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::super::page::{Asked, page};
 use super::wire::write_page;
 use crate::dialect::{ACTING, Answered, Call, WRITER_TIME};
-use crate::identity::mailboxes;
+use crate::identity::{keys, mailboxes};
 use crate::mail::deliver::release_due;
 use crate::model::AgentKey;
 use crate::refusal::Refusal;
@@ -60,15 +60,16 @@ pub(super) async fn list(mut call: Call) -> Answered {
         release(&call, agent).await?;
     }
     let mut waiting = call.context.wakes.wait(agent);
+    let mut doubt = call.context.key_wakes.wait(keys::number_of(&call.caller.key.id));
     let over = sleep(Duration::from_secs(whole(Some(wait))));
     tokio::pin!(over);
     let (mut is_over, basis) = (wait == 0, call.caller.basis(false));
-    let mut has_waited = false;
     loop {
         waiting.mark();
+        doubt.mark();
         let read = call.snapshot();
-        // Nobody is told who would not be let in any more.
-        if has_waited {
+        // Nobody is told who would not be let in any more, nor waits: it may have ended before this wait could hear of it.
+        if wait > 0 {
             basis.check(&read).map_err(refusal_of)?;
         }
         let found = page(&read, agent, &asked).map_err(|failure| failed::<Refusal>(&failure))?;
@@ -78,10 +79,10 @@ pub(super) async fn list(mut call: Call) -> Answered {
         }
         tokio::select! {
             () = waiting.come() => {}
+            () = doubt.come() => {}
             () = &mut over => is_over = true,
             () = call.context.stopped() => is_over = true,
         }
-        has_waited = true;
     }
 }
 
