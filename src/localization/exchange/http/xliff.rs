@@ -189,24 +189,28 @@ async fn import_document(
         if !is_repeat {
             check_document(&store.read(), tenant_id, &place.1, &document, &locale)?;
         }
-        let parts = document.parts();
-        Ok((Arc::new(document), parts, locale))
+        Ok((Arc::new(document), locale))
     });
-    let (document, parts, locale) = read.await.map_err(refusal_of)?;
+    let (document, locale) = read.await.map_err(refusal_of)?;
     room.lighten(document.bytes());
     drop(staged);
     let mut letters = Vec::with_capacity(document.by_key().len());
     let mut is_replay = true;
-    for (number, part) in parts.into_iter().enumerate() {
+    // Parts may have been of another size when it was begun: each begins where what is known ends, and the first is always
+    // made, also if no unit is a key's.
+    let mut number = 0;
+    while number == 0 || letters.len() < document.by_key().len() {
         let known = if number == 0 { before.take() } else { begin_part(&mut change, number)? };
         is_replay &= known.is_some();
         match known {
             Some(answer) => letters.extend_from_slice(answer.body()),
             None => {
                 let of = PartOf { project: &project, file: &file, document: &document, locale: &locale };
+                let part = document.part_from(letters.len());
                 letters.extend_from_slice(write(&change, of, part).await?.body());
             }
         }
+        number += 1;
     }
     let answer = told(&change.call, &file, document, letters, &locale, room).await?;
     Ok(if is_replay { answer.as_replay() } else { answer })

@@ -14,7 +14,7 @@ use crate::language::Category;
 
 /// The most units that are written in one transaction, and the most bytes of their texts, but for a single key's. The
 /// contract's design allows five hundred; fewer let others in between.
-const PART_UNITS: usize = 100;
+const PART_UNITS: usize = 50;
 /// See [`PART_UNITS`].
 const PART_BYTES: usize = 1 << 20;
 /// How much of the id of a unit that is no key is told again, in characters.
@@ -137,21 +137,19 @@ impl Document {
         self.unit(place).map_or(0, |unit| u64::from(unit.number))
     }
 
-    /// How the units of keys are cut into parts: one at least, whatever there is.
-    pub fn parts(&self) -> Vec<Range<usize>> {
-        let mut parts: Vec<Range<usize>> = Vec::new();
-        let (mut begin, mut bytes, mut at) = (0, 0, 0);
-        for key in self.by_key.chunk_by(|one, other| self.number(*one) == self.number(*other)) {
+    /// The part of the units of keys that begins with this one, which is some key's first: one unit at least, if there is any.
+    pub fn part_from(&self, begin: usize) -> Range<usize> {
+        let (mut end, mut bytes) = (begin, 0);
+        let left = self.by_key.get(begin..).unwrap_or_default();
+        for key in left.chunk_by(|one, other| self.number(*one) == self.number(*other)) {
             let more: usize = key.iter().map(|place| self.target_bytes(*place)).sum();
-            if at > begin && (at + key.len() - begin > PART_UNITS || bytes + more > PART_BYTES) {
-                parts.push(begin..at);
-                (begin, bytes) = (at, 0);
+            if end > begin && (end + key.len() - begin > PART_UNITS || bytes + more > PART_BYTES) {
+                break;
             }
-            at += key.len();
+            end += key.len();
             bytes += more;
         }
-        parts.push(begin..at);
-        parts
+        begin..end
     }
 
     /// The same with its units by the numbers of their keys, too.
@@ -396,11 +394,11 @@ mod tests {
                 Category::ALL.iter().take(*forms).map(|form| unit(*number, Some(*form), &"x".repeat(*bytes))).collect::<Vec<_>>()
             });
             let document = document(units.collect());
-            let parts = document.parts();
-            prop_assert!(!parts.is_empty());
+            prop_assert!(!document.part_from(0).is_empty() || keys.is_empty());
             let mut at = 0;
-            for part in parts {
-                prop_assert_eq!(part.start, at);
+            while at < document.units.len() {
+                let part = document.part_from(at);
+                prop_assert!(part.start == at && part.end > at);
                 at = part.end;
                 let places = &document.by_key()[part];
                 let numbers: std::collections::BTreeSet<u64> = places.iter().map(|place| document.number(*place)).collect();
@@ -411,6 +409,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(at, document.units.len());
+            prop_assert_eq!(document.part_from(at), at..at);
         }
     }
 }

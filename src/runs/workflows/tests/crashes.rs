@@ -102,7 +102,7 @@ fn lived(bench: &Bench, seed: u64) -> Life {
             Act::Ends(name, _) => Some(run_of(bench, key, name)),
             _ => None,
         };
-        history.push((seconds_since(bench, began), act.clone()));
+        history.push((micros_since(bench, began), act.clone()));
         place.set(steps.len(), true);
         let (expected, is_done) = (shape.judge(&history), done(bench, key, &act));
         assert_eq!(expected.is_some(), is_done, "seed {seed}: {act:?}\n{shape:?}\n{history:?}");
@@ -119,15 +119,15 @@ fn lived(bench: &Bench, seed: u64) -> Life {
     Life { shape, key, began, steps, expected, heard_of, has_listeners: is_loud, copies, seed }
 }
 
-fn seconds_since(bench: &Bench, began: Timestamp) -> i64 {
-    (bench.now().as_micros() - began.as_micros()) / 1_000_000
+fn micros_since(bench: &Bench, began: Timestamp) -> i64 {
+    bench.now().as_micros() - began.as_micros()
 }
 
 fn go_on(bench: &Bench, seconds: i64, began: Timestamp, history: &mut Vec<(i64, Act)>) {
     if seconds > 0 {
         bench.clock.advance(seconds);
         do_due(bench);
-        history.push((seconds_since(bench, began), Act::Clock));
+        history.push((micros_since(bench, began), Act::Clock));
     }
 }
 

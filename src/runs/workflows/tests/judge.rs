@@ -58,6 +58,9 @@ pub(super) fn says(name: &str, attempt: u32, came: Came) -> Option<String> {
     }
 }
 
+/// In microseconds.
+pub(super) const SECOND: i64 = 1_000_000;
+
 #[derive(Clone, Debug, Default)]
 struct World {
     now: i64,
@@ -93,7 +96,7 @@ fn over(state: &str) -> bool {
 }
 
 impl Shape {
-    /// What is told after all of this history of times and acts, from the beginning; none if the last act was not allowed.
+    /// What is told after all of this history of times (in microseconds) and acts, from the beginning; none if the last act was not allowed.
     pub(super) fn judge(&self, history: &[(i64, Act)]) -> Option<Told> {
         let mut world = World::default();
         world.enters("pending");
@@ -117,7 +120,7 @@ impl Shape {
     /// What the clock brings about by now, each in its turn: the earliest first; at one instant the start, then attempts, then
     /// gates, each in the order of submission.
     fn by_the_clock(&self, world: &mut World) {
-        let mut due: Vec<(i64, u8, usize)> = vec![(self.starts_at, 0, 0)];
+        let mut due: Vec<(i64, u8, usize)> = vec![(self.starts_at * SECOND, 0, 0)];
         for (place, (name, _, _, _, expiry)) in self.nodes.iter().enumerate() {
             match world.states[name] {
                 "retrying" => due.push((world.due[name], 1, place)),
@@ -128,11 +131,14 @@ impl Shape {
         due.sort_unstable();
         for (at, what, place) in due {
             let name = &self.nodes[place].0;
-            if at <= world.now {
+            // What has started does not start again.
+            if at <= world.now && (what != 0 || world.workflow == "pending") {
                 if what == 2 && world.states[name] == "waiting_approval" {
                     world.comes(name, "succeeded");
                 }
                 self.follow(world);
+                // Each is a transaction of its own, and what it sets a time for is due before what the next one does.
+                world.now += 1;
             }
         }
     }
@@ -148,7 +154,7 @@ impl Shape {
                 let state = match came {
                     Came::Well => "succeeded",
                     Came::Badly if world.tries[name] <= node.2 => {
-                        world.due.insert(name.clone(), world.now + node.3);
+                        world.due.insert(name.clone(), world.now + node.3 * SECOND);
                         "retrying"
                     }
                     _ => {
@@ -207,7 +213,7 @@ impl Shape {
     /// Whatever follows by itself.
     fn follow(&self, world: &mut World) {
         self.skip(world);
-        let may = world.workflow == "running" || (world.workflow == "pending" && self.starts_at <= world.now);
+        let may = world.workflow == "running" || (world.workflow == "pending" && self.starts_at * SECOND <= world.now);
         for (name, is_gate, _, _, expiry) in self.nodes.iter().filter(|_| may) {
             let mut into = self.edges.iter().filter(|edge| edge.1 == *name);
             let is_ready = into.all(|(from, _, success, failure)| match world.states[from] {
@@ -223,7 +229,7 @@ impl Shape {
                 *world.attempts.get_mut(name).unwrap() += 1;
                 *world.tries.get_mut(name).unwrap() += 1;
                 if let Some(seconds) = expiry {
-                    world.due.insert(name.clone(), world.now + seconds);
+                    world.due.insert(name.clone(), world.now + seconds * SECOND);
                 }
                 let from = self.inputs.get(name).into_iter().flatten();
                 let given = from.filter_map(|from| Some((from.clone(), world.outputs.get(from)?.clone())));
