@@ -14,7 +14,7 @@ use crate::language::Category;
 
 /// The most units that are written in one transaction, and the most bytes of their texts, but for a single key's. The
 /// contract's design allows five hundred; fewer let others in between.
-const PART_UNITS: usize = 50;
+const PART_UNITS: usize = 100;
 /// See [`PART_UNITS`].
 const PART_BYTES: usize = 1 << 20;
 /// How much of the id of a unit that is no key is told again, in characters.
