@@ -2,8 +2,8 @@
 //! chain of containers beside a client that submits them one by one; what others wait for beside the largest graph; what
 //! many that wait cost.
 //!
-//! `cargo bench --bench workflows [-- ROUNDS] [gates] [fan] [beside] [containers] [waiting]` prints the best of ROUNDS, taken in turn;
-//! `make bench-workflows` installs what it needs. Everything is on one machine, and durable.
+//! `cargo bench --bench workflows [-- ROUNDS] [gates] [fan] [beside] [containers] [waiting]` prints the best of ROUNDS, taken
+//! in turn; `make bench-workflows` installs what it needs. Everything is on one machine, and durable.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
