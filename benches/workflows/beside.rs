@@ -29,16 +29,23 @@ pub fn measure(appliance: &Appliance) {
     let body = Arc::new(largest().to_string());
     println!("\na workflow of one gate submitted and decided by another tenant, each every {} ms", PACE.as_millis());
     println!("| beside | graphs | median, ms | p99, ms | longest, ms |\n|---|---|---|---|---|");
-    for (name, large) in [("nothing", None), ("the largest graph, again and again", Some(&large))] {
+    let second = Duration::from_secs(1);
+    let rows = [
+        ("nothing", None),
+        ("the largest graph, once a second", Some((&large, second))),
+        ("the largest graph, one right behind the other", Some((&large, Duration::ZERO))),
+    ];
+    for (name, large) in rows {
         let Waits { millis, graphs } = waits(&other, large, &body);
         let at = |part: f64| millis[(part * (millis.len() - 1) as f64) as usize];
         println!("| {name} | {graphs} | {:.2} | {:.2} | {:.1} |", at(0.5), at(0.99), at(1.0));
     }
 }
 
-fn waits(other: &Tenant, large: Option<&Tenant>, body: &Arc<String>) -> Waits {
+/// `large`: whose graphs go through meanwhile, and how long there is none between two of them.
+fn waits(other: &Tenant, large: Option<(&Tenant, Duration)>, body: &Arc<String>) -> Waits {
     let is_over = Arc::new(AtomicBool::new(false));
-    let beside = large.map(|large| {
+    let beside = large.map(|(large, pause)| {
         let (large, body, is_over) = (large.clone(), Arc::clone(body), Arc::clone(&is_over));
         std::thread::spawn(move || {
             let mut graphs = 0;
@@ -46,6 +53,7 @@ fn waits(other: &Tenant, large: Option<&Tenant>, body: &Arc<String>) -> Waits {
                 let body = Arc::clone(&body);
                 large.at_once(1, 1, move |connection| Box::pin(whole_life(connection, Arc::clone(&body))));
                 graphs += 1;
+                std::thread::sleep(pause);
             }
             graphs
         })

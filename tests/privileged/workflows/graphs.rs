@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use quintet_platform::clock::parse_rfc3339;
 use serde_json::{Value, json};
 
-use super::judge::{Act, Came, Shape, Told};
+use super::judge::{Act, Came, SECOND, Shape, Told};
 use super::{PATIENCE, gate, node_with};
 use crate::runs::{Tenant, shared};
 use crate::support::appliance::rounds;
@@ -61,7 +61,7 @@ impl Plan {
         let mut shape = Shape::random(&mut random, count, false);
         shape.starts_at = 0;
         for (_, _, _, backoff, expiry) in &mut shape.nodes {
-            (*backoff, *expiry) = (i64::from(random.u8(..4) == 0) * 1_000_000, None);
+            (*backoff, *expiry) = (i64::from(random.u8(..4) == 0), None);
         }
         let fates = shape.nodes.iter().map(|node| (node.0.clone(), Fate::random(&mut random))).collect();
         Plan { shape, fates, seed }
@@ -79,7 +79,7 @@ impl Plan {
             }
             let more = json!({
                 "retries": retries,
-                "retry_backoff_seconds": backoff / 1_000_000,
+                "retry_backoff_seconds": backoff,
                 "inputs_from": self.upstream(name),
             });
             node_with(name, &self.fates[name].script(name), more)
@@ -217,7 +217,7 @@ impl Replay<'_> {
             "retrying" => {
                 // From the end of its run, which was noticed a little later.
                 let node = self.life.plan.shape.nodes.iter().find(|node| node.0 == name).unwrap();
-                self.push(micros(&detail["retry_at"]) - node.3, Act::Ends(name.to_owned(), Came::Badly));
+                self.push(micros(&detail["retry_at"]) - node.3 * SECOND, Act::Ends(name.to_owned(), Came::Badly));
                 self.returned(name, detail);
             }
             "succeeded" | "failed" => self.ended(at, name, state == "succeeded", detail),
