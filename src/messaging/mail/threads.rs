@@ -13,7 +13,7 @@ use crate::identity::{agents, mailboxes};
 use crate::model::{AgentNo, MessageId, ThreadId, ThreadKey};
 
 /// Messages of a thread, the newest, that are looked at for one that an agent wrote or has got.
-const LOOKED_AT_MAX: usize = 500;
+const LOOKED_AT_MAX: usize = 64;
 
 /// A thread.
 pub(crate) fn find(read: &impl Read, key: ThreadKey) -> Result<Option<Thread>, Failure> {
