@@ -16,7 +16,7 @@
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) ·
 //! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
-//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
+//! `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
 //! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints
 //! beside it, in its own `http`.
@@ -37,6 +37,7 @@ pub mod likeness;
 mod lists;
 mod memory;
 mod model;
+mod proof;
 pub mod quality;
 mod refusal;
 mod review;
@@ -61,9 +62,11 @@ use quintet_storage::{Migration, TableSpec};
 use crate::lists::joined;
 
 pub use crate::access::KEY_PERMISSIONS;
-pub use crate::context::Context;
+pub use crate::audit::{AnchorFile, PublicKey, verify_anchors};
+pub use crate::context::{Context, Settings};
 pub use crate::grants::operator;
 pub use crate::http::Localization;
+pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
 pub use crate::verify::verify;
 
@@ -71,6 +74,7 @@ pub use crate::verify::verify;
 const ENDPOINTS: Endpoints<Localization> = &[
     http::health::ENDPOINTS,
     grants::http::ENDPOINTS,
+    proof::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
     spaces::http::locales::ENDPOINTS,
@@ -132,5 +136,8 @@ pub const MIGRATIONS: &[Migration] = figures::MIGRATIONS;
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(Sweep(figures::Rejudging::new(context.clone())))]
+    vec![
+        Arc::new(Sweep(figures::Rejudging::new(context.clone()))),
+        Arc::new(Sweep(proof::Checkpointing::new(context.clone()))),
+    ]
 }

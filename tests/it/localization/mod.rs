@@ -1,6 +1,7 @@
 //! Localization from outside, and what its tests sit at.
 
 mod access;
+mod audit;
 mod contract;
 mod crash;
 mod exchange;
