@@ -36,12 +36,14 @@ pub struct Report {
     pub verified: Verified,
 }
 
-/// Runs every check there is: of storage, of the root key if one is given, of each package.
+/// Runs every check there is: of storage, of the root key if one is given, of each package. What is sealed is opened with
+/// the keys in `opening`, if they can be had.
 pub fn check_all(
     mut verification: Verification,
     data: &Path,
     tables: &Tables,
     root_key: Option<&KeyPlace>,
+    opening: Option<&KeyPlace>,
     progress: &mut Progress,
 ) -> Report {
     let mut parts = Vec::new();
@@ -88,9 +90,15 @@ pub fn check_all(
         _ => "not checked: the tables are damaged",
     };
 
+    // Whether the keys fit is told further down.
+    let ring = opening.and_then(|place| place.ring().ok().flatten());
+    let opened = match (&snapshot, ring) {
+        (Some(snapshot), Some(ring)) => Some(snapshot.clone().with_root_keys(ring)),
+        _ => snapshot.clone(),
+    };
     for (name, check) in VERIFICATIONS {
         progress.step(&format!("checking: {name}"));
-        let Some(snapshot) = &snapshot else {
+        let Some(snapshot) = &opened else {
             parts.push(Part { is_checked: false, ..part(name, unchecked.into(), None, 0) });
             continue;
         };
@@ -247,7 +255,7 @@ mod tests {
         store.shutdown();
         drop(store);
         let verification = Verification::begin(&data, false, TABLES).unwrap();
-        let report = check_all(verification, &data, &Tables::Own, None, &mut Progress::new(true));
+        let report = check_all(verification, &data, &Tables::Own, None, None, &mut Progress::new(true));
         assert_eq!(report.verified.findings.len(), 1, "{:?}", report.verified.findings);
         assert!(report.verified.findings[0].reason.starts_with("platform: the list of keys of tenant"));
         assert!(!report.is_sound());

@@ -48,14 +48,16 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             held.keep_alive()?;
             let verification = begin(&data_dir, true)?;
             let tables = Tables::Checkpoint(held.path(&data_dir));
-            let report = checking::check_all(verification, &data_dir, &tables, None, &mut progress);
+            let root_key = arguments.place.root_key(&data_dir);
+            let report = checking::check_all(verification, &data_dir, &tables, None, Some(&root_key), &mut progress);
             drop(held);
             finish(&report, &data_dir, true, None, arguments.output)
         }
         Err(CallError::NotRunning(_)) => {
             let verification = begin(&data_dir, false)?;
             let root_key = arguments.place.root_key(&data_dir);
-            let report = checking::check_all(verification, &data_dir, &Tables::Own, Some(&root_key), &mut progress);
+            let key = Some(&root_key);
+            let report = checking::check_all(verification, &data_dir, &Tables::Own, key, key, &mut progress);
             finish(&report, &data_dir, false, Some(&root_key), arguments.output)
         }
         Err(error) => Err(error.into()),

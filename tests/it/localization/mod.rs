@@ -9,6 +9,7 @@ mod files;
 mod l10n;
 mod memory;
 mod order;
+mod releases;
 mod review;
 mod rivals;
 mod spaces;
