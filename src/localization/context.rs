@@ -29,6 +29,8 @@ pub const WRITER_TIME: Duration = Duration::from_secs(10);
 const ASIDES: usize = 4;
 /// How many files are read or written at a time.
 const TURNS: usize = 2;
+/// How many releases are made at a time; of a tenant, one.
+const RELEASES: usize = 2;
 /// How much the documents that come in may take together: as much as the largest, its texts and its units.
 pub(crate) const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + (24 << 20);
 /// What a small document may take, which does not wait behind large ones.
@@ -68,6 +70,8 @@ pub struct Parts {
     /// Those of requests that look at many rows, or at a body of more than a few kilobytes.
     pub(crate) asides: Turns,
     turns: Turns,
+    /// Those of releases that are made.
+    pub(crate) releases: Turns,
     /// What the documents that come in take, in bytes.
     documents: Turns,
     /// Small ones.
@@ -120,6 +124,7 @@ impl Context {
             memory: Indexes::new(MEMORY_BYTES_MAX),
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
+            releases: Turns::of(RELEASES, 1),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),

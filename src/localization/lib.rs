@@ -18,7 +18,7 @@
 //! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
 //! `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
-//! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints
+//! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `releases` (archives of what is approved) · `verify`. A folder has its endpoints
 //! beside it, in its own `http`.
 
 mod access;
@@ -40,6 +40,7 @@ mod model;
 mod proof;
 pub mod quality;
 mod refusal;
+mod releases;
 mod review;
 mod rows;
 mod shelf;
@@ -97,6 +98,9 @@ const ENDPOINTS: Endpoints<Localization> = &[
     exchange::http::tmx::ENDPOINTS,
     exchange::http::tbx::ENDPOINTS,
     translate::http::ENDPOINTS,
+    releases::http::releases::ENDPOINTS,
+    releases::http::archive::ENDPOINTS,
+    releases::http::manifest::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -119,6 +123,7 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     memory::TABLES,
     figures::TABLES,
     translate::TABLES,
+    releases::TABLES,
 ]);
 
 const TABLE_COUNT: usize = spaces::TABLES.len()
@@ -128,7 +133,8 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + terms::TABLES.len()
     + memory::TABLES.len()
     + figures::TABLES.len()
-    + translate::TABLES.len();
+    + translate::TABLES.len()
+    + releases::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
 pub const MIGRATIONS: &[Migration] = figures::MIGRATIONS;

@@ -99,6 +99,7 @@ impl Dialect for Localization {
             include_str!("../review/schemas.json"),
             include_str!("../terms/schemas.json"),
             include_str!("../translate/schemas.json"),
+            include_str!("../releases/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),

@@ -10,6 +10,7 @@ mod files;
 mod l10n;
 mod memory;
 mod order;
+mod releases;
 mod review;
 mod rivals;
 mod spaces;
