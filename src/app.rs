@@ -126,7 +126,8 @@ impl App {
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
         let translator = outside::translator(&config)?;
-        let localization = quintet_localization::Context::with_engine(foundation.clone(), translator);
+        let decisions = outside::decisions(&config, &store)?;
+        let localization = quintet_localization::Context::with(foundation.clone(), translator, decisions);
         let diagrams = quintet_diagrams::Settings {
             engine: quintet_diagrams::engine::engine(fonts),
             generator,

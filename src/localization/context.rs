@@ -12,6 +12,8 @@ use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
 use quintet_storage::{Abort, Snapshot, Store};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::decisions::Decisions;
+use crate::desk::{Calls, Desk};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
 use crate::glance::{Lookup, glance};
@@ -64,6 +66,10 @@ pub struct Parts {
     locks: Vec<Arc<Mutex<()>>>,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
+    /// What takes decisions.
+    pub(crate) decisions: Decisions,
+    /// The webhooks of this appliance's own desk.
+    pub(crate) calls: Arc<Calls>,
     /// What was worked out from stored rows, for whoever needs it again.
     pub(crate) shelf: Shelf,
 }
@@ -94,7 +100,18 @@ impl Context {
     /// [`Context::new`] with what writes drafts, if anything does.
     #[must_use]
     pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
+        let desk = Arc::new(Desk::new(foundation.store.clone()));
+        let decisions = Decisions::new(desk, "default".to_owned(), None).embedded();
+        Context::with(foundation, engine, decisions)
+    }
+
+    /// [`Context::new`] with what writes drafts, if anything does, and with what takes decisions.
+    #[must_use]
+    pub fn with(foundation: Foundation, engine: Option<Engine>, decisions: Decisions) -> Context {
+        let calls = Calls::new(foundation.store.clone(), decisions.webhook_secret.clone());
         Context(Arc::new(Parts {
+            decisions,
+            calls: Arc::new(calls),
             foundation,
             core: Arc::new(Health::start()),
             memory: Indexes::new(MEMORY_BYTES_MAX),

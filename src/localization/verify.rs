@@ -2,7 +2,9 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, audit, content, figures, memory, spaces, terms, translate};
+use crate::{
+    access, approvals, audit, content, decisions, desk, figures, licences, memory, spaces, terms, translate,
+};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -17,5 +19,9 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(figures::verify(read)?);
     findings.extend(memory::verify(read)?);
     findings.extend(translate::verify(read)?);
+    findings.extend(decisions::verify(read)?);
+    findings.extend(desk::verify(read)?);
+    findings.extend(approvals::verify(read)?);
+    findings.extend(licences::verify(read)?);
     Ok(findings)
 }

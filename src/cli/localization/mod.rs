@@ -1,4 +1,5 @@
 //! Commands for localization.
 
 pub mod core;
+pub mod decision;
 pub mod l10n;

@@ -1,12 +1,15 @@
 //! Localization from outside, and what its tests sit at.
 
 mod access;
+mod approvals;
 mod contract;
 mod crash;
+mod decisions;
 mod exchange;
 mod figures;
 mod files;
 mod l10n;
+mod licences;
 mod memory;
 mod order;
 mod review;
