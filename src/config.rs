@@ -184,6 +184,8 @@ pub struct Config {
     pub decision_url: String,
     /// By which policy decisions are taken.
     pub decision_policy: String,
+    /// The file that checkpoints of localization's audit chains are anchored in.
+    pub audit_anchor_file: Option<PathBuf>,
     /// The AI engine's address; empty: there is none.
     pub ai_url: String,
     /// The model it is asked for.
@@ -527,6 +529,7 @@ impl Collected {
             decision_is_external: self.text("decision.mode").is_some_and(|mode| mode == "external"),
             decision_url: self.text("decision.url").unwrap_or_default(),
             decision_policy: self.text("decision.policy").unwrap_or_default(),
+            audit_anchor_file: path("audit.anchor_file"),
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),

@@ -4,6 +4,7 @@
 //! done right there. What may look at more is done aside ([`Context::aside`]), and its work is bounded; what mostly looks at
 //! a few is tried right there first ([`Context::at_once_or_aside`]). What reads a whole file waits for its turn ([`Context::in_turn`]): a file may take a few hundred megabytes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
 use quintet_storage::{Abort, Snapshot, Store};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::audit::{AnchorFile, Anchoring};
 use crate::decisions::Decisions;
 use crate::desk::{Calls, Desk};
 use crate::engine::Engine;
@@ -46,6 +48,17 @@ const LOCKS: usize = 64;
 /// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
 const SHELF_BYTES: usize = 64 << 20;
 
+/// What the operator says of localization.
+#[derive(Default)]
+pub struct Settings {
+    /// What writes drafts, if anything does.
+    pub engine: Option<Engine>,
+    /// The file that checkpoints of the audit chains are anchored in, if there is to be one.
+    pub anchor_file: Option<PathBuf>,
+    /// What takes decisions; none: this appliance's own desk, which tells nobody.
+    pub decisions: Option<Decisions>,
+}
+
 /// What localization needs to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
 pub struct Context(Arc<Parts>);
@@ -70,6 +83,8 @@ pub struct Parts {
     pub(crate) decisions: Decisions,
     /// The webhooks of this appliance's own desk.
     pub(crate) calls: Arc<Calls>,
+    /// Where checkpoints of the audit chains are anchored.
+    pub(crate) anchoring: Anchoring,
     /// What was worked out from stored rows, for whoever needs it again.
     pub(crate) shelf: Shelf,
 }
@@ -100,14 +115,18 @@ impl Context {
     /// [`Context::new`] with what writes drafts, if anything does.
     #[must_use]
     pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
-        let desk = Arc::new(Desk::new(foundation.store.clone()));
-        let decisions = Decisions::new(desk, "default".to_owned(), None).embedded();
-        Context::with(foundation, engine, decisions)
+        Context::with(foundation, Settings { engine, ..Settings::default() })
     }
 
-    /// [`Context::new`] with what writes drafts, if anything does, and with what takes decisions.
+    /// [`Context::new`] with what the operator says.
     #[must_use]
-    pub fn with(foundation: Foundation, engine: Option<Engine>, decisions: Decisions) -> Context {
+    pub fn with(foundation: Foundation, settings: Settings) -> Context {
+        let Settings { engine, anchor_file, decisions } = settings;
+        let desk = || {
+            let desk = Arc::new(Desk::new(foundation.store.clone()));
+            Decisions::new(desk, "default".to_owned(), None).embedded()
+        };
+        let decisions = decisions.unwrap_or_else(desk);
         let calls = Calls::new(foundation.store.clone(), decisions.webhook_secret.clone());
         Context(Arc::new(Parts {
             decisions,
@@ -121,6 +140,7 @@ impl Context {
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
+            anchoring: Anchoring::new(anchor_file.as_deref().map(AnchorFile::at)),
             shelf: Shelf::new(SHELF_BYTES),
         }))
     }

@@ -15,7 +15,8 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) · `census` (what counts of prose
-//! hang on) · `decisions` (what is asked of others), `desk` (the service that is built in) · `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
+//! hang on) · `decisions` (what is asked of others), `desk` (the service that is built in) · `access` (permissions, and what a
+//! caller may) · `context` (where work is done) · `http` (what all endpoints share) · `proof` (what the chain proves) ·
 //! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
 //! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`, `licences` (what decisions are
@@ -42,6 +43,7 @@ pub mod likeness;
 mod lists;
 mod memory;
 mod model;
+mod proof;
 pub mod quality;
 mod refusal;
 mod review;
@@ -67,11 +69,13 @@ use quintet_storage::{Migration, TableSpec};
 use crate::lists::joined;
 
 pub use crate::access::KEY_PERMISSIONS;
-pub use crate::context::Context;
+pub use crate::audit::{AnchorFile, PublicKey, verify_anchors};
+pub use crate::context::{Context, Settings};
 pub use crate::decisions::{DecisionService, Decisions, External};
 pub use crate::desk::{Desk, OwnListener, webhook_secret};
 pub use crate::grants::operator;
 pub use crate::http::Localization;
+pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
 pub use crate::settlements::operator as decision_operator;
 pub use crate::verify::verify;
@@ -80,6 +84,7 @@ pub use crate::verify::verify;
 const ENDPOINTS: Endpoints<Localization> = &[
     http::health::ENDPOINTS,
     grants::http::ENDPOINTS,
+    proof::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
     spaces::http::locales::ENDPOINTS,
@@ -157,6 +162,7 @@ pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
     let store = || context.store.clone();
     let mut work: Vec<Arc<dyn DueWork>> = vec![
         Arc::new(Sweep(figures::Rejudging::new(context.clone()))),
+        Arc::new(Sweep(proof::Checkpointing::new(context.clone()))),
         Arc::new(Sweep(licences::Recounting::new(context.clone()))),
         Arc::new(Sweep(settlements::Rereads::new(context.clone()))),
         Arc::new(Sweep(Rows::new(store(), licences::ExpiredLicences))),

@@ -143,7 +143,7 @@ fn open_and_check(
     }
     let verification = Verification::begin(place, false, TABLES).map_err(|error| failed(&error))?;
     let key = KeyPlace::inside(place);
-    let mut report = checking::check_all(verification, place, &Tables::Own, Some(&key), progress);
+    let mut report = checking::check_all(verification, place, &Tables::Own, Some(&key), None, progress);
     for finding in &mut report.verified.findings {
         *finding = Finding { file: at_source(&finding.file), ..finding.clone() };
     }

@@ -93,7 +93,7 @@ impl LocalizationContent {
     }
 
     /// Lines to paste into a shell: translate a text, try to have another reviewed, ask what was said before, export the
-    /// file.
+    /// file, verify the audit chain.
     pub fn curl_lines(&self, address: SocketAddr, key: &str, tenant_id: &str) -> Vec<Line> {
         let LocalizationContent { project_id, file_id, key_id, refused_key_id, suggested_key_id, .. } = self;
         let who = format!("-H 'Authorization: Bearer {key}' -H 'L10n-Tenant: {tenant_id}'");
@@ -115,6 +115,8 @@ impl LocalizationContent {
             lines.push(Line::new("what was approved before for a text like \"Our shops\"", suggestions));
         }
         lines.push(Line::new("export the file in German", export));
+        let audit = format!("curl -s http://{address}/v1/audit/verify {who}");
+        lines.push(Line::new("see that nobody has touched the audit chain", audit));
         lines
     }
 }

@@ -91,6 +91,7 @@ impl Dialect for Localization {
             include_str!("schemas.json"),
             include_str!("../spaces/schemas.json"),
             include_str!("../grants/schemas.json"),
+            include_str!("../proof/schemas.json"),
             include_str!("../content/schemas.json"),
             include_str!("../figures/schemas.json"),
             include_str!("../memory/schemas.json"),

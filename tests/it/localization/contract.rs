@@ -349,6 +349,12 @@ fn answers_have_the_documented_shapes() {
     let workspace_path = format!("/v1/workspaces/{}", text(&workspace, "id"));
     for (template, path) in [
         ("/v1/me".to_owned(), "/v1/me".to_owned()),
+        ("/v1/audit/events".into(), "/v1/audit/events".into()),
+        ("/v1/audit/events".into(), "/v1/audit/events?limit=0".into()),
+        ("/v1/audit/export".into(), "/v1/audit/export?format=ndjson".into()),
+        ("/v1/audit/export".into(), "/v1/audit/export?format=cef".into()),
+        ("/v1/audit/export".into(), "/v1/audit/export".into()),
+        ("/v1/audit/verify".into(), "/v1/audit/verify".into()),
         ("/v1/workspaces".into(), "/v1/workspaces?limit=1".into()),
         ("/v1/workspaces".into(), "/v1/workspaces?limit=0".into()),
         ("/v1/workspaces/{workspace_id}".into(), workspace_path),

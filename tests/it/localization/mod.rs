@@ -2,6 +2,7 @@
 
 mod access;
 mod approvals;
+mod audit;
 mod contract;
 mod crash;
 mod decisions;
