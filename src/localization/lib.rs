@@ -16,13 +16,15 @@
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) · `census` (what counts of prose
 //! hang on) · `decisions` (what is asked of others), `desk` (the service that is built in) · `access` (permissions, and what a
-//! caller may) · `context` (where work is done) · `http` (what all endpoints share) · `proof` (what the chain proves) ·
-//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
+//! caller may) · `principals` (who there is) · `context` (where work is done) · `http` (what all endpoints share) · `proof` (what
+//! the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts` (changing who there is, settings) ·
+//! `content` (files, keys, exports) · `quality` (the checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
 //! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`, `licences` (what decisions are
 //! about) · `settlements` (decisions that were taken) · `verify`. A folder has its endpoints beside it, in its own `http`.
 
 mod access;
+mod accounts;
 mod approvals;
 mod audit;
 mod census;
@@ -43,6 +45,7 @@ pub mod likeness;
 mod lists;
 mod memory;
 mod model;
+mod principals;
 mod proof;
 pub mod quality;
 mod refusal;
@@ -127,6 +130,8 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     spaces::TABLES,
     audit::TABLES,
     access::TABLES,
+    principals::TABLES,
+    accounts::TABLES,
     content::TABLES,
     terms::TABLES,
     memory::TABLES,
@@ -142,6 +147,8 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
 const TABLE_COUNT: usize = spaces::TABLES.len()
     + audit::TABLES.len()
     + access::TABLES.len()
+    + principals::TABLES.len()
+    + accounts::TABLES.len()
     + content::TABLES.len()
     + terms::TABLES.len()
     + memory::TABLES.len()

@@ -3,7 +3,8 @@
 use quintet_storage::{Failure, Read};
 
 use crate::{
-    access, approvals, audit, content, decisions, desk, figures, licences, memory, spaces, terms, translate,
+    access, accounts, approvals, audit, content, decisions, desk, figures, licences, memory, principals, spaces, terms,
+    translate,
 };
 
 /// What contradicts itself; nothing, if all is well.
@@ -14,6 +15,8 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     let mut findings = audit::verify(read)?;
     findings.extend(spaces::verify(read)?);
     findings.extend(access::verify(read)?);
+    findings.extend(principals::verify(read)?);
+    findings.extend(accounts::verify(read)?);
     findings.extend(content::verify(read)?);
     findings.extend(terms::verify(read)?);
     findings.extend(figures::verify(read)?);

@@ -3,6 +3,7 @@
 //! A repetition changes nothing: what was made is remembered, and every request has an Idempotency-Key of its own.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use quintet_platform::secrets;
@@ -27,6 +28,9 @@ pub struct LocalizationContent {
     /// One that is like one whose translation is approved; none in what older versions made.
     #[serde(default)]
     suggested_key_id: String,
+    /// What waits on the decision desk; none in what older versions made.
+    #[serde(default)]
+    decision_id: String,
     /// Whether everything was made.
     is_complete: bool,
 }
@@ -83,6 +87,10 @@ impl LocalizationContent {
             let place = format!("/v1/keys/{}/translations/de/transition", key_of("title"));
             service.change("POST", &place, &format!("title-{action}"), &json!({ "action": action })).await?;
         }
+        let wish = json!({ "file": text(&file, "file_id"), "locale": "de" });
+        let path = format!("/v1/projects/{project_id}/approval-requests");
+        let request = service.create(&path, "approval", &wish).await?;
+        self.decision_id = text(&request, "decision_id");
         self.key_id = key_of("cart.pay");
         self.refused_key_id = key_of("greeting");
         self.suggested_key_id = key_of("subtitle");
@@ -90,6 +98,14 @@ impl LocalizationContent {
         self.project_id = project_id;
         self.is_complete = true;
         Ok(true)
+    }
+
+    /// A line to paste into a shell: what waits on the decision desk is approved.
+    pub fn desk_line(&self, program: &str, data_dir: &Path) -> Option<Line> {
+        let LocalizationContent { decision_id, .. } = self;
+        let command = format!("{program} decision approve {decision_id} --data {}", data_dir.display());
+        let about = "approve what waits on the decision desk: a plural of the German file (`decision list` shows it)";
+        (!decision_id.is_empty()).then(|| Line::new(about, command))
     }
 
     /// Lines to paste into a shell: translate a text, try to have another reviewed, ask what was said before, export the

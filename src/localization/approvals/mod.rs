@@ -30,3 +30,13 @@ pub use settle::{Settle, Settled, settle};
 pub use submit::submit_again;
 pub use tables::TABLES;
 pub use verify::verify;
+
+/// What tests of settlements do by themselves.
+#[cfg(test)]
+pub mod testing {
+    pub use super::batch::Batch;
+    pub use super::begin::{BeginRequest, begin_request};
+    pub use super::states::RequestStatus;
+    pub use super::submit::submit;
+    pub use super::tables::{APPROVAL_CONTEXTS, APPROVAL_ITEMS, OPEN_APPROVALS, get_request};
+}

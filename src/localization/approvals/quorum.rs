@@ -3,12 +3,13 @@
 use quintet_storage::{Failure, Read};
 
 use super::tables::APPROVAL_REQUESTS;
+use crate::accounts::settings::get_settings;
 use crate::decisions::{Subject, SubjectKind};
 use crate::model::TenantId;
 
 /// How many different names the approval of legal texts takes in a tenant.
-fn legal_approval_quorum(_read: &impl Read, _tenant_id: TenantId) -> Result<u64, Failure> {
-    Ok(1)
+fn legal_approval_quorum(read: &impl Read, tenant_id: TenantId) -> Result<u64, Failure> {
+    Ok(get_settings(read, tenant_id)?.quorum())
 }
 
 /// How many different names the approval of something takes now: of a request that holds an item of class legal, as many as

@@ -32,3 +32,15 @@ pub use request::submit_again;
 pub use settle::{Settle, Settled, settle};
 pub use tables::TABLES;
 pub use verify::verify;
+
+/// What tests of settlements do by themselves.
+#[cfg(test)]
+pub mod testing {
+    pub use super::lapse::ExpiredLicences;
+    pub use super::model::Sample;
+    pub use super::recount::bring_up_to_date;
+    pub use super::request::{RequestLicence, Requested, request_licence, submit};
+    pub use super::states::{LapseReason, LicenceState};
+    pub use super::switch::{SetSwitch, set_switch};
+    pub use super::tables::{LICENCE_EXPIRIES, LICENCE_HEADS, LICENCES, LicenceRow};
+}
