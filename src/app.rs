@@ -128,6 +128,7 @@ impl App {
         let settings = quintet_localization::Settings {
             engine: outside::translator(&config)?,
             anchor_file: config.audit_anchor_file.clone(),
+            decisions: Some(outside::decisions(&config, &store)?),
         };
         let localization = quintet_localization::Context::with(foundation.clone(), settings);
         let diagrams = quintet_diagrams::Settings {

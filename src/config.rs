@@ -178,6 +178,12 @@ pub struct Config {
     pub egress_allow_private: Vec<Network>,
     /// The base address of the external authorization system; empty: the appliance decides itself.
     pub authorization_url: String,
+    /// Whether another system takes decisions.
+    pub decision_is_external: bool,
+    /// The base address of that system; empty: nobody has said where it is.
+    pub decision_url: String,
+    /// By which policy decisions are taken.
+    pub decision_policy: String,
     /// The file that checkpoints of localization's audit chains are anchored in.
     pub audit_anchor_file: Option<PathBuf>,
     /// The AI engine's address; empty: there is none.
@@ -520,6 +526,9 @@ impl Collected {
             trusted_proxies: self.networks("http.trusted_proxies"),
             egress_allow_private: self.networks("egress.allow_private"),
             authorization_url: self.text("authorization.url").unwrap_or_default(),
+            decision_is_external: self.text("decision.mode").is_some_and(|mode| mode == "external"),
+            decision_url: self.text("decision.url").unwrap_or_default(),
+            decision_policy: self.text("decision.policy").unwrap_or_default(),
             audit_anchor_file: path("audit.anchor_file"),
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),

@@ -14,6 +14,8 @@ use quintet_storage::{Abort, Snapshot, Store};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::audit::{AnchorFile, Anchoring};
+use crate::decisions::Decisions;
+use crate::desk::{Calls, Desk};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
 use crate::glance::{Lookup, glance};
@@ -55,6 +57,8 @@ pub struct Settings {
     pub engine: Option<Engine>,
     /// The file that checkpoints of the audit chains are anchored in, if there is to be one.
     pub anchor_file: Option<PathBuf>,
+    /// What takes decisions; none: this appliance's own desk, which tells nobody.
+    pub decisions: Option<Decisions>,
 }
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
@@ -79,6 +83,10 @@ pub struct Parts {
     locks: Vec<Arc<Mutex<()>>>,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
+    /// What takes decisions.
+    pub(crate) decisions: Decisions,
+    /// The webhooks of this appliance's own desk.
+    pub(crate) calls: Arc<Calls>,
     /// Where checkpoints of the audit chains are anchored.
     pub(crate) anchoring: Anchoring,
     /// What was worked out from stored rows, for whoever needs it again.
@@ -117,8 +125,16 @@ impl Context {
     /// [`Context::new`] with what the operator says.
     #[must_use]
     pub fn with(foundation: Foundation, settings: Settings) -> Context {
-        let Settings { engine, anchor_file } = settings;
+        let Settings { engine, anchor_file, decisions } = settings;
+        let desk = || {
+            let desk = Arc::new(Desk::new(foundation.store.clone()));
+            Decisions::new(desk, "default".to_owned(), None).embedded()
+        };
+        let decisions = decisions.unwrap_or_else(desk);
+        let calls = Calls::new(foundation.store.clone(), decisions.webhook_secret.clone());
         Context(Arc::new(Parts {
+            decisions,
+            calls: Arc::new(calls),
             foundation,
             core: Arc::new(Health::start()),
             memory: Indexes::new(MEMORY_BYTES_MAX),

@@ -2,7 +2,10 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, audit, content, figures, memory, releases, spaces, terms, translate};
+use crate::{
+    access, accounts, approvals, audit, content, decisions, desk, figures, licences, memory, principals, releases,
+    spaces, terms, translate,
+};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -12,11 +15,17 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     let mut findings = audit::verify(read)?;
     findings.extend(spaces::verify(read)?);
     findings.extend(access::verify(read)?);
+    findings.extend(principals::verify(read)?);
+    findings.extend(accounts::verify(read)?);
     findings.extend(content::verify(read)?);
     findings.extend(terms::verify(read)?);
     findings.extend(figures::verify(read)?);
     findings.extend(memory::verify(read)?);
     findings.extend(translate::verify(read)?);
     findings.extend(releases::verify(read)?);
+    findings.extend(decisions::verify(read)?);
+    findings.extend(desk::verify(read)?);
+    findings.extend(approvals::verify(read)?);
+    findings.extend(licences::verify(read)?);
     Ok(findings)
 }

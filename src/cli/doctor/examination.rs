@@ -15,7 +15,7 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
-use super::{appliance, audit, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks};
+use super::{appliance, audit, decisions, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks};
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
 use crate::app::TABLES;
@@ -52,6 +52,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("webhooks", webhooks::check_webhooks),
     ("audit", audit::check_anchors),
     ("messaging", messaging::check_messaging),
+    ("decisions", decisions::check_decisions),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
     ("overlayfs", kernel::check_overlay),

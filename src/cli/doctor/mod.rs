@@ -2,6 +2,7 @@
 
 mod appliance;
 mod audit;
+mod decisions;
 mod directory;
 mod examination;
 mod kernel;

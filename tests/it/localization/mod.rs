@@ -1,13 +1,16 @@
 //! Localization from outside, and what its tests sit at.
 
 mod access;
+mod approvals;
 mod audit;
 mod contract;
 mod crash;
+mod decisions;
 mod exchange;
 mod figures;
 mod files;
 mod l10n;
+mod licences;
 mod memory;
 mod order;
 mod releases;
