@@ -125,8 +125,8 @@ impl App {
         let foundation = Foundation::new(store.clone(), clock.clone(), authority);
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
-        let translator = outside::translator(&config)?;
-        let localization = quintet_localization::Context::with_engine(foundation.clone(), translator);
+        let systems = outside::localization_systems(&config)?;
+        let localization = quintet_localization::Context::with(foundation.clone(), systems);
         let diagrams = quintet_diagrams::Settings {
             engine: quintet_diagrams::engine::engine(fonts),
             generator,

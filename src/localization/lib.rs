@@ -15,7 +15,8 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) ·
-//! `access` (permissions, and what a caller may) · `principals` (who there is) · `context` (where work is done) · `http` (what all endpoints share) ·
+//! `access` (permissions, and what a caller may) · `principals` (who there is) · [`authorization`] (another system that is to
+//! know of grants) · `context` (where work is done) · `http` (what all endpoints share) ·
 //! `spaces` (workspaces, projects, locales) · `grants` · `accounts`
 //! (changing who there is, settings) · `content` (files, keys, exports) · `quality` (the checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
@@ -25,6 +26,7 @@
 mod access;
 mod accounts;
 mod audit;
+pub mod authorization;
 mod content;
 mod context;
 pub mod engine;
@@ -64,16 +66,25 @@ use quintet_storage::{Migration, TableSpec};
 use crate::lists::joined;
 
 pub use crate::access::KEY_PERMISSIONS;
-pub use crate::context::Context;
-pub use crate::grants::operator;
+pub use crate::context::{Context, Systems};
 pub use crate::http::Localization;
 pub use crate::refusal::CODES;
 pub use crate::verify::verify;
+
+/// The operator's side.
+pub mod operator {
+    pub use crate::accounts::operator::*;
+    pub use crate::grants::operator::*;
+}
 
 /// Everything that is served.
 const ENDPOINTS: Endpoints<Localization> = &[
     http::health::ENDPOINTS,
     grants::http::ENDPOINTS,
+    accounts::members::http::ENDPOINTS,
+    accounts::service_accounts::http::ENDPOINTS,
+    accounts::keys::http::ENDPOINTS,
+    accounts::settings::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
     spaces::http::locales::ENDPOINTS,
@@ -134,7 +145,15 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + translate::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
-pub const MIGRATIONS: &[Migration] = figures::MIGRATIONS;
+pub const MIGRATIONS: &[Migration] = &joined::<_, MIGRATION_COUNT>(&[figures::MIGRATIONS, accounts::MIGRATIONS]);
+
+const MIGRATION_COUNT: usize = figures::MIGRATIONS.len() + accounts::MIGRATIONS.len();
+
+/// What is done again and again of real time, for as long as it is polled: the language core's checks, and telling the
+/// authorization system of grants.
+pub async fn watch(context: Context) {
+    tokio::join!(context.clone().watch_core(), grants::reconcile(context));
+}
 
 /// What falls due by the clock.
 #[must_use]
