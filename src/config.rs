@@ -178,6 +178,8 @@ pub struct Config {
     pub egress_allow_private: Vec<Network>,
     /// The base address of the external authorization system; empty: the appliance decides itself.
     pub authorization_url: String,
+    /// The file that checkpoints of localization's audit chains are anchored in.
+    pub audit_anchor_file: Option<PathBuf>,
     /// The AI engine's address; empty: there is none.
     pub ai_url: String,
     /// The model it is asked for.
@@ -518,6 +520,7 @@ impl Collected {
             trusted_proxies: self.networks("http.trusted_proxies"),
             egress_allow_private: self.networks("egress.allow_private"),
             authorization_url: self.text("authorization.url").unwrap_or_default(),
+            audit_anchor_file: path("audit.anchor_file"),
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),

@@ -15,7 +15,9 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
-use super::{appliance, authorization, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks};
+use super::{
+    appliance, audit, authorization, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks,
+};
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
 use crate::app::TABLES;
@@ -50,6 +52,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("memory", machine::check_memory),
     ("open files", machine::check_open_files),
     ("webhooks", webhooks::check_webhooks),
+    ("audit", audit::check_anchors),
     ("messaging", messaging::check_messaging),
     ("authorization", authorization::check_authorization),
     ("runner", runner::check_runner),
@@ -156,7 +159,7 @@ mod tests {
     fn every_finding_that_is_not_ok_has_a_cure() {
         let directory = tempfile::tempdir().unwrap();
         let findings = examine(None, Some(directory.path().join("absent")));
-        assert!(findings.len() >= CHECKS.len() - 6, "{findings:?}");
+        assert!(findings.len() >= CHECKS.len() - 7, "{findings:?}");
         for finding in findings {
             assert_eq!(finding.cure.is_none(), finding.state == State::Ok, "{finding:?}");
             assert!(finding.says.ends_with('.'), "{finding:?}");
