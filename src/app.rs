@@ -129,6 +129,7 @@ impl App {
             engine: outside::translator(&config)?,
             anchor_file: config.audit_anchor_file.clone(),
             decisions: Some(outside::decisions(&config, &store)?),
+            authorization: outside::authorization_system(&config)?,
         };
         let localization = quintet_localization::Context::with(foundation.clone(), settings);
         let diagrams = quintet_diagrams::Settings {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quintet_diagrams::generate::Generator;
 use quintet_drawing::fonts::Collection;
+use quintet_localization::authorization::{AuthorizationSystem, RemoteSystem};
 use quintet_localization::engine::Engine;
 use quintet_localization::{Decisions, Desk, External, webhook_secret};
 use quintet_platform::access::{Authority, ExternalAuthority};
@@ -63,6 +64,18 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
 /// As [`generator`].
 pub fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
     Ok(chat_engine(config)?.map(Engine::new))
+}
+
+/// What is to know of localization's grants, if `authorization.url` names it.
+///
+/// # Errors
+/// As [`authority`].
+pub fn authorization_system(config: &Config) -> Result<Option<Arc<dyn AuthorizationSystem>>, StartError> {
+    if config.authorization_url.is_empty() {
+        return Ok(None);
+    }
+    let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
+    Ok(Some(Arc::new(RemoteSystem::new(&config.authorization_url, own, egress(config)?))))
 }
 
 fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {

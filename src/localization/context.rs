@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
+use quintet_platform::access::Authority;
 use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
-use quintet_storage::{Abort, Snapshot, Store};
+use quintet_storage::{Abort, Snapshot, Store, Uuid};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::audit::{AnchorFile, Anchoring};
+use crate::authorization::{AuthorizationSystem, Embedded, SystemFailure};
 use crate::decisions::Decisions;
 use crate::desk::{Calls, Desk};
 use crate::engine::Engine;
@@ -59,6 +61,8 @@ pub struct Settings {
     pub anchor_file: Option<PathBuf>,
     /// What takes decisions; none: this appliance's own desk, which tells nobody.
     pub decisions: Option<Decisions>,
+    /// The system that is to know of every grant, if there is one.
+    pub authorization: Option<Arc<dyn AuthorizationSystem>>,
 }
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
@@ -87,6 +91,8 @@ pub struct Parts {
     pub(crate) decisions: Decisions,
     /// The webhooks of this appliance's own desk.
     pub(crate) calls: Arc<Calls>,
+    /// What is to know of every grant.
+    pub(crate) authorization: Arc<dyn AuthorizationSystem>,
     /// Where checkpoints of the audit chains are anchored.
     pub(crate) anchoring: Anchoring,
     /// What was worked out from stored rows, for whoever needs it again.
@@ -113,19 +119,22 @@ impl Context {
     /// Made once, when the appliance starts. Runs the core's checks for the first time.
     #[must_use]
     pub fn new(foundation: Foundation) -> Context {
-        Context::with_engine(foundation, None)
+        Context::with(foundation, Settings::default())
     }
 
-    /// [`Context::new`] with what writes drafts, if anything does.
+    /// [`Context::new`] with other systems. What a credential is worth is for the appliance itself to say, whatever system is
+    /// told of grants (localization, S4).
     #[must_use]
     pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
         Context::with(foundation, Settings { engine, ..Settings::default() })
     }
 
-    /// [`Context::new`] with what the operator says.
+    /// [`Context::new`] with what the operator says. What a credential is worth is for the appliance itself to say, whatever
+    /// system is told of grants (localization, S4).
     #[must_use]
     pub fn with(foundation: Foundation, settings: Settings) -> Context {
-        let Settings { engine, anchor_file, decisions } = settings;
+        let foundation = Foundation { authority: Arc::new(Authority::Embedded), ..foundation };
+        let Settings { engine, anchor_file, decisions, authorization } = settings;
         let desk = || {
             let desk = Arc::new(Desk::new(foundation.store.clone()));
             Decisions::new(desk, "default".to_owned(), None).embedded()
@@ -145,9 +154,22 @@ impl Context {
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
+            authorization: authorization.unwrap_or_else(|| Arc::new(Embedded)),
             anchoring: Anchoring::new(anchor_file.as_deref().map(AnchorFile::at)),
             shelf: Shelf::new(SHELF_BYTES),
         }))
+    }
+
+    /// Whether the authorization system answers: `None` if there is none, else what is wrong with it, if anything is. Asks it.
+    pub async fn authorization_problem(&self) -> Option<Result<(), SystemFailure>> {
+        if !self.authorization.is_told() {
+            return None;
+        }
+        // Of a principal whom nobody has: whoever knows none such answers, too.
+        Some(match self.authorization.intents_of(Uuid::nil()).await {
+            Ok(_) | Err(SystemFailure::Refused(404)) => Ok(()),
+            Err(failure) => Err(failure),
+        })
     }
 
     /// The state of the language core.

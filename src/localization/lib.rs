@@ -16,9 +16,10 @@
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) · `census` (what counts of prose
 //! hang on) · `decisions` (what is asked of others), `desk` (the service that is built in) · `access` (permissions, and what a
-//! caller may) · `principals` (who there is) · `context` (where work is done) · `http` (what all endpoints share) · `proof` (what
-//! the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts` (changing who there is, settings) ·
-//! `content` (files, keys, exports) · `quality` (the checks) · `terms`
+//! caller may) · `principals` (who there is) · [`authorization`] (another system that is to know of grants) · `context` (where
+//! work is done) · `http` (what all endpoints share) · `proof` (what the chain proves) · `spaces` (workspaces, projects,
+//! locales) · `grants` · `accounts` (changing who there is, settings) · `content` (files, keys, exports) · `quality` (the
+//! checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
 //! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`, `licences` (what decisions are
 //! about) · `settlements` (decisions that were taken) · `releases` (archives of what is approved) · `verify`. A folder has
@@ -28,6 +29,7 @@ mod access;
 mod accounts;
 mod approvals;
 mod audit;
+pub mod authorization;
 mod census;
 mod content;
 mod context;
@@ -78,17 +80,26 @@ pub use crate::audit::{AnchorFile, PublicKey, verify_anchors};
 pub use crate::context::{Context, Settings};
 pub use crate::decisions::{DecisionService, Decisions, External};
 pub use crate::desk::{Desk, OwnListener, webhook_secret};
-pub use crate::grants::operator;
 pub use crate::http::Localization;
 pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
 pub use crate::settlements::operator as decision_operator;
 pub use crate::verify::verify;
 
+/// The operator's side.
+pub mod operator {
+    pub use crate::accounts::operator::*;
+    pub use crate::grants::operator::*;
+}
+
 /// Everything that is served.
 const ENDPOINTS: Endpoints<Localization> = &[
     http::health::ENDPOINTS,
     grants::http::ENDPOINTS,
+    accounts::members::http::ENDPOINTS,
+    accounts::service_accounts::http::ENDPOINTS,
+    accounts::keys::http::ENDPOINTS,
+    accounts::settings::http::ENDPOINTS,
     proof::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
@@ -168,7 +179,15 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + releases::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
-pub const MIGRATIONS: &[Migration] = figures::MIGRATIONS;
+pub const MIGRATIONS: &[Migration] = &joined::<_, MIGRATION_COUNT>(&[figures::MIGRATIONS, accounts::MIGRATIONS]);
+
+const MIGRATION_COUNT: usize = figures::MIGRATIONS.len() + accounts::MIGRATIONS.len();
+
+/// What is done again and again of real time, for as long as it is polled: the language core's checks, and telling the
+/// authorization system of grants.
+pub async fn watch(context: Context) {
+    tokio::join!(context.clone().watch_core(), grants::reconcile(context));
+}
 
 /// What falls due by the clock.
 #[must_use]

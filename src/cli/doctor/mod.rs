@@ -2,6 +2,7 @@
 
 mod appliance;
 mod audit;
+mod authorization;
 mod decisions;
 mod directory;
 mod examination;

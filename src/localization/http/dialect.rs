@@ -18,9 +18,10 @@ use quintet_storage::{Abort, Read, Uuid};
 use serde_json::{Map, Value, json};
 
 use crate::access::{self, TEMPLATES, Template, Wanted};
-use crate::audit::{Actor, ActorKind};
+use crate::audit::Actor;
 use crate::context::{Context, WRITER_TIME};
 use crate::model::TenantId;
+use crate::principals::kind_of;
 use crate::refusal::{CODES, Refusal, TAG_CODES};
 
 /// A request that was let in.
@@ -91,6 +92,7 @@ impl Dialect for Localization {
             include_str!("schemas.json"),
             include_str!("../spaces/schemas.json"),
             include_str!("../grants/schemas.json"),
+            include_str!("../accounts/schemas.json"),
             include_str!("../proof/schemas.json"),
             include_str!("../content/schemas.json"),
             include_str!("../figures/schemas.json"),
@@ -124,7 +126,8 @@ impl Dialect for Localization {
         let request_id = parts.extensions.get::<RequestId>().map(|id| id.as_str().to_owned()).unwrap_or_default();
         let actor = Actor {
             tenant_id: TenantId(key.tenant_id),
-            kind: ActorKind::ServiceAccount,
+            kind: kind_of(&context.store.read(), TenantId(key.tenant_id), key.principal_id)
+                .map_err(|failure| Fault::of_failure(&failure))?,
             principal_id: key.principal_id,
             request_id,
         };
