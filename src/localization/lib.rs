@@ -15,13 +15,15 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) ·
-//! `access` (permissions, and what a caller may) · `context` (where work is done) · `http` (what all endpoints share) ·
-//! `spaces` (workspaces, projects, locales) · `grants` · `content` (files, keys, exports) · `quality` (the checks) · `terms`
+//! `access` (permissions, and what a caller may) · `principals` (who there is) · `context` (where work is done) · `http` (what all endpoints share) ·
+//! `spaces` (workspaces, projects, locales) · `grants` · `accounts`
+//! (changing who there is, settings) · `content` (files, keys, exports) · `quality` (the checks) · `terms`
 //! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
 //! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints
 //! beside it, in its own `http`.
 
 mod access;
+mod accounts;
 mod audit;
 mod content;
 mod context;
@@ -37,6 +39,7 @@ pub mod likeness;
 mod lists;
 mod memory;
 mod model;
+mod principals;
 pub mod quality;
 mod refusal;
 mod review;
@@ -110,6 +113,8 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     spaces::TABLES,
     audit::TABLES,
     access::TABLES,
+    principals::TABLES,
+    accounts::TABLES,
     content::TABLES,
     terms::TABLES,
     memory::TABLES,
@@ -120,6 +125,8 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
 const TABLE_COUNT: usize = spaces::TABLES.len()
     + audit::TABLES.len()
     + access::TABLES.len()
+    + principals::TABLES.len()
+    + accounts::TABLES.len()
     + content::TABLES.len()
     + terms::TABLES.len()
     + memory::TABLES.len()

@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, audit, content, figures, memory, spaces, terms, translate};
+use crate::{access, accounts, audit, content, figures, memory, principals, spaces, terms, translate};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -12,6 +12,8 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     let mut findings = audit::verify(read)?;
     findings.extend(spaces::verify(read)?);
     findings.extend(access::verify(read)?);
+    findings.extend(principals::verify(read)?);
+    findings.extend(accounts::verify(read)?);
     findings.extend(content::verify(read)?);
     findings.extend(terms::verify(read)?);
     findings.extend(figures::verify(read)?);

@@ -1,7 +1,7 @@
 //! Spaces: where files lie.
 //!
 //! Nouns: a tenant has *workspaces*, they have *projects*; a project has one *source locale* and a set of *target
-//! locales*. A *short id* stands for a workspace or project in permissions.
+//! locales*. A *short id* stands for a workspace or project in permissions; members and service accounts have one, too.
 //!
 //! Invariants:
 //! - a short id stands for one thing of its tenant, for good;
@@ -26,7 +26,7 @@ mod tests;
 pub use locales::{get_locales, given_locale, put_source_locale};
 pub use model::{Expected, GivenLocale, Project, ProjectId, SourceLocale};
 pub use projects::{each_project, get_project};
-pub use short_ids::owner_of;
+pub use short_ids::{owner_of, take_short_id};
 pub use tables::{ShortIdRow, TABLES};
 #[cfg(test)]
 pub use tables::{WORKSPACE_SLUGS, WORKSPACES, WorkspaceSlugRow};

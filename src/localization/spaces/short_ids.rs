@@ -1,4 +1,4 @@
-//! Short ids: what stands for a workspace or project in permissions.
+//! Short ids: what stands for a workspace or project in permissions, and for a principal among people.
 
 use quintet_platform::secrets::digest_parts;
 use quintet_storage::{Failure, Read, Uuid, WriteTx};

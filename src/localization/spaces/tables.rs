@@ -14,6 +14,7 @@ use quintet_storage::{Row, Table, TableSpec, Timestamp};
 
 use super::model::{Project, ProjectId, ProjectLocales, SourceLocale, StoredLocale, Workspace, WorkspaceId};
 use crate::model::{FAMILY, TenantId};
+use crate::principals::{AccountId, MemberId};
 
 /// Workspaces.
 pub const WORKSPACES: Table<(TenantId, WorkspaceId), WorkspaceRow> =
@@ -129,6 +130,10 @@ pub enum ShortIdRow {
     Workspace(WorkspaceId),
     /// A project.
     Project(ProjectId),
+    /// A member.
+    Member(MemberId),
+    /// A service account.
+    Account(AccountId),
 }
 impl Row for ShortIdRow {}
 

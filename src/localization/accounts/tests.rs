@@ -1,0 +1,207 @@
+//! Members from the first invitation to the erasure: every arrow between their states, and those that there are not.
+
+use quintet_storage::seal::{self, Erased, KeyOwner};
+use quintet_storage::{Abort, Read as _};
+
+use super::members::{CreateMember, activate_member, create_member, erase_member, remove_member};
+use super::settings::{Settings, get_settings, patch_settings};
+use crate::audit::events_after;
+use crate::principals::{
+    COUNTS, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_MAX, MarkKey, Member, MemberId, MemberStatus, Subject, get_member,
+    is_address, member_by_email, member_by_subject,
+};
+use crate::refusal::Refusal;
+use crate::testing::{Bench, OTHER, TENANT, actor, bench};
+
+fn invite(bench: &Bench, email: &str) -> Result<Member, Refusal> {
+    let command =
+        CreateMember {
+            email: email.to_owned(), display_name: Some("Zoë Quill".to_owned()), mark_key: MarkKey::draw()
+        };
+    bench.run(move |tx, now| create_member(tx, now, &actor(TENANT), command))
+}
+
+fn person(number: u32) -> Subject {
+    Subject { issuer: "https://login.example".to_owned(), subject: format!("subject-{number}") }
+}
+
+fn activate(bench: &Bench, id: MemberId, subject: Subject) -> Result<Member, Refusal> {
+    bench.run(move |tx, now| activate_member(tx, now, &actor(TENANT), id, subject))
+}
+
+fn remove(bench: &Bench, id: MemberId) -> Result<Member, Refusal> {
+    bench.run(move |tx, now| remove_member(tx, now, &actor(TENANT), id))
+}
+
+fn erase(bench: &Bench, id: MemberId) -> Result<Member, Refusal> {
+    bench.run(move |tx, now| erase_member(tx, now, &actor(TENANT), id))
+}
+
+fn by_email(bench: &Bench, email: &str) -> Option<MemberId> {
+    member_by_email(&bench.store.read(), TENANT, email).unwrap().map(|member| member.member_id)
+}
+
+fn by_subject(bench: &Bench, subject: &Subject) -> Option<MemberId> {
+    member_by_subject(&bench.store.read(), TENANT, subject).unwrap().map(|member| member.member_id)
+}
+
+#[track_caller]
+fn sound(bench: &Bench) {
+    assert_eq!(crate::verify(&bench.store.read()), Ok(Vec::new()));
+}
+
+fn actions(bench: &Bench) -> Vec<String> {
+    let events = events_after(&bench.store.read(), TENANT, 0, 100).unwrap();
+    events.into_iter().map(|(_, row)| row.action).collect()
+}
+
+#[test]
+fn a_member_is_found_by_address_and_subject_as_long_as_it_is_live() {
+    let bench = bench();
+    let member = invite(&bench, "Zoe@Example.org").ok().unwrap();
+    assert!(member.status == MemberStatus::Pending && member.email() == "Zoe@Example.org");
+    assert_eq!(by_email(&bench, "zOE@eXAMPLE.ORG"), Some(member.member_id), "whatever the case");
+    assert_eq!(by_email(&bench, "zoe@example.com"), None);
+    assert!(matches!(invite(&bench, "zoe@EXAMPLE.org"), Err(Refusal::Conflict(_))));
+    assert_eq!(by_subject(&bench, &person(1)), None);
+    let active = activate(&bench, member.member_id, person(1)).ok().unwrap();
+    assert!(active.status == MemberStatus::Active && active.person.unwrap().subject == Some(person(1)));
+    assert_eq!(by_subject(&bench, &person(1)), Some(member.member_id));
+    // Whoever comes again changes nothing.
+    assert!(activate(&bench, member.member_id, person(1)).is_ok());
+    assert!(matches!(activate(&bench, member.member_id, person(2)), Err(Refusal::Conflict(_))));
+    let other = invite(&bench, "other@example.org").ok().unwrap();
+    assert!(matches!(activate(&bench, other.member_id, person(1)), Err(Refusal::Conflict(_))), "bound already");
+    sound(&bench);
+    let removed = remove(&bench, member.member_id).ok().unwrap();
+    assert!(removed.status == MemberStatus::Removed && removed.email() == "Zoe@Example.org");
+    assert_eq!((by_email(&bench, "zoe@example.org"), by_subject(&bench, &person(1))), (None, None));
+    assert!(matches!(activate(&bench, member.member_id, person(1)), Err(Refusal::NotFound)));
+    assert!(remove(&bench, member.member_id).ok().unwrap() == removed, "again: the same");
+    // The address may be invited anew, as a new member, whom the same person may be.
+    let anew = invite(&bench, "zoe@example.org").ok().unwrap();
+    assert!(anew.member_id != member.member_id && anew.short_id != member.short_id);
+    assert!(activate(&bench, anew.member_id, person(1)).is_ok());
+    sound(&bench);
+    let expected =
+        ["member.create", "member.activate", "member.create", "member.remove", "member.create", "member.activate"];
+    assert_eq!(actions(&bench), expected);
+}
+
+#[test]
+fn whatever_becomes_of_a_member() {
+    // From each state, what each verb makes of it; `None`: it is refused.
+    use MemberStatus::{Active, Erased as Gone, Pending, Removed};
+    type Way = fn(&Bench, MemberId);
+    let ways: [(MemberStatus, Way); 4] = [
+        (Pending, |_, _| {}),
+        (Active, |bench, id| drop(activate(bench, id, person(1)))),
+        (Removed, |bench, id| drop(remove(bench, id))),
+        (Gone, |bench, id| drop(erase(bench, id))),
+    ];
+    let expected = [
+        (Pending, [Some(Active), Some(Removed), Some(Gone)]),
+        (Active, [Some(Active), Some(Removed), Some(Gone)]),
+        (Removed, [None, Some(Removed), Some(Gone)]),
+        (Gone, [None, Some(Gone), Some(Gone)]),
+    ];
+    for ((from, way), (state, outcomes)) in ways.into_iter().zip(expected) {
+        assert_eq!(from, state);
+        for (place, outcome) in outcomes.into_iter().enumerate() {
+            let bench = bench();
+            let id = invite(&bench, "a@b.example").ok().unwrap().member_id;
+            way(&bench, id);
+            let member = match place {
+                0 => activate(&bench, id, person(1)),
+                1 => remove(&bench, id),
+                _ => erase(&bench, id),
+            };
+            assert_eq!(member.ok().map(|member| member.status), outcome, "{from:?}, verb {place}");
+            let stored = get_member(&bench.store.read(), TENANT, id).ok().unwrap();
+            assert_eq!(stored.status, outcome.unwrap_or(from), "{from:?}, verb {place}");
+            sound(&bench);
+        }
+    }
+    let bench = bench();
+    let nobody = MemberId(quintet_storage::Uuid::nil());
+    for refused in [activate(&bench, nobody, person(1)), remove(&bench, nobody), erase(&bench, nobody)] {
+        assert!(matches!(refused, Err(Refusal::NotFound)));
+    }
+}
+
+#[test]
+fn nothing_is_left_of_whom_was_erased() {
+    let bench = bench();
+    let member = invite(&bench, "zoe@example.org").ok().unwrap();
+    let id = member.member_id;
+    activate(&bench, id, person(1)).ok().unwrap();
+    let before = bench.store.read().get(&MEMBERS, &(TENANT, id)).unwrap().unwrap();
+    let erased = erase(&bench, id).ok().unwrap();
+    assert!(erased.person.is_none() && erased.email() == format!("{}@erased.invalid", member.short_id));
+    assert!(is_address(&erased.email()));
+    let read = bench.store.read();
+    let row = read.get(&MEMBERS, &(TENANT, id)).unwrap().unwrap();
+    assert_eq!((row.person, row.email_mark, row.subject_mark), (None, None, None));
+    // What was stored before does not open any more, wherever somebody finds it.
+    let owner = KeyOwner::Member { tenant: TENANT.0, member: id.0 };
+    let opened = seal::open(&read, owner, &MEMBERS, &(TENANT, id), before.person.as_ref().unwrap());
+    assert!(matches!(opened, Err(Abort::Refused(Erased))));
+    assert!(before.into_member(&read, TENANT, id).ok().unwrap().person.is_none());
+    let events = events_after(&read, TENANT, 0, 100).unwrap();
+    let told: Vec<&str> = events.iter().map(|(_, row)| row.action.as_str()).collect();
+    assert_eq!(told, ["member.create", "member.activate", "member.remove", "member.erase"]);
+    assert!(events.iter().all(|(_, row)| row.payload.is_empty()), "{events:?}");
+    assert!(invite(&bench, "zoe@example.org").is_ok());
+    sound(&bench);
+}
+
+#[test]
+fn members_are_a_tenants_own_and_a_bounded_number() {
+    let bench = bench();
+    let member = invite(&bench, "zoe@example.org").ok().unwrap();
+    let read = bench.store.read();
+    assert!(member_by_email(&read, OTHER, "zoe@example.org").unwrap().is_none());
+    assert!(matches!(get_member(&read, OTHER, member.member_id), Err(Abort::Refused(Refusal::NotFound))));
+    let counted = bench.run(|tx, _| {
+        let mut counts = tx.get(&COUNTS, &TENANT)?.unwrap();
+        counts.live_members = MEMBERS_MAX;
+        Ok(tx.put(&COUNTS, &TENANT, &counts)?)
+    });
+    counted.unwrap();
+    assert!(matches!(invite(&bench, "other@example.org"), Err(Refusal::Conflict(_))));
+    remove(&bench, member.member_id).ok().unwrap();
+    assert!(invite(&bench, "other@example.org").is_ok());
+    let findings = crate::verify(&bench.store.read()).unwrap();
+    assert!(findings.iter().any(|finding| finding.contains("other principals than are counted")), "{findings:?}");
+}
+
+#[test]
+fn marks_that_do_not_fit_are_found() {
+    let bench = bench();
+    let member = invite(&bench, "zoe@example.org").ok().unwrap();
+    bench
+        .run(move |tx, _| {
+            let mark = tx.get(&MEMBERS, &(TENANT, member.member_id))?.unwrap().email_mark.unwrap();
+            tx.delete(&MEMBERS_BY_EMAIL, &(TENANT, mark));
+            Ok(())
+        })
+        .unwrap();
+    let findings = crate::verify(&bench.store.read()).unwrap();
+    assert!(findings.iter().any(|finding| finding.contains("its address is not its own")), "{findings:?}");
+}
+
+#[test]
+fn settings_are_shown_as_they_were_set() {
+    let bench = bench();
+    let set =
+        |wanted: Settings| bench.run(move |tx, now| Ok(patch_settings(tx, now, &actor(TENANT), wanted)?)).unwrap();
+    assert_eq!(get_settings(&bench.store.read(), TENANT).unwrap(), Settings::default());
+    assert_eq!(Settings::default().quorum(), 1);
+    let first = Settings { legal_approval_quorum: Some(2), ..Settings::default() };
+    assert_eq!(set(first.clone()), first);
+    let both = set(Settings { display_name: Some("Quill".to_owned()), ..Settings::default() });
+    assert_eq!(both, Settings { display_name: Some("Quill".to_owned()), legal_approval_quorum: Some(2) });
+    assert_eq!(get_settings(&bench.store.read(), TENANT).unwrap().quorum(), 2);
+    assert_eq!(get_settings(&bench.store.read(), OTHER).unwrap(), Settings::default());
+    assert_eq!(actions(&bench), ["settings.update"; 2]);
+}
