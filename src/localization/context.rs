@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
 use crate::glance::{Lookup, glance};
+use crate::identity::Identity;
 use crate::language::Health;
 use crate::likeness::Indexes;
 use crate::model::TenantId;
@@ -44,6 +45,15 @@ const LOCKS: usize = 64;
 /// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
 const SHELF_BYTES: usize = 64 << 20;
 
+/// What the operator says of localization.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// What writes drafts, if anything does.
+    pub engine: Option<Engine>,
+    /// Whom people sign in with, if with anybody.
+    pub identity: Option<Identity>,
+}
+
 /// What localization needs to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
 pub struct Context(Arc<Parts>);
@@ -64,6 +74,8 @@ pub struct Parts {
     locks: Vec<Arc<Mutex<()>>>,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
+    /// Whom people sign in with, if with anybody.
+    pub(crate) identity: Option<Identity>,
     /// What was worked out from stored rows, for whoever needs it again.
     pub(crate) shelf: Shelf,
 }
@@ -94,6 +106,13 @@ impl Context {
     /// [`Context::new`] with what writes drafts, if anything does.
     #[must_use]
     pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
+        Context::with(foundation, Settings { engine, ..Settings::default() })
+    }
+
+    /// [`Context::new`] with what the operator says.
+    #[must_use]
+    pub fn with(foundation: Foundation, settings: Settings) -> Context {
+        let Settings { engine, identity } = settings;
         Context(Arc::new(Parts {
             foundation,
             core: Arc::new(Health::start()),
@@ -104,6 +123,7 @@ impl Context {
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
+            identity,
             shelf: Shelf::new(SHELF_BYTES),
         }))
     }
@@ -112,6 +132,14 @@ impl Context {
     #[must_use]
     pub fn core(&self) -> &Health {
         &self.core
+    }
+
+    /// Whom people sign in with.
+    ///
+    /// # Errors
+    /// [`Refusal::IdentityUnavailable`] if nobody said.
+    pub(crate) fn demand_identity(&self) -> Result<&Identity, Refusal> {
+        self.identity.as_ref().ok_or(Refusal::IdentityUnavailable)
     }
 
     /// Runs the core's checks every minute, for as long as it is polled.

@@ -3,7 +3,8 @@
 //! Nouns: a tenant has *workspaces*, they have *projects*; a project has one source locale and a set of target locales.
 //! A *file* of a project is a path with all its versions; each version's string *keys* keep their ids over uploads. A
 //! *translation* belongs to a key and a locale. A *grant* gives a principal the permissions of a *template* within a
-//! scope. Every change leaves an *audit event* in the tenant's chain.
+//! scope. People come by an identity provider, and have a *session*; programs have keys. Every change leaves an *audit
+//! event* in the tenant's chain.
 //!
 //! Invariants:
 //! - nobody reads or changes another tenant's things, and cannot tell them from absent ones;
@@ -14,13 +15,13 @@
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
-//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) ·
-//! `access` (permissions, and what a caller may) · `principals` (who there is) · `context` (where work is done) · `http` (what all endpoints share) ·
-//! `spaces` (workspaces, projects, locales) · `grants` · `accounts`
-//! (changing who there is, settings) · `content` (files, keys, exports) · `quality` (the checks) · `terms`
-//! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
-//! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints
-//! beside it, in its own `http`.
+//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance`, `identity` (whom people sign in with) · `audit` (the
+//! chain), `session_events` · `access` (permissions, and what a caller may) · `principals` (who there is) · `context` (where
+//! work is done) · `http` (what all endpoints share) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
+//! (changing who there is, settings) · `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the
+//! checks) · `terms` (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review`
+//! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder
+//! has its endpoints beside it, in its own `http`.
 
 mod access;
 mod accounts;
@@ -34,6 +35,7 @@ pub mod formats;
 mod glance;
 mod grants;
 mod http;
+mod identity;
 pub mod language;
 pub mod likeness;
 mod lists;
@@ -44,7 +46,9 @@ pub mod quality;
 mod refusal;
 mod review;
 mod rows;
+mod session_events;
 mod shelf;
+mod sign_in;
 mod spaces;
 mod terms;
 mod translate;
@@ -64,9 +68,10 @@ use quintet_storage::{Migration, TableSpec};
 use crate::lists::joined;
 
 pub use crate::access::KEY_PERMISSIONS;
-pub use crate::context::Context;
+pub use crate::context::{Context, Settings};
 pub use crate::grants::operator;
 pub use crate::http::Localization;
+pub use crate::identity::{Identity, NoPublicUrl};
 pub use crate::refusal::CODES;
 pub use crate::verify::verify;
 
@@ -74,6 +79,7 @@ pub use crate::verify::verify;
 const ENDPOINTS: Endpoints<Localization> = &[
     http::health::ENDPOINTS,
     grants::http::ENDPOINTS,
+    sign_in::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
     spaces::http::locales::ENDPOINTS,

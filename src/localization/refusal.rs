@@ -13,6 +13,8 @@ use ::http::header::ETAG;
 const CORE_RETRY_SECONDS: u64 = 60;
 /// How long a caller is asked to wait for the AI engine, in seconds (localization, O4).
 const AI_RETRY_SECONDS: u64 = 30;
+/// How long a caller is asked to wait for the identity provider, in seconds (localization, O4).
+const IDENTITY_RETRY_SECONDS: u64 = 5;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -107,6 +109,14 @@ pub enum Refusal {
     CoreUnavailable,
     /// There is no AI engine, or it gives no answer of use.
     AiUnavailable,
+    /// With a cookie, a request that may change something does not say that it is from a page of this service.
+    OriginRefused,
+    /// Somebody has signed in who is no member of the tenant.
+    NotMember,
+    /// A logout token that cannot be verified, or none.
+    LogoutToken(&'static str),
+    /// There is no identity provider, or it gives no answer of use.
+    IdentityUnavailable,
 }
 
 /// A unit of a document that cannot be written.
@@ -138,6 +148,7 @@ pub const CODES: &[Code] = codes! {
     400 "unknown_parameter" "The query has a parameter that is not known here"
     401 "unauthenticated" "A valid credential is required"
     403 "forbidden" "The caller may not do this"
+    403 "origin_refused" "With a cookie, a request that may change something must come from a page of this service (Origin)"
     404 "not_found" "Not found in this tenant"
     404 "revision_not_found" "This revision does not exist yet"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
@@ -193,6 +204,7 @@ pub const CODES: &[Code] = codes! {
     503 "ai_unavailable" "There is no AI engine, or it gave no answer of use; nothing was done"
     503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
+    503 "identity_unavailable" "Nobody can be asked who people are: there is no identity provider, or it gives no answer of use"
     503 "language_core_unavailable" "The language core does not pass its checks; nothing was done"
     503 "outcome_unknown" "It may or may not have been done"
     503 "storage_full" "The disk is down to its reserve; nothing was done"
@@ -295,6 +307,10 @@ impl ServiceRefusal for Refusal {
             Refusal::RegisterScope => of(422, "register_scope").problem("register", ""),
             Refusal::CoreUnavailable => of(503, "language_core_unavailable").retry_after(CORE_RETRY_SECONDS),
             Refusal::AiUnavailable => of(503, "ai_unavailable").retry_after(AI_RETRY_SECONDS),
+            Refusal::OriginRefused => of(403, "origin_refused"),
+            Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
+            Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
+            Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
         }
     }
 }

@@ -123,7 +123,8 @@ impl Foundation {
     /// See [`NotAdmitted`].
     pub fn admit_session(&self, service: Service, door: Door, token: &str) -> Result<(Session, Uuid), NotAdmitted> {
         let now = self.clock.now();
-        let found = find_session(&self.store.read(), &self.session_uses, door, token, now).map_err(NotAdmitted::Store)?;
+        let found =
+            find_session(&self.store.read(), &self.session_uses, door, token, now).map_err(NotAdmitted::Store)?;
         let session = found.ok_or(NotAdmitted::Refused(AuthRefusal::Unauthenticated))?;
         let root_tenant_id = self.admit_own(service, session.tenant_id)?;
         if self.session_uses.note(session.session_id, now) {

@@ -15,7 +15,7 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
-use super::{appliance, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks};
+use super::{appliance, directory, identity, kernel, listeners, machine, messaging, runner, secrets, webhooks};
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
 use crate::app::TABLES;
@@ -51,6 +51,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("open files", machine::check_open_files),
     ("webhooks", webhooks::check_webhooks),
     ("messaging", messaging::check_messaging),
+    ("sign-in", identity::check_identity),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
     ("overlayfs", kernel::check_overlay),

@@ -3,6 +3,7 @@
 mod appliance;
 mod directory;
 mod examination;
+mod identity;
 mod kernel;
 mod listeners;
 mod machine;

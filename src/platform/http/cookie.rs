@@ -78,10 +78,7 @@ mod tests {
     #[test]
     fn nobody_else_gets_it() {
         assert_eq!(set_cookie("__Host-s", "v", None), "__Host-s=v; Secure; HttpOnly; SameSite=Lax; Path=/");
-        assert_eq!(
-            remove_cookie("__Host-s"),
-            "__Host-s=; Secure; HttpOnly; SameSite=Lax; Path=/; Max-Age=0"
-        );
+        assert_eq!(remove_cookie("__Host-s"), "__Host-s=; Secure; HttpOnly; SameSite=Lax; Path=/; Max-Age=0");
         assert!(set_cookie("__Host-s", "v", None).is_sensitive());
     }
 }

@@ -22,7 +22,10 @@ struct Key {
 }
 
 enum Material {
-    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
     /// An uncompressed point.
     P256(Vec<u8>),
     Ed25519(Vec<u8>),
@@ -43,8 +46,7 @@ impl KeySet {
     /// [`TokenFault::UnknownKey`], [`TokenFault::Malformed`], [`TokenFault::Signature`]
     pub(super) fn check(&self, token: &Token<'_>) -> Result<(), TokenFault> {
         let is_meant = |key: &&Key| token.key_name.is_none() || key.name == token.key_name;
-        let meant: Vec<&Key> =
-            self.0.iter().filter(is_meant).filter(|key| key.is_for(token.algorithm)).collect();
+        let meant: Vec<&Key> = self.0.iter().filter(is_meant).filter(|key| key.is_for(token.algorithm)).collect();
         if meant.is_empty() {
             return Err(TokenFault::UnknownKey);
         }

@@ -80,7 +80,8 @@ impl LoginKey {
     pub fn seal(&self, login: &Login, purpose: &str) -> Option<String> {
         let Login { about, ends_at, state, nonce, verifier } = login;
         let plain = Zeroizing::new(
-            [about.as_bytes().as_slice(), state, nonce, verifier.as_slice(), &ends_at.as_micros().to_be_bytes()].concat(),
+            [about.as_bytes().as_slice(), state, nonce, verifier.as_slice(), &ends_at.as_micros().to_be_bytes()]
+                .concat(),
         );
         let drawn: [u8; NONCE_BYTES] = random_bytes();
         let payload = Payload { msg: &plain, aad: purpose.as_bytes() };
@@ -121,7 +122,8 @@ impl LoginKey {
     /// A digest under this key: by it something is found that nobody who has the disk alone is to try names on.
     #[must_use]
     pub fn mark(&self, parts: &[&[u8]]) -> u128 {
-        let parts: Vec<&[u8]> = [b"mark".as_slice(), self.0.as_slice()].into_iter().chain(parts.iter().copied()).collect();
+        let parts: Vec<&[u8]> =
+            [b"mark".as_slice(), self.0.as_slice()].into_iter().chain(parts.iter().copied()).collect();
         digest_parts(&parts).first_chunk().map_or(0, |half| u128::from_be_bytes(*half))
     }
 

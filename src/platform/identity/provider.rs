@@ -281,7 +281,8 @@ impl Provider {
             // RFC 6749, 2.3.1: both are escaped as in a form, then joined.
             let joined = format!("{}:{}", encode_segment(client_id), encode_segment(secret));
             let field = secret_field(&format!("Basic {}", BASE64.encode(joined.as_bytes())));
-            headers.insert(AUTHORIZATION, field.ok_or_else(|| Unavailable::new("tokens", "the secret cannot be sent"))?);
+            headers
+                .insert(AUTHORIZATION, field.ok_or_else(|| Unavailable::new("tokens", "the secret cannot be sent"))?);
         }
         *request.body_mut() = form(&pairs).into();
         Ok(request)

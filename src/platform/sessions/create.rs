@@ -73,6 +73,14 @@ pub fn create_session(tx: &mut WriteTx<'_>, now: Timestamp, new: NewSession) -> 
     Ok(Made { session: row.session(session_id), ended })
 }
 
+/// A session in another tenant, and the one that it has taken the place of.
+pub struct Moved {
+    /// The one that has ended.
+    pub before: Session,
+    /// What was made.
+    pub made: Made,
+}
+
 /// Puts a session of another tenant's member into the place of one, which ends. It ends when that would have: nobody stays
 /// signed in by going back and forth. `None`: there is no such session.
 ///
@@ -85,12 +93,12 @@ pub fn move_session(
     tenant_id: Uuid,
     principal_id: Uuid,
     digest: Digest,
-) -> Result<Option<Made>, Abort<Erased>> {
+) -> Result<Option<Moved>, Abort<Erased>> {
     let (Some(row), Some(origin)) = (tx.get(&SESSIONS, &session_id)?, origin_of(tx, session_id)?) else {
         return Ok(None);
     };
     let (door, marks, ends_at) = (row.door, row.marks(), row.ends_at);
-    end_session(tx, session_id)?;
+    let Some(before) = end_session(tx, session_id)? else { return Ok(None) };
     let new = NewSession { door, tenant_id, principal_id, digest, origin, marks, ends_at };
-    create_session(tx, now, new).map(Some)
+    Ok(Some(Moved { before, made: create_session(tx, now, new)? }))
 }

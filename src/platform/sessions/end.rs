@@ -43,11 +43,7 @@ pub fn end_sessions_of(tx: &mut WriteTx<'_>, tenant_id: Uuid, principal_id: Uuid
 ///
 /// # Errors
 /// Only the store's.
-pub fn end_sessions_at_provider(
-    tx: &mut WriteTx<'_>,
-    named: AtProvider,
-    most: usize,
-) -> Result<Vec<Session>, Failure> {
+pub fn end_sessions_at_provider(tx: &mut WriteTx<'_>, named: AtProvider, most: usize) -> Result<Vec<Session>, Failure> {
     let (mark, subject) = match named {
         AtProvider::Subject(subject) => (subject, None),
         AtProvider::Session { session, subject } => (session, subject),

@@ -29,7 +29,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use create::{Made, NewSession, create_session, move_session};
+pub use create::{Made, Moved, NewSession, create_session, move_session};
 pub use end::{end_session, end_sessions_at_provider, end_sessions_of};
 pub use find::{find_session, is_there, origin_of};
 pub use model::{AtProvider, Door, LIFE_SECONDS, Marks, Origin, SESSIONS_MAX, Session};

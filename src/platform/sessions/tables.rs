@@ -63,17 +63,8 @@ impl Row for SessionRow {}
 
 impl fmt::Debug for SessionRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SessionRow {
-            door,
-            tenant,
-            principal,
-            digest: _,
-            subject_mark,
-            session_mark,
-            created_at,
-            ends_at,
-            origin,
-        } = self;
+        let SessionRow { door, tenant, principal, digest: _, subject_mark, session_mark, created_at, ends_at, origin } =
+            self;
         f.debug_struct("SessionRow")
             .field("door", door)
             .field("tenant", tenant)

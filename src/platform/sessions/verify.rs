@@ -34,7 +34,8 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
     let session = |id: Uuid| read.get(&SESSIONS, &id);
     let lost = |id: Uuid, index: &str| format!("{index} finds session {id}, which is not there");
     each(read, &SESSIONS_BY_PRINCIPAL, findings, |(tenant_id, principal_id, id), Mark, findings| {
-        let is_its = |row: SessionRow| (row.tenant, row.principal) == (tenant_id.into_bytes(), principal_id.into_bytes());
+        let is_its =
+            |row: SessionRow| (row.tenant, row.principal) == (tenant_id.into_bytes(), principal_id.into_bytes());
         if !session(id)?.is_some_and(is_its) {
             findings.push(lost(id, "the index by principal"));
         }

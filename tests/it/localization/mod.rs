@@ -11,6 +11,7 @@ mod memory;
 mod order;
 mod review;
 mod rivals;
+mod sign_in;
 mod spaces;
 mod terms;
 mod translate;
