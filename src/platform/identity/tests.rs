@@ -515,7 +515,7 @@ async fn answer(State(answers): State<Answers>, request: Request) -> Response {
     let field =
         |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default();
     let mut all = answers.0.lock().unwrap();
-    all.insert("form".to_owned(), (0, String::from_utf8_lossy(&form).into_owned(), 0));
+    all.insert(format!("form {path}"), (0, String::from_utf8_lossy(&form).into_owned(), 0));
     all.insert(format!("authorization {path}"), (0, field("authorization"), 0));
     let (status, text) = match all.get_mut(&path) {
         Some((status, text, asked)) => {
@@ -582,7 +582,7 @@ async fn a_code_becomes_who_has_signed_in() {
         "grant_type=authorization_code&code=c%20o%2Bde&redirect_uri=https%3A%2F%2Fl%2Fcb&code_verifier={}",
         login.verifier().expose()
     );
-    assert_eq!(text("form"), form);
+    assert_eq!(text("form /token"), form);
     let basic = data_encoding::BASE64.encode(b"quint%20et:s%3Ae%20c");
     assert_eq!(text("authorization /token"), format!("Basic {basic}"));
     // The address comes from userinfo, if it is of the same subject and vouched for.
@@ -633,7 +633,7 @@ async fn what_a_provider_may_answer_to_a_code() {
         };
         assert_eq!(outcome, expected, "{status} {body:.60}");
     }
-    let form = answers.0.lock().unwrap()["form"].1.clone();
+    let form = answers.0.lock().unwrap()["form /token"].1.clone();
     assert!(form.ends_with("&client_id=quint%20et"), "a public client says who it is: {form}");
 }
 
