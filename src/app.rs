@@ -129,10 +129,10 @@ impl App {
         let foundation = Foundation::new(store.clone(), clock.clone(), authority);
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
-        let translator = outside::translator(&config)?;
         let identity = outside::identity(&config, &store, &clock)?;
-        let settings = quintet_localization::Settings { engine: translator, identity };
-        let localization = quintet_localization::Context::with(foundation.clone(), settings);
+        let systems = outside::localization_systems(&config)?;
+        let systems = quintet_localization::Systems { identity, ..systems };
+        let localization = quintet_localization::Context::with(foundation.clone(), systems);
         let diagrams = quintet_diagrams::Settings {
             engine: quintet_diagrams::engine::engine(fonts),
             generator,

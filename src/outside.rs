@@ -1,11 +1,13 @@
 //! Ties to other systems, made from the configuration: what may be called, and with which credentials.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use quintet_diagrams::generate::Generator;
 use quintet_drawing::fonts::Collection;
-use quintet_localization::Identity;
+use quintet_localization::authorization::RemoteSystem;
 use quintet_localization::engine::Engine;
+use quintet_localization::{Identity, Systems};
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::chat::ChatEngine;
 use quintet_platform::clock::Clock;
@@ -61,8 +63,22 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
 ///
 /// # Errors
 /// As [`generator`].
-pub fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
+fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
     Ok(chat_engine(config)?.map(Engine::new))
+}
+
+/// The systems that localization works with: what writes drafts, and what is to know of grants if `authorization.url` names
+/// it.
+///
+/// # Errors
+/// As [`generator`] and [`authority`].
+pub fn localization_systems(config: &Config) -> Result<Systems, StartError> {
+    let mut systems = Systems { engine: translator(config)?, ..Systems::default() };
+    if !config.authorization_url.is_empty() {
+        let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
+        systems.authorization = Arc::new(RemoteSystem::new(&config.authorization_url, own, egress(config)?));
+    }
+    Ok(systems)
 }
 
 fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {

@@ -19,6 +19,9 @@ pub const FAIL: Call<(), Items<CoreCheckView>> = Call::change("/core/{check}/fai
 /// Lets a check pass again.
 pub const RESTORE: Call<(), Items<CoreCheckView>> = Call::change("/core/{check}/restore");
 
+/// Whether the authorization system answers, if there is one. Asks it.
+pub const AUTHORIZATION: Call<(), AuthorizationView> = Call::look("/authorization");
+
 /// How a check of the language core went.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CoreCheckView {
@@ -30,9 +33,23 @@ pub struct CoreCheckView {
     pub milliseconds: u64,
 }
 
+/// Whether the authorization system answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AuthorizationView {
+    /// Whether there is one.
+    pub is_set: bool,
+    /// What is wrong with it.
+    pub problem: Option<String>,
+}
+
 pub(super) fn routes(app: App) -> Router {
     Router::new()
         .merge(CHECKS.served_by(async |State(app): State<App>| CHECKS.answer(&checks(&app))))
+        .merge(AUTHORIZATION.served_by(async |State(app): State<App>| {
+            let found = app.localization.authorization_problem().await;
+            let problem = found.and_then(Result::err).map(|problem| problem.to_string());
+            AUTHORIZATION.answer(&AuthorizationView { is_set: found.is_some(), problem })
+        }))
         .merge(FAIL.served_by(fail_check))
         .merge(RESTORE.served_by(restore_check))
         .with_state(app)

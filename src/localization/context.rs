@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
+use quintet_platform::access::Authority;
 use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
-use quintet_storage::{Abort, Snapshot, Store};
+use quintet_storage::{Abort, Snapshot, Store, Uuid};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::authorization::{AuthorizationSystem, Embedded, SystemFailure};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
 use crate::glance::{Lookup, glance};
@@ -45,18 +47,26 @@ const LOCKS: usize = 64;
 /// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
 const SHELF_BYTES: usize = 64 << 20;
 
-/// What the operator says of localization.
-#[derive(Debug, Default)]
-pub struct Settings {
+/// What localization needs to serve. Clones share it, at the cost of one reference.
+#[derive(Clone)]
+pub struct Context(Arc<Parts>);
+
+/// The other systems that localization works with.
+pub struct Systems {
     /// What writes drafts, if anything does.
     pub engine: Option<Engine>,
+    /// What is to know of every grant.
+    pub authorization: Arc<dyn AuthorizationSystem>,
     /// Whom people sign in with, if with anybody.
     pub identity: Option<Identity>,
 }
 
-/// What localization needs to serve. Clones share it, at the cost of one reference.
-#[derive(Clone)]
-pub struct Context(Arc<Parts>);
+impl Default for Systems {
+    /// None: it has everything itself.
+    fn default() -> Systems {
+        Systems { engine: None, authorization: Arc::new(Embedded), identity: None }
+    }
+}
 
 /// The parts of a context.
 pub struct Parts {
@@ -76,6 +86,8 @@ pub struct Parts {
     pub(crate) engine: Option<Engine>,
     /// Whom people sign in with, if with anybody.
     pub(crate) identity: Option<Identity>,
+    /// What is to know of every grant.
+    pub(crate) authorization: Arc<dyn AuthorizationSystem>,
     /// What was worked out from stored rows, for whoever needs it again.
     pub(crate) shelf: Shelf,
 }
@@ -100,19 +112,15 @@ impl Context {
     /// Made once, when the appliance starts. Runs the core's checks for the first time.
     #[must_use]
     pub fn new(foundation: Foundation) -> Context {
-        Context::with_engine(foundation, None)
+        Context::with(foundation, Systems::default())
     }
 
-    /// [`Context::new`] with what writes drafts, if anything does.
+    /// [`Context::new`] with other systems. What a credential is worth is for the appliance itself to say, whatever system is
+    /// told of grants (localization, S4).
     #[must_use]
-    pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
-        Context::with(foundation, Settings { engine, ..Settings::default() })
-    }
-
-    /// [`Context::new`] with what the operator says.
-    #[must_use]
-    pub fn with(foundation: Foundation, settings: Settings) -> Context {
-        let Settings { engine, identity } = settings;
+    pub fn with(foundation: Foundation, systems: Systems) -> Context {
+        let foundation = Foundation { authority: Arc::new(Authority::Embedded), ..foundation };
+        let Systems { engine, authorization, identity } = systems;
         Context(Arc::new(Parts {
             foundation,
             core: Arc::new(Health::start()),
@@ -123,9 +131,22 @@ impl Context {
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
+            authorization,
             identity,
             shelf: Shelf::new(SHELF_BYTES),
         }))
+    }
+
+    /// Whether the authorization system answers: `None` if there is none, else what is wrong with it, if anything is. Asks it.
+    pub async fn authorization_problem(&self) -> Option<Result<(), SystemFailure>> {
+        if !self.authorization.is_told() {
+            return None;
+        }
+        // Of a principal whom nobody has: whoever knows none such answers, too.
+        Some(match self.authorization.intents_of(Uuid::nil()).await {
+            Ok(_) | Err(SystemFailure::Refused(404)) => Ok(()),
+            Err(failure) => Err(failure),
+        })
     }
 
     /// The state of the language core.

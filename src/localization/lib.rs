@@ -16,16 +16,17 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance`, `identity` (whom people sign in with) · `audit` (the
-//! chain), `session_events` · `access` (permissions, and what a caller may) · `principals` (who there is) · `context` (where
-//! work is done) · `http` (what all endpoints share) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
-//! (changing who there is, settings) · `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the
-//! checks) · `terms` (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review`
-//! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder
-//! has its endpoints beside it, in its own `http`.
+//! chain), `session_events` · `access` (permissions, and what a caller may) · `principals` (who there is) ·
+//! [`authorization`] (another system that is to know of grants) · `context` (where work is done) · `http` (what all
+//! endpoints share) · `spaces` (workspaces, projects, locales) · `grants` · `accounts` (changing who there is, settings) ·
+//! `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the checks) · `terms` (glossary and style) ·
+//! `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their states) · `translate`
+//! (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints beside it, in its own `http`.
 
 mod access;
 mod accounts;
 mod audit;
+pub mod authorization;
 mod content;
 mod context;
 pub mod engine;
@@ -68,17 +69,26 @@ use quintet_storage::{Migration, TableSpec};
 use crate::lists::joined;
 
 pub use crate::access::KEY_PERMISSIONS;
-pub use crate::context::{Context, Settings};
-pub use crate::grants::operator;
+pub use crate::context::{Context, Systems};
 pub use crate::http::Localization;
 pub use crate::identity::{Identity, NoPublicUrl};
 pub use crate::refusal::CODES;
 pub use crate::verify::verify;
 
+/// The operator's side.
+pub mod operator {
+    pub use crate::accounts::operator::*;
+    pub use crate::grants::operator::*;
+}
+
 /// Everything that is served.
 const ENDPOINTS: Endpoints<Localization> = &[
     http::health::ENDPOINTS,
     grants::http::ENDPOINTS,
+    accounts::members::http::ENDPOINTS,
+    accounts::service_accounts::http::ENDPOINTS,
+    accounts::keys::http::ENDPOINTS,
+    accounts::settings::http::ENDPOINTS,
     sign_in::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
@@ -140,7 +150,15 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + translate::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
-pub const MIGRATIONS: &[Migration] = figures::MIGRATIONS;
+pub const MIGRATIONS: &[Migration] = &joined::<_, MIGRATION_COUNT>(&[figures::MIGRATIONS, accounts::MIGRATIONS]);
+
+const MIGRATION_COUNT: usize = figures::MIGRATIONS.len() + accounts::MIGRATIONS.len();
+
+/// What is done again and again of real time, for as long as it is polled: the language core's checks, and telling the
+/// authorization system of grants.
+pub async fn watch(context: Context) {
+    tokio::join!(context.clone().watch_core(), grants::reconcile(context));
+}
 
 /// What falls due by the clock.
 #[must_use]

@@ -202,7 +202,6 @@ pub const CODES: &[Code] = codes! {
     429 "quota_exceeded" "The tenant has no calls left"
     500 "internal_error" "The appliance made a mistake"
     503 "ai_unavailable" "There is no AI engine, or it gave no answer of use; nothing was done"
-    503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
     503 "identity_unavailable" "Nobody can be asked who people are: there is no identity provider, or it gives no answer of use"
     503 "language_core_unavailable" "The language core does not pass its checks; nothing was done"
@@ -327,9 +326,6 @@ fn of_fault(fault: &Fault) -> Verdict {
         Fault::TenantNotProvisioned => of(403, "forbidden").detail("the tenant is not provisioned for localization"),
         Fault::TenantSuspended => of(403, "forbidden").detail("the tenant is suspended"),
         Fault::Forbidden => of(403, "forbidden"),
-        Fault::AuthorizationUnavailable | Fault::AppliancesCredentialRejected => {
-            of(503, "authorization_unavailable").retry_after(RETRY_SECONDS)
-        }
         Fault::Query { error: QueryError::Unknown(_), .. } => of(400, "unknown_parameter"),
         Fault::Query { .. } | Fault::KeyMissing | Fault::KeyMalformed(_) => of(400, "invalid_parameter"),
         Fault::KeyReused => of(422, "idempotency_key_reused"),
@@ -340,7 +336,10 @@ fn of_fault(fault: &Fault) -> Verdict {
         Fault::MediaTypeUnsupported => of(415, "unsupported_media_type"),
         Fault::Json(_) => of(400, "malformed_json"),
         Fault::Shape(_) => of(400, "invalid_field"),
-        Fault::Busy => of(503, "busy").retry_after(RETRY_SECONDS),
+        // No other system is asked what a credential is worth (localization, S4).
+        Fault::AuthorizationUnavailable | Fault::AppliancesCredentialRejected | Fault::Busy => {
+            of(503, "busy").retry_after(RETRY_SECONDS)
+        }
         Fault::DiskReserve => of(503, "storage_full").retry_after(RETRY_SECONDS),
         Fault::WritingStopped => of(503, "writing_stopped").retry_after(RETRY_SECONDS),
         Fault::OutcomeUnknown => of(503, "outcome_unknown"),

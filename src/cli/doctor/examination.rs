@@ -15,7 +15,9 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
-use super::{appliance, directory, identity, kernel, listeners, machine, messaging, runner, secrets, webhooks};
+use super::{
+    appliance, authorization, directory, identity, kernel, listeners, machine, messaging, runner, secrets, webhooks,
+};
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
 use crate::app::TABLES;
@@ -52,6 +54,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("webhooks", webhooks::check_webhooks),
     ("messaging", messaging::check_messaging),
     ("sign-in", identity::check_identity),
+    ("authorization", authorization::check_authorization),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
     ("overlayfs", kernel::check_overlay),

@@ -4,6 +4,7 @@ use bincode::{Decode, Encode};
 use quintet_storage::{Timestamp, Uuid, key_newtype};
 
 use super::permissions::Intent;
+use super::states::grant_state;
 use crate::model::{ProjectId, WorkspaceId};
 
 key_newtype!(
@@ -13,6 +14,10 @@ key_newtype!(
 
 /// The most grants of a principal: all of them are looked up for each of its requests. The contract knows no such limit.
 pub const GRANTS_MAX: usize = 500;
+/// The most grants of a tenant that are not revoked: all of them are listed at once, as the contract wants it.
+pub const TENANT_GRANTS_MAX: u32 = 10_000;
+/// How many revoked grants of a tenant are kept; of more, those that were revoked first go. The audit chain has them all.
+pub const REVOKED_GRANTS_MAX: u32 = 1_000;
 
 /// How far a grant, or one intent of it, has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -25,6 +30,54 @@ pub enum IntentState {
     Revoking,
     /// It holds no more.
     Revoked,
+}
+
+impl IntentState {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            IntentState::Granting => "granting",
+            IntentState::Granted => "granted",
+            IntentState::Revoking => "revoking",
+            IntentState::Revoked => "revoked",
+        }
+    }
+
+    /// Whether the authorization system has something to do.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, IntentState::Granting | IntentState::Revoking)
+    }
+}
+
+/// How far a grant has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantState {
+    /// The authorization system has not taken all of it.
+    Granting,
+    /// All of it holds.
+    Granted,
+    /// Nothing of it holds, and the authorization system does not know that yet.
+    Revoking,
+    /// Nothing of it holds.
+    Revoked,
+    /// It stands, and some or all of it was removed in the authorization system.
+    Degraded,
+}
+
+impl GrantState {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            GrantState::Granting => "granting",
+            GrantState::Granted => "granted",
+            GrantState::Revoking => "revoking",
+            GrantState::Revoked => "revoked",
+            GrantState::Degraded => "degraded",
+        }
+    }
 }
 
 /// The scope of a grant.
@@ -49,8 +102,48 @@ pub struct Grant {
     pub template: String,
     /// Within which scope.
     pub scope: Scope,
-    /// What it expanded to, and how far each of it has come.
-    pub intents: Vec<(Intent, IntentState)>,
+    /// What it expanded to.
+    pub intents: Vec<GrantIntent>,
     /// When.
     pub created_at: Timestamp,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// An intent of a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantIntent {
+    /// Where, and what.
+    pub intent: Intent,
+    /// How far it has come.
+    pub state: IntentState,
+    /// Whether the authorization system was told of it, or is being told. It never is of the operator's (localization, S5).
+    pub is_told: bool,
+}
+
+impl Grant {
+    /// How far it has come.
+    #[must_use]
+    pub fn state(&self) -> GrantState {
+        grant_state(self.revoked_at.is_some(), self.intents.iter().map(|intent| intent.state))
+    }
+
+    /// What it confers now: sorted, each once (localization, S2).
+    #[must_use]
+    pub fn permissions(&self) -> Vec<&str> {
+        let held = self.intents.iter().filter(|intent| intent.state == IntentState::Granted);
+        let mut texts: Vec<&str> = held.flat_map(|intent| &intent.intent.permissions).map(String::as_str).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        texts
+    }
+
+    /// The intents, each with the id by which the authorization system knows it: that of the grant, counted on.
+    pub fn numbered(&self) -> impl Iterator<Item = (usize, Uuid, &GrantIntent)> {
+        let own = self.grant_id.0.as_u128();
+        self.intents
+            .iter()
+            .enumerate()
+            .map(move |(place, intent)| (place, Uuid::from_u128(own.wrapping_add(place as u128)), intent))
+    }
 }

@@ -25,6 +25,7 @@ use crate::audit::{Actor, ActorKind};
 use crate::context::{Context, WRITER_TIME};
 use crate::identity::{Identity, SESSION_COOKIE};
 use crate::model::TenantId;
+use crate::principals::kind_of;
 use crate::refusal::{CODES, Refusal, TAG_CODES};
 
 /// A request that was let in.
@@ -97,6 +98,7 @@ impl Dialect for Localization {
             include_str!("schemas.json"),
             include_str!("../spaces/schemas.json"),
             include_str!("../grants/schemas.json"),
+            include_str!("../accounts/schemas.json"),
             include_str!("../sign_in/schemas.json"),
             include_str!("../content/schemas.json"),
             include_str!("../figures/schemas.json"),
@@ -133,7 +135,8 @@ impl Dialect for Localization {
         }
         let actor = Actor {
             tenant_id: TenantId(key.tenant_id),
-            kind: ActorKind::ServiceAccount,
+            kind: kind_of(&context.store.read(), TenantId(key.tenant_id), key.principal_id)
+                .map_err(|failure| Fault::of_failure(&failure))?,
             principal_id: key.principal_id,
             request_id,
         };

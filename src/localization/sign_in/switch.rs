@@ -29,7 +29,7 @@ pub fn switch(
     let over = || Abort::Refused(Refusal::Fault(Fault::Unauthenticated));
     let origin = origin_of(tx, session_id)?.ok_or_else(over)?;
     let member = member_of(tx, tenant_id, &origin)?.ok_or(Refusal::NotMember)?;
-    let principal_id = member.principal_id();
+    let principal_id = member.member_id.0;
     let actor = Actor { tenant_id, principal_id, ..from.clone() };
     bind(tx, now, &actor, &member, &origin)?;
     let moved = move_session(tx, now, session_id, tenant_id.0, principal_id, digest).map_err(|abort| match abort {

@@ -55,6 +55,8 @@ pub(super) enum Remembered {
     Sealed,
     /// With another body: one without its secret.
     Without(Bytes),
+    /// Sealed for this member: it tells of a person.
+    Personal(Uuid),
 }
 
 impl Answer {
@@ -139,6 +141,13 @@ impl Answer {
     #[must_use]
     pub fn secret(mut self) -> Answer {
         self.remembered = Remembered::Sealed;
+        self
+    }
+
+    /// The same, which tells of a member: it is remembered sealed for that one, and forgotten when it is erased.
+    #[must_use]
+    pub fn personal(mut self, member_id: Uuid) -> Answer {
+        self.remembered = Remembered::Personal(member_id);
         self
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::localization::files::Shelf;
 use crate::localization::{Desk, refused, text};
 use crate::support::appliance::{Answer, Setup, fresh_key, shared};
-use crate::support::contract::{self, faults};
+use crate::support::contract::faults;
 use crate::tidy::provoked;
 
 /// Every code, and the test that provokes it.
@@ -73,7 +73,6 @@ const PROVOKED: &[(&str, &str)] = &[
     ("precondition_required", "it/localization/spaces::target_locales_are_replaced_under_their_version"),
     ("quota_exceeded", "it/localization/access::quotas_hold"),
     ("internal_error", "localization/http::damaged_data_is_an_internal_error_without_detail"),
-    ("authorization_unavailable", "it/localization/contract::without_its_authorization_system_nobody_is_let_in"),
     ("busy", "localization/http::failures_of_the_store_have_codes_of_their_own"),
     ("ai_unavailable", "it/localization/translate::without_an_engine_it_is_told_behind_everything_else"),
     ("identity_unavailable", "it/localization/sign_in/flow::without_a_provider_nobody_signs_in_and_keys_work"),
@@ -87,15 +86,6 @@ const PROVOKED: &[(&str, &str)] = &[
 fn every_code_has_a_test_that_provokes_it() {
     let known: BTreeSet<&str> = quintet_localization::CODES.iter().map(|known| known.code).collect();
     provoked::every_code_is_provoked(&known, PROVOKED);
-}
-
-#[test]
-fn without_its_authorization_system_nobody_is_let_in() {
-    let appliance = contract::without_authorization();
-    let desk = Desk { client: appliance.client("localization", "rak_key"), tenant_id: appliance.tenant() };
-    let answer = desk.get("/v1/me");
-    refused(&answer, 503, "authorization_unavailable");
-    assert!(answer.header("retry-after").parse::<u64>().unwrap() > 0);
 }
 
 #[test]
@@ -117,6 +107,47 @@ fn a_disk_down_to_its_reserve_takes_nothing_and_goes_on_reading() {
     // An export leaves an audit event, which there is no room for.
     refused(&shelf.export(&file_id, ""), 503, "storage_full");
     assert_eq!(shelf.keys().len(), 1, "reading goes on");
+}
+
+/// Members, service accounts, keys, grants and settings.
+fn accounts(send: &mut impl FnMut(&str, &str, &str, Value) -> Answer) {
+    const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
+    let member = send("POST", "/v1/members", "/v1/members", json!({"email": "zoe@example.org"})).json();
+    send("POST", "/v1/members", "/v1/members", json!({"email": "zoe@example.org", "display_name": "Z"}));
+    send("GET", "/v1/members", "/v1/members?limit=1", Value::Null);
+    let account = send("POST", "/v1/service-accounts", "/v1/service-accounts", json!({"label": "ci"})).json();
+    send("POST", "/v1/service-accounts", "/v1/service-accounts", json!({}));
+    send("GET", "/v1/service-accounts", "/v1/service-accounts?limit=1", Value::Null);
+    let of_member = format!("/v1/members/{}", text(&member, "id"));
+    let of_account = format!("/v1/service-accounts/{}", text(&account, "id"));
+    let mut key_id = String::new();
+    for (template, path) in
+        [("/v1/members/{member_id}", &of_member), ("/v1/service-accounts/{service_account_id}", &of_account)]
+    {
+        let (template, path) = (format!("{template}/keys"), format!("{path}/keys"));
+        key_id = text(&send("POST", &template, &path, json!({"label": "k"})).json(), "key_id");
+        send("POST", &template, &path, json!({"label": 1}));
+        send("GET", &template, &path, Value::Null);
+    }
+    for key_id in [key_id.as_str(), "x"] {
+        send("DELETE", "/v1/api-keys/{key_id}", &format!("/v1/api-keys/{key_id}"), Value::Null);
+    }
+    let wish = json!({"principal_id": member["id"], "template": "translator", "scope": {"locale": "de"}});
+    let grant = send("POST", "/v1/grants", "/v1/grants", wish).json();
+    send("POST", "/v1/grants", "/v1/grants", json!({"principal_id": NOBODY, "template": "viewer"}));
+    send("POST", "/v1/grants", "/v1/grants", json!({"principal_id": NOBODY, "template": "x"}));
+    send("GET", "/v1/grants", "/v1/grants", Value::Null);
+    for id in [text(&grant, "id").as_str(), NOBODY] {
+        send("DELETE", "/v1/grants/{grant_id}", &format!("/v1/grants/{id}"), Value::Null);
+    }
+    send("PATCH", "/v1/settings", "/v1/settings", json!({"display_name": "T", "legal_approval_quorum": 2}));
+    send("PATCH", "/v1/settings", "/v1/settings", json!({"legal_approval_quorum": 0}));
+    send("GET", "/v1/settings", "/v1/settings", Value::Null);
+    send("GET", "/v1/members/{member_id}", &of_member, Value::Null);
+    send("GET", "/v1/members/{member_id}", "/v1/members/x", Value::Null);
+    send("DELETE", "/v1/members/{member_id}", &of_member, Value::Null);
+    send("POST", "/v1/members/{member_id}/erase", &format!("{of_member}/erase"), Value::Null);
+    send("DELETE", "/v1/service-accounts/{service_account_id}", &of_account, Value::Null);
 }
 
 /// Calls that are held against the description.
@@ -315,6 +346,7 @@ fn answers_have_the_documented_shapes() {
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         witness.call(desk, method, template, path, &[], &bytes)
     };
+    accounts(&mut send);
     let manifest = of_file("/imports/{seq}/manifest");
     // Two for workspace and project, one for each change of the project.
     for seq in 1..=10 {

@@ -1,12 +1,16 @@
 //! Localization from outside, and what its tests sit at.
 
 mod access;
+mod accounts;
+mod authorization;
 mod contract;
 mod crash;
 mod exchange;
 mod figures;
 mod files;
+mod grants;
 mod l10n;
+mod members;
 mod memory;
 mod order;
 mod review;

@@ -452,6 +452,16 @@ impl Client {
         Client { base: base.to_string(), api_key: api_key.map(str::to_string), fields: Vec::new(), agent }
     }
 
+    /// One of the same service with another key.
+    pub fn with_key(&self, api_key: &str) -> Client {
+        Client::new(&self.base, Some(api_key))
+    }
+
+    /// Its key.
+    pub fn api_key(&self) -> String {
+        self.api_key.clone().unwrap_or_default()
+    }
+
     /// The same, which sends this header field with each request.
     pub fn with(mut self, name: &str, value: &str) -> Client {
         self.fields.push((name.to_owned(), value.to_owned()));

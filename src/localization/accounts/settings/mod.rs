@@ -1,7 +1,8 @@
 //! What a tenant has set.
 //!
-//! Reading order: `model` · `tables` · `patch`.
+//! Reading order: `model` · `tables` · `patch` · `http`.
 
+pub mod http;
 mod model;
 mod patch;
 mod tables;
