@@ -21,6 +21,7 @@ use crate::desk::{Calls, Desk};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
 use crate::glance::{Lookup, glance};
+use crate::identity::Identity;
 use crate::language::Health;
 use crate::likeness::Indexes;
 use crate::model::TenantId;
@@ -63,6 +64,8 @@ pub struct Settings {
     pub decisions: Option<Decisions>,
     /// The system that is to know of every grant, if there is one.
     pub authorization: Option<Arc<dyn AuthorizationSystem>>,
+    /// Whom people sign in with, if with anybody.
+    pub identity: Option<Identity>,
 }
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
@@ -91,6 +94,8 @@ pub struct Parts {
     pub(crate) decisions: Decisions,
     /// The webhooks of this appliance's own desk.
     pub(crate) calls: Arc<Calls>,
+    /// Whom people sign in with, if with anybody.
+    pub(crate) identity: Option<Identity>,
     /// What is to know of every grant.
     pub(crate) authorization: Arc<dyn AuthorizationSystem>,
     /// Where checkpoints of the audit chains are anchored.
@@ -134,7 +139,7 @@ impl Context {
     #[must_use]
     pub fn with(foundation: Foundation, settings: Settings) -> Context {
         let foundation = Foundation { authority: Arc::new(Authority::Embedded), ..foundation };
-        let Settings { engine, anchor_file, decisions, authorization } = settings;
+        let Settings { engine, anchor_file, decisions, authorization, identity } = settings;
         let desk = || {
             let desk = Arc::new(Desk::new(foundation.store.clone()));
             Decisions::new(desk, "default".to_owned(), None).embedded()
@@ -156,6 +161,7 @@ impl Context {
             engine,
             authorization: authorization.unwrap_or_else(|| Arc::new(Embedded)),
             anchoring: Anchoring::new(anchor_file.as_deref().map(AnchorFile::at)),
+            identity,
             shelf: Shelf::new(SHELF_BYTES),
         }))
     }
@@ -176,6 +182,14 @@ impl Context {
     #[must_use]
     pub fn core(&self) -> &Health {
         &self.core
+    }
+
+    /// Whom people sign in with.
+    ///
+    /// # Errors
+    /// [`Refusal::IdentityUnavailable`] if nobody said.
+    pub(crate) fn demand_identity(&self) -> Result<&Identity, Refusal> {
+        self.identity.as_ref().ok_or(Refusal::IdentityUnavailable)
     }
 
     /// Runs the core's checks every minute, for as long as it is polled.

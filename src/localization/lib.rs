@@ -3,7 +3,8 @@
 //! Nouns: a tenant has *workspaces*, they have *projects*; a project has one source locale and a set of target locales.
 //! A *file* of a project is a path with all its versions; each version's string *keys* keep their ids over uploads. A
 //! *translation* belongs to a key and a locale. A *grant* gives a principal the permissions of a *template* within a
-//! scope. Every change leaves an *audit event* in the tenant's chain.
+//! scope. People come by an identity provider, and have a *session*; programs have keys. Every change leaves an *audit
+//! event* in the tenant's chain.
 //!
 //! Invariants:
 //! - nobody reads or changes another tenant's things, and cannot tell them from absent ones;
@@ -14,16 +15,16 @@
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
-//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) · `census` (what counts of prose
-//! hang on) · `decisions` (what is asked of others), `desk` (the service that is built in) · `access` (permissions, and what a
-//! caller may) · `principals` (who there is) · [`authorization`] (another system that is to know of grants) · `context` (where
-//! work is done) · `http` (what all endpoints share) · `proof` (what the chain proves) · `spaces` (workspaces, projects,
-//! locales) · `grants` · `accounts` (changing who there is, settings) · `content` (files, keys, exports) · `quality` (the
-//! checks) · `terms`
-//! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
-//! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`, `licences` (what decisions are
-//! about) · `settlements` (decisions that were taken) · `releases` (archives of what is approved) · `verify`. A folder has
-//! its endpoints beside it, in its own `http`.
+//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance`, `identity` (whom people sign in with) · `audit` (the
+//! chain), `session_events` · `census` (what counts of prose hang on) · `decisions` (what is asked of others), `desk` (the
+//! service that is built in) · `access` (permissions, and what a caller may) · `principals` (who there is) ·
+//! [`authorization`] (another system that is to know of grants) · `context` (where work is done) · `http` (what all
+//! endpoints share) · `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
+//! (changing who there is, settings) · `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the
+//! checks) · `terms` (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review`
+//! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`,
+//! `licences` (what decisions are about) · `settlements` (decisions that were taken) · `releases` (archives of what is
+//! approved) · `verify`. A folder has its endpoints beside it, in its own `http`.
 
 mod access;
 mod accounts;
@@ -42,6 +43,7 @@ pub mod formats;
 mod glance;
 mod grants;
 mod http;
+mod identity;
 pub mod language;
 mod licences;
 pub mod likeness;
@@ -55,8 +57,10 @@ mod refusal;
 mod releases;
 mod review;
 mod rows;
+mod session_events;
 mod settlements;
 mod shelf;
+mod sign_in;
 mod spaces;
 mod terms;
 mod translate;
@@ -81,6 +85,7 @@ pub use crate::context::{Context, Settings};
 pub use crate::decisions::{DecisionService, Decisions, External};
 pub use crate::desk::{Desk, OwnListener, webhook_secret};
 pub use crate::http::Localization;
+pub use crate::identity::{Identity, NoPublicUrl};
 pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
 pub use crate::settlements::operator as decision_operator;
@@ -101,6 +106,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     accounts::keys::http::ENDPOINTS,
     accounts::settings::http::ENDPOINTS,
     proof::http::ENDPOINTS,
+    sign_in::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
     spaces::http::locales::ENDPOINTS,

@@ -16,6 +16,8 @@ const CORE_RETRY_SECONDS: u64 = 60;
 const AI_RETRY_SECONDS: u64 = 30;
 /// How long a caller is asked to wait for the decision service, in seconds (localization, O4).
 const DECISION_RETRY_SECONDS: u64 = 30;
+/// How long a caller is asked to wait for the identity provider, in seconds (localization, O4).
+const IDENTITY_RETRY_SECONDS: u64 = 5;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -134,6 +136,14 @@ pub enum Refusal {
     TimestampStale,
     /// A webhook that somebody else signed.
     SignatureInvalid,
+    /// With a cookie, a request that may change something does not say that it is from a page of this service.
+    OriginRefused,
+    /// Somebody has signed in who is no member of the tenant.
+    NotMember,
+    /// A logout token that cannot be verified, or none.
+    LogoutToken(&'static str),
+    /// There is no identity provider, or it gives no answer of use.
+    IdentityUnavailable,
 }
 
 /// A unit of a document that cannot be written.
@@ -168,6 +178,7 @@ pub const CODES: &[Code] = codes! {
     401 "timestamp_stale" "The timestamp is more than 300 seconds off"
     401 "unauthenticated" "A valid credential is required"
     403 "forbidden" "The caller may not do this"
+    403 "origin_refused" "With a cookie, a request that may change something must come from a page of this service (Origin)"
     404 "not_found" "Not found in this tenant"
     404 "revision_not_found" "This revision does not exist yet"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
@@ -231,6 +242,7 @@ pub const CODES: &[Code] = codes! {
     503 "ai_unavailable" "There is no AI engine, or it gave no answer of use; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
     503 "decision_unavailable" "The decision service could not be asked, or gave no answer of use"
+    503 "identity_unavailable" "Nobody can be asked who people are: there is no identity provider, or it gives no answer of use"
     503 "language_core_unavailable" "The language core does not pass its checks; nothing was done"
     503 "outcome_unknown" "It may or may not have been done"
     503 "storage_full" "The disk is down to its reserve; nothing was done"
@@ -351,6 +363,10 @@ impl ServiceRefusal for Refusal {
             Refusal::TimestampInvalid => of(401, "timestamp_invalid"),
             Refusal::TimestampStale => of(401, "timestamp_stale"),
             Refusal::SignatureInvalid => of(401, "signature_invalid"),
+            Refusal::OriginRefused => of(403, "origin_refused"),
+            Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
+            Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
+            Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
         }
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::access::tables::{KEY_USES, KEYS, KEYS_BY_TENANT, TENANTS, TENANTS_BY_PARENT};
 use crate::deliveries;
 use crate::idempotency::tables::{ANSWERS, ANSWERS_BY_EXPIRY};
+use crate::{identity, sessions};
 
 /// Rows read at a time.
 const PAGE_ROWS: usize = 1_000;
@@ -26,6 +27,8 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     check_keys(read, &mut findings)?;
     check_answers(read, &mut findings)?;
     deliveries::verify(read, &mut findings)?;
+    identity::verify(read, &mut findings)?;
+    sessions::verify(read, &mut findings)?;
     findings.truncate(FINDINGS_MAX);
     Ok(findings)
 }

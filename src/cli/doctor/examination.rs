@@ -16,7 +16,8 @@ use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
 use super::{
-    appliance, audit, authorization, decisions, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks,
+    appliance, audit, authorization, decisions, directory, identity, kernel, listeners, machine, messaging, runner, secrets,
+    webhooks,
 };
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
@@ -55,6 +56,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("audit", audit::check_anchors),
     ("messaging", messaging::check_messaging),
     ("decisions", decisions::check_decisions),
+    ("sign-in", identity::check_identity),
     ("authorization", authorization::check_authorization),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),

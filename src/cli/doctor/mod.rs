@@ -6,6 +6,7 @@ mod authorization;
 mod decisions;
 mod directory;
 mod examination;
+mod identity;
 mod kernel;
 mod listeners;
 mod machine;

@@ -1,18 +1,21 @@
 //! The one place that ends everything that lets a principal in.
 
 use quintet_platform::access::{self, AccessRefusal};
+use quintet_platform::sessions::end_sessions_of;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
 
 use crate::audit::{self, Actor, Event};
 use crate::grants::revoke_all_of;
 use crate::principals::KEYS_OF_PRINCIPALS;
+use crate::session_events::record_ends;
 
-/// Shuts a principal out for good, from the next request on: its grants and its keys. Sessions, once there are any, end
-/// here, too.
+/// Shuts a principal out for good, from the next request on: its sessions, its keys and its grants.
 ///
 /// # Errors
 /// Only the store's.
 pub fn shut_out(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, principal_id: Uuid) -> Result<(), Failure> {
+    let ended = end_sessions_of(tx, actor.tenant_id.0, principal_id)?;
+    record_ends(tx, now, actor, &ended, "removed")?;
     revoke_keys(tx, now, actor, principal_id)?;
     revoke_all_of(tx, now, actor, principal_id)
 }

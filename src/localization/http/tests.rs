@@ -125,8 +125,9 @@ async fn every_route_is_served_and_asks_for_a_key() {
         let request =
             http::Request::builder().method(route.method.as_str()).uri(path.join("/")).body(Body::empty()).unwrap();
         let response = routes(room.context.clone()).oneshot(request).await.unwrap();
-        let expected = if route.permission.is_empty() { 200 } else { 401 };
-        assert_eq!(response.status().as_u16(), expected, "{}", route.template());
+        // What is open may ask for something else, but never for a key.
+        assert_eq!(response.status() != 401, route.permission.is_empty(), "{}", route.template());
+        assert_ne!(response.status(), 404, "{}", route.template());
     }
     room.context.store.shutdown();
 }

@@ -130,6 +130,13 @@ impl Answer {
         self
     }
 
+    /// The same with a header field besides those of that name that it has, such as a second `Set-Cookie`.
+    #[must_use]
+    pub fn also(mut self, name: HeaderName, value: HeaderValue) -> Answer {
+        self.headers.append(name, value);
+        self
+    }
+
     /// The same, which carries a secret: it is remembered sealed.
     #[must_use]
     pub fn secret(mut self) -> Answer {

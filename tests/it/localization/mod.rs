@@ -20,6 +20,7 @@ mod order;
 mod releases;
 mod review;
 mod rivals;
+mod sign_in;
 mod spaces;
 mod terms;
 mod translate;
