@@ -77,9 +77,9 @@ fn what_is_refused_leaves_it_good() {
         Err(Abort::Refused(Refusal::NameTaken("a".to_owned())))
     });
     assert_eq!(refused, Err(Refusal::NameTaken("a".to_owned())));
-    bench.run(|tx, _| set_status(tx, "acme", Status::Suspended)).unwrap();
+    bench.run(|tx, now| set_status(tx, now, "acme", Status::Suspended)).unwrap();
     assert_eq!(redeemed(&bench, &token), Err(Refusal::Suspended));
-    bench.run(|tx, _| set_status(tx, "acme", Status::Active)).unwrap();
+    bench.run(|tx, now| set_status(tx, now, "acme", Status::Active)).unwrap();
     assert!(redeemed(&bench, &token).is_ok());
 }
 

@@ -237,8 +237,8 @@ async fn a_wait_ends_with_what_it_stands_on() {
         let (waits, others) = (wait(&key), wait(&other));
         tokio::task::yield_now().await;
         match end {
-            End::Suspended => drop(bench.run(|tx, _| set_status(tx, "acme", Status::Suspended)).unwrap()),
-            End::Deleted => drop(bench.run(|tx, _| set_status(tx, "acme", Status::Deleted)).unwrap()),
+            End::Suspended => drop(bench.run(|tx, now| set_status(tx, now, "acme", Status::Suspended)).unwrap()),
+            End::Deleted => drop(bench.run(|tx, now| set_status(tx, now, "acme", Status::Deleted)).unwrap()),
             _ => bring_about(&mut bench, end, &key, "ann"),
         }
         let ended = tokio::time::timeout(Duration::from_secs(10), waits).await.expect("at once");
