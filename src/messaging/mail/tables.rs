@@ -263,3 +263,39 @@ impl Row for ParticipantsRow {}
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(super) struct SentRow(pub(super) MessageId);
 impl Row for SentRow {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::{Availability, Standing};
+    use crate::mail::deliver::{declare, find};
+    use crate::testing::Bench;
+
+    /// A row as it was before it said which thread the message is in.
+    #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+    struct FirstRow {
+        message: MessageId,
+        role: Role,
+        priority: Priority,
+    }
+    impl Row for FirstRow {}
+
+    /// It lies in the message as well: what is released is arrived all the same.
+    #[test]
+    fn what_an_earlier_version_held_is_released() {
+        const FIRST: Table<(WorkspaceNo, AgentNo, u64), FirstRow> = Table::new(0x0523, FAMILY, "messaging_held_mail");
+        let bench = Bench::new();
+        let (ann, _) = (bench.agent("ann"), bench.agent("ben"));
+        let until = Some(bench.now().plus_seconds(60));
+        let dnd = Standing { availability: Availability::Dnd, until, ..Standing::ONLINE };
+        bench.run(move |tx, now| Ok(declare(tx, now, ann, dnd)?)).unwrap();
+        let posted = bench.post("ben", &["ann"], "held", |_| {});
+        let row = FirstRow { message: posted.message, role: Role::To, priority: Priority::Normal };
+        bench.run(move |tx, _| Ok(tx.put(&FIRST, &(ann.0, ann.1, 1), &row)?)).unwrap();
+        assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+        bench.run(move |tx, now| Ok(declare(tx, now, ann, Standing::ONLINE)?)).unwrap();
+        let delivery = find(&bench.context.store.read(), ann, 1).unwrap().unwrap();
+        assert_eq!(delivery.message, posted.message);
+        assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+    }
+}
