@@ -90,14 +90,7 @@ impl Within {
         let (near, far) = tokio::io::duplex(PIPE_BYTES);
         let activity = Activity::default();
         let far = Progressing::new(far, self.site.head_timeout, activity.clone());
-        tokio::spawn(listener::serve_connection(
-            far,
-            activity,
-            self.site.clone(),
-            None,
-            permit,
-            self.stopping.clone(),
-        ));
+        tokio::spawn(listener::serve_connection(far, activity, self.site.clone(), None, permit, self.stopping.clone()));
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(near)).await.ok()?;
         let moving = tokio::spawn(connection);
         let (mut parts, body) = request.into_parts();

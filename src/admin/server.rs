@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use super::status::ServiceView;
 use super::task::TaskError;
 use super::{
-    backups, clock, decisions, keys, ledger, localization, messaging, quotas, root_key, schedules, socket, status, tenants,
-    webhooks, workflows,
+    backups, clock, decisions, keys, ledger, localization, messaging, quotas, root_key, schedules, socket, status,
+    tenants, webhooks, workflows,
 };
 use crate::app::App;
 use crate::listener::{self, Activity, Connections, Progressing, Site};

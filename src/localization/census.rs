@@ -12,8 +12,7 @@ use crate::model::{FAMILY, ProjectId, TenantId};
 pub const PROSE_MARKS: Table<(TenantId, ProjectId), ProseMarkRow> =
     Table::new(0x0368, FAMILY, "localization_prose_marks").hot();
 /// What is to be counted anew, the oldest change first.
-pub const RECOUNTS: Table<(TenantId, ProjectId, u64), RecountRow> =
-    Table::new(0x0369, FAMILY, "localization_recounts");
+pub const RECOUNTS: Table<(TenantId, ProjectId, u64), RecountRow> = Table::new(0x0369, FAMILY, "localization_recounts");
 /// Projects that have active licences.
 pub const LICENSED: Table<(TenantId, ProjectId), LicensedRow> =
     Table::new(0x036A, FAMILY, "localization_licensed_projects").hot();
@@ -106,12 +105,7 @@ pub fn is_open(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> 
 ///
 /// # Errors
 /// Only the store's.
-pub fn count_active(
-    tx: &mut WriteTx<'_>,
-    tenant_id: TenantId,
-    project_id: ProjectId,
-    by: i32,
-) -> Result<(), Failure> {
+pub fn count_active(tx: &mut WriteTx<'_>, tenant_id: TenantId, project_id: ProjectId, by: i32) -> Result<(), Failure> {
     let place = (tenant_id, project_id);
     let row = tx.get(&LICENSED, &place)?.unwrap_or_default();
     match row.active.saturating_add_signed(by) {

@@ -185,7 +185,8 @@ impl ScriptedEngine {
             return;
         }
         // One that only reads has none.
-        let asked = Asked { head, body: if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() } };
+        let asked =
+            Asked { head, body: if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() } };
         let script = {
             let mut state = self.state();
             state.asked.push(asked.clone());

@@ -76,8 +76,7 @@ impl<R: Read> Search<'_, R> {
         let standards = match &self.standards {
             Some(known) => known.of_other(self.read, self.shelf, self.tenant_id, key)?,
             None => {
-                let found =
-                    Standards::of(self.read, self.shelf, self.tenant_id, self.project, key, self.locale)?;
+                let found = Standards::of(self.read, self.shelf, self.tenant_id, self.project, key, self.locale)?;
                 self.standards.insert(found).clone()
             }
         };
@@ -101,8 +100,7 @@ impl Batch {
     ) -> Result<Batch, Abort<Refusal>> {
         let file = get_file(read, tenant_id, project.project_id, file_id)?;
         let seen = Seen::of(read, tenant_id, project.project_id, file_id, locale.canonical())?;
-        let mut batch =
-            Batch { file, items: Vec::new(), shown: Vec::new(), holds_legal: false, revision: 0, seen };
+        let mut batch = Batch { file, items: Vec::new(), shown: Vec::new(), holds_legal: false, revision: 0, seen };
         let walk = Walk::of(read, tenant_id, file_id, Some(locale))?;
         let mut search = Search { read, shelf, tenant_id, project, locale, standards: None };
         let (mut outdated, mut bytes, mut is_full) = (0, 0, false);
@@ -161,8 +159,7 @@ impl Batch {
         if *bytes + shown.len() > CONTEXT_BYTES_MAX {
             return Ok(true);
         }
-        let context =
-            find_context(search.read, search.shelf, search.tenant_id, self.file.file_id, &key.entry.path)?;
+        let context = find_context(search.read, search.shelf, search.tenant_id, self.file.file_id, &key.entry.path)?;
         self.holds_legal |= context.and_then(|context| context.class) == Some(KeyClass::Legal);
         *bytes += shown.len() + 1;
         self.shown.push(shown);

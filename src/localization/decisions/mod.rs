@@ -32,15 +32,13 @@ pub use answers::is_decision_id;
 pub use asked::{Asked, remember_made};
 pub use events::{ExpiredEvents, is_known_event, record_event};
 pub use external::External;
-pub use model::{
-    DECISION_SECONDS, Raise, Raised, Reading, Status, Subject, SubjectKind, Unavailable, WORDS_CHARS_MAX,
-};
+pub use model::{DECISION_SECONDS, Raise, Raised, Reading, Status, Subject, SubjectKind, Unavailable, WORDS_CHARS_MAX};
 pub use service::DecisionService;
 pub use signature::{EVENT_ID, SIGNATURE, TIMESTAMP, check_signature, sign};
 pub use tables::TABLES;
 pub use tied::Decisions;
 pub use verify::verify;
 pub use watches::{
-    Next, WATCH_AGENDA, Watch, assign, due_watches, every_watch, is_assigned, postpone, subject_of,
-    unwatch, watch, watch_of,
+    Next, WATCH_AGENDA, Watch, assign, due_watches, every_watch, is_assigned, postpone, subject_of, unwatch, watch,
+    watch_of,
 };

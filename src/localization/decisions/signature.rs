@@ -41,15 +41,10 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 /// # Errors
 /// In this order: [`Refusal::TimestampInvalid`], [`Refusal::TimestampStale`], [`Refusal::SignatureInvalid`], a parameter
 /// that is wrong.
-pub fn check_signature(
-    headers: &HeaderMap,
-    body: &[u8],
-    secret: &Secret,
-    now: Timestamp,
-) -> Result<String, Refusal> {
+pub fn check_signature(headers: &HeaderMap, body: &[u8], secret: &Secret, now: Timestamp) -> Result<String, Refusal> {
     let timestamp = only(headers, &TIMESTAMP).ok_or(Refusal::TimestampInvalid)?;
-    let is_number = (1..=TIMESTAMP_DIGITS_MAX).contains(&timestamp.len())
-        && timestamp.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        (1..=TIMESTAMP_DIGITS_MAX).contains(&timestamp.len()) && timestamp.bytes().all(|byte| byte.is_ascii_digit());
     let sent: i64 = timestamp.parse().ok().filter(|_| is_number).ok_or(Refusal::TimestampInvalid)?;
     let off = now.as_micros().div_euclid(1_000_000).abs_diff(sent);
     if off > SIGNATURE_SKEW_SECONDS.unsigned_abs() {

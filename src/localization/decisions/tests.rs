@@ -17,11 +17,7 @@ const NOW: i64 = 1_700_000_000;
 
 fn signed(timestamp: &str, signature: &str, event: &str) -> HeaderMap {
     let value = |text: &str| HeaderValue::from_str(text).unwrap();
-    HeaderMap::from_iter([
-        (TIMESTAMP, value(timestamp)),
-        (SIGNATURE, value(signature)),
-        (EVENT_ID, value(event)),
-    ])
+    HeaderMap::from_iter([(TIMESTAMP, value(timestamp)), (SIGNATURE, value(signature)), (EVENT_ID, value(event))])
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use quintet_storage::{Failure, Read};
 
 use super::model::SubjectKind;
-use super::tables::{
-    DECISION_EVENTS, DECISION_EVENTS_BY_AGE, DECISION_REREADS, DECISION_SUBJECTS, DECISION_WATCHES,
-};
+use super::tables::{DECISION_EVENTS, DECISION_EVENTS_BY_AGE, DECISION_REREADS, DECISION_SUBJECTS, DECISION_WATCHES};
 use crate::rows;
 
 /// What contradicts itself; nothing, if all is well.

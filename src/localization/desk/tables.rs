@@ -82,8 +82,7 @@ impl Row for DeskDecisionRow {}
 impl DeskDecisionRow {
     /// The decision of the id.
     pub fn into_decision(self, decision_id: Uuid) -> DeskDecision {
-        let subject =
-            Subject { tenant_id: self.tenant_id, kind: self.kind, id: Uuid::from_bytes(self.subject_id) };
+        let subject = Subject { tenant_id: self.tenant_id, kind: self.kind, id: Uuid::from_bytes(self.subject_id) };
         DeskDecision {
             decision_id,
             subject,

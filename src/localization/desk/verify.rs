@@ -22,10 +22,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
         findings.extend(faults.into_iter().map(|fault| format!("desk decision {decision_id}: {fault}")));
         Ok(())
     })?;
-    for (what, count) in [
-        ("wait", rows::count(read, &DESK_PENDING)?),
-        ("expire", rows::count(read, &DESK_EXPIRIES)?),
-    ] {
+    for (what, count) in [("wait", rows::count(read, &DESK_PENDING)?), ("expire", rows::count(read, &DESK_EXPIRIES)?)] {
         if count != pending {
             findings.push(format!("desk: {pending} decisions are pending, and {count} are known to {what}"));
         }

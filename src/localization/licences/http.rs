@@ -114,8 +114,7 @@ async fn make(change: Change<Localization>, body: Body) -> Answered {
     let locale = translation_locale(&body.locale)?.canonical().to_owned();
     let project_id = project.project_id;
     bring_up_to_date(&context, tenant_id, project_id).await.map_err(refusal_of)?;
-    let counted =
-        context.in_turn(tenant_id, move |store| Ok(prose::count(&store.read(), tenant_id, &project)?));
+    let counted = context.in_turn(tenant_id, move |store| Ok(prose::count(&store.read(), tenant_id, &project)?));
     let prose_keys = counted.await.map_err(refusal_of)?;
     let asked = change.entered().map(Asked::of);
     let command = RequestLicence { project_id, locale, sample: body.sample, asked, prose_keys };

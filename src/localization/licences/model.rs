@@ -167,12 +167,8 @@ mod tests {
 
     #[test]
     fn samples_pass_up_to_five_percent_and_without_errors_of_meaning() {
-        let sample = |size, corrections, meaning_errors| Sample {
-            size,
-            corrections,
-            meaning_errors,
-            reference: "r".to_owned(),
-        };
+        let sample =
+            |size, corrections, meaning_errors| Sample { size, corrections, meaning_errors, reference: "r".to_owned() };
         for (size, corrections, errors, passes) in
             [(300, 15, 0, true), (300, 16, 0, false), (319, 15, 0, true), (320, 16, 0, true), (300, 0, 1, false)]
         {

@@ -326,8 +326,7 @@ mod tests {
     fn what_is_remembered_of_a_part_is_read_back() {
         let counts = Counts { approved: 1, class: 2, legal: 3, qa: 4, state: 5 };
         for next in [None, Some(7)] {
-            let done =
-                Done { evaluation_id: Uuid::from_u128(1), licence_id: Uuid::from_u128(2), next, counts };
+            let done = Done { evaluation_id: Uuid::from_u128(1), licence_id: Uuid::from_u128(2), next, counts };
             assert_eq!(Done::read(done.to_text().as_bytes()), Some(done));
         }
         assert_eq!(Done::read(b"{}"), None);

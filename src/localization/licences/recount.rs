@@ -75,10 +75,15 @@ fn look(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<
     for licence in licences {
         let id = licence.subject.id;
         let mut changed: BTreeMap<FileId, Vec<u64>> = BTreeMap::new();
-        rows::each_of(read, &LICENCE_CHANGES, || Scan::prefix(&(tenant_id, id)), |(.., file_id), row| {
-            changed.insert(file_id, row.numbers);
-            Ok::<_, Failure>(())
-        })?;
+        rows::each_of(
+            read,
+            &LICENCE_CHANGES,
+            || Scan::prefix(&(tenant_id, id)),
+            |(.., file_id), row| {
+                changed.insert(file_id, row.numbers);
+                Ok::<_, Failure>(())
+            },
+        )?;
         let mut files = Vec::new();
         // What was uploaded before the decision was there when it was taken.
         let since = replaced.iter().filter(|(_, seq, _)| licence.row.decided_seq.is_some_and(|decided| *seq > decided));
@@ -133,7 +138,9 @@ pub async fn bring_up_to_date(
         // One at a time: what is counted is more than what was.
         let lock = context.lock(project_id.0.as_u128()).await;
         let _alone = lock.map_err(|fault| Abort::Refused(fault.into()))?;
-        while let Some(found) = context.in_turn(tenant_id, move |store| look(&store.read(), tenant_id, project_id)).await? {
+        while let Some(found) =
+            context.in_turn(tenant_id, move |store| look(&store.read(), tenant_id, project_id)).await?
+        {
             let deadline = Instant::now() + WRITER_TIME;
             context.store.write(deadline, move |tx, now| Ok::<_, Abort<Refusal>>(write(tx, now, found)?)).await?;
         }

@@ -23,12 +23,7 @@ pub struct SetSwitch {
 ///
 /// # Errors
 /// Only the store's.
-pub fn is_enabled(
-    read: &impl Read,
-    tenant_id: TenantId,
-    project_id: ProjectId,
-    locale: &str,
-) -> Result<bool, Failure> {
+pub fn is_enabled(read: &impl Read, tenant_id: TenantId, project_id: ProjectId, locale: &str) -> Result<bool, Failure> {
     let row = read.get(&POLICY_SWITCHES, &(tenant_id, project_id, locale.to_owned()))?;
     Ok(row.is_none_or(|row| row.enabled))
 }

@@ -34,13 +34,8 @@ pub const POLICY_SWITCHES: Table<(TenantId, ProjectId, String), PolicySwitchRow>
     Table::new(0x037E, FAMILY, "localization_policy_switches");
 
 /// The tables of this folder.
-pub const TABLES: &[TableSpec] = &[
-    LICENCES.spec(),
-    LICENCE_HEADS.spec(),
-    LICENCE_EXPIRIES.spec(),
-    LICENCE_CHANGES.spec(),
-    POLICY_SWITCHES.spec(),
-];
+pub const TABLES: &[TableSpec] =
+    &[LICENCES.spec(), LICENCE_HEADS.spec(), LICENCE_EXPIRIES.spec(), LICENCE_CHANGES.spec(), POLICY_SWITCHES.spec()];
 
 /// A licence.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

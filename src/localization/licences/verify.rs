@@ -60,7 +60,8 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
         let label = row.approved.as_ref().and_then(|approval| approval.label.as_deref());
         let licence = label.and_then(|label| label.strip_prefix("policy:")?.strip_suffix("@1"));
         if licence.is_some_and(|licence| !licence.parse().is_ok_and(|id: Uuid| known.contains(&id))) {
-            findings.push(format!("translation {number} of file {} into {locale}: no licence has approved it", file_id.0));
+            findings
+                .push(format!("translation {number} of file {} into {locale}: no licence has approved it", file_id.0));
         }
         Ok(())
     })?;
@@ -86,7 +87,8 @@ fn faults(
         faults.push("its state and whether it is read again are two things");
     }
     let expires_at = row.expires_at.filter(|_| is_active);
-    let expires = expires_at.map(|at| read.contains(&LICENCE_EXPIRIES, &(at, tenant_id, project_id, id))).transpose()?;
+    let expires =
+        expires_at.map(|at| read.contains(&LICENCE_EXPIRIES, &(at, tenant_id, project_id, id))).transpose()?;
     if is_active && expires != Some(true) {
         faults.push("it is active, and its time does not run");
     }

@@ -107,8 +107,10 @@ fn a_batch_has_what_can_be_approved_and_nothing_else() {
     content.as_object_mut().unwrap().remove("gone");
     batch.shelf.json("a.json", &content);
     let request = batch.request(&batch.ask().expect(201));
-    let mut named: Vec<&str> = request["items"].as_array().unwrap().iter().map(|item| item["key"].as_str().unwrap()).collect();
-    let ids: Vec<&str> = request["items"].as_array().unwrap().iter().map(|item| item["key_id"].as_str().unwrap()).collect();
+    let mut named: Vec<&str> =
+        request["items"].as_array().unwrap().iter().map(|item| item["key"].as_str().unwrap()).collect();
+    let ids: Vec<&str> =
+        request["items"].as_array().unwrap().iter().map(|item| item["key_id"].as_str().unwrap()).collect();
     assert!(ids.is_sorted(), "{ids:?}");
     named.sort_unstable();
     assert_eq!(named, ["draft", "reviewed", "terms"]);
@@ -129,7 +131,8 @@ fn a_batch_has_two_hundred_and_what_fits() {
     assert_eq!(rest["item_count"], 3, "the others come next");
     // Texts of 60 KB each: as many as fit into the largest context.
     let large = Shelf::open(appliance);
-    let content: Value = (0..20).map(|n| (format!("k{n:03}"), json!("x".repeat(40_000)))).collect::<serde_json::Map<_, _>>().into();
+    let content: Value =
+        (0..20).map(|n| (format!("k{n:03}"), json!("x".repeat(40_000)))).collect::<serde_json::Map<_, _>>().into();
     let file_id = large.json("large.json", &content);
     let keys = large.keys().into_iter().map(|(path, key)| (path, text(&key, "id"))).collect();
     let batch = Batch { shelf: large, file_id, keys };
@@ -223,13 +226,19 @@ fn an_approval_is_remembered_shown_and_removed() {
     let entry = &metadata["entries"][0];
     assert_eq!((&entry["status"], &entry["approvedBy"]), (&json!("approved"), &me), "who asked for it");
     assert!(entry["approvedAt"].is_string());
-    let approval = || batch.shelf.desk.get(&batch.shelf.path("/translations?locale=de")).expect(200)["translations"][0]["approval"].clone();
+    let approval = || {
+        batch.shelf.desk.get(&batch.shelf.path("/translations?locale=de")).expect(200)["translations"][0]["approval"]
+            .clone()
+    };
     assert_eq!(approval()["approval_ref"], json!(decision_id));
     // The memory has it at once.
     batch.shelf.json("b.json", &json!({"other": "Text 0"}));
     let other = batch.shelf.key_id("other");
     let suggested = batch.shelf.desk.get(&format!("/v1/keys/{other}/suggestions/de")).expect(200);
-    assert_eq!((&suggested["suggestions"][0]["target"], &suggested["suggestions"][0]["score"]), (&json!("Wort 0"), &json!(100)));
+    assert_eq!(
+        (&suggested["suggestions"][0]["target"], &suggested["suggestions"][0]["score"]),
+        (&json!("Wort 0"), &json!(100))
+    );
     batch.step("k000", "revoke");
     assert_eq!(approval(), Value::Null);
 }
@@ -305,7 +314,8 @@ fn kill_9_leaves_no_approval_without_its_request_and_nothing_stuck() {
     let first = Batch::open(&appliance, 1);
     let (_, api_key) = appliance.key(&first.shelf.desk.tenant_id, &[]);
     let project_id = text(&first.shelf.desk.project(), "id");
-    let desk = Desk { client: appliance.client("localization", &api_key), tenant_id: first.shelf.desk.tenant_id.clone() };
+    let desk =
+        Desk { client: appliance.client("localization", &api_key), tenant_id: first.shelf.desk.tenant_id.clone() };
     let mut batches = vec![first, Batch::within(Shelf { desk, project_id }, "b.json", 1)];
     let mut answered = 0;
     for round in 0..rounds {
@@ -320,25 +330,24 @@ fn kill_9_leaves_no_approval_without_its_request_and_nothing_stuck() {
             let batch = batches.iter().find(|batch| request["project_id"] == *batch.shelf.project_id).unwrap();
             assert_ne!(batch.status(request), "failed", "round {round}");
         }
-        let mut open: Vec<&Value> = Vec::new();
-        for request in &known {
-            let batch = batches.iter().find(|batch| request["project_id"] == *batch.shelf.project_id).unwrap();
-            if matches!(batch.status(request).as_str(), "pending" | "submitting") {
-                open.push(request);
-            }
-        }
         let began = std::time::Instant::now();
-        loop {
+        let mut free = vec![false; batches.len()];
+        while free.contains(&false) {
             for one in appliance.cli_json(&["decision", "list"])["items"].as_array().unwrap() {
-                appliance.cli(&["decision", "reject", one["decision_id"].as_str().unwrap(), "--by", "ada", "--reason", "r"]);
+                appliance.cli(&[
+                    "decision",
+                    "reject",
+                    one["decision_id"].as_str().unwrap(),
+                    "--by",
+                    "ada",
+                    "--reason",
+                    "r",
+                ]);
             }
             // Nothing is stuck: each file takes another request.
-            let is_free = |batch: &Batch| {
+            for (batch, is_free) in batches.iter().zip(&mut free).filter(|(_, is_free)| !**is_free) {
                 batch.draft("k000", &format!("Wort {}", fresh_key()));
-                matches!(batch.ask().status, 201)
-            };
-            if batches.iter().all(is_free) {
-                break;
+                *is_free = batch.ask().status == 201;
             }
             assert!(began.elapsed() < Duration::from_secs(60), "round {round}: a request is stuck");
         }

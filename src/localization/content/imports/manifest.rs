@@ -97,12 +97,7 @@ pub fn changed_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, s
 ///
 /// # Errors
 /// The store's.
-pub fn replaced_numbers(
-    read: &impl Read,
-    tenant_id: TenantId,
-    file_id: FileId,
-    seq: u64,
-) -> Result<Vec<u64>, Failure> {
+pub fn replaced_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, seq: u64) -> Result<Vec<u64>, Failure> {
     let row = read.get(&IMPORTS, &(tenant_id, file_id, seq))?;
     let row = row.ok_or_else(|| Failure::Damaged(format!("file {} lacks its import {seq}", file_id.0)))?;
     let changes: Vec<Change> = decode_plain(&sealed::read_all(read, &row.changes)?)?;
