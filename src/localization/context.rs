@@ -145,7 +145,10 @@ impl Context {
             Decisions::new(desk, "default".to_owned(), None).embedded()
         };
         let decisions = decisions.unwrap_or_else(desk);
-        let calls = Calls::new(foundation.store.clone(), decisions.webhook_secret.clone());
+        let calls = {
+            let clock = Arc::new(foundation.clock.clone());
+            Calls::new(foundation.store.clone(), clock, decisions.webhook_secret.clone())
+        };
         Context(Arc::new(Parts {
             decisions,
             calls: Arc::new(calls),
