@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients messaging-client identity-providers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows bench-messaging isolation crash-long audit-long cron-long workflows-long power-cuts-long \
+.PHONY: help run release install deb test test-installed prerequisites test-prerequisites browser webhook-verifiers mcp-clients messaging-client identity-providers rocksdb format-check clippy deny advisories build unit static planted-bugs fmt bench bench-deliveries bench-workflows bench-messaging isolation crash-long audit-long cron-long workflows-long workflows-real power-cuts-long \
 	disk-full-long faults-long kills-long ends-long deliveries-long messaging-long copies-long locale-tables rows corpora-long checks-corpora exchange-corpora fuzz-long schemas-long diagrams-prerequisites diagrams-oracle diagrams-fuzz gallery
 
 # Each recipe runs in the build's environment.
@@ -154,6 +154,10 @@ cron-long: rocksdb ## cron patterns at random against each minute of so many yea
 
 workflows-long: rocksdb ## random workflows, against a model that works out each history anew (GRAPHS=N)
 	@$(in) QUINTET_WORKFLOWS=$(GRAPHS) cargo test --locked -p quintet-runs --lib workflows::tests::model -- --nocapture
+
+workflows-real: rocksdb ## random workflows of real containers against the model, and kills in the middle, for longer; needs root (GRAPHS=N ROUNDS=N)
+	@$(in) QUINTET_WORKFLOW_GRAPHS=$(GRAPHS) QUINTET_WORKFLOW_KILLS=$(ROUNDS) QUINTET_WORKFLOW_CANCELS=$(ROUNDS) cargo test --locked \
+	  --test privileged workflows:: -- --nocapture
 
 kills-long: rocksdb ## kill -9 of the real binary under load, again and again (ROUNDS=N)
 	@$(in) QUINTET_KILLS=$(ROUNDS) cargo test --locked --test it nothing_acknowledged -- --nocapture

@@ -129,10 +129,13 @@ impl App {
         let foundation = Foundation::new(store.clone(), clock.clone(), authority);
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
-        let identity = outside::identity(&config, &store, &clock)?;
-        let systems = outside::localization_systems(&config)?;
-        let systems = quintet_localization::Systems { identity, ..systems };
-        let localization = quintet_localization::Context::with(foundation.clone(), systems);
+        let settings = quintet_localization::Settings {
+            engine: outside::translator(&config)?,
+            anchor_file: config.audit_anchor_file.clone(),
+            authorization: outside::authorization_system(&config)?,
+            identity: outside::identity(&config, &store, &clock)?,
+        };
+        let localization = quintet_localization::Context::with(foundation.clone(), settings);
         let diagrams = quintet_diagrams::Settings {
             engine: quintet_diagrams::engine::engine(fonts),
             generator,
@@ -260,6 +263,7 @@ pub fn open_store(
     // Nothing is written before the root key is known to be right.
     let unlocked = root_key.unlock(&store);
     let prepared = unlocked.and_then(|keys| clock.resume(&store).map(|()| keys).map_err(StartError::Clock));
+    let prepared = prepared.and_then(|keys| make_audit_key(&store).map(|()| keys));
     clock.attend(&store);
     match prepared {
         Ok(root_keys) => Ok((store, clock, root_keys)),
@@ -267,6 +271,14 @@ pub fn open_store(
             store.shutdown();
             Err(error)
         }
+    }
+}
+
+/// Makes the key that checkpoints are signed with, once. A full disk is a state: it is made when there is room.
+fn make_audit_key(store: &Store) -> Result<(), StartError> {
+    match quintet_localization::prepare(store) {
+        Ok(()) | Err(Failure::StorageFull) => Ok(()),
+        Err(failure) => Err(StartError::AuditKey(failure)),
     }
 }
 

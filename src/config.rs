@@ -184,6 +184,8 @@ pub struct Config {
     pub identity_issuer: String,
     /// What localization is called there.
     pub identity_client_id: String,
+    /// The file that checkpoints of localization's audit chains are anchored in.
+    pub audit_anchor_file: Option<PathBuf>,
     /// The AI engine's address; empty: there is none.
     pub ai_url: String,
     /// The model it is asked for.
@@ -534,6 +536,7 @@ impl Collected {
             localization_public_url: self.text("localization.public_url").unwrap_or_default(),
             identity_issuer: self.text("localization.identity.issuer").unwrap_or_default(),
             identity_client_id: self.text("localization.identity.client_id").unwrap_or_default(),
+            audit_anchor_file: path("audit.anchor_file"),
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use quintet_diagrams::generate::Generator;
 use quintet_drawing::fonts::Collection;
-use quintet_localization::authorization::RemoteSystem;
+use quintet_localization::Identity;
+use quintet_localization::authorization::{AuthorizationSystem, RemoteSystem};
 use quintet_localization::engine::Engine;
-use quintet_localization::{Identity, Systems};
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::chat::ChatEngine;
 use quintet_platform::clock::Clock;
@@ -63,22 +63,20 @@ pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
 ///
 /// # Errors
 /// As [`generator`].
-fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
+pub fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
     Ok(chat_engine(config)?.map(Engine::new))
 }
 
-/// The systems that localization works with: what writes drafts, and what is to know of grants if `authorization.url` names
-/// it.
+/// What is to know of localization's grants, if `authorization.url` names it.
 ///
 /// # Errors
-/// As [`generator`] and [`authority`].
-pub fn localization_systems(config: &Config) -> Result<Systems, StartError> {
-    let mut systems = Systems { engine: translator(config)?, ..Systems::default() };
-    if !config.authorization_url.is_empty() {
-        let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
-        systems.authorization = Arc::new(RemoteSystem::new(&config.authorization_url, own, egress(config)?));
+/// As [`authority`].
+pub fn authorization_system(config: &Config) -> Result<Option<Arc<dyn AuthorizationSystem>>, StartError> {
+    if config.authorization_url.is_empty() {
+        return Ok(None);
     }
-    Ok(systems)
+    let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
+    Ok(Some(Arc::new(RemoteSystem::new(&config.authorization_url, own, egress(config)?))))
 }
 
 fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {

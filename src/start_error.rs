@@ -58,6 +58,8 @@ pub enum StartError {
     Tls(Problems),
     /// The clock's reading could not be read or kept.
     Clock(Failure),
+    /// The key that signs checkpoints of audit chains could not be made.
+    AuditKey(Failure),
     /// The process may not open as many files as it needs.
     TooFewFiles {
         /// How many it may open.
@@ -102,6 +104,7 @@ impl fmt::Display for StartError {
             StartError::Exposed(path) => write!(f, "other users may write to {}", path.display()),
             StartError::Tls(problems) => write!(f, "{problems}"),
             StartError::Clock(failure) => write!(f, "the clock cannot go on from where it stood: {failure}"),
+            StartError::AuditKey(failure) => write!(f, "the audit key cannot be made: {failure}"),
             StartError::TooFewFiles { limit, needed } => {
                 write!(f, "this process may open {limit} files at once; it needs at least {needed}")
             }

@@ -30,10 +30,13 @@ use std::time::{Duration, Instant};
 use quintet_runtime::{ContainerDescription, ContainerId, ContainerState, Digest, EndReason, Limits, Runner};
 use serde_json::{Value, json};
 
+#[path = "../appliance/bundle.rs"]
+mod bundle;
 #[path = "../../runtime/src/image/tests/tarball.rs"]
 #[allow(dead_code, reason = "shared with the runtime's own tests")]
 mod tarball;
 
+use bundle::{bundle_at, crun_ground};
 use tarball::{Tarball, docker_archive, pack};
 
 const ROUNDS: usize = 5;
@@ -184,16 +187,17 @@ struct Other {
 impl Other {
     fn crun(directory: &Path, root: &Path, confined: bool) -> Result<Other, String> {
         let bundle = directory.join(if confined { "crun-confined" } else { "crun" });
-        let prepare = "mount --make-rprivate / && umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && ";
-        let is_second = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
-        let prepare = if is_second { "" } else { prepare };
-        bundle_at("crun", &bundle, root, confined)?;
-        Other::start(&bundle, &format!("{prepare} cd \"$1\""), "crun run bench-$$")
+        bundle_at("crun", &bundle, root, |config| {
+            if confined {
+                confine(config);
+            }
+        })?;
+        Other::start(&bundle, &format!("{} && cd \"$1\"", crun_ground()), "crun run bench-$$")
     }
 
     fn runc(directory: &Path, root: &Path) -> Result<Other, String> {
         let bundle = directory.join("runc");
-        bundle_at("runc", &bundle, root, false)?;
+        bundle_at("runc", &bundle, root, |_| ())?;
         Other::start(&bundle, "cd \"$1\"", "runc run bench-$$")
     }
 
@@ -226,32 +230,16 @@ impl Other {
     }
 }
 
-/// What the program itself writes, with our command, on our root.
-fn bundle_at(program: &str, bundle: &Path, root: &Path, confined: bool) -> Result<(), String> {
-    std::fs::create_dir(bundle).unwrap();
-    let specified = Command::new(program).arg("spec").current_dir(bundle).status();
-    if !specified.as_ref().is_ok_and(std::process::ExitStatus::success) {
-        return Err(format!("{program} is not there or writes no description"));
-    }
-    let file = bundle.join("config.json");
-    let mut config: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    config["process"]["terminal"] = json!(false);
-    config["process"]["args"] = json!(["/bin/true"]);
-    config["root"] = json!({ "path": root, "readonly": true });
-    // What limits which devices it may open needs a privilege that root of a virtual machine may lack.
-    config["linux"].as_object_mut().unwrap().remove("resources");
-    if confined {
-        config["linux"]["seccomp"] = filter();
-        let namespaces = config["linux"]["namespaces"].as_array_mut().unwrap();
-        namespaces.push(json!({ "type": "user" }));
-        namespaces.push(json!({ "type": "cgroup" }));
-        // The layer lies where only root looks; the container's root is the machine's here.
-        let mapping = json!([{ "containerID": 0, "hostID": 0, "size": 65536 }]);
-        config["linux"]["uidMappings"] = mapping.clone();
-        config["linux"]["gidMappings"] = mapping;
-    }
-    std::fs::write(file, config.to_string()).unwrap();
-    Ok(())
+/// Namespaces and the filter as ours has them.
+fn confine(config: &mut Value) {
+    config["linux"]["seccomp"] = filter();
+    let namespaces = config["linux"]["namespaces"].as_array_mut().unwrap();
+    namespaces.push(json!({ "type": "user" }));
+    namespaces.push(json!({ "type": "cgroup" }));
+    // The layer lies where only root looks; the container's root is the machine's here.
+    let mapping = json!([{ "containerID": 0, "hostID": 0, "size": 65536 }]);
+    config["linux"]["uidMappings"] = mapping.clone();
+    config["linux"]["gidMappings"] = mapping;
 }
 
 /// Our own filter as these programs read it.

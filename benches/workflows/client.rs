@@ -20,7 +20,7 @@ pub struct Tenant {
 }
 
 /// Something that is done over a connection; how long it took, in seconds.
-pub type Done<'c> = Pin<Box<dyn Future<Output = f64> + Send + 'c>>;
+pub type Done<'c, T = f64> = Pin<Box<dyn Future<Output = T> + Send + 'c>>;
 
 impl Tenant {
     /// A new one.
@@ -39,12 +39,12 @@ impl Tenant {
     }
 
     /// Does something so many times, so many at once; how long each took.
-    pub fn at_once(
+    pub fn at_once<T: Clone + Send + 'static>(
         &self,
         count: usize,
         at_once: usize,
-        once: impl for<'c> Fn(&'c mut Connection) -> Done<'c> + Send + Sync + 'static,
-    ) -> Vec<f64> {
+        once: impl for<'c> Fn(&'c mut Connection) -> Done<'c, T> + Send + Sync + 'static,
+    ) -> Vec<T> {
         let (next, once) = (Arc::new(AtomicUsize::new(0)), Arc::new(once));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

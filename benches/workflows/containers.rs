@@ -1,13 +1,16 @@
-//! A chain of containers, beside the same submitted one by one by a client that waits for each.
+//! A chain of containers, beside the same submitted one by one by a client that waits for each, and beside a shell that runs
+//! them with Debian's `crun`.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use quintet_platform::clock::parse_rfc3339;
 use serde_json::{Value, json};
 
 use super::NODES;
 use super::appliance::Appliance;
+use super::bundle::{bundle_at, crun_ground};
 use super::client::{Connection, Tenant};
 use super::processes::succeed;
 
@@ -56,18 +59,47 @@ pub fn measure(rounds: usize) {
     import.args(["--socket", &socket]).env("QUINTET_RUNS__RUNNER_SOCKET", &socket);
     succeed(&mut import);
     let tenant = Tenant::new(&appliance, "containers");
-    let (mut chain_took, mut single_took) = (f64::INFINITY, f64::INFINITY);
+    let (mut chain_took, mut single_took, mut crun_took) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let mut between = Vec::new();
+    let crun = bundle_at("crun", &directory.path().join("crun"), &directory.path().join("root"), |_| ());
     for _ in 0..rounds {
         single_took = single_took.min(tenant.at_once(1, 1, |connection| Box::pin(one_by_one(connection)))[0]);
-        chain_took = chain_took.min(tenant.at_once(1, 1, |connection| Box::pin(chain(connection)))[0]);
+        let (took, waits) = tenant.at_once(1, 1, |connection| Box::pin(chain(connection))).remove(0);
+        chain_took = chain_took.min(took);
+        between.extend(waits);
+        if crun.is_ok() {
+            crun_took = crun_took.min(crun_loop(&directory.path().join("crun")));
+        }
     }
+    between.sort_by(f64::total_cmp);
     let millis = |seconds: f64| seconds * 1e3 / NODES as f64;
     println!("\n{NODES} containers `true`, one after the other, best of {rounds} rounds");
-    println!("| as a chain, ms each | by a client that waits for each, ms | ratio |\n|---|---|---|");
-    println!("| {:.1} | {:.1} | {:.2} |", millis(chain_took), millis(single_took), chain_took / single_took);
+    println!(
+        "| as a chain, ms each | by a client that waits for each, ms | ratio | a shell loop over `crun run`, ms each |"
+    );
+    println!("|---|---|---|---|");
+    let crun = if crun.is_ok() { format!("{:.1}", millis(crun_took)) } else { "is not there".to_owned() };
+    println!("| {:.1} | {:.1} | {:.2} | {crun} |", millis(chain_took), millis(single_took), chain_took / single_took);
+    println!("from a container's end to the submission of its successor, ms, all rounds:");
+    println!("| median | longest |\n|---|---|");
+    println!("| {:.2} | {:.2} |", between[between.len() / 2], between[between.len() - 1]);
 }
 
-async fn chain(connection: &mut Connection) -> f64 {
+/// The same containers, by a shell.
+fn crun_loop(bundle: &Path) -> f64 {
+    let script = format!(
+        "{} && cd \"$1\" && begun=$(date +%s%N) && for i in $(seq {NODES}); do crun run bench-$$-$i </dev/null || exit 1; done \
+         && echo $(($(date +%s%N) - begun))",
+        crun_ground()
+    );
+    let ran = Command::new("unshare").args(["-m", "sh", "-c", &script, "sh"]).arg(bundle).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8(ran.stdout).unwrap().trim().parse::<f64>().unwrap() / 1e9
+}
+
+/// What the chain took, in seconds, and what lay between the end of each container and the submission of the next, in
+/// milliseconds.
+async fn chain(connection: &mut Connection) -> (f64, Vec<f64>) {
     let node = |number: usize| json!({"ref": format!("n{number}"), "image": "true:1", "command": ["/bin/true"]});
     let nodes: Vec<Value> = (0..NODES).map(node).collect();
     let edges = (1..NODES).map(|number| json!({"from": format!("n{}", number - 1), "to": format!("n{number}")}));
@@ -77,7 +109,15 @@ async fn chain(connection: &mut Connection) -> f64 {
     let path = format!("/api/v1/workflows/{}?wait=60", answer["workflow_id"].as_str().unwrap());
     let ended = connection.get(&path).await;
     assert_eq!(ended["state"], "succeeded", "{ended}");
-    begun.elapsed().as_secs_f64()
+    let took = begun.elapsed().as_secs_f64();
+    let mut runs = Vec::new();
+    for node in ended["nodes"].as_array().unwrap() {
+        let path = format!("/api/v1/runs/{}", node["current_track_id"].as_str().unwrap());
+        runs.push(connection.get(&path).await);
+    }
+    let at = |run: &Value, name: &str| parse_rfc3339(run[name].as_str().unwrap()).unwrap().as_micros();
+    let between = |two: &[Value]| (at(&two[1], "submitted_at") - at(&two[0], "finished_at")) as f64 / 1e3;
+    (took, runs.windows(2).map(between).collect())
 }
 
 async fn one_by_one(connection: &mut Connection) -> f64 {

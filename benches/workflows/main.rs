@@ -15,6 +15,8 @@
 #[path = "../appliance/mod.rs"]
 mod appliance;
 mod beside;
+#[path = "../appliance/bundle.rs"]
+mod bundle;
 mod client;
 mod containers;
 #[path = "../appliance/postgres.rs"]

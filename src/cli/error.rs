@@ -145,7 +145,7 @@ impl From<StartError> for CliError {
                 .hint(format!("look whether everything in it is yours, then `chmod 700 {}`", path.display())),
             StartError::TooFewFiles { .. } => CliError::failed(reason)
                 .hint("raise the hard limit: `ulimit -Hn 65536` as root, LimitNOFILE=65536 in a systemd unit"),
-            StartError::Clock(failure) | StartError::RootKeyUnchecked(failure) => {
+            StartError::Clock(failure) | StartError::AuditKey(failure) | StartError::RootKeyUnchecked(failure) => {
                 let code = ProblemCode::of(&failure);
                 CliError { code: exit_code(code), reason, hint: code.hint().map(str::to_string) }
             }

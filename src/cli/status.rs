@@ -59,6 +59,10 @@ fn text(status: &StatusView) -> Vec<String> {
     field("workflows", &of_workflows(&status.workflows));
     field("webhooks", &told_of(&status.webhooks));
     field("messaging", &of_messaging(&status.messaging));
+    if let Some(file) = &status.audit.anchor_file {
+        let waiting = counted(status.audit.anchors_waiting, "checkpoint waits", "checkpoints wait");
+        field("audit", &format!("anchored in {file}; {waiting}"));
+    }
     field("memory", &output::size(status.memory_bytes));
     field("storage", &writing(storage));
     field("on disk", &on_disk(storage));

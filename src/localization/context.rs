@@ -4,6 +4,7 @@
 //! done right there. What may look at more is done aside ([`Context::aside`]), and its work is bounded; what mostly looks at
 //! a few is tried right there first ([`Context::at_once_or_aside`]). What reads a whole file waits for its turn ([`Context::in_turn`]): a file may take a few hundred megabytes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
 use quintet_storage::{Abort, Snapshot, Store, Uuid};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::audit::{AnchorFile, Anchoring};
 use crate::authorization::{AuthorizationSystem, Embedded, SystemFailure};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
@@ -30,6 +32,8 @@ pub const WRITER_TIME: Duration = Duration::from_secs(10);
 const ASIDES: usize = 4;
 /// How many files are read or written at a time.
 const TURNS: usize = 2;
+/// How many releases are made at a time; of a tenant, one.
+const RELEASES: usize = 2;
 /// How much the documents that come in may take together: as much as the largest, its texts and its units.
 pub(crate) const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + (24 << 20);
 /// What a small document may take, which does not wait behind large ones.
@@ -47,26 +51,20 @@ const LOCKS: usize = 64;
 /// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
 const SHELF_BYTES: usize = 64 << 20;
 
+/// What the operator says of localization.
+#[derive(Default)]
+pub struct Settings {
+    /// What writes drafts, if anything does.
+    pub engine: Option<Engine>,
+    /// The file that checkpoints of the audit chains are anchored in, if there is to be one.
+    pub anchor_file: Option<PathBuf>,
+    /// The system that is to know of every grant, if there is one.
+    pub authorization: Option<Arc<dyn AuthorizationSystem>>,
+}
+
 /// What localization needs to serve. Clones share it, at the cost of one reference.
 #[derive(Clone)]
 pub struct Context(Arc<Parts>);
-
-/// The other systems that localization works with.
-pub struct Systems {
-    /// What writes drafts, if anything does.
-    pub engine: Option<Engine>,
-    /// What is to know of every grant.
-    pub authorization: Arc<dyn AuthorizationSystem>,
-    /// Whom people sign in with, if with anybody.
-    pub identity: Option<Identity>,
-}
-
-impl Default for Systems {
-    /// None: it has everything itself.
-    fn default() -> Systems {
-        Systems { engine: None, authorization: Arc::new(Embedded), identity: None }
-    }
-}
 
 /// The parts of a context.
 pub struct Parts {
@@ -77,6 +75,8 @@ pub struct Parts {
     /// Those of requests that look at many rows, or at a body of more than a few kilobytes.
     pub(crate) asides: Turns,
     turns: Turns,
+    /// Those of releases that are made.
+    pub(crate) releases: Turns,
     /// What the documents that come in take, in bytes.
     documents: Turns,
     /// Small ones.
@@ -88,6 +88,8 @@ pub struct Parts {
     pub(crate) identity: Option<Identity>,
     /// What is to know of every grant.
     pub(crate) authorization: Arc<dyn AuthorizationSystem>,
+    /// Where checkpoints of the audit chains are anchored.
+    pub(crate) anchoring: Anchoring,
     /// What was worked out from stored rows, for whoever needs it again.
     pub(crate) shelf: Shelf,
 }
@@ -112,26 +114,35 @@ impl Context {
     /// Made once, when the appliance starts. Runs the core's checks for the first time.
     #[must_use]
     pub fn new(foundation: Foundation) -> Context {
-        Context::with(foundation, Systems::default())
+        Context::with(foundation, Settings::default())
     }
 
     /// [`Context::new`] with other systems. What a credential is worth is for the appliance itself to say, whatever system is
     /// told of grants (localization, S4).
     #[must_use]
-    pub fn with(foundation: Foundation, systems: Systems) -> Context {
+    pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
+        Context::with(foundation, Settings { engine, ..Settings::default() })
+    }
+
+    /// [`Context::new`] with what the operator says. What a credential is worth is for the appliance itself to say, whatever
+    /// system is told of grants (localization, S4).
+    #[must_use]
+    pub fn with(foundation: Foundation, settings: Settings) -> Context {
         let foundation = Foundation { authority: Arc::new(Authority::Embedded), ..foundation };
-        let Systems { engine, authorization, identity } = systems;
+        let Settings { engine, anchor_file, authorization, identity } = settings;
         Context(Arc::new(Parts {
             foundation,
             core: Arc::new(Health::start()),
             memory: Indexes::new(MEMORY_BYTES_MAX),
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
+            releases: Turns::of(RELEASES, 1),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
-            authorization,
+            authorization: authorization.unwrap_or_else(|| Arc::new(Embedded)),
+            anchoring: Anchoring::new(anchor_file.as_deref().map(AnchorFile::at)),
             identity,
             shelf: Shelf::new(SHELF_BYTES),
         }))

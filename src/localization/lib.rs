@@ -18,10 +18,11 @@
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance`, `identity` (whom people sign in with) · `audit` (the
 //! chain), `session_events` · `access` (permissions, and what a caller may) · `principals` (who there is) ·
 //! [`authorization`] (another system that is to know of grants) · `context` (where work is done) · `http` (what all
-//! endpoints share) · `spaces` (workspaces, projects, locales) · `grants` · `accounts` (changing who there is, settings) ·
-//! `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the checks) · `terms` (glossary and style) ·
-//! `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their states) · `translate`
-//! (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `verify`. A folder has its endpoints beside it, in its own `http`.
+//! endpoints share) · `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
+//! (changing who there is, settings) · `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the
+//! checks) · `terms` (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review`
+//! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `releases` (archives
+//! of what is approved) · `verify`. A folder has its endpoints beside it, in its own `http`.
 
 mod access;
 mod accounts;
@@ -43,8 +44,10 @@ mod lists;
 mod memory;
 mod model;
 mod principals;
+mod proof;
 pub mod quality;
 mod refusal;
+mod releases;
 mod review;
 mod rows;
 mod session_events;
@@ -69,9 +72,11 @@ use quintet_storage::{Migration, TableSpec};
 use crate::lists::joined;
 
 pub use crate::access::KEY_PERMISSIONS;
-pub use crate::context::{Context, Systems};
+pub use crate::audit::{AnchorFile, PublicKey, verify_anchors};
+pub use crate::context::{Context, Settings};
 pub use crate::http::Localization;
 pub use crate::identity::{Identity, NoPublicUrl};
+pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
 pub use crate::verify::verify;
 
@@ -90,6 +95,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     accounts::keys::http::ENDPOINTS,
     accounts::settings::http::ENDPOINTS,
     sign_in::http::ENDPOINTS,
+    proof::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
     spaces::http::locales::ENDPOINTS,
@@ -112,6 +118,9 @@ const ENDPOINTS: Endpoints<Localization> = &[
     exchange::http::tmx::ENDPOINTS,
     exchange::http::tbx::ENDPOINTS,
     translate::http::ENDPOINTS,
+    releases::http::releases::ENDPOINTS,
+    releases::http::archive::ENDPOINTS,
+    releases::http::manifest::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -136,6 +145,7 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     memory::TABLES,
     figures::TABLES,
     translate::TABLES,
+    releases::TABLES,
 ]);
 
 const TABLE_COUNT: usize = spaces::TABLES.len()
@@ -147,7 +157,8 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + terms::TABLES.len()
     + memory::TABLES.len()
     + figures::TABLES.len()
-    + translate::TABLES.len();
+    + translate::TABLES.len()
+    + releases::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
 pub const MIGRATIONS: &[Migration] = &joined::<_, MIGRATION_COUNT>(&[figures::MIGRATIONS, accounts::MIGRATIONS]);
@@ -163,5 +174,8 @@ pub async fn watch(context: Context) {
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![Arc::new(Sweep(figures::Rejudging::new(context.clone())))]
+    vec![
+        Arc::new(Sweep(figures::Rejudging::new(context.clone()))),
+        Arc::new(Sweep(proof::Checkpointing::new(context.clone()))),
+    ]
 }

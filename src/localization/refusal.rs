@@ -7,7 +7,8 @@ use quintet_platform::json::Json;
 use quintet_platform::service::{Code, Fault, ServiceRefusal, Verdict};
 use quintet_storage::Uuid;
 
-use ::http::header::ETAG;
+use ::http::HeaderValue;
+use ::http::header::{CONTENT_RANGE, ETAG};
 
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
 const CORE_RETRY_SECONDS: u64 = 60;
@@ -87,6 +88,10 @@ pub enum Refusal {
     EditShape(&'static str),
     /// A translation longer than allowed.
     ValueTooLong,
+    /// A release over the cap.
+    ReleaseTooLarge,
+    /// A range that lies behind the end; how many bytes there are.
+    RangeNotSatisfiable(u64),
     /// A translation that its file cannot hold.
     ValueUnrepresentable,
     /// A parameter that does not go with this file; which.
@@ -165,6 +170,7 @@ pub const CODES: &[Code] = codes! {
     413 "payload_too_large" "The body is larger than allowed"
     413 "upload_too_large" "The file is larger than 52,428,800 bytes"
     415 "unsupported_media_type" "The body has a media type that the route does not take"
+    416 "range_not_satisfiable" "The range begins behind the end; the header Content-Range names the size"
     422 "context_invalid" "A context begins or ends with white space"
     422 "duplicate_key" "Two keys of the file have one path"
     422 "edit_shape" "The translation's shape does not fit the key or the locale"
@@ -188,6 +194,7 @@ pub const CODES: &[Code] = codes! {
     422 "parse_timeout" "The file took too long to read"
     422 "qa_failed" "Checks that block fail; the member checks has them"
     422 "register_scope" "A register goes with the scope default and a text alone"
+    422 "release_too_large" "The archive would be larger than 2 GiB; nothing was stored"
     422 "term_invalid" "A source or target has white space at an end, or a character that cannot be printed"
     422 "term_shape" "The entry's members do not go with its kind"
     422 "too_many_units" "The file has more than 200,000 units, or paths of more than 64 MiB together"
@@ -295,6 +302,14 @@ impl ServiceRefusal for Refusal {
             Refusal::LocaleDuplicate => of(422, "locale_duplicate"),
             Refusal::EditShape(detail) => of(422, "edit_shape").detail(*detail),
             Refusal::ValueTooLong => of(422, "value_too_long"),
+            Refusal::ReleaseTooLarge => of(422, "release_too_large"),
+            Refusal::RangeNotSatisfiable(size) => {
+                let answer = of(416, "range_not_satisfiable");
+                match HeaderValue::try_from(format!("bytes */{size}")) {
+                    Ok(value) => answer.header(CONTENT_RANGE, value),
+                    Err(_) => answer,
+                }
+            }
             Refusal::ValueUnrepresentable => of(422, "value_unrepresentable"),
             Refusal::UnprocessableParameter(name, problem) => of(422, "invalid_parameter").problem(*name, *problem),
             Refusal::KeyUnknown(name) => of(422, "key_unknown").problem(name, ""),

@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, accounts, audit, content, figures, memory, principals, spaces, terms, translate};
+use crate::{access, accounts, audit, content, figures, memory, principals, releases, spaces, terms, translate};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -19,5 +19,6 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(figures::verify(read)?);
     findings.extend(memory::verify(read)?);
     findings.extend(translate::verify(read)?);
+    findings.extend(releases::verify(read)?);
     Ok(findings)
 }

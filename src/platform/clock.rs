@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 
 pub use futures_util::future::BoxFuture;
 
-pub use crate::time_text::{TimeParseError, parse_rfc3339, rfc3339};
+pub use crate::time_text::{TimeParseError, parse_rfc3339, rfc3339, write_rfc3339};
 
 /// The rehearsal clock's reading; one row.
 pub(crate) const READING: Table<u8, Reading> = Table::new(0x0100, Family::APPLIANCE, "platform.clock");

@@ -32,7 +32,30 @@ pub enum TimeParseError {
 /// sort like the instants. Instants outside the years 0000 to 9999 are written as the nearest one inside.
 #[must_use]
 pub fn rfc3339(instant: Timestamp) -> String {
-    format!("{:.6}Z", utc(instant))
+    let mut text = String::with_capacity(27);
+    write_rfc3339(instant, &mut text);
+    text
+}
+
+/// [`rfc3339`] behind a text: digit by digit, for a million of them.
+pub fn write_rfc3339(instant: Timestamp, out: &mut String) {
+    let utc = utc(instant);
+    let micros = utc.subsec_nanosecond() / 1_000;
+    let mut number = |mut number: i32, digits: u32, behind: char| {
+        for place in (0..digits).rev() {
+            let unit = 10_i32.pow(place);
+            out.push(char::from(b'0' + u8::try_from(number / unit).unwrap_or(0)));
+            number %= unit;
+        }
+        out.push(behind);
+    };
+    number(utc.year().into(), 4, '-');
+    number(utc.month().into(), 2, '-');
+    number(utc.day().into(), 2, 'T');
+    number(utc.hour().into(), 2, ':');
+    number(utc.minute().into(), 2, ':');
+    number(utc.second().into(), 2, '.');
+    number(micros, 6, 'Z');
 }
 
 /// The year and the month (from 1) of an instant in UTC.
@@ -167,6 +190,14 @@ mod tests {
 
     fn micros(text: &str) -> Result<i64, TimeParseError> {
         parse_rfc3339(text).map(Timestamp::as_micros)
+    }
+
+    proptest! {
+        #[test]
+        fn instants_are_written_as_the_calendar_has_them(micros in FIRST_MICROS..=LAST_MICROS) {
+            let instant = Timestamp::from_micros(micros);
+            prop_assert_eq!(rfc3339(instant), format!("{:.6}Z", utc(instant)));
+        }
     }
 
     #[test]

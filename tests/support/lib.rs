@@ -131,6 +131,12 @@ impl<R: Refusal + Send + 'static> Bench<R> {
         Bench::open(directory, clock, tables, segment_bytes)
     }
 
+    /// Where it lies.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// The instant at which its clock stands.
     #[must_use]
     pub fn now(&self) -> Timestamp {

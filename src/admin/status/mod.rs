@@ -18,7 +18,7 @@ use crate::measures;
 use crate::tls::Tls;
 pub use view::{ServiceView, StatusView, StorageView, TlsView};
 use warnings::warnings;
-pub use warnings::{BACKUP_AGE_SECONDS_MAX, CLOCK_JUMP_MILLIS_MAX, behind, clock_jump, disabled};
+pub use warnings::{BACKUP_AGE_SECONDS_MAX, CLOCK_JUMP_MILLIS_MAX, behind, clock_jump, disabled, unanchored};
 
 /// What runs.
 pub const SHOW: Call<(), StatusView> = Call::look("/status");
@@ -53,6 +53,7 @@ fn show(app: &App, services: &[ServiceView]) -> Result<StatusView, TaskError> {
         workflows: workflows::standing(app)?,
         webhooks: webhooks::standing(app)?,
         messaging: messaging::standing(app)?,
+        audit: localization::audit(app)?,
         memory_bytes: measures::memory_bytes().unwrap_or(0),
         storage: storage(app),
         root_key: Some(root_key::show(app)?),

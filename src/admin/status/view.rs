@@ -4,6 +4,7 @@ use quintet_messaging::operator::StandingView as MessagingView;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::backups::LastBackupView;
+use crate::admin::localization::AuditView;
 use crate::admin::root_key::RootKeyView;
 use crate::admin::runs::WorkersView;
 use crate::admin::webhooks::WebhooksView;
@@ -55,6 +56,9 @@ pub struct StatusView {
     /// Messaging's workspaces and agents, of all tenants.
     #[serde(default)]
     pub messaging: MessagingView,
+    /// The anchors of localization's audit chains, of all tenants.
+    #[serde(default)]
+    pub audit: AuditView,
     /// The server's resident memory in bytes.
     pub memory_bytes: u64,
     /// The store's state.

@@ -1,6 +1,7 @@
 //! What of the appliance needs somebody's attention.
 
 use super::view::StatusView;
+use crate::admin::localization::AuditView;
 use crate::admin::webhooks::WebhooksView;
 use crate::measures::{counted, duration, size};
 
@@ -54,6 +55,7 @@ pub(super) fn warnings(status: &StatusView, failing_checks: &[String]) -> Vec<St
     }
     told.extend(behind(&status.webhooks));
     told.extend(disabled(&status.webhooks));
+    told.extend(unanchored(&status.audit));
     if !failing_checks.is_empty() {
         told.push(format!("Checks of the language core fail: {}.", failing_checks.join(", ")));
     }
@@ -77,6 +79,14 @@ pub(super) fn warnings(status: &StatusView, failing_checks: &[String]) -> Vec<St
         }
     }
     told
+}
+
+/// Tells of checkpoints of audit chains that cannot be anchored.
+#[must_use]
+pub fn unanchored(audit: &AuditView) -> Option<String> {
+    let (file, reason) = (audit.anchor_file.as_ref()?, audit.complaint.as_ref()?);
+    let waiting = counted(audit.anchors_waiting, "checkpoint waits", "checkpoints wait");
+    Some(format!("Audit checkpoints cannot be anchored in {file}: {reason}; {waiting}."))
 }
 
 /// Tells of deliveries that nobody gets around to.

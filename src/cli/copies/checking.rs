@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use quintet_localization::AnchorFile;
 use quintet_storage::{Finding, Snapshot, Tables, Verification, Verified, seal};
 use serde::Serialize;
 
@@ -34,6 +35,27 @@ pub struct Report {
     pub parts: Vec<Part>,
     /// What was read and found.
     pub verified: Verified,
+    /// The file that the audit chains' anchors were looked for in.
+    pub anchor_file: Option<PathBuf>,
+}
+
+/// The anchors of audit chains that the rows are held against.
+pub struct Anchors {
+    /// Their file.
+    pub file: AnchorFile,
+    /// How long it was before the state of the rows that is checked was taken; 0: that may be any older one.
+    pub known_bytes: u64,
+}
+
+/// What a directory is held against that is no part of its rows.
+#[derive(Clone, Copy, Default)]
+pub struct Against<'a> {
+    /// The root key, which must open every data key.
+    pub root_key: Option<&'a KeyPlace>,
+    /// Keys to open what is sealed with, if they can be had.
+    pub opening: Option<&'a KeyPlace>,
+    /// The anchors of audit chains.
+    pub anchors: Option<&'a Anchors>,
 }
 
 /// Runs every check there is: of storage, of the root key if one is given, of each package.
@@ -41,9 +63,10 @@ pub fn check_all(
     mut verification: Verification,
     data: &Path,
     tables: &Tables,
-    root_key: Option<&KeyPlace>,
+    against: &Against<'_>,
     progress: &mut Progress,
 ) -> Report {
+    let Against { root_key, opening, anchors } = *against;
     let mut parts = Vec::new();
     let mut tell = |what: &str, done| progress.bytes(&format!("checking: {what}"), done, 0);
     let found = |verification: &Verification| verification.verified().findings.len();
@@ -57,15 +80,8 @@ pub fn check_all(
 
     let before = found(&verification);
     verification.check_log(&mut tell);
-    let read = verification.verified();
-    let text = match (read.log_segments, read.log_frames) {
-        (0, _) => "none".to_string(),
-        (segments, 0) => format!("{segments} segments, empty"),
-        (segments, frames) => {
-            format!("{segments} segments, {frames} groups, transactions {} to {}", read.log_first_lsn, read.last_lsn)
-        }
-    };
-    parts.push(part("log", text, Some(size_of_files(&data.join("wal"))), found(&verification) - before));
+    let bytes = Some(size_of_files(&data.join("wal")));
+    parts.push(part("log", log_text(verification.verified()), bytes, found(&verification) - before));
 
     let before = found(&verification);
     verification.check_checkpoints(&mut tell);
@@ -88,9 +104,15 @@ pub fn check_all(
         _ => "not checked: the tables are damaged",
     };
 
+    // Whether the keys fit is told further down.
+    let ring = opening.and_then(|place| place.ring().ok().flatten());
+    let opened = match (&snapshot, ring) {
+        (Some(snapshot), Some(ring)) => Some(snapshot.clone().with_root_keys(ring)),
+        _ => snapshot.clone(),
+    };
     for (name, check) in VERIFICATIONS {
         progress.step(&format!("checking: {name}"));
-        let Some(snapshot) = &snapshot else {
+        let Some(snapshot) = &opened else {
             parts.push(Part { is_checked: false, ..part(name, unchecked.into(), None, 0) });
             continue;
         };
@@ -98,15 +120,45 @@ pub fn check_all(
         parts.push(part(name, "its rows against each other".into(), None, findings.len()));
         verification.add(name, findings);
     }
+    if let Some(anchors) = anchors {
+        progress.step("checking: anchors");
+        parts.push(check_anchors(&mut verification, anchors, snapshot.as_ref()));
+    }
     if let Some(root_key) = root_key {
         parts.push(check_root_key(&mut verification, root_key, snapshot.as_ref()));
     }
     progress.finish();
-    Report { parts, verified: verification.finish() }
+    Report { parts, verified: verification.finish(), anchor_file: anchors.map(|anchors| anchors.file.path().into()) }
+}
+
+/// What was read of the log.
+fn log_text(read: &Verified) -> String {
+    match (read.log_segments, read.log_frames) {
+        (0, _) => "none".to_string(),
+        (segments, 0) => format!("{segments} segments, empty"),
+        (segments, frames) => {
+            format!("{segments} segments, {frames} groups, transactions {} to {}", read.log_first_lsn, read.last_lsn)
+        }
+    }
 }
 
 fn part(name: &str, read: String, bytes: Option<u64>, findings: usize) -> Part {
     Part { name: name.to_string(), read, bytes, findings, is_checked: true }
+}
+
+/// Whether the audit chains are what they were when their anchors were written.
+fn check_anchors(verification: &mut Verification, anchors: &Anchors, snapshot: Option<&Snapshot>) -> Part {
+    let file = anchors.file.path();
+    let Some(snapshot) = snapshot else {
+        return Part { is_checked: false, ..part("anchors", "not checked: the tables are not".into(), None, 0) };
+    };
+    let found = quintet_localization::verify_anchors(snapshot, &anchors.file, anchors.known_bytes);
+    let reasons = found.unwrap_or_else(|failure| vec![format!("the chains cannot be read: {failure}")]);
+    let count = reasons.len();
+    for reason in reasons {
+        verification.add_finding(Finding { file: file.into(), offset: None, reason });
+    }
+    part("anchors", "the audit chains against them".into(), anchors.file.bytes().ok(), count)
 }
 
 /// Whether the key is there and opens every data key. A key that is elsewhere is no damage: a backup may do without, and
@@ -181,6 +233,9 @@ impl Report {
             return "put the root key back from a backup or another copy of the directory; nothing else is damaged"
                 .into();
         }
+        if findings.iter().all(|finding| self.anchor_file.as_ref() == Some(&finding.file)) {
+            return "the audit chains are not those that were anchored: the directory was put back to an older state, or events were taken out of it; if somebody restored it on purpose, keep the anchor file and name a new one in audit.anchor_file".into();
+        }
         if findings.iter().all(|finding| finding.file.starts_with(data.join("checkpoints"))) {
             return if is_running {
                 "nothing is lost: the next checkpoint takes the place of the damaged one; look at the disk, and make a backup with `quintet backup create DEST`".into()
@@ -247,7 +302,7 @@ mod tests {
         store.shutdown();
         drop(store);
         let verification = Verification::begin(&data, false, TABLES).unwrap();
-        let report = check_all(verification, &data, &Tables::Own, None, &mut Progress::new(true));
+        let report = check_all(verification, &data, &Tables::Own, &Against::default(), &mut Progress::new(true));
         assert_eq!(report.verified.findings.len(), 1, "{:?}", report.verified.findings);
         assert!(report.verified.findings[0].reason.starts_with("platform: the list of keys of tenant"));
         assert!(!report.is_sound());

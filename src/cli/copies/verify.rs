@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use quintet_storage::{Salvaged, Tables, Verification, salvage};
+use quintet_localization::AnchorFile;
+use quintet_storage::{Salvaged, Tables, Verification, backup, salvage};
 use serde_json::json;
 
-use super::checking::{self, Report};
+use super::checking::{self, Against, Anchors, Report};
 use super::copying;
 use super::hold::Held;
 use crate::admin::client::{CallError, Client};
+use crate::admin::status;
 use crate::app::TABLES;
 use crate::cli::CliError;
 use crate::cli::error::FORMAT_CURE;
@@ -42,24 +44,43 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         return save(&data_dir, destination, &arguments.place, arguments.output);
     }
     let mut progress = Progress::new(arguments.output.json);
-    match Held::begin(&Client::new(&data_dir)) {
+    let client = Client::new(&data_dir);
+    // Before the state that is checked is taken: what is anchored by then is in it.
+    let anchors = anchors(&arguments.place, &client, &data_dir);
+    match Held::begin(&client) {
         Ok(mut held) => {
             progress.step("checking");
             held.keep_alive()?;
             let verification = begin(&data_dir, true)?;
             let tables = Tables::Checkpoint(held.path(&data_dir));
-            let report = checking::check_all(verification, &data_dir, &tables, None, &mut progress);
+            let root_key = arguments.place.root_key(&data_dir);
+            let against = Against { root_key: None, opening: Some(&root_key), anchors: anchors.as_ref() };
+            let report = checking::check_all(verification, &data_dir, &tables, &against, &mut progress);
             drop(held);
             finish(&report, &data_dir, true, None, arguments.output)
         }
         Err(CallError::NotRunning(_)) => {
             let verification = begin(&data_dir, false)?;
             let root_key = arguments.place.root_key(&data_dir);
-            let report = checking::check_all(verification, &data_dir, &Tables::Own, Some(&root_key), &mut progress);
+            let against = Against { root_key: Some(&root_key), opening: Some(&root_key), anchors: anchors.as_ref() };
+            let report = checking::check_all(verification, &data_dir, &Tables::Own, &against, &mut progress);
             finish(&report, &data_dir, false, Some(&root_key), arguments.output)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The anchors that the audit chains are held against: in the file that the running appliance says, else the configuration.
+/// A backup is older than its appliance's anchors by rights.
+fn anchors(place: &PlaceArguments, client: &Client, data_dir: &Path) -> Option<Anchors> {
+    let path = match client.ask(&status::SHOW) {
+        Ok(status) => status.audit.anchor_file.map(PathBuf::from),
+        Err(_) => place.load().ok()?.audit_anchor_file,
+    };
+    let file = AnchorFile::at(&path?);
+    let is_backup = backup::describe(data_dir).is_some();
+    let known_bytes = if is_backup { 0 } else { file.bytes().unwrap_or_default() };
+    Some(Anchors { file, known_bytes })
 }
 
 fn begin(data_dir: &Path, is_running: bool) -> Result<Verification, CliError> {

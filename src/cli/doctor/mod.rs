@@ -1,6 +1,7 @@
 //! `quintet doctor`: looks at everything that keeps an appliance from working well, and says how to mend it.
 
 mod appliance;
+mod audit;
 mod authorization;
 mod directory;
 mod examination;

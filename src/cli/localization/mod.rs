@@ -1,4 +1,5 @@
 //! Commands for localization.
 
+pub mod audit;
 pub mod core;
 pub mod l10n;

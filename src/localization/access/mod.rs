@@ -10,7 +10,7 @@
 //!   many workspaces and projects there are.
 //!
 //! Below workspaces and projects, which it knows by their short ids; granting, which looks them up, is
-//! [`grants`](crate::grants). Reading order: `permissions` (texts, and what covers what) · `templates` · `states` · `model` · `tables` ·
+//! [`grants`](crate::grants). Reading order: `permissions` (texts, and what covers what) · `templates` · `states` (how far a grant has come) · `model` · `tables` ·
 //! `authorization` (what a caller may) · `verify`.
 
 mod authorization;
@@ -22,11 +22,9 @@ mod templates;
 mod verify;
 
 pub use authorization::{demand, granted, intents_of};
-pub use model::{
-    GRANTS_MAX, Grant, GrantId, GrantIntent, GrantState, IntentState, REVOKED_GRANTS_MAX, Scope, TENANT_GRANTS_MAX,
-};
+pub use model::{GRANTS_MAX, Grant, GrantId, GrantIntent, REVOKED_GRANTS_MAX, Scope, TENANT_GRANTS_MAX};
 pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, Parsed, ProjectPlace, Target, Wanted, is_ours, parse};
-pub use states::{IntentStep, grant_state};
+pub use states::{GrantState, IntentState, IntentStep, grant_state};
 #[cfg(test)]
 pub use tables::{FirstGrantRow, FirstIntentRow};
 pub use tables::{

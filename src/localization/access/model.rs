@@ -4,7 +4,7 @@ use bincode::{Decode, Encode};
 use quintet_storage::{Timestamp, Uuid, key_newtype};
 
 use super::permissions::Intent;
-use super::states::grant_state;
+use super::states::{GrantState, IntentState, grant_state};
 use crate::model::{ProjectId, WorkspaceId};
 
 key_newtype!(
@@ -18,67 +18,6 @@ pub const GRANTS_MAX: usize = 500;
 pub const TENANT_GRANTS_MAX: u32 = 10_000;
 /// How many revoked grants of a tenant are kept; of more, those that were revoked first go. The audit chain has them all.
 pub const REVOKED_GRANTS_MAX: u32 = 1_000;
-
-/// How far a grant, or one intent of it, has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-pub enum IntentState {
-    /// The authorization system has not taken it yet.
-    Granting,
-    /// It holds.
-    Granted,
-    /// The authorization system has not removed it yet.
-    Revoking,
-    /// It holds no more.
-    Revoked,
-}
-
-impl IntentState {
-    /// Its word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            IntentState::Granting => "granting",
-            IntentState::Granted => "granted",
-            IntentState::Revoking => "revoking",
-            IntentState::Revoked => "revoked",
-        }
-    }
-
-    /// Whether the authorization system has something to do.
-    #[must_use]
-    pub const fn is_open(self) -> bool {
-        matches!(self, IntentState::Granting | IntentState::Revoking)
-    }
-}
-
-/// How far a grant has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrantState {
-    /// The authorization system has not taken all of it.
-    Granting,
-    /// All of it holds.
-    Granted,
-    /// Nothing of it holds, and the authorization system does not know that yet.
-    Revoking,
-    /// Nothing of it holds.
-    Revoked,
-    /// It stands, and some or all of it was removed in the authorization system.
-    Degraded,
-}
-
-impl GrantState {
-    /// Its word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            GrantState::Granting => "granting",
-            GrantState::Granted => "granted",
-            GrantState::Revoking => "revoking",
-            GrantState::Revoked => "revoked",
-            GrantState::Degraded => "degraded",
-        }
-    }
-}
 
 /// The scope of a grant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]

@@ -1,6 +1,67 @@
 //! How far a grant has come: the one table of what may become what (contract, Grant state; localization, S4 and S5).
 
-use super::model::{GrantState, IntentState};
+use bincode::{Decode, Encode};
+
+/// How far a grant, or one intent of it, has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum IntentState {
+    /// The authorization system has not taken it yet.
+    Granting,
+    /// It holds.
+    Granted,
+    /// The authorization system has not removed it yet.
+    Revoking,
+    /// It holds no more.
+    Revoked,
+}
+
+impl IntentState {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            IntentState::Granting => "granting",
+            IntentState::Granted => "granted",
+            IntentState::Revoking => "revoking",
+            IntentState::Revoked => "revoked",
+        }
+    }
+
+    /// Whether the authorization system has something to do.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, IntentState::Granting | IntentState::Revoking)
+    }
+}
+
+/// How far a grant has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantState {
+    /// The authorization system has not taken all of it.
+    Granting,
+    /// All of it holds.
+    Granted,
+    /// Nothing of it holds, and the authorization system does not know that yet.
+    Revoking,
+    /// Nothing of it holds.
+    Revoked,
+    /// It stands, and some or all of it was removed in the authorization system.
+    Degraded,
+}
+
+impl GrantState {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            GrantState::Granting => "granting",
+            GrantState::Granted => "granted",
+            GrantState::Revoking => "revoking",
+            GrantState::Revoked => "revoked",
+            GrantState::Degraded => "degraded",
+        }
+    }
+}
 
 /// What happens to an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +79,6 @@ pub enum IntentStep {
 }
 
 impl IntentStep {
-    /// Every step.
-    pub const ALL: [IntentStep; 5] =
-        [IntentStep::Taken, IntentStep::End, IntentStep::EndThere, IntentStep::Removed, IntentStep::Missing];
-
     /// What it makes of a state; `None`: it changes nothing there.
     ///
     /// | from | taken | end | end there | removed | missing |
@@ -71,7 +128,8 @@ mod tests {
 
     #[test]
     fn the_table_of_intents() {
-        let row = |state| IntentStep::ALL.map(|step| step.from(state));
+        use IntentStep::{End, EndThere, Missing, Removed, Taken};
+        let row = |state| [Taken, End, EndThere, Removed, Missing].map(|step| step.from(state));
         assert_eq!(row(Granting), [Some(Granted), Some(Revoked), Some(Revoking), None, None]);
         assert_eq!(row(Granted), [None, Some(Revoked), Some(Revoking), None, Some(Revoked)]);
         assert_eq!(row(Revoking), [None, None, None, Some(Revoked), None]);

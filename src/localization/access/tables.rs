@@ -11,8 +11,9 @@
 use bincode::{Decode, Encode};
 use quintet_storage::{Failure, Row, Table, TableSpec, Timestamp, Uuid, decode_plain};
 
-use super::model::{Grant, GrantId, GrantIntent, IntentState, Scope};
+use super::model::{Grant, GrantId, GrantIntent, Scope};
 use super::permissions::{Intent, Target};
+use super::states::IntentState;
 use crate::model::{FAMILY, TenantId};
 
 /// Grants.

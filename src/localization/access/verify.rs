@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use quintet_storage::{Failure, Read, Uuid};
 
-use super::model::{GrantId, GrantState, IntentState};
-use super::states::grant_state;
+use super::model::GrantId;
+use super::states::{GrantState, IntentState, grant_state};
 use super::tables::{GRANT_COUNTS, GRANTS, GRANTS_BY_PRINCIPAL, GrantCountsRow, GrantRow, OPEN_GRANTS, REVOKED_GRANTS};
 use crate::model::TenantId;
 use crate::rows;

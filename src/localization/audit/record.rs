@@ -1,12 +1,12 @@
 //! Adds events to their tenants' chains.
 
-use quintet_platform::clock::rfc3339;
-use quintet_platform::json::{Json, Limits, parse, to_canonical};
-use quintet_platform::secrets::digest;
+use quintet_platform::json::to_canonical;
 use quintet_storage::{Failure, Read, Scan, Timestamp, Uuid, WriteTx};
 
+use super::due::{due_after, move_due};
 use super::model::{Actor, Event, PAYLOAD_BYTES_MAX};
 use super::tables::{AUDIT_EVENTS, AUDIT_HEADS, AuditEventRow, AuditHeadRow};
+use super::text::hash;
 use crate::model::TenantId;
 
 /// Adds an event to its tenant's chain; its number.
@@ -15,7 +15,8 @@ use crate::model::TenantId;
 /// The store's; [`Failure::Io`] for a payload over [`PAYLOAD_BYTES_MAX`], which no event of this room has.
 pub fn record(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, event: Event) -> Result<u64, Failure> {
     let tenant_id = actor.tenant_id;
-    let head = tx.get(&AUDIT_HEADS, &tenant_id)?.unwrap_or(AuditHeadRow { seq: 0, hash: [0; 32] });
+    let none = AuditHeadRow { seq: 0, hash: [0; 32], checkpoint_seq: 0, since: now, due_at: None };
+    let head = tx.get(&AUDIT_HEADS, &tenant_id)?.unwrap_or(none);
     let seq = head.seq + 1;
     let payload = event.payload.map(|payload| to_canonical(&payload)).unwrap_or_default();
     if payload.len() > PAYLOAD_BYTES_MAX {
@@ -35,41 +36,11 @@ pub fn record(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, event: Event)
         hash: [0; 32],
     };
     row.hash = hash(seq, &row);
-    tx.put(&AUDIT_HEADS, &tenant_id, &AuditHeadRow { seq, hash: row.hash })?;
+    let due_at = due_after(&head, seq, now);
+    move_due(tx, tenant_id, head.due_at, due_at)?;
+    tx.put(&AUDIT_HEADS, &tenant_id, &AuditHeadRow { seq, hash: row.hash, due_at, ..head })?;
     tx.put(&AUDIT_EVENTS, &(tenant_id, seq), &row)?;
     Ok(seq)
-}
-
-/// The hash of an event: over everything the interface shows of it but the hash itself.
-#[must_use]
-pub fn hash(seq: u64, row: &AuditEventRow) -> [u8; 32] {
-    digest(to_canonical(&Json::Object(members(seq, row))).as_bytes())
-}
-
-/// What the interface shows of an event but its hash.
-#[must_use]
-pub fn members(seq: u64, row: &AuditEventRow) -> Vec<(String, Json)> {
-    let hex = |bytes: &[u8]| Json::from(data_encoding::HEXLOWER.encode(bytes));
-    let text = |value: &str| Json::from(value);
-    let mut members = vec![
-        ("seq", Json::from(seq)),
-        ("event_id", Json::from(Uuid::from_bytes(row.event_id).to_string())),
-        ("occurred_at", Json::from(rfc3339(row.occurred_at))),
-        ("actor_kind", text(row.actor_kind.name())),
-        ("actor_id", Json::from(Uuid::from_bytes(row.actor_id).to_string())),
-        ("action", text(&row.action)),
-        ("target_type", text(&row.target_type)),
-        ("target_id", text(&row.target_id)),
-        ("prev_hash", hex(&row.prev_hash)),
-    ];
-    if !row.request_id.is_empty() {
-        members.push(("request_id", text(&row.request_id)));
-    }
-    if !row.payload.is_empty() {
-        // What does not parse is not what was written, and the hash will say so.
-        members.push(("payload", parse(row.payload.as_bytes(), Limits::default()).unwrap_or(Json::Null)));
-    }
-    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A tenant's events with numbers above `after`, at most `limit`.
@@ -85,6 +56,14 @@ pub fn events_after(
     let scan = Scan::prefix(&(tenant_id,)).after(&(tenant_id, after)).limit(limit);
     let rows = read.scan(&AUDIT_EVENTS, scan)?;
     Ok(rows.into_iter().map(|((_, seq), row)| (seq, row)).collect())
+}
+
+/// The number of a tenant's last event; 0: it has none.
+///
+/// # Errors
+/// Only the store's.
+pub fn head_seq(read: &impl Read, tenant_id: TenantId) -> Result<u64, Failure> {
+    Ok(read.get(&AUDIT_HEADS, &tenant_id)?.map_or(0, |head| head.seq))
 }
 
 /// Reads something, to see whether the store can be read at all.

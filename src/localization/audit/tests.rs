@@ -1,13 +1,21 @@
 //! Chains that nobody touched, and whatever can be done to one.
 
 use quintet_platform::json::Json;
-use quintet_platform::secrets::digest;
-use quintet_storage::{Abort, Failure, Read as _, Uuid};
+use quintet_platform::secrets::{Secret, digest};
+use quintet_storage::{Abort, Failure, Read as _, Row, Table, Timestamp, Uuid, WriteTx};
 
+use super::checkpoint::write_checkpoints;
+use super::due::move_due;
+use super::key::make_key;
 use super::model::PAYLOAD_BYTES_MAX;
-use super::record::{events_after, hash, record};
-use super::tables::{AUDIT_EVENTS, AUDIT_HEADS, AuditHeadRow};
+use super::record::{events_after, record};
+use super::tables::{
+    AUDIT_CHECKPOINTS, AUDIT_EVENTS, AUDIT_HEADS, AUDIT_UNANCHORED, AuditCheckpointRow, AuditHeadRow,
+    AuditHeadRowBefore2, AuditUnanchoredRow,
+};
+use super::text::{hash, write_event};
 use super::{Event, verify};
+use crate::model::{FAMILY, TenantId};
 use crate::testing::{OTHER, TENANT, actor, furnished};
 
 #[test]
@@ -66,7 +74,8 @@ fn whatever_is_done_to_a_chain_is_found() {
     };
     let cut_with_head: Deed = |tx| {
         tx.delete(&AUDIT_EVENTS, &(TENANT, 5));
-        tx.put(&AUDIT_HEADS, &TENANT, &AuditHeadRow { seq: 4, hash: [1; 32] })
+        let head = tx.get(&AUDIT_HEADS, &TENANT)?.unwrap();
+        tx.put(&AUDIT_HEADS, &TENANT, &AuditHeadRow { seq: 4, hash: [1; 32], ..head })
     };
     let behead: Deed = |tx| {
         tx.delete(&AUDIT_HEADS, &TENANT);
@@ -85,6 +94,100 @@ fn whatever_is_done_to_a_chain_is_found() {
         let findings = verify(&bench.store.read()).unwrap();
         assert!(findings.iter().any(|finding| finding.contains(expected)), "{expected}: {findings:?}");
     }
+}
+
+/// Takes a chain out of the agenda, as it was before there was one.
+pub fn forget_due(tx: &mut WriteTx<'_>, tenant_id: TenantId) -> Result<(), Failure> {
+    let head = tx.get(&AUDIT_HEADS, &tenant_id)?.unwrap();
+    move_due(tx, tenant_id, head.due_at, None)?;
+    tx.put(&AUDIT_HEADS, &tenant_id, &AuditHeadRow { due_at: None, ..head })
+}
+
+#[test]
+fn heads_of_version_1_are_read() {
+    let (bench, ..) = furnished();
+    const OLD: Table<TenantId, OldHead> = Table::new(AUDIT_HEADS.spec().tag, FAMILY, "localization_audit_heads");
+    bench.run(|tx, _| Ok(tx.put(&OLD, &TENANT, &OldHead(AuditHeadRowBefore2 { seq: 5, hash: [3; 32] }))?)).unwrap();
+    let head = bench.store.read().get(&AUDIT_HEADS, &TENANT).unwrap().unwrap();
+    let expected = AuditHeadRow { seq: 5, hash: [3; 32], checkpoint_seq: 0, since: Timestamp::EPOCH, due_at: None };
+    assert_eq!(head, expected);
+}
+
+/// A head in version 1.
+#[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
+struct OldHead(AuditHeadRowBefore2);
+impl Row for OldHead {}
+
+#[test]
+fn what_contradicts_the_agenda_is_found() {
+    type Deed = fn(&mut WriteTx<'_>) -> Result<(), Failure>;
+    let cases: [(Deed, &str); 4] = [
+        (
+            |tx| move_due(tx, TENANT, Some(Timestamp::EPOCH.plus_seconds(1_700_003_600)), None),
+            "missing from the agenda",
+        ),
+        (|tx| move_due(tx, OTHER, None, Some(Timestamp::EPOCH)), "is due that its head does not know"),
+        (|tx| tx.put(&AUDIT_UNANCHORED, &(TENANT, 2), &AuditUnanchoredRow), "event 2: is to be anchored"),
+        (
+            |tx| {
+                let head = tx.get(&AUDIT_HEADS, &TENANT)?.unwrap();
+                tx.put(&AUDIT_HEADS, &TENANT, &AuditHeadRow { checkpoint_seq: 2, ..head })
+            },
+            "its last checkpoint is of event 0, its head says 2",
+        ),
+    ];
+    for (deed, expected) in cases {
+        let (bench, ..) = furnished();
+        bench.run(move |tx, _| Ok(deed(tx)?)).unwrap();
+        let findings = verify(&bench.store.read()).unwrap();
+        assert!(findings.iter().any(|finding| finding.contains(expected)), "{expected}: {findings:?}");
+    }
+}
+
+#[test]
+fn checkpoints_that_do_not_fit_are_found() {
+    type Deed = fn(&mut AuditCheckpointRow);
+    let cases: [(Deed, &str); 4] = [
+        (|row| row.hash = [7; 32], "event 5: has a checkpoint of another hash"),
+        (|row| row.key_id = [7; 8], "event 5: has a checkpoint of another key"),
+        (|row| row.signature[5] ^= 1, "event 5: has a checkpoint that the key has not signed"),
+        (|row| row.at = row.at.plus_micros(1), "event 5: has a checkpoint that the key has not signed"),
+    ];
+    for (deed, expected) in cases {
+        let (bench, ..) = furnished();
+        bench.run(|tx, now| Ok(make_key(tx, now, &Secret::new([9; 32]))?)).unwrap();
+        bench.clock.advance(3_600);
+        let made = bench.run(|tx, now| Ok(write_checkpoints(tx, now, None, 10)?));
+        assert_eq!(made, Ok(2), "one of each tenant");
+        assert_eq!(verify(&bench.store.read()), Ok(Vec::new()));
+        let key = (TENANT, 5);
+        bench
+            .run(move |tx, _| {
+                let mut row = tx.get(&AUDIT_CHECKPOINTS, &key)?.unwrap();
+                deed(&mut row);
+                Ok(tx.put(&AUDIT_CHECKPOINTS, &key, &row)?)
+            })
+            .unwrap();
+        assert_eq!(verify(&bench.store.read()), Ok(vec![format!("audit chain of tenant {}, {expected}", TENANT.0)]));
+    }
+}
+
+#[test]
+fn a_payload_that_is_no_json_is_not_shown() {
+    let (bench, ..) = furnished();
+    let (seq, mut row) = events_after(&bench.store.read(), TENANT, 3, 1).unwrap().remove(0);
+    row.payload = "}{".into();
+    let mut text = String::new();
+    write_event(seq, &row, &mut text);
+    let shown: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(shown["payload"], serde_json::Value::Null);
+    row.payload.clear();
+    row.request_id.clear();
+    text.clear();
+    write_event(seq, &row, &mut text);
+    let shown: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(shown.get("payload").is_none() && shown.get("request_id").is_none(), "{shown}");
+    assert_eq!(shown.to_string(), text, "members are in their order");
 }
 
 #[test]

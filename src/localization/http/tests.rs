@@ -628,7 +628,8 @@ async fn what_is_held_in_memory_is_bounded() {
     let locale = Locale::parse("de").unwrap();
     let read = room.context.store.read();
     let found = || crate::content::get_file(&read, tenant_id, ProjectId(project.parse().unwrap()), file_id).unwrap();
-    let gather = |bytes_max| crate::content::gather(&read, tenant_id, found(), Some(&locale), bytes_max);
+    let base = crate::content::Base::read(&read, tenant_id, found(), true).unwrap();
+    let gather = |bytes_max| base.gather(&read, tenant_id, Some(&locale), bytes_max);
     assert!(gather(4).is_ok());
     assert!(matches!(gather(3), Err(Abort::Refused(Refusal::ValueTooLong))));
     drop(read);

@@ -15,7 +15,7 @@ mod tests;
 pub use fields::{FieldError, FieldProblem, Fields, FromJson, Given};
 pub use lexer::{LexError, LexProblem, Lexer};
 pub use read::parse;
-pub use write::{to_canonical, to_compact};
+pub use write::{to_canonical, to_compact, write_string};
 
 /// Bounds on what is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,7 +63,8 @@ fn write_members<'j>(members: impl Iterator<Item = &'j (String, Json)>, sorted: 
     out.push('}');
 }
 
-fn write_string(text: &str, out: &mut String) {
+/// Writes a string with its quotation marks, as both forms have it.
+pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
     // What needs no escape is copied as a whole.
     let mut plain_from = 0;

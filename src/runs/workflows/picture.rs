@@ -22,7 +22,8 @@ const WORDED_EDGES_MAX: usize = 120;
 pub(super) fn of_workflow(read: &impl Read, key: WorkflowKey) -> Result<Option<String>, Failure> {
     let Some(live) = load_told(read, key)? else { return Ok(None) };
     let name = live.workflow.name.as_deref().unwrap_or_default();
-    let heading = [name, &format!("workflow {}: {}", ulid(key.1.0), live.workflow.state.name())];
+    // Short lines: a reader without this font has letters that are wider.
+    let heading = [name, &format!("workflow {}", ulid(key.1.0)), live.workflow.state.name()];
     Ok(Some(dot(&heading, &live.graph, &live.nodes)))
 }
 

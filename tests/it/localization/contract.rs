@@ -39,6 +39,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("payload_too_large", "it/localization/spaces::bodies_that_are_wrong"),
     ("upload_too_large", "it/localization/files::uploads_are_checked_in_order"),
     ("unsupported_media_type", "it/localization/spaces::bodies_that_are_wrong"),
+    ("range_not_satisfiable", "it/localization/releases::an_archive_comes_in_parts"),
     ("context_invalid", "it/localization/files::key_context_belongs_to_paths_and_survives_uploads"),
     ("duplicate_key", "it/localization/files::files_that_cannot_be_read"),
     ("edit_shape", "it/localization/files::translations_are_written_and_read"),
@@ -60,6 +61,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("nesting_too_deep", "it/localization/files::files_that_cannot_be_read"),
     ("parse_timeout", "localization/http::a_file_that_takes_too_long_is_refused"),
     ("register_scope", "it/localization/terms::styles_are_set_read_and_deleted"),
+    ("release_too_large", "it/localization/releases::what_is_too_large_is_refused_and_leaves_nothing"),
     ("term_exists", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("term_invalid", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
     ("term_shape", "it/localization/terms::what_an_entry_says_is_judged_in_order"),
@@ -347,6 +349,22 @@ fn answers_have_the_documented_shapes() {
         witness.call(desk, method, template, path, &[], &bytes)
     };
     accounts(&mut send);
+    let release = send("POST", &template("/releases"), &path("/releases"), Value::Null).json();
+    send("GET", &template("/releases"), &path("/releases?limit=1"), Value::Null);
+    send("GET", &template("/releases"), &path("/releases?limit=0"), Value::Null);
+    for (method, rest) in [
+        ("GET", ""),
+        ("GET", "/archive"),
+        ("GET", "/manifest"),
+        ("POST", "/withdraw"),
+        ("POST", "/withdraw"),
+        ("GET", ""),
+    ] {
+        let of_release = format!("/v1/releases/{{release_id}}{rest}");
+        for id in [text(&release, "id"), text(&project, "id")] {
+            send(method, &of_release, &format!("/v1/releases/{id}{rest}"), Value::Null);
+        }
+    }
     let manifest = of_file("/imports/{seq}/manifest");
     // Two for workspace and project, one for each change of the project.
     for seq in 1..=10 {
@@ -355,6 +373,12 @@ fn answers_have_the_documented_shapes() {
     let workspace_path = format!("/v1/workspaces/{}", text(&workspace, "id"));
     for (template, path) in [
         ("/v1/me".to_owned(), "/v1/me".to_owned()),
+        ("/v1/audit/events".into(), "/v1/audit/events".into()),
+        ("/v1/audit/events".into(), "/v1/audit/events?limit=0".into()),
+        ("/v1/audit/export".into(), "/v1/audit/export?format=ndjson".into()),
+        ("/v1/audit/export".into(), "/v1/audit/export?format=cef".into()),
+        ("/v1/audit/export".into(), "/v1/audit/export".into()),
+        ("/v1/audit/verify".into(), "/v1/audit/verify".into()),
         ("/v1/workspaces".into(), "/v1/workspaces?limit=1".into()),
         ("/v1/workspaces".into(), "/v1/workspaces?limit=0".into()),
         ("/v1/workspaces/{workspace_id}".into(), workspace_path),

@@ -289,6 +289,8 @@ fn calls(shelf: &Shelf, project: &Value, someone: &Value) -> Vec<Call> {
     let term_id = text(&desk.post(&shelf.path("/glossary"), &term).expect(201), "id");
     let of_project = |rest: &str| shelf.path(rest);
     let of_file = |rest: &str| shelf.path(&format!("/files/{file_id}{rest}"));
+    let release_id = text(&desk.post(&shelf.path("/releases"), none).expect(201), "id");
+    let of_release = |rest: &str| format!("/v1/releases/{release_id}{rest}");
     let of_key = |rest: &str| format!("/v1/keys/{key_id}/{rest}");
     let taken = json!({"slug": workspace["slug"], "name": "n"});
     let taken_project = json!({
@@ -413,6 +415,15 @@ fn calls(shelf: &Shelf, project: &Value, someone: &Value) -> Vec<Call> {
             of_project("/translate"),
             &json!({"file": file_id, "locale": "de"}),
         ),
+        call("GET /v1/projects/{project_id}/releases", "read", of_project("/releases"), none),
+        call("POST /v1/projects/{project_id}/releases", "release", of_project("/releases"), none),
+        call("GET /v1/releases/{release_id}", "read", of_release(""), none),
+        call("GET /v1/releases/{release_id}/manifest", "read", of_release("/manifest"), none),
+        call("GET /v1/releases/{release_id}/archive", "read", of_release("/archive"), none),
+        call("POST /v1/releases/{release_id}/withdraw", "release", of_release("/withdraw"), none),
+        call("GET /v1/audit/events", "audit", "/v1/audit/events?limit=1".into(), none),
+        call("GET /v1/audit/export", "audit", "/v1/audit/export?format=cef&from_seq=1&to_seq=1".into(), none),
+        call("GET /v1/audit/verify", "audit", "/v1/audit/verify".into(), none),
         call("GET /v1/keys/{key_id}/translations/{locale}", "read", of_key("translations/de"), none),
         call(
             "PUT /v1/keys/{key_id}/translations/{locale}",

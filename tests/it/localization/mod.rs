@@ -2,6 +2,7 @@
 
 mod access;
 mod accounts;
+mod audit;
 mod authorization;
 mod contract;
 mod crash;
@@ -13,6 +14,7 @@ mod l10n;
 mod members;
 mod memory;
 mod order;
+mod releases;
 mod review;
 mod rivals;
 mod sign_in;

@@ -1,24 +1,19 @@
 //! What the ways in and out share: media types, parts under one Idempotency-Key, documents that are sent as they are made.
 
-use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use bytes::Bytes;
-use futures_util::stream;
 use http::HeaderValue;
 use quintet_platform::service::{Answer, Change, Fault, Parameter, Shape, Stop, Turn, refusal_of, written};
 use quintet_storage::large::StagedValue;
-use quintet_storage::{Abort, Failure, Snapshot, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 
 use crate::access::Action;
 use crate::audit::Actor;
 use crate::content::http::arriving::receive;
 use crate::content::{ValueReader, translation_locale};
-use crate::context::Context;
 use crate::formats::{READING_SECONDS_MAX, ReadError};
-use crate::http::{Answered, Call, Localization};
+use crate::http::{Answered, Call, Localization, NextPiece, body_of};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -225,39 +220,6 @@ pub async fn export<M: Send + 'static>(
     });
     let (first, maker) = begun.await.map_err(refusal_of)?;
     Ok(Answer::stream(200, media_type, body_of(context, tenant_id, first, maker, next)))
-}
-
-/// What makes the next piece of a document; `None` at its end.
-type NextPiece<M> = fn(&Context, &mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>;
-
-/// A body that is made piece by piece, each piece when the one before it has been taken; the first is there already.
-pub fn body_of<M: Send + 'static>(
-    context: Context,
-    tenant_id: TenantId,
-    first: String,
-    maker: M,
-    next: NextPiece<M>,
-) -> Body {
-    let begun = (context, Some(first), maker);
-    let pieces = stream::try_unfold(begun, move |(context, first, mut maker)| async move {
-        if let Some(first) = first {
-            return Ok::<_, io::Error>(Some((Bytes::from(first), (context, None, maker))));
-        }
-        let with = context.clone();
-        let made = context.aside(tenant_id, move |read| {
-            let piece = next(&with, &mut maker, read)?;
-            Ok((piece, maker))
-        });
-        // The status is gone: all that can be done is to break off.
-        let (piece, maker) = made.await.map_err(|abort| broken(&refusal_of(abort)))?;
-        Ok(piece.map(|piece| (Bytes::from(piece), (context, None, maker))))
-    });
-    Body::from_stream(pieces)
-}
-
-fn broken(refusal: &Refusal) -> io::Error {
-    tracing::warn!(?refusal, "a document that was being sent breaks off");
-    io::Error::other("the rest of the document could not be read")
 }
 
 /// How many of a document's units came to which end (localization, X6).

@@ -12,7 +12,7 @@ use quintet_storage::large::{LargeValue, StagedValue};
 use quintet_storage::{Abort, Store};
 
 use super::documents::{
-    ANY_XML, Reading, begin_part, bodies, body_of, deadline, locale_parameter, media_types, reading, room_for,
+    ANY_XML, Reading, begin_part, bodies, deadline, locale_parameter, media_types, reading, room_for,
 };
 use crate::access::{Action, Wanted, granted};
 use crate::audit::{self, Event};
@@ -25,7 +25,7 @@ use crate::exchange::xliff::{
     prepare_part, read_document, write_part,
 };
 use crate::formats::xliff::{UnitReader, Version};
-use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED};
+use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED, body_of};
 use crate::language::Locale;
 use crate::lists::joined;
 use crate::refusal::{READER_CODES, Refusal};

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use quintet_support::copy_of;
 use tempfile::TempDir;
 
-use super::judge::{Act, Came, Shape, Told, says};
-use super::model::{compare, delivered, done, heard, random_act, submitted, told, told_to_webhooks};
+use super::judge::{Act, Came, Shape, Told};
+use super::model::{compare, delivered, done, fate_of, heard, random_act, submitted, told, told_to_webhooks};
 use super::*;
 
 /// A part of a life: the clock goes on by so many seconds, if by any; something is done; the run that ends by that.
@@ -183,13 +183,7 @@ fn ends(bench: &Bench, run_key: RunKey, name: &str, came: Came) {
         RunState::Scheduled => start(bench, run_key, run_ended),
         _ => {}
     }
-    let said = says(name, found.attempt, came);
-    let fate = match came {
-        Came::Well => Fate::Returned(0, said),
-        Came::Badly => Fate::Returned(1, said),
-        Came::ToAWish => Fate::Stopped(0),
-    };
-    end(bench, run_key, &fate, run_ended);
+    end(bench, run_key, &fate_of(name, found.attempt, came), run_ended);
 }
 
 #[test]

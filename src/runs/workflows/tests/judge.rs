@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(super) enum Act {
     /// The clock went on.
     Clock,
-    /// The run of a node ended: well, badly, or by somebody's wish.
+    /// The run of a node ended: well, badly, without a last word, or by somebody's wish.
     Ends(String, Came),
     Decide(String, bool),
     Pause,
@@ -21,6 +21,8 @@ pub(super) enum Act {
 pub(super) enum Came {
     Well,
     Badly,
+    /// Badly, and it said nothing: it ran too long, had no memory left, or nobody knows.
+    Broken,
     ToAWish,
 }
 
@@ -54,7 +56,7 @@ pub(super) fn says(name: &str, attempt: u32, came: Came) -> Option<String> {
     match came {
         Came::Well => Some(format!("\"{name} {attempt}\"")),
         Came::Badly => Some(format!("[{attempt}]")),
-        Came::ToAWish => None,
+        Came::Broken | Came::ToAWish => None,
     }
 }
 
@@ -153,7 +155,7 @@ impl Shape {
                 }
                 let state = match came {
                     Came::Well => "succeeded",
-                    Came::Badly if world.tries[name] <= node.2 => {
+                    Came::Badly | Came::Broken if world.tries[name] <= node.2 => {
                         world.due.insert(name.clone(), world.now + node.3 * SECOND);
                         "retrying"
                     }

@@ -101,6 +101,18 @@ pub(super) fn delivered(bench: &Bench, since: u64) -> (u64, Vec<String>) {
     (page.last().map_or(since, |delivery| delivery.id), page.into_iter().map(|delivery| delivery.event).collect())
 }
 
+/// What becomes of the container of an attempt, so that it ends this way: each way there is, in turn.
+pub(super) fn fate_of(name: &str, attempt: u32, came: Came) -> Fate {
+    let turn = name.bytes().map(usize::from).sum::<usize>() + attempt as usize;
+    let said = says(name, attempt, came);
+    match came {
+        Came::Well => Fate::Returned(0, said),
+        Came::Badly => Fate::Returned(1, said),
+        Came::Broken => vec![Fate::TimedOut, Fate::OutOfMemory, Fate::Lost].swap_remove(turn % 3),
+        Came::ToAWish => vec![Fate::Stopped(0), Fate::Killed].swap_remove(turn % 2),
+    }
+}
+
 /// Does it; whether that was allowed.
 pub(super) fn done(bench: &Bench, key: WorkflowKey, act: &Act) -> bool {
     match act {
@@ -110,13 +122,7 @@ pub(super) fn done(bench: &Bench, key: WorkflowKey, act: &Act) -> bool {
             if run(bench, run_key).state == RunState::Scheduled {
                 start(bench, run_key, run_ended);
             }
-            let said = says(name, run(bench, run_key).attempt, *came);
-            let fate = match came {
-                Came::Well => Fate::Returned(0, said),
-                Came::Badly => Fate::Returned(1, said),
-                Came::ToAWish => Fate::Stopped(0),
-            };
-            end(bench, run_key, &fate, run_ended);
+            end(bench, run_key, &fate_of(name, run(bench, run_key).attempt, *came), run_ended);
             true
         }
         Act::Decide(name, is_approved) => {
@@ -139,7 +145,10 @@ pub(super) fn random_act(random: &mut fastrand::Rng, shape: &Shape, told: &Told)
     };
     match random.u8(..20) {
         0..=7 => match of(random, "running") {
-            Some(name) => Act::Ends(name, [Came::Well, Came::Well, Came::Badly, Came::ToAWish][random.usize(..4)]),
+            Some(name) => {
+                let ways = [Came::Well, Came::Well, Came::Well, Came::Badly, Came::Broken, Came::ToAWish];
+                Act::Ends(name, ways[random.usize(..ways.len())])
+            }
             None => Act::Clock,
         },
         8..=12 => {

@@ -1,0 +1,47 @@
+//! Bodies that are made piece by piece, as they are sent: they take no more memory than a piece, and others have their
+//! turns between two.
+
+use std::io;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
+use quintet_platform::service::refusal_of;
+use quintet_storage::{Abort, Snapshot};
+
+use crate::context::Context;
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+
+/// What makes the next piece of a document; `None` at its end.
+pub type NextPiece<M> = fn(&Context, &mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>;
+
+/// A body that is made piece by piece, each piece when the one before it has been taken; the first is there already.
+pub fn body_of<M: Send + 'static>(
+    context: Context,
+    tenant_id: TenantId,
+    first: String,
+    maker: M,
+    next: NextPiece<M>,
+) -> Body {
+    let begun = (context, Some(first), maker);
+    let pieces = stream::try_unfold(begun, move |(context, first, mut maker)| async move {
+        if let Some(first) = first {
+            return Ok::<_, io::Error>(Some((Bytes::from(first), (context, None, maker))));
+        }
+        let with = context.clone();
+        let made = context.aside(tenant_id, move |read| {
+            let piece = next(&with, &mut maker, read)?;
+            Ok((piece, maker))
+        });
+        // The status is gone: all that can be done is to break off.
+        let (piece, maker) = made.await.map_err(|abort| broken(&refusal_of(abort)))?;
+        Ok(piece.map(|piece| (Bytes::from(piece), (context, None, maker))))
+    });
+    Body::from_stream(pieces)
+}
+
+fn broken(refusal: &Refusal) -> io::Error {
+    tracing::warn!(?refusal, "a document that was being sent breaks off");
+    io::Error::other("the rest of the document could not be read")
+}
