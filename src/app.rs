@@ -132,6 +132,7 @@ impl App {
         let settings = quintet_localization::Settings {
             engine: outside::translator(&config)?,
             anchor_file: config.audit_anchor_file.clone(),
+            decisions: Some(outside::decisions(&config, &store)?),
             authorization: outside::authorization_system(&config)?,
             identity: outside::identity(&config, &store, &clock)?,
         };

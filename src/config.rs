@@ -184,6 +184,12 @@ pub struct Config {
     pub identity_issuer: String,
     /// What localization is called there.
     pub identity_client_id: String,
+    /// Whether another system takes decisions.
+    pub decision_is_external: bool,
+    /// The base address of that system; empty: nobody has said where it is.
+    pub decision_url: String,
+    /// By which policy decisions are taken.
+    pub decision_policy: String,
     /// The file that checkpoints of localization's audit chains are anchored in.
     pub audit_anchor_file: Option<PathBuf>,
     /// The AI engine's address; empty: there is none.
@@ -536,6 +542,9 @@ impl Collected {
             localization_public_url: self.text("localization.public_url").unwrap_or_default(),
             identity_issuer: self.text("localization.identity.issuer").unwrap_or_default(),
             identity_client_id: self.text("localization.identity.client_id").unwrap_or_default(),
+            decision_is_external: self.text("decision.mode").is_some_and(|mode| mode == "external"),
+            decision_url: self.text("decision.url").unwrap_or_default(),
+            decision_policy: self.text("decision.policy").unwrap_or_default(),
             audit_anchor_file: path("audit.anchor_file"),
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),

@@ -25,6 +25,7 @@ pub mod metrics;
 pub mod open_files;
 pub mod operations;
 pub mod outside;
+pub mod own_listener;
 pub mod own_runner;
 mod pictures;
 pub mod root_key;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use quintet_diagrams::generate::Generator;
 use quintet_drawing::fonts::Collection;
-use quintet_localization::Identity;
 use quintet_localization::authorization::{AuthorizationSystem, RemoteSystem};
 use quintet_localization::engine::Engine;
+use quintet_localization::{Decisions, Desk, External, Identity, webhook_secret};
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::chat::ChatEngine;
 use quintet_platform::clock::Clock;
@@ -116,6 +116,34 @@ pub fn identity(config: &Config, store: &Store, clock: &Clock) -> Result<Option<
     let made = Identity::new(store.clone(), provider, &config.localization_public_url);
     let doing = "reading localization.public_url".to_owned();
     made.map(Some).map_err(|error| StartError::Io { doing, error: std::io::Error::other(error) })
+}
+
+/// What takes localization's decisions: the desk, unless `decision.mode` names another system.
+///
+/// # Errors
+/// `decision.api_key`, `decision.webhook_secret` or `tls.extra_ca` cannot be read, or `decision.url` is not an address that
+/// requests can be sent to, or `decision.api_key` nothing that they can carry.
+pub fn decisions(config: &Config, store: &Store) -> Result<Decisions, StartError> {
+    let secret = |key| read_secret(key, &config.secret(key), &config.data_dir);
+    let given = Some(secret("decision.webhook_secret")?).filter(|given| !given.expose().is_empty());
+    let policy = config.decision_policy.clone();
+    if config.decision_is_external {
+        let doing = "reading decision.url and decision.api_key".to_owned();
+        let unusable = |error| StartError::Io { doing, error: std::io::Error::other(error) };
+        let own = secret("decision.api_key")?;
+        let external = External::new(egress(config)?, &config.decision_url, &own).map_err(unusable)?;
+        return Ok(Decisions::new(Arc::new(external), policy, given));
+    }
+    let made = || match webhook_secret(store) {
+        Ok(made) => Some(made),
+        // What is decided is found out all the same, ten minutes later.
+        Err(failure) => {
+            tracing::error!(%failure, "the desk's webhooks cannot be signed");
+            None
+        }
+    };
+    let desk = Arc::new(Desk::new(store.clone()));
+    Ok(Decisions::new(desk, policy, given.or_else(made)).embedded())
 }
 
 /// The fonts that pictures are painted with before the embedded ones, if `diagrams.fonts_dir` names a directory.

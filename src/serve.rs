@@ -17,6 +17,7 @@ use crate::app::{self, App};
 use crate::config::Config;
 use crate::listener::Listening;
 use crate::open_files;
+use crate::own_listener;
 use crate::own_runner;
 use crate::root_key::RootKeySources;
 use crate::router;
@@ -51,8 +52,12 @@ pub fn init(config: &Config, rehearsal: bool) -> Result<(), StartError> {
         Err(error) => return Err(StartError::io("reading", &config.data_dir, error)),
     }
     let (store, ..) = app::open_store(config, root_key, rehearsal)?;
+    let made = quintet_localization::webhook_secret(&store);
     store.shutdown();
-    Ok(())
+    made.map(drop).map_err(|failure| StartError::Io {
+        doing: "making the decision desk's secret".into(),
+        error: io::Error::other(failure),
+    })
 }
 
 /// A started appliance.
@@ -149,6 +154,10 @@ async fn listen(
     if let Some(own) = listening.iter().find(|l| l.name == "messaging") {
         let scheme = if own.is_encrypted { "https" } else { "http" };
         app.messaging.listens_at(format!("{scheme}://{}", own.address));
+    }
+    if let Some(own) = listening.iter().find(|l| l.name == "localization") {
+        let way = own_listener::way_to(app, own, stopping.clone());
+        quintet_localization::listens_at(&app.localization, way);
     }
     let addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
     let services = listening.iter().map(|l| ServiceView {

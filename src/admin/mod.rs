@@ -5,7 +5,7 @@
 //! shown, and the handlers. An operator command is added there and in [`cli`](crate::cli), nowhere else.
 //!
 //! Reading order: [`socket`], [`call`], [`problem`] · `task` (what handlers share), [`records`] · [`tenants`], [`clock`], [`root_key`],
-//! [`backups`] · the rooms: [`ledger`], [`localization`], [`runs`], [`schedules`],
+//! [`backups`] · the rooms: [`ledger`], [`localization`], [`decisions`], [`runs`], [`schedules`],
 //! [`webhooks`], [`workflows`], [`messaging`] · what is put together of several: [`keys`], [`quotas`],
 //! [`status`] · [`server`] · [`client`].
 
@@ -13,6 +13,7 @@ pub mod backups;
 pub mod call;
 pub mod client;
 pub mod clock;
+pub mod decisions;
 pub mod keys;
 pub mod ledger;
 pub mod localization;

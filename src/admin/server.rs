@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use super::status::ServiceView;
 use super::task::TaskError;
 use super::{
-    backups, clock, keys, ledger, localization, messaging, quotas, root_key, schedules, socket, status, tenants,
-    webhooks, workflows,
+    backups, clock, decisions, keys, ledger, localization, messaging, quotas, root_key, schedules, socket, status,
+    tenants, webhooks, workflows,
 };
 use crate::app::App;
 use crate::listener::{self, Activity, Connections, Progressing, Site};
@@ -87,6 +87,7 @@ fn routes(app: &App, services: Arc<[ServiceView]>) -> Router {
         .merge(backups::routes(app.clone()))
         .merge(ledger::routes(app.clone()))
         .merge(localization::routes(app.clone()))
+        .merge(decisions::routes(app.clone()))
         .merge(messaging::routes(app.clone()))
         .merge(schedules::routes(app.clone()))
         .merge(webhooks::routes(app.clone()))

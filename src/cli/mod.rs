@@ -33,7 +33,7 @@ mod tenant;
 use copies::{backup, restore, verify};
 use diagrams::render;
 pub use error::CliError;
-use localization::{audit, core, l10n};
+use localization::{audit, core, decision, l10n};
 use runs::{image, runner, schedule, webhook, workflow};
 
 /// Five HTTP services in one binary, with no external database.
@@ -73,6 +73,7 @@ enum Command {
     HoldGroups(runner::HoldGroupsArguments),
     Ledger(ledger::Arguments),
     Core(core::Arguments),
+    Decision(decision::Arguments),
     Audit(audit::Arguments),
     L10n(l10n::Arguments),
     Backup(backup::Arguments),
@@ -115,6 +116,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::HoldGroups(arguments) => runner::hold_groups(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Core(arguments) => core::run(&arguments),
+        Command::Decision(arguments) => decision::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::L10n(arguments) => l10n::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments),

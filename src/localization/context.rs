@@ -16,6 +16,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::audit::{AnchorFile, Anchoring};
 use crate::authorization::{AuthorizationSystem, Embedded, SystemFailure};
+use crate::decisions::Decisions;
+use crate::desk::{Calls, Desk};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
 use crate::glance::{Lookup, glance};
@@ -58,6 +60,10 @@ pub struct Settings {
     pub engine: Option<Engine>,
     /// The file that checkpoints of the audit chains are anchored in, if there is to be one.
     pub anchor_file: Option<PathBuf>,
+    /// What takes decisions; none: this appliance's own desk, which tells nobody.
+    pub decisions: Option<Decisions>,
+    /// Whom people sign in with, if with anybody.
+    pub identity: Option<Identity>,
     /// The system that is to know of every grant, if there is one.
     pub authorization: Option<Arc<dyn AuthorizationSystem>>,
 }
@@ -86,6 +92,10 @@ pub struct Parts {
     pub(crate) engine: Option<Engine>,
     /// Whom people sign in with, if with anybody.
     pub(crate) identity: Option<Identity>,
+    /// What takes decisions.
+    pub(crate) decisions: Decisions,
+    /// The webhooks of this appliance's own desk.
+    pub(crate) calls: Arc<Calls>,
     /// What is to know of every grant.
     pub(crate) authorization: Arc<dyn AuthorizationSystem>,
     /// Where checkpoints of the audit chains are anchored.
@@ -129,8 +139,16 @@ impl Context {
     #[must_use]
     pub fn with(foundation: Foundation, settings: Settings) -> Context {
         let foundation = Foundation { authority: Arc::new(Authority::Embedded), ..foundation };
-        let Settings { engine, anchor_file, authorization, identity } = settings;
+        let Settings { engine, anchor_file, decisions, authorization, identity } = settings;
+        let desk = || {
+            let desk = Arc::new(Desk::new(foundation.store.clone()));
+            Decisions::new(desk, "default".to_owned(), None).embedded()
+        };
+        let decisions = decisions.unwrap_or_else(desk);
+        let calls = Calls::new(foundation.store.clone(), decisions.webhook_secret.clone());
         Context(Arc::new(Parts {
+            decisions,
+            calls: Arc::new(calls),
             foundation,
             core: Arc::new(Health::start()),
             memory: Indexes::new(MEMORY_BYTES_MAX),

@@ -16,20 +16,26 @@
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
 //! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance`, `identity` (whom people sign in with) · `audit` (the
-//! chain), `session_events` · `access` (permissions, and what a caller may) · `principals` (who there is) ·
+//! chain), `session_events` · `census` (what counts of prose hang on) · `decisions` (what is asked of others), `desk` (the
+//! service that is built in) · `access` (permissions, and what a caller may) · `principals` (who there is) ·
 //! [`authorization`] (another system that is to know of grants) · `context` (where work is done) · `http` (what all
 //! endpoints share) · `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
 //! (changing who there is, settings) · `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the
 //! checks) · `terms` (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review`
-//! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `releases` (archives
-//! of what is approved) · `verify`. A folder has its endpoints beside it, in its own `http`.
+//! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`,
+//! `licences` (what decisions are about) · `settlements` (decisions that were taken) · `releases` (archives of what is
+//! approved) · `verify`. A folder has its endpoints beside it, in its own `http`.
 
 mod access;
 mod accounts;
+mod approvals;
 mod audit;
 pub mod authorization;
+mod census;
 mod content;
 mod context;
+mod decisions;
+mod desk;
 pub mod engine;
 mod exchange;
 mod figures;
@@ -39,6 +45,7 @@ mod grants;
 mod http;
 mod identity;
 pub mod language;
+mod licences;
 pub mod likeness;
 mod lists;
 mod memory;
@@ -51,6 +58,7 @@ mod releases;
 mod review;
 mod rows;
 mod session_events;
+mod settlements;
 mod shelf;
 mod sign_in;
 mod spaces;
@@ -65,7 +73,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use quintet_platform::clock::DueWork;
-use quintet_platform::jobs::Sweep;
+use quintet_platform::jobs::{Rows, Sweep};
 use quintet_platform::service::{self, Endpoints, Route};
 use quintet_storage::{Migration, TableSpec};
 
@@ -74,10 +82,13 @@ use crate::lists::joined;
 pub use crate::access::KEY_PERMISSIONS;
 pub use crate::audit::{AnchorFile, PublicKey, verify_anchors};
 pub use crate::context::{Context, Settings};
+pub use crate::decisions::{DecisionService, Decisions, External};
+pub use crate::desk::{Desk, OwnListener, webhook_secret};
 pub use crate::http::Localization;
 pub use crate::identity::{Identity, NoPublicUrl};
 pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
+pub use crate::settlements::operator as decision_operator;
 pub use crate::verify::verify;
 
 /// The operator's side.
@@ -118,6 +129,9 @@ const ENDPOINTS: Endpoints<Localization> = &[
     exchange::http::tmx::ENDPOINTS,
     exchange::http::tbx::ENDPOINTS,
     translate::http::ENDPOINTS,
+    approvals::http::ENDPOINTS,
+    licences::http::ENDPOINTS,
+    settlements::http::ENDPOINTS,
     releases::http::releases::ENDPOINTS,
     releases::http::archive::ENDPOINTS,
     releases::http::manifest::ENDPOINTS,
@@ -145,6 +159,11 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     memory::TABLES,
     figures::TABLES,
     translate::TABLES,
+    census::TABLES,
+    decisions::TABLES,
+    desk::TABLES,
+    approvals::TABLES,
+    licences::TABLES,
     releases::TABLES,
 ]);
 
@@ -158,6 +177,11 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + memory::TABLES.len()
     + figures::TABLES.len()
     + translate::TABLES.len()
+    + census::TABLES.len()
+    + decisions::TABLES.len()
+    + desk::TABLES.len()
+    + approvals::TABLES.len()
+    + licences::TABLES.len()
     + releases::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
@@ -174,8 +198,23 @@ pub async fn watch(context: Context) {
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    vec![
+    let store = || context.store.clone();
+    let mut work: Vec<Arc<dyn DueWork>> = vec![
         Arc::new(Sweep(figures::Rejudging::new(context.clone()))),
         Arc::new(Sweep(proof::Checkpointing::new(context.clone()))),
-    ]
+        Arc::new(Sweep(licences::Recounting::new(context.clone()))),
+        Arc::new(Sweep(settlements::Rereads::new(context.clone()))),
+        Arc::new(Sweep(Rows::new(store(), licences::ExpiredLicences))),
+        Arc::new(Sweep(Rows::new(store(), decisions::ExpiredEvents))),
+    ];
+    if context.decisions.is_embedded {
+        work.push(Arc::new(Sweep(Rows::new(store(), desk::ExpiredDecisions))));
+        work.push(Arc::new(Sweep(Arc::clone(&context.calls))));
+    }
+    work
+}
+
+/// Says where localization's listener is: the desk tells its decisions there.
+pub fn listens_at(context: &Context, listener: Arc<dyn OwnListener>) {
+    context.calls.listens_at(listener);
 }

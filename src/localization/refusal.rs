@@ -16,6 +16,8 @@ const CORE_RETRY_SECONDS: u64 = 60;
 const AI_RETRY_SECONDS: u64 = 30;
 /// How long a caller is asked to wait for the identity provider, in seconds (localization, O4).
 const IDENTITY_RETRY_SECONDS: u64 = 5;
+/// How long a caller is asked to wait for the decision service, in seconds (localization, O4).
+const DECISION_RETRY_SECONDS: u64 = 30;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -122,6 +124,26 @@ pub enum Refusal {
     LogoutToken(&'static str),
     /// There is no identity provider, or it gives no answer of use.
     IdentityUnavailable,
+    /// Nothing of the file is to be approved in the locale.
+    NothingToApprove,
+    /// An approval request for the file and locale is open.
+    ApprovalPending,
+    /// A licence for the locale waits for its decision.
+    LicencePending,
+    /// The locale has no active licence.
+    PolicyUnlicensed,
+    /// The locale's switch is off.
+    PolicyDisabled,
+    /// A sample whose numbers cannot be; which member, and how.
+    SampleInvalid(&'static str, &'static str),
+    /// The decision service cannot be asked, or gives no answer of use.
+    DecisionUnavailable,
+    /// A webhook without a proper timestamp.
+    TimestampInvalid,
+    /// A webhook that was sent too long ago, or will be.
+    TimestampStale,
+    /// A webhook that somebody else signed.
+    SignatureInvalid,
 }
 
 /// A unit of a document that cannot be written.
@@ -151,6 +173,9 @@ pub const CODES: &[Code] = codes! {
     400 "malformed_json" "The body is not JSON"
     400 "unknown_field" "The body has a member that is not known here"
     400 "unknown_parameter" "The query has a parameter that is not known here"
+    401 "signature_invalid" "The signature is not that of the secret, the timestamp and the body"
+    401 "timestamp_invalid" "The timestamp is missing or is not Unix seconds"
+    401 "timestamp_stale" "The timestamp is more than 300 seconds off"
     401 "unauthenticated" "A valid credential is required"
     403 "forbidden" "The caller may not do this"
     403 "origin_refused" "With a cookie, a request that may change something must come from a page of this service (Origin)"
@@ -158,11 +183,16 @@ pub const CODES: &[Code] = codes! {
     404 "revision_not_found" "This revision does not exist yet"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
     408 "request_timeout" "The body did not arrive in time"
+    409 "approval_pending" "An approval request for this file and locale is open"
     409 "conflict" "Something else holds the place"
     409 "format_mismatch" "The path holds a file of another kind, profile or root locale"
     409 "idempotency_in_progress" "A request with this Idempotency-Key is being served"
     409 "invalid_transition" "The translation is in no state from which this can be done"
     409 "key_obsolete" "The key is not in the latest version of its file"
+    409 "licence_pending" "A licence for this locale waits for its decision"
+    409 "nothing_to_approve" "No translation of the file in the locale can be approved by a request"
+    409 "policy_disabled" "The policy switch of the locale is off"
+    409 "policy_unlicensed" "The locale has no active licence"
     409 "revision_mismatch" "The translation has another revision"
     409 "term_exists" "The glossary has an entry of this kind, locale, source and target"
     410 "revision_superseded" "There is a newer revision; the header ETag names it"
@@ -195,6 +225,7 @@ pub const CODES: &[Code] = codes! {
     422 "qa_failed" "Checks that block fail; the member checks has them"
     422 "register_scope" "A register goes with the scope default and a text alone"
     422 "release_too_large" "The archive would be larger than 2 GiB; nothing was stored"
+    422 "sample_invalid" "More corrections or errors than the sample has"
     422 "term_invalid" "A source or target has white space at an end, or a character that cannot be printed"
     422 "term_shape" "The entry's members do not go with its kind"
     422 "too_many_units" "The file has more than 200,000 units, or paths of more than 64 MiB together"
@@ -210,6 +241,7 @@ pub const CODES: &[Code] = codes! {
     500 "internal_error" "The appliance made a mistake"
     503 "ai_unavailable" "There is no AI engine, or it gave no answer of use; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
+    503 "decision_unavailable" "The decision service could not be asked, or gave no answer of use"
     503 "identity_unavailable" "Nobody can be asked who people are: there is no identity provider, or it gives no answer of use"
     503 "language_core_unavailable" "The language core does not pass its checks; nothing was done"
     503 "outcome_unknown" "It may or may not have been done"
@@ -325,6 +357,16 @@ impl ServiceRefusal for Refusal {
             Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
             Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
             Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
+            Refusal::NothingToApprove => of(409, "nothing_to_approve"),
+            Refusal::ApprovalPending => of(409, "approval_pending"),
+            Refusal::LicencePending => of(409, "licence_pending"),
+            Refusal::PolicyUnlicensed => of(409, "policy_unlicensed"),
+            Refusal::PolicyDisabled => of(409, "policy_disabled"),
+            Refusal::SampleInvalid(name, problem) => of(422, "sample_invalid").problem(*name, *problem),
+            Refusal::DecisionUnavailable => of(503, "decision_unavailable").retry_after(DECISION_RETRY_SECONDS),
+            Refusal::TimestampInvalid => of(401, "timestamp_invalid"),
+            Refusal::TimestampStale => of(401, "timestamp_stale"),
+            Refusal::SignatureInvalid => of(401, "signature_invalid"),
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use quintet_storage::{Failure, Read};
 
-use crate::{access, accounts, audit, content, figures, memory, principals, releases, spaces, terms, translate};
+use crate::{
+    access, accounts, approvals, audit, content, decisions, desk, figures, licences, memory, principals, releases,
+    spaces, terms, translate,
+};
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -20,5 +23,9 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(memory::verify(read)?);
     findings.extend(translate::verify(read)?);
     findings.extend(releases::verify(read)?);
+    findings.extend(decisions::verify(read)?);
+    findings.extend(desk::verify(read)?);
+    findings.extend(approvals::verify(read)?);
+    findings.extend(licences::verify(read)?);
     Ok(findings)
 }

@@ -184,7 +184,9 @@ impl ScriptedEngine {
         if reader.read_exact(&mut body).is_err() {
             return;
         }
-        let asked = Asked { head, body: serde_json::from_slice(&body).unwrap() };
+        // One that only reads has none.
+        let asked =
+            Asked { head, body: if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() } };
         let script = {
             let mut state = self.state();
             state.asked.push(asked.clone());

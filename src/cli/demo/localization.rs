@@ -3,6 +3,7 @@
 //! A repetition changes nothing: what was made is remembered, and every request has an Idempotency-Key of its own.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use quintet_platform::secrets;
@@ -30,6 +31,9 @@ pub struct LocalizationContent {
     /// A release of what is approved; none in what older versions made.
     #[serde(default)]
     release_id: String,
+    /// What waits on the decision desk; none in what older versions made.
+    #[serde(default)]
+    decision_id: String,
     /// Whether everything was made.
     is_complete: bool,
 }
@@ -88,6 +92,10 @@ impl LocalizationContent {
         }
         let path = format!("/v1/projects/{project_id}/releases");
         self.release_id = text(&service.create(&path, "release", &json!({})).await?, "id");
+        let wish = json!({ "file": text(&file, "file_id"), "locale": "de" });
+        let path = format!("/v1/projects/{project_id}/approval-requests");
+        let request = service.create(&path, "approval", &wish).await?;
+        self.decision_id = text(&request, "decision_id");
         self.key_id = key_of("cart.pay");
         self.refused_key_id = key_of("greeting");
         self.suggested_key_id = key_of("subtitle");
@@ -95,6 +103,14 @@ impl LocalizationContent {
         self.project_id = project_id;
         self.is_complete = true;
         Ok(true)
+    }
+
+    /// A line to paste into a shell: what waits on the decision desk is approved.
+    pub fn desk_line(&self, program: &str, data_dir: &Path) -> Option<Line> {
+        let LocalizationContent { decision_id, .. } = self;
+        let command = format!("{program} decision approve {decision_id} --data {}", data_dir.display());
+        let about = "approve what waits on the decision desk: a plural of the German file (`decision list` shows it)";
+        (!decision_id.is_empty()).then(|| Line::new(about, command))
     }
 
     /// Lines to paste into a shell: translate a text, try to have another reviewed, ask what was said before, export the

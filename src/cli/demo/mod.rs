@@ -408,7 +408,11 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
                 lines.push(state.messaging.client_line(address));
                 lines
             }
-            ("localization", Some(key)) => state.localization.curl_lines(address, key, &state.tenant_id),
+            ("localization", Some(key)) => {
+                let mut lines = state.localization.curl_lines(address, key, &state.tenant_id);
+                lines.extend(state.localization.desk_line(&program(), running.app().store.directory()));
+                lines
+            }
             ("operations", _) => {
                 vec![content::Line::new("see the metrics", format!("curl -s http://{address}/metrics"))]
             }
@@ -417,6 +421,11 @@ fn trials(running: &Running, state: &State, diagram: Option<&str>) -> Vec<Trial>
         trials.push(Trial { service, address: format!("http://{address}"), key, curl });
     }
     trials
+}
+
+/// What this program is called.
+fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "quintet".into())
 }
 
 fn show(running: &Running, state: &State, trials: &[Trial]) {
@@ -434,7 +443,7 @@ fn show(running: &Running, state: &State, trials: &[Trial]) {
         output::say(&format!("# {}\n{}\n", line.about, line.command));
     }
     let data_dir = running.app().store.directory().display();
-    let program = std::env::args().next().unwrap_or_else(|| "quintet".into());
+    let program = program();
     output::say(&format!("Tenant {} ({}), data in {data_dir}.", output::plain(&state.tenant_name), state.tenant_id));
     output::say(&format!("`{program} status --data {data_dir}` shows more; `{program} manual` is the manual."));
     output::say("Ctrl-C stops; the next start goes on with the same data.");

@@ -16,8 +16,8 @@ use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
 use super::{
-    appliance, audit, authorization, directory, identity, kernel, listeners, machine, messaging, runner, secrets,
-    webhooks,
+    appliance, audit, authorization, decisions, directory, identity, kernel, listeners, machine, messaging, runner,
+    secrets, webhooks,
 };
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
@@ -56,6 +56,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("audit", audit::check_anchors),
     ("messaging", messaging::check_messaging),
     ("sign-in", identity::check_identity),
+    ("decisions", decisions::check_decisions),
     ("authorization", authorization::check_authorization),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),

@@ -3,6 +3,7 @@
 mod appliance;
 mod audit;
 mod authorization;
+mod decisions;
 mod directory;
 mod examination;
 mod identity;

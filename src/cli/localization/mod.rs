@@ -2,4 +2,5 @@
 
 pub mod audit;
 pub mod core;
+pub mod decision;
 pub mod l10n;

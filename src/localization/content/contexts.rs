@@ -19,6 +19,7 @@ use super::rejudge::{self, Cause};
 use super::sealed;
 use super::tables::{ContextPageRow, KEY_CONTEXTS, KeyContextsRow};
 use crate::audit::{self, Actor, Event};
+use crate::census;
 use crate::context::Context;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -181,6 +182,7 @@ pub fn put_contexts(
         let cause = Cause::Keys { file_id: command.file_id, numbers: command.relimited.clone() };
         rejudge::note(tx, now, actor.tenant_id, command.project_id, cause)?;
     }
+    census::note(tx, now, actor.tenant_id, command.project_id, census::Change::Classes)?;
     let event = Event::about("key_context.set", "file", command.file_id.0)
         .with([("project_id", Json::from(command.project_id.0.to_string())), ("count", Json::from(command.count))]);
     audit::record(tx, now, actor, event)?;

@@ -43,13 +43,13 @@ use quintet_storage::TableSpec;
 use crate::lists::joined;
 
 pub use catalogue::{PageRange, Pages, get_catalogue, key_paths, keys_ever, read_entries};
-pub use contexts::find_context;
+pub use contexts::{find_context, get_contexts};
 pub use exports::{Base, Fallback, TRANSLATIONS_BYTES_MAX, Wish};
-pub use files::get_file;
-pub use imports::changed_numbers;
+pub use files::{get_file, list_files};
+pub use imports::{changed_numbers, replaced_numbers};
 pub use key_ids::{key_id, split_key_id};
 pub use keys::{each_active_key, get_key};
-pub use model::{File, FileId, FileVersion, Format, Key, KeyEntry, KeyId, Source, category_at, place_of};
+pub use model::{File, FileId, FileVersion, Format, Key, KeyClass, KeyEntry, KeyId, Source, category_at, place_of};
 pub use sealed::{
     Parts as ValueParts, ValueReader, adopt as adopt_value, begin as begin_value, read_part, refused as upload_refused,
     stage_value,

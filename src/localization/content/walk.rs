@@ -50,6 +50,12 @@ impl Walk {
         Ok(Walk { tenant_id, file_id, locale: locale.map(|locale| locale.canonical().to_owned()), catalogue })
     }
 
+    /// The number of the last key that there ever was.
+    #[must_use]
+    pub fn last_number(&self) -> u64 {
+        self.catalogue.next_number.saturating_sub(1)
+    }
+
     /// The version.
     #[must_use]
     pub fn version(&self) -> u32 {

@@ -19,6 +19,7 @@ mod write;
 pub use judging::Standards;
 #[cfg(test)]
 pub use states::Step;
+pub use transition::{Cause, StateChange, change_state};
 #[cfg(test)]
 pub use transition::{MoveOn, StepWish, move_on};
 pub use write::{WriteTranslation, write_translation};

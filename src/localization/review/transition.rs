@@ -112,6 +112,10 @@ pub fn move_on(
 pub enum Cause {
     /// A reviewer.
     Transition,
+    /// A decision.
+    Decision,
+    /// A licence.
+    Policy,
 }
 
 impl Cause {
@@ -120,25 +124,36 @@ impl Cause {
     pub const fn name(self) -> &'static str {
         match self {
             Cause::Transition => "transition",
+            Cause::Decision => "decision",
+            Cause::Policy => "policy",
         }
     }
 }
 
 /// A translation in another state.
-struct StateChange<'c> {
-    key: &'c Key,
-    source_locale: &'c Locale,
-    locale: &'c Locale,
-    before: TranslationRow,
-    to: ReviewState,
-    cause: Cause,
+pub struct StateChange<'c> {
+    /// Of which key.
+    pub key: &'c Key,
+    /// The locale of the sources.
+    pub source_locale: &'c Locale,
+    /// Into which locale.
+    pub locale: &'c Locale,
+    /// As it is.
+    pub before: TranslationRow,
+    /// What becomes of it.
+    pub to: ReviewState,
+    /// Why.
+    pub cause: Cause,
     /// What approves it, if that is what happens.
-    approval: Approval,
+    pub approval: Approval,
 }
 
 /// The one place where a stored state changes and the text does not: revision, text and who wrote it stay (localization,
 /// T1), the approval comes and goes with the state (T5), one event tells it (T7), and what is approved is remembered (M2).
-fn change_state(
+///
+/// # Errors
+/// The store's.
+pub fn change_state(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     actor: &Actor,

@@ -10,6 +10,7 @@ use super::short_ids::take_short_id;
 use super::tables::{PROJECT_SLUGS, PROJECTS, ProjectRow, ProjectSlugRow, ShortIdRow, WORKSPACES};
 use super::workspaces::get_workspace;
 use crate::audit::{self, Actor, Event};
+use crate::census;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 
@@ -215,6 +216,7 @@ pub fn patch_project(
     }
     if let Some(legal_prefixes) = command.legal_prefixes {
         row.legal_prefixes = legal_prefixes;
+        census::note(tx, now, tenant_id, project_id, census::Change::Classes)?;
     }
     tx.put(&PROJECTS, &(tenant_id, project_id), &row)?;
     let event = Event::about("project.update", "project", project_id.0).with([

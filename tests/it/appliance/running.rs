@@ -547,6 +547,9 @@ fn the_demos_curl_lines_work() {
         assert!(expected.iter().any(|status| said.ends_with(status)), "{line}: {said}");
         assert!(!line.contains("/suggestions/") || said.contains("Unser Laden"), "{line}: {said}");
     }
+    let decided = table.lines().find(|line| line.contains(" decision approve ")).unwrap();
+    let output = std::process::Command::new("/bin/sh").args(["-c", decided]).output().unwrap();
+    assert!(stdout(&output).contains(" is approved."), "{decided}: {output:?}");
 }
 
 #[test]

@@ -2,14 +2,15 @@
 //! is provoked by a test.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use quintet_platform::service::Route;
 use serde_json::{Value, json};
 
 use crate::localization::files::Shelf;
 use crate::localization::{Desk, refused, text};
-use crate::support::appliance::{Answer, Setup, fresh_key, shared};
-use crate::support::contract::faults;
+use crate::support::appliance::{Answer, Appliance, Setup, fresh_key, shared};
+use crate::support::contract::{self, faults};
 use crate::tidy::provoked;
 
 /// Every code, and the test that provokes it.
@@ -27,6 +28,16 @@ const PROVOKED: &[(&str, &str)] = &[
     ("revision_not_found", "it/localization/files::exports_hold_the_translations_and_nothing_else_changes"),
     ("method_not_allowed", "it/localization/spaces::paths_methods_and_parameters"),
     ("request_timeout", "localization/http::a_body_that_does_not_arrive_is_a_timeout"),
+    ("approval_pending", "it/localization/approvals::requests_are_judged_in_order"),
+    ("nothing_to_approve", "it/localization/approvals::requests_are_judged_in_order"),
+    ("licence_pending", "it/localization/licences::licences_are_judged_in_order"),
+    ("sample_invalid", "it/localization/licences::licences_are_judged_in_order"),
+    ("policy_unlicensed", "it/localization/licences::policy_approves_prose_and_counts_every_key_once"),
+    ("policy_disabled", "it/localization/licences::policy_approves_prose_and_counts_every_key_once"),
+    ("decision_unavailable", "it/localization/decisions::the_webhook_is_judged_in_order"),
+    ("signature_invalid", "it/localization/decisions::the_webhook_is_judged_in_order"),
+    ("timestamp_invalid", "it/localization/decisions::the_webhook_is_judged_in_order"),
+    ("timestamp_stale", "it/localization/decisions::the_webhook_is_judged_in_order"),
     ("conflict", "it/localization/spaces::workspaces_are_made_read_and_listed"),
     ("format_mismatch", "it/localization/files::uploads_are_checked_in_order"),
     ("idempotency_in_progress", "it/localization/files::a_repeat_beside_its_first_is_turned_away_or_answered_alike"),
@@ -218,6 +229,21 @@ impl Witness {
     }
 }
 
+/// A locale of a project that has a licence now.
+fn licensed(appliance: &Appliance, desk: &Desk, project_id: &str) -> String {
+    let path = format!("/v1/projects/{project_id}/licences");
+    let sample = json!({"locale": "it", "sample_size": 300, "corrections": 0, "meaning_errors": 0, "sample_ref": "r"});
+    let licence = desk.post(&path, &sample).expect(201);
+    appliance.cli_json(&["decision", "approve", &text(&licence, "decision_id"), "--by", "ada"]);
+    let began = Instant::now();
+    let state = || desk.get(&path).expect(200)["licences"][0]["state"].clone();
+    while state() != "active" {
+        assert!(began.elapsed() < Duration::from_secs(60), "the licence is not active");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    "it".to_owned()
+}
+
 #[test]
 fn answers_have_the_documented_shapes() {
     let appliance = shared();
@@ -332,6 +358,28 @@ fn answers_have_the_documented_shapes() {
         send("GET", &template("/translations"), &path(&format!("/translations{rest}")), Value::Null);
     }
     send("GET", &template("/stats"), &path("/stats"), Value::Null);
+    let of_file_in = |locale: &str| json!({"file": imported["file_id"], "locale": locale});
+    send("POST", &template("/approval-requests"), &path("/approval-requests"), of_file_in("zh-Hant"));
+    send("POST", &template("/approval-requests"), &path("/approval-requests"), of_file_in("de"));
+    let key = keys["keys"].as_array().unwrap().iter().find(|key| key["plural"] == false).unwrap();
+    let text_of = json!({"text": "x"});
+    send("PUT", translation, &format!("/v1/keys/{}/translations/de", text(key, "id")), text_of);
+    let asked = send("POST", &template("/approval-requests"), &path("/approval-requests"), of_file_in("de"));
+    let request = format!("/v1/approval-requests/{}", text(&asked.json(), "id"));
+    send("GET", "/v1/approval-requests/{request_id}", &request, Value::Null);
+    for corrections in [0, 99, 999] {
+        let sample = json!({
+            "locale": "de", "sample_size": 300, "corrections": corrections, "meaning_errors": 0, "sample_ref": "r",
+        });
+        send("POST", &template("/licences"), &path("/licences"), sample);
+    }
+    send("GET", &template("/licences"), &path("/licences"), Value::Null);
+    send("PUT", &template("/policy"), &path("/policy"), json!({"locale": "fr", "enabled": false}));
+    send("POST", &template("/policy-approve"), &path("/policy-approve"), of_file_in("de"));
+    let licensed = licensed(appliance, desk, &text(&project, "id"));
+    let approved = send("POST", &template("/policy-approve"), &path("/policy-approve"), of_file_in(&licensed));
+    assert_eq!(approved.status, 200, "{approved:?}");
+    send("POST", "/v1/decision/webhook", "/v1/decision/webhook", json!({}));
     let documents = [
         (of_file("/xliff"), in_file("/xliff"), "?locale=de", "application/xliff+xml"),
         (template("/memory"), path("/memory"), "", "application/x-tmx+xml"),
@@ -393,6 +441,8 @@ fn answers_have_the_documented_shapes() {
         witness.call(desk, "GET", &template, &path, &[], b"");
         witness.call(stranger, "GET", &template, &path, &[], b"");
     }
+    // Its success needs a secret that nobody has here: `decisions` has it.
+    witness.seen.insert("POST /v1/decision/webhook".to_owned());
     // Sign-in needs a provider: `sign_in` holds it against the description.
     assert_eq!(witness.missed(|route| !route.path.starts_with("/auth/")), Vec::<String>::new());
     let guide = appliance.stranger("localization").get("/llms.txt");

@@ -2,15 +2,18 @@
 
 mod access;
 mod accounts;
+mod approvals;
 mod audit;
 mod authorization;
 mod contract;
 mod crash;
+mod decisions;
 mod exchange;
 mod figures;
 mod files;
 mod grants;
 mod l10n;
+mod licences;
 mod members;
 mod memory;
 mod order;

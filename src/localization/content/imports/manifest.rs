@@ -91,3 +91,20 @@ pub fn changed_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, s
     let known = changes.into_iter().filter(|change| change.kind != ChangeKind::Added);
     Ok(known.map(|change| change.number).collect())
 }
+
+/// The numbers of the keys whose source an upload replaced, in ascending order: of those that were there, and of those that
+/// it brought back with another one.
+///
+/// # Errors
+/// The store's.
+pub fn replaced_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, seq: u64) -> Result<Vec<u64>, Failure> {
+    let row = read.get(&IMPORTS, &(tenant_id, file_id, seq))?;
+    let row = row.ok_or_else(|| Failure::Damaged(format!("file {} lacks its import {seq}", file_id.0)))?;
+    let changes: Vec<Change> = decode_plain(&sealed::read_all(read, &row.changes)?)?;
+    let is_replaced = |change: &Change| match change.kind {
+        ChangeKind::Changed => true,
+        ChangeKind::Restored => change.before != change.after,
+        ChangeKind::Added | ChangeKind::Obsoleted => false,
+    };
+    Ok(changes.into_iter().filter(is_replaced).map(|change| change.number).collect())
+}

@@ -9,6 +9,7 @@ use super::compare::Counts;
 use super::latest::{Latest, check_format, find_latest};
 use super::receive::Original;
 use crate::audit::{self, Actor, Event};
+use crate::census;
 use crate::content::key_ids::key_prefix;
 use crate::content::model::{File, FileId, FileVersion, Format};
 use crate::content::rejudge::{self, Cause};
@@ -149,6 +150,8 @@ pub fn publish_import(
     tx.put(&IMPORTS, &(tenant_id, file_id, audit_seq), &import)?;
     tx.put(&CATALOGUES, &(tenant_id, file_id), &CatalogueRow { version, value, pages, next_number })?;
     rejudge::note(tx, now, tenant_id, project_id, Cause::Import { file_id, audit_seq })?;
+    let change = census::Change::Import { file_id: file_id.0.into_bytes(), audit_seq };
+    census::note(tx, now, tenant_id, project_id, change)?;
     Ok(row.into_file(file_id))
 }
 

@@ -1,0 +1,79 @@
+//! Counting prose keys (localization, P3): active keys of class prose, in all files, that no legal prefix covers.
+
+use std::collections::{BTreeMap, HashSet};
+
+use quintet_storage::{Abort, Failure, Read};
+
+use crate::content::{File, FileId, KeyClass, each_active_key, get_contexts, get_file, list_files};
+use crate::model::TenantId;
+use crate::refusal::Refusal;
+use crate::spaces::Project;
+
+/// Files read at a time.
+const FILES_AT_A_TIME: usize = 100;
+
+/// How many prose keys a project has.
+///
+/// # Errors
+/// Only the store's.
+pub fn count(read: &impl Read, tenant_id: TenantId, project: &Project) -> Result<u64, Failure> {
+    let (mut count, mut after) = (0, None);
+    loop {
+        let (files, more) = list_files(read, tenant_id, project.project_id, after, FILES_AT_A_TIME)?;
+        for file in &files {
+            each_prose_key(read, tenant_id, project, file, |_| count += 1)?;
+        }
+        after = files.last().map(|file| file.file_id);
+        if !more {
+            return Ok(count);
+        }
+    }
+}
+
+/// How many of these keys are prose keys now; numbers by file, in ascending order.
+///
+/// # Errors
+/// Only the store's.
+pub fn count_of(
+    read: &impl Read,
+    tenant_id: TenantId,
+    project: &Project,
+    changed: &BTreeMap<FileId, Vec<u64>>,
+) -> Result<u64, Failure> {
+    let mut count = 0;
+    for (file_id, numbers) in changed {
+        let file = match get_file(read, tenant_id, project.project_id, *file_id) {
+            Ok(file) => file,
+            Err(Abort::Failed(failure)) => return Err(failure),
+            Err(Abort::Refused(Refusal::NotFound)) => continue,
+            Err(Abort::Refused(refusal)) => return Err(Failure::Damaged(format!("{refusal:?}"))),
+        };
+        each_prose_key(read, tenant_id, project, &file, |number| {
+            count += u64::from(numbers.binary_search(&number).is_ok());
+        })?;
+    }
+    Ok(count)
+}
+
+/// The numbers of a file's prose keys.
+fn each_prose_key(
+    read: &impl Read,
+    tenant_id: TenantId,
+    project: &Project,
+    file: &File,
+    mut look: impl FnMut(u64),
+) -> Result<(), Failure> {
+    let contexts = get_contexts(read, tenant_id, file.file_id)?;
+    let is_prose = contexts.all.iter().filter(|context| context.class == Some(KeyClass::Prose));
+    let is_legal = |path: &str| project.legal_prefixes.iter().any(|prefix| path.starts_with(prefix));
+    let paths = is_prose.map(|context| context.path.as_str()).filter(|path| !is_legal(path));
+    let paths: HashSet<&str> = paths.collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    each_active_key(read, tenant_id, project.project_id, file, |key| {
+        if paths.contains(key.entry.path.as_str()) {
+            look(key.entry.number);
+        }
+    })
+}

@@ -1,0 +1,418 @@
+//! Requests and licences with a service that does as a test says: what a crash leaves behind, what comes twice, and what the
+//! rows then say.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use quintet_platform::Foundation;
+use quintet_platform::access::Authority;
+use quintet_platform::clock::{BoxFuture, Clock};
+use quintet_platform::jobs::{Agenda as _, Job as _, Progress};
+use quintet_storage::{Abort, Read as _, Scan, Snapshot, Timestamp, Uuid, WriteTx};
+
+use super::rereads::Rereads;
+use super::settle::{Settlement, settle_decision};
+use crate::approvals::testing::{Batch, BeginRequest, RequestStatus, begin_request, get_request, submit};
+use crate::content::{
+    Arrived, FileId, Format, ImportFile, KeyClass, KeyContext, Original, Receiver, ReviewState, Wished, Wording,
+    get_key, get_row, prepare_contexts, prepare_import, publish_import, put_contexts,
+};
+use crate::context::{Context, Settings};
+use crate::decisions::{
+    DecisionService, Decisions, Raise, Raised, Reading, Status, Subject, SubjectKind, Unavailable, is_known_event,
+};
+use crate::language::Locale;
+use crate::licences::testing::{
+    ExpiredLicences, LICENCES, LapseReason, LicenceRow, LicenceState, RequestLicence, Requested, Sample, SetSwitch,
+    bring_up_to_date, request_licence, set_switch, submit as submit_licence,
+};
+use crate::refusal::Refusal;
+use crate::review::{Standards, WriteTranslation, write_translation};
+use crate::spaces::{ProjectId, get_project};
+use crate::testing::{Bench, TENANT, actor, furnished};
+
+/// What the service does next.
+#[derive(Clone, Debug)]
+enum Deed {
+    /// It takes a decision on.
+    Accepts,
+    /// It is not there.
+    Fails,
+}
+
+/// A service that does as it is told.
+#[derive(Default)]
+struct Fake {
+    deeds: Mutex<VecDeque<Deed>>,
+    raised: Mutex<Vec<Raise>>,
+    status: Mutex<BTreeMap<String, Status>>,
+    looks: AtomicUsize,
+}
+
+impl Fake {
+    fn decide(&self, decision_id: &str, status: Status) {
+        self.status.lock().unwrap().insert(decision_id.to_owned(), status);
+    }
+}
+
+impl DecisionService for Fake {
+    fn raise(&self, raise: Raise) -> BoxFuture<'_, Result<Raised, Unavailable>> {
+        let deed = self.deeds.lock().unwrap().pop_front().unwrap_or(Deed::Accepts);
+        let decision_id = format!("d-{}", raise.subject.id);
+        self.raised.lock().unwrap().push(raise);
+        self.status.lock().unwrap().entry(decision_id.clone()).or_insert(Status::Pending);
+        Box::pin(async move {
+            match deed {
+                Deed::Accepts => Ok(Raised { decision_id, context_hash: None, review_url: None }),
+                Deed::Fails => Err(Unavailable("it is told so".to_owned())),
+            }
+        })
+    }
+
+    fn look<'s>(&'s self, decision_id: &'s str) -> BoxFuture<'s, Result<Reading, Unavailable>> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        let status = self.status.lock().unwrap().get(decision_id).copied();
+        let reading = |status| Reading { status, decided_by: Some("ada".into()), reason: None, decided_at: None };
+        Box::pin(async move { status.map(reading).ok_or_else(|| Unavailable("unknown".to_owned())) })
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), Unavailable>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// A project with a file of three keys, each with a draft in German.
+struct World {
+    bench: Bench,
+    context: Context,
+    fake: Arc<Fake>,
+    clock: Clock,
+    project_id: ProjectId,
+    file_id: FileId,
+}
+
+fn german() -> Locale {
+    Locale::parse("de").unwrap()
+}
+
+impl World {
+    async fn open() -> World {
+        let (bench, _, project_id) = furnished();
+        let clock = Clock::rehearsal(bench.now());
+        let fake = Arc::new(Fake::default());
+        let foundation = Foundation::new((*bench.store).clone(), clock.clone(), Authority::Embedded);
+        let decisions = Decisions::new(Arc::clone(&fake) as Arc<dyn DecisionService>, "default".to_owned(), None);
+        let settings = Settings { decisions: Some(decisions), ..Settings::default() };
+        let context = Context::with(foundation, settings);
+        let mut world = World { bench, context, fake, clock, project_id, file_id: FileId(Uuid::nil()) };
+        world.file_id = world.upload(&["Text a", "Text b", "Text c"]).await;
+        for (number, said) in [(1, "Wort a"), (2, "Wort b"), (3, "Wort c")] {
+            world.write_draft(number, said).await;
+        }
+        world
+    }
+
+    fn read(&self) -> Snapshot {
+        self.bench.store.read()
+    }
+
+    async fn advance(&self, seconds: i64) {
+        self.bench.clock.advance(seconds);
+        self.clock.advance(u64::try_from(seconds).unwrap()).await.unwrap();
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let written = self.bench.store.write(Instant::now() + Duration::from_secs(30), verb).await;
+        written.map_err(|abort| match abort {
+            Abort::Refused(refusal) => refusal,
+            Abort::Failed(failure) => panic!("the store failed: {failure}"),
+        })
+    }
+
+    /// Uploads a file whose keys are a, b, c and so on.
+    async fn upload(&self, texts: &[&str]) -> FileId {
+        let names = ["a", "b", "c", "d", "e"];
+        let texts: BTreeMap<&str, &str> = names.into_iter().zip(texts.iter().copied()).collect();
+        let bytes = serde_json::to_vec(&texts).unwrap();
+        let mut receiver = Receiver::begin(&self.bench.store, TENANT).await.unwrap();
+        receiver.push(&bytes).await.unwrap();
+        let Arrived { sha256, units_max, staged } = receiver.finish().await.unwrap();
+        let staged = staged.unwrap();
+        let original = Original { value: staged.value().clone(), sha256, units_max };
+        let project = get_project(&self.read(), TENANT, self.project_id).unwrap();
+        let command = ImportFile { project, path: "a.json".into(), format: Format::Json, root_locale: None, original };
+        let (prepared, _staged) = prepare_import(&self.context, TENANT, command).await.unwrap();
+        self.write(move |tx, now| publish_import(tx, now, &actor(TENANT), prepared)).await.unwrap().file_id
+    }
+
+    async fn classify(&self, class: KeyClass) {
+        let wish = |path: &str| KeyContext {
+            path: path.into(),
+            class: Some(class),
+            context: None,
+            min_length: None,
+            max_length: None,
+        };
+        let wished = Arc::new(["a", "b", "c"].map(wish).to_vec());
+        let prepared = prepare_contexts(&self.context, TENANT, self.project_id, self.file_id, wished).await;
+        let (prepared, _staged) = prepared.unwrap();
+        self.write(move |tx, now| put_contexts(tx, now, &actor(TENANT), &prepared)).await.unwrap().unwrap();
+    }
+
+    fn key(&self, number: u64) -> crate::content::Key {
+        let read = self.read();
+        let file = crate::content::get_file(&read, TENANT, self.project_id, self.file_id).unwrap();
+        get_key(&read, &self.context.shelf, TENANT, crate::content::key_id(file.key_prefix, number)).unwrap()
+    }
+
+    async fn write_draft(&self, number: u64, said: &str) {
+        let (read, key, locale) = (self.read(), self.key(number), german());
+        let project = get_project(&read, TENANT, self.project_id).unwrap();
+        let standards = Standards::of(&read, &self.context.shelf, TENANT, &project, &key, &locale).unwrap();
+        let wished = Wished::Text(said.to_owned());
+        let command = WriteTranslation::new(key, locale, wished, Wording::Human, standards).unwrap();
+        self.write(move |tx, now| write_translation(tx, now, &actor(TENANT), command)).await.unwrap();
+    }
+
+    fn state(&self, number: u64) -> ReviewState {
+        get_row(&self.read(), TENANT, &self.key(number), &german()).unwrap().unwrap().state
+    }
+
+    /// Makes a request, whose decision is yet to be raised.
+    async fn begin(&self) -> Result<Uuid, Refusal> {
+        let read = self.read();
+        let project = get_project(&read, TENANT, self.project_id).unwrap();
+        let batch = Batch::find(&read, &self.context.shelf, TENANT, &project, self.file_id, &german()).unwrap();
+        let (project_id, locale) = (self.project_id, "de".to_owned());
+        let command = BeginRequest { project_id, locale, review_url: None, asked: None, batch };
+        let begun = self.write(move |tx, now| begin_request(tx, now, &actor(TENANT), command)).await?;
+        Ok(begun.expect("nothing has changed"))
+    }
+
+    async fn request(&self) -> Uuid {
+        let id = self.begin().await.unwrap();
+        submit(&self.context, TENANT, id).await.unwrap();
+        id
+    }
+
+    fn status(&self, id: Uuid) -> RequestStatus {
+        get_request(&self.read(), TENANT, id).unwrap().status()
+    }
+
+    async fn settle(&self, id: Uuid, kind: SubjectKind, event: &str) -> Result<Settlement, Refusal> {
+        let subject = Subject { tenant_id: TENANT, kind, id };
+        settle_decision(&self.context, subject, Some(event.to_owned())).await.map_err(|abort| match abort {
+            Abort::Refused(refusal) => refusal,
+            Abort::Failed(failure) => panic!("the store failed: {failure}"),
+        })
+    }
+
+    async fn ask_for_licence(&self, errors: u64) -> Requested {
+        let sample = Sample { size: 300, corrections: 0, meaning_errors: errors, reference: "r".to_owned() };
+        let (project_id, locale) = (self.project_id, "de".to_owned());
+        let command = RequestLicence { project_id, locale, sample, asked: None, prose_keys: 3 };
+        self.write(move |tx, now| request_licence(tx, now, &actor(TENANT), command)).await.unwrap()
+    }
+
+    async fn licence(&self) -> Uuid {
+        let Requested::Submitting(id) = self.ask_for_licence(0).await else { panic!("the sample passes") };
+        submit_licence(&self.context, TENANT, self.project_id, id).await.unwrap();
+        self.fake.decide(&format!("d-{id}"), Status::Approved);
+        self.settle(id, SubjectKind::Licence, &format!("e-{id}")).await.unwrap();
+        id
+    }
+
+    fn licence_row(&self, id: Uuid) -> LicenceRow {
+        self.read().get(&LICENCES, &(TENANT, self.project_id, id)).unwrap().unwrap()
+    }
+
+    /// Nothing contradicts itself.
+    #[track_caller]
+    fn verify(&self) {
+        assert_eq!(crate::verify(&self.read()).unwrap(), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn what_a_crash_left_submitting_is_submitted_again_under_its_id() {
+    let world = World::open().await;
+    let cut_off = world.begin().await.unwrap();
+    let Requested::Submitting(licence) = world.ask_for_licence(0).await else { panic!("the sample passes") };
+    world.verify();
+    // After a start, whatever the clock says; and only what nobody raises at that moment.
+    world.fake.deeds.lock().unwrap().extend([Deed::Fails, Deed::Fails]);
+    let rereads = Rereads::new(world.context.clone());
+    assert_eq!(rereads.next_due().unwrap(), Some(Timestamp::EPOCH));
+    while rereads.slice().await.unwrap() == Progress::More {}
+    assert_eq!(world.status(cut_off), RequestStatus::Submitting, "the service was not there");
+    world.advance(600).await;
+    {
+        let _in_flight = world.context.decisions.enter(cut_off);
+        while rereads.slice().await.unwrap() == Progress::More {}
+        assert_eq!(world.status(cut_off), RequestStatus::Submitting, "somebody raises it");
+    }
+    assert_eq!(world.licence_row(licence).state, LicenceState::Requested);
+    world.advance(600).await;
+    while rereads.slice().await.unwrap() == Progress::More {}
+    assert_eq!(world.status(cut_off), RequestStatus::Pending);
+    let raised = world.fake.raised.lock().unwrap().iter().map(|raise| raise.subject.id).collect::<Vec<_>>();
+    assert_eq!(raised.iter().filter(|id| **id == cut_off).count(), 2, "each time under the same id");
+    world.verify();
+}
+
+#[tokio::test]
+async fn what_was_never_taken_on_has_failed_at_its_expiry() {
+    let world = World::open().await;
+    let cut_off = world.begin().await.unwrap();
+    let Requested::Submitting(licence) = world.ask_for_licence(0).await else { panic!("the sample passes") };
+    world.fake.deeds.lock().unwrap().extend(std::iter::repeat_n(Deed::Fails, 9));
+    let rereads = Rereads::new(world.context.clone());
+    while rereads.slice().await.unwrap() == Progress::More {}
+    world.advance(168 * 3600).await;
+    while rereads.slice().await.unwrap() == Progress::More {}
+    assert_eq!(world.status(cut_off), RequestStatus::Failed);
+    assert_eq!(world.read().get(&LICENCES, &(TENANT, world.project_id, licence)).unwrap(), None);
+    world.verify();
+    world.begin().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_is_settled_once_with_its_event() {
+    let world = World::open().await;
+    let id = world.request().await;
+    assert_eq!(world.begin().await, Err(Refusal::ApprovalPending));
+    let early = world.settle(id, SubjectKind::ApprovalRequest, "early").await;
+    assert_eq!(early, Ok(Settlement::NotYet));
+    assert!(!is_known_event(&world.read(), "early").unwrap());
+    world.write_draft(2, "Anderes Wort").await;
+    world.fake.decide(&format!("d-{id}"), Status::Approved);
+    let looks = world.fake.looks.load(Ordering::SeqCst);
+    let all = (0..50).map(|n| {
+        let (context, event) = (world.context.clone(), format!("e{}", n % 10));
+        let subject = Subject { tenant_id: TENANT, kind: SubjectKind::ApprovalRequest, id };
+        tokio::spawn(async move { settle_decision(&context, subject, Some(event)).await })
+    });
+    for settled in all.collect::<Vec<_>>() {
+        assert!(matches!(settled.await.unwrap(), Ok(Settlement::Settled)));
+    }
+    assert_eq!(world.fake.looks.load(Ordering::SeqCst), looks + 1);
+    let known = (0..10).filter(|n| is_known_event(&world.read(), &format!("e{n}")).unwrap()).count();
+    assert_eq!(known, 1, "the event that has settled it, and no other");
+    assert_eq!([1, 2, 3].map(|n| world.state(n)), [ReviewState::Approved, ReviewState::Draft, ReviewState::Approved]);
+    world.verify();
+    let next = world.request().await;
+    world.fake.decide(&format!("d-{next}"), Status::Rejected);
+    world.settle(next, SubjectKind::ApprovalRequest, "no").await.unwrap();
+    assert_eq!((world.status(next), world.state(2)), (RequestStatus::Rejected, ReviewState::Draft));
+    world.verify();
+}
+
+#[tokio::test]
+async fn a_licence_lapses_by_each_cause() {
+    let world = World::open().await;
+    world.classify(KeyClass::Prose).await;
+    let first = world.licence().await;
+    assert_eq!((world.licence_row(first).state, world.licence_row(first).prose_keys), (LicenceState::Active, 3));
+    let second = world.licence().await;
+    assert_eq!(world.licence_row(first).lapse_reason, Some(LapseReason::Replaced));
+    world.upload(&["Another a", "Text b", "Text c"]).await;
+    bring_up_to_date(&world.context, TENANT, world.project_id).await.unwrap();
+    let row = world.licence_row(second);
+    assert_eq!((row.state, row.lapse_reason, row.prose_changed), (LicenceState::Lapsed, Some(LapseReason::Changed), 1));
+    let third = world.licence().await;
+    world.verify();
+    assert!(matches!(world.ask_for_licence(1).await, Requested::SampleFailed(..)));
+    assert_eq!(world.licence_row(third).lapse_reason, Some(LapseReason::SampleFailed));
+    let fourth = world.licence().await;
+    world.advance(30 * 86_400).await;
+    let swept = world.bench.run(|tx, now| Ok(ExpiredLicences.slice(tx, now, Timestamp::EPOCH)?)).unwrap();
+    assert_eq!(swept.progress, Progress::Rest);
+    assert_eq!(world.licence_row(fourth).lapse_reason, Some(LapseReason::Expired));
+    let project_id = world.project_id;
+    let switch = SetSwitch { project_id, locale: "de".to_owned(), enabled: false };
+    world.write(move |tx, now| set_switch(tx, now, &actor(TENANT), &switch)).await.unwrap();
+    world.verify();
+}
+
+#[tokio::test]
+async fn whatever_is_done_to_the_rows_is_found() {
+    type Deed = fn(&mut WriteTx<'_>) -> Result<(), quintet_storage::Failure>;
+    use crate::approvals::testing::{APPROVAL_CONTEXTS, APPROVAL_ITEMS, OPEN_APPROVALS};
+    use crate::census::LICENSED;
+    use crate::licences::testing::{LICENCE_EXPIRIES, LICENCE_HEADS};
+    let deeds: [(Deed, &str); 6] = [
+        (
+            |tx| {
+                for (key, mut row) in tx.scan(&APPROVAL_ITEMS, Scan::all())? {
+                    row.items.iter_mut().for_each(|item| item.outcome = None);
+                    tx.put(&APPROVAL_ITEMS, &key, &row)?;
+                }
+                Ok(())
+            },
+            "no decision has approved it",
+        ),
+        (
+            |tx| {
+                for (key, _) in tx.scan(&APPROVAL_CONTEXTS, Scan::all())? {
+                    tx.delete(&APPROVAL_CONTEXTS, &key);
+                }
+                Ok(())
+            },
+            "its context is gone",
+        ),
+        (
+            |tx| {
+                for (key, _) in tx.scan(&OPEN_APPROVALS, Scan::all())? {
+                    tx.delete(&OPEN_APPROVALS, &key);
+                }
+                Ok(())
+            },
+            "holds its file and locale are two things",
+        ),
+        (
+            |tx| {
+                for (key, _) in tx.scan(&LICENSED, Scan::all())? {
+                    tx.delete(&LICENSED, &key);
+                }
+                Ok(())
+            },
+            "nobody counts its active licences",
+        ),
+        (
+            |tx| {
+                for (key, _) in tx.scan(&LICENCE_EXPIRIES, Scan::all())? {
+                    tx.delete(&LICENCE_EXPIRIES, &key);
+                }
+                Ok(())
+            },
+            "its time does not run",
+        ),
+        (
+            |tx| {
+                for (key, _) in tx.scan(&LICENCE_HEADS, Scan::all())? {
+                    tx.delete(&LICENCE_HEADS, &key);
+                }
+                Ok(())
+            },
+            "whether it is its locale's are two things",
+        ),
+    ];
+    for (deed, expected) in deeds {
+        let world = World::open().await;
+        let id = world.request().await;
+        world.fake.decide(&format!("d-{id}"), Status::Approved);
+        world.settle(id, SubjectKind::ApprovalRequest, "e").await.unwrap();
+        world.write_draft(1, "Neu").await;
+        world.request().await;
+        world.licence().await;
+        world.verify();
+        world.bench.run(move |tx, _| Ok(deed(tx)?)).unwrap();
+        let findings = crate::verify(&world.read()).unwrap();
+        assert!(findings.iter().any(|finding| finding.contains(expected)), "{expected}: {findings:?}");
+    }
+}
