@@ -178,12 +178,6 @@ pub struct Config {
     pub egress_allow_private: Vec<Network>,
     /// The base address of the external authorization system; empty: the appliance decides itself.
     pub authorization_url: String,
-    /// The address under which people reach localization; empty: nobody said.
-    pub localization_public_url: String,
-    /// The issuer of the identity provider; empty: there is none.
-    pub identity_issuer: String,
-    /// What localization is called there.
-    pub identity_client_id: String,
     /// Whether another system takes decisions.
     pub decision_is_external: bool,
     /// The base address of that system; empty: nobody has said where it is.
@@ -192,6 +186,12 @@ pub struct Config {
     pub decision_policy: String,
     /// The file that checkpoints of localization's audit chains are anchored in.
     pub audit_anchor_file: Option<PathBuf>,
+    /// The address under which people reach localization; empty: nobody said.
+    pub localization_public_url: String,
+    /// The issuer of the identity provider; empty: there is none.
+    pub identity_issuer: String,
+    /// What localization is called there.
+    pub identity_client_id: String,
     /// The AI engine's address; empty: there is none.
     pub ai_url: String,
     /// The model it is asked for.
@@ -539,13 +539,13 @@ impl Collected {
             trusted_proxies: self.networks("http.trusted_proxies"),
             egress_allow_private: self.networks("egress.allow_private"),
             authorization_url: self.text("authorization.url").unwrap_or_default(),
-            localization_public_url: self.text("localization.public_url").unwrap_or_default(),
-            identity_issuer: self.text("localization.identity.issuer").unwrap_or_default(),
-            identity_client_id: self.text("localization.identity.client_id").unwrap_or_default(),
             decision_is_external: self.text("decision.mode").is_some_and(|mode| mode == "external"),
             decision_url: self.text("decision.url").unwrap_or_default(),
             decision_policy: self.text("decision.policy").unwrap_or_default(),
             audit_anchor_file: path("audit.anchor_file"),
+            localization_public_url: self.text("localization.public_url").unwrap_or_default(),
+            identity_issuer: self.text("localization.identity.issuer").unwrap_or_default(),
+            identity_client_id: self.text("localization.identity.client_id").unwrap_or_default(),
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),

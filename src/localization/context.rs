@@ -62,10 +62,10 @@ pub struct Settings {
     pub anchor_file: Option<PathBuf>,
     /// What takes decisions; none: this appliance's own desk, which tells nobody.
     pub decisions: Option<Decisions>,
-    /// Whom people sign in with, if with anybody.
-    pub identity: Option<Identity>,
     /// The system that is to know of every grant, if there is one.
     pub authorization: Option<Arc<dyn AuthorizationSystem>>,
+    /// Whom people sign in with, if with anybody.
+    pub identity: Option<Identity>,
 }
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
@@ -90,12 +90,12 @@ pub struct Parts {
     locks: Vec<Arc<Mutex<()>>>,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
-    /// Whom people sign in with, if with anybody.
-    pub(crate) identity: Option<Identity>,
     /// What takes decisions.
     pub(crate) decisions: Decisions,
     /// The webhooks of this appliance's own desk.
     pub(crate) calls: Arc<Calls>,
+    /// Whom people sign in with, if with anybody.
+    pub(crate) identity: Option<Identity>,
     /// What is to know of every grant.
     pub(crate) authorization: Arc<dyn AuthorizationSystem>,
     /// Where checkpoints of the audit chains are anchored.
@@ -145,7 +145,10 @@ impl Context {
             Decisions::new(desk, "default".to_owned(), None).embedded()
         };
         let decisions = decisions.unwrap_or_else(desk);
-        let calls = Calls::new(foundation.store.clone(), decisions.webhook_secret.clone());
+        let calls = {
+            let clock = Arc::new(foundation.clock.clone());
+            Calls::new(foundation.store.clone(), clock, decisions.webhook_secret.clone())
+        };
         Context(Arc::new(Parts {
             decisions,
             calls: Arc::new(calls),

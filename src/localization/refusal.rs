@@ -14,10 +14,10 @@ use ::http::header::{CONTENT_RANGE, ETAG};
 const CORE_RETRY_SECONDS: u64 = 60;
 /// How long a caller is asked to wait for the AI engine, in seconds (localization, O4).
 const AI_RETRY_SECONDS: u64 = 30;
-/// How long a caller is asked to wait for the identity provider, in seconds (localization, O4).
-const IDENTITY_RETRY_SECONDS: u64 = 5;
 /// How long a caller is asked to wait for the decision service, in seconds (localization, O4).
 const DECISION_RETRY_SECONDS: u64 = 30;
+/// How long a caller is asked to wait for the identity provider, in seconds (localization, O4).
+const IDENTITY_RETRY_SECONDS: u64 = 5;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -116,14 +116,6 @@ pub enum Refusal {
     CoreUnavailable,
     /// There is no AI engine, or it gives no answer of use.
     AiUnavailable,
-    /// With a cookie, a request that may change something does not say that it is from a page of this service.
-    OriginRefused,
-    /// Somebody has signed in who is no member of the tenant.
-    NotMember,
-    /// A logout token that cannot be verified, or none.
-    LogoutToken(&'static str),
-    /// There is no identity provider, or it gives no answer of use.
-    IdentityUnavailable,
     /// Nothing of the file is to be approved in the locale.
     NothingToApprove,
     /// An approval request for the file and locale is open.
@@ -144,6 +136,14 @@ pub enum Refusal {
     TimestampStale,
     /// A webhook that somebody else signed.
     SignatureInvalid,
+    /// With a cookie, a request that may change something does not say that it is from a page of this service.
+    OriginRefused,
+    /// Somebody has signed in who is no member of the tenant.
+    NotMember,
+    /// A logout token that cannot be verified, or none.
+    LogoutToken(&'static str),
+    /// There is no identity provider, or it gives no answer of use.
+    IdentityUnavailable,
 }
 
 /// A unit of a document that cannot be written.
@@ -353,10 +353,6 @@ impl ServiceRefusal for Refusal {
             Refusal::RegisterScope => of(422, "register_scope").problem("register", ""),
             Refusal::CoreUnavailable => of(503, "language_core_unavailable").retry_after(CORE_RETRY_SECONDS),
             Refusal::AiUnavailable => of(503, "ai_unavailable").retry_after(AI_RETRY_SECONDS),
-            Refusal::OriginRefused => of(403, "origin_refused"),
-            Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
-            Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
-            Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
             Refusal::NothingToApprove => of(409, "nothing_to_approve"),
             Refusal::ApprovalPending => of(409, "approval_pending"),
             Refusal::LicencePending => of(409, "licence_pending"),
@@ -367,6 +363,10 @@ impl ServiceRefusal for Refusal {
             Refusal::TimestampInvalid => of(401, "timestamp_invalid"),
             Refusal::TimestampStale => of(401, "timestamp_stale"),
             Refusal::SignatureInvalid => of(401, "signature_invalid"),
+            Refusal::OriginRefused => of(403, "origin_refused"),
+            Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
+            Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
+            Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
         }
     }
 }

@@ -68,6 +68,7 @@ pub const TABLES: &[TableSpec] = &[
     access::tables::KEYS.spec(),
     access::tables::KEYS_BY_TENANT.spec(),
     access::tables::KEY_USES.spec(),
+    access::tables::ACTIVATIONS.spec(),
     idempotency::tables::ANSWERS.spec(),
     idempotency::tables::ANSWERS_BY_EXPIRY.spec(),
     metering::tables::QUOTAS.spec(),

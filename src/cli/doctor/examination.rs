@@ -16,8 +16,8 @@ use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
 use super::{
-    appliance, audit, authorization, decisions, directory, identity, kernel, listeners, machine, messaging, runner,
-    secrets, webhooks,
+    appliance, audit, authorization, decisions, directory, identity, kernel, listeners, machine, messaging, runner, secrets,
+    webhooks,
 };
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
@@ -55,8 +55,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("webhooks", webhooks::check_webhooks),
     ("audit", audit::check_anchors),
     ("messaging", messaging::check_messaging),
-    ("sign-in", identity::check_identity),
     ("decisions", decisions::check_decisions),
+    ("sign-in", identity::check_identity),
     ("authorization", authorization::check_authorization),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
@@ -162,7 +162,7 @@ mod tests {
     fn every_finding_that_is_not_ok_has_a_cure() {
         let directory = tempfile::tempdir().unwrap();
         let findings = examine(None, Some(directory.path().join("absent")));
-        assert!(findings.len() >= CHECKS.len() - 7, "{findings:?}");
+        assert!(findings.len() >= CHECKS.len() - 8, "{findings:?}");
         for finding in findings {
             assert_eq!(finding.cure.is_none(), finding.state == State::Ok, "{finding:?}");
             assert!(finding.says.ends_with('.'), "{finding:?}");

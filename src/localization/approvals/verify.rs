@@ -1,7 +1,7 @@
 //! Whether the rows of requests agree with each other, with what is read again, with the desk, and with the translations
 //! that decisions have approved.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use quintet_storage::{Failure, Read, Uuid};
 
@@ -13,6 +13,9 @@ use crate::decisions::{Status, Subject, SubjectKind, every_watch, subject_of, wa
 use crate::desk::get_decision;
 use crate::model::TenantId;
 use crate::rows;
+
+/// Of so many decisions it is kept what they have approved.
+const DECISIONS_MAX: usize = 1_000;
 
 /// What contradicts itself; nothing, if all is well.
 ///
@@ -41,8 +44,9 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
             findings.push(format!("open decision about {id}: there is no such request"));
         }
     }
+    let mut approved = Approved::default();
     rows::each(read, &TRANSLATIONS, |(tenant_id, file_id, locale, number), row| {
-        if !is_accounted_for(read, tenant_id, number, &row)? {
+        if !approved.accounts_for(read, tenant_id, number, &row)? {
             findings
                 .push(format!("translation {number} of file {} into {locale}: no decision has approved it", file_id.0));
         }
@@ -116,17 +120,42 @@ fn fault_on_the_desk(
     Ok((!is_told && !is_late).then_some("the desk has decided otherwise"))
 }
 
-/// Whether a translation that a decision has approved is an item of the request that the decision was about.
-fn is_accounted_for(read: &impl Read, tenant_id: TenantId, number: u64, row: &TranslationRow) -> Result<bool, Failure> {
-    let Some(approval) = &row.approved else { return Ok(true) };
-    if !approval.label.as_deref().is_some_and(|label| label.starts_with("decision:")) {
-        return Ok(true);
+/// What decisions have approved: numbers of keys and revisions, by decision. Translations of one come one after another.
+#[derive(Default)]
+struct Approved(HashMap<String, HashSet<(u64, u64)>>);
+
+impl Approved {
+    /// Whether a translation that a decision has approved is an item of the request that the decision was about.
+    fn accounts_for(
+        &mut self,
+        read: &impl Read,
+        tenant_id: TenantId,
+        number: u64,
+        row: &TranslationRow,
+    ) -> Result<bool, Failure> {
+        let Some(approval) = &row.approved else { return Ok(true) };
+        if !approval.label.as_deref().is_some_and(|label| label.starts_with("decision:")) {
+            return Ok(true);
+        }
+        let decision_id = approval.reference.as_deref().unwrap_or_default();
+        if !self.0.contains_key(decision_id) {
+            if self.0.len() >= DECISIONS_MAX {
+                self.0.clear();
+            }
+            self.0.insert(decision_id.to_owned(), approved_by(read, tenant_id, decision_id)?);
+        }
+        Ok(self.0.get(decision_id).is_some_and(|known| known.contains(&(number, row.revision))))
     }
-    let decision_id = approval.reference.as_deref().unwrap_or_default();
-    let Some(subject) = subject_of(read, decision_id)? else { return Ok(false) };
+}
+
+/// What a decision has approved.
+fn approved_by(read: &impl Read, tenant_id: TenantId, decision_id: &str) -> Result<HashSet<(u64, u64)>, Failure> {
+    let Some(subject) = subject_of(read, decision_id)? else { return Ok(HashSet::new()) };
     let items = read.get(&APPROVAL_ITEMS, &(tenant_id, subject.id))?.map(|row| row.items).unwrap_or_default();
-    Ok(items.iter().any(|item| {
-        let is_key = split_key_id(KeyId(Uuid::from_bytes(item.key_id))).is_some_and(|(_, of)| of == number);
-        is_key && item.outcome == Some(Outcome::Approved) && item.revision == row.revision
-    }))
+    let approved = items.into_iter().filter(|item| item.outcome == Some(Outcome::Approved));
+    let numbers = approved.filter_map(|item| {
+        let (_, number) = split_key_id(KeyId(Uuid::from_bytes(item.key_id)))?;
+        Some((number, item.revision))
+    });
+    Ok(numbers.collect())
 }

@@ -67,7 +67,13 @@ impl Decisions {
         InFlight { all: Arc::clone(&self.in_flight), id }
     }
 
-    /// Whether it is.
+    /// Whether any decision is being raised.
+    #[must_use]
+    pub fn is_any_in_flight(&self) -> bool {
+        !held(&self.in_flight).is_empty()
+    }
+
+    /// Whether that of a subject is.
     #[must_use]
     pub fn is_in_flight(&self, id: Uuid) -> bool {
         held(&self.in_flight).contains(&id)

@@ -11,7 +11,7 @@ use quintet_platform::clock::BoxFuture;
 use quintet_platform::jobs::{Job, Progress};
 use quintet_platform::json::{Json, to_canonical};
 use quintet_platform::secrets::Secret;
-use quintet_storage::{Abort, Failure, Read, Scan, Store, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Scan, Store, TimeSource, Timestamp, Uuid, WriteTx};
 use tokio::task::JoinSet;
 
 use super::tables::{DESK_CALLS, DESK_DECISIONS, DeskCallRow};
@@ -36,6 +36,7 @@ pub trait OwnListener: Send + Sync {
 /// Calls that are to be made.
 pub struct Calls {
     store: Store,
+    clock: Arc<dyn TimeSource>,
     secret: Option<Secret>,
     /// Where they go, once it is known: an appliance that does not listen makes none.
     listener: OnceLock<Arc<dyn OwnListener>>,
@@ -51,8 +52,8 @@ struct Prepared {
 impl Calls {
     /// Calls that are signed with a secret.
     #[must_use]
-    pub fn new(store: Store, secret: Option<Secret>) -> Calls {
-        Calls { store, secret, listener: OnceLock::new() }
+    pub fn new(store: Store, clock: Arc<dyn TimeSource>, secret: Option<Secret>) -> Calls {
+        Calls { store, clock, secret, listener: OnceLock::new() }
     }
 
     /// Says where the service listens.
@@ -83,9 +84,7 @@ impl Calls {
 
     async fn run_slice(&self) -> Result<Progress, Failure> {
         let Some(listener) = self.listener.get() else { return Ok(Progress::Rest) };
-        let read = self.store.read();
-        let prepared = self.prepare(&read, read.time())?;
-        drop(read);
+        let prepared = self.prepare(&self.store.read(), self.clock.now())?;
         if prepared.is_empty() {
             return Ok(Progress::Rest);
         }

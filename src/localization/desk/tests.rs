@@ -10,7 +10,7 @@ use quintet_platform::clock::BoxFuture;
 use quintet_platform::jobs::{Agenda as _, Job as _, Progress};
 use quintet_platform::json::Json;
 use quintet_platform::secrets::Secret;
-use quintet_storage::{Read as _, Scan, Timestamp, Uuid};
+use quintet_storage::{Read as _, Scan, TimeSource, Timestamp, Uuid};
 
 use super::tables::{DESK_CALLS, DESK_CONTEXTS, DESK_PENDING};
 use super::*;
@@ -152,7 +152,8 @@ impl OwnListener for Answers {
 async fn it_is_told_until_it_is_heard() {
     let bench = bench();
     let secret = Secret::new("s".to_owned());
-    let calls = Calls::new((*bench.store).clone(), Some(secret.clone()));
+    let clock = Arc::clone(&bench.clock) as Arc<dyn TimeSource>;
+    let calls = Calls::new((*bench.store).clone(), clock, Some(secret.clone()));
     let decision = raised(&bench, 1);
     decided(&bench, &decision, Verdict::Approve, "ada", 1).unwrap();
     assert_eq!(calls.next_due().unwrap(), None, "nobody listens");

@@ -5,10 +5,11 @@ use std::time::Duration;
 use quintet_platform::http::body;
 use quintet_platform::json::{Json, Limits, parse};
 use quintet_platform::service::{Answer, Content, Endpoint, Fault, Route, Visit, json as success, refusal_of};
-use quintet_storage::Abort;
+use quintet_storage::{Abort, Failure};
 
 use super::settle::{Settlement, settle_decision};
-use crate::decisions::{check_signature, is_decision_id, is_known_event, subject_of};
+use crate::context::Context;
+use crate::decisions::{Subject, check_signature, is_decision_id, is_known_event, subject_of};
 use crate::http::{Answered, Localization};
 use crate::refusal::Refusal;
 
@@ -18,6 +19,11 @@ const BODY_BYTES_MAX: usize = 64 << 10;
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How deep it may nest.
 const DEPTH_MAX: usize = 64;
+
+/// How often it is looked whether a decision is ours, as long as any is being raised, and the pause in between.
+const NOTED_LOOKS: usize = 40;
+/// See [`NOTED_LOOKS`].
+const NOTED_PAUSE: Duration = Duration::from_millis(50);
 
 const WEBHOOK: Route = Route::post("decision_webhook", "/v1/decision/webhook")
     .summary("A decision was taken: it is read, and what it was about is settled; signed by X-HITL-Signature")
@@ -49,11 +55,9 @@ async fn webhook(mut visit: Visit<Localization>) -> Answered {
     let body = body.map_err(|error| Refusal::Fault(Fault::of_body(error)))?;
     let event_id = check_signature(visit.headers(), &body, secret, context.clock.now())?;
     let decision_id = read_decision_id(&body)?;
-    let read = visit.snapshot();
     let failed = |failure| refusal_of::<Refusal>(Abort::Failed(failure));
-    let is_known = is_known_event(&read, &event_id).map_err(failed)?;
-    let subject = subject_of(&read, &decision_id).map_err(failed)?.filter(|_| !is_known);
-    drop(read);
+    let is_known = is_known_event(&visit.snapshot(), &event_id).map_err(failed)?;
+    let subject = if is_known { None } else { find_subject(&context, &decision_id).await.map_err(failed)? };
     if let Some(subject) = subject {
         match settle_decision(&context, subject, Some(event_id)).await {
             Ok(Settlement::Settled) => {}
@@ -63,6 +67,18 @@ async fn webhook(mut visit: Visit<Localization>) -> Answered {
         }
     }
     Ok(Answer::json(200, "{}"))
+}
+
+/// What a decision is about. One that is taken as soon as it is raised is told before it is noted what it is about.
+async fn find_subject(context: &Context, decision_id: &str) -> Result<Option<Subject>, Failure> {
+    for _ in 0..NOTED_LOOKS {
+        let found = subject_of(&context.store.read(), decision_id)?;
+        if found.is_some() || !context.decisions.is_any_in_flight() {
+            return Ok(found);
+        }
+        tokio::time::sleep(NOTED_PAUSE).await;
+    }
+    subject_of(&context.store.read(), decision_id)
 }
 
 /// The one member that counts.

@@ -69,7 +69,8 @@ impl Rereads {
 
     async fn run_slice(&self) -> Result<Progress, Failure> {
         let (watches, is_left) = self.next()?;
-        if watches.is_empty() {
+        // Each may wait for the service for some seconds, which whoever stops the appliance does not.
+        if watches.is_empty() || self.context.stopping.is_stopping() {
             return Ok(Progress::Rest);
         }
         let mut looking = JoinSet::new();
@@ -118,7 +119,14 @@ async fn look(context: &Context, watch: &Watch) -> Result<bool, Failure> {
                     licences::submit_again(context, tenant_id, watch.project_id, subject.id, is_over).await
                 }
             };
-            submitted.map(|()| Settlement::Settled)
+            match submitted {
+                // It may have been raised before the crash, and taken since.
+                Ok(()) => settle_decision(context, subject, None).await.or_else(|abort| match abort {
+                    Abort::Refused(Refusal::DecisionUnavailable) => Ok(Settlement::NotYet),
+                    abort => Err(abort),
+                }),
+                Err(abort) => Err(abort),
+            }
         }
         Some(_) => match settle_decision(context, subject, None).await {
             Ok(Settlement::NotYet) | Err(Abort::Refused(Refusal::DecisionUnavailable)) if is_over => {

@@ -1,7 +1,6 @@
 //! The strict pieces HTTP interfaces are put together from. Each service keeps its own error shape and routes.
 //!
-//! Reading order: [`query`], [`body`], [`origin`], [`web_origin`], [`cookie`] (what comes in) · [`etag`], [`precondition`],
-//! [`range`] · [`problem`], [`html`]
+//! Reading order: [`query`], [`body`], [`origin`], [`web_origin`], [`cookie`] (what comes in) · [`etag`], [`precondition`], [`range`] · [`problem`], [`html`]
 //! (what goes out), [`outgoing`] (whether it arrives) · [`request_id`].
 
 pub mod body;

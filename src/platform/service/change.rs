@@ -175,9 +175,11 @@ impl<D: Dialect> Change<D> {
     pub fn begin(&mut self) -> Result<(), Stop<D::Refusal>> {
         let Some(entered) = &self.entered else { return Ok(()) };
         let foundation = self.call.foundation();
-        let found = idempotency::lookup(&foundation.store.read(), &entered.scope, &entered.digest, self.call.now());
+        let read = foundation.store.read();
+        let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
         match found.map_err(|failure| failed::<D::Refusal>(&failure))? {
             Lookup::Replay(stored) => {
+                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
                 return Err(Stop::Replay(Box::new(Answer::replayed(stored, self.call.route.etag))));
             }
             Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
@@ -280,8 +282,10 @@ impl<D: Dialect> Change<D> {
     fn replay_after(&self, failure: &Failure) -> Result<Answer, D::Refusal> {
         let is_readable = matches!(failure, Failure::Busy | Failure::StorageFull | Failure::Stopped);
         if let (true, Some(entered)) = (is_readable, &self.entered) {
-            let found = idempotency::lookup(&self.call.snapshot(), &entered.scope, &entered.digest, self.call.now());
+            let read = self.call.snapshot();
+            let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
             if let Ok(Lookup::Replay(stored)) = found {
+                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
                 return Ok(Answer::replayed(stored, self.call.route.etag));
             }
         }

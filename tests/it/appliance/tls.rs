@@ -425,3 +425,40 @@ fn the_demo_stays_plain() {
     assert!(stderr(&output).contains("the demo speaks plain HTTP"), "{}", stderr(&output));
     assert!(!desk.file("data").exists());
 }
+
+#[test]
+fn the_decision_desk_tells_its_decisions_past_tls() {
+    let desk = Desk::new();
+    let appliance = desk.setup().start();
+    let tenant_id = appliance.tenant();
+    let (_, api_key) = appliance.key(&tenant_id, &[]);
+    let mut number = 0;
+    let mut call = |method: &str, path: &str, body: &str| -> serde_json::Value {
+        number += 1;
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {api_key}\r\n\
+             l10n-tenant: {tenant_id}\r\nidempotency-key: k{number}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let answer = desk.send(&appliance, "localization", &request).unwrap();
+        assert!(answer.status < 300, "{method} {path}: {} {}", answer.status, answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    };
+    let text = |value: &serde_json::Value, name: &str| value[name].as_str().unwrap().to_owned();
+    let workspace = text(&call("POST", "/v1/workspaces", r#"{"slug": "ab", "name": "n"}"#), "id");
+    let project = format!(r#"{{"workspace_id": "{workspace}", "slug": "ab", "name": "n", "source_locale": "en"}}"#);
+    let project = format!("/v1/projects/{}", text(&call("POST", "/v1/projects", &project), "id"));
+    let file = text(&call("POST", &format!("{project}/files?kind=json&path=a"), r#"{"a": "Text"}"#), "file_id");
+    let key = text(&call("GET", &format!("{project}/keys"), "")["keys"][0], "id");
+    call("PUT", &format!("/v1/keys/{key}/translations/de"), r#"{"text": "Wort"}"#);
+    let wish = format!(r#"{{"file": "{file}", "locale": "de"}}"#);
+    let request = call("POST", &format!("{project}/approval-requests"), &wish);
+    appliance.cli_json(&["decision", "approve", &text(&request, "decision_id"), "--by", "ada"]);
+    let path = format!("/v1/approval-requests/{}", text(&request, "id"));
+    let began = Instant::now();
+    while call("GET", &path, "")["status"] != "approved" {
+        assert!(began.elapsed() < Duration::from_secs(60), "the webhook does not arrive");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -215,8 +215,12 @@ fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
 
 /// The webhook of a decision, as the service sends it.
 pub fn tell(appliance: &Appliance, decision_id: &str, event_id: &str) -> Answer {
+    tell_at(appliance, seconds(appliance), decision_id, event_id)
+}
+
+fn tell_at(appliance: &Appliance, now: i64, decision_id: &str, event_id: &str) -> Answer {
     let body = json!({"decision_id": decision_id, "anything": [1]}).to_string();
-    let timestamp = seconds(appliance).to_string();
+    let timestamp = now.to_string();
     let signature = signature(SECRET, &timestamp, body.as_bytes());
     let headers =
         [("x-hitl-timestamp", timestamp.as_str()), ("x-hitl-signature", &signature), ("x-hitl-event-id", event_id)];
@@ -506,8 +510,7 @@ fn a_thousand_webhooks_at_once_settle_each_request_once() {
     let service = Service::open();
     let appliance = service.setup().start();
     let shelf = Shelf::open(&appliance);
-    let (tenant_id, api_key) = appliance.key(&shelf.desk.tenant_id, &[]);
-    let _ = tenant_id;
+    let (_, api_key) = appliance.key(&shelf.desk.tenant_id, &[]);
     let mut batches = vec![Batch::within(shelf, "f0.json", 3)];
     for n in 1..5 {
         let desk = Desk {
@@ -522,6 +525,7 @@ fn a_thousand_webhooks_at_once_settle_each_request_once() {
     for request in &requests {
         service.decide(&text(request, "decision_id"), "approved", "ada", None);
     }
+    let now = seconds(&appliance);
     std::thread::scope(|scope| {
         for thread in 0..50 {
             let (appliance, requests) = (&appliance, &requests);
@@ -530,7 +534,8 @@ fn a_thousand_webhooks_at_once_settle_each_request_once() {
                     let request = &requests[(thread + n) % requests.len()];
                     // Half of them repeat an event, half are new.
                     let event = if n % 2 == 0 { format!("{thread}-{n}") } else { format!("e{n}") };
-                    assert_eq!(tell(appliance, &text(request, "decision_id"), &event).expect(200), json!({}));
+                    let answer = tell_at(appliance, now, &text(request, "decision_id"), &event);
+                    assert_eq!(answer.expect(200), json!({}));
                 }
             });
         }
@@ -651,4 +656,19 @@ fn older_directories_get_their_secret_at_the_next_start_and_nobody_sees_it() {
     assert_eq!(appliance.stop(), Some(0));
     let appliance = Setup::new().on(&data).env("QUINTET_DECISION__WEBHOOK_SECRET", SECRET).start();
     assert_eq!(tell(&appliance, &text(&request, "decision_id"), "e").expect(200), json!({}));
+}
+
+#[test]
+fn legal_texts_take_as_many_names_as_the_tenant_says() {
+    let appliance = Setup::new().start();
+    let batch = Batch::open(&appliance, 1);
+    let legal = json!({"keys": [{"path": "k000", "class": "legal"}]});
+    let path = batch.shelf.path(&format!("/files/{}/context", batch.file_id));
+    batch.shelf.desk.json("PUT", &path, &legal).expect(200);
+    let request = batch.ask().expect(201);
+    let decision_id = text(&request, "decision_id");
+    // Nobody has said anything: one name.
+    assert_eq!(appliance.cli_json(&["decision", "show", &decision_id])["approvals_needed"], json!(1));
+    appliance.cli_json(&["decision", "approve", &decision_id, "--by", "ada"]);
+    batch.wait(&request, "approved");
 }
