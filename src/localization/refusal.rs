@@ -123,12 +123,29 @@ pub enum Refusal {
     SampleInvalid(&'static str, &'static str),
     /// The decision service cannot be asked, or gives no answer of use.
     DecisionUnavailable,
-    /// A webhook without a proper timestamp.
+    /// A webhook that is not who it says it is.
+    Webhook(WebhookFault),
+}
+
+/// Why a webhook is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookFault {
+    /// It has no proper timestamp.
     TimestampInvalid,
-    /// A webhook that was sent too long ago, or will be.
+    /// It was sent too long ago, or will be.
     TimestampStale,
-    /// A webhook that somebody else signed.
+    /// Somebody else signed it.
     SignatureInvalid,
+}
+
+impl WebhookFault {
+    const fn code(self) -> &'static str {
+        match self {
+            WebhookFault::TimestampInvalid => "timestamp_invalid",
+            WebhookFault::TimestampStale => "timestamp_stale",
+            WebhookFault::SignatureInvalid => "signature_invalid",
+        }
+    }
 }
 
 /// A unit of a document that cannot be written.
@@ -295,14 +312,7 @@ impl ServiceRefusal for Refusal {
             Refusal::QaFailed { ids, checks } => {
                 of(422, "qa_failed").detail(ids.join(", ")).member("checks", Json::Array(checks.clone()))
             }
-            Refusal::UnitsRefused(units) => {
-                let units = units.iter().map(|one| {
-                    let members =
-                        [("unit", one.unit.clone()), ("key_id", one.key_id.to_string()), ("code", one.code.into())];
-                    Json::Object(members.into_iter().map(|(name, text)| (name.to_owned(), Json::from(text))).collect())
-                });
-                of(422, "units_refused").member("units", Json::Array(units.collect()))
-            }
+            Refusal::UnitsRefused(units) => of(422, "units_refused").member("units", units_json(units)),
             Refusal::RevisionSuperseded(current) => of(410, "revision_superseded").header(ETAG, current.header_value()),
             Refusal::PreconditionFailed(current) => of(412, "precondition_failed").header(ETAG, current.header_value()),
             Refusal::PreconditionRequired => of(428, "precondition_required"),
@@ -334,11 +344,21 @@ impl ServiceRefusal for Refusal {
             Refusal::PolicyDisabled => of(409, "policy_disabled"),
             Refusal::SampleInvalid(name, problem) => of(422, "sample_invalid").problem(*name, *problem),
             Refusal::DecisionUnavailable => of(503, "decision_unavailable").retry_after(DECISION_RETRY_SECONDS),
-            Refusal::TimestampInvalid => of(401, "timestamp_invalid"),
-            Refusal::TimestampStale => of(401, "timestamp_stale"),
-            Refusal::SignatureInvalid => of(401, "signature_invalid"),
+            Refusal::Webhook(fault) => of(401, fault.code()),
         }
     }
+}
+
+/// Units that cannot be written, as a problem lists them.
+fn units_json(units: &[RefusedUnit]) -> Json {
+    let units = units.iter().map(|one| {
+        Json::object([
+            ("unit", Json::from(one.unit.as_str())),
+            ("key_id", Json::from(one.key_id.to_string())),
+            ("code", Json::from(one.code)),
+        ])
+    });
+    Json::Array(units.collect())
 }
 
 /// What every service refuses alike, in this service's codes.
