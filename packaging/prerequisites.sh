@@ -19,9 +19,10 @@ to_ask=(git)
 # that tests make), hledger (reads what the ledger exports), python3-venv (the parsers that judge exported string files,
 # tests/corpora/), busybox-static (what the containers of tests run), docker-registry (what tests pull images from), tj3
 # and tzdata (what working hours are compared with), openssl (a client that encrypted listeners are tried with), systemd
-# (judges the units; it is not started).
+# (judges the units; it is not started), unzip and libarchive-tools (bsdtar; both read releases).
 to_test=(
     strace rsync hledger python3-venv busybox-static docker-registry tj3 tzdata openssl systemd
+    unzip libarchive-tools
 )
 
 say() { printf 'prerequisites: %s\n' "$*"; }

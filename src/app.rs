@@ -12,9 +12,11 @@ use quintet_platform::clock::{Clock, DueWork};
 use quintet_platform::deliveries::{DeliveryRoom, DroppedTargets, OldDeliveries, Pump};
 use quintet_platform::egress::Egress;
 use quintet_platform::idempotency::ExpiredAnswers;
+use quintet_platform::identity::SpentNames;
 use quintet_platform::jobs::{Agenda, Job, Rows, Sweep};
 use quintet_platform::large_values::UnownedValues;
 use quintet_platform::metering::Meter;
+use quintet_platform::sessions::{SessionEnds, SessionUses};
 use quintet_platform::stopping::Stopping;
 use quintet_runs::pictures::SharedPainter;
 use quintet_storage::{Failure, Migration, Snapshot, Store, StoreOptions, TableSpec, read_format};
@@ -86,6 +88,8 @@ pub struct App {
     pub metrics: Metrics,
     /// Which keys were used when.
     pub uses: Arc<KeyUses>,
+    /// Which sessions were used when.
+    pub session_uses: Arc<SessionUses>,
     /// The root key's source, and what follows when it changes.
     pub root_keys: Arc<RootKeys>,
     /// Which tenants have made how many calls.
@@ -129,6 +133,8 @@ impl App {
             engine: outside::translator(&config)?,
             anchor_file: config.audit_anchor_file.clone(),
             decisions: Some(outside::decisions(&config, &store)?),
+            authorization: outside::authorization_system(&config)?,
+            identity: outside::identity(&config, &store, &clock)?,
         };
         let localization = quintet_localization::Context::with(foundation.clone(), settings);
         let diagrams = quintet_diagrams::Settings {
@@ -148,7 +154,7 @@ impl App {
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
         let messaging = quintet_messaging::Context::new(foundation.clone(), messaging_settings(&config));
-        let Foundation { uses, meter, stopping, .. } = foundation;
+        let Foundation { uses, session_uses, meter, stopping, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams, (&runs, &messaging), &pump);
         let root_keys = Arc::new(root_keys);
         let config = Arc::new(config);
@@ -159,6 +165,7 @@ impl App {
             clock,
             metrics,
             uses,
+            session_uses,
             root_keys,
             meter,
             stopping,
@@ -180,8 +187,11 @@ impl App {
         self.clock.register(rows(&self.store, UnownedValues));
         self.clock.register(rows(&self.store, OldDeliveries));
         self.clock.register(rows(&self.store, DroppedTargets));
+        self.clock.register(rows(&self.store, SpentNames));
+        self.clock.register(rows(&self.store, SessionEnds));
         self.clock.register(Arc::new(self.pump.clone()));
         self.clock.register(sweep(Arc::clone(&self.uses)));
+        self.clock.register(sweep(Arc::clone(&self.session_uses)));
         self.clock.register(sweep(Arc::clone(&self.root_keys)));
         self.clock.register(sweep(Arc::clone(&self.meter)));
         let rooms = [

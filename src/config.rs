@@ -186,6 +186,12 @@ pub struct Config {
     pub decision_policy: String,
     /// The file that checkpoints of localization's audit chains are anchored in.
     pub audit_anchor_file: Option<PathBuf>,
+    /// The address under which people reach localization; empty: nobody said.
+    pub localization_public_url: String,
+    /// The issuer of the identity provider; empty: there is none.
+    pub identity_issuer: String,
+    /// What localization is called there.
+    pub identity_client_id: String,
     /// The AI engine's address; empty: there is none.
     pub ai_url: String,
     /// The model it is asked for.
@@ -480,6 +486,13 @@ impl Collected {
                 self.problem(place(self, key), format!("{key} needs {partner} as well"));
             }
         }
+        const ISSUER: &str = "localization.identity.issuer";
+        for partner in ["localization.identity.client_id", "localization.public_url"] {
+            let is_set = |key: &str| self.text(key).is_some_and(|text| !text.is_empty());
+            if is_set(ISSUER) && !is_set(partner) {
+                self.problem(place(self, ISSUER), format!("{ISSUER} needs {partner} as well"));
+            }
+        }
         if self.text("messaging.domain").is_some_and(|domain| !is_domain(&domain)) {
             let message = "messaging.domain must be a domain in lower case, such as agents.example.com, or empty";
             self.problem(place(self, "messaging.domain"), message.to_string());
@@ -530,6 +543,9 @@ impl Collected {
             decision_url: self.text("decision.url").unwrap_or_default(),
             decision_policy: self.text("decision.policy").unwrap_or_default(),
             audit_anchor_file: path("audit.anchor_file"),
+            localization_public_url: self.text("localization.public_url").unwrap_or_default(),
+            identity_issuer: self.text("localization.identity.issuer").unwrap_or_default(),
+            identity_client_id: self.text("localization.identity.client_id").unwrap_or_default(),
             ai_url: self.text("ai.url").unwrap_or_default(),
             ai_model: self.text("ai.model").unwrap_or_default(),
             diagrams_require_key: self.boolean("diagrams.require_key"),

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use quintet_diagrams::generate::Generator;
 use quintet_drawing::fonts::Collection;
+use quintet_localization::authorization::{AuthorizationSystem, RemoteSystem};
 use quintet_localization::engine::Engine;
-use quintet_localization::{Decisions, Desk, External, webhook_secret};
+use quintet_localization::{Decisions, Desk, External, Identity, webhook_secret};
 use quintet_platform::access::{Authority, ExternalAuthority};
 use quintet_platform::chat::ChatEngine;
+use quintet_platform::clock::Clock;
 use quintet_platform::egress::Egress;
+use quintet_platform::identity::{Provider, Settings};
 use quintet_platform::secrets::Secret;
 
 use quintet_storage::Store;
@@ -65,6 +68,18 @@ pub fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
     Ok(chat_engine(config)?.map(Engine::new))
 }
 
+/// What is to know of localization's grants, if `authorization.url` names it.
+///
+/// # Errors
+/// As [`authority`].
+pub fn authorization_system(config: &Config) -> Result<Option<Arc<dyn AuthorizationSystem>>, StartError> {
+    if config.authorization_url.is_empty() {
+        return Ok(None);
+    }
+    let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
+    Ok(Some(Arc::new(RemoteSystem::new(&config.authorization_url, own, egress(config)?))))
+}
+
 fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {
     if config.ai_url.is_empty() {
         return Ok(None);
@@ -102,6 +117,34 @@ pub fn decisions(config: &Config, store: &Store) -> Result<Decisions, StartError
     };
     let desk = Arc::new(Desk::new(store.clone()));
     Ok(Decisions::new(desk, policy, given.or_else(made)).embedded())
+}
+
+/// The identity provider, if `localization.identity.issuer` names one.
+///
+/// # Errors
+/// `localization.identity.client_secret` or `tls.extra_ca` cannot be read.
+pub fn provider(config: &Config, clock: Clock) -> Result<Option<Provider>, StartError> {
+    const SECRET: &str = "localization.identity.client_secret";
+    if config.identity_issuer.is_empty() {
+        return Ok(None);
+    }
+    let settings = Settings {
+        issuer: config.identity_issuer.clone(),
+        client_id: config.identity_client_id.clone(),
+        client_secret: read_secret(SECRET, &config.secret(SECRET), &config.data_dir)?,
+    };
+    Ok(Some(Provider::new(egress(config)?, clock, settings)))
+}
+
+/// Whom people sign in to localization with, if with anybody.
+///
+/// # Errors
+/// As [`provider`]; `localization.public_url` is nothing that browsers reach a service at.
+pub fn identity(config: &Config, store: &Store, clock: &Clock) -> Result<Option<Identity>, StartError> {
+    let Some(provider) = provider(config, clock.clone())? else { return Ok(None) };
+    let made = Identity::new(store.clone(), provider, &config.localization_public_url);
+    let doing = "reading localization.public_url".to_owned();
+    made.map(Some).map_err(|error| StartError::Io { doing, error: std::io::Error::other(error) })
 }
 
 /// The fonts that pictures are painted with before the embedded ones, if `diagrams.fonts_dir` names a directory.

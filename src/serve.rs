@@ -107,7 +107,7 @@ pub async fn start(config: Config, rehearsal: bool, progress: fn(&str)) -> Resul
         tokio::spawn(tls.watch(stopping.clone()));
     }
     let clock_task = tokio::spawn(run_clock(app.clone(), stopping));
-    let core_task = tokio::spawn(app.localization.clone().watch_core());
+    let core_task = tokio::spawn(quintet_localization::watch(app.localization.clone()));
     if let Some(place) = app.runner.clone() {
         own_runner::start(place);
     }

@@ -58,6 +58,12 @@ impl Server {
         server
     }
 
+    /// Kills it without warning and starts it anew.
+    pub fn restart(&mut self) {
+        self.appliance.restart(&[]);
+        self.appliance.address("localization").clone_into(&mut self.address);
+    }
+
     /// A path in the project.
     pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.project)

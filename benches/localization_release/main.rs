@@ -2,8 +2,11 @@
 //!
 //! - `verify`: an audit chain of a million events gone over by `GET /v1/audit/verify`, and how long others wait meanwhile.
 //! - `export`: the same chain as a file, and how much memory the server has meanwhile.
+//! - `release`: a release of 50,000 keys in 10 locales, all approved: how long it takes, how much memory the server has
+//!   meanwhile, how long anybody else waits for the writer, whether it is the same when made again. Once with all keys in one
+//!   file, once with 100 in each of 500.
 //!
-//! `cargo bench --bench localization_release [-- PART [COUNT]]`; without a part, all of them.
+//! `cargo bench --bench localization_release [-- PART [COUNT]]`; without a part, all of them. COUNT: events, or keys.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -13,13 +16,17 @@
 )]
 
 mod audit;
+#[path = "../localization_load/connection.rs"]
+mod connection;
+mod release;
 #[path = "../localization/server.rs"]
 mod server;
 
 /// A part: its name, and what measures it, with as many things as somebody said.
 type Part = (&'static str, fn(Option<usize>));
 
-const PARTS: &[Part] = &[("verify", audit::measure_verify), ("export", audit::measure_export)];
+const PARTS: &[Part] =
+    &[("verify", audit::measure_verify), ("export", audit::measure_export), ("release", release::measure)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

@@ -140,6 +140,7 @@ pub async fn issue(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskError>
         ttl_days: wish.ttl_days,
         secret: PreparedSecret::draw(),
     };
+    let is_localizations = tenant.services.contains(Service::Localization);
     let issued = app.store.write(Instant::now() + WRITE_DEADLINE, move |tx, now| {
         let key = access::issue_key(tx, now, command).map_err(|abort| match abort {
             Abort::Refused(refusal) => Abort::Refused(Abort::<AccessRefusal>::Refused(refusal).into()),
@@ -147,6 +148,9 @@ pub async fn issue(app: &App, wish: KeyWish) -> Result<IssuedKeyView, TaskError>
         })?;
         if let Some(terms) = &terms {
             quintet_runs::operator::give_terms(tx, &key.key_id, terms)?;
+        }
+        if is_localizations {
+            quintet_localization::operator::key_issued(tx, now, &key, grant.is_some())?;
         }
         let mut permissions = key.permissions.clone();
         if let Some(grant) = grant {
@@ -211,7 +215,15 @@ async fn show(State(app): State<App>, Path(key_id): Path<String>) -> Result<Resp
 }
 
 async fn revoke(State(app): State<App>, Path(key_id): Path<String>) -> Result<Response, TaskError> {
-    let key = write_freeing(&app, move |tx, now| access::revoke_key(tx, now, None, &key_id)).await?;
+    let revoked = write_freeing(&app, move |tx, now| {
+        let is_new = access::find_key(tx, &key_id)?.is_some_and(|key| key.revoked_at.is_none());
+        let key = access::revoke_key(tx, now, None, &key_id)?;
+        if is_new {
+            quintet_localization::operator::key_revoked(tx, now, &key)?;
+        }
+        Ok(key)
+    });
+    let key = revoked.await?;
     REVOKE.answer(&RevokedView { key_id: key.key_id, revoked: true })
 }
 

@@ -22,6 +22,8 @@ pub const FAIL: Call<(), Items<CoreCheckView>> = Call::change("/core/{check}/fai
 /// Lets a check pass again.
 pub const RESTORE: Call<(), Items<CoreCheckView>> = Call::change("/core/{check}/restore");
 
+/// Whether the authorization system answers, if there is one. Asks it.
+pub const AUTHORIZATION: Call<(), AuthorizationView> = Call::look("/authorization");
 /// The key that checks checkpoints of audit chains.
 pub const AUDIT_KEY: Call<(), AuditKeyView> = Call::look("/audit/key");
 
@@ -63,9 +65,23 @@ pub struct CoreCheckView {
     pub milliseconds: u64,
 }
 
+/// Whether the authorization system answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AuthorizationView {
+    /// Whether there is one.
+    pub is_set: bool,
+    /// What is wrong with it.
+    pub problem: Option<String>,
+}
+
 pub(super) fn routes(app: App) -> Router {
     Router::new()
         .merge(CHECKS.served_by(async |State(app): State<App>| CHECKS.answer(&checks(&app))))
+        .merge(AUTHORIZATION.served_by(async |State(app): State<App>| {
+            let found = app.localization.authorization_problem().await;
+            let problem = found.and_then(Result::err).map(|problem| problem.to_string());
+            AUTHORIZATION.answer(&AuthorizationView { is_set: found.is_some(), problem })
+        }))
         .merge(FAIL.served_by(fail_check))
         .merge(RESTORE.served_by(restore_check))
         .merge(AUDIT_KEY.served_by(async |State(app): State<App>| AUDIT_KEY.answer(&audit_key(&app)?)))

@@ -213,15 +213,15 @@ async fn set_ingress(State(app): State<App>, Path(slug): Path<String>, body: Bod
 }
 
 async fn suspend(State(app): State<App>, Path(slug): Path<String>) -> Result<Response, TaskError> {
-    SUSPEND.answer(&write_freeing(&app, move |tx, _| operator::suspend(tx, &slug)).await?)
+    SUSPEND.answer(&write_freeing(&app, move |tx, now| operator::suspend(tx, now, &slug)).await?)
 }
 
 async fn activate(State(app): State<App>, Path(slug): Path<String>) -> Result<Response, TaskError> {
-    ACTIVATE.answer(&write_freeing(&app, move |tx, _| operator::activate(tx, &slug)).await?)
+    ACTIVATE.answer(&write_freeing(&app, move |tx, now| operator::activate(tx, now, &slug)).await?)
 }
 
 async fn delete(State(app): State<App>, Path(slug): Path<String>) -> Result<Response, TaskError> {
-    DELETE.answer(&write_freeing(&app, move |tx, _| operator::delete(tx, &slug)).await?)
+    DELETE.answer(&write_freeing(&app, move |tx, now| operator::delete(tx, now, &slug)).await?)
 }
 
 async fn keys(State(app): State<App>, Path(slug): Path<String>) -> Result<Response, TaskError> {

@@ -9,16 +9,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quintet_platform::Foundation;
+use quintet_platform::access::Authority;
 use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
-use quintet_storage::{Abort, Snapshot, Store};
+use quintet_storage::{Abort, Snapshot, Store, Uuid};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::audit::{AnchorFile, Anchoring};
+use crate::authorization::{AuthorizationSystem, Embedded, SystemFailure};
 use crate::decisions::Decisions;
 use crate::desk::{Calls, Desk};
 use crate::engine::Engine;
 use crate::formats::FILE_BYTES_MAX;
 use crate::glance::{Lookup, glance};
+use crate::identity::Identity;
 use crate::language::Health;
 use crate::likeness::Indexes;
 use crate::model::TenantId;
@@ -31,6 +34,8 @@ pub const WRITER_TIME: Duration = Duration::from_secs(10);
 const ASIDES: usize = 4;
 /// How many files are read or written at a time.
 const TURNS: usize = 2;
+/// How many releases are made at a time; of a tenant, one.
+const RELEASES: usize = 2;
 /// How much the documents that come in may take together: as much as the largest, its texts and its units.
 pub(crate) const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + (24 << 20);
 /// What a small document may take, which does not wait behind large ones.
@@ -57,6 +62,10 @@ pub struct Settings {
     pub anchor_file: Option<PathBuf>,
     /// What takes decisions; none: this appliance's own desk, which tells nobody.
     pub decisions: Option<Decisions>,
+    /// The system that is to know of every grant, if there is one.
+    pub authorization: Option<Arc<dyn AuthorizationSystem>>,
+    /// Whom people sign in with, if with anybody.
+    pub identity: Option<Identity>,
 }
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
@@ -72,6 +81,8 @@ pub struct Parts {
     /// Those of requests that look at many rows, or at a body of more than a few kilobytes.
     pub(crate) asides: Turns,
     turns: Turns,
+    /// Those of releases that are made.
+    pub(crate) releases: Turns,
     /// What the documents that come in take, in bytes.
     documents: Turns,
     /// Small ones.
@@ -83,6 +94,10 @@ pub struct Parts {
     pub(crate) decisions: Decisions,
     /// The webhooks of this appliance's own desk.
     pub(crate) calls: Arc<Calls>,
+    /// Whom people sign in with, if with anybody.
+    pub(crate) identity: Option<Identity>,
+    /// What is to know of every grant.
+    pub(crate) authorization: Arc<dyn AuthorizationSystem>,
     /// Where checkpoints of the audit chains are anchored.
     pub(crate) anchoring: Anchoring,
     /// What was worked out from stored rows, for whoever needs it again.
@@ -109,19 +124,22 @@ impl Context {
     /// Made once, when the appliance starts. Runs the core's checks for the first time.
     #[must_use]
     pub fn new(foundation: Foundation) -> Context {
-        Context::with_engine(foundation, None)
+        Context::with(foundation, Settings::default())
     }
 
-    /// [`Context::new`] with what writes drafts, if anything does.
+    /// [`Context::new`] with other systems. What a credential is worth is for the appliance itself to say, whatever system is
+    /// told of grants (localization, S4).
     #[must_use]
     pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
         Context::with(foundation, Settings { engine, ..Settings::default() })
     }
 
-    /// [`Context::new`] with what the operator says.
+    /// [`Context::new`] with what the operator says. What a credential is worth is for the appliance itself to say, whatever
+    /// system is told of grants (localization, S4).
     #[must_use]
     pub fn with(foundation: Foundation, settings: Settings) -> Context {
-        let Settings { engine, anchor_file, decisions } = settings;
+        let foundation = Foundation { authority: Arc::new(Authority::Embedded), ..foundation };
+        let Settings { engine, anchor_file, decisions, authorization, identity } = settings;
         let desk = || {
             let desk = Arc::new(Desk::new(foundation.store.clone()));
             Decisions::new(desk, "default".to_owned(), None).embedded()
@@ -139,19 +157,42 @@ impl Context {
             memory: Indexes::new(MEMORY_BYTES_MAX),
             asides: Turns::new(ASIDES),
             turns: Turns::new(TURNS),
+            releases: Turns::of(RELEASES, 1),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
             locks: (0..LOCKS).map(|_| Arc::default()).collect(),
             engine,
+            authorization: authorization.unwrap_or_else(|| Arc::new(Embedded)),
             anchoring: Anchoring::new(anchor_file.as_deref().map(AnchorFile::at)),
+            identity,
             shelf: Shelf::new(SHELF_BYTES),
         }))
+    }
+
+    /// Whether the authorization system answers: `None` if there is none, else what is wrong with it, if anything is. Asks it.
+    pub async fn authorization_problem(&self) -> Option<Result<(), SystemFailure>> {
+        if !self.authorization.is_told() {
+            return None;
+        }
+        // Of a principal whom nobody has: whoever knows none such answers, too.
+        Some(match self.authorization.intents_of(Uuid::nil()).await {
+            Ok(_) | Err(SystemFailure::Refused(404)) => Ok(()),
+            Err(failure) => Err(failure),
+        })
     }
 
     /// The state of the language core.
     #[must_use]
     pub fn core(&self) -> &Health {
         &self.core
+    }
+
+    /// Whom people sign in with.
+    ///
+    /// # Errors
+    /// [`Refusal::IdentityUnavailable`] if nobody said.
+    pub(crate) fn demand_identity(&self) -> Result<&Identity, Refusal> {
+        self.identity.as_ref().ok_or(Refusal::IdentityUnavailable)
     }
 
     /// Runs the core's checks every minute, for as long as it is polled.

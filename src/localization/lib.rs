@@ -3,7 +3,8 @@
 //! Nouns: a tenant has *workspaces*, they have *projects*; a project has one source locale and a set of target locales.
 //! A *file* of a project is a path with all its versions; each version's string *keys* keep their ids over uploads. A
 //! *translation* belongs to a key and a locale. A *grant* gives a principal the permissions of a *template* within a
-//! scope. Every change leaves an *audit event* in the tenant's chain.
+//! scope. People come by an identity provider, and have a *session*; programs have keys. Every change leaves an *audit
+//! event* in the tenant's chain.
 //!
 //! Invariants:
 //! - nobody reads or changes another tenant's things, and cannot tell them from absent ones;
@@ -14,19 +15,22 @@
 //!
 //! Reading order, in which imports point one way, from below: [`language`] (locales: tags, forms, plural categories) ·
 //! [`formats`] (readers and writers of files) · [`likeness`] (texts that are like a text) · [`engine`] (asking an AI
-//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance` · `audit` (the chain) · `census` (what counts of prose
-//! hang on) · `decisions` (what is asked of others), `desk` (the service that is built in) · `access` (permissions, and what a
-//! caller may) · `principals` (who there is) · `context` (where work is done) · `http` (what all endpoints share) · `proof` (what
-//! the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts` (changing who there is, settings) ·
-//! `content` (files, keys, exports) · `quality` (the checks) · `terms`
-//! (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review` (translations and their
-//! states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`, `licences` (what decisions are
-//! about) · `settlements` (decisions that were taken) · `verify`. A folder has its endpoints beside it, in its own `http`.
+//! engine) · `model`, `lists`, `refusal`, `rows`, `shelf`, `glance`, `identity` (whom people sign in with) · `audit` (the
+//! chain), `session_events` · `census` (what counts of prose hang on) · `decisions` (what is asked of others), `desk` (the
+//! service that is built in) · `access` (permissions, and what a caller may) · `principals` (who there is) ·
+//! [`authorization`] (another system that is to know of grants) · `context` (where work is done) · `http` (what all
+//! endpoints share) · `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
+//! (changing who there is, settings) · `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the
+//! checks) · `terms` (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review`
+//! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`,
+//! `licences` (what decisions are about) · `settlements` (decisions that were taken) · `releases` (archives of what is
+//! approved) · `verify`. A folder has its endpoints beside it, in its own `http`.
 
 mod access;
 mod accounts;
 mod approvals;
 mod audit;
+pub mod authorization;
 mod census;
 mod content;
 mod context;
@@ -39,6 +43,7 @@ pub mod formats;
 mod glance;
 mod grants;
 mod http;
+mod identity;
 pub mod language;
 mod licences;
 pub mod likeness;
@@ -49,10 +54,13 @@ mod principals;
 mod proof;
 pub mod quality;
 mod refusal;
+mod releases;
 mod review;
 mod rows;
+mod session_events;
 mod settlements;
 mod shelf;
+mod sign_in;
 mod spaces;
 mod terms;
 mod translate;
@@ -76,18 +84,29 @@ pub use crate::audit::{AnchorFile, PublicKey, verify_anchors};
 pub use crate::context::{Context, Settings};
 pub use crate::decisions::{DecisionService, Decisions, External};
 pub use crate::desk::{Desk, OwnListener, webhook_secret};
-pub use crate::grants::operator;
 pub use crate::http::Localization;
+pub use crate::identity::{Identity, NoPublicUrl};
 pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
 pub use crate::settlements::operator as decision_operator;
 pub use crate::verify::verify;
 
+/// The operator's side.
+pub mod operator {
+    pub use crate::accounts::operator::*;
+    pub use crate::grants::operator::*;
+}
+
 /// Everything that is served.
 const ENDPOINTS: Endpoints<Localization> = &[
     http::health::ENDPOINTS,
     grants::http::ENDPOINTS,
+    accounts::members::http::ENDPOINTS,
+    accounts::service_accounts::http::ENDPOINTS,
+    accounts::keys::http::ENDPOINTS,
+    accounts::settings::http::ENDPOINTS,
     proof::http::ENDPOINTS,
+    sign_in::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
     spaces::http::projects::ENDPOINTS,
     spaces::http::locales::ENDPOINTS,
@@ -113,6 +132,9 @@ const ENDPOINTS: Endpoints<Localization> = &[
     approvals::http::ENDPOINTS,
     licences::http::ENDPOINTS,
     settlements::http::ENDPOINTS,
+    releases::http::releases::ENDPOINTS,
+    releases::http::archive::ENDPOINTS,
+    releases::http::manifest::ENDPOINTS,
 ];
 
 /// Localization's listener.
@@ -142,6 +164,7 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     desk::TABLES,
     approvals::TABLES,
     licences::TABLES,
+    releases::TABLES,
 ]);
 
 const TABLE_COUNT: usize = spaces::TABLES.len()
@@ -158,10 +181,19 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + decisions::TABLES.len()
     + desk::TABLES.len()
     + approvals::TABLES.len()
-    + licences::TABLES.len();
+    + licences::TABLES.len()
+    + releases::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
-pub const MIGRATIONS: &[Migration] = figures::MIGRATIONS;
+pub const MIGRATIONS: &[Migration] = &joined::<_, MIGRATION_COUNT>(&[figures::MIGRATIONS, accounts::MIGRATIONS]);
+
+const MIGRATION_COUNT: usize = figures::MIGRATIONS.len() + accounts::MIGRATIONS.len();
+
+/// What is done again and again of real time, for as long as it is polled: the language core's checks, and telling the
+/// authorization system of grants.
+pub async fn watch(context: Context) {
+    tokio::join!(context.clone().watch_core(), grants::reconcile(context));
+}
 
 /// What falls due by the clock.
 #[must_use]

@@ -7,7 +7,8 @@ use quintet_platform::json::Json;
 use quintet_platform::service::{Code, Fault, ServiceRefusal, Verdict};
 use quintet_storage::Uuid;
 
-use ::http::header::ETAG;
+use ::http::HeaderValue;
+use ::http::header::{CONTENT_RANGE, ETAG};
 
 /// How long a caller is asked to wait for the language core, in seconds: until its next check.
 const CORE_RETRY_SECONDS: u64 = 60;
@@ -15,6 +16,8 @@ const CORE_RETRY_SECONDS: u64 = 60;
 const AI_RETRY_SECONDS: u64 = 30;
 /// How long a caller is asked to wait for the decision service, in seconds (localization, O4).
 const DECISION_RETRY_SECONDS: u64 = 30;
+/// How long a caller is asked to wait for the identity provider, in seconds (localization, O4).
+const IDENTITY_RETRY_SECONDS: u64 = 5;
 /// How long a caller is asked to wait for room on the disk, for the writer or for another system, in seconds.
 const RETRY_SECONDS: u64 = 5;
 
@@ -87,6 +90,10 @@ pub enum Refusal {
     EditShape(&'static str),
     /// A translation longer than allowed.
     ValueTooLong,
+    /// A release over the cap.
+    ReleaseTooLarge,
+    /// A range that lies behind the end; how many bytes there are.
+    RangeNotSatisfiable(u64),
     /// A translation that its file cannot hold.
     ValueUnrepresentable,
     /// A parameter that does not go with this file; which.
@@ -125,6 +132,14 @@ pub enum Refusal {
     DecisionUnavailable,
     /// A webhook that is not who it says it is.
     Webhook(WebhookFault),
+    /// With a cookie, a request that may change something does not say that it is from a page of this service.
+    OriginRefused,
+    /// Somebody has signed in who is no member of the tenant.
+    NotMember,
+    /// A logout token that cannot be verified, or none.
+    LogoutToken(&'static str),
+    /// There is no identity provider, or it gives no answer of use.
+    IdentityUnavailable,
 }
 
 /// Why a webhook is not believed.
@@ -180,6 +195,7 @@ pub const CODES: &[Code] = codes! {
     401 "timestamp_stale" "The timestamp is more than 300 seconds off"
     401 "unauthenticated" "A valid credential is required"
     403 "forbidden" "The caller may not do this"
+    403 "origin_refused" "With a cookie, a request that may change something must come from a page of this service (Origin)"
     404 "not_found" "Not found in this tenant"
     404 "revision_not_found" "This revision does not exist yet"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
@@ -201,6 +217,7 @@ pub const CODES: &[Code] = codes! {
     413 "payload_too_large" "The body is larger than allowed"
     413 "upload_too_large" "The file is larger than 52,428,800 bytes"
     415 "unsupported_media_type" "The body has a media type that the route does not take"
+    416 "range_not_satisfiable" "The range begins behind the end; the header Content-Range names the size"
     422 "context_invalid" "A context begins or ends with white space"
     422 "duplicate_key" "Two keys of the file have one path"
     422 "edit_shape" "The translation's shape does not fit the key or the locale"
@@ -224,6 +241,7 @@ pub const CODES: &[Code] = codes! {
     422 "parse_timeout" "The file took too long to read"
     422 "qa_failed" "Checks that block fail; the member checks has them"
     422 "register_scope" "A register goes with the scope default and a text alone"
+    422 "release_too_large" "The archive would be larger than 2 GiB; nothing was stored"
     422 "sample_invalid" "More corrections or errors than the sample has"
     422 "term_invalid" "A source or target has white space at an end, or a character that cannot be printed"
     422 "term_shape" "The entry's members do not go with its kind"
@@ -239,9 +257,9 @@ pub const CODES: &[Code] = codes! {
     429 "quota_exceeded" "The tenant has no calls left"
     500 "internal_error" "The appliance made a mistake"
     503 "ai_unavailable" "There is no AI engine, or it gave no answer of use; nothing was done"
-    503 "authorization_unavailable" "The authorization system could not be asked; nothing was done"
     503 "busy" "The appliance is busy; nothing was done"
     503 "decision_unavailable" "The decision service could not be asked, or gave no answer of use"
+    503 "identity_unavailable" "Nobody can be asked who people are: there is no identity provider, or it gives no answer of use"
     503 "language_core_unavailable" "The language core does not pass its checks; nothing was done"
     503 "outcome_unknown" "It may or may not have been done"
     503 "storage_full" "The disk is down to its reserve; nothing was done"
@@ -317,15 +335,13 @@ impl ServiceRefusal for Refusal {
             Refusal::PreconditionFailed(current) => of(412, "precondition_failed").header(ETAG, current.header_value()),
             Refusal::PreconditionRequired => of(428, "precondition_required"),
             Refusal::FormatNotOffered => of(422, "format_not_offered"),
-            Refusal::Reader { code, line: 0, .. } => of(422, code),
-            Refusal::Reader { code, line, column } => of(422, code)
-                .detail(format!("at line {line}, column {column}"))
-                .member("line", *line)
-                .member("column", *column),
+            Refusal::Reader { code, line, column } => of_reader(code, *line, *column),
             Refusal::Tag(code) => of(422, code),
             Refusal::LocaleDuplicate => of(422, "locale_duplicate"),
             Refusal::EditShape(detail) => of(422, "edit_shape").detail(*detail),
             Refusal::ValueTooLong => of(422, "value_too_long"),
+            Refusal::ReleaseTooLarge => of(422, "release_too_large"),
+            Refusal::RangeNotSatisfiable(size) => range_of(*size),
             Refusal::ValueUnrepresentable => of(422, "value_unrepresentable"),
             Refusal::UnprocessableParameter(name, problem) => of(422, "invalid_parameter").problem(*name, *problem),
             Refusal::KeyUnknown(name) => of(422, "key_unknown").problem(name, ""),
@@ -345,7 +361,32 @@ impl ServiceRefusal for Refusal {
             Refusal::SampleInvalid(name, problem) => of(422, "sample_invalid").problem(*name, *problem),
             Refusal::DecisionUnavailable => of(503, "decision_unavailable").retry_after(DECISION_RETRY_SECONDS),
             Refusal::Webhook(fault) => of(401, fault.code()),
+            Refusal::OriginRefused => of(403, "origin_refused"),
+            Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
+            Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
+            Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
         }
+    }
+}
+
+/// A file that cannot be read, and where.
+fn of_reader(code: &'static str, line: usize, column: usize) -> Verdict {
+    let verdict = Verdict::new(422, code);
+    match line {
+        0 => verdict,
+        _ => verdict
+            .detail(format!("at line {line}, column {column}"))
+            .member("line", line)
+            .member("column", column),
+    }
+}
+
+/// A range that lies behind the end of what has so many bytes.
+fn range_of(size: u64) -> Verdict {
+    let verdict = Verdict::new(416, "range_not_satisfiable");
+    match HeaderValue::try_from(format!("bytes */{size}")) {
+        Ok(value) => verdict.header(CONTENT_RANGE, value),
+        Err(_) => verdict,
     }
 }
 
@@ -373,9 +414,6 @@ fn of_fault(fault: &Fault) -> Verdict {
         Fault::TenantNotProvisioned => of(403, "forbidden").detail("the tenant is not provisioned for localization"),
         Fault::TenantSuspended => of(403, "forbidden").detail("the tenant is suspended"),
         Fault::Forbidden => of(403, "forbidden"),
-        Fault::AuthorizationUnavailable | Fault::AppliancesCredentialRejected => {
-            of(503, "authorization_unavailable").retry_after(RETRY_SECONDS)
-        }
         Fault::Query { error: QueryError::Unknown(_), .. } => of(400, "unknown_parameter"),
         Fault::Query { .. } | Fault::KeyMissing | Fault::KeyMalformed(_) => of(400, "invalid_parameter"),
         Fault::KeyReused => of(422, "idempotency_key_reused"),
@@ -386,7 +424,10 @@ fn of_fault(fault: &Fault) -> Verdict {
         Fault::MediaTypeUnsupported => of(415, "unsupported_media_type"),
         Fault::Json(_) => of(400, "malformed_json"),
         Fault::Shape(_) => of(400, "invalid_field"),
-        Fault::Busy => of(503, "busy").retry_after(RETRY_SECONDS),
+        // No other system is asked what a credential is worth (localization, S4).
+        Fault::AuthorizationUnavailable | Fault::AppliancesCredentialRejected | Fault::Busy => {
+            of(503, "busy").retry_after(RETRY_SECONDS)
+        }
         Fault::DiskReserve => of(503, "storage_full").retry_after(RETRY_SECONDS),
         Fault::WritingStopped => of(503, "writing_stopped").retry_after(RETRY_SECONDS),
         Fault::OutcomeUnknown => of(503, "outcome_unknown"),

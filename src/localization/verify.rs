@@ -3,8 +3,8 @@
 use quintet_storage::{Failure, Read};
 
 use crate::{
-    access, accounts, approvals, audit, content, decisions, desk, figures, licences, memory, principals, spaces, terms,
-    translate,
+    access, accounts, approvals, audit, content, decisions, desk, figures, licences, memory, principals, releases,
+    spaces, terms, translate,
 };
 
 /// What contradicts itself; nothing, if all is well.
@@ -22,6 +22,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(figures::verify(read)?);
     findings.extend(memory::verify(read)?);
     findings.extend(translate::verify(read)?);
+    findings.extend(releases::verify(read)?);
     findings.extend(decisions::verify(read)?);
     findings.extend(desk::verify(read)?);
     findings.extend(approvals::verify(read)?);

@@ -14,7 +14,7 @@ use quintet_platform::service::{
     self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, Turns, Verdict, problem,
     refusal_of,
 };
-use quintet_storage::Uuid;
+use quintet_storage::{Abort, Snapshot, Uuid};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
@@ -176,16 +176,21 @@ impl Dialect for Messaging {
         Some(Box::new(move |tx| basis.check(tx)))
     }
 
+    fn recheck_repeat(caller: &Caller, route: &'static Route, read: &Snapshot) -> Result<(), Abort<Refusal>> {
+        caller.basis(route.has_mark(REVIVING)).check(read)
+    }
+
     fn tenant_id(caller: &Caller) -> Uuid {
         caller.workspace.tenant_id
     }
 
     /// A key of an agent's request is its own, whatever others call theirs (6-messaging.md, C6). An answer with a secret, or
-    /// to no agent, is repeated to the API key alone that got it: another one may be allowed less.
+    /// to no agent, is repeated to the API key alone that got it: another one may be allowed less. So is that of a route for
+    /// which the agent that acts need not be there, and counts for nothing: it may be there when the request is repeated.
     fn key_scope(caller: &Caller, route: &Route, path: &str) -> String {
-        let agent = caller.agent.as_ref().map_or(0, |acting| acting.no.0);
+        let agent = caller.agent.as_ref().filter(|_| !route.has_mark(MAKING)).map_or(0, |acting| acting.no.0);
         let scope = format!("{} {agent} {} {path}", caller.workspace.no.0, route.method.as_str());
-        let is_of_key = caller.agent.is_none() || route.has_mark(SECRET);
+        let is_of_key = agent == 0 || route.has_mark(SECRET);
         if is_of_key { format!("{scope} {}", caller.key.id) } else { scope }
     }
 

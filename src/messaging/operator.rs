@@ -397,28 +397,33 @@ pub fn change_ingress(tx: &mut WriteTx<'_>, slug: &str, is_open: bool) -> Result
 ///
 /// # Errors
 /// There is no such workspace.
-pub fn suspend(tx: &mut WriteTx<'_>, slug: &str) -> Result<WorkspaceView, Abort<NotDone>> {
-    change_status(tx, slug, Status::Suspended)
+pub fn suspend(tx: &mut WriteTx<'_>, now: Timestamp, slug: &str) -> Result<WorkspaceView, Abort<NotDone>> {
+    change_status(tx, now, slug, Status::Suspended)
 }
 
 /// Has a workspace serve again.
 ///
 /// # Errors
 /// There is no such workspace.
-pub fn activate(tx: &mut WriteTx<'_>, slug: &str) -> Result<WorkspaceView, Abort<NotDone>> {
-    change_status(tx, slug, Status::Active)
+pub fn activate(tx: &mut WriteTx<'_>, now: Timestamp, slug: &str) -> Result<WorkspaceView, Abort<NotDone>> {
+    change_status(tx, now, slug, Status::Active)
 }
 
 /// Deletes a workspace, for good.
 ///
 /// # Errors
 /// There is no such workspace.
-pub fn delete(tx: &mut WriteTx<'_>, slug: &str) -> Result<WorkspaceView, Abort<NotDone>> {
-    change_status(tx, slug, Status::Deleted)
+pub fn delete(tx: &mut WriteTx<'_>, now: Timestamp, slug: &str) -> Result<WorkspaceView, Abort<NotDone>> {
+    change_status(tx, now, slug, Status::Deleted)
 }
 
-fn change_status(tx: &mut WriteTx<'_>, slug: &str, status: Status) -> Result<WorkspaceView, Abort<NotDone>> {
-    let workspace = set_status(tx, slug, status).map_err(not_done)?;
+fn change_status(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    slug: &str,
+    status: Status,
+) -> Result<WorkspaceView, Abort<NotDone>> {
+    let workspace = set_status(tx, now, slug, status).map_err(not_done)?;
     Ok(shown(tx, &workspace)?)
 }
 

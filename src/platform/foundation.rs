@@ -8,6 +8,7 @@ use crate::access::{AuthFailure, AuthRefusal, Authority, Caller, KeyUses, Servic
 use crate::clock::Clock;
 use crate::idempotency::InFlight;
 use crate::metering::{Meter, OverQuota};
+use crate::sessions::{Door, Session, SessionUses, find_session};
 use crate::stopping::Stopping;
 
 /// What every service stands on. Clones share it.
@@ -19,6 +20,8 @@ pub struct Foundation {
     pub clock: Clock,
     /// Learns which keys were used.
     pub uses: Arc<KeyUses>,
+    /// Learns when sessions were used.
+    pub session_uses: Arc<SessionUses>,
     /// Counts calls against quotas.
     pub meter: Arc<Meter>,
     /// Says what a credential is worth.
@@ -60,9 +63,10 @@ impl Foundation {
     #[must_use]
     pub fn new(store: Store, clock: Clock, authority: Authority) -> Foundation {
         let (uses, meter) = (Arc::new(KeyUses::new(store.clone())), Arc::new(Meter::new(store.clone())));
+        let session_uses = Arc::new(SessionUses::new(store.clone()));
         let authority = Arc::new(authority);
         let (in_flight, stopping) = (InFlight::default(), Stopping::default());
-        Foundation { store, clock, uses, meter, authority, in_flight, stopping }
+        Foundation { store, clock, uses, session_uses, meter, authority, in_flight, stopping }
     }
 
     /// Who asks, if it is a key of this service at all. Nothing is counted, nor is the key's use noted: for what stands
@@ -109,6 +113,24 @@ impl Foundation {
             self.clock.wake();
         }
         Ok(root_tenant_id)
+    }
+
+    /// [`Foundation::admit`] for a session: whether this token is one of this door that has not ended, and whether its tenant
+    /// is provisioned for the service and active, as its parent is, and has calls left. The call is counted, and the
+    /// session's use noted. Answers with the root tenant as well.
+    ///
+    /// # Errors
+    /// See [`NotAdmitted`].
+    pub fn admit_session(&self, service: Service, door: Door, token: &str) -> Result<(Session, Uuid), NotAdmitted> {
+        let now = self.clock.now();
+        let found =
+            find_session(&self.store.read(), &self.session_uses, door, token, now).map_err(NotAdmitted::Store)?;
+        let session = found.ok_or(NotAdmitted::Refused(AuthRefusal::Unauthenticated))?;
+        let root_tenant_id = self.admit_own(service, session.tenant_id)?;
+        if self.session_uses.note(session.session_id, now) {
+            self.clock.wake();
+        }
+        Ok((session, root_tenant_id))
     }
 
     /// Counts a call of a root tenant; `true` if it is the first that is not stored.

@@ -3,7 +3,8 @@
 //! Nouns: the one [`clock`], tenants and their keys ([`access`]), stored answers of requests ([`idempotency`]),
 //! the strict pieces HTTP interfaces are put together from ([`http`]), page [`cursor`]s, token buckets
 //! ([`limits`]), quotas and usage ([`metering`]), the one way out ([`egress`]) and what is told to other systems through
-//! it ([`deliveries`]), the [`stopping`] of what would not end by itself, engines that are asked for words ([`chat`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
+//! it ([`deliveries`]), the [`stopping`] of what would not end by itself, engines that are asked for words ([`chat`]), who people are
+//! ([`identity`]) and what their browsers hold ([`sessions`]), [`ids`] and [`secrets`], time [`zones`] and what comes again and again in them ([`recurrence`]),
 //! records of [`backups`]; [`verify()`] checks that all rows agree.
 //!
 //! Invariants:
@@ -16,7 +17,7 @@
 //!   control characters.
 //!
 //! Reading order: `secrets`, `ids`, `time_text`, `clock`, `stopping`, `cursor`, `limits`, `zones`, `recurrence` · `http` (`json`,
-//! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `idempotency`, `metering` ·
+//! `query`, `body`, `etag`, `precondition`, `problem`, `request_id`) · `egress`, `chat` · `access` · `identity`, `sessions` · `idempotency`, `metering` ·
 //! `deliveries` · `backups` ·
 //! `verify` · `foundation` (what each service is made from, and how a request is let in) · `service` (the way of a request),
 //! `mcp` (the same operations as tools).
@@ -31,6 +32,7 @@ pub mod egress;
 mod foundation;
 pub mod http;
 pub mod idempotency;
+pub mod identity;
 pub mod ids;
 pub mod jobs;
 pub mod json;
@@ -41,6 +43,7 @@ pub mod metering;
 pub mod recurrence;
 pub mod secrets;
 pub mod service;
+pub mod sessions;
 mod shown;
 pub mod stopping;
 mod time_text;
@@ -65,6 +68,7 @@ pub const TABLES: &[TableSpec] = &[
     access::tables::KEYS.spec(),
     access::tables::KEYS_BY_TENANT.spec(),
     access::tables::KEY_USES.spec(),
+    access::tables::ACTIVATIONS.spec(),
     idempotency::tables::ANSWERS.spec(),
     idempotency::tables::ANSWERS_BY_EXPIRY.spec(),
     metering::tables::QUOTAS.spec(),
@@ -79,4 +83,12 @@ pub const TABLES: &[TableSpec] = &[
     deliveries::tables::TABLES[6],
     deliveries::tables::TABLES[7],
     deliveries::tables::TABLES[8],
+    identity::tables::TABLES[0],
+    identity::tables::TABLES[1],
+    identity::tables::TABLES[2],
+    sessions::tables::TABLES[0],
+    sessions::tables::TABLES[1],
+    sessions::tables::TABLES[2],
+    sessions::tables::TABLES[3],
+    sessions::tables::TABLES[4],
 ];

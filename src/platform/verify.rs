@@ -6,9 +6,10 @@
 use quintet_storage::{Failure, Key, Read, Row, Scan, Table};
 use uuid::Uuid;
 
-use crate::access::tables::{KEY_USES, KEYS, KEYS_BY_TENANT, TENANTS, TENANTS_BY_PARENT};
+use crate::access::tables::{ACTIVATIONS, KEY_USES, KEYS, KEYS_BY_TENANT, TENANTS, TENANTS_BY_PARENT};
 use crate::deliveries;
 use crate::idempotency::tables::{ANSWERS, ANSWERS_BY_EXPIRY};
+use crate::{identity, sessions};
 
 /// Rows read at a time.
 const PAGE_ROWS: usize = 1_000;
@@ -26,6 +27,8 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     check_keys(read, &mut findings)?;
     check_answers(read, &mut findings)?;
     deliveries::verify(read, &mut findings)?;
+    identity::verify(read, &mut findings)?;
+    sessions::verify(read, &mut findings)?;
     findings.truncate(FINDINGS_MAX);
     Ok(findings)
 }
@@ -76,6 +79,12 @@ fn check_tenants(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Fai
     each(read, &TENANTS_BY_PARENT, findings, |(parent, id), _, findings| {
         if read.get(&TENANTS, &id)?.and_then(|row| row.parent()) != Some(parent) {
             findings.push(format!("the list of sub-tenants of {parent} names {id}, which is none of them"));
+        }
+        Ok(())
+    })?;
+    each(read, &ACTIVATIONS, findings, |id, _, findings| {
+        if !read.contains(&TENANTS, &id)? {
+            findings.push(format!("tenant {id} was put back into service, which does not exist"));
         }
         Ok(())
     })
@@ -129,7 +138,7 @@ mod tests {
     use quintet_storage::{Abort, Timestamp, WriteTx};
 
     use super::*;
-    use crate::access::tables::Mark;
+    use crate::access::tables::{ActivationRow, Mark};
     use crate::access::{
         CreateTenant, IssueKey, PreparedSecret, Service, Services, activate_tenant, create_tenant, issue_key,
     };
@@ -196,6 +205,10 @@ mod tests {
                 }),
             ),
             ("which is none of them", Box::new(|tx, root, _, key| tx.put(&TENANTS_BY_PARENT, &(root, key), &Mark))),
+            (
+                "was put back into service",
+                Box::new(|tx, _, _, key| tx.put(&ACTIVATIONS, &key, &ActivationRow(Timestamp::EPOCH))),
+            ),
             (
                 "belongs to tenant",
                 Box::new(|tx, _, sub, _| {

@@ -47,15 +47,26 @@ pub struct Anchors {
     pub known_bytes: u64,
 }
 
+/// What a directory is held against that is no part of its rows.
+#[derive(Clone, Copy, Default)]
+pub struct Against<'a> {
+    /// The root key, which must open every data key.
+    pub root_key: Option<&'a KeyPlace>,
+    /// Keys to open what is sealed with, if they can be had.
+    pub opening: Option<&'a KeyPlace>,
+    /// The anchors of audit chains.
+    pub anchors: Option<&'a Anchors>,
+}
+
 /// Runs every check there is: of storage, of the root key if one is given, of each package.
 pub fn check_all(
     mut verification: Verification,
     data: &Path,
     tables: &Tables,
-    root_key: Option<&KeyPlace>,
-    anchors: Option<&Anchors>,
+    against: &Against<'_>,
     progress: &mut Progress,
 ) -> Report {
+    let Against { root_key, opening, anchors } = *against;
     let mut parts = Vec::new();
     let mut tell = |what: &str, done| progress.bytes(&format!("checking: {what}"), done, 0);
     let found = |verification: &Verification| verification.verified().findings.len();
@@ -93,9 +104,15 @@ pub fn check_all(
         _ => "not checked: the tables are damaged",
     };
 
+    // Whether the keys fit is told further down.
+    let ring = opening.and_then(|place| place.ring().ok().flatten());
+    let opened = match (&snapshot, ring) {
+        (Some(snapshot), Some(ring)) => Some(snapshot.clone().with_root_keys(ring)),
+        _ => snapshot.clone(),
+    };
     for (name, check) in VERIFICATIONS {
         progress.step(&format!("checking: {name}"));
-        let Some(snapshot) = &snapshot else {
+        let Some(snapshot) = &opened else {
             parts.push(Part { is_checked: false, ..part(name, unchecked.into(), None, 0) });
             continue;
         };
@@ -285,7 +302,7 @@ mod tests {
         store.shutdown();
         drop(store);
         let verification = Verification::begin(&data, false, TABLES).unwrap();
-        let report = check_all(verification, &data, &Tables::Own, None, None, &mut Progress::new(true));
+        let report = check_all(verification, &data, &Tables::Own, &Against::default(), &mut Progress::new(true));
         assert_eq!(report.verified.findings.len(), 1, "{:?}", report.verified.findings);
         assert!(report.verified.findings[0].reason.starts_with("platform: the list of keys of tenant"));
         assert!(!report.is_sound());

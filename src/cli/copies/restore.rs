@@ -11,7 +11,7 @@ use quintet_storage::backup::{self, Restoring};
 use quintet_storage::{Finding, Store, StoreOptions, Tables, Verification, read_format};
 use serde_json::json;
 
-use super::checking::{self, Report};
+use super::checking::{self, Against, Report};
 use super::copying;
 use crate::app::{MIGRATIONS, TABLES};
 use crate::cli::CliError;
@@ -143,7 +143,8 @@ fn open_and_check(
     }
     let verification = Verification::begin(place, false, TABLES).map_err(|error| failed(&error))?;
     let key = KeyPlace::inside(place);
-    let mut report = checking::check_all(verification, place, &Tables::Own, Some(&key), None, progress);
+    let against = Against { root_key: Some(&key), opening: Some(&key), anchors: None };
+    let mut report = checking::check_all(verification, place, &Tables::Own, &against, progress);
     for finding in &mut report.verified.findings {
         *finding = Finding { file: at_source(&finding.file), ..finding.clone() };
     }

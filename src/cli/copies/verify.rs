@@ -6,7 +6,7 @@ use quintet_localization::AnchorFile;
 use quintet_storage::{Salvaged, Tables, Verification, backup, salvage};
 use serde_json::json;
 
-use super::checking::{self, Anchors, Report};
+use super::checking::{self, Against, Anchors, Report};
 use super::copying;
 use super::hold::Held;
 use crate::admin::client::{CallError, Client};
@@ -53,15 +53,17 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             held.keep_alive()?;
             let verification = begin(&data_dir, true)?;
             let tables = Tables::Checkpoint(held.path(&data_dir));
-            let report = checking::check_all(verification, &data_dir, &tables, None, anchors.as_ref(), &mut progress);
+            let root_key = arguments.place.root_key(&data_dir);
+            let against = Against { root_key: None, opening: Some(&root_key), anchors: anchors.as_ref() };
+            let report = checking::check_all(verification, &data_dir, &tables, &against, &mut progress);
             drop(held);
             finish(&report, &data_dir, true, None, arguments.output)
         }
         Err(CallError::NotRunning(_)) => {
             let verification = begin(&data_dir, false)?;
             let root_key = arguments.place.root_key(&data_dir);
-            let (tables, key) = (Tables::Own, Some(&root_key));
-            let report = checking::check_all(verification, &data_dir, &tables, key, anchors.as_ref(), &mut progress);
+            let against = Against { root_key: Some(&root_key), opening: Some(&root_key), anchors: anchors.as_ref() };
+            let report = checking::check_all(verification, &data_dir, &Tables::Own, &against, &mut progress);
             finish(&report, &data_dir, false, Some(&root_key), arguments.output)
         }
         Err(error) => Err(error.into()),

@@ -28,6 +28,9 @@ pub struct LocalizationContent {
     /// One that is like one whose translation is approved; none in what older versions made.
     #[serde(default)]
     suggested_key_id: String,
+    /// A release of what is approved; none in what older versions made.
+    #[serde(default)]
+    release_id: String,
     /// What waits on the decision desk; none in what older versions made.
     #[serde(default)]
     decision_id: String,
@@ -87,6 +90,8 @@ impl LocalizationContent {
             let place = format!("/v1/keys/{}/translations/de/transition", key_of("title"));
             service.change("POST", &place, &format!("title-{action}"), &json!({ "action": action })).await?;
         }
+        let path = format!("/v1/projects/{project_id}/releases");
+        self.release_id = text(&service.create(&path, "release", &json!({})).await?, "id");
         let wish = json!({ "file": text(&file, "file_id"), "locale": "de" });
         let path = format!("/v1/projects/{project_id}/approval-requests");
         let request = service.create(&path, "approval", &wish).await?;
@@ -109,9 +114,10 @@ impl LocalizationContent {
     }
 
     /// Lines to paste into a shell: translate a text, try to have another reviewed, ask what was said before, export the
-    /// file, verify the audit chain.
+    /// file, download the release, verify the audit chain.
     pub fn curl_lines(&self, address: SocketAddr, key: &str, tenant_id: &str) -> Vec<Line> {
-        let LocalizationContent { project_id, file_id, key_id, refused_key_id, suggested_key_id, .. } = self;
+        let LocalizationContent { project_id, file_id, key_id, refused_key_id, suggested_key_id, release_id, .. } =
+            self;
         let who = format!("-H 'Authorization: Bearer {key}' -H 'L10n-Tenant: {tenant_id}'");
         let translate = format!(
             "curl -s -X PUT http://{address}/v1/keys/{key_id}/translations/de {who} -H \"Idempotency-Key: $(date +%s%N)\" -H 'Content-Type: application/json' -d '{{\"text\":\"Jetzt bezahlen\"}}'"
@@ -131,6 +137,10 @@ impl LocalizationContent {
             lines.push(Line::new("what was approved before for a text like \"Our shops\"", suggestions));
         }
         lines.push(Line::new("export the file in German", export));
+        if !release_id.is_empty() {
+            let archive = format!("curl -s -o /tmp/shop.zip http://{address}/v1/releases/{release_id}/archive {who}");
+            lines.push(Line::new("download the release of what is approved, a zip that never changes", archive));
+        }
         let audit = format!("curl -s http://{address}/v1/audit/verify {who}");
         lines.push(Line::new("see that nobody has touched the audit chain", audit));
         lines

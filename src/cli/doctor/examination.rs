@@ -15,7 +15,10 @@ use quintet_platform::clock::Clock;
 use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
-use super::{appliance, audit, decisions, directory, kernel, listeners, machine, messaging, runner, secrets, webhooks};
+use super::{
+    appliance, audit, authorization, decisions, directory, identity, kernel, listeners, machine, messaging, runner,
+    secrets, webhooks,
+};
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
 use crate::app::TABLES;
@@ -53,6 +56,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("audit", audit::check_anchors),
     ("messaging", messaging::check_messaging),
     ("decisions", decisions::check_decisions),
+    ("sign-in", identity::check_identity),
+    ("authorization", authorization::check_authorization),
     ("runner", runner::check_runner),
     ("cgroups", kernel::check_cgroups),
     ("overlayfs", kernel::check_overlay),

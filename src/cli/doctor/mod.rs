@@ -2,9 +2,11 @@
 
 mod appliance;
 mod audit;
+mod authorization;
 mod decisions;
 mod directory;
 mod examination;
+mod identity;
 mod kernel;
 mod listeners;
 mod machine;

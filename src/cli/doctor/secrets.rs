@@ -51,6 +51,7 @@ fn secret_files(config: &Config) -> Vec<SecretFile> {
         let is_needed = match key.as_str() {
             "authorization.api_key" => is_set("authorization.url"),
             "ai.api_key" => is_set("ai.url"),
+            "localization.identity.client_secret" => is_set("localization.identity.issuer"),
             _ => key.starts_with("runs.registries."),
         };
         Some(SecretFile { key, path, is_needed })

@@ -5,8 +5,9 @@ use quintet_platform::access::Caller;
 use quintet_platform::service::Fault;
 use quintet_storage::{Abort, Failure, Read, Scan, Uuid};
 
-use super::model::{GRANTS_MAX, IntentState};
+use super::model::GRANTS_MAX;
 use super::permissions::{Granted, Intent, Target, Wanted, is_ours};
+use super::states::IntentState;
 use super::tables::{GRANTS, GRANTS_BY_PRINCIPAL, MarkRow};
 use crate::model::TenantId;
 use crate::refusal::Refusal;

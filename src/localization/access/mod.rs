@@ -10,21 +10,26 @@
 //!   many workspaces and projects there are.
 //!
 //! Below workspaces and projects, which it knows by their short ids; granting, which looks them up, is
-//! [`grants`](crate::grants). Reading order: `permissions` (texts, and what covers what) · `templates` · `model` · `tables` ·
+//! [`grants`](crate::grants). Reading order: `permissions` (texts, and what covers what) · `templates` · `states` (how far a grant has come) · `model` · `tables` ·
 //! `authorization` (what a caller may) · `verify`.
 
 mod authorization;
 mod model;
 mod permissions;
+mod states;
 mod tables;
 mod templates;
 mod verify;
 
+pub use authorization::{demand, granted, intents_of};
+pub use model::{GRANTS_MAX, Grant, GrantId, GrantIntent, REVOKED_GRANTS_MAX, Scope, TENANT_GRANTS_MAX};
+pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, Parsed, ProjectPlace, Target, Wanted, is_ours, parse};
+pub use states::{GrantState, IntentState, IntentStep, grant_state};
 #[cfg(test)]
-pub use authorization::intents_of;
-pub use authorization::{demand, granted};
-pub use model::{GRANTS_MAX, Grant, GrantId, IntentState, Scope};
-pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, Parsed, ProjectPlace, Wanted, parse};
-pub use tables::{GRANTS, GRANTS_BY_PRINCIPAL, GrantRow, IntentRow, MarkRow, TABLES};
+pub use tables::{FirstGrantRow, FirstIntentRow};
+pub use tables::{
+    GRANT_COUNTS, GRANTS, GRANTS_BY_PRINCIPAL, GrantCountsRow, GrantRow, IntentRow, MarkRow, OPEN_GRANTS,
+    REVOKED_GRANTS, TABLES,
+};
 pub use templates::{Place, TEMPLATES, Template, template};
 pub use verify::verify;

@@ -261,6 +261,35 @@ impl Granted {
         self.texts_in(place).iter().any(|text| text.ends_with(&end))
     }
 
+    /// Whether it covers the administration of any workspace at all.
+    #[must_use]
+    pub fn is_some_workspaces_admin(&self) -> bool {
+        let admins = |texts: &Texts| beginning(texts, "ws_").next().is_some();
+        admins(&self.org) || self.workspaces.iter().any(|(short_id, texts)| texts.contains(&admin_of(short_id)))
+    }
+
+    /// Whether every permission of an intent is held at its target or above it; `workspace` is that in which a target that is
+    /// a project lies (localization, S3).
+    #[must_use]
+    pub fn holds(&self, intent: &Intent, workspace: Option<&str>) -> bool {
+        let here = |texts: Option<&Texts>, wanted: &[String]| {
+            texts.is_some_and(|texts| wanted.iter().any(|text| texts.contains(text)))
+        };
+        intent.permissions.iter().all(|text| {
+            let [wide, own] = covering(text);
+            here(Some(&self.org), &wide)
+                || here(Some(&self.org), &own)
+                || match &intent.target {
+                    Target::Org => false,
+                    Target::Workspace(short_id) => here(self.workspaces.get(short_id), &own),
+                    Target::Project(short_id) => {
+                        let there = workspace.and_then(|workspace| self.workspaces.get(workspace));
+                        here(there, &wide) || here(there, &own) || here(self.projects.get(short_id), &own)
+                    }
+                }
+        })
+    }
+
     /// What holds at targets that a project is among, for all of their projects.
     fn reaching(&self, place: ProjectPlace<'_>) -> impl Iterator<Item = &Texts> {
         std::iter::once(&self.org).chain(self.workspaces.get(place.workspace))
@@ -291,6 +320,22 @@ impl Granted {
     pub fn texts(&self) -> Vec<String> {
         let texts = std::iter::once(&self.org).chain(self.workspaces.values()).chain(self.projects.values());
         texts.flatten().cloned().collect::<Texts>().into_iter().collect()
+    }
+}
+
+/// The texts that cover a text: those with `*` in the place of a workspace or project, and those with its own.
+fn covering(text: &str) -> [Vec<String>; 2] {
+    match parse(text) {
+        Some(Parsed::Workspace(_)) => [vec![EVERY_WORKSPACE_ADMIN.to_owned()], vec![text.to_owned()]],
+        Some(Parsed::Project(project, locale)) => {
+            let own = format!("p_{project}_");
+            let what = text.strip_prefix(&own).unwrap_or_default();
+            let any = locale.and_then(|_| Some(format!("anyloc_{}", what.rsplit_once('_')?.1)));
+            let whats: Vec<String> = any.into_iter().chain([what.to_owned()]).collect();
+            let with = |begin: &str| whats.iter().map(|what| format!("{begin}{what}")).collect();
+            [with(EVERY_PROJECT), with(&own)]
+        }
+        Some(Parsed::Org) | None => [Vec::new(), vec![text.to_owned()]],
     }
 }
 
@@ -412,6 +457,43 @@ mod tests {
         assert!(!granted(Target::Workspace("w1".into()), &["ws_w2_admin"]).covers(Wanted::WorkspaceAdmin("w2")));
         assert!(granted(Target::Org, &["org_audit-read"]).covers(Wanted::Org("org_audit-read")));
         assert!(!granted(Target::Project("p1".into()), &["org_audit-read"]).covers(Wanted::Org("org_audit-read")));
+    }
+
+    #[test]
+    fn what_is_held_at_a_target_or_above_it() {
+        let intent = |target: Target, text: &str| Intent { target, permissions: vec![text.to_owned()] };
+        let (w1, p1) = (Target::Workspace("w1".into()), Target::Project("p1".into()));
+        let everywhere = granted(Target::Org, &["p_*_read", "ws_*_admin", "org_audit-read", "p_*_anyloc_translate"]);
+        let in_w1 = granted(w1.clone(), &["p_*_read", "ws_w1_admin", "p_*_anyloc_translate"]);
+        let in_p1 = granted(p1.clone(), &["p_p1_read", "p_p1_anyloc_translate"]);
+        let german = granted(p1.clone(), &["p_p1_loc_de_translate"]);
+        let key = granted(Target::Org, &["p_p1_read", "ws_w1_admin"]);
+        // Each with whom it is held by: everywhere, in the workspace, in the project, for German there, by a key.
+        for (intent, expected) in [
+            (intent(Target::Org, "p_*_read"), [true, false, false, false, false]),
+            (intent(Target::Org, "ws_*_admin"), [true, false, false, false, false]),
+            (intent(Target::Org, "org_audit-read"), [true, false, false, false, false]),
+            (intent(Target::Org, "org_members-manage"), [false; 5]),
+            (intent(Target::Org, "p_*_loc_de_translate"), [true, false, false, false, false]),
+            (intent(w1.clone(), "p_*_read"), [true, true, false, false, false]),
+            (intent(w1.clone(), "ws_w1_admin"), [true, true, false, false, true]),
+            (intent(w1, "p_*_manage"), [false; 5]),
+            (intent(p1.clone(), "p_p1_read"), [true, true, true, false, true]),
+            (intent(p1.clone(), "p_p1_loc_de_translate"), [true, true, true, true, false]),
+            (intent(p1.clone(), "p_p1_loc_fr_translate"), [true, true, true, false, false]),
+            (intent(p1.clone(), "p_p1_anyloc_translate"), [true, true, true, false, false]),
+            (intent(p1, "p_p1_anyloc_review"), [false; 5]),
+            (intent(Target::Workspace("w2".into()), "p_*_read"), [true, false, false, false, false]),
+            (intent(Target::Workspace("w2".into()), "ws_w2_admin"), [true, false, false, false, false]),
+        ] {
+            let held = [&everywhere, &in_w1, &in_p1, &german, &key].map(|granted| granted.holds(&intent, Some("w1")));
+            assert_eq!(held, expected, "{intent:?}");
+        }
+        // A project of another workspace is above nothing that is held in this one.
+        let elsewhere = intent(Target::Project("p3".into()), "p_p3_read");
+        assert!(!in_w1.holds(&elsewhere, Some("w2")) && everywhere.holds(&elsewhere, Some("w2")));
+        let both = Intent { target: Target::Org, permissions: vec!["p_*_read".into(), "p_*_manage".into()] };
+        assert!(!everywhere.holds(&both, None), "every one of them");
     }
 
     #[test]

@@ -122,11 +122,11 @@ impl Template {
         self.org.iter().copied().chain(admin).chain(self.actions.iter().map(|action| action.name())).collect()
     }
 
-    /// What it confers within a scope. A project outweighs the workspace it lies in, which the caller has checked.
+    /// Whether it takes a scope that has, or lacks, a workspace, a project and a locale.
     ///
     /// # Errors
-    /// [`ScopeFault`] for a scope that the template does not take, or one that it needs.
-    pub fn expand(&self, place: &Place) -> Result<Vec<Intent>, ScopeFault> {
+    /// [`ScopeFault`] for a member that the template does not take, or one that it needs.
+    pub fn check_scope(&self, has_workspace: bool, has_project: bool, has_locale: bool) -> Result<(), ScopeFault> {
         let (takes_workspace, takes_project, takes_locale) = match self.scopes {
             Scopes::Nothing => (false, false, false),
             Scopes::Workspace => (true, false, false),
@@ -134,16 +134,25 @@ impl Template {
             Scopes::ProjectAndLocale => (true, true, true),
         };
         let given = [
-            ("workspace_id", place.workspace.is_some(), takes_workspace),
-            ("project_id", place.project.is_some(), takes_project),
-            ("locale", place.locale.is_some(), takes_locale),
+            ("workspace_id", has_workspace, takes_workspace),
+            ("project_id", has_project, takes_project),
+            ("locale", has_locale, takes_locale),
         ];
         if let Some((name, ..)) = given.into_iter().find(|(_, is_given, is_taken)| *is_given && !is_taken) {
             return Err(ScopeFault(name));
         }
-        if self.scopes == Scopes::Workspace && place.workspace.is_none() {
+        if self.scopes == Scopes::Workspace && !has_workspace {
             return Err(ScopeFault("workspace_id"));
         }
+        Ok(())
+    }
+
+    /// What it confers within a scope. A project outweighs the workspace it lies in, which the caller has checked.
+    ///
+    /// # Errors
+    /// [`ScopeFault`] for a scope that the template does not take, or one that it needs.
+    pub fn expand(&self, place: &Place) -> Result<Vec<Intent>, ScopeFault> {
+        self.check_scope(place.workspace.is_some(), place.project.is_some(), place.locale.is_some())?;
         let target = match (&place.project, &place.workspace) {
             (Some(project), _) => Target::Project(project.clone()),
             (None, Some(workspace)) => Target::Workspace(workspace.clone()),

@@ -1,32 +1,63 @@
 //! The one place that ends everything that lets a principal in.
 
 use quintet_platform::access::{self, AccessRefusal};
+use quintet_platform::sessions::end_sessions_of;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
 
-use crate::audit::Actor;
-use crate::model::TenantId;
+use crate::audit::{self, Actor, Event};
+use crate::grants::revoke_all_of;
 use crate::principals::KEYS_OF_PRINCIPALS;
+use crate::session_events::record_ends;
 
-/// Shuts a principal out for good, from the next request on: its keys. Sessions, once there are any, end here, too.
+/// Shuts a principal out for good, from the next request on: its sessions, its keys and its grants.
 ///
 /// # Errors
 /// Only the store's.
 pub fn shut_out(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, principal_id: Uuid) -> Result<(), Failure> {
-    revoke_keys(tx, now, actor.tenant_id, principal_id)
+    let ended = end_sessions_of(tx, actor.tenant_id.0, principal_id)?;
+    record_ends(tx, now, actor, &ended, "removed")?;
+    revoke_keys(tx, now, actor, principal_id)?;
+    revoke_all_of(tx, now, actor, principal_id)
 }
 
 /// A principal has a bounded number of keys.
-fn revoke_keys(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: TenantId, principal_id: Uuid) -> Result<(), Failure> {
+fn revoke_keys(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, principal_id: Uuid) -> Result<(), Failure> {
+    let tenant_id = actor.tenant_id;
     let keys = tx.scan(&KEYS_OF_PRINCIPALS, Scan::prefix(&(tenant_id, principal_id)))?;
     for ((.., key_id), _) in keys {
-        match access::revoke_key(tx, now, Some(tenant_id.0), &key_id) {
-            Ok(_) => {}
-            Err(Abort::Refused(AccessRefusal::KeyNotFound)) => {
-                return Err(Failure::Damaged(format!("the key {key_id} of a principal is gone")));
-            }
-            Err(Abort::Refused(other)) => return Err(Failure::Io(other.to_string())),
-            Err(Abort::Failed(failure)) => return Err(failure),
+        let key = access::find_key(tx, &key_id)?;
+        if key.is_none_or(|key| key.revoked_at.is_none()) {
+            revoke(tx, now, actor, &key_id)?;
         }
     }
     Ok(())
+}
+
+/// Revokes a key that there is, and records it.
+///
+/// # Errors
+/// Only the store's.
+pub(super) fn revoke(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, key_id: &str) -> Result<(), Failure> {
+    match access::revoke_key(tx, now, Some(actor.tenant_id.0), key_id) {
+        Ok(key) => record_revoked(tx, now, actor, &key).map(drop),
+        Err(Abort::Refused(AccessRefusal::KeyNotFound)) => {
+            Err(Failure::Damaged(format!("the key {key_id} of a principal is gone")))
+        }
+        Err(Abort::Refused(other)) => Err(Failure::Io(other.to_string())),
+        Err(Abort::Failed(failure)) => Err(failure),
+    }
+}
+
+/// Records that a key was revoked; the number of the event.
+///
+/// # Errors
+/// Only the store's.
+pub(super) fn record_revoked(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    actor: &Actor,
+    key: &access::KeyRecord,
+) -> Result<u64, Failure> {
+    let event = Event { target_id: key.key_id.clone(), ..Event::about("api_key.revoke", "api_key", Uuid::nil()) };
+    audit::record(tx, now, actor, event.with([("principal_id", key.principal_id.to_string().into())]))
 }

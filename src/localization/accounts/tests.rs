@@ -1,14 +1,21 @@
 //! Members from the first invitation to the erasure: every arrow between their states, and those that there are not.
 
 use quintet_storage::seal::{self, Erased, KeyOwner};
-use quintet_storage::{Abort, Read as _};
+use quintet_storage::{Abort, Read as _, Uuid};
 
+use quintet_platform::access::{
+    AccessRefusal, CreateTenant, IssueKey, IssuedKey, PreparedSecret, Services, create_tenant, issue_key, revoke_key,
+};
+
+use super::MIGRATIONS;
 use super::members::{CreateMember, activate_member, create_member, erase_member, remove_member};
 use super::settings::{Settings, get_settings, patch_settings};
+use crate::access::{GRANTS_BY_PRINCIPAL, GrantId, MarkRow};
 use crate::audit::events_after;
+use crate::model::TenantId;
 use crate::principals::{
-    COUNTS, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_MAX, MarkKey, Member, MemberId, MemberStatus, Subject, get_member,
-    is_address, member_by_email, member_by_subject,
+    ACCOUNTS, AccountId, COUNTS, KEYS_OF_PRINCIPALS, KeyOfPrincipalRow, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_MAX,
+    MarkKey, Member, MemberId, MemberStatus, Subject, get_member, is_address, member_by_email, member_by_subject,
 };
 use crate::refusal::Refusal;
 use crate::testing::{Bench, OTHER, TENANT, actor, bench};
@@ -188,6 +195,65 @@ fn marks_that_do_not_fit_are_found() {
         .unwrap();
     let findings = crate::verify(&bench.store.read()).unwrap();
     assert!(findings.iter().any(|finding| finding.contains("its address is not its own")), "{findings:?}");
+}
+
+/// A key as the command line issued it before keys had service accounts.
+fn key(bench: &Bench, tenant_id: Uuid, permission: &str) -> IssuedKey {
+    let command = IssueKey {
+        tenant_id,
+        principal_id: None,
+        label: format!("key for {permission}"),
+        permissions: vec![permission.to_owned()],
+        ttl_days: None,
+        secret: PreparedSecret::draw(),
+    };
+    bench.run(move |tx, now| issue_key(tx, now, command).map_err(unrefused)).unwrap()
+}
+
+fn unrefused(abort: Abort<AccessRefusal>) -> Abort<Refusal> {
+    match abort {
+        Abort::Failed(failure) => Abort::Failed(failure),
+        Abort::Refused(refusal) => panic!("{refusal}"),
+    }
+}
+
+#[test]
+fn keys_of_older_directories_get_service_accounts() {
+    let bench = bench();
+    let command = CreateTenant { id: None, name: "t".to_owned(), services: Services::ALL, parent: None };
+    let tenant_id = bench.run(move |tx, now| create_tenant(tx, now, command).map_err(unrefused)).unwrap().tenant_id;
+    let ours = key(&bench, tenant_id, "p_*_read");
+    let ledgers = key(&bench, tenant_id, "ledger_reader");
+    let granted = key(&bench, tenant_id, "ledger_poster");
+    let revoked = key(&bench, tenant_id, "p_*_read");
+    let key_id = revoked.key_id.clone();
+    bench.run(move |tx, now| revoke_key(tx, now, None, &key_id).map_err(unrefused)).unwrap();
+    let grant = (TenantId(tenant_id), granted.principal_id, GrantId(Uuid::nil()));
+    bench.run(move |tx, _| Ok(tx.put(&GRANTS_BY_PRINCIPAL, &grant, &MarkRow)?)).unwrap();
+    for rows in [2, 0] {
+        assert_eq!(MIGRATIONS[0].run_on(&bench.store), Ok(rows), "again: nothing");
+    }
+    let read = bench.store.read();
+    let account = |key: &IssuedKey| read.get(&ACCOUNTS, &(TenantId(tenant_id), AccountId(key.principal_id))).unwrap();
+    assert_eq!(account(&ours).map(|row| row.label), Some("key for p_*_read".to_owned()));
+    assert!(account(&granted).is_some() && account(&ledgers).is_none() && account(&revoked).is_none());
+    assert_eq!(crate::principals::verify(&read), Ok(Vec::new()));
+    assert_eq!(super::verify(&read), Ok(Vec::new()));
+}
+
+#[test]
+fn who_is_shut_out_and_has_something_left_is_found() {
+    let bench = bench();
+    let member = invite(&bench, "zoe@example.org").ok().unwrap().member_id;
+    remove(&bench, member).ok().unwrap();
+    let deed = bench.run(move |tx, _| {
+        tx.put(&KEYS_OF_PRINCIPALS, &(TENANT, member.0, "x".to_owned()), &KeyOfPrincipalRow)?;
+        Ok(tx.put(&GRANTS_BY_PRINCIPAL, &(TENANT, member.0, GrantId(Uuid::nil())), &MarkRow)?)
+    });
+    deed.unwrap();
+    let findings = super::verify(&bench.store.read()).unwrap();
+    assert!(findings.iter().any(|finding| finding.contains("is not its own")), "{findings:?}");
+    assert!(findings.iter().any(|finding| finding.contains("is shut out, and has the grant")), "{findings:?}");
 }
 
 #[test]

@@ -44,14 +44,19 @@ use crate::lists::joined;
 
 pub use catalogue::{PageRange, Pages, get_catalogue, key_paths, keys_ever, read_entries};
 pub use contexts::{find_context, get_contexts};
+pub use exports::{Base, Fallback, TRANSLATIONS_BYTES_MAX, Wish};
 pub use files::{get_file, list_files};
 pub use imports::{changed_numbers, replaced_numbers};
 pub use key_ids::{key_id, split_key_id};
 pub use keys::{each_active_key, get_key};
 pub use model::{File, FileId, FileVersion, Format, Key, KeyClass, KeyEntry, KeyId, Source, category_at, place_of};
-pub use sealed::{ValueReader, read_part, stage_value};
+pub use sealed::{
+    Parts as ValueParts, ValueReader, adopt as adopt_value, begin as begin_value, read_part, refused as upload_refused,
+    stage_value,
+};
 pub use tables::{
-    CatalogueRow, FILE_LOCALES, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS, TranslationRow,
+    CatalogueRow, FILE_LOCALES, FILE_PATHS, FILES, FileRow, KEY_FILES_BY_PROJECT, KeyFileRow, TRANSLATIONS,
+    TranslationRow,
 };
 pub use translation::{
     Approval, ReviewState, State, TEXT_BYTES_MAX, Translated, TranslatedForm, Translation, Wished, Wording, shaped,
@@ -64,7 +69,6 @@ pub use words::{active_words, words_of};
 #[cfg(test)]
 pub use {
     contexts::{prepare_contexts, put_contexts},
-    exports::gather,
     imports::{Arrived, ImportFile, Original, Receiver, prepare_import, publish_import},
     key_ids::key_prefix,
     model::KeyContext,

@@ -10,8 +10,9 @@
 //! - lists and figures are told of a state in which no cause of their project is open, or not at all.
 //!
 //! Reading order: `tables` · `verdict` (written here alone) · `touch`, `sought`, `judging`, `pass`, `sweep` (judging anew) ·
-//! `list`, `stats` · `http` · `verify` · `migration`.
+//! `list`, `stats`, `approved` · `http` · `verify` · `migration`.
 
+mod approved;
 pub mod http;
 mod judging;
 mod list;
@@ -26,8 +27,9 @@ mod verdict;
 mod verify;
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
+pub use approved::approved_locales;
 pub use migration::MIGRATIONS;
 pub use sweep::Rejudging;
 pub use tables::TABLES;

@@ -4,6 +4,7 @@ use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{self, Fields, Limits};
 use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 
+use super::bounds::By;
 use super::create::{CreateGrant, create_grant};
 use crate::access::{Parsed, Scope, TEMPLATES, Template, parse, template};
 use crate::audit::Actor;
@@ -102,9 +103,10 @@ pub fn grant(
     wish: GrantWish,
 ) -> Result<Vec<String>, Abort<String>> {
     let GrantWish { template, scope } = wish;
-    let command = CreateGrant { principal_id, template, scope };
-    match create_grant(tx, now, &Actor::operator(TenantId(tenant_id)), command) {
-        Ok(grant) => Ok(grant.intents.into_iter().flat_map(|(intent, _)| intent.permissions).collect()),
+    let locale = Ok(scope.locale.clone());
+    let command = CreateGrant { principal_id, template, scope, locale, is_told: false };
+    match create_grant(tx, now, &Actor::operator(TenantId(tenant_id)), &By::Operator, command) {
+        Ok(grant) => Ok(grant.intents.into_iter().flat_map(|intent| intent.intent.permissions).collect()),
         Err(Abort::Failed(failure)) => Err(failure.into()),
         Err(Abort::Refused(Refusal::NotFound)) => {
             Err(Abort::Refused("the tenant has no such workspace or project".to_owned()))

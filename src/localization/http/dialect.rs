@@ -2,25 +2,30 @@
 
 use std::time::Duration;
 
+use http::header::AUTHORIZATION;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use quintet_platform::Foundation;
 use quintet_platform::access::{self as credentials, Service, authorization};
+use quintet_platform::http::cookie::{Cookie, cookie};
 use quintet_platform::http::request_id::RequestId;
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::Limits;
 use quintet_platform::service::{
-    self, Content, Demands, Dialect, Fault, Interface, PROBLEM, Parameter, Route, Shape, Turns, Verdict, problem,
-    problem_schema,
+    self, Content, Demands, Dialect, Fault, Interface, PROBLEM, Parameter, Recheck, Route, Shape, Turns, Verdict,
+    problem, problem_schema,
 };
+use quintet_platform::sessions::{Door, is_there};
 use quintet_storage::{Abort, Read, Uuid};
 use serde_json::{Map, Value, json};
 
 use crate::access::{self, TEMPLATES, Template, Wanted};
 use crate::audit::{Actor, ActorKind};
 use crate::context::{Context, WRITER_TIME};
+use crate::identity::{Identity, SESSION_COOKIE};
 use crate::model::TenantId;
+use crate::principals::kind_of;
 use crate::refusal::{CODES, Refusal, TAG_CODES};
 
 /// A request that was let in.
@@ -40,10 +45,12 @@ const TENANT_HEADER: HeaderName = HeaderName::from_static("l10n-tenant");
 /// Who calls.
 #[derive(Clone)]
 pub struct Caller {
-    /// What its key was found to be.
+    /// What its key was found to be; of a session: whose it is, in which tenant.
     pub key: credentials::Caller,
     /// The same, for the audit chain.
     pub actor: Actor,
+    /// The session, if it is a person with a cookie.
+    pub session_id: Option<Uuid>,
 }
 
 impl Caller {
@@ -91,7 +98,9 @@ impl Dialect for Localization {
             include_str!("schemas.json"),
             include_str!("../spaces/schemas.json"),
             include_str!("../grants/schemas.json"),
+            include_str!("../accounts/schemas.json"),
             include_str!("../proof/schemas.json"),
+            include_str!("../sign_in/schemas.json"),
             include_str!("../content/schemas.json"),
             include_str!("../figures/schemas.json"),
             include_str!("../memory/schemas.json"),
@@ -99,6 +108,7 @@ impl Dialect for Localization {
             include_str!("../review/schemas.json"),
             include_str!("../terms/schemas.json"),
             include_str!("../translate/schemas.json"),
+            include_str!("../releases/schemas.json"),
             include_str!("../approvals/schemas.json"),
             include_str!("../licences/schemas.json"),
             include_str!("../settlements/schemas.json"),
@@ -115,19 +125,36 @@ impl Dialect for Localization {
         Some(&context.asides)
     }
 
-    /// Who asks, in which tenant; what it may is for each route to ask.
+    /// Who asks, in which tenant; what it may is for each route to ask. A bearer credential outweighs a cookie (localization,
+    /// N5).
     async fn admit(context: &Context, _route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
+        let request_id = parts.extensions.get::<RequestId>().map(|id| id.as_str().to_owned()).unwrap_or_default();
+        if let Some((identity, token)) = session_token(context, &parts.headers) {
+            return admit_session(context, identity, token, parts, request_id);
+        }
         let admitted = context.admit(Service::Localization, authorization(&parts.headers), None).await;
         let key = admitted.map_err(Fault::of_admission)?;
-        check_tenant(&key, &parts.headers)?;
-        let request_id = parts.extensions.get::<RequestId>().map(|id| id.as_str().to_owned()).unwrap_or_default();
+        match named_tenant(&parts.headers)? {
+            None => return Err(Refusal::parameter(TENANT_NAME, "is required")),
+            Some(tenant_id) => check_tenant(tenant_id, key.tenant_id)?,
+        }
         let actor = Actor {
             tenant_id: TenantId(key.tenant_id),
-            kind: ActorKind::ServiceAccount,
+            kind: kind_of(&context.store.read(), TenantId(key.tenant_id), key.principal_id)
+                .map_err(|failure| Fault::of_failure(&failure))?,
             principal_id: key.principal_id,
             request_id,
         };
-        Ok(Caller { key, actor })
+        Ok(Caller { key, actor, session_id: None })
+    }
+
+    /// A session that was ended while the body arrived lets nothing be changed any more.
+    fn recheck(caller: &Caller, _route: &'static Route) -> Option<Recheck<Refusal>> {
+        let session_id = caller.session_id?;
+        Some(Box::new(move |tx| match is_there(tx, session_id)? {
+            true => Ok(()),
+            false => Err(Refusal::Fault(Fault::Unauthenticated).into()),
+        }))
     }
 
     fn tenant_id(caller: &Caller) -> Uuid {
@@ -158,6 +185,9 @@ impl Dialect for Localization {
         if !route.permission.is_empty() {
             codes.push("invalid_parameter");
         }
+        if !route.permission.is_empty() && route.is_change() {
+            codes.push("origin_refused");
+        }
         if !route.segments.is_empty() {
             codes.push("not_found");
         }
@@ -177,8 +207,8 @@ impl Dialect for Localization {
         let Some(Value::Array(parameters)) = operation.get_mut("parameters") else { return };
         if !route.permission.is_empty() {
             parameters.push(json!({
-                "name": "L10n-Tenant", "in": "header", "required": true, "schema": Shape::Uuid.schema(),
-                "description": "The tenant of the key.",
+                "name": TENANT_NAME, "in": "header", "required": false, "schema": Shape::Uuid.schema(),
+                "description": "The tenant of the key, with which it is required. Of a session it may only confirm the tenant.",
             }));
         }
     }
@@ -189,18 +219,62 @@ impl Dialect for Localization {
     }
 }
 
-/// A machine names its tenant, and may name no other.
-fn check_tenant(key: &credentials::Caller, headers: &HeaderMap) -> Result<(), Refusal> {
-    const NAME: &str = "L10n-Tenant";
+/// What a browser brings of its session, where it counts: without a bearer credential, and where people sign in at all.
+/// Several such cookies are none of anybody's.
+fn session_token<'a>(context: &'a Context, headers: &'a HeaderMap) -> Option<(&'a Identity, &'a str)> {
+    let identity = context.identity.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION))?;
+    match cookie(headers, SESSION_COOKIE) {
+        Cookie::Absent => None,
+        Cookie::One(token) => Some((identity, token)),
+        Cookie::Unclear => Some((identity, "")),
+    }
+}
+
+/// The session that is still there; then, for whatever may change something, that a page of the service asks for it; then the
+/// tenant, which may be named to confirm it (localization, O1 and N5).
+fn admit_session(
+    context: &Context,
+    identity: &Identity,
+    token: &str,
+    parts: &Parts,
+    request_id: String,
+) -> Result<Caller, Refusal> {
+    let admitted = context.admit_session(Service::Localization, Door::Localization, token);
+    let (session, root_tenant_id) = admitted.map_err(Fault::of_admission)?;
+    let only_reads = parts.method == Method::GET || parts.method == Method::HEAD;
+    if !only_reads && !identity.is_own_page(&parts.headers) {
+        return Err(Refusal::OriginRefused);
+    }
+    if let Some(tenant_id) = named_tenant(&parts.headers)? {
+        check_tenant(tenant_id, session.tenant_id)?;
+    }
+    let key = credentials::Caller {
+        tenant_id: session.tenant_id,
+        root_tenant_id,
+        principal_id: session.principal_id,
+        key_id: String::new(),
+        permissions: Vec::new(),
+        expires_at: Some(session.ends_at),
+    };
+    let (tenant_id, principal_id) = (TenantId(session.tenant_id), session.principal_id);
+    let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id };
+    Ok(Caller { key, actor, session_id: Some(session.session_id) })
+}
+
+const TENANT_NAME: &str = "L10n-Tenant";
+
+/// The tenant that a request names.
+fn named_tenant(headers: &HeaderMap) -> Result<Option<Uuid>, Refusal> {
     let mut values = headers.get_all(TENANT_HEADER).iter();
     let named = match (values.next(), values.next()) {
-        (None, _) => return Err(Refusal::parameter(NAME, "is required")),
+        (None, _) => return Ok(None),
         (Some(only), None) => only.to_str().ok().and_then(parse_uuid),
         (Some(_), Some(_)) => None,
     };
-    match named {
-        None => Err(Refusal::parameter(NAME, "is one UUID")),
-        Some(tenant_id) if tenant_id == key.tenant_id => Ok(()),
-        Some(_) => Err(Refusal::OtherTenant),
-    }
+    named.map(Some).ok_or_else(|| Refusal::parameter(TENANT_NAME, "is one UUID"))
+}
+
+/// Nobody may name another tenant than the credential's.
+fn check_tenant(named: Uuid, own: Uuid) -> Result<(), Refusal> {
+    if named == own { Ok(()) } else { Err(Refusal::OtherTenant) }
 }

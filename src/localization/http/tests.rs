@@ -125,8 +125,9 @@ async fn every_route_is_served_and_asks_for_a_key() {
         let request =
             http::Request::builder().method(route.method.as_str()).uri(path.join("/")).body(Body::empty()).unwrap();
         let response = routes(room.context.clone()).oneshot(request).await.unwrap();
-        let expected = if route.permission.is_empty() { 200 } else { 401 };
-        assert_eq!(response.status().as_u16(), expected, "{}", route.template());
+        // What is open may ask for something else, but never for a key.
+        assert_eq!(response.status() != 401, route.permission.is_empty(), "{}", route.template());
+        assert_ne!(response.status(), 404, "{}", route.template());
     }
     room.context.store.shutdown();
 }
@@ -627,7 +628,8 @@ async fn what_is_held_in_memory_is_bounded() {
     let locale = Locale::parse("de").unwrap();
     let read = room.context.store.read();
     let found = || crate::content::get_file(&read, tenant_id, ProjectId(project.parse().unwrap()), file_id).unwrap();
-    let gather = |bytes_max| crate::content::gather(&read, tenant_id, found(), Some(&locale), bytes_max);
+    let base = crate::content::Base::read(&read, tenant_id, found(), true).unwrap();
+    let gather = |bytes_max| base.gather(&read, tenant_id, Some(&locale), bytes_max);
     assert!(gather(4).is_ok());
     assert!(matches!(gather(3), Err(Abort::Refused(Refusal::ValueTooLong))));
     drop(read);

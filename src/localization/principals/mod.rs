@@ -29,7 +29,7 @@ pub use model::{
     Member, MemberId, MemberStatus, Person, ServiceAccount, Subject, is_address,
 };
 pub use tables::{
-    ACCOUNTS, AccountRow, COUNTS, CountsRow, KEYS_OF_PRINCIPALS, KeyOfPrincipalRow, MEMBERS, MEMBERS_BY_EMAIL,
-    MEMBERS_BY_SUBJECT, MemberMarkRow, MemberRow, TABLES, sealed_person,
+    ACCOUNTS, AccountRow, COUNTS, KEYS_OF_PRINCIPALS, KeyOfPrincipalRow, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_BY_SUBJECT,
+    MemberMarkRow, MemberRow, TABLES, sealed_person,
 };
 pub use verify::verify;

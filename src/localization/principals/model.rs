@@ -1,7 +1,7 @@
 //! Members and service accounts.
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Timestamp, Uuid, key_newtype};
+use quintet_storage::{Timestamp, key_newtype};
 
 key_newtype!(
     /// A member.
@@ -95,12 +95,6 @@ pub struct Member {
 }
 
 impl Member {
-    /// The principal.
-    #[must_use]
-    pub fn principal_id(&self) -> Uuid {
-        self.member_id.0
-    }
-
     /// The e-mail address; of an erased member one that nobody can have (localization, I2).
     #[must_use]
     pub fn email(&self) -> String {

@@ -156,12 +156,9 @@ impl AccountRow {
     }
 }
 
-/// A key of a principal.
+/// The row of an index whose key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct KeyOfPrincipalRow {
-    /// Whether it was issued from the command line.
-    pub is_operators: bool,
-}
+pub struct KeyOfPrincipalRow;
 impl Row for KeyOfPrincipalRow {}
 
 /// How many principals a tenant has; without a row: none.

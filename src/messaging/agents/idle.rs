@@ -1,11 +1,13 @@
 //! Agents that nobody has heard of for long retire by themselves, unless mail waits for them (6-messaging.md, I4).
+//!
+//! The time in which a workspace is suspended says nothing of its agents: they may have much to say and cannot.
 
 use quintet_storage::{Failure, Timestamp, WriteTx};
 
 use super::model::idle_seconds;
 use super::retire::retire;
 use crate::due::{self, Due};
-use crate::identity::{Agent, agents, mailboxes};
+use crate::identity::{Agent, Status, agents, mailboxes, workspaces};
 use crate::model::AgentKey;
 
 /// One that has been idle for long enough while mail waits for it is looked at again after this part of that time.
@@ -40,8 +42,15 @@ pub(crate) fn look(
     let Some(mut agent) = agents::find(tx, key)?.filter(|agent| agent.retired_at.is_none()) else { return Ok(()) };
     let seconds = idle_seconds(&agent);
     let mailbox = mailboxes::get(tx, key)?;
-    let idle_at = seen_at.unwrap_or(agent.created_at).plus_seconds(seconds);
-    let at = if idle_at > now {
+    let Some(workspace) = workspaces::find(tx, key.0)? else { return Ok(()) };
+    // Since when it could have been heard of, and was not.
+    let since = seen_at.unwrap_or(agent.created_at);
+    let since = workspaces::activated_at(tx, &workspace)?.map_or(since, |at| at.max(since));
+    let idle_at = since.plus_seconds(seconds);
+    let at = if workspaces::status(tx, &workspace)? == Status::Suspended {
+        // It is activated later than now, and all of that time begins then.
+        now.plus_seconds(seconds)
+    } else if idle_at > now {
         idle_at
     } else if mailbox.unread_count > 0 || mailbox.held_count > 0 {
         now.plus_seconds(seconds / PARTS)

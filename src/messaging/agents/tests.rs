@@ -1,13 +1,14 @@
 //! Registering, retiring and being found, over a store under a rehearsal clock.
 
 use super::*;
-use crate::identity::{Scope, agents};
+use crate::identity::{Scope, Status, agents};
 use crate::model::{AgentKey, AgentNo};
 use crate::rooms;
 use crate::tagged::wearers;
 use crate::testing::{Bench, nobody};
 use crate::words::checkout::SessionKey;
 use crate::words::tag::TagExpression;
+use crate::workspaces::set_status;
 
 /// A registration of a role in a checkout.
 fn at(role: &str, path: &str) -> Registration {
@@ -82,6 +83,44 @@ async fn what_sends_walk_has_no_retired_agents() {
     bench.register(worn(true));
     bench.register(Registration { labels: Vec::new(), ..worn(false) });
     assert_eq!(found(&bench), (both.clone(), both));
+    assert_sound(&bench);
+}
+
+/// Nobody can be heard of while his workspace, or its tenant, is suspended: that is not his being idle, and takes nothing from
+/// him.
+#[tokio::test]
+async fn time_in_which_nobody_is_served_is_nobodys_idleness() {
+    const DAY: u64 = 86_400;
+    let mut bench = Bench::new();
+    let host = bench.register(at("host", "/a"));
+    let guest = bench.register(Registration { is_ephemeral: Some(true), ..at("guest", "/a") });
+    bench.run(move |tx, now| Ok(retire(tx, now, guest)?)).unwrap();
+    let is_retired = |bench: &Bench, agent| {
+        let found = agents::find(&bench.context.store.read(), agent).unwrap();
+        found.unwrap().retired_at.is_some()
+    };
+    bench.advance(13 * DAY).await;
+    // It ends before the agent is looked at, whom nobody could have heard of in the last hours.
+    bench.suspend_tenant();
+    bench.advance(DAY - 60).await;
+    bench.activate_tenant();
+    bench.advance(2 * DAY).await;
+    assert!(!is_retired(&bench, host));
+    for _ in 0..2 {
+        bench.suspend_tenant();
+        bench.advance(15 * DAY).await;
+        bench.activate_tenant();
+        bench.advance(DAY).await;
+        assert!(!is_retired(&bench, host));
+    }
+    bench.set(|workspace| workspace.status = Status::Suspended);
+    bench.advance(30 * DAY).await;
+    bench.run(|tx, now| set_status(tx, now, "acme", Status::Active)).unwrap();
+    bench.register(Registration { is_ephemeral: Some(true), ..at("guest", "/a") });
+    bench.advance(14 * DAY - 1).await;
+    assert_eq!((is_retired(&bench, host), is_retired(&bench, guest)), (false, true));
+    bench.advance(1).await;
+    assert!(is_retired(&bench, host), "from then on it could have been heard of");
     assert_sound(&bench);
 }
 

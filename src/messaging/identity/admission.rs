@@ -6,9 +6,8 @@
 //! In this order: key (401), workspace (403, 410), binding (403), the agent's existence (404), its retirement (410), scope
 //! (403). A key that is bound to one agent acts as that agent unless the header names another.
 
-use quintet_platform::access;
 use quintet_platform::service::Fault;
-use quintet_storage::{Abort, Read, Uuid};
+use quintet_storage::{Abort, Read};
 
 use super::model::{Attestation, Key, Scope, Status, Workspace};
 use super::{agents, keys, mailboxes, workspaces};
@@ -77,7 +76,6 @@ impl Caller {
     pub(crate) fn basis(&self, takes_retired: bool) -> Basis {
         Basis {
             workspace: self.workspace.no,
-            tenant_id: self.workspace.tenant_id,
             key_id: self.key.id.clone(),
             agent: self.agent.clone().filter(|_| !takes_retired),
         }
@@ -110,7 +108,6 @@ impl Caller {
 #[derive(Clone, Debug)]
 pub(crate) struct Basis {
     workspace: WorkspaceNo,
-    tenant_id: Uuid,
     key_id: String,
     /// The agent that acts, if it must not be retired.
     agent: Option<Acting>,
@@ -124,10 +121,7 @@ impl Basis {
     pub(crate) fn check(&self, read: &impl Read) -> Result<(), Abort<Refusal>> {
         keys::find(read, &self.key_id)?.filter(|key| key.revoked_at.is_none()).ok_or(Refusal::InvalidApiKey)?;
         let workspace = workspaces::find(read, self.workspace)?.ok_or(Refusal::InvalidApiKey)?;
-        serving(&workspace)?;
-        if access::is_suspended(read, self.tenant_id)? {
-            return Err(Refusal::Suspended.into());
-        }
+        serving(read, &workspace)?;
         let Some(Acting { no, name }) = &self.agent else { return Ok(()) };
         match mailboxes::get(read, (self.workspace, *no))?.is_retired {
             true => Err(Refusal::AgentRetired(name.clone()).into()),
@@ -136,12 +130,15 @@ impl Basis {
     }
 }
 
-/// Whether a workspace serves.
-pub(crate) fn serving(workspace: &Workspace) -> Result<(), Refusal> {
-    match workspace.status {
+/// Whether a workspace serves, which none does whose tenant is suspended.
+///
+/// # Errors
+/// It does not.
+pub(crate) fn serving(read: &impl Read, workspace: &Workspace) -> Result<(), Abort<Refusal>> {
+    match workspaces::status(read, workspace)? {
         Status::Active => Ok(()),
-        Status::Suspended => Err(Refusal::Suspended),
-        Status::Deleted => Err(Refusal::WorkspaceDeleted),
+        Status::Suspended => Err(Refusal::Suspended.into()),
+        Status::Deleted => Err(Refusal::WorkspaceDeleted.into()),
     }
 }
 
@@ -157,7 +154,7 @@ pub(crate) fn admitted(read: &impl Read, asked: Asked<'_>) -> Result<Caller, Abo
     let text = asked.key.ok_or(Fault::Unauthenticated).map_err(Refusal::from)?;
     let key = keys::of_text(read, text)?.ok_or(Refusal::InvalidApiKey)?;
     let workspace = workspaces::find(read, key.workspace)?.ok_or(Refusal::InvalidApiKey)?;
-    serving(&workspace)?;
+    serving(read, &workspace)?;
     let only = if key.agents.len() == 1 { key.agents.first().map(String::as_str) } else { None };
     let named = match asked.agent {
         Named::Nobody => only,

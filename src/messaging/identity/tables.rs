@@ -13,6 +13,7 @@
 //! | 0x0508 | agents by session | workspace, session key, role | its number |
 //! | 0x0509 | agents by label | workspace, key, value, agent | |
 //! | 0x050A | mailboxes | workspace, agent | what deliveries need to know of an agent |
+//! | 0x050F | workspace activations | number | when it was last put back into service |
 
 use std::fmt;
 
@@ -42,6 +43,8 @@ pub(super) const AGENTS_BY_SESSION: Table<(WorkspaceNo, String, String), AgentNo
 pub(super) const AGENTS_BY_LABEL: Table<(WorkspaceNo, String, String, AgentNo), Mark> =
     Table::new(0x0509, FAMILY, "messaging_agents_by_label");
 pub(super) const MAILBOXES: Table<AgentKey, MailboxRow> = Table::new(0x050A, FAMILY, "messaging_mailboxes").hot();
+pub(super) const ACTIVATIONS: Table<WorkspaceNo, ActivationRow> =
+    Table::new(0x050F, FAMILY, "messaging_workspace_activations");
 
 /// The tables of this folder.
 pub(crate) const TABLES: &[TableSpec] = &[
@@ -56,6 +59,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
     AGENTS_BY_SESSION.spec(),
     AGENTS_BY_LABEL.spec(),
     MAILBOXES.spec(),
+    ACTIVATIONS.spec(),
 ];
 
 /// A workspace's number.
@@ -113,6 +117,11 @@ impl WorkspaceRow {
         }
     }
 }
+
+/// When a workspace was put back into service.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct ActivationRow(pub(super) Timestamp);
+impl Row for ActivationRow {}
 
 /// See [`Counts`].
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

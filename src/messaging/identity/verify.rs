@@ -7,8 +7,8 @@ use quintet_storage::{Failure, Read};
 
 use super::model::{Agent, Availability, Counts};
 use super::tables::{
-    AGENTS, AGENTS_BY_LABEL, AGENTS_BY_NAME, AGENTS_BY_SESSION, AgentNoRow, COUNTS, KEYS, KEYS_BY_WORKSPACE, MAILBOXES,
-    WORKSPACES, WORKSPACES_BY_SLUG, WORKSPACES_BY_TENANT, WorkspaceNoRow,
+    ACTIVATIONS, AGENTS, AGENTS_BY_LABEL, AGENTS_BY_NAME, AGENTS_BY_SESSION, AgentNoRow, COUNTS, KEYS,
+    KEYS_BY_WORKSPACE, MAILBOXES, WORKSPACES, WORKSPACES_BY_SLUG, WORKSPACES_BY_TENANT, WorkspaceNoRow,
 };
 use super::{agents, keys, mailboxes, workspaces};
 use crate::due::{self, Due};
@@ -46,6 +46,12 @@ fn check_workspaces(read: &impl Read, findings: &mut Vec<String>) -> Result<(), 
     each(read, &WORKSPACES_BY_TENANT, findings, |(tenant_id, no), _, findings| {
         if workspaces::find(read, no)?.is_none_or(|workspace| workspace.tenant_id != tenant_id) {
             findings.push(format!("the list of tenant {tenant_id} names the workspace {no:?}, which is not its own"));
+        }
+        Ok(())
+    })?;
+    each(read, &ACTIVATIONS, findings, |no, _, findings| {
+        if workspaces::find(read, no)?.is_none() {
+            findings.push(format!("the workspace {no:?} was put back into service, which is not there"));
         }
         Ok(())
     })

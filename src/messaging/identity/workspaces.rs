@@ -1,11 +1,12 @@
 //! Rows of workspaces: finding them, and keeping what changes.
 
 use quintet_platform::access;
-use quintet_storage::{Failure, Read, Scan, WriteTx};
+use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
 use super::model::{Counts, Status, Workspace};
 use super::tables::{
-    COUNTS, CountsRow, WORKSPACES, WORKSPACES_BY_SLUG, WORKSPACES_BY_TENANT, WorkspaceNoRow, WorkspaceRow,
+    ACTIVATIONS, ActivationRow, COUNTS, CountsRow, WORKSPACES, WORKSPACES_BY_SLUG, WORKSPACES_BY_TENANT,
+    WorkspaceNoRow, WorkspaceRow,
 };
 use crate::limits::Limit;
 use crate::model::{Mark, WorkspaceNo};
@@ -21,6 +22,17 @@ pub(crate) fn status(read: &impl Read, workspace: &Workspace) -> Result<Status, 
         Status::Active if access::is_suspended(read, workspace.tenant_id)? => Ok(Status::Suspended),
         status => Ok(status),
     }
+}
+
+/// A workspace is put back into service.
+pub(crate) fn note_activation(tx: &mut WriteTx<'_>, now: Timestamp, no: WorkspaceNo) -> Result<(), Failure> {
+    tx.put(&ACTIVATIONS, &no, &ActivationRow(now))
+}
+
+/// When a workspace, or its tenant, was last put back into service: before that its agents could not be heard of. `None`: never.
+pub(crate) fn activated_at(read: &impl Read, workspace: &Workspace) -> Result<Option<Timestamp>, Failure> {
+    let own = read.get(&ACTIVATIONS, &workspace.no)?.map(|ActivationRow(at)| at);
+    Ok(own.max(access::activated_at(read, workspace.tenant_id)?))
 }
 
 /// How much a limit is in a workspace now: who was let in may have seen another one.

@@ -382,8 +382,8 @@ async fn a_page_is_as_quick_behind_a_hundred_thousand_as_behind_ten() {
     for _ in 0..50 {
         let deliveries = move |tx: &mut WriteTx<'_>, now| {
             for _ in 0..2_000 {
-                let parcel =
-                    Parcel { message: posted.message, role: Role::To, priority: Priority::Normal, is_late: false };
+                let (message, thread) = (posted.message, posted.thread);
+                let parcel = Parcel { message, thread, role: Role::To, priority: Priority::Normal, is_late: false };
                 deliver(tx, now, ben, parcel)?;
             }
             Ok(())

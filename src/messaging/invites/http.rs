@@ -4,7 +4,7 @@ use quintet_platform::json::{Json, to_compact};
 use quintet_platform::service::{Answer, Content, Endpoint, KeyRule, Route, json as success};
 use quintet_storage::{Timestamp, WriteTx};
 
-use super::make::{NewInvite, make};
+use super::make::{NewInvite, dead, make};
 use crate::dialect::{Answered, Call, Messaging, SECRET, challenged};
 use crate::form;
 use crate::identity::keys::draw_token;
@@ -25,7 +25,7 @@ const INVITE: Route = Route::post("make_invite", "/v1/invites")
     .body(Content::OptionalJson("InviteNew"))
     .successes(&[success(201, "Invite")])
     .key(KeyRule::Optional)
-    .codes(&["limit_reached"]);
+    .codes(&["busy", "limit_reached"]);
 
 /// What is served of invites.
 pub(crate) const ENDPOINTS: &[Endpoint<Messaging>] =
@@ -44,6 +44,9 @@ async fn invite(call: Call) -> Answered {
         let problem = format!("must be an integer from {TTL_SECONDS_MIN} to {TTL_SECONDS_MAX}");
         return Err(Refusal::field("ttl_seconds", problem).into());
     }
+    let context = change.call.context.clone();
+    let looked = move || Ok(dead(&context.store.read(), workspace)?);
+    let dead = change.call.in_turn(&change.call.context.lookers, looked).await?;
     let token = draw_token();
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| {
         let told = [
@@ -52,7 +55,7 @@ async fn invite(call: Call) -> Answered {
             ("role", role.as_deref().into()),
         ];
         let told = to_compact(&Json::object(told));
-        make(tx, now, token.expose(), NewInvite { workspace, key_id, role, ttl_seconds })?;
+        make(tx, now, token.expose(), NewInvite { workspace, key_id, role, ttl_seconds }, &dead)?;
         Ok(Answer::json(201, told).secret())
     };
     change.write(verb).await

@@ -31,7 +31,7 @@ pub(crate) fn find(read: &impl Read, now: Timestamp, token: &str) -> Result<Invi
     // What was given away with a key goes with it, or revoking would leave a way in.
     keys::find(read, &row.key_id)?.filter(|key| key.revoked_at.is_none()).ok_or(Refusal::InvalidInvite)?;
     let workspace = workspaces::find(read, row.workspace)?.ok_or(Refusal::InvalidInvite)?;
-    serving(&workspace)?;
+    serving(read, &workspace)?;
     Ok(Invite { workspace, role: row.role })
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn used(read: &impl Read, now: Timestamp, token: &str) -> Result<Work
     let row = row.filter(|row| constant_time_eq(&row.digest, &digest) && now < row.expires_at);
     let workspace = workspaces::find(read, row.ok_or(Refusal::InvalidInvite)?.workspace)?;
     let workspace = workspace.ok_or(Refusal::InvalidInvite)?;
-    serving(&workspace)?;
+    serving(read, &workspace)?;
     Ok(workspace)
 }
 

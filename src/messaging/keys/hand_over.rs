@@ -10,8 +10,8 @@ use super::model::ADDRESS_SECONDS;
 use super::revoke::revoke;
 use super::tables::{KEY_ADDRESSES, KeyAddressRow};
 use crate::due::{self, Due};
-use crate::identity::Key;
 use crate::identity::keys::{self, PreparedKey, is_secret, token_place};
+use crate::identity::{Key, serving, workspaces};
 use crate::refusal::Refusal;
 
 /// Has a key wait at the address with this token.
@@ -23,6 +23,9 @@ pub(super) fn hand_over(tx: &mut WriteTx<'_>, now: Timestamp, key: &Key, token: 
 }
 
 /// The key that waits at the address with this token, and its place.
+///
+/// # Errors
+/// None waits there; or its workspace does not serve, where nobody gets a key either.
 pub(super) fn waiting(read: &impl Read, now: Timestamp, token: &str) -> Result<(u128, Key), Abort<Refusal>> {
     let none = || Refusal::NotFound("key at this address: it was fetched, or its time is over".to_owned());
     let (digest, is_one) = (digest(token.as_bytes()), is_secret(token));
@@ -30,13 +33,14 @@ pub(super) fn waiting(read: &impl Read, now: Timestamp, token: &str) -> Result<(
     let row = read.get(&KEY_ADDRESSES, &place)?.filter(|row| is_one && constant_time_eq(&row.digest, &digest));
     let row = row.filter(|row| now < row.expires_at).ok_or_else(none)?;
     let key = keys::find(read, &row.key_id)?.filter(|key| key.revoked_at.is_none()).ok_or_else(none)?;
+    serving(read, &workspaces::find(read, key.workspace)?.ok_or_else(none)?)?;
     Ok((place, key))
 }
 
 /// Fetches the key that waits at the address with this token, and gives it its secret, which was drawn before.
 ///
 /// # Errors
-/// None waits there.
+/// As [`waiting`].
 pub(super) fn fetch(
     tx: &mut WriteTx<'_>,
     now: Timestamp,

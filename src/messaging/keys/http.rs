@@ -44,7 +44,7 @@ const FETCH: Route = Route::get("fetch_key", "/v1/keys/once/{token}")
     .summary("Fetch a key at its one-time address, within 15 minutes; HEAD fetches nothing")
     .segments(&[TOKEN])
     .successes(&[success(200, "KeyFetched")])
-    .codes(&["not_found"]);
+    .codes(&["not_found", "workspace_deleted", "workspace_suspended"]);
 
 /// What is served of keys.
 pub(crate) const ENDPOINTS: &[Endpoint<Messaging>] = &[

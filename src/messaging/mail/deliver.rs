@@ -7,10 +7,11 @@ use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 use super::model::{Delivery, Role};
 use super::tables::{DeliveryRow, HELD, HeldRow, INBOX, LATE, PlaceRow};
 use super::unread::mark_read;
+use super::{messages, threads};
 use crate::acks;
 use crate::due::{self, Due};
 use crate::identity::{Availability, Mailbox, Priority, Standing, mailboxes};
-use crate::model::{AgentKey, MessageId, packed};
+use crate::model::{AgentKey, MessageId, ThreadId, packed};
 use crate::wakes::TOPIC;
 
 /// So much is released in one transaction.
@@ -21,6 +22,8 @@ const RELEASED_MAX: usize = 2_000;
 pub(crate) struct Parcel {
     /// Which message.
     pub(crate) message: MessageId,
+    /// Its thread.
+    pub(crate) thread: ThreadId,
     /// As what.
     pub(crate) role: Role,
     /// How urgent it is.
@@ -68,8 +71,9 @@ pub(crate) fn deliver_into(
     }
     mailbox.last_held += 1;
     mailbox.held_count = mailbox.held_count.saturating_add(1);
-    let Parcel { message, role, priority, .. } = parcel;
-    tx.put(&HELD, &(agent.0, agent.1, mailbox.last_held), &HeldRow { message, role, priority })?;
+    let Parcel { message, thread, role, priority, .. } = parcel;
+    let row = HeldRow { message, role, priority, thread: Some(thread) };
+    tx.put(&HELD, &(agent.0, agent.1, mailbox.last_held), &row)?;
     mailboxes::put(tx, agent, mailbox)?;
     Ok(Became::Held(mailbox.standing.clone()))
 }
@@ -95,6 +99,10 @@ fn place(
         labels: Vec::new(),
     };
     tx.put(&INBOX, &(agent.0, agent.1, mailbox.last_seq), &DeliveryRow::of(delivery))?;
+    // Where nothing was held, nothing was waited for.
+    if parcel.is_late || mailbox.held_count > 0 {
+        threads::arrived(tx, (agent.0, parcel.thread), agent.1)?;
+    }
     if parcel.is_late {
         tx.put(&LATE, &(agent.0, agent.1, parcel.message), &PlaceRow(mailbox.last_seq))?;
     }
@@ -233,9 +241,10 @@ fn release(tx: &mut WriteTx<'_>, now: Timestamp, agent: AgentKey, mailbox: &mut 
     if going.len() > RELEASED_MAX {
         due::put(tx, now, Due::Release(agent))?;
     }
-    for (key, HeldRow { message, role, priority }) in going.into_iter().take(RELEASED_MAX) {
+    for (key, HeldRow { message, role, priority, thread }) in going.into_iter().take(RELEASED_MAX) {
         tx.delete(&HELD, &key);
-        place(tx, now, agent, mailbox, Parcel { message, role, priority, is_late: true }, released)?;
+        let thread = thread.map_or_else(|| Ok(messages::get(tx, (agent.0, message))?.thread), Ok::<_, Failure>)?;
+        place(tx, now, agent, mailbox, Parcel { message, thread, role, priority, is_late: true }, released)?;
     }
     mailbox.held_count = mailbox.held_count.saturating_sub(released);
     Ok(released)

@@ -8,6 +8,7 @@
 //! - a message, its deliveries, what is held of it, its thread and what was used of the day are one transaction;
 //! - an inbox's places are counted from 1 without gaps, and what was delivered stays where it is;
 //! - each agent that a message went to has one delivery of it, or one that is held, and never both;
+//! - of a participant that has got nothing of a thread, all of it being held, a row says so: it takes part in it later;
 //! - as long as anything is held that may be delivered, what comes later waits behind it;
 //! - contents are sealed for the tenant wherever they lie.
 //!

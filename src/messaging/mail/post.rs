@@ -116,15 +116,14 @@ pub(crate) fn post(
         Sender::Agent(no) => Some(no),
         _ => None,
     };
+    // Whoever is new in it takes part when something of it has reached him, unless he wrote it.
+    let mut new: Option<Vec<AgentNo>> = None;
     if !begins {
         let members = letter.agents.iter().map(|addressee| addressee.no).chain(sender);
-        if is_new {
-            threads::begin(tx, key, members)?
-        } else {
-            threads::join(tx, key, members)?
-        }
+        new = threads::enter(tx, key, members, is_new)?;
         tx.put(&THREAD_MESSAGES, &(workspace.no, thread_id, message), &Mark)?;
     }
+    let is_new_there = |no| Some(no) != sender && new.as_ref().is_none_or(|new| new.contains(&no));
     for room in &letter.rooms {
         tx.put(&ROOM_HISTORY, &(workspace.no, room.clone(), message), &Mark)?;
     }
@@ -137,14 +136,18 @@ pub(crate) fn post(
     let waits = is_counted && thread.holds();
     let mut held = Vec::new();
     for Addressee { no, role, mut mailbox } in agents {
-        let parcel = Parcel { message, role, priority, is_late: false };
-        held.extend(match waits {
-            true => Some(hold_in_thread(tx, now, (key.0, no), (thread_id, &mut thread), mailbox, parcel)?),
+        let parcel = Parcel { message, thread: thread_id, role, priority, is_late: false };
+        let held_for = match waits {
+            true => Some(hold_in_thread(tx, now, (key.0, no), &mut thread, mailbox, parcel)?),
             false => {
                 let became = deliver_into(tx, now, (workspace.no, no), &mut mailbox, parcel)?;
                 held_for(mailbox.name, became)
             }
-        });
+        };
+        if held_for.is_some() && is_new_there(no) {
+            threads::expect(tx, key, no)?;
+        }
+        held.extend(held_for);
     }
     keep_pause_due(tx, key, before, thread.pause)?;
     if !begins {
@@ -183,13 +186,13 @@ fn hold_in_thread(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     agent: AgentKey,
-    (thread_id, thread): (ThreadId, &mut Thread),
+    thread: &mut Thread,
     mailbox: Mailbox,
     parcel: Parcel,
 ) -> Result<HeldFor, Failure> {
     thread.last_held += 1;
     thread.held_count = thread.held_count.saturating_add(1);
-    let Parcel { message, role, priority, .. } = parcel;
+    let Parcel { message, thread: thread_id, role, priority, .. } = parcel;
     let row = ThreadHeldRow { agent: agent.1, message, role, priority };
     tx.put(&THREAD_HELD, &(agent.0, thread_id, thread.last_held), &row)?;
     let Standing { availability, .. } = if mailbox.standing.is_over(now) { Standing::ONLINE } else { mailbox.standing };
@@ -257,7 +260,8 @@ fn put_message(
     tx.put(&MESSAGES, &(workspace.no, id), &MessageRow::of(message))
 }
 
-/// Participants hear of a pause once (6-messaging.md, G1).
+/// Participants hear of a pause once (6-messaging.md, G1), but for those from whom all of the thread is held: they know of no
+/// thread.
 fn tell_of_pause(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -273,7 +277,7 @@ fn tell_of_pause(
         "More than 60 messages came into this thread within an hour, so it is paused: what is sent to it is kept and \
          delivered when it goes on. It goes on by itself after an hour below the limit; {who}."
     );
-    let to = threads::participants(tx, (workspace.no, thread_id))?;
+    let to = threads::present(tx, (workspace.no, thread_id))?;
     let letter = system(tx, workspace, thread_id, format!("Thread paused: {}", thread.subject), text, &to)?;
     post(tx, now, workspace, letter).map(drop)
 }

@@ -264,7 +264,7 @@ fn agent_named(read: &impl Read, workspace: WorkspaceNo, name: &str) -> Result<O
 /// Whether an agent of another workspace takes mail from outside. Where nobody does, nothing is told of who is there.
 fn takes_mail(read: &impl Read, address: &Address) -> Result<bool, Failure> {
     let Some(workspace) = workspaces::by_slug(read, &address.workspace)? else { return Ok(false) };
-    let is_open = workspace.status == Status::Active && ingress::refusal(&workspace).is_none();
+    let is_open = workspaces::status(read, &workspace)? == Status::Active && ingress::refusal(&workspace).is_none();
     Ok(is_open && agent_named(read, workspace.no, address.agent.as_str())?.is_some())
 }
 

@@ -61,7 +61,7 @@ fn deliver_held(tx: &mut WriteTx<'_>, now: Timestamp, key: ThreadKey, thread: &m
     for (row_key, ThreadHeldRow { agent, message, role, priority }) in rows.into_iter().take(DELIVERED_MAX) {
         tx.delete(&THREAD_HELD, &row_key);
         thread.held_count = thread.held_count.saturating_sub(1);
-        deliver(tx, now, (key.0, agent), Parcel { message, role, priority, is_late: true })?;
+        deliver(tx, now, (key.0, agent), Parcel { message, thread: key.1, role, priority, is_late: true })?;
     }
     Ok(())
 }

@@ -15,9 +15,10 @@
 //! | 0x0529 | room history | workspace, room, message | |
 //! | 0x052A | late mail | workspace, agent, message | the place of a delivery that was held before |
 //! | 0x052B | labelled mail | workspace, agent, label, place | |
+//! | 0x052C | expected participants | workspace, thread, agent | all that was sent to a participant there is held |
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Row, Table, TableSpec, Timestamp};
+use quintet_storage::{Failure, Row, Table, TableSpec, Timestamp, decode_plain};
 
 use super::model::{Attachment, Delivery, Kept, Message, Pause, Role, Sender, Thread};
 use crate::identity::{Attestation, Priority};
@@ -41,6 +42,10 @@ pub(super) const ROOM_HISTORY: Table<(WorkspaceNo, String, MessageId), Mark> =
 pub(super) const LATE: Table<(WorkspaceNo, AgentNo, MessageId), PlaceRow> =
     Table::new(0x052A, FAMILY, "messaging_late_mail");
 
+/// Few participants have a row: whoever has something of the thread has none.
+pub(super) const EXPECTED: Table<(WorkspaceNo, ThreadId, AgentNo), Mark> =
+    Table::new(0x052C, FAMILY, "messaging_expected_participants");
+
 pub(super) const LABELS: Table<(WorkspaceNo, String), LabelRow> = Table::new(0x051A, FAMILY, "messaging_mail_labels");
 pub(super) const LABELLED: Table<(WorkspaceNo, AgentNo, String, u64), Mark> =
     Table::new(0x052B, FAMILY, "messaging_labelled_mail");
@@ -58,6 +63,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
     SENT.spec(),
     ROOM_HISTORY.spec(),
     LATE.spec(),
+    EXPECTED.spec(),
     LABELS.spec(),
     LABELLED.spec(),
 ];
@@ -180,8 +186,21 @@ pub(super) struct HeldRow {
     pub(super) message: MessageId,
     pub(super) role: Role,
     pub(super) priority: Priority,
+    /// The message's thread; `None`: it was held by an earlier version.
+    pub(super) thread: Option<ThreadId>,
 }
-impl Row for HeldRow {}
+
+impl Row for HeldRow {
+    const VERSION: u8 = 2;
+
+    /// Version 1 ended before the last member: a byte more says that there is none.
+    fn migrate(version: u8, bytes: &[u8]) -> Result<HeldRow, Failure> {
+        match version {
+            1 => decode_plain(&[bytes, &[0]].concat()),
+            _ => Err(Failure::Damaged(format!("what is held has unknown version {version}"))),
+        }
+    }
+}
 
 /// A delivery that waits until its thread goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -244,3 +263,39 @@ impl Row for ParticipantsRow {}
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(super) struct SentRow(pub(super) MessageId);
 impl Row for SentRow {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::{Availability, Standing};
+    use crate::mail::deliver::{declare, find};
+    use crate::testing::Bench;
+
+    /// A row as it was before it said which thread the message is in.
+    #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+    struct FirstRow {
+        message: MessageId,
+        role: Role,
+        priority: Priority,
+    }
+    impl Row for FirstRow {}
+
+    /// It lies in the message as well: what is released is arrived all the same.
+    #[test]
+    fn what_an_earlier_version_held_is_released() {
+        const FIRST: Table<(WorkspaceNo, AgentNo, u64), FirstRow> = Table::new(0x0523, FAMILY, "messaging_held_mail");
+        let bench = Bench::new();
+        let (ann, _) = (bench.agent("ann"), bench.agent("ben"));
+        let until = Some(bench.now().plus_seconds(60));
+        let dnd = Standing { availability: Availability::Dnd, until, ..Standing::ONLINE };
+        bench.run(move |tx, now| Ok(declare(tx, now, ann, dnd)?)).unwrap();
+        let posted = bench.post("ben", &["ann"], "held", |_| {});
+        let row = FirstRow { message: posted.message, role: Role::To, priority: Priority::Normal };
+        bench.run(move |tx, _| Ok(tx.put(&FIRST, &(ann.0, ann.1, 1), &row)?)).unwrap();
+        assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+        bench.run(move |tx, now| Ok(declare(tx, now, ann, Standing::ONLINE)?)).unwrap();
+        let delivery = find(&bench.context.store.read(), ann, 1).unwrap().unwrap();
+        assert_eq!(delivery.message, posted.message);
+        assert_eq!(crate::verify(&bench.context.store.read()).unwrap(), [""; 0]);
+    }
+}

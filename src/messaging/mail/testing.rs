@@ -2,7 +2,7 @@
 
 use quintet_storage::{Failure, Read, Scan, WriteTx};
 
-use super::tables::{HELD, THREAD_HELD, THREAD_MESSAGES};
+use super::tables::{EXPECTED, HELD, THREAD_HELD, THREAD_MESSAGES};
 use crate::identity::Priority;
 use crate::model::{AgentKey, AgentNo, Mark, MessageId, ThreadKey};
 
@@ -16,6 +16,11 @@ pub(crate) fn held_for(read: &impl Read, agent: AgentKey) -> Result<Vec<(Message
 pub(crate) fn held_by(read: &impl Read, thread: ThreadKey) -> Result<Vec<(AgentNo, MessageId)>, Failure> {
     let rows = read.scan(&THREAD_HELD, Scan::prefix(&(thread.0, thread.1)))?;
     Ok(rows.into_iter().map(|(_, row)| (row.agent, row.message)).collect())
+}
+
+/// Says that all of a thread is held from an agent.
+pub(crate) fn expect(tx: &mut WriteTx<'_>, thread: ThreadKey, agent: AgentNo) -> Result<(), Failure> {
+    tx.put(&EXPECTED, &(thread.0, thread.1, agent), &Mark)
 }
 
 /// Says that a message is in a thread.

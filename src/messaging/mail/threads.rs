@@ -3,17 +3,13 @@
 //! A thread that a message began has no rows as long as it is the only one: that message, whose id the thread has, says all
 //! there is to say. Most threads stay so.
 
-use quintet_storage::{Failure, Read, WriteTx};
+use quintet_storage::{Failure, Read, Scan, WriteTx};
 
 use super::messages;
 use super::model::{Message, Sender, Thread};
-use super::tables::{PARTICIPANTS, ParticipantsRow, THREADS, ThreadRow};
-use super::whereabouts::{delivery_of, is_from};
+use super::tables::{EXPECTED, PARTICIPANTS, ParticipantsRow, THREADS, ThreadRow};
 use crate::identity::{agents, mailboxes};
-use crate::model::{AgentNo, MessageId, ThreadId, ThreadKey};
-
-/// Messages of a thread, the newest, that are looked at for one that an agent wrote or has got.
-const LOOKED_AT_MAX: usize = 64;
+use crate::model::{AgentNo, Mark, MessageId, ThreadId, ThreadKey};
 
 /// A thread.
 pub(crate) fn find(read: &impl Read, key: ThreadKey) -> Result<Option<Thread>, Failure> {
@@ -39,7 +35,7 @@ pub(super) fn put(tx: &mut WriteTx<'_>, key: ThreadKey, thread: &Thread) -> Resu
     tx.put(&THREADS, &key, &ThreadRow::of(thread))
 }
 
-/// The agents that take part in a thread, by their numbers, in their order.
+/// The agents that take part in a thread, or will when what is held reaches them, by their numbers, in their order.
 pub(crate) fn participants(read: &impl Read, key: ThreadKey) -> Result<Vec<AgentNo>, Failure> {
     if let Some(ParticipantsRow(all)) = read.get(&PARTICIPANTS, &key)? {
         return Ok(all);
@@ -76,53 +72,51 @@ pub(crate) fn named(read: &impl Read, key: ThreadKey, most: usize) -> Result<(Ve
 /// Whether an agent takes part in a thread by now: it wrote or has got a message of it. Of what is held for it, or with the
 /// thread, it knows nothing.
 pub(crate) fn takes_part(read: &impl Read, key: ThreadKey, agent: AgentNo) -> Result<bool, Failure> {
-    if participants(read, key)?.binary_search(&agent).is_err() {
-        return Ok(false);
-    }
-    let own = (key.0, agent);
-    let mailbox = mailboxes::get(read, own)?;
-    // Where nothing is held, what went to it has arrived.
-    if mailbox.held_count == 0 && find(read, key)?.is_none_or(|thread| thread.held_count == 0) {
-        return Ok(true);
-    }
-    let ids = messages::of_thread(read, key, None, LOOKED_AT_MAX)?;
-    // A send asks this in its transaction: what is older is not looked at, and one who was in it that long is believed.
-    let is_all = ids.len() < LOOKED_AT_MAX;
-    for id in ids {
-        let message = messages::get(read, (key.0, id))?;
-        if is_from(&message, agent) || delivery_of(read, own, &mailbox, (id, &message))?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(!is_all)
+    Ok(participants(read, key)?.binary_search(&agent).is_ok() && !read.contains(&EXPECTED, &(key.0, key.1, agent))?)
 }
 
-/// These take part in a new thread that no message began.
-pub(super) fn begin(
-    tx: &mut WriteTx<'_>,
-    key: ThreadKey,
-    all: impl IntoIterator<Item = AgentNo>,
-) -> Result<(), Failure> {
-    let mut all: Vec<AgentNo> = all.into_iter().collect();
-    all.sort_unstable();
-    all.dedup();
-    tx.put(&PARTICIPANTS, &key, &ParticipantsRow(all))
+/// The agents that take part in a thread by now.
+pub(super) fn present(read: &impl Read, key: ThreadKey) -> Result<Vec<AgentNo>, Failure> {
+    let expected = read.scan(&EXPECTED, Scan::prefix(&(key.0, key.1)))?;
+    let mut all = participants(read, key)?;
+    all.retain(|no| expected.binary_search_by_key(no, |((_, _, agent), Mark)| *agent).is_err());
+    Ok(all)
 }
 
-/// These take part from now on.
-pub(super) fn join(
+/// A participant takes part only when something of the thread has reached it: what came first is held.
+pub(super) fn expect(tx: &mut WriteTx<'_>, key: ThreadKey, agent: AgentNo) -> Result<(), Failure> {
+    tx.put(&EXPECTED, &(key.0, key.1, agent), &Mark)
+}
+
+/// Something of a thread has reached an agent.
+pub(super) fn arrived(tx: &mut WriteTx<'_>, key: ThreadKey, agent: AgentNo) -> Result<(), Failure> {
+    let place = (key.0, key.1, agent);
+    if tx.contains(&EXPECTED, &place)? {
+        tx.delete(&EXPECTED, &place);
+    }
+    Ok(())
+}
+
+/// These take part from now on, in a new thread that no message began or in one that there is; those of them who did not
+/// before, `None`: all.
+pub(super) fn enter(
     tx: &mut WriteTx<'_>,
     key: ThreadKey,
     more: impl IntoIterator<Item = AgentNo>,
-) -> Result<(), Failure> {
+    is_new: bool,
+) -> Result<Option<Vec<AgentNo>>, Failure> {
     // What a message says of them is looked up once: each further one would have the writer do it again.
-    let is_kept = tx.contains(&PARTICIPANTS, &key)?;
-    let mut all = participants(tx, key)?;
-    let before = all.len();
+    let is_kept = !is_new && tx.contains(&PARTICIPANTS, &key)?;
+    let mut all = if is_new { Vec::new() } else { participants(tx, key)? };
+    let mut new = Vec::new();
     for agent in more {
         if let Err(place) = all.binary_search(&agent) {
             all.insert(place, agent);
+            new.push(agent);
         }
     }
-    if all.len() > before || !is_kept { tx.put(&PARTICIPANTS, &key, &ParticipantsRow(all)) } else { Ok(()) }
+    if !new.is_empty() || !is_kept {
+        tx.put(&PARTICIPANTS, &key, &ParticipantsRow(all))?;
+    }
+    Ok(if is_new { None } else { Some(new) })
 }

@@ -77,7 +77,7 @@ mod tests {
     use crate::identity::{Priority, mailboxes};
     use crate::mail::deliver::{Parcel, deliver, read};
     use crate::mail::model::Role;
-    use crate::model::MessageId;
+    use crate::model::{MessageId, ThreadId};
     use crate::testing::Bench;
 
     /// What is held against a set of places.
@@ -90,6 +90,11 @@ mod tests {
             let expected: Vec<u64> = unread.range(after + 1..).take(most).copied().collect();
             assert_eq!(unread_after(tx, agent, &mailbox, after, most).unwrap(), expected, "{after} {most} {unread:?}");
         }
+    }
+
+    fn parcel(message: MessageId) -> Parcel {
+        let thread = ThreadId(message.0);
+        Parcel { message, thread, role: Role::To, priority: Priority::Normal, is_late: false }
     }
 
     #[test]
@@ -106,8 +111,7 @@ mod tests {
                 for _ in 0..120 {
                     if last == 0 || random.u8(0..5) < 2 {
                         let message = MessageId(tx.new_id());
-                        let parcel = Parcel { message, role: Role::To, priority: Priority::Normal, is_late: false };
-                        deliver(tx, now, agent, parcel)?;
+                        deliver(tx, now, agent, parcel(message))?;
                         last += 1;
                         unread.insert(last);
                     } else {
@@ -134,12 +138,7 @@ mod tests {
         let rows = bench.run(move |tx, now| {
             for _ in 0..50 {
                 let message = MessageId(tx.new_id());
-                deliver(
-                    tx,
-                    now,
-                    agent,
-                    Parcel { message, role: Role::To, priority: Priority::Normal, is_late: false },
-                )?;
+                deliver(tx, now, agent, parcel(message))?;
             }
             for place in 1..=50 {
                 read(tx, now, agent, place)?;

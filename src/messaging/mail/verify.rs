@@ -7,8 +7,8 @@ use quintet_storage::{Failure, Read, Scan};
 
 use super::model::{Message, Role, Sender, Thread};
 use super::tables::{
-    HELD, INBOX, MESSAGES, PARTICIPANTS, ParticipantsRow, ROOM_HISTORY, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES,
-    THREADS, UNREAD, UnreadRow,
+    EXPECTED, HELD, INBOX, MESSAGES, PARTICIPANTS, ParticipantsRow, ROOM_HISTORY, SENT, SentRow, THREAD_HELD,
+    THREAD_MESSAGES, THREADS, UNREAD, UnreadRow,
 };
 use super::{messages, threads, verify_indexes};
 use crate::due::{self, Due};
@@ -252,6 +252,15 @@ fn check_threads(
     each(read, &PARTICIPANTS, findings, |key, ParticipantsRow(all), findings| {
         if !all.is_sorted_by(|one, other| one < other) || threads::find(read, key)?.is_none() {
             findings.push(format!("the participants of {key:?} are in no order, or of no thread"));
+        }
+        Ok(())
+    })?;
+    each(read, &EXPECTED, findings, |(workspace, thread, agent), _, findings| {
+        let (key, own) = ((workspace, thread), (workspace, agent));
+        let is_any_held = mailboxes::find(read, own)?.is_some_and(|mailbox| mailbox.held_count > 0)
+            || threads::find(read, key)?.is_some_and(|thread| thread.held_count > 0);
+        if !is_any_held || threads::participants(read, key)?.binary_search(&agent).is_err() {
+            findings.push(format!("{agent:?} is expected in {thread:?}, and nothing of it is held from him"));
         }
         Ok(())
     })

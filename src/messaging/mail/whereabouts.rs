@@ -14,6 +14,9 @@ use crate::rooms::is_member;
 
 /// Deliveries of one instant that are read at a time.
 const SLICE: usize = 128;
+/// Of one instant so many are looked at: more than are released at once. There are more only where the clock was set back,
+/// and instants do not move until it has caught up; what is behind them is found by its place alone.
+const LOOKED_AT_MAX: usize = 4_096;
 
 /// The delivery of a message to an agent, with its place; `None`: it has none, or none yet.
 pub(crate) fn delivery_of(
@@ -29,7 +32,7 @@ pub(crate) fn delivery_of(
         return Ok(deliver::find(read, agent, seq)?.map(|delivery| (seq, delivery)));
     }
     let mut behind = first_at(read, agent, mailbox.last_seq, message.created_at)?.saturating_sub(1);
-    loop {
+    for _ in 0..LOOKED_AT_MAX / SLICE {
         let rows = deliver::after(read, agent, behind, SLICE)?;
         let count = rows.len();
         for (seq, delivery) in rows {
@@ -42,9 +45,10 @@ pub(crate) fn delivery_of(
             behind = seq;
         }
         if count < SLICE {
-            return Ok(None);
+            break;
         }
     }
+    Ok(None)
 }
 
 /// The first place of an inbox whose delivery came at an instant or later; the one behind the last, if none did.
@@ -92,4 +96,39 @@ pub(crate) fn concerns(
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::Priority;
+    use crate::mail::deliver::{Parcel, deliver};
+    use crate::mail::messages;
+    use crate::mail::model::Role;
+    use crate::testing::Bench;
+
+    /// Under a clock that does not move, what came before costs no more than so much.
+    #[test]
+    fn of_one_instant_so_much_is_looked_at() {
+        let bench = Bench::new();
+        let (ann, _) = (bench.agent("ann"), bench.agent("ben"));
+        let first = bench.post("ben", &["ann"], "first", |_| {});
+        let many = |count: usize| {
+            let verb = move |tx: &mut quintet_storage::WriteTx<'_>, now| {
+                let (message, thread) = (first.message, first.thread);
+                let parcel = Parcel { message, thread, role: Role::To, priority: Priority::Normal, is_late: false };
+                Ok((0..count).try_for_each(|_| deliver(tx, now, ann, parcel).map(drop))?)
+            };
+            bench.run(verb).unwrap();
+        };
+        let seq = |id: MessageId| {
+            let read = bench.context.store.read();
+            let (mailbox, message) = (mailboxes::get(&read, ann).unwrap(), messages::get(&read, (ann.0, id)).unwrap());
+            delivery_of(&read, ann, &mailbox, (id, &message)).unwrap().map(|(seq, _)| seq)
+        };
+        many(LOOKED_AT_MAX - 2);
+        let last = bench.post("ben", &["ann"], "last", |_| {});
+        let behind = bench.post("ben", &["ann"], "behind", |_| {});
+        assert_eq!((seq(first.message), seq(last.message), seq(behind.message)), (Some(1), Some(4_096), None));
+    }
 }

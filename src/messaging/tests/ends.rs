@@ -8,6 +8,7 @@ use http::Request;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::agents::retire;
 use crate::blocks::{self, Block};
@@ -71,12 +72,16 @@ fn held(body: &Value) -> (oneshot::Sender<()>, Body) {
     (go, Body::from_stream(stream::once(late)))
 }
 
+/// A request as an agent, under an Idempotency-Key.
+fn keyed(key: &str, path: &str, body: Body) -> Request<Body> {
+    let request = Request::post(path).header("authorization", format!("Bearer {key}"));
+    request.header("x-agentbus-agent", "ann").header("idempotency-key", "one").body(body).unwrap()
+}
+
 /// A request's answer, if something ends while its body arrives.
 async fn overtaken(bench: &mut Bench, end: End, key: &str, (path, body): (&str, Value)) -> (u16, Value) {
     let (go, body) = held(&body);
-    let request =
-        Request::post(path).header("authorization", format!("Bearer {key}")).header("x-agentbus-agent", "ann");
-    let asked = tokio::spawn(bench.answering(request.body(body).unwrap()));
+    let asked = tokio::spawn(bench.answering(keyed(key, path, body)));
     // Everything up to the body is done at once.
     tokio::task::yield_now().await;
     bring_about(bench, end, key, "ann");
@@ -99,6 +104,69 @@ async fn nothing_is_changed_for_whoever_may_not_any_more() {
             let answer = overtaken(&mut bench, end, &key, (path, body)).await;
             assert_refused(&answer, refused, "");
         }
+    }
+}
+
+/// And nothing is told once more, a secret least of all.
+#[tokio::test]
+async fn no_answer_is_repeated_to_whoever_may_not_any_more() {
+    for (end, refused) in ENDS {
+        for (path, body) in [
+            ("/v1/messages", json!({"to": ["ann"], "subject": "once", "text": "once"})),
+            ("/v1/keys", json!({"scope": "read"})),
+            ("/v1/invites", json!({})),
+            ("/v1/memory", json!({"text": "once"})),
+        ] {
+            let mut bench = Bench::new();
+            bench.agent("ann");
+            let key = bench.key(Scope::Full, &[]);
+            let first = read(bench.answer(keyed(&key, path, Body::from(body.to_string()))).await).await;
+            assert!(first.0 < 300, "{first:?}");
+            assert_refused(&overtaken(&mut bench, end, &key, (path, body)).await, refused, "");
+        }
+    }
+}
+
+/// 6-messaging.md, K2: nor is a key handed over where it would open nothing.
+#[tokio::test]
+async fn no_key_is_fetched_where_nobody_is_served() {
+    for (end, refused) in ENDS {
+        let mut bench = Bench::new();
+        bench.agent("ann");
+        let wish = json!({"scope": "read", "delivery": "one-time-url"});
+        let (status, made) = bench.call(&bench.admin, "POST", "/v1/keys", wish).await;
+        assert_eq!(status, 201, "{made}");
+        let path = made["delivery_url"].as_str().unwrap().strip_prefix("https://messages.example").unwrap().to_owned();
+        let own = format!("ab_sk_{}_", made["id"].as_str().unwrap());
+        bring_about(&mut bench, end, &own, "ann");
+        let answers = match end {
+            // A retired agent is nothing to a key that is bound to none.
+            End::Retired => continue,
+            End::Revoked => (404, "not_found"),
+            _ => refused,
+        };
+        assert_refused(&bench.call("", "GET", &path, Value::Null).await, answers, "");
+        assert_eq!(bench.call("", "HEAD", &path, Value::Null).await.0, answers.0);
+        // Nothing was used up.
+        match end {
+            End::Suspended => bench.set(|workspace| workspace.status = Status::Active),
+            End::TenantSuspended => bench.activate_tenant(),
+            _ => continue,
+        }
+        let (status, fetched) = bench.call("", "GET", &path, Value::Null).await;
+        assert_eq!((status, &fetched["id"]), (200, &made["id"]));
+    }
+}
+
+/// The same of joining with a token.
+#[tokio::test]
+async fn nobody_joins_where_nobody_is_served() {
+    for (end, refused) in [ENDS[1], ENDS[2], ENDS[3]] {
+        let mut bench = Bench::new();
+        let (_, made) = bench.call(&bench.admin, "POST", "/v1/invites", Value::Null).await;
+        bring_about(&mut bench, end, "", "");
+        let body = json!({"token": made["token"], "name": "ann"});
+        assert_refused(&bench.call("", "POST", "/v1/agents/join", body).await, refused, "");
     }
 }
 
@@ -179,19 +247,26 @@ async fn a_limit_that_was_lowered_meanwhile_holds() {
     }
 }
 
-/// The same of what is answered to nobody in particular: another key may not be allowed what the first was.
+/// The same of what is answered to nobody in particular, and of registering, whichever agent acts: another key may not be
+/// allowed what the first was.
 #[tokio::test]
 async fn an_answer_to_no_agent_is_repeated_to_its_own_key_alone() {
-    let bench = Bench::new();
-    let others = bench.key(Scope::Send, &["bob"]);
-    let ask = |key: &str| {
-        let request = Request::post("/v1/agents/register").header("authorization", format!("Bearer {key}"));
-        bench.answering(request.header("idempotency-key", "one").body(Body::from(r#"{"name":"ann"}"#)).unwrap())
-    };
-    let first = read(ask(&bench.admin).await).await;
-    assert_eq!(first.0, 201);
-    assert_eq!(read(ask(&bench.admin).await).await, first);
-    assert_refused(&read(ask(&others).await).await, (403, "key_agent_mismatch"), "ann");
+    for acting in [None, Some("bob"), Some("ann")] {
+        let bench = Bench::new();
+        bench.agent("bob");
+        let others = bench.key(Scope::Send, &["bob"]);
+        let ask = |key: &str, acting: Option<&str>| {
+            let request = Request::post("/v1/agents/register").header("authorization", format!("Bearer {key}"));
+            let request = acting.iter().fold(request, |request, name| request.header("x-agentbus-agent", *name));
+            bench.answering(request.header("idempotency-key", "one").body(Body::from(r#"{"name":"ann"}"#)).unwrap())
+        };
+        let mut first = read(ask(&bench.admin, acting).await).await;
+        assert_eq!(first.0, 201);
+        first.1.as_object_mut().unwrap().remove("liveness_challenge");
+        assert_eq!(read(ask(&bench.admin, acting).await).await, first, "the agent that acts may be there by now");
+        let acting = acting.filter(|name| *name == "bob");
+        assert_refused(&read(ask(&others, acting).await).await, (403, "key_agent_mismatch"), "ann");
+    }
 }
 
 /// Who may not any more is told nothing of others, and counts nowhere.
@@ -219,12 +294,26 @@ async fn nothing_is_told_to_whoever_may_not_any_more() {
     }
 }
 
+/// What nobody is told of is seen by the next look, as streams see it.
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_soon_after_its_tenant_is_suspended() {
+    let bench = Bench::new();
+    bench.agent("ann");
+    let request = Request::get("/v1/inbox?wait=55").header("authorization", format!("Bearer {}", bench.admin));
+    let request = request.header("x-agentbus-agent", "ann");
+    let (began, waits) = (Instant::now(), tokio::spawn(bench.answering(request.body(Body::empty()).unwrap())));
+    tokio::task::yield_now().await;
+    bench.suspend_tenant();
+    assert_refused(&read(waits.await.unwrap()).await, (403, "workspace_suspended"), "");
+    assert_eq!(began.elapsed().as_secs(), 20);
+}
+
 /// Who waits need not wait for mail to hear of it.
 #[tokio::test]
 async fn a_wait_ends_with_what_it_stands_on() {
     for (end, refused) in ENDS {
         if matches!(end, End::TenantSuspended) {
-            // That is told by the next look, as streams tell it.
+            // Nobody is told of that.
             continue;
         }
         let mut bench = Bench::new();
@@ -237,8 +326,8 @@ async fn a_wait_ends_with_what_it_stands_on() {
         let (waits, others) = (wait(&key), wait(&other));
         tokio::task::yield_now().await;
         match end {
-            End::Suspended => drop(bench.run(|tx, _| set_status(tx, "acme", Status::Suspended)).unwrap()),
-            End::Deleted => drop(bench.run(|tx, _| set_status(tx, "acme", Status::Deleted)).unwrap()),
+            End::Suspended => drop(bench.run(|tx, now| set_status(tx, now, "acme", Status::Suspended)).unwrap()),
+            End::Deleted => drop(bench.run(|tx, now| set_status(tx, now, "acme", Status::Deleted)).unwrap()),
             _ => bring_about(&mut bench, end, &key, "ann"),
         }
         let ended = tokio::time::timeout(Duration::from_secs(10), waits).await.expect("at once");

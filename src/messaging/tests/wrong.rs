@@ -81,6 +81,13 @@ fn harms() -> Vec<(&'static str, Harm)> {
             }),
         ),
         (
+            "is expected in",
+            Box::new(|tx, bob| {
+                let first = deliver::find(tx, bob, 1)?.map(|delivery| ThreadId(delivery.message.0));
+                first.map_or(Ok(()), |thread| testing::expect(tx, (bob.0, thread), AgentNo(bob.1.0 + 1)))
+            }),
+        ),
+        (
             "lies with",
             Box::new(|tx, bob| {
                 let Some(mut delivery) = deliver::find(tx, bob, 3)? else { return Ok(()) };

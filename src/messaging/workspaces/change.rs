@@ -1,6 +1,6 @@
 //! Changing a workspace.
 
-use quintet_storage::{Abort, WriteTx};
+use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use crate::identity::{Status, Workspace, keys, workspaces};
 use crate::limits::Limit;
@@ -68,8 +68,16 @@ pub(crate) fn set_ingress(tx: &mut WriteTx<'_>, slug: &str, is_open: bool) -> Re
 ///
 /// # Errors
 /// There is no such workspace, or it is deleted.
-pub(crate) fn set_status(tx: &mut WriteTx<'_>, slug: &str, status: Status) -> Result<Workspace, Abort<Refusal>> {
+pub(crate) fn set_status(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    slug: &str,
+    status: Status,
+) -> Result<Workspace, Abort<Refusal>> {
     let mut workspace = workspace(tx, slug)?;
+    if (workspace.status, status) == (Status::Suspended, Status::Active) {
+        workspaces::note_activation(tx, now, workspace.no)?;
+    }
     workspace.status = status;
     workspaces::put(tx, &workspace)?;
     if status != Status::Active {

@@ -24,7 +24,7 @@ fn a_slug_is_given_once() {
     assert_eq!((first.no.0, first.name.as_str(), first.is_ingress_open), (1, "acme", false));
     assert_eq!(made(&bench, "acme", true).unwrap_err(), Refusal::NameTaken("acme".to_owned()));
     assert!(matches!(made(&bench, "-acme", true).unwrap_err(), Refusal::Invalid(_)));
-    bench.run(|tx, _| set_status(tx, "acme", Status::Deleted)).unwrap();
+    bench.run(|tx, now| set_status(tx, now, "acme", Status::Deleted)).unwrap();
     assert_eq!(made(&bench, "acme", false).unwrap_err(), Refusal::NameTaken("acme".to_owned()), "for good");
     assert_eq!(made(&bench, "acme-2", true).unwrap().no.0, 2);
 }
@@ -34,11 +34,11 @@ fn what_is_deleted_stays_so() {
     let bench = bench();
     made(&bench, "acme", false).unwrap();
     for status in [Status::Suspended, Status::Active, Status::Suspended, Status::Deleted] {
-        assert_eq!(bench.run(move |tx, _| set_status(tx, "acme", status)).unwrap().status, status);
+        assert_eq!(bench.run(move |tx, now| set_status(tx, now, "acme", status)).unwrap().status, status);
     }
-    let activated = bench.run(|tx, _| set_status(tx, "acme", Status::Active));
+    let activated = bench.run(|tx, now| set_status(tx, now, "acme", Status::Active));
     assert_eq!(activated.unwrap_err(), Refusal::WorkspaceDeleted);
-    let absent = bench.run(|tx, _| set_status(tx, "nobody", Status::Active));
+    let absent = bench.run(|tx, now| set_status(tx, now, "nobody", Status::Active));
     assert_eq!(absent.unwrap_err(), Refusal::NotFound("workspace nobody".to_owned()));
 }
 

@@ -32,7 +32,7 @@ pub use keys::{
 };
 pub use model::{AccessRefusal, Service, Services, Tenant, TenantStatus};
 pub use tenants::{
-    CreateTenant, activate_tenant, create_tenant, find_tenant, is_suspended, list_sub_tenants, list_tenants,
-    rename_tenant, suspend_tenant,
+    CreateTenant, activate_tenant, activated_at, create_tenant, find_tenant, is_suspended, list_sub_tenants,
+    list_tenants, rename_tenant, suspend_tenant,
 };
 pub use uses::KeyUses;

@@ -26,6 +26,10 @@ pub(crate) const KEYS_BY_TENANT: Table<(Uuid, Uuid), Mark> =
 /// When a key was last used, by key id. Apart from the key, since it changes all the time.
 pub(crate) const KEY_USES: Table<Uuid, KeyUseRow> = Table::new(0x0105, Family::APPLIANCE, "platform.key_uses");
 
+/// When a tenant that was suspended was last put back into service, by id.
+pub(crate) const ACTIVATIONS: Table<Uuid, ActivationRow> =
+    Table::new(0x0106, Family::APPLIANCE, "platform.tenant_activations");
+
 /// The row of an index whose key says everything.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Mark;
@@ -69,6 +73,12 @@ impl TenantRow {
         self.parent.map(Uuid::from_bytes)
     }
 }
+
+/// When somebody was put back into service.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct ActivationRow(pub(crate) Timestamp);
+
+impl Row for ActivationRow {}
 
 /// A key. Its `Debug` leaves out the digest: that of a secret does not belong in a log.
 #[derive(Clone, PartialEq, Eq, Encode, Decode)]

@@ -4,7 +4,7 @@ use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, WriteTx};
 use uuid::Uuid;
 
 use super::model::{AccessRefusal, Services, Tenant, TenantStatus, check_name};
-use super::tables::{Mark, TENANTS, TENANTS_BY_PARENT, TenantRow};
+use super::tables::{ACTIVATIONS, ActivationRow, Mark, TENANTS, TENANTS_BY_PARENT, TenantRow};
 
 /// A tenant to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,10 @@ pub fn suspend_tenant(tx: &mut WriteTx<'_>, _now: Timestamp, tenant_id: Uuid) ->
 ///
 /// # Errors
 /// [`AccessRefusal::TenantNotFound`]
-pub fn activate_tenant(tx: &mut WriteTx<'_>, _now: Timestamp, tenant_id: Uuid) -> Result<Tenant, Abort<AccessRefusal>> {
+pub fn activate_tenant(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: Uuid) -> Result<Tenant, Abort<AccessRefusal>> {
+    if tx.get(&TENANTS, &tenant_id)?.is_some_and(|tenant| tenant.suspended) {
+        tx.put(&ACTIVATIONS, &tenant_id, &ActivationRow(now))?;
+    }
     change(tx, tenant_id, |tenant| tenant.status = TenantStatus::Active)
 }
 
@@ -113,6 +116,20 @@ fn change(
 /// What the store answers.
 pub fn is_suspended(read: &impl Read, tenant_id: Uuid) -> Result<bool, Failure> {
     read.get(&TENANTS, &tenant_id)?.map_or(Ok(false), |tenant| is_suspended_row(read, &tenant))
+}
+
+/// When a tenant, or its parent, was last put back into service after it was suspended: before that nobody could ask for
+/// anything. `None`: never.
+///
+/// # Errors
+/// What the store answers.
+pub fn activated_at(read: &impl Read, tenant_id: Uuid) -> Result<Option<Timestamp>, Failure> {
+    let own = read.get(&ACTIVATIONS, &tenant_id)?;
+    let parent = match read.get(&TENANTS, &tenant_id)?.and_then(|tenant| tenant.parent()) {
+        Some(parent_id) => read.get(&ACTIVATIONS, &parent_id)?,
+        None => None,
+    };
+    Ok(own.into_iter().chain(parent).map(|ActivationRow(at)| at).max())
 }
 
 /// A sub-tenant is as active as its parent.

@@ -273,8 +273,10 @@ fn a_suspended_parent_blocks_its_clients() {
     assert_eq!(check(store, &bearer(&key), START).map(|caller| caller.root_tenant_id), Ok(root));
     assert!(refusal(write(store, move |tx, now| suspend_tenant(tx, now, root))).is_ok());
     assert_eq!(check(store, &bearer(&key), START), Err(AuthRefusal::TenantSuspended));
+    assert_eq!(activated_at(&store.read(), client).unwrap(), None);
     assert!(refusal(write(store, move |tx, now| activate_tenant(tx, now, root))).is_ok());
     assert!(check(store, &bearer(&key), START).is_ok());
+    assert_eq!(activated_at(&store.read(), client).unwrap(), Some(START), "it came back with its parent");
 }
 
 #[test]

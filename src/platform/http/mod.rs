@@ -1,9 +1,10 @@
 //! The strict pieces HTTP interfaces are put together from. Each service keeps its own error shape and routes.
 //!
-//! Reading order: [`query`], [`body`], [`origin`] (what comes in) · [`etag`], [`precondition`] · [`problem`], [`html`]
+//! Reading order: [`query`], [`body`], [`origin`], [`web_origin`], [`cookie`] (what comes in) · [`etag`], [`precondition`], [`range`] · [`problem`], [`html`]
 //! (what goes out), [`outgoing`] (whether it arrives) · [`request_id`].
 
 pub mod body;
+pub mod cookie;
 pub mod etag;
 pub mod html;
 pub mod origin;
@@ -11,7 +12,9 @@ pub mod outgoing;
 pub mod precondition;
 pub mod problem;
 pub mod query;
+pub mod range;
 pub mod request_id;
+pub mod web_origin;
 
 pub use crate::shown::shown_name;
 pub use outgoing::Outgoing;

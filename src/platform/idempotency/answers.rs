@@ -2,6 +2,7 @@
 
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
+use uuid::Uuid;
 
 use super::expired::start_of;
 use super::in_flight::Entered;
@@ -51,6 +52,25 @@ pub fn remember_secret(
     let scope = &entered.scope;
     let body = seal::seal(tx, KeyOwner::Tenant(scope.tenant_id), &ANSWERS, &scope.table_key(), &answer.body)?;
     Ok(keep(tx, now.plus_seconds(kept_seconds), entered, answer, StoredBody::Sealed(body))?)
+}
+
+/// [`remember`] for an answer that tells of a member: its body is sealed for that member, and goes with it.
+///
+/// # Errors
+/// Refused if the member has been erased; what the store answers.
+pub fn remember_personal(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    entered: &Entered,
+    answer: &StoredAnswer,
+    kept_seconds: i64,
+    member_id: Uuid,
+) -> Result<(), Abort<Erased>> {
+    let scope = &entered.scope;
+    let owner = KeyOwner::Member { tenant: scope.tenant_id, member: member_id };
+    let body = seal::seal(tx, owner, &ANSWERS, &scope.table_key(), &answer.body)?;
+    let body = StoredBody::Personal(member_id.into_bytes(), body);
+    Ok(keep(tx, now.plus_seconds(kept_seconds), entered, answer, body)?)
 }
 
 fn keep(

@@ -9,7 +9,8 @@
 //! - one answer for each scope (tenant, service, what the key is unique within, key) at a time;
 //! - every answer has its row in the expiry index, and the other way round;
 //! - an answer is not found from the end of its time on, whether or not it has been collected;
-//! - an answer that carries a secret (the room says which, [`remember_secret`]) is nowhere on the disk in the clear.
+//! - an answer that carries a secret (the room says which, [`remember_secret`]) is nowhere on the disk in the clear; one
+//!   that tells of a person ([`remember_personal`]) neither, and is gone with that member's data key.
 //!
 //! What counts as final (2xx, some 4xx) is the room's decision; see its contract.
 //!
@@ -25,7 +26,7 @@ pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use answers::{lookup, remember, remember_secret};
+pub use answers::{lookup, remember, remember_personal, remember_secret};
 pub use expired::ExpiredAnswers;
 pub use in_flight::{Beside, Entered, Guard, InFlight};
 pub use key::{IDEMPOTENCY_KEY, MalformedKey, request_key};

@@ -56,6 +56,8 @@ pub(super) enum StoredBody {
     Plain(Vec<u8>),
     /// Sealed for the tenant.
     Sealed(Sealed),
+    /// Sealed for this member of the tenant.
+    Personal([u8; 16], Sealed),
 }
 
 /// Content types that nearly every answer has take one byte.
@@ -84,21 +86,29 @@ impl AnswerRow {
         u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// The answer; `None` if it was a secret and the tenant has been erased.
+    /// The answer; `None` if it was a secret or personal, and the tenant or the member has been erased.
     pub(super) fn into_answer(self, read: &impl Read, key: &(Uuid, u128)) -> Result<Option<StoredAnswer>, Failure> {
-        let body = match self.body {
-            StoredBody::Plain(body) => body,
-            StoredBody::Sealed(sealed) => match seal::open(read, KeyOwner::Tenant(key.0), &ANSWERS, key, &sealed) {
-                Ok(body) => body.to_vec(),
-                Err(Abort::Refused(Erased)) => return Ok(None),
-                Err(Abort::Failed(failure)) => return Err(failure),
-            },
+        let (owner, sealed) = match self.body {
+            StoredBody::Plain(body) => return Ok(Some(of(self.status, self.content_type, body))),
+            StoredBody::Sealed(sealed) => (KeyOwner::Tenant(key.0), sealed),
+            StoredBody::Personal(member, sealed) => {
+                (KeyOwner::Member { tenant: key.0, member: Uuid::from_bytes(member) }, sealed)
+            }
         };
-        let content_type = match self.content_type {
-            StoredType::Json => "application/json".to_owned(),
-            StoredType::Problem => "application/problem+json".to_owned(),
-            StoredType::Other(other) => other,
-        };
-        Ok(Some(StoredAnswer { status: self.status, content_type, body }))
+        match seal::open(read, owner, &ANSWERS, key, &sealed) {
+            Ok(body) => Ok(Some(of(self.status, self.content_type, body.to_vec()))),
+            Err(Abort::Refused(Erased)) => Ok(None),
+            Err(Abort::Failed(failure)) => Err(failure),
+        }
     }
+}
+
+/// The answer with this body.
+fn of(status: u16, content_type: StoredType, body: Vec<u8>) -> StoredAnswer {
+    let content_type = match content_type {
+        StoredType::Json => "application/json".to_owned(),
+        StoredType::Problem => "application/problem+json".to_owned(),
+        StoredType::Other(other) => other,
+    };
+    StoredAnswer { status, content_type, body }
 }

@@ -141,6 +141,30 @@ fn a_secret_answer_is_nowhere_on_the_disk_and_comes_back_exactly() {
 }
 
 #[test]
+fn an_answer_that_tells_of_a_member_ends_with_that_member() {
+    let test = TestStore::open(START);
+    let (member, other) = (Uuid::from_u128(5), Uuid::from_u128(6));
+    let keep = |key: &str, member: Uuid, kept: StoredAnswer| {
+        let entered = Entered { scope: scope(key), digest: request("a") };
+        test.store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
+            remember_personal(tx, now, &entered, &kept, KEPT_SECONDS, member)
+        })
+    };
+    let personal = data_encoding::BASE64URL.encode(&crate::secrets::random_bytes::<48>());
+    keep("k", member, answer(&personal)).unwrap();
+    keep("other", other, answer("o")).unwrap();
+    let found = |key: &str| lookup(&test.store.read(), &scope(key), &request("a"), START).unwrap();
+    assert_eq!(found("k"), Lookup::Replay(answer(&personal)));
+    assert_eq!(occurrences(test.directory.path(), personal.as_bytes()), 0);
+    let destroyed = test.store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
+        Ok::<_, Abort<Erased>>(seal::destroy(tx, now, KeyOwner::Member { tenant: scope("").tenant_id, member })?)
+    });
+    assert_eq!(destroyed, Ok(true));
+    assert_eq!((found("k"), found("other")), (Lookup::Mismatch, Lookup::Replay(answer("o"))));
+    assert_eq!(keep("again", member, answer("x")), Err(Abort::Refused(Erased)));
+}
+
+#[test]
 fn a_secret_answer_ends_with_its_tenant() {
     let test = TestStore::open(START);
     keep_secret(&test.store, scope("k"), request("a"), answer("s")).unwrap();

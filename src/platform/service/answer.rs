@@ -55,6 +55,8 @@ pub(super) enum Remembered {
     Sealed,
     /// With another body: one without its secret.
     Without(Bytes),
+    /// Sealed for this member: it tells of a person.
+    Personal(Uuid),
 }
 
 impl Answer {
@@ -128,10 +130,24 @@ impl Answer {
         self
     }
 
+    /// The same with a header field besides those of that name that it has, such as a second `Set-Cookie`.
+    #[must_use]
+    pub fn also(mut self, name: HeaderName, value: HeaderValue) -> Answer {
+        self.headers.append(name, value);
+        self
+    }
+
     /// The same, which carries a secret: it is remembered sealed.
     #[must_use]
     pub fn secret(mut self) -> Answer {
         self.remembered = Remembered::Sealed;
+        self
+    }
+
+    /// The same, which tells of a member: it is remembered sealed for that one, and forgotten when it is erased.
+    #[must_use]
+    pub fn personal(mut self, member_id: Uuid) -> Answer {
+        self.remembered = Remembered::Personal(member_id);
         self
     }
 

@@ -81,7 +81,11 @@ impl<D: Dialect> Visit<D> {
         parts: Parts,
         body: Body,
     ) -> Result<Visit<D>, D::Refusal> {
-        let is_repeatable = |name: &str| route.parameters.iter().any(|known| known.is_repeatable && known.name == name);
+        let is_repeatable = |name: &str| match route.parameters.iter().find(|known| known.name == name) {
+            Some(known) => known.is_repeatable,
+            // What is passed over may come as often as it likes.
+            None => route.takes_any_parameter,
+        };
         let read = Query::parse_with(parts.uri.query(), is_repeatable);
         let read = read.and_then(|query| {
             if route.takes_any_parameter {

@@ -175,9 +175,11 @@ impl<D: Dialect> Change<D> {
     pub fn begin(&mut self) -> Result<(), Stop<D::Refusal>> {
         let Some(entered) = &self.entered else { return Ok(()) };
         let foundation = self.call.foundation();
-        let found = idempotency::lookup(&foundation.store.read(), &entered.scope, &entered.digest, self.call.now());
+        let read = foundation.store.read();
+        let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
         match found.map_err(|failure| failed::<D::Refusal>(&failure))? {
             Lookup::Replay(stored) => {
+                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
                 return Err(Stop::Replay(Box::new(Answer::replayed(stored, self.call.route.etag))));
             }
             Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
@@ -250,12 +252,40 @@ impl<D: Dialect> Change<D> {
         }
     }
 
+    /// Another transaction of the same request, where what it did in its first one had to be told elsewhere: its answer
+    /// takes the place of the one that is remembered.
+    ///
+    /// # Errors
+    /// What the verb refuses, or what the store cannot do: then the first transaction's answer stands.
+    pub async fn write_again(
+        &self,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Answer, Abort<D::Refusal>> + Send + 'static,
+    ) -> Result<Answer, D::Refusal> {
+        let entered = self.entered.clone();
+        let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+            let answer = verb(tx, now)?;
+            if let Some(entered) = &entered {
+                remember(tx, now, entered, &answer, D::DEMANDS.key_kept_seconds)?;
+            }
+            Ok(answer)
+        };
+        let store = &self.call.foundation().store;
+        let deadline = Instant::now() + D::DEMANDS.writer_time;
+        let outcome = match self.is_freeing {
+            false => store.write(deadline, work).await,
+            true => store.write_freeing(deadline, work).await,
+        };
+        outcome.map_err(refusal_of)
+    }
+
     /// A request that the writer did not take may be a repeat all the same: its answer can be read.
     fn replay_after(&self, failure: &Failure) -> Result<Answer, D::Refusal> {
         let is_readable = matches!(failure, Failure::Busy | Failure::StorageFull | Failure::Stopped);
         if let (true, Some(entered)) = (is_readable, &self.entered) {
-            let found = idempotency::lookup(&self.call.snapshot(), &entered.scope, &entered.digest, self.call.now());
+            let read = self.call.snapshot();
+            let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
             if let Ok(Lookup::Replay(stored)) = found {
+                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
                 return Ok(Answer::replayed(stored, self.call.route.etag));
             }
         }
@@ -314,15 +344,18 @@ fn remember(
     kept_seconds: i64,
 ) -> Result<(), Failure> {
     let stored = answer.stored();
-    match answer.remembered() {
-        Remembered::Open | Remembered::Without(_) => idempotency::remember(tx, now, entered, &stored, kept_seconds),
-        Remembered::Sealed => {
-            let kept = idempotency::remember_secret(tx, now, entered, &stored, kept_seconds);
-            kept.map_err(|abort| match abort {
-                Abort::Failed(failure) => failure,
-                // Whoever still has a key of an erased tenant is turned away before this.
-                Abort::Refused(Erased) => Failure::Io("the tenant has been erased".to_owned()),
-            })
+    let kept = match answer.remembered() {
+        Remembered::Open | Remembered::Without(_) => {
+            return idempotency::remember(tx, now, entered, &stored, kept_seconds);
         }
-    }
+        Remembered::Sealed => idempotency::remember_secret(tx, now, entered, &stored, kept_seconds),
+        Remembered::Personal(member_id) => {
+            idempotency::remember_personal(tx, now, entered, &stored, kept_seconds, *member_id)
+        }
+    };
+    kept.map_err(|abort| match abort {
+        Abort::Failed(failure) => failure,
+        // Whoever still has a key of an erased tenant is turned away before this, and of an erased member nothing is told.
+        Abort::Refused(Erased) => Failure::Io("whom the answer is sealed for has been erased".to_owned()),
+    })
 }

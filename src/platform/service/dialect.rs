@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::response::Response;
 use http::HeaderValue;
 use http::request::Parts;
-use quintet_storage::{Abort, Uuid, WriteTx};
+use quintet_storage::{Abort, Snapshot, Uuid, WriteTx};
 use serde_json::{Map, Value};
 
 use super::answer::{Answer, Stop};
@@ -116,6 +116,18 @@ pub trait Dialect: Sized + Send + Sync + 'static {
     /// the body arrived; `None`: nothing. It is asked with every change, and must be cheap.
     fn recheck(_caller: &Self::Caller, _route: &'static Route) -> Option<Recheck<Self::Refusal>> {
         None
+    }
+
+    /// The same, before an answer that was remembered is given again without a transaction.
+    ///
+    /// # Errors
+    /// The caller may not any more.
+    fn recheck_repeat(
+        _caller: &Self::Caller,
+        _route: &'static Route,
+        _read: &Snapshot,
+    ) -> Result<(), Abort<Self::Refusal>> {
+        Ok(())
     }
 
     /// The tenant that a caller acts in.

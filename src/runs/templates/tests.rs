@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use quintet_platform::json::{Json, Limits, parse};
-use quintet_storage::Abort;
+use quintet_storage::{Abort, Failure, Read as _, Uuid, WriteTx};
 
 use super::change::{Ready, change, prepare, ready};
 use super::create::create;
@@ -13,6 +13,7 @@ use super::model::{TEMPLATES_MAX, TemplateChange};
 use super::params::{Declaration, Patience, read_declarations};
 use super::remove::remove;
 use super::rows::{content, named};
+use super::tables::{self, DEFINITIONS, NAMES, NameRow, TEMPLATES, TemplateRow, VERSIONS};
 use crate::model::{TemplateKey, WorkflowId};
 use crate::refusal::Refusal;
 use crate::testing::{Bench, bench, tenant};
@@ -207,4 +208,61 @@ fn a_tenant_has_so_many_templates() {
     assert_eq!(refused, Refusal::LimitReached("the most templates of a tenant", TEMPLATES_MAX));
     let page = list(&bench.store.read(), tenant(1), None, 200).unwrap();
     assert_eq!((page.items.len(), page.next.is_some()), (200, true));
+}
+
+/// Every kind of disagreement between the rows of templates is told.
+#[test]
+fn verify_tells_whatever_does_not_agree() {
+    type Damage = fn(&mut WriteTx<'_>, TemplateKey) -> Result<(), Failure>;
+    let damages: [(&str, Damage); 10] = [
+        ("has versions left out, or too many", |tx, (tenant_id, id)| {
+            tx.delete(&VERSIONS, &(tenant_id, id, 1));
+            Ok(())
+        }),
+        ("has versions left out, or too many", |tx, (tenant_id, id)| {
+            let version = tx.get(&VERSIONS, &(tenant_id, id, 1))?.unwrap();
+            tx.put(&VERSIONS, &(tenant_id, id, 3), &version)
+        }),
+        ("has versions left out, or too many", |tx, key| {
+            let mut template = tx.get(&TEMPLATES, &key)?.unwrap().0;
+            template.latest_version += 1;
+            tx.put(&TEMPLATES, &key, &TemplateRow(template))
+        }),
+        ("has a name that leads elsewhere", |tx, (tenant_id, _)| {
+            tx.delete(&NAMES, &(tenant_id, "deploy".to_owned()));
+            Ok(())
+        }),
+        ("has a name that leads elsewhere", |tx, (tenant_id, _)| {
+            let other = NameRow { template_id: Uuid::from_u128(9).into_bytes() };
+            tx.put(&NAMES, &(tenant_id, "deploy".to_owned()), &other)
+        }),
+        ("which is not called so", |tx, (tenant_id, id)| {
+            tx.put(&NAMES, &(tenant_id, "release".to_owned()), &NameRow { template_id: id.0.into_bytes() })
+        }),
+        ("says nothing", |tx, (tenant_id, id)| {
+            tx.delete(&tables::PARAMS, &(tenant_id, id, 2));
+            Ok(())
+        }),
+        ("says nothing", |tx, (tenant_id, id)| {
+            tx.delete(&DEFINITIONS, &(tenant_id, id, 2));
+            Ok(())
+        }),
+        ("there are words of a version 3", |tx, (tenant_id, id)| {
+            let words = tx.get(&tables::PARAMS, &(tenant_id, id, 2))?.unwrap();
+            tx.put(&tables::PARAMS, &(tenant_id, id, 3), &words)
+        }),
+        ("there are words of a version 2", |tx, key| {
+            tx.delete(&TEMPLATES, &key);
+            Ok(())
+        }),
+    ];
+    for (finding, damage) in damages {
+        let bench = bench();
+        let key = tried(&bench, Some("deploy")).unwrap();
+        assert_eq!(changed(&bench, key, redefined(r#"{"nodes":[{"ref":"g","type":"approval"}]}"#)), Ok(2));
+        sound(&bench);
+        bench.run(move |tx, _| Ok(damage(tx, key)?)).unwrap();
+        let found = crate::verify(&bench.store.read()).unwrap();
+        assert!(found.iter().any(|one| one.contains(finding)), "{finding}: {found:?}");
+    }
 }

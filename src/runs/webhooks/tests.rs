@@ -4,19 +4,21 @@ use quintet_platform::deliveries::{
     Attempted, DeliveryRoom as _, Health, Settled, Verdict, counters, find as find_delivery,
 };
 use quintet_platform::secrets::Secret;
-use quintet_storage::{Read as _, Scan};
+use quintet_storage::{Failure, Read as _, Scan, WriteTx};
 
 use super::deliveries::RunDeliveries;
 use super::endpoints::{open, subscriptions};
 use super::manage::{change, create, demand_room, remove, test};
-use super::model::{EndpointChange, EndpointId, NewEndpoint, SecretOrigin, SigningSecret, outbox};
-use super::tables::ENDPOINTS;
+use super::model::{EndpointChange, EndpointId, NewEndpoint, SecretOrigin, SigningSecret, Subscription, outbox};
+use super::tables::{ENDPOINTS, SUBSCRIPTIONS};
 use crate::allowances::Ceilings;
 use crate::allowances::model::SetQuotas;
 use crate::allowances::quotas::{keep_ceilings, of_telling, set};
 use crate::containers::changes::find;
 use crate::containers::model::Secrets;
 use crate::containers::submission::{Submit, submit};
+use crate::events::Events;
+use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::states::RunState;
 use crate::testing::{Bench, bench, plain, tenant};
@@ -156,4 +158,48 @@ fn what_is_told_keeps_to_the_ceilings() {
     assert_eq!(of_telling(&bench.store.read(), tenant(1)).unwrap().max_webhook_payload_bytes, 65_536);
     bench.run(|tx, _| Ok(keep_ceilings(tx, Ceilings(vec![("max_webhook_payload_bytes".to_owned(), 2_048)]))?)).unwrap();
     assert_eq!(of_telling(&bench.store.read(), tenant(1)).unwrap().max_webhook_payload_bytes, 2_048);
+}
+
+#[test]
+fn contradictions_are_found() {
+    type Damage = fn(&mut WriteTx<'_>, TenantId, &mut Vec<Subscription>) -> Result<(), Failure>;
+    let damages: [(&str, Damage); 5] = [
+        ("and what it asks for do not agree", |_, _, asked| {
+            asked.clear();
+            Ok(())
+        }),
+        ("and what it asks for do not agree", |_, _, asked| {
+            asked[0].events = Events::default();
+            Ok(())
+        }),
+        ("and what it asks for do not agree", |_, _, asked| {
+            asked.push(asked[0].clone());
+            Ok(())
+        }),
+        // Of one that is not active nothing is written down.
+        ("and what it asks for do not agree", |tx, tenant_id, asked| {
+            let all = tx.scan(&ENDPOINTS, Scan::prefix(&(tenant_id,)))?;
+            let idle = all.iter().map(|((_, id), _)| *id).find(|id| *id != asked[0].endpoint_id).unwrap();
+            asked.push(Subscription { endpoint_id: idle, events: asked[0].events });
+            Ok(())
+        }),
+        ("that is not there", |tx, tenant_id, asked| {
+            tx.delete(&ENDPOINTS, &(tenant_id, asked[0].endpoint_id));
+            Ok(())
+        }),
+    ];
+    for (finding, damage) in damages {
+        let bench = bench();
+        made(&bench, &["run.exited"], true).unwrap();
+        made(&bench, &["run.exited"], false).unwrap();
+        assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
+        let damage = move |tx: &mut WriteTx<'_>, _| {
+            let mut asked = subscriptions(tx, tenant(1))?;
+            damage(tx, tenant(1), &mut asked)?;
+            Ok(tx.put(&SUBSCRIPTIONS, &tenant(1), &asked.into())?)
+        };
+        bench.run(damage).unwrap();
+        let found = crate::verify(&bench.store.read()).unwrap();
+        assert!(found.iter().any(|one| one.contains(finding)), "{finding}: {found:?}");
+    }
 }

@@ -29,6 +29,7 @@ use crate::testing::{Bench, bench, tenant};
 use crate::webhooks::model::outbox;
 
 mod crashes;
+mod damage;
 mod graphs;
 mod judge;
 mod limits;

@@ -186,7 +186,13 @@ pub(crate) fn begins_at(read: &impl Read, fire: Fire, at: Timestamp) -> Result<b
         }
         Fire::Timer(_) | Fire::Schedule(_) | Fire::Trigger(_) => return Ok(false),
     };
-    let Some(live) = load(read, key)? else { return Ok(false) };
+    let live = match load(read, key) {
+        Ok(Some(live)) => live,
+        Ok(None) => return Ok(false),
+        // What cannot be read is told of where workflows are.
+        Err(Failure::Damaged(_)) => return Ok(true),
+        Err(failure) => return Err(failure),
+    };
     let of_nodes = live.nodes.iter().enumerate().filter_map(|(place, node)| fires(live.node_key(place), node));
     let start = start_of(&live.workflow).map(|at| (at, Fire::WorkflowStart(key)));
     Ok(of_nodes.chain(start).any(|known| known == (at, fire)))

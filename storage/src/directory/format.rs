@@ -9,7 +9,7 @@ use crate::env::real::{open_regular, replace_file};
 use crate::error::OpenError;
 
 /// The format this binary writes, and the newest it reads.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 /// The first there was. Its FORMAT files do not say in which version their directory was made.
 pub(crate) const FIRST_VERSION: u32 = 1;
 

@@ -113,7 +113,7 @@ impl Store {
     /// Why the checkpoint could not be made or read.
     pub fn long_view(&self) -> Result<LongView, String> {
         let held = self.hold_checkpoint(LONG_VIEW_SECONDS)?;
-        let view = Overlay::open(&held.path).map(Overlay::into_snapshot);
+        let view = Overlay::open(&held.path).map(|view| view.into_snapshot().with_vault(self.vault()));
         // Given back by the view's end, or here.
         let release = Release { store: self.clone(), lsn: held.lsn };
         Ok(LongView { snapshot: view.map_err(|error| error.to_string())?, _release: release })

@@ -673,6 +673,25 @@ async fn large_values_are_sealed_chunk_by_chunk() {
     }
 }
 
+/// Who looks at a checkpoint opens what is sealed: with the store's keys, or with root keys that he brings.
+#[tokio::test]
+async fn a_view_of_a_checkpoint_opens_with_the_right_keys() {
+    let bench = Bench::open();
+    let (of_tenant, of_member) =
+        (upload(&bench, Some(TENANT), b"tenant").await, upload(&bench, Some(MEMBER), b"x").await);
+    bench.destroy(MEMBER);
+    let view = bench.store.long_view().unwrap();
+    let view = view.snapshot();
+    for read in [view, &view.clone().with_root_keys(ring(1, None)), &view.clone().with_root_keys(ring(2, Some(1)))] {
+        assert_eq!(download(read, &of_tenant).unwrap(), b"tenant");
+        assert_eq!(download(read, &of_member), Err(Abort::Refused(Erased)));
+    }
+    let wrong = view.clone().with_root_keys(ring(2, None));
+    assert!(is_damage(download(&wrong, &of_tenant)));
+    let missing = view.clone().with_root_keys(ring(1, None)).data_key(KeyOwner::Tenant(uuid(99))).unwrap();
+    assert_eq!(format!("{missing:?}"), "DataKey(missing)");
+}
+
 #[tokio::test]
 async fn chunks_cannot_be_exchanged_and_end_with_their_owner() {
     let bench = Bench::open();

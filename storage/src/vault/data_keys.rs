@@ -89,6 +89,15 @@ impl fmt::Debug for DataKey {
 }
 
 impl DataKey {
+    /// The key that an owner's row holds, out of its wraps under these root keys.
+    pub(crate) fn under(ring: &KeyRing, owner: KeyOwner, row: Option<KeyRow>) -> Result<DataKey, Failure> {
+        Ok(DataKey(match row {
+            None => State::Missing,
+            Some(KeyRow::Destroyed { .. }) => State::Destroyed,
+            Some(KeyRow::Live { id, wraps }) => State::Live(Arc::new(Unwrapped(unwrap_with(ring, owner, id, &wraps)?))),
+        }))
+    }
+
     pub(crate) fn live(&self) -> Result<&Unwrapped, Abort<Erased>> {
         match &self.0 {
             State::Live(key) => Ok(key),

@@ -11,7 +11,7 @@ use crate::tables::projection::{KeyRange, ProjectionRead};
 use crate::tables::table::{Table, TableSpec};
 use crate::tables::version::ROWS_FORMAT;
 use crate::time::{Lsn, Timestamp};
-use crate::vault::{DataKey, KeyOwner, Vault};
+use crate::vault::{DATA_KEYS, DataKey, KeyOwner, KeyRing, Vault};
 
 /// For how long a reader may hold a snapshot.
 pub(crate) const SNAPSHOT_LIFETIME: Duration = Duration::from_secs(30);
@@ -25,14 +25,25 @@ pub struct Snapshot {
     rows: Arc<dyn ProjectionRead>,
     lsn: Lsn,
     time: Timestamp,
-    vault: Option<Arc<Vault>>,
+    keys: Keys,
     /// From when on it answers no more.
     expires: Option<Instant>,
 }
 
+/// What opens sealed values.
+#[derive(Clone)]
+enum Keys {
+    /// Nothing.
+    None,
+    /// The running store's.
+    Vault(Arc<Vault>),
+    /// Root keys that somebody brought, over the data keys of this state.
+    Ring(Arc<KeyRing>),
+}
+
 impl Snapshot {
     pub(crate) fn new(rows: Arc<dyn ProjectionRead>, lsn: Lsn, time: Timestamp) -> Snapshot {
-        Snapshot { rows, lsn, time, vault: None, expires: None }
+        Snapshot { rows, lsn, time, keys: Keys::None, expires: None }
     }
 
     /// The same, lent to a reader who must be done by `expires`.
@@ -53,7 +64,14 @@ impl Snapshot {
 
     /// The same with the keys of sealed values.
     pub(crate) fn with_vault(mut self, vault: &Arc<Vault>) -> Snapshot {
-        self.vault = Some(Arc::clone(vault));
+        self.keys = Keys::Vault(Arc::clone(vault));
+        self
+    }
+
+    /// The same, which opens sealed values with these root keys: for tools that look at a directory nobody runs.
+    #[must_use]
+    pub fn with_root_keys(mut self, ring: KeyRing) -> Snapshot {
+        self.keys = Keys::Ring(Arc::new(ring));
         self
     }
 
@@ -106,9 +124,10 @@ impl Read for Snapshot {
     }
 
     fn data_key(&self, owner: KeyOwner) -> Result<DataKey, Failure> {
-        match &self.vault {
-            Some(vault) => vault.newest_key(owner),
-            None => Err(Failure::Io("this snapshot has no keys".to_owned())),
+        match &self.keys {
+            Keys::Vault(vault) => vault.newest_key(owner),
+            Keys::Ring(ring) => DataKey::under(ring, owner, self.get(&DATA_KEYS, &owner.key())?),
+            Keys::None => Err(Failure::Io("this snapshot has no keys".to_owned())),
         }
     }
 }

@@ -530,7 +530,7 @@ fn the_demos_curl_lines_work() {
     let appliance = Setup::new().on(&data).demo().start();
     let table = demo_table(&appliance);
     let lines: Vec<_> = table.lines().filter(|line| line.starts_with("curl ")).collect();
-    assert_eq!(lines.len(), 13, "{table}");
+    assert_eq!(lines.len(), 15, "{table}");
     for line in lines {
         let Ok(output) =
             std::process::Command::new("/bin/sh").args(["-c", &format!("{line} -w '\\n%{{http_code}}'")]).output()

@@ -149,3 +149,77 @@ impl Desk {
         self.client.try_send(method, path, &headers, body).ok()
     }
 }
+
+/// Callers that make releases.
+const MAKERS: usize = 3;
+
+/// A release under a key: what was answered, if anything was.
+type Made = (String, Option<Value>);
+
+/// Makes releases until the appliance is gone, each under a fresh key.
+fn make_releases(appliance: Appliance, shelf: &Shelf, patience: Duration) -> Vec<Made> {
+    std::thread::scope(|scope| {
+        let makers: Vec<_> = (0..MAKERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut made = Vec::new();
+                    loop {
+                        let key = fresh_key();
+                        let tenant = ("l10n-tenant", shelf.desk.tenant_id.as_str());
+                        let headers = [tenant, ("idempotency-key", key.as_str())];
+                        let answer = shelf.desk.client.try_send("POST", &shelf.path("/releases"), &headers, b"").ok();
+                        let told = answer.filter(|answer| answer.status == 201).map(|answer| answer.json());
+                        let is_over = told.is_none();
+                        made.push((key, told));
+                        if is_over {
+                            return made;
+                        }
+                    }
+                })
+            })
+            .collect();
+        std::thread::sleep(patience);
+        appliance.kill();
+        makers.into_iter().flat_map(|maker| maker.join().unwrap()).collect()
+    })
+}
+
+/// kill -9 while releases are made: each that was answered is there, each under whose key no answer came is made when it is
+/// asked for again, once, and nothing is stuck.
+#[test]
+fn a_release_that_was_cut_off_is_made_under_the_same_key() {
+    let rounds = rounds("QUINTET_KILLS", 3);
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut appliance = Setup::new().on(&data).start();
+    let mut shelf = Shelf::open(&appliance);
+    let (_, api_key) = appliance.key(&shelf.desk.tenant_id, &[]);
+    shelf.upload("kind=json&path=a.json", content(1).as_bytes()).expect(201);
+    shelf.json("b.json", &json!({"b": "B"}));
+    for locale in ["de", "fr", "it"] {
+        shelf.approve(&shelf.key_id("b"), locale, &json!({"text": locale}));
+    }
+    let (mut all, mut answered) = (0, 0);
+    for round in 0..rounds {
+        let made = make_releases(appliance, &shelf, Duration::from_millis(300 + 89 * (round as u64 % 9)));
+        appliance = Setup::new().on(&data).start();
+        let client = appliance.client("localization", &api_key);
+        shelf = Shelf { desk: Desk { client, tenant_id: shelf.desk.tenant_id.clone() }, ..shelf };
+        all += made.len();
+        for (key, told) in made {
+            answered += usize::from(told.is_some());
+            let again = shelf.release_under(&key).expect(201);
+            if let Some(told) = told {
+                assert_eq!(again, told, "round {round}: what was answered is what is there");
+            }
+            let archive = shelf.archive(&again, &[]);
+            let sha256 = data_encoding::HEXLOWER.encode(&quintet_platform::secrets::digest(&archive.bytes));
+            assert_eq!((archive.status, json!(sha256)), (200, again["sha256"].clone()), "round {round}");
+        }
+        let listed = shelf.desk.get(&shelf.path("/releases?limit=500")).expect(200);
+        assert_eq!(listed["releases"].as_array().unwrap().len(), all, "round {round}: one for each key");
+        assert_eq!(appliance.cli(&["verify"]).status.code(), Some(0), "round {round}");
+    }
+    assert!(answered >= rounds, "only {answered} of {all} in {rounds} rounds");
+    assert_eq!(appliance.stop(), Some(0));
+}

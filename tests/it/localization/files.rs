@@ -133,7 +133,7 @@ fn versions_keep_the_ids_of_keys_and_say_what_changed() {
     shelf.upload("kind=json&path=a.json", third.to_string().as_bytes()).expect(201);
     assert_eq!(shelf.keys()["goes"]["id"], before["goes"]["id"], "a key that comes back is the same");
 
-    // The chain begins with workspace and project, then come the uploads.
+    // The chain begins with the key and its service account, workspace and project, then come the uploads.
     let manifest = |seq: u64| shelf.desk.get(&shelf.path(&format!("/files/{file_id}/imports/{seq}/manifest")));
     let lines = |seq: u64| -> Vec<Vec<String>> {
         let answer = manifest(seq);
@@ -141,27 +141,27 @@ fn versions_keep_the_ids_of_keys_and_say_what_changed() {
         assert_eq!(answer.header("content-type"), "text/tab-separated-values; charset=utf-8");
         answer.text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
     };
-    assert!(lines(3).iter().all(|line| line[1] == "added" && line[2] == "-"), "{:?}", lines(3));
-    assert_eq!(lines(3).len(), 4);
-    let second = lines(4);
+    assert!(lines(5).iter().all(|line| line[1] == "added" && line[2] == "-"), "{:?}", lines(5));
+    assert_eq!(lines(5).len(), 4);
+    let second = lines(6);
     let ids: Vec<&String> = second.iter().map(|line| &line[0]).collect();
     assert!(ids.is_sorted(), "{second:?}");
     let of = |path: &Value| second.iter().find(|line| line[0] == *path).unwrap()[1..].to_vec();
     assert_eq!(of(&before["changes"]["id"]), ["changed".to_owned(), hex(b"1"), hex(b"2")]);
     assert_eq!(of(&before["goes"]["id"]), ["obsoleted".to_owned(), hex(b"g"), "-".to_owned()]);
     assert_eq!(of(&after["new"]["id"]), ["added".to_owned(), "-".to_owned(), hex(b"n")]);
-    let third = lines(5);
+    let third = lines(7);
     let kinds: Vec<&str> = third.iter().map(|line| line[1].as_str()).collect();
     assert_eq!(kinds.iter().filter(|kind| **kind == "restored").count(), 1, "{third:?}");
     assert_eq!(kinds.iter().filter(|kind| **kind == "obsoleted").count(), 1, "{third:?}");
-    for seq in ["2", "0", "99", "x", "+3", "-3", "03", "3.0", "%2B3", "18446744073709551616"] {
+    for seq in ["2", "4", "0", "99", "x", "+5", "-5", "05", "5.0", "%2B5", "18446744073709551616"] {
         refused(&shelf.desk.get(&shelf.path(&format!("/files/{file_id}/imports/{seq}/manifest"))), 404, "not_found");
     }
     // The same bytes again are a version, too, with nothing changed.
     let again = json!({"same": "s", "changes": "2", "goes": "g", "new": "n"});
     let imported = shelf.upload("kind=json&path=a.json", again.to_string().as_bytes()).expect(201);
     assert_eq!(imported["version"], 4);
-    assert_eq!(manifest(6).text, "");
+    assert_eq!(manifest(8).text, "");
     assert_eq!(shelf.export(&file_id, "").header("etag"), "\"r4\"");
 }
 

@@ -1,20 +1,26 @@
 //! Localization from outside, and what its tests sit at.
 
 mod access;
+mod accounts;
 mod approvals;
 mod audit;
+mod authorization;
 mod contract;
 mod crash;
 mod decisions;
 mod exchange;
 mod figures;
 mod files;
+mod grants;
 mod l10n;
 mod licences;
+mod members;
 mod memory;
 mod order;
+mod releases;
 mod review;
 mod rivals;
+mod sign_in;
 mod spaces;
 mod terms;
 mod translate;

@@ -39,7 +39,7 @@ fn what_the_path_names_comes_before_the_permission() {
     let file_id = shelf.json("a.json", &json!({"a": "A"}));
     let nobody = shelf.desk.template(shared(), "org_billing", &json!({}));
     let file = |file_id: &str, rest: &str| shelf.path(&format!("/files/{file_id}{rest}"));
-    for rest in ["/export", "/context", "/imports/3/manifest"] {
+    for rest in ["/export", "/context", "/imports/5/manifest"] {
         refused(&nobody.get(&file(NOBODY, rest)), 404, "not_found");
         refused(&nobody.get(&file(&file_id, rest)), 403, "forbidden");
     }

@@ -1,5 +1,7 @@
 //! Review: how far a translation comes, and what holds it back.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::localization::files::Shelf;
@@ -17,7 +19,8 @@ fn step(desk: &Desk, key_id: &str, locale: &str, action: &str) -> crate::support
     desk.post(&format!("{}/transition", place(key_id, locale)), &json!({"action": action}))
 }
 
-/// A key whose German translation is in the state, and what it takes to get there.
+/// A key whose German translation is in the state, and what it takes to get there; `outdated reviewed` is one whose source
+/// has changed since it was reviewed.
 fn brought_to(shelf: &Shelf, state: &str) -> String {
     let name = format!("k{}", crate::support::appliance::unique());
     let path = format!("{name}.json");
@@ -25,8 +28,8 @@ fn brought_to(shelf: &Shelf, state: &str) -> String {
     file("Save");
     let key_id = shelf.key_id(&name);
     let steps: &[&str] = match state {
-        "reviewed" => &["review"],
-        "approved" => &["review", "approve"],
+        "reviewed" | "outdated reviewed" => &["review"],
+        "approved" | "outdated approved" => &["review", "approve"],
         _ => &[],
     };
     if state != "untranslated" {
@@ -35,10 +38,11 @@ fn brought_to(shelf: &Shelf, state: &str) -> String {
     for action in steps {
         step(&shelf.desk, &key_id, "de", action).expect(200);
     }
-    if state == "outdated" {
+    if state.starts_with("outdated") {
         file("Store");
     }
-    assert_eq!(shelf.translation(&key_id, "de")["state"], state);
+    let (told, _) = state.split_once(' ').unwrap_or((state, ""));
+    assert_eq!(shelf.translation(&key_id, "de")["state"], told);
     key_id
 }
 
@@ -46,12 +50,14 @@ fn brought_to(shelf: &Shelf, state: &str) -> String {
 #[test]
 fn every_cell_of_the_table_of_states() {
     let shelf = Shelf::open(shared());
-    let table: [(&str, [Option<&str>; 4]); 5] = [
+    let table: [(&str, [Option<&str>; 4]); 7] = [
         ("untranslated", [None; 4]),
         ("draft", [Some("reviewed"), None, None, None]),
         ("reviewed", [None, Some("draft"), Some("approved"), None]),
         ("approved", [None, None, None, Some("reviewed")]),
         ("outdated", [None; 4]),
+        ("outdated reviewed", [None; 4]),
+        ("outdated approved", [None; 4]),
     ];
     for (state, cells) in table {
         for (action, expected) in STEPS.into_iter().zip(cells) {
@@ -182,6 +188,148 @@ fn permissions_of_keys_name_projects_and_locales() {
         let issued = shared().cli(&["key", "issue", "--tenant", &shelf.desk.tenant_id, "--permission", permission]);
         assert!(!issued.status.success(), "{permission}");
         assert!(String::from_utf8_lossy(&issued.stderr).contains(problem), "{permission}: {issued:?}");
+    }
+}
+
+/// Contract, transition: review and reject want the one permission, approve and revoke the other, for this locale or any.
+#[test]
+fn each_step_wants_its_permission_for_the_locale_or_for_any() {
+    let shelf = Shelf::open(shared());
+    let short_id = text(&shelf.desk.get(&shelf.path("")).expect(200), "short_id");
+    let whats = [
+        "loc_de_review",
+        "anyloc_review",
+        "loc_de_approve",
+        "anyloc_approve",
+        // Other locales, and what has nothing to do with it.
+        "loc_fr_review",
+        "loc_de-AT_review",
+        "loc_fr_approve",
+        "loc_de-AT_approve",
+        "loc_de_translate",
+        "anyloc_translate",
+        "read",
+    ];
+    let keys = whats.map(|what| {
+        let permission = format!("p_{short_id}_{what}");
+        (what, Desk::of(shared(), &shelf.desk.tenant_id, &["--permission", &permission]))
+    });
+    for (action, from, to, wanted) in [
+        ("review", "draft", "reviewed", "review"),
+        ("reject", "reviewed", "draft", "review"),
+        ("approve", "reviewed", "approved", "approve"),
+        ("revoke", "approved", "reviewed", "approve"),
+    ] {
+        for (what, desk) in &keys {
+            let key_id = brought_to(&shelf, from);
+            let answer = step(desk, &key_id, "de", action);
+            let may = [format!("loc_de_{wanted}"), format!("anyloc_{wanted}")].iter().any(|may| may == what);
+            if may {
+                assert_eq!(answer.expect(200)["state"], to, "{what} {action}");
+            } else {
+                refused(&answer, 403, "forbidden");
+                assert_eq!(shelf.translation(&key_id, "de")["state"], from, "{what} {action}");
+            }
+        }
+    }
+}
+
+/// Every permission of the contract can be given to a key, in one project or workspace and in all, and opens what it says.
+#[test]
+fn every_permission_is_issued_by_short_ids_and_for_all() {
+    let shelf = Shelf::open(shared());
+    let (desk, tenant_id) = (&shelf.desk, shelf.desk.tenant_id.as_str());
+    let file_id = shelf.json("a.json", &json!({"a": "Save"}));
+    let key_id = shelf.key_id("a");
+    let project = desk.get(&shelf.path("")).expect(200);
+    let workspace_id = text(&project, "workspace_id");
+    let workspace = desk.get(&format!("/v1/workspaces/{workspace_id}")).expect(200);
+    let (of_project, of_workspace) = (text(&project, "short_id"), text(&workspace, "short_id"));
+    // What each opens: a request that does nothing, or nothing that disturbs the others.
+    let transition = format!("{}/transition", place(&key_id, "de"));
+    let term = json!({"kind": "dnt", "source": "Save"});
+    let nothing = Value::Null;
+    let asks: [(&str, &str, String, Value); 9] = [
+        ("p_P_read", "GET", shelf.path(""), nothing.clone()),
+        ("p_P_manage", "PATCH", shelf.path(""), json!({"name": "n"})),
+        (
+            "p_P_files-write",
+            "PUT",
+            shelf.path(&format!("/files/{file_id}/context")),
+            json!({"keys": [{"path": "a", "max_length": 100}]}),
+        ),
+        ("p_P_export", "GET", shelf.path(&format!("/files/{file_id}/export")), nothing.clone()),
+        ("p_P_glossary-write", "POST", shelf.path("/glossary"), term),
+        ("p_P_anyloc_translate", "PUT", place(&key_id, "de"), json!({"text": "Sichern"})),
+        ("p_P_anyloc_review", "POST", transition.clone(), json!({"action": "reject"})),
+        ("p_P_anyloc_approve", "POST", transition, json!({"action": "revoke"})),
+        // Its slug is taken.
+        (
+            "ws_W_admin",
+            "POST",
+            "/v1/projects".to_owned(),
+            json!({"workspace_id": workspace_id, "slug": project["slug"], "name": "n", "source_locale": "en"}),
+        ),
+    ];
+    let covers = |given: &str, wanted: &str| given == wanted || given.replace("loc_de_", "anyloc_") == wanted;
+    let narrower = [
+        "org_members-manage",
+        "org_audit-read",
+        "org_billing-read",
+        "p_P_release",
+        "p_P_loc_de_translate",
+        "p_P_loc_de_review",
+        "p_P_loc_de_approve",
+    ];
+    for given in asks.iter().map(|(given, ..)| *given).chain(narrower) {
+        let here = given.replace('P', &of_project).replace('W', &of_workspace);
+        for issued in BTreeSet::from([here.clone(), given.replace(['P', 'W'], "*")]) {
+            let holder = Desk::of(shared(), tenant_id, &["--permission", &issued]);
+            let told = holder.get("/v1/me").expect(200)["permissions"].clone();
+            assert_eq!(told, json!([here]), "{issued}");
+            for (wanted, method, path, body) in &asks {
+                let answer = if body.is_null() { holder.get(path) } else { holder.json(method, path, body) };
+                assert_eq!(answer.status != 403, covers(given, wanted), "{issued}: {method} {path}: {answer:?}");
+            }
+        }
+    }
+}
+
+/// What approved a translation goes with what it approved (localization, T5).
+#[test]
+fn a_new_text_and_a_rejection_take_the_approval_away() {
+    let shelf = Shelf::open(shared());
+    let file_id = shelf.json("a.json", &json!({"a": "Save"}));
+    let key_id = shelf.key_id("a");
+    let approval = || {
+        let listed = shelf.desk.get(&shelf.path("/translations?locale=de")).expect(200)["translations"][0].clone();
+        let entry = shelf.export(&file_id, "?locale=de&metadata=true").json()["entries"][0].clone();
+        assert_eq!((&listed["approval"]["approved_at"], &listed["state"]), (&entry["approvedAt"], &entry["status"]));
+        assert_eq!(listed["approval"]["approved_by"], entry["approvedBy"]);
+        (text(&listed, "state"), listed["approval"].clone())
+    };
+    let me = text(&shelf.desk.get("/v1/me").expect(200), "principal_id");
+    let steps = |actions: &[&str]| {
+        for action in actions {
+            step(&shelf.desk, &key_id, "de", action).expect(200);
+        }
+    };
+    shelf.translate(&key_id, "de", &json!({"text": "Sichern"})).expect(201);
+    for ending in [&[][..], &["revoke"], &["revoke", "reject"]] {
+        steps(&["review", "approve"]);
+        let (state, approved) = approval();
+        assert!(state == "approved" && approved["approved_at"].is_string(), "{approved}");
+        let (by, label, reference) =
+            (&approved["approved_by"], &approved["approved_by_label"], &approved["approval_ref"]);
+        assert_eq!((by, label, reference), (&json!(me), &Value::Null, &Value::Null));
+        steps(ending);
+        if ending.last() == Some(&"reject") {
+            assert_eq!(approval(), ("draft".to_owned(), Value::Null));
+        } else if !ending.is_empty() {
+            assert_eq!(approval(), ("reviewed".to_owned(), Value::Null));
+        }
+        shelf.translate(&key_id, "de", &json!({"text": "Speichern"})).expect(200);
+        assert_eq!(approval(), ("draft".to_owned(), Value::Null), "{ending:?}");
     }
 }
 

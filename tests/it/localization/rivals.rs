@@ -150,7 +150,7 @@ impl Held {
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let fields = head.lines().filter_map(|line| line.split_once(": "));
         let headers = fields.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
-        (Answer { status, headers, text: body.to_owned() }, answered)
+        (Answer { status, headers, text: body.to_owned(), bytes: body.as_bytes().to_vec() }, answered)
     }
 }
 

@@ -9,7 +9,8 @@ use quintet::admin::client::Client as Socket;
 use quintet::admin::webhooks::{DeadWish, REDELIVER_DEAD};
 use serde_json::{Value, json};
 
-use crate::runs::Desk;
+use crate::runs::receivers::odd::{Odd, Wire, read};
+use crate::runs::{Desk, refused};
 use crate::support::appliance::{Appliance, Setup, stderr, stdout};
 use crate::support::receiver::Receiver;
 
@@ -224,6 +225,39 @@ fn deliveries_are_listed_and_sent_once_more_by_their_numbers() {
         (&json!(dead[0]), &json!(dead[1]))
     );
     scene.receiver.wait("mended", 2);
+}
+
+/// A delivery that somebody is being told at this moment.
+#[test]
+fn what_is_on_its_way_is_listed_as_such() {
+    fn listens(wire: &mut dyn Wire, _: usize) -> std::io::Result<()> {
+        read(wire)?;
+        wire.read_exact(&mut [0])
+    }
+    let (scene, silent) = (Scene::open(), Odd::start("127.0.0.1:0", listens, None));
+    let url = format!("http://127.0.0.1:{}/", silent.port());
+    let asked = json!({"url": url, "events": ["run.failed"]});
+    let made = scene.desk.client.post("/api/v1/webhooks", &asked).expect(201);
+    scene.happen(1);
+    let begun = Instant::now();
+    while silent.connections() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let found = scene.desk.deliveries("state_filter=delivering");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((&found[0]["state"], &found[0]["attempt"]), (&json!("delivering"), &json!(1)), "it has begun");
+    assert_eq!((&found[0]["endpoint_id"], &found[0]["last_error"]), (&made["endpoint_id"], &Value::Null));
+    for state in ["pending", "delivered", "dead"] {
+        assert_eq!(scene.desk.deliveries(&format!("state_filter={state}")), [Value::Null; 0], "{state}");
+    }
+    let own = format!("/api/v1/webhooks/{}/deliveries", made["endpoint_id"].as_str().unwrap());
+    let own = |state: &str| scene.desk.client.get(&format!("{own}?state_filter={state}")).expect(200)["items"].clone();
+    assert_eq!((own("delivering"), own("pending")), (json!(found), json!([])));
+    let again = format!("/api/v1/webhooks/deliveries/{}/redeliver", found[0]["delivery_id"]);
+    refused(&scene.desk.client.post(&again, &json!(null)), 409, "invalid_state");
+    assert_eq!(scene.deliveries(&["--state", "delivering"])["items"][0]["delivery_id"], found[0]["delivery_id"]);
+    assert_eq!(scene.usage()["pending_deliveries"], 1, "it still waits for its end");
 }
 
 #[test]

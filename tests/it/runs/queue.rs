@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::runs::{Desk, refused};
-use crate::support::appliance::{Setup, shared};
+use crate::support::appliance::{Setup, fresh_key, shared};
 
 fn plain() -> Value {
     json!({"image": "busybox"})
@@ -161,6 +161,32 @@ fn submissions_that_are_wrong() {
     {
         assert_eq!(desk.submit(&with(name, value)).expect(202)["clamped"], true, "{name}");
     }
+}
+
+/// A request that is repeated under its Idempotency-Key has its first answer, and is done once; another one is refused.
+#[test]
+fn a_submission_is_repeated_under_its_key() {
+    let (desk, key) = (Desk::open(shared()), fresh_key());
+    let body = json!({"image": "busybox", "name": "once"});
+    let send = |body: &Value| desk.client.post_under(&key, "/api/v1/runs", body);
+    let (first, again) = (send(&body), send(&body));
+    assert_eq!((first.expect(202), &first.text), (again.expect(202), &again.text));
+    refused(&send(&json!({"image": "busybox", "name": "twice"})), 422, "idempotency_key_mismatch");
+    // It is the route's own, as in the ledger.
+    let gate = json!({"nodes": [{"ref": "a", "type": "approval"}]});
+    desk.client.post_under(&key, "/api/v1/workflows", &gate).expect(202);
+    assert_eq!(desk.list("")["items"].as_array().unwrap().len(), 1, "one run");
+    // It stays what it was when the run is gone, and is another tenant's own.
+    let id = first.json()["track_id"].as_str().unwrap().to_owned();
+    desk.delete(&id).expect(200);
+    assert_eq!(send(&body).text, first.text);
+    assert_eq!(desk.list("")["items"], json!([]), "nothing was submitted anew");
+    let stranger = Desk::open(shared());
+    assert_ne!(stranger.client.post_under(&key, "/api/v1/runs", &body).expect(202)["track_id"], id);
+    // What was refused is not remembered.
+    let key = fresh_key();
+    refused(&desk.client.post_under(&key, "/api/v1/runs", &json!({"image": ""})), 422, "validation_failed");
+    desk.client.post_under(&key, "/api/v1/runs", &body).expect(202);
 }
 
 #[test]

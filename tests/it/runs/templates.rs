@@ -112,6 +112,7 @@ fn a_template_is_run_with_values_in_the_places_of_its_parameters() {
     let key = fresh_key();
     let first = desk.client.post_under(&key, &run, &later).expect(202);
     assert_eq!(desk.client.post_under(&key, &run, &later).expect(202), first, "a repeat launches nothing");
+    refused(&desk.client.post_under(&key, &run, &body), 422, "idempotency_key_mismatch");
     let listed = desk.client.get(&format!("/api/v1/workflows?template_id={id}&state=pending")).expect(200);
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
     assert_eq!(listed["items"][0]["name"], "by night");
@@ -128,6 +129,22 @@ fn a_template_is_run_with_values_in_the_places_of_its_parameters() {
 /// A template of one gate that is called so.
 fn gate(reference: &str) -> Value {
     json!({"definition": {"nodes": [{"ref": reference, "type": "approval"}]}})
+}
+
+#[test]
+fn a_template_is_made_once_under_its_key() {
+    let (desk, key) = (Desk::open(&APPLIANCE), fresh_key());
+    let first = desk.client.post_under(&key, TEMPLATES, &gate("a")).expect(201);
+    assert_eq!(desk.client.post_under(&key, TEMPLATES, &gate("a")).expect(201), first);
+    refused(&desk.client.post_under(&key, TEMPLATES, &gate("b")), 422, "idempotency_key_mismatch");
+    assert_eq!(desk.client.get(TEMPLATES).expect(200)["items"].as_array().unwrap().len(), 1);
+    let triggers = format!("{TEMPLATES}/{}/triggers", first["template_id"].as_str().unwrap());
+    let (key, nightly) = (fresh_key(), |cron: &str| json!({"cron": cron}));
+    let first = desk.client.post_under(&key, &triggers, &nightly("0 4 * * *")).expect(201);
+    assert_eq!(desk.client.post_under(&key, &triggers, &nightly("0 4 * * *")).expect(201), first);
+    let other = desk.client.post_under(&key, &triggers, &nightly("0 5 * * *"));
+    refused(&other, 422, "idempotency_key_mismatch");
+    assert_eq!(desk.client.get(&triggers).expect(200)["items"].as_array().unwrap().len(), 1);
 }
 
 #[test]

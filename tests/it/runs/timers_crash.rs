@@ -1,21 +1,24 @@
-//! kill -9 of the real binary while timers fire: each that was accepted fires, under one event id, in one delivery. And a
-//! disk that is full when it is time.
+//! kill -9 of the real binary while timers and a schedule fire: each that was accepted fires, and each of its instants, under
+//! one event id, in one delivery. And a disk that is full when it is time.
 //!
 //! `QUINTET_KILLS=N` makes more rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quintet_platform::clock::{Clock, rfc3339};
-use serde_json::json;
+use quintet_platform::clock::{Clock, parse_rfc3339, rfc3339};
+use serde_json::{Value, json};
 
 use crate::runs::Desk;
-use crate::support::appliance::{Appliance, Setup, fresh_key, rounds};
+use crate::support::appliance::{Appliance, Setup, fresh_key, quintet, rounds};
 use crate::support::receiver::Receiver;
 
 const CALLERS: usize = 4;
+/// In microseconds.
+const MINUTE: i64 = 60_000_000;
 /// How far ahead timers are set: some fire before the kill, some while it is off, some after.
 const AHEAD_MILLIS: i64 = 600;
 
@@ -90,6 +93,54 @@ fn every_timer_fires_under_one_event_whatever_is_killed() {
     let verified = crate::support::appliance::run(&["verify", "--data", data.to_str().unwrap()]);
     assert!(verified.status.success(), "{}", crate::support::appliance::stdout(&verified));
     println!("{rounds} kills, {} timers: each fired under one event", accepted.len());
+}
+
+/// The clock is moved on while it is killed: every minute is told of, under one event, and none is missed.
+#[test]
+fn every_minute_of_a_schedule_is_told_of_once_whatever_is_killed() {
+    let rounds = rounds("QUINTET_KILLS", 3);
+    let (directory, receiver) = (tempfile::tempdir().unwrap(), Receiver::start());
+    let data = directory.path().join("data");
+    let start = || Setup::new().on(&data).rehearsal().env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8").start();
+    let mut appliance = start();
+    let key = appliance.key(&appliance.tenant(), &[]).1;
+    let body = json!({"cron": "* * * * *", "webhook": {"url": receiver.url(204, "minutes")}});
+    let made = appliance.client("runs", &key).post("/api/v1/schedules", &body).expect(201);
+    let path = format!("/api/v1/schedules/{}", made["schedule_id"].as_str().unwrap());
+    for round in 0..rounds {
+        let mut moving = quintet();
+        moving.args(["clock", "advance", "36000", "--data"]).arg(&data).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut moving = moving.spawn().unwrap();
+        // In the middle of it: so many have arrived since the start.
+        receiver.wait("minutes", receiver.at("minutes").len() + 3 + 10 * (round % 7));
+        appliance.kill();
+        moving.wait().unwrap();
+        appliance = start();
+    }
+    // What is on its way still, and what came due meanwhile.
+    appliance.cli_json(&["clock", "advance", "60"]);
+    let shown = appliance.cli_json(&["clock", "show"]);
+    let instant = |value: &Value| parse_rfc3339(value.as_str().unwrap()).unwrap().as_micros();
+    let (from, to) = (instant(&made["created_at"]), instant(&shown["now"]));
+    let minutes = (to.div_euclid(MINUTE) - from.div_euclid(MINUTE)) as usize;
+    let mut seen: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    for arrived in receiver.at("minutes") {
+        let data = arrived.body()["data"].clone();
+        assert_eq!(data["missed"], 0, "{data}");
+        let ids = (arrived.header("x-svc-event-id").to_owned(), arrived.header("x-svc-delivery").to_owned());
+        seen.entry(data["scheduled_at"].as_str().unwrap().to_owned()).or_default().insert(ids);
+    }
+    for (minute, ids) in &seen {
+        assert_eq!(ids.len(), 1, "{minute} was told of under so many ids");
+    }
+    assert!(minutes > 3 * rounds, "{minutes} minutes");
+    assert_eq!(seen.len(), minutes, "each minute was told of");
+    let record = appliance.client("runs", &key).get(&path).expect(200);
+    assert_eq!((&record["fire_count"], &record["missed_count"]), (&json!(minutes), &json!(0)));
+    assert_eq!(appliance.stop(), Some(0));
+    let verified = crate::support::appliance::run(&["verify", "--data", data.to_str().unwrap()]);
+    assert!(verified.status.success(), "{}", crate::support::appliance::stdout(&verified));
+    println!("{rounds} kills, {minutes} minutes: each was told of under one event");
 }
 
 #[test]

@@ -59,6 +59,7 @@ impl Scene {
     }
 }
 
+/// With `--nocapture` it prints the table of addresses: each in its notation, and what becomes of it.
 #[test]
 fn an_address_that_lies_about_where_it_is_is_refused() {
     let scene = Scene::open();
@@ -101,12 +102,19 @@ fn an_address_that_lies_about_where_it_is_is_refused() {
         long.as_str(),
     ] {
         scene.refuses(&json!({"url": url}), "url_not_allowed", "url");
+        println!("{:<40}  refused: url_not_allowed, nothing is stored", format!("{:?}", shortened(url)));
     }
     // As long as it may be, and a name that nobody knows yet: it is vetted whenever it is called.
     let long = format!("https://no-such-name.invalid/{}", "a".repeat(2048 - 29));
     let given = scene.give(&json!({"url": long}));
     assert_eq!(given.each_ref().map(|answer| answer.status), [201, 200, 202], "{given:?}");
     assert_eq!(given[0].json()["url"], long, "it is shown as it was given");
+    println!("{:<40}  taken, and vetted at each attempt", format!("{:?}", shortened(&long)));
+}
+
+/// The beginning of an address, for a table.
+fn shortened(url: &str) -> String {
+    url.chars().take(36).chain(url.chars().nth(36).map(|_| '…')).collect()
 }
 
 #[test]

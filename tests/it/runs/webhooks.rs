@@ -326,3 +326,82 @@ fn endpoints_that_are_wrong_are_refused_and_change_nothing() {
     }
     refused(&desk.client.post("/api/v1/webhooks", &body), 409, "limit_reached");
 }
+
+/// Contract, Events; 5-runs.md, 7: what is told of a workflow and of its nodes, to the byte and in this order, to an
+/// endpoint and to the workflow's own webhook.
+#[test]
+fn of_a_workflow_and_its_nodes_these_words_are_told() {
+    let (tenant_id, receiver) = (APPLIANCE.tenant(), Receiver::start());
+    let desk = Desk { client: APPLIANCE.persona("runs", &tenant_id, &[]) };
+    let endpoint = id_of(&desk.endpoint(&receiver.url(204, "told"), &["workflow.*", "node.*"]));
+    desk.endpoint(&receiver.url(204, "ends"), &["workflow.terminal"]);
+    let own = json!({"url": receiver.url(204, "own"), "events": ["*"], "secret": "0123456789abcdef"});
+    let nodes = json!([{"ref": "a \"gate\"", "type": "approval"}, {"ref": "then", "image": "busybox"}]);
+    let edges = json!([{"from": "a \"gate\"", "to": "then"}]);
+    let body = json!({"name": "release", "tags": ["t"], "nodes": nodes, "edges": edges, "webhook": own});
+    let path = desk.workflow(&body);
+    let id = path.rsplit('/').next().unwrap().to_owned();
+    for way in ["pause", "resume", "nodes/a%20%22gate%22/approve", "cancel"] {
+        desk.post_to(&path, way);
+    }
+    advance(1);
+    let track_id = desk.client.get(&path).expect(200)["nodes"][1]["current_track_id"].as_str().unwrap().to_owned();
+    let (none, run) = ("null".to_owned(), format!("\"{track_id}\""));
+    let item = |reference: &str, kind: &str, state: &str, attempt: u32, run: &str| {
+        format!(
+            r#"{{"ref":"{reference}","type":"{kind}","state":"{state}","attempt":{attempt},"current_track_id":{run},"exit_code":null,"reason":null}}"#
+        )
+    };
+    let of_workflow = |state: &str, gate: (&str, u32), then: (&str, u32, &str)| {
+        let nodes = [
+            item(r#"a \"gate\""#, "approval", gate.0, gate.1, "null"),
+            item("then", "container", then.0, then.1, then.2),
+        ];
+        format!(
+            r#"{{"workflow_id":"{id}","state":"{state}","name":"release","failure_policy":"fail_fast","tags":["t"],"nodes":[{}],"failed_nodes":[]}}"#,
+            nodes.join(",")
+        )
+    };
+    let of_node = |reference: &str, state: &str, run: &str| {
+        format!(
+            r#"{{"workflow_id":"{id}","ref":"{reference}","state":"{state}","attempt":1,"current_track_id":{run},"exit_code":null,"output":null}}"#
+        )
+    };
+    let (gate, then) = (r#"a \"gate\""#, "then");
+    let (open, passed) = (("waiting_approval", 1), ("succeeded", 1));
+    let waits = ("pending", 0, none.as_str());
+    let expected = [
+        ("workflow.running", "", of_workflow("running", ("pending", 0), waits)),
+        ("node.waiting_approval", gate, of_node(gate, "waiting_approval", &none)),
+        ("workflow.paused", "", of_workflow("paused", open, waits)),
+        ("workflow.resumed", "", of_workflow("running", open, waits)),
+        ("node.succeeded", gate, of_node(gate, "succeeded", &none)),
+        ("node.running", then, of_node(then, "running", &run)),
+        ("node.cancelled", then, of_node(then, "cancelled", &run)),
+        ("workflow.cancelled", "", of_workflow("cancelled", passed, ("cancelled", 1, &run))),
+    ];
+    // What happened, as the workflow itself tells it: its submission is no event to others.
+    let happened = desk.client.get(&format!("{path}/events")).expect(200);
+    let happened = &happened.as_array().unwrap()[1..];
+    for (name, told_to) in [("told", format!("\"{endpoint}\"")), ("own", none.clone())] {
+        let mut told = receiver.wait(name, expected.len());
+        told.sort_by_key(|one| one.header("x-svc-delivery").parse::<u64>().unwrap());
+        let names: Vec<&str> = told.iter().map(|one| one.header("x-svc-event")).collect();
+        assert_eq!(names, expected.each_ref().map(|(event, ..)| *event), "{name}");
+        for ((one, (event, reference, data)), happened) in told.iter().zip(&expected).zip(happened) {
+            let resource = match *reference {
+                "" => format!(r#"{{"type":"workflow","id":"{id}"}}"#),
+                reference => format!(r#"{{"type":"node","id":"{id}/{reference}"}}"#),
+            };
+            let (event_id, number) = (one.header("x-svc-event-id"), one.header("x-svc-delivery"));
+            let at = happened["created_at"].as_str().unwrap();
+            let body = format!(
+                r#"{{"event_id":"{event_id}","event_type":"{event}","occurred_at":"{at}","tenant_id":"{tenant_id}","resource":{resource},"data":{data},"delivery":{{"delivery_id":{number},"attempt":1,"endpoint_id":{told_to}}},"truncated":false}}"#
+            );
+            assert_eq!(String::from_utf8_lossy(&one.raw), body, "{name}");
+        }
+    }
+    let ends = receiver.wait("ends", 1);
+    assert_eq!((ends.len(), ends[0].header("x-svc-event")), (1, "workflow.cancelled"));
+    assert_eq!(desk.deliveries(&format!("resource_id={id}/then")).len(), 4, "two events, told to two");
+}

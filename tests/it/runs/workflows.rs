@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::runs::{Desk, refused};
-use crate::support::appliance::{Appliance, Setup, fresh_key};
+use crate::support::appliance::{Appliance, Setup, fresh_key, stdout};
 use crate::support::contract::faults;
 
 static APPLIANCE: LazyLock<Appliance> = LazyLock::new(|| Setup::new().rehearsal().start());
@@ -189,6 +189,54 @@ fn the_clock_starts_and_decides() {
     assert_eq!(detail["decision"]["decided_by"], "expiry");
 }
 
+/// `quintet status` and the metrics tell what there is of the workflows of all tenants.
+#[test]
+fn the_operator_is_told_what_there_is_of_workflows() {
+    let appliance = Setup::new().rehearsal().start();
+    let told = |states: [u64; 6], gates: u64, oldest: u64| {
+        let status = appliance.cli_json(&["status"])["workflows"].clone();
+        let active: u64 = states[..3].iter().sum();
+        let mut expected = json!({"active": active, "open_gates": gates});
+        if gates > 0 {
+            expected["oldest_gate_seconds"] = json!(oldest);
+        }
+        assert_eq!(status, expected);
+        let metrics = ureq::get(format!("http://{}/metrics", appliance.address("operations"))).call().unwrap();
+        let metrics = metrics.into_body().read_to_string().unwrap();
+        let value = |name: &str| {
+            let line = metrics.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+            line.unwrap_or_else(|| panic!("{name}: {metrics}")).parse::<f64>().unwrap()
+        };
+        let names = ["pending", "running", "paused", "succeeded", "failed", "cancelled"];
+        let found = names.map(|state| value(&format!("quintet_runs_workflows{{state=\"{state}\"}}")));
+        assert_eq!(found, states.map(|count| count as f64));
+        assert_eq!(value("quintet_runs_open_gates"), gates as f64);
+        assert_eq!(value("quintet_runs_oldest_open_gate_seconds"), oldest as f64);
+        assert_eq!(value("quintet_runs_workflow_nodes_seconds_total"), 0.0, "nothing was ever started");
+    };
+    told([0; 6], 0, 0);
+    let (desk, other) = (Desk::open(&appliance), Desk::open(&appliance));
+    let gate = |reference: &str| json!({"nodes": gates(&[reference])});
+    let oldest = desk.workflow(&gate("a"));
+    appliance.cli_json(&["clock", "advance", "100"]);
+    let (second, cancelled) = (other.workflow(&gate("a")), other.workflow(&gate("a")));
+    desk.workflow(&json!({"nodes": gates(&["a"]), "scheduled_start": "2999-01-01T00:00:00Z"}));
+    other.post_to(&second, "pause");
+    other.post_to(&cancelled, "cancel");
+    appliance.cli_json(&["clock", "advance", "20"]);
+    told([1, 1, 1, 0, 0, 1], 2, 120);
+    desk.post_to(&oldest, "nodes/a/reject");
+    told([1, 0, 1, 0, 1, 1], 1, 20);
+    other.post_to(&second, "resume");
+    other.post_to(&second, "nodes/a/approve");
+    told([1, 0, 0, 1, 1, 1], 0, 0);
+    let text = stdout(&appliance.cli(&["status"]));
+    assert!(text.contains("\nworkflows    1 active; 0 gates are open"), "{text}");
+    // They go in their time, and are not counted any more.
+    appliance.cli_json(&["clock", "advance", "2592000"]);
+    told([1, 0, 0, 0, 0, 0], 0, 0);
+}
+
 #[test]
 fn cancelling_ends_runs_that_wait_and_frees_their_workflow() {
     let desk = Desk::open(&APPLIANCE);
@@ -320,6 +368,8 @@ fn another_tenants_workflows_do_not_exist_and_keys_open_what_they_may() {
     let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
     let first = desk.client.send("POST", WORKFLOWS, &headers, body.as_bytes()).expect(202);
     assert_eq!(desk.client.send("POST", WORKFLOWS, &headers, body.as_bytes()).expect(202), first);
+    let other = json!({"nodes": gates(&["b"])});
+    refused(&desk.client.post_under(&key, WORKFLOWS, &other), 422, "idempotency_key_mismatch");
     assert_eq!(desk.client.get(WORKFLOWS).expect(200)["items"].as_array().unwrap().len(), 2);
 }
 

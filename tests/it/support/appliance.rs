@@ -418,8 +418,10 @@ pub struct Answer {
     pub status: u16,
     /// Its header fields.
     pub headers: http::HeaderMap,
-    /// Its body.
+    /// Its body; of one that is no text, what can be read of it.
     pub text: String,
+    /// The same as it came.
+    pub bytes: Vec<u8>,
 }
 
 impl Answer {
@@ -450,6 +452,16 @@ impl Client {
             .build()
             .into();
         Client { base: base.to_string(), api_key: api_key.map(str::to_string), fields: Vec::new(), agent }
+    }
+
+    /// One of the same service with another key.
+    pub fn with_key(&self, api_key: &str) -> Client {
+        Client::new(&self.base, Some(api_key))
+    }
+
+    /// Its key.
+    pub fn api_key(&self) -> String {
+        self.api_key.clone().unwrap_or_default()
     }
 
     /// The same, which sends this header field with each request.
@@ -484,8 +496,9 @@ impl Client {
         } else {
             self.agent.run(request.body(body).unwrap())?
         };
-        let text = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string()?;
-        Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), text })
+        let bytes = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), text, bytes })
     }
 
     /// Reads something.

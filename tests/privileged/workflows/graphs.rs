@@ -23,14 +23,17 @@ enum Fate {
     Mumbles(i64),
     /// Stays until somebody ends it.
     Stays,
+    /// Stays, and has a second.
+    Overruns,
 }
 
 impl Fate {
     fn random(random: &mut fastrand::Rng) -> Fate {
         let code = if random.u8(..4) == 0 { random.i64(1..5) } else { 0 };
-        match random.u8(..8) {
-            0 => Fate::Stays,
-            1 => Fate::Mumbles(code),
+        match random.u8(..16) {
+            0 | 1 => Fate::Stays,
+            2 => Fate::Overruns,
+            3 | 4 => Fate::Mumbles(code),
             _ => Fate::Says(code),
         }
     }
@@ -40,7 +43,7 @@ impl Fate {
         let tail = match self {
             Fate::Says(code) => format!("echo '\"{name}\"'; exit {code}"),
             Fate::Mumbles(code) => format!("echo 'done'; exit {code}"),
-            Fate::Stays => "exec sleep 1000".to_owned(),
+            Fate::Stays | Fate::Overruns => "exec sleep 1000".to_owned(),
         };
         format!("env | grep ^SVC_; {tail}")
     }
@@ -81,6 +84,7 @@ impl Plan {
                 "retries": retries,
                 "retry_backoff_seconds": backoff,
                 "inputs_from": self.upstream(name),
+                "timeout_seconds": if self.fates[name] == Fate::Overruns { 1 } else { 600 },
             });
             node_with(name, &self.fates[name].script(name), more)
         };
@@ -108,6 +112,8 @@ struct Life<'a> {
     retried: VecDeque<(String, Vec<String>)>,
     /// Runs that were told to end.
     ended: BTreeSet<String>,
+    /// Runs that had ended and were deleted.
+    deleted: BTreeSet<String>,
 }
 
 impl Life<'_> {
@@ -163,6 +169,12 @@ impl Life<'_> {
                 if self.tenant.control(run, action).status == 204 {
                     self.ended.insert(run.to_owned());
                 }
+            }
+            let is_over = ["succeeded", "failed"].contains(&node["state"].as_str().unwrap());
+            if let Some(run) = node["current_track_id"].as_str().filter(|_| is_over && self.random.u8(..20) == 0) {
+                let answer = self.tenant.client.send("DELETE", &format!("/api/v1/runs/{run}"), &[], b"");
+                assert!([200, 204, 404].contains(&answer.status), "{answer:?}");
+                self.deleted.insert(run.to_owned());
             }
         }
     }
@@ -260,6 +272,9 @@ impl Replay<'_> {
 
     /// Its container came to its end by itself.
     fn returned(&self, name: &str, detail: &Value) {
+        if self.life.plan.fates[name] == Fate::Overruns {
+            return assert_eq!(detail["reason"], "timeout", "{name}: {detail}");
+        }
         let (Fate::Says(code) | Fate::Mumbles(code)) = self.life.plan.fates[name] else {
             panic!("{name} stays: {detail}")
         };
@@ -274,6 +289,10 @@ impl Replay<'_> {
             Fate::Stays => {
                 assert!(["killed", "stopped"].contains(&detail["reason"].as_str().unwrap()), "{name}: {detail}");
                 Came::ToAWish
+            }
+            Fate::Overruns => {
+                self.returned(name, detail);
+                Came::Broken
             }
             Fate::Says(code) | Fate::Mumbles(code) => {
                 self.returned(name, detail);
@@ -293,7 +312,15 @@ fn a_life(tenant: &Tenant, seed: u64) -> usize {
     let plan = Plan::random(seed);
     let path = tenant.workflow(&plan.body());
     let random = fastrand::Rng::with_seed(seed);
-    let mut life = Life { tenant, plan: &plan, path, random, retried: VecDeque::new(), ended: BTreeSet::new() };
+    let mut life = Life {
+        tenant,
+        plan: &plan,
+        path,
+        random,
+        retried: VecDeque::new(),
+        ended: BTreeSet::new(),
+        deleted: BTreeSet::new(),
+    };
     life.live();
     let told = tenant.told(&life.path);
     let mut replay = Replay {
@@ -319,7 +346,8 @@ fn a_life(tenant: &Tenant, seed: u64) -> usize {
         model.nodes.iter().map(|(name, (state, attempt))| (name.as_str(), (*state, u64::from(*attempt)))).collect();
     assert_eq!((told["state"].as_str(), now), (Some(model.workflow), expected), "seed {seed}: {:?}", replay.history);
     assert!(replay.retried.is_empty() && replay.reset.is_empty(), "seed {seed}: a retry was not told of");
-    for (run, given) in &replay.given {
+    let is_there = |given: &&(String, Vec<String>)| !life.deleted.contains(&given.0);
+    for (run, given) in replay.given.iter().filter(is_there) {
         // Who was ended by somebody may have said nothing yet.
         if ["exited", "failed"].contains(&tenant.wait(run)["state"].as_str().unwrap()) && !life.ended.contains(run) {
             let mut lines = tenant.lines(run);

@@ -67,6 +67,15 @@ fn a_secret_reaches_its_container_and_nobody_else() {
         assert!(!String::from_utf8(told).unwrap().contains(SECRET), "{place}");
     }
     let runs = ["ship", "lost"].map(|reference| tenant.run_of(&path, reference));
+    // What a node put out is told with its end.
+    crate::runs::wait_until("its end is told", || {
+        receiver.at("all").iter().any(|one| one.header("x-svc-event") == "node.succeeded")
+    });
+    let all = receiver.at("all");
+    let ship = all.iter().find(|one| one.header("x-svc-event") == "node.succeeded").unwrap().body();
+    let data = json!({"workflow_id": launched["workflow_id"], "ref": "ship", "state": "succeeded", "attempt": 1,
+        "current_track_id": runs[0], "exit_code": 0, "output": true});
+    assert_eq!(ship["data"], data);
     let mut asked = vec![path.clone(), format!("{path}/result"), format!("{path}/events"), format!("{path}/graph.svg")];
     asked.extend(["ship", "lost"].map(|reference| format!("{path}/nodes/{reference}")));
     asked.extend(runs.iter().flat_map(|run| ["", "/logs", "/result"].map(|part| format!("/api/v1/runs/{run}{part}"))));

@@ -1,11 +1,11 @@
 //! What a tenant has set.
 //!
-//! Reading order: `model` · `tables` · `patch`.
+//! Reading order: `model` · `tables` · `patch` · `http`.
 
+pub mod http;
 mod model;
 mod patch;
 mod tables;
 
-pub use model::Settings;
-pub use patch::{get_settings, patch_settings};
+pub use patch::get_settings;
 pub use tables::TABLES;

@@ -66,7 +66,7 @@ fn forms_of(forms: &[TranslatedForm]) -> Forms {
     forms.iter().map(|form| (category_at(form.category), form.text.clone())).collect()
 }
 
-impl Material {
+impl Material<'_> {
     /// What an export makes of a unit.
     pub fn choose<'m>(&'m self, unit: &Unit, wish: &Wish) -> Choice<'m> {
         let fallback = match wish.fallback {

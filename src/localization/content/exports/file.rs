@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use quintet_storage::{Abort, Failure};
 
 use super::choice::{Chosen, Fallback, Wish};
-use super::material::Material;
+use super::material::{Base, Material};
 use crate::content::model::Format;
 use crate::formats::{self, Code, Document, Edit, ExportRefusal, READING_SECONDS_MAX};
 use crate::refusal::Refusal;
@@ -13,15 +13,25 @@ use crate::refusal::Refusal;
 /// How long reading and writing a file may take.
 const TIME: Duration = Duration::from_secs(READING_SECONDS_MAX);
 
-impl Material {
+impl Material<'_> {
     /// The file in a locale; in its source without one.
     ///
     /// # Errors
-    /// [`Refusal::ValueUnrepresentable`]; [`Failure::Busy`] if it took too long, [`Failure::Damaged`] if the stored file
-    /// cannot be read or written as it should.
+    /// As [`Material::file_of`] and [`Base::document`].
     pub fn file(&self, wish: Option<&Wish>) -> Result<Vec<u8>, Abort<Refusal>> {
-        let Some(wish) = wish else { return Ok(self.original.clone()) };
-        let document = self.document()?;
+        match wish {
+            Some(wish) => self.file_of(&self.base.document()?, wish),
+            None => Ok(self.base.original.clone()),
+        }
+    }
+
+    /// The file in a locale, once it has been read.
+    ///
+    /// # Errors
+    /// [`Refusal::ValueUnrepresentable`]; [`Failure::Busy`] if it took too long, [`Failure::Damaged`] if the stored file
+    /// cannot be written as it should.
+    pub fn file_of(&self, document: &Document<'_>, wish: &Wish) -> Result<Vec<u8>, Abort<Refusal>> {
+        let file = &self.base.file;
         let chosen: Vec<Chosen<'_>> = document.units().iter().map(|unit| self.choose(unit, wish).chosen).collect();
         let edits: Vec<Edit<'_>> = chosen
             .iter()
@@ -32,17 +42,19 @@ impl Material {
                 Chosen::Forms(forms) => Edit::Forms(forms),
             })
             .collect();
-        let root = (self.file.format == Format::YamlRails).then(|| wish.locale.canonical());
+        let root = (file.format == Format::YamlRails).then(|| wish.locale.canonical());
         document.export(root, &edits, Instant::now() + TIME).map_err(|refusal| match refusal {
             ExportRefusal::ValueUnrepresentable(_) => Abort::Refused(Refusal::ValueUnrepresentable),
             ExportRefusal::Timeout => Abort::Failed(Failure::Busy),
             ExportRefusal::EditMismatch(_) | ExportRefusal::Unfaithful => {
-                Abort::Failed(Failure::Damaged(format!("file {} cannot be exported: {refusal}", self.file.file_id.0)))
+                Abort::Failed(Failure::Damaged(format!("file {} cannot be exported: {refusal}", file.file_id.0)))
             }
         })
     }
+}
 
-    /// The file as it was uploaded.
+impl Base {
+    /// The file as it was uploaded, read.
     ///
     /// # Errors
     /// [`Failure::Busy`] if it took too long, [`Failure::Damaged`] if it cannot be read.

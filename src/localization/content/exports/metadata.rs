@@ -50,13 +50,13 @@ impl Choice<'_> {
     }
 }
 
-impl Material {
+impl Material<'_> {
     /// What is told of each key of the same export, in file order.
     ///
     /// # Errors
-    /// As [`Material::document`].
+    /// As [`Base::document`](super::material::Base::document).
     pub fn metadata(&self, wish: &Wish) -> Result<Vec<MetadataEntry>, Failure> {
-        let document = self.document()?;
+        let document = self.base.document()?;
         let mut entries = Vec::with_capacity(document.units().len());
         for unit in document.units() {
             let choice = self.choose(unit, wish);
@@ -80,7 +80,7 @@ impl Material {
 
     /// The name of a plural's member, as the file has it.
     fn form_key(&self, unit: &Unit, category: &str) -> String {
-        let joint = if self.file.format == Format::Json { '_' } else { '.' };
+        let joint = if self.base.file.format == Format::Json { '_' } else { '.' };
         format!("{}{joint}{category}", unit.path())
     }
 }

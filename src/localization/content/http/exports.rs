@@ -10,7 +10,7 @@ use super::files::{FILE, permitted_file};
 use super::wire::Hex;
 use crate::access::Action;
 use crate::content::exports::{
-    Fallback, Material, MetadataEntry, NoteExport, TRANSLATIONS_BYTES_MAX, Wish, check_revision, etag, gather,
+    Base, Fallback, Material, MetadataEntry, NoteExport, TRANSLATIONS_BYTES_MAX, Wish, check_revision, etag,
     note_export,
 };
 use crate::content::files::get_file;
@@ -93,12 +93,13 @@ async fn export(mut call: Call) -> Answered {
         let read = store.read();
         let file = get_file(&read, tenant_id, project_id, file_id)?;
         let locale = wish.as_ref().map(|wish| &wish.locale);
-        let material = gather(&read, tenant_id, file, locale, TRANSLATIONS_BYTES_MAX)?;
+        let base = Base::read(&read, tenant_id, file, locale.is_some())?;
+        let material = base.gather(&read, tenant_id, locale, TRANSLATIONS_BYTES_MAX)?;
         drop(read);
         check_revision(wished, material.revision)?;
         let answer = match wish.as_ref().filter(|_| is_metadata) {
             Some(wish) => Answer::json(200, write_metadata(project_id, wish, &material, &material.metadata(wish)?)?),
-            None => Answer::other(200, media_type(material.file.format), material.file(wish.as_ref())?),
+            None => Answer::other(200, media_type(base.file.format), material.file(wish.as_ref())?),
         };
         Ok((material.revision, answer.tagged(&etag(material.revision))))
     });
@@ -175,12 +176,12 @@ struct MetadataBody<'a> {
 fn write_metadata(
     project_id: ProjectId,
     wish: &Wish,
-    material: &Material,
+    material: &Material<'_>,
     entries: &[MetadataEntry],
 ) -> Result<Vec<u8>, Failure> {
     written(&MetadataBody {
         project_id: Id(project_id.0),
-        file_id: Id(material.file.file_id.0),
+        file_id: Id(material.base.file.file_id.0),
         locale: wish.locale.canonical(),
         revision: material.revision,
         entries: entries.iter().map(of_entry).collect(),

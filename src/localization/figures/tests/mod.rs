@@ -5,4 +5,4 @@ mod model;
 mod opening;
 mod sweeping;
 mod touching;
-mod world;
+pub mod world;

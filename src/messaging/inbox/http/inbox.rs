@@ -16,6 +16,8 @@ use crate::refusal::Refusal;
 
 /// A wait that is longer is one of this length, in seconds.
 const WAIT_SECONDS_MAX: i64 = 55;
+/// Whoever waits looks this often whether he may, as streams do: not everything that ends a wait is told of.
+const LOOK_TIME: Duration = Duration::from_secs(20);
 /// A page with more rows is written off the threads that serve everybody.
 const ROWS_AT_ONCE: usize = 50;
 
@@ -80,6 +82,7 @@ pub(super) async fn list(mut call: Call) -> Answered {
         tokio::select! {
             () = waiting.come() => {}
             () = doubt.come() => {}
+            () = sleep(LOOK_TIME) => {}
             () = &mut over => is_over = true,
             () = call.context.stopped() => is_over = true,
         }

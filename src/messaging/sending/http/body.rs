@@ -19,8 +19,10 @@ use crate::refusal::Refusal;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A body of more bytes is looked at off the threads that serve everybody.
 const HERE_BYTES_MAX: usize = 32 << 10;
-/// What a body that has its turn comes with, in bytes a second, after a while: who is slower keeps others waiting.
-const PACE_BYTES: usize = 64 << 10;
+/// What a body that has its turn comes with, in bytes a second: who is slower keeps others waiting.
+const PACE_BYTES: u64 = 64 << 10;
+/// So far behind that it may fall at any time, however fast it was before: who has sent nearly all and then stops keeps
+/// others waiting as well.
 const PACE_TIME: Duration = Duration::from_secs(5);
 
 /// A request with a body that may be large, taken in; what it holds as long as that is worked on.
@@ -56,7 +58,7 @@ async fn take_any(mut call: Call, bytes_max: usize) -> Result<Taken, Refusal> {
     call.idempotency_key()?;
     let mut reading = Reading { whole: BytesMut::new(), until: Instant::now() + BODY_TIME, turn: None };
     if is_large {
-        reading.turn = Some(Paced::begin(&call, 0).await?);
+        reading.turn = Some(Paced::begin(&call).await?);
     }
     let body = call.take_body();
     let (bytes, turn) = reading.read(&call, body, bytes_max).await?;
@@ -73,23 +75,23 @@ struct Reading {
     turn: Option<Paced>,
 }
 
-/// A turn, with when it began and how much had come by then.
+/// A turn, and when more must have come.
 struct Paced {
     turn: Turn,
-    since: Instant,
-    before: usize,
+    due: Instant,
 }
 
 impl Paced {
-    async fn begin(call: &Call, before: usize) -> Result<Paced, Refusal> {
+    async fn begin(call: &Call) -> Result<Paced, Refusal> {
         let turn = call.context.large_bodies.hold(call.caller.workspace.tenant_id, 1, PATIENCE).await?;
-        Ok(Paced { turn, since: Instant::now(), before })
+        Ok(Paced { turn, due: Instant::now() + PACE_TIME })
     }
 
-    /// When more must have come than so much.
-    fn due(&self, bytes: usize) -> Instant {
-        let come = bytes.saturating_sub(self.before) / PACE_BYTES;
-        self.since + PACE_TIME + Duration::from_secs(u64::try_from(come).unwrap_or(u64::MAX))
+    /// So many bytes have come.
+    fn came(&mut self, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let gained = Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / PACE_BYTES);
+        self.due = (self.due + gained).min(Instant::now() + PACE_TIME);
     }
 }
 
@@ -97,16 +99,19 @@ impl Reading {
     async fn read(mut self, call: &Call, mut body: Body, bytes_max: usize) -> Result<(Bytes, Option<Turn>), Refusal> {
         loop {
             // With a turn the pace alone counts: a large body that keeps it may take minutes.
-            let due = self.turn.as_ref().map_or(self.until, |paced| paced.due(self.whole.len()));
+            let due = self.turn.as_ref().map_or(self.until, |paced| paced.due);
             let frame = timeout_at(due, body.frame()).await.map_err(|_| Fault::BodyTimedOut)?;
             let Some(frame) = frame else { return Ok((self.whole.freeze(), self.turn.map(|paced| paced.turn))) };
             let Ok(chunk) = frame.map_err(|_| Fault::BodyBroken)?.into_data() else { continue };
             if chunk.len() > bytes_max - self.whole.len() {
                 return Err(Fault::BodyTooLarge.into());
             }
-            let bytes = self.whole.len() + chunk.len();
-            if self.turn.is_none() && bytes > SMALL_BODY_BYTES_MAX {
-                self.turn = Some(Paced::begin(call, bytes).await?);
+            match &mut self.turn {
+                Some(paced) => paced.came(chunk.len()),
+                None if self.whole.len() + chunk.len() > SMALL_BODY_BYTES_MAX => {
+                    self.turn = Some(Paced::begin(call).await?);
+                }
+                None => {}
             }
             self.whole.extend_from_slice(&chunk);
         }
@@ -205,10 +210,31 @@ mod tests {
         let status = send(&bench, vec![vec![b' '; SMALL_BODY_BYTES_MAX + 1]], true).await.status();
         assert_eq!((status.as_u16(), began.elapsed().as_secs()), (408, PACE_TIME.as_secs()));
         let turn = bench.context.large_bodies.hold(OTHER, 1, PATIENCE).await.unwrap();
-        let paced = Paced { turn, since: began, before: 100 };
-        for (bytes, seconds) in [(0, 5), (100, 5), (100 + PACE_BYTES, 6), (99 + 10 * PACE_BYTES, 14)] {
-            assert_eq!(paced.due(bytes), began + Duration::from_secs(seconds), "{bytes}");
+        let now = Instant::now();
+        let mut paced = Paced { turn, due: now + Duration::from_secs(3) };
+        for (bytes, seconds) in [(64 << 10, 4.0), (32 << 10, 4.5), (1 << 20, 5.0), (1, 5.0)] {
+            paced.came(bytes);
+            assert_eq!(paced.due, now + Duration::from_secs_f64(seconds), "{bytes}");
         }
+    }
+
+    /// However much came before, and whatever trickles in: a turn is for a body that is coming.
+    #[tokio::test(start_paused = true)]
+    async fn who_stops_near_the_end_loses_his_turn() {
+        let bench = bench();
+        let began = Instant::now();
+        assert_eq!(send(&bench, vec![vec![b' '; 16 << 20]; 2], true).await.status().as_u16(), 408);
+        assert_eq!(began.elapsed().as_secs(), PACE_TIME.as_secs());
+        let pieces = [vec![b' '; 32 << 20]].into_iter().chain((0..100).map(|_| vec![b' ']));
+        let pieces = stream::iter(pieces.map(Ok::<_, std::io::Error>)).then(|piece| async move {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            piece
+        });
+        let request = http::Request::post("/v1/messages").header("authorization", format!("Bearer {}", bench.admin));
+        let request = request.header("content-length", 33 << 20).header("x-agentbus-agent", "ann");
+        let began = Instant::now();
+        assert_eq!(bench.answer(request.body(Body::from_stream(pieces)).unwrap()).await.status().as_u16(), 408);
+        assert_eq!(began.elapsed().as_secs(), 4 + PACE_TIME.as_secs());
     }
 
     /// Whoever keeps the pace may take as long as that takes; before he has a turn, he has so long.

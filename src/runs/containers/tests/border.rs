@@ -45,7 +45,8 @@ pub(crate) fn start(bench: &Bench, run_key: RunKey, node_ends: NodeEnds) {
 
 /// Ends the container of a run that has been started.
 pub(crate) fn end(bench: &Bench, run_key: RunKey, fate: &Fate, node_ends: NodeEnds) {
-    let number = run_of(bench, run_key).starts;
+    let run = run_of(bench, run_key);
+    let number = run.starts;
     if matches!(fate, Fate::Stopped(_)) {
         bench.run(move |tx, now| life::stopping(tx, now, run_key)).unwrap();
     }
@@ -62,8 +63,8 @@ pub(crate) fn end(bench: &Bench, run_key: RunKey, fate: &Fate, node_ends: NodeEn
         _ => None,
     };
     let now = bench.now().as_micros();
-    let outcome =
-        Outcome { finished_at_micros: now, started_at_micros: Some(now), ..outcome(reason, code, None, is_oom) };
+    let started_at_micros = Some(run.started_at.map_or(now, Timestamp::as_micros));
+    let outcome = Outcome { finished_at_micros: now, started_at_micros, ..outcome(reason, code, None, is_oom) };
     let words = LastWords { summary: String::new(), output };
     let end = End::of(&outcome, matches!(fate, Fate::Stopped(_)), words);
     assert!(bench.run(move |tx, now| Ok(life::ended_of_node(tx, now, run_key, number, &end, node_ends)?)).unwrap());

@@ -1,20 +1,22 @@
 //! Triggers over a real store: what they launch, and when.
 
 use quintet_platform::json::{Json, Limits, parse};
-use quintet_storage::{Abort, Read as _, Scan};
+use quintet_storage::{Abort, Failure, Read as _, Scan, WriteTx};
 
 use super::super::change::ready;
 use super::super::create::create as create_template;
 use super::super::params::read_declarations;
 use super::super::remove::remove as remove_template;
+use super::super::tables::TEMPLATES;
 use super::change::{change, remove, set_enabled};
 use super::create::{check_run, create};
 use super::model::{NewTrigger, Overlap, TRIGGERS_MAX, Trigger, TriggerChange};
 use super::rows::find;
-use super::tables::CONTENTS;
+use super::tables::{CONTENTS, TRIGGERS, TriggerRow};
 use crate::allowances::model::SetQuotas;
 use crate::allowances::quotas;
-use crate::model::{TemplateKey, TriggerKey, WorkflowId};
+use crate::due::{self, Fire};
+use crate::model::{TemplateKey, TriggerId, TriggerKey, WorkflowId};
 use crate::refusal::Refusal;
 use crate::schedules::model::{Misfire, Timing};
 use crate::sweep::begin;
@@ -245,4 +247,59 @@ fn a_crowd_of_one_tenant_keeps_no_other_waiting() {
     pass(&bench, 0);
     assert!(crowd.into_iter().all(has_fired));
     sound(&bench);
+}
+
+/// Every kind of disagreement between the rows of triggers is told.
+#[test]
+fn verify_tells_whatever_does_not_agree() {
+    fn change(tx: &mut WriteTx<'_>, key: TriggerKey, change: fn(&mut Trigger)) -> Result<(), Failure> {
+        let mut trigger = tx.get(&TRIGGERS, &key)?.unwrap().0;
+        change(&mut trigger);
+        tx.put(&TRIGGERS, &key, &TriggerRow(trigger))
+    }
+    type Damage = fn(&mut WriteTx<'_>, TriggerKey) -> Result<(), Failure>;
+    let damages: [(&str, Damage); 11] = [
+        ("is paused and waits for an instant", |tx, key| change(tx, key, |trigger| trigger.is_enabled = false)),
+        ("has nothing that it waits for", |tx, key| {
+            let at = tx.get(&TRIGGERS, &key)?.unwrap().0.next_fire_at.unwrap();
+            due::clear_fire(tx, at, Fire::Trigger(key));
+            Ok(())
+        }),
+        ("goes back in time", |tx, key| change(tx, key, |trigger| trigger.seen_to = trigger.next_fire_at)),
+        ("has a pattern or a time zone that is none", |tx, key| {
+            change(tx, key, |trigger| trigger.timing.cron = "61 * * * *".into())
+        }),
+        ("has a pattern or a time zone that is none", |tx, key| {
+            change(tx, key, |trigger| trigger.timing.timezone = "Europe/Nowhere".into())
+        }),
+        ("has no contents", |tx, key| {
+            tx.delete(&CONTENTS, &key);
+            Ok(())
+        }),
+        ("has no template", |tx, (tenant_id, template_id, _)| {
+            tx.delete(&TEMPLATES, &(tenant_id, template_id));
+            Ok(())
+        }),
+        ("there are contents of a trigger", |tx, key| {
+            tx.delete(&TRIGGERS, &key);
+            Ok(())
+        }),
+        ("there are contents of a trigger", |tx, key| {
+            let contents = tx.get(&CONTENTS, &key)?.unwrap();
+            tx.put(&CONTENTS, &(key.0, key.1, TriggerId(Uuid::from_u128(9))), &contents)
+        }),
+        ("and does not say so itself", |tx, key| {
+            let at = tx.get(&TRIGGERS, &key)?.unwrap().0.next_fire_at.unwrap();
+            due::put_fire(tx, at.plus_seconds(MINUTE), Fire::Trigger(key))
+        }),
+        ("and does not say so itself", |tx, key| change(tx, key, |trigger| trigger.next_fire_at = None)),
+    ];
+    for (finding, damage) in damages {
+        let bench = bench();
+        let key = made(&bench, template(&bench), every_minute()).unwrap();
+        sound(&bench);
+        bench.run(move |tx, _| Ok(damage(tx, key)?)).unwrap();
+        let found = crate::verify(&bench.store.read()).unwrap();
+        assert!(found.iter().any(|one| one.contains(finding)), "{finding}: {found:?}");
+    }
 }

@@ -62,6 +62,25 @@ fn a_failed_attempt_is_followed_by_another_after_the_backoff() {
 }
 
 #[test]
+fn how_long_attempts_ran_is_summed_up() {
+    let bench = bench();
+    let key = made(&bench, new(vec![container("a", 1)], Vec::new()));
+    // Transactions at one instant are a microsecond apart.
+    let ran = || (super::super::loads::of_all(&bench.store.read()).unwrap().0.node_micros + 500_000) / 1_000_000;
+    for (seconds, code, expected) in [(7, 1, 7), (4, 0, 11)] {
+        let run_key = run_of(&bench, key, "a");
+        bench.clock.advance(20);
+        start(&bench, run_key, run_ended);
+        bench.clock.advance(seconds);
+        end(&bench, run_key, &Fate::Returned(code, None), run_ended);
+        assert_eq!(ran(), expected, "what it waited does not count");
+        pass(&bench, 10);
+    }
+    assert_eq!(state(&bench, key), WorkflowState::Succeeded);
+    sound(&bench);
+}
+
+#[test]
 fn what_somebody_ended_is_not_tried_again() {
     for fate in [Fate::Killed, Fate::Stopped(0), Fate::Stopped(7)] {
         let bench = bench();

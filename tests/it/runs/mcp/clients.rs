@@ -1,6 +1,7 @@
 //! Clients that are not ours: `mcp` of PyPI, in both eras, and `@modelcontextprotocol/sdk` of npm, as they are. Each is a
 //! process that reads calls and writes what it made of the answers (`tests/mcp/`).
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,9 +9,9 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::parity::{Case, cases, settled};
-use super::{ALL, key, url};
-use crate::support::appliance::{Client, shared};
+use super::parity::{Case, cases, cases_of_limits, settled};
+use super::{ALL, key, speak, url};
+use crate::support::appliance::{Client, Setup, shared};
 
 /// Where the clients are. What cannot be fetched is no reason to pass.
 static CLIENTS: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -96,6 +97,7 @@ fn agrees(client: &Client, foreign: &mut Foreign, case: &Case) {
     }
 }
 
+/// With `--nocapture` it prints the table: each tool by each client in each way, and the statuses that its route answers.
 #[test]
 fn every_tool_answers_unmodified_clients_as_its_route_does() {
     for (kind, mode, version) in WAYS {
@@ -112,9 +114,15 @@ fn every_tool_answers_unmodified_clients_as_its_route_does() {
             .iter()
             .map(|tool| tool["name"].as_str().unwrap().to_owned())
             .collect();
-        for case in cases(&client) {
+        let mut told: BTreeMap<&str, Vec<u16>> = BTreeMap::new();
+        for case in cases(&client).into_iter().chain(cases_of_limits(&client)) {
             agrees(&client, &mut foreign, &case);
             names.retain(|name| *name != case.tool);
+            told.entry(case.tool).or_default().push(case.status);
+        }
+        for (tool, statuses) in told {
+            let way = if mode.is_empty() { "its own way" } else { mode };
+            println!("{tool:<22}  {kind:<4}  {way:<11}  {version}  as the route, {statuses:?}");
         }
         assert!(names.is_empty(), "{kind} {mode}: tools without a case: {names:?}");
         let unknown = foreign.call("no_such_tool", &json!({}));
@@ -124,15 +132,71 @@ fn every_tool_answers_unmodified_clients_as_its_route_does() {
 
 #[test]
 fn a_wrong_key_ends_the_connection_of_every_client() {
-    let appliance = shared();
+    let appliance = Setup::new().rehearsal().start();
     let revoked = appliance.key(&appliance.tenant(), &[]);
     appliance.cli(&["key", "revoke", &revoked.0]);
-    for (kind, mode, _) in WAYS {
-        for wrong in [None, Some("rak_nothing"), Some(revoked.1.as_str())] {
-            let (mut foreign, first) = Foreign::start(kind, mode, &url(appliance), wrong);
+    let issued = ["key", "issue", "--tenant", &appliance.tenant(), "--ttl-days", "1"];
+    let expired = appliance.cli_json(&issued)["api_key"].as_str().unwrap().to_owned();
+    let suspended = appliance.tenant();
+    let of_suspended = appliance.key(&suspended, &[]).1;
+    let ledger = appliance.cli_json(&["tenant", "create", "elsewhere", "--services", "ledger"]);
+    let of_ledger = appliance.key(ledger["tenant_id"].as_str().unwrap(), &[]).1;
+    // As long as they are right.
+    for key in [&expired, &of_suspended] {
+        assert_eq!(appliance.client("runs", key).get("/api/v1/tenant/quotas").status, 200);
+    }
+    appliance.cli_json(&["clock", "advance", "86400"]);
+    appliance.cli_json(&["tenant", "suspend", &suspended]);
+    for (kind, mode, version) in WAYS {
+        let wrong = [
+            ("none", None, 401),
+            ("one that nobody has", Some("rak_nothing"), 401),
+            ("a revoked one", Some(revoked.1.as_str()), 401),
+            ("an expired one", Some(&expired), 401),
+            ("a suspended tenant's", Some(&of_suspended), 403),
+            ("one of another service", Some(&of_ledger), 403),
+        ];
+        for (what, key, status) in wrong {
+            let client = key.map_or_else(|| appliance.stranger("runs"), |key| appliance.client("runs", key));
+            let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+            assert_eq!(speak(&client, &[], list).status, status, "{what}");
+            let (mut foreign, first) = Foreign::start(kind, mode, &url(&appliance), key);
             // Who skips the greeting learns it from the first call.
             let told = if first["failed"].is_null() { foreign.call("get_quotas", &json!({})) } else { first };
-            assert!(told["result"].is_null(), "{kind} {mode} {wrong:?}: {told}");
+            let has_failed = !(told["failed"].is_null() && told["error"].is_null());
+            assert!(told["result"].is_null() && has_failed, "{kind} {mode} {what}: {told}");
+            let way = if mode.is_empty() { "its own way" } else { mode };
+            println!("{what:<22}  {kind:<4}  {way:<11}  {version}  {status}");
+        }
+    }
+}
+
+/// What a key allows of images, and that it has paid for no more, are answers like others.
+#[test]
+fn what_a_key_does_not_allow_is_told_by_the_tool() {
+    let appliance = shared();
+    for (kind, mode, _) in WAYS {
+        let tenant_id = appliance.tenant();
+        let issue = ["key", "issue", "--tenant", &tenant_id, "--allowed-image", "busybox"];
+        let metered = ["--tier", "free", "--metered-seconds", "1"];
+        let issued = appliance.cli_json(&[&issue[..], &metered].concat());
+        let key = issued["api_key"].as_str().unwrap();
+        let client = appliance.client("runs", key);
+        let (mut foreign, _) = Foreign::start(kind, mode, &url(appliance), Some(key));
+        for (image, status, code) in [("alpine", 403, "image_not_allowed"), ("busybox", 429, "metered_quota_exceeded")]
+        {
+            let body = json!({"image": image, "timeout_seconds": 60});
+            let case = Case {
+                tool: "submit_run",
+                arguments: body.clone(),
+                method: "POST",
+                path: "/api/v1/runs".to_owned(),
+                body: body.to_string(),
+                status,
+            };
+            agrees(&client, &mut foreign, &case);
+            let problem = foreign.call("submit_run", &body)["result"]["structuredContent"].clone();
+            assert_eq!((&problem["status"], &problem["code"]), (&json!(status), &json!(code)), "{kind} {mode}");
         }
     }
 }

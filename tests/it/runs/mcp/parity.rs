@@ -226,6 +226,31 @@ fn cases_of_templates(client: &Client) -> Vec<Case> {
     ]
 }
 
+/// Those of a tenant that may do no more, which it is once they have been tried.
+pub fn cases_of_limits(client: &Client) -> Vec<Case> {
+    let case = |tool, method, path: &str, body: Value, status| Case {
+        tool,
+        arguments: body.clone(),
+        method,
+        path: path.to_owned(),
+        body: body.to_string(),
+        status,
+    };
+    let template = json!({"definition": {"nodes": [{"ref": "a", "type": "approval"}]}});
+    let made = client.post("/api/v1/templates", &template).expect(201);
+    let run = format!("/api/v1/templates/{}/run", made["template_id"].as_str().unwrap());
+    let (gate, container) = (template["definition"].clone(), json!({"nodes": [{"ref": "a", "image": "a"}]}));
+    let quotas = |body: Value| case("update_quotas", "PUT", "/api/v1/tenant/quotas", body, 200);
+    vec![
+        quotas(json!({"max_concurrent_workflows": 1})),
+        case("submit_workflow", "POST", "/api/v1/workflows", gate, 429),
+        Case { arguments: json!({"ref": made["template_id"]}), ..case("run_template", "POST", &run, json!({}), 429) },
+        quotas(json!({"max_concurrent_workflows": 10, "max_daily_runs": 1})),
+        case("submit_run", "POST", "/api/v1/runs", json!({"image": "a"}), 429),
+        case("submit_workflow", "POST", "/api/v1/workflows", container, 429),
+    ]
+}
+
 #[test]
 fn what_is_in_an_answer_is_there_to_the_byte() {
     let (_, client) = key(shared(), &ALL);

@@ -107,6 +107,7 @@ fn a_name_is_vetted_again_at_each_attempt() {
         desk.expired();
         names.advance(1);
         assert_eq!(newest(&desk), (json!("dead"), json!(1), json!("url_not_allowed")), "{case}");
+        println!("{:<52}  at an attempt: dead, url_not_allowed ({case})", lines.trim_end().replace('\n', ", "));
     }
     assert_eq!((first.connections(), second.connections(), forbidden.connections()), (1, 1, 0));
     // A name that is gone may come back.
@@ -155,6 +156,7 @@ fn a_name_is_vetted_when_it_is_registered() {
                 refused(answer, 422, "url_not_allowed");
             }
         }
+        println!("{host:<52}  registered: {}", if is_allowed { "taken" } else { "refused, url_not_allowed" });
     }
     let endpoint = desk.client.get("/api/v1/webhooks").expect(200)["items"][0].clone();
     let path = format!("/api/v1/webhooks/{}", id_of(&endpoint));

@@ -1,0 +1,34 @@
+//! Revoking a key.
+
+use quintet_platform::access::{KeyRecord, find_key};
+use quintet_storage::{Abort, Read, Timestamp, WriteTx};
+
+use crate::accounts::leaving::revoke;
+use crate::audit::Actor;
+use crate::model::TenantId;
+use crate::principals::{ACCOUNTS, AccountId, MEMBERS, MemberId};
+use crate::refusal::Refusal;
+
+/// Revokes a key of a member or service account, one from the command line as well. Again: the same answer.
+///
+/// # Errors
+/// [`Refusal::NotFound`]
+pub fn revoke_key(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    actor: &Actor,
+    key_id: &str,
+) -> Result<KeyRecord, Abort<Refusal>> {
+    if get_key(tx, actor.tenant_id, key_id)?.revoked_at.is_none() {
+        revoke(tx, now, actor, key_id)?;
+    }
+    get_key(tx, actor.tenant_id, key_id)
+}
+
+/// A key of one of the tenant's members or service accounts.
+fn get_key(read: &impl Read, tenant_id: TenantId, key_id: &str) -> Result<KeyRecord, Abort<Refusal>> {
+    let key = find_key(read, key_id)?.filter(|key| key.tenant_id == tenant_id.0).ok_or(Refusal::NotFound)?;
+    let is_known = read.contains(&MEMBERS, &(tenant_id, MemberId(key.principal_id)))?
+        || read.contains(&ACCOUNTS, &(tenant_id, AccountId(key.principal_id)))?;
+    if is_known { Ok(key) } else { Err(Refusal::NotFound.into()) }
+}

@@ -1,0 +1,54 @@
+//! From what a browser brings to its session.
+
+use quintet_storage::seal::{self, Erased, KeyOwner};
+use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, decode_plain};
+
+use super::model::{Door, IDLE_SECONDS, Origin, Session};
+use super::tables::{SESSION_USES, SESSIONS};
+use super::token::split;
+use super::uses::SessionUses;
+use crate::secrets::{Digest, constant_time_eq};
+
+/// The session of a token, if it lets in here and now. A session that is not there costs the same digest and comparison as
+/// one that is.
+///
+/// # Errors
+/// Only the store's.
+pub fn find_session(
+    read: &impl Read,
+    uses: &SessionUses,
+    door: Door,
+    token: &str,
+    now: Timestamp,
+) -> Result<Option<Session>, Failure> {
+    const NOBODYS: Digest = [0; 32];
+    let Some((session_id, digest)) = split(token) else { return Ok(None) };
+    let row = read.get(&SESSIONS, &session_id)?;
+    let is_own = constant_time_eq(row.as_ref().map_or(&NOBODYS, |row| &row.digest), &digest);
+    let Some(row) = row.filter(|row| is_own && row.door == door && now < row.ends_at) else { return Ok(None) };
+    let stored = read.get(&SESSION_USES, &session_id)?.map(|used| used.last_used_at);
+    let used_at = stored.max(uses.of(session_id)).unwrap_or(row.created_at).max(row.created_at);
+    Ok((now < used_at.plus_seconds(IDLE_SECONDS)).then(|| row.session(session_id)))
+}
+
+/// Whether a session is still there: for the transaction of what its owner asked for meanwhile.
+///
+/// # Errors
+/// Only the store's.
+pub fn is_there(read: &impl Read, session_id: Uuid) -> Result<bool, Failure> {
+    read.contains(&SESSIONS, &session_id)
+}
+
+/// What the provider said when a session began. `None`: there is no such session, or its owner has been erased.
+///
+/// # Errors
+/// Only the store's.
+pub fn origin_of(read: &impl Read, session_id: Uuid) -> Result<Option<Origin>, Failure> {
+    let Some(row) = read.get(&SESSIONS, &session_id)? else { return Ok(None) };
+    let owner = KeyOwner::Member { tenant: Uuid::from_bytes(row.tenant), member: Uuid::from_bytes(row.principal) };
+    match seal::open(read, owner, &SESSIONS, &session_id, &row.origin) {
+        Ok(plain) => Ok(Some(decode_plain(&plain)?)),
+        Err(Abort::Refused(Erased)) => Ok(None),
+        Err(Abort::Failed(failure)) => Err(failure),
+    }
+}
