@@ -42,7 +42,7 @@ impl Room {
         let outside = tempfile::tempdir().unwrap();
         let file = outside.path().join("anchors");
         let foundation = Foundation::new(Store::clone(&store), clock.clone(), Authority::Embedded);
-        let settings = Settings { engine: None, anchor_file: Some(file.clone()) };
+        let settings = Settings { anchor_file: Some(file.clone()), ..Settings::default() };
         let context = Context::with(foundation, settings);
         crate::due_work(&context).into_iter().for_each(|work| clock.register(work));
         clock.attend(&store);
