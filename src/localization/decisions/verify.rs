@@ -26,7 +26,7 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     })?;
     rows::each(read, &DECISION_REREADS, |(at, tenant_id, kind, id), _| {
         let watch = read.get(&DECISION_WATCHES, &(tenant_id, kind, id))?;
-        if !watch.is_some_and(|watch| watch.due_at == at) {
+        if watch.is_none_or(|watch| watch.due_at != at) {
             findings.push(format!("decision about {id}: it is read again, but not open"));
         }
         Ok(())

@@ -29,14 +29,14 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     }
     rows::each(read, &DESK_SUBJECTS, |subject_id, row| {
         let decision = read.get(&DESK_DECISIONS, &Uuid::from_bytes(row.decision_id))?;
-        if !decision.is_some_and(|decision| decision.subject_id == subject_id.into_bytes()) {
+        if decision.is_none_or(|decision| decision.subject_id != subject_id.into_bytes()) {
             findings.push(format!("desk: the decision about {subject_id} is not about it"));
         }
         Ok(())
     })?;
     rows::each(read, &DESK_CALLS, |(_, decision_id), _| {
         let decision = read.get(&DESK_DECISIONS, &decision_id)?;
-        if !decision.is_some_and(|decision| decision.event_id.is_some()) {
+        if decision.is_none_or(|decision| decision.event_id.is_none()) {
             findings.push(format!("desk decision {decision_id}: it is told of, but not taken"));
         }
         Ok(())
@@ -57,11 +57,11 @@ fn faults(read: &impl Read, decision_id: Uuid, row: &DeskDecisionRow) -> Result<
         faults.push("its status and whether it was taken are two things");
     }
     let context = read.get(&DESK_CONTEXTS, &decision_id)?;
-    if !context.is_some_and(|context| digest(context.text.as_bytes()) == row.context_sha256) {
+    if context.is_none_or(|context| digest(context.text.as_bytes()) != row.context_sha256) {
         faults.push("its context is not what was raised");
     }
     let subject = read.get(&DESK_SUBJECTS, &Uuid::from_bytes(row.subject_id))?;
-    if !subject.is_some_and(|subject| subject.decision_id == decision_id.into_bytes()) {
+    if subject.is_none_or(|subject| subject.decision_id != decision_id.into_bytes()) {
         faults.push("its subject does not know it");
     }
     Ok(faults)

@@ -122,11 +122,11 @@ async fn compare(store: &Store, system: &dyn AuthorizationSystem, places: &mut P
     Ok(())
 }
 
+/// A principal of a tenant.
+type Principal = (TenantId, Uuid);
+
 /// What the next principals should have there, and behind which to go on; `None`: with the first.
-fn gather(
-    read: &impl Read,
-    after: Option<(TenantId, Uuid)>,
-) -> Result<(Vec<Expected>, Option<(TenantId, Uuid)>), Failure> {
+fn gather(read: &impl Read, after: Option<Principal>) -> Result<(Vec<Expected>, Option<Principal>), Failure> {
     let (mut found, mut place, mut looked_at) = (Vec::new(), after, 0);
     while found.len() < ASKED_MAX && looked_at < LOOKED_AT_MAX {
         looked_at += 1;

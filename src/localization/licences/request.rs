@@ -37,7 +37,7 @@ pub struct RequestLicence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requested {
     /// The sample has failed, and that is recorded.
-    SampleFailed(Uuid, LicenceRow),
+    SampleFailed(Uuid, Box<LicenceRow>),
     /// The decision about this licence is yet to be raised.
     Submitting(Uuid),
 }
@@ -118,7 +118,7 @@ pub fn request_licence(
     if let Some(asked) = asked {
         remember_made(tx, now, tenant_id, asked, write_licence(id, &row)?)?;
     }
-    Ok(Requested::SampleFailed(id, row))
+    Ok(Requested::SampleFailed(id, Box::new(row)))
 }
 
 /// What the audit chain is told of a licence.

@@ -38,6 +38,6 @@ pub fn switch(
         Abort::Refused(Erased) => Abort::Refused(Refusal::NotMember),
     })?;
     let moved = moved.ok_or_else(over)?;
-    record_ends(tx, now, from, &[moved.before.clone()], "switch")?;
+    record_ends(tx, now, from, std::slice::from_ref(&moved.before), "switch")?;
     Ok(recorded(tx, now, &actor, moved.made, "switch")?)
 }

@@ -486,7 +486,10 @@ async fn what_counts_once_is_spent_until_it_could_not_come_again() {
 
 /// A provider on loopback: answers by path, and how often each was asked for.
 #[derive(Clone, Default)]
-struct Answers(Arc<Mutex<HashMap<String, (u16, String, u32)>>>);
+struct Answers(Arc<Mutex<HashMap<String, Scripted>>>);
+
+/// A status, a body, and how often it was asked for.
+type Scripted = (u16, String, u32);
 
 impl Answers {
     fn set(&self, path: &str, status: u16, body: &str) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::localization::files::Shelf;
 use crate::localization::{Desk, refused, text};
 use crate::support::appliance::{Answer, Appliance, Setup, fresh_key, shared};
-use crate::support::contract::{self, faults};
+use crate::support::contract::faults;
 use crate::tidy::provoked;
 
 /// Every code, and the test that provokes it.

@@ -150,10 +150,6 @@ impl Service {
         known.get(decision_id).map_or((0, 0), |known| (known.raised, known.looked))
     }
 
-    pub fn ids(&self) -> Vec<String> {
-        self.known.lock().unwrap().keys().cloned().collect()
-    }
-
     pub fn setup(&self) -> Setup {
         Setup::new()
             .env("QUINTET_DECISION__MODE", "external")

@@ -9,3 +9,9 @@ pub mod http;
 mod remove;
 
 pub use activate::activate_member;
+#[cfg(test)]
+pub use create::{CreateMember, create_member};
+#[cfg(test)]
+pub use erase::erase_member;
+#[cfg(test)]
+pub use remove::remove_member;

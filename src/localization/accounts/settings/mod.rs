@@ -7,5 +7,9 @@ mod model;
 mod patch;
 mod tables;
 
+#[cfg(test)]
+pub use model::Settings;
 pub use patch::get_settings;
+#[cfg(test)]
+pub use patch::patch_settings;
 pub use tables::TABLES;

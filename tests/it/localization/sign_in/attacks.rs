@@ -29,6 +29,7 @@ impl Table {
     }
 
     /// Prints what was tried.
+    #[expect(clippy::print_stdout, reason = "shown if asked for, like any test's output")]
     fn print(&self, title: &str) {
         let rows = self.0.borrow();
         let width = rows.iter().map(|(attempt, _)| attempt.chars().count()).max().unwrap_or(0);
