@@ -2,7 +2,7 @@
 //!
 //! `QUINTET_KILLS=N` makes more rounds.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -156,8 +156,9 @@ const MAKERS: usize = 3;
 /// A release under a key: what was answered, if anything was.
 type Made = (String, Option<Value>);
 
-/// Makes releases until the appliance is gone, each under a fresh key.
+/// Makes releases, each under a fresh key, until the appliance is gone: so long after the first was made.
 fn make_releases(appliance: Appliance, shelf: &Shelf, patience: Duration) -> Vec<Made> {
+    let answered = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let makers: Vec<_> = (0..MAKERS)
             .map(|_| {
@@ -170,6 +171,7 @@ fn make_releases(appliance: Appliance, shelf: &Shelf, patience: Duration) -> Vec
                         let answer = shelf.desk.client.try_send("POST", &shelf.path("/releases"), &headers, b"").ok();
                         let told = answer.filter(|answer| answer.status == 201).map(|answer| answer.json());
                         let is_over = told.is_none();
+                        answered.fetch_add(1, Ordering::SeqCst);
                         made.push((key, told));
                         if is_over {
                             return made;
@@ -178,6 +180,9 @@ fn make_releases(appliance: Appliance, shelf: &Shelf, patience: Duration) -> Vec
                 })
             })
             .collect();
+        while answered.load(Ordering::SeqCst) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::thread::sleep(patience);
         appliance.kill();
         makers.into_iter().flat_map(|maker| maker.join().unwrap()).collect()
@@ -201,7 +206,7 @@ fn a_release_that_was_cut_off_is_made_under_the_same_key() {
     }
     let (mut all, mut answered) = (0, 0);
     for round in 0..rounds {
-        let made = make_releases(appliance, &shelf, Duration::from_millis(300 + 89 * (round as u64 % 9)));
+        let made = make_releases(appliance, &shelf, Duration::from_millis(37 * (round as u64 % 16)));
         appliance = Setup::new().on(&data).start();
         let client = appliance.client("localization", &api_key);
         shelf = Shelf { desk: Desk { client, tenant_id: shelf.desk.tenant_id.clone() }, ..shelf };

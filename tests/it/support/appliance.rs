@@ -412,7 +412,6 @@ pub struct Client {
 }
 
 /// An answer.
-#[derive(Debug)]
 pub struct Answer {
     /// Its status.
     pub status: u16,
@@ -422,6 +421,13 @@ pub struct Answer {
     pub text: String,
     /// The same as it came.
     pub bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Answer { status, headers, text, .. } = self;
+        f.debug_struct("Answer").field("status", status).field("headers", headers).field("text", text).finish()
+    }
 }
 
 impl Answer {
