@@ -493,6 +493,11 @@ impl Collected {
                 self.problem(place(self, ISSUER), format!("{ISSUER} needs {partner} as well"));
             }
         }
+        // A relative one would be another file to each command.
+        if self.text("audit.anchor_file").is_some_and(|path| !path.is_empty() && !Path::new(&path).is_absolute()) {
+            let message = "audit.anchor_file must be an absolute path, or empty";
+            self.problem(place(self, "audit.anchor_file"), message.to_string());
+        }
         if self.text("messaging.domain").is_some_and(|domain| !is_domain(&domain)) {
             let message = "messaging.domain must be a domain in lower case, such as agents.example.com, or empty";
             self.problem(place(self, "messaging.domain"), message.to_string());

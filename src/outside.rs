@@ -19,7 +19,6 @@ use quintet_storage::Store;
 
 use quintet_runs::RegistrySettings;
 use quintet_runs::registry::Registries;
-use quintet_storage::Store;
 
 use crate::config::{Config, Registry};
 use crate::start_error::StartError;

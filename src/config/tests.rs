@@ -114,6 +114,15 @@ fn value_of(config: &Config, key: &str) -> (String, String) {
 }
 
 #[test]
+fn the_anchor_file_is_the_same_to_everybody() {
+    let told = complaints("[audit]\nanchor_file = \"anchors\"\n", &[]);
+    assert_eq!(told, "q.toml:2: audit.anchor_file must be an absolute path, or empty");
+    let config = load("[audit]\nanchor_file = \"/srv/anchors\"\n", &[]).unwrap();
+    assert_eq!(config.audit_anchor_file.as_deref(), Some(Path::new("/srv/anchors")));
+    assert_eq!(load("", &[]).unwrap().audit_anchor_file, None);
+}
+
+#[test]
 fn messaging_is_as_it_is_written() {
     let text = "[messaging]\npublic_url = \"https://agents.example.com\"\nrate_per_second = 7\nsignup = \"off\"\n\
                 smtp_relay_tls = \"required\"\nsmtp_relay_password = \"hunter2\"\n";

@@ -130,12 +130,8 @@ pub enum Refusal {
     SampleInvalid(&'static str, &'static str),
     /// The decision service cannot be asked, or gives no answer of use.
     DecisionUnavailable,
-    /// A webhook without a proper timestamp.
-    TimestampInvalid,
-    /// A webhook that was sent too long ago, or will be.
-    TimestampStale,
-    /// A webhook that somebody else signed.
-    SignatureInvalid,
+    /// A webhook that is not who it says it is.
+    Webhook(WebhookFault),
     /// With a cookie, a request that may change something does not say that it is from a page of this service.
     OriginRefused,
     /// Somebody has signed in who is no member of the tenant.
@@ -144,6 +140,27 @@ pub enum Refusal {
     LogoutToken(&'static str),
     /// There is no identity provider, or it gives no answer of use.
     IdentityUnavailable,
+}
+
+/// Why a webhook is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookFault {
+    /// It has no proper timestamp.
+    TimestampInvalid,
+    /// It was sent too long ago, or will be.
+    TimestampStale,
+    /// Somebody else signed it.
+    SignatureInvalid,
+}
+
+impl WebhookFault {
+    const fn code(self) -> &'static str {
+        match self {
+            WebhookFault::TimestampInvalid => "timestamp_invalid",
+            WebhookFault::TimestampStale => "timestamp_stale",
+            WebhookFault::SignatureInvalid => "signature_invalid",
+        }
+    }
 }
 
 /// A unit of a document that cannot be written.
@@ -313,35 +330,18 @@ impl ServiceRefusal for Refusal {
             Refusal::QaFailed { ids, checks } => {
                 of(422, "qa_failed").detail(ids.join(", ")).member("checks", Json::Array(checks.clone()))
             }
-            Refusal::UnitsRefused(units) => {
-                let units = units.iter().map(|one| {
-                    let members =
-                        [("unit", one.unit.clone()), ("key_id", one.key_id.to_string()), ("code", one.code.into())];
-                    Json::Object(members.into_iter().map(|(name, text)| (name.to_owned(), Json::from(text))).collect())
-                });
-                of(422, "units_refused").member("units", Json::Array(units.collect()))
-            }
+            Refusal::UnitsRefused(units) => of(422, "units_refused").member("units", units_json(units)),
             Refusal::RevisionSuperseded(current) => of(410, "revision_superseded").header(ETAG, current.header_value()),
             Refusal::PreconditionFailed(current) => of(412, "precondition_failed").header(ETAG, current.header_value()),
             Refusal::PreconditionRequired => of(428, "precondition_required"),
             Refusal::FormatNotOffered => of(422, "format_not_offered"),
-            Refusal::Reader { code, line: 0, .. } => of(422, code),
-            Refusal::Reader { code, line, column } => of(422, code)
-                .detail(format!("at line {line}, column {column}"))
-                .member("line", *line)
-                .member("column", *column),
+            Refusal::Reader { code, line, column } => of_reader(code, *line, *column),
             Refusal::Tag(code) => of(422, code),
             Refusal::LocaleDuplicate => of(422, "locale_duplicate"),
             Refusal::EditShape(detail) => of(422, "edit_shape").detail(*detail),
             Refusal::ValueTooLong => of(422, "value_too_long"),
             Refusal::ReleaseTooLarge => of(422, "release_too_large"),
-            Refusal::RangeNotSatisfiable(size) => {
-                let answer = of(416, "range_not_satisfiable");
-                match HeaderValue::try_from(format!("bytes */{size}")) {
-                    Ok(value) => answer.header(CONTENT_RANGE, value),
-                    Err(_) => answer,
-                }
-            }
+            Refusal::RangeNotSatisfiable(size) => range_of(*size),
             Refusal::ValueUnrepresentable => of(422, "value_unrepresentable"),
             Refusal::UnprocessableParameter(name, problem) => of(422, "invalid_parameter").problem(*name, *problem),
             Refusal::KeyUnknown(name) => of(422, "key_unknown").problem(name, ""),
@@ -360,15 +360,46 @@ impl ServiceRefusal for Refusal {
             Refusal::PolicyDisabled => of(409, "policy_disabled"),
             Refusal::SampleInvalid(name, problem) => of(422, "sample_invalid").problem(*name, *problem),
             Refusal::DecisionUnavailable => of(503, "decision_unavailable").retry_after(DECISION_RETRY_SECONDS),
-            Refusal::TimestampInvalid => of(401, "timestamp_invalid"),
-            Refusal::TimestampStale => of(401, "timestamp_stale"),
-            Refusal::SignatureInvalid => of(401, "signature_invalid"),
+            Refusal::Webhook(fault) => of(401, fault.code()),
             Refusal::OriginRefused => of(403, "origin_refused"),
             Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
             Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
             Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
         }
     }
+}
+
+/// A file that cannot be read, and where.
+fn of_reader(code: &'static str, line: usize, column: usize) -> Verdict {
+    let verdict = Verdict::new(422, code);
+    match line {
+        0 => verdict,
+        _ => verdict
+            .detail(format!("at line {line}, column {column}"))
+            .member("line", line)
+            .member("column", column),
+    }
+}
+
+/// A range that lies behind the end of what has so many bytes.
+fn range_of(size: u64) -> Verdict {
+    let verdict = Verdict::new(416, "range_not_satisfiable");
+    match HeaderValue::try_from(format!("bytes */{size}")) {
+        Ok(value) => verdict.header(CONTENT_RANGE, value),
+        Err(_) => verdict,
+    }
+}
+
+/// Units that cannot be written, as a problem lists them.
+fn units_json(units: &[RefusedUnit]) -> Json {
+    let units = units.iter().map(|one| {
+        Json::object([
+            ("unit", Json::from(one.unit.as_str())),
+            ("key_id", Json::from(one.key_id.to_string())),
+            ("code", Json::from(one.code)),
+        ])
+    });
+    Json::Array(units.collect())
 }
 
 /// What every service refuses alike, in this service's codes.

@@ -221,6 +221,13 @@ mod tests {
                  itself.",
             ),
             (
+                |status| {
+                    let (file, reason) = (Some("/srv/anchors".into()), Some("Permission denied".into()));
+                    status.audit = AuditView { anchor_file: file, anchors_waiting: 2, complaint: reason };
+                },
+                "Audit checkpoints cannot be anchored in /srv/anchors: Permission denied; 2 checkpoints wait.",
+            ),
+            (
                 |status| status.storage.disk_free_bytes = (2 << 30) - 1,
                 "Disk is short: 1.9 GiB are free, 1.0 GiB are kept in reserve.",
             ),

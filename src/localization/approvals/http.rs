@@ -11,8 +11,9 @@ use quintet_storage::{Abort, Read as _, Uuid};
 
 use super::batch::Batch;
 use super::begin::{BeginRequest, begin_request, find_open};
+use super::request::get_request;
 use super::submit::{fail, submit};
-use super::tables::{APPROVAL_CONTEXTS, APPROVAL_ITEMS, get_request};
+use super::tables::{APPROVAL_CONTEXTS, APPROVAL_ITEMS};
 use super::view::{write_request, write_view};
 use crate::access::{Action, Wanted};
 use crate::content::{FileId, get_file, translation_locale};

@@ -10,7 +10,7 @@
 //! - one transaction settles a request, with its items, their translations and events, and the memory;
 //! - the context that is stored is the one that was sent, byte for byte.
 //!
-//! Reading order: `states` (the table) · `model` · `tables` · `batch` (which translations) · `begin`, `submit`, `settle` (verbs) ·
+//! Reading order: `states` (the table) · `model` · `tables` · `request` · `batch` (which translations) · `begin`, `submit`, `settle` (verbs) ·
 //! `quorum` · `view` · `http` · `verify`.
 
 mod batch;
@@ -18,6 +18,7 @@ mod begin;
 pub mod http;
 mod model;
 mod quorum;
+mod request;
 mod settle;
 mod states;
 mod submit;
@@ -36,7 +37,8 @@ pub use verify::verify;
 pub mod testing {
     pub use super::batch::Batch;
     pub use super::begin::{BeginRequest, begin_request};
+    pub use super::request::get_request;
     pub use super::states::RequestStatus;
     pub use super::submit::submit;
-    pub use super::tables::{APPROVAL_CONTEXTS, APPROVAL_ITEMS, OPEN_APPROVALS, get_request};
+    pub use super::tables::{APPROVAL_CONTEXTS, APPROVAL_ITEMS, OPEN_APPROVALS};
 }

@@ -1,14 +1,11 @@
-//! Requests and their items.
+//! Items of requests, and what whoever decides is shown of them.
 
 use bincode::{Decode, Encode};
 use quintet_platform::json::{Json, to_canonical};
 use quintet_platform::secrets::{Digest, digest};
 use quintet_storage::Timestamp;
 
-use super::states::RequestStatus;
 use crate::content::{Source, Translated, category_at};
-use crate::decisions::{Raise, Subject};
-use crate::model::ProjectId;
 
 /// The most items of a request (contract, Limits).
 pub const ITEMS_MAX: usize = 200;
@@ -54,39 +51,6 @@ pub struct Item {
     pub target_sha256: Digest,
     /// What became of it.
     pub outcome: Option<Outcome>,
-}
-
-/// A request as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalRequest {
-    /// What a decision about it is about.
-    pub subject: Subject,
-    /// In which project.
-    pub project_id: ProjectId,
-    /// Everything else that is stored of it.
-    pub row: super::tables::ApprovalRequestRow,
-}
-
-impl ApprovalRequest {
-    /// How it stands.
-    #[must_use]
-    pub const fn status(&self) -> RequestStatus {
-        self.row.status
-    }
-
-    /// The decision that is wanted (contract, approval requests): by which policy, and of this context.
-    #[must_use]
-    pub fn raise(&self, policy: &str, context: String) -> Raise {
-        let row = &self.row;
-        let action = Json::object([
-            ("project", Json::from(self.project_id.0.to_string())),
-            ("file", Json::from(row.file_id.0.to_string())),
-            ("locale", Json::from(row.locale.as_str())),
-            ("revision", Json::from(row.file_revision)),
-            ("count", Json::from(row.item_count)),
-        ]);
-        Raise { subject: self.subject, policy: policy.to_owned(), action, context, expires_at: row.expires_at }
-    }
 }
 
 /// Forms by the names of their categories.

@@ -4,9 +4,10 @@
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 
-use super::model::{ApprovalRequest, Item, Outcome, target_sha256};
+use super::model::{Item, Outcome, target_sha256};
+use super::request::{ApprovalRequest, get_request};
 use super::states::{Happening, RequestStatus};
-use super::tables::{APPROVAL_ITEMS, APPROVAL_REQUESTS, ApprovalItemsRow, OPEN_APPROVALS, get_request};
+use super::tables::{APPROVAL_ITEMS, APPROVAL_REQUESTS, ApprovalItemsRow, OPEN_APPROVALS};
 use crate::audit::{self, Actor, Event};
 use crate::content::rejudge::{Stamp, stamp};
 use crate::content::{

@@ -6,9 +6,9 @@ use std::time::Instant;
 use quintet_platform::json::Json;
 use quintet_storage::{Abort, Failure, Read as _, Timestamp, Uuid, WriteTx};
 
-use super::model::ApprovalRequest;
+use super::request::{ApprovalRequest, get_request};
 use super::states::Happening;
-use super::tables::{APPROVAL_CONTEXTS, APPROVAL_REQUESTS, OPEN_APPROVALS, get_request};
+use super::tables::{APPROVAL_CONTEXTS, APPROVAL_REQUESTS, OPEN_APPROVALS};
 use super::view::write_request;
 use crate::audit::{self, Actor, Event};
 use crate::context::{Context, WRITER_TIME};

@@ -8,15 +8,14 @@
 //! | 0x0379 | open approvals | tenant, file, locale | the request that is open; makes it the only one |
 
 use bincode::{Decode, Encode};
-use quintet_storage::{Abort, Read, Row, Table, TableSpec, Timestamp, Uuid};
+use quintet_storage::{Row, Table, TableSpec, Timestamp, Uuid};
 
-use super::model::{ApprovalRequest, Item};
+use super::model::Item;
 use super::states::RequestStatus;
 use crate::audit::ActorKind;
 use crate::content::FileId;
-use crate::decisions::{Asked, Subject, SubjectKind};
+use crate::decisions::Asked;
 use crate::model::{FAMILY, ProjectId, TenantId};
-use crate::refusal::Refusal;
 
 /// Requests.
 pub const APPROVAL_REQUESTS: Table<(TenantId, Uuid), ApprovalRequestRow> =
@@ -106,13 +105,3 @@ pub struct OpenApprovalRow {
     pub request_id: [u8; 16],
 }
 impl Row for OpenApprovalRow {}
-
-/// One request.
-///
-/// # Errors
-/// [`Refusal::NotFound`]
-pub fn get_request(read: &impl Read, tenant_id: TenantId, id: Uuid) -> Result<ApprovalRequest, Abort<Refusal>> {
-    let row = read.get(&APPROVAL_REQUESTS, &(tenant_id, id))?.ok_or(Refusal::NotFound)?;
-    let subject = Subject { tenant_id, kind: SubjectKind::ApprovalRequest, id };
-    Ok(ApprovalRequest { subject, project_id: row.project_id, row })
-}

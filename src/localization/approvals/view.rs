@@ -4,7 +4,8 @@ use quintet_platform::service::{Id, Instant, written};
 use quintet_storage::{Failure, Uuid};
 use serde::Serialize;
 
-use super::model::{ApprovalRequest, Item};
+use super::model::Item;
+use super::request::ApprovalRequest;
 use crate::content::http::wire::Hex;
 
 #[derive(Serialize)]

@@ -6,6 +6,7 @@ use super::anchored::AnchorCheck;
 use super::anchors::AnchorFile;
 use super::breaks::Break;
 use super::chain::ChainCheck;
+use super::key::public_key;
 use super::tables::{AUDIT_CHECKPOINTS, AUDIT_DUE, AUDIT_EVENTS, AUDIT_HEADS, AUDIT_UNANCHORED, AuditHeadRow};
 use crate::model::TenantId;
 use crate::rows;
@@ -69,9 +70,12 @@ fn verify_head(
     findings: &mut Vec<String>,
 ) -> Result<(), Failure> {
     let place = format!("audit chain of tenant {}", tenant_id.0);
-    if let Some(at) = head.due_at
-        && !read.contains(&AUDIT_DUE, &(at, tenant_id))?
-    {
+    let is_due = match head.due_at {
+        Some(at) => read.contains(&AUDIT_DUE, &(at, tenant_id))?,
+        // Until there is a key, a chain of an older directory is in no agenda.
+        None => head.seq == head.checkpoint_seq || public_key(read)?.is_none(),
+    };
+    if !is_due {
         findings.push(format!("{place}: its next checkpoint is missing from the agenda"));
     }
     let newest = Scan::prefix(&(tenant_id,)).newest_first().limit(1);

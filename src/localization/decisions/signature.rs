@@ -5,7 +5,7 @@ use quintet_platform::deliveries::hmac_sha256;
 use quintet_platform::secrets::{Secret, constant_time_eq};
 use quintet_storage::Timestamp;
 
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, WebhookFault};
 
 /// `X-HITL-Signature`
 pub const SIGNATURE: HeaderName = HeaderName::from_static("x-hitl-signature");
@@ -39,20 +39,21 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 /// The id of the event that a webhook tells of, if whoever sent it knows the secret and did so just now.
 ///
 /// # Errors
-/// In this order: [`Refusal::TimestampInvalid`], [`Refusal::TimestampStale`], [`Refusal::SignatureInvalid`], a parameter
-/// that is wrong.
+/// In this order: [`WebhookFault::TimestampInvalid`], [`WebhookFault::TimestampStale`],
+/// [`WebhookFault::SignatureInvalid`], a parameter that is wrong.
 pub fn check_signature(headers: &HeaderMap, body: &[u8], secret: &Secret, now: Timestamp) -> Result<String, Refusal> {
-    let timestamp = only(headers, &TIMESTAMP).ok_or(Refusal::TimestampInvalid)?;
+    let timestamp = only(headers, &TIMESTAMP).ok_or(Refusal::Webhook(WebhookFault::TimestampInvalid))?;
     let is_number =
         (1..=TIMESTAMP_DIGITS_MAX).contains(&timestamp.len()) && timestamp.bytes().all(|byte| byte.is_ascii_digit());
-    let sent: i64 = timestamp.parse().ok().filter(|_| is_number).ok_or(Refusal::TimestampInvalid)?;
+    let sent: i64 =
+        timestamp.parse().ok().filter(|_| is_number).ok_or(Refusal::Webhook(WebhookFault::TimestampInvalid))?;
     let off = now.as_micros().div_euclid(1_000_000).abs_diff(sent);
     if off > SIGNATURE_SKEW_SECONDS.unsigned_abs() {
-        return Err(Refusal::TimestampStale);
+        return Err(Refusal::Webhook(WebhookFault::TimestampStale));
     }
     let given = only(headers, &SIGNATURE).unwrap_or_default();
     if !constant_time_eq(given.as_bytes(), sign(secret, timestamp, body).as_bytes()) {
-        return Err(Refusal::SignatureInvalid);
+        return Err(Refusal::Webhook(WebhookFault::SignatureInvalid));
     }
     let event_id = only(headers, &EVENT_ID).filter(|id| !id.is_empty());
     event_id

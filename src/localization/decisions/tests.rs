@@ -10,7 +10,7 @@ use super::answers::{read_raised, read_reading};
 use super::tables::{DECISION_EVENTS, DECISION_REREADS, DECISION_WATCHES};
 use super::*;
 use crate::model::ProjectId;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, WebhookFault};
 use crate::testing::{TENANT, bench};
 
 const NOW: i64 = 1_700_000_000;
@@ -32,17 +32,17 @@ fn a_signature_is_the_secrets_over_time_and_body() {
     for (off, expected) in [(-300, true), (300, true), (-301, false), (301, false)] {
         let timestamp = (NOW + off).to_string();
         let headers = signed(&timestamp, &sign(&secret, &timestamp, b"{}"), "e");
-        let wanted = if expected { Ok("e".to_owned()) } else { Err(Refusal::TimestampStale) };
+        let wanted = if expected { Ok("e".to_owned()) } else { Err(Refusal::Webhook(WebhookFault::TimestampStale)) };
         assert_eq!(check(&headers), wanted, "{off}");
     }
     let mut twice = signed("1700000000", &own, "e");
     twice.append(SIGNATURE, HeaderValue::from_static("sha256=00"));
-    assert_eq!(check(&twice), Err(Refusal::SignatureInvalid));
+    assert_eq!(check(&twice), Err(Refusal::Webhook(WebhookFault::SignatureInvalid)));
     let mut twice = signed("1700000000", &own, "e");
     twice.append(TIMESTAMP, HeaderValue::from_static("1700000000"));
-    assert_eq!(check(&twice), Err(Refusal::TimestampInvalid));
+    assert_eq!(check(&twice), Err(Refusal::Webhook(WebhookFault::TimestampInvalid)));
     let other = sign(&Secret::new("other".to_owned()), "1700000000", b"{}");
-    assert_eq!(check(&signed("1700000000", &other, "e")), Err(Refusal::SignatureInvalid));
+    assert_eq!(check(&signed("1700000000", &other, "e")), Err(Refusal::Webhook(WebhookFault::SignatureInvalid)));
 }
 
 #[test]

@@ -513,6 +513,7 @@ async fn what_goes_for_every_route() {
         let query = match route.name {
             "upload_file" => "?kind=json&path=a.json",
             "export_xliff" => "?locale=de",
+            "export_audit" => "?format=ndjson",
             _ => "",
         };
         let body = || match route.body {

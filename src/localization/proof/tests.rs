@@ -42,7 +42,7 @@ impl Room {
         let outside = tempfile::tempdir().unwrap();
         let file = outside.path().join("anchors");
         let foundation = Foundation::new(Store::clone(&store), clock.clone(), Authority::Embedded);
-        let settings = Settings { engine: None, anchor_file: Some(file.clone()) };
+        let settings = Settings { anchor_file: Some(file.clone()), ..Settings::default() };
         let context = Context::with(foundation, settings);
         crate::due_work(&context).into_iter().for_each(|work| clock.register(work));
         clock.attend(&store);
@@ -206,6 +206,17 @@ impl Anchored {
     fn path(&self) -> &Path {
         self.file.path()
     }
+
+    /// What the file says.
+    fn line_by_line(&self) -> Vec<(u64, String)> {
+        let text = fs::read_to_string(self.path()).unwrap();
+        let of = |line: &str| {
+            let json: serde_json::Value = serde_json::from_str(line).unwrap();
+            let point = &json["checkpoint"];
+            (point["seq"].as_u64().unwrap(), point["hash"].as_str().unwrap().to_owned())
+        };
+        text.lines().map(of).collect()
+    }
 }
 
 #[test]
@@ -322,6 +333,52 @@ fn what_is_written_while_somebody_looks_is_nothing_wrong() {
     anchored.checkpoint();
     while !check.step(&anchored.bench.store.read()).unwrap() {}
     assert_eq!((check.breaks(), check.verified()), (vec![], 4));
+}
+
+/// Whatever happens to a directory, what is found of it is what an operator would say who has written down every anchor.
+#[test]
+fn directories_that_are_put_back_at_random_are_found_exactly() {
+    let seed = std::env::var("QUINTET_AUDIT_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| fastrand::u64(..));
+    println!("QUINTET_AUDIT_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..5 {
+        let mut now = Anchored::new();
+        // What was written into the file: each event that was signed, with its hash.
+        let mut noted: Vec<(u64, String)> = now.line_by_line();
+        let mut older: Vec<TempDir> = Vec::new();
+        for _ in 0..25 {
+            match random.u8(..10) {
+                0..4 => now.record(random.u64(1..4)),
+                4..6 => now.checkpoint(),
+                // A crash before it is noted that the anchor is there.
+                6 => drop(now.checkpoint_unnoted()),
+                7..9 => older.push(quintet_support::copy_of(now.bench.directory())),
+                _ if older.is_empty() => {}
+                _ => {
+                    let place = random.usize(..older.len());
+                    let (at, copy) = (now.bench.now(), quintet_support::copy_of(older[place].path()));
+                    let Anchored { bench, file, directory } = now;
+                    now = Anchored { bench: bench.of_copy(copy, at), file, directory };
+                    now.bench.clock.advance(1);
+                }
+            }
+            noted = now.line_by_line();
+            let mut expected: Vec<(&str, u64)> = Vec::new();
+            for (seq, hash) in &noted {
+                let event = audit::events_after(&now.bench.store.read(), TENANT, seq - 1, 1).unwrap();
+                let fits = event.first().is_some_and(|(_, row)| data_encoding::HEXLOWER.encode(&row.hash) == *hash);
+                if !fits {
+                    expected.push(("anchor", *seq));
+                }
+            }
+            expected.sort_unstable();
+            assert_eq!(now.breaks(), expected, "seed {seed}");
+        }
+        assert!(!noted.is_empty());
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         Ok(())
     })?;
     each(read, &SESSIONS_BY_END, findings, |(hour, id), Mark, findings| {
-        if !session(id)?.is_some_and(|row| row.end_hour() == hour) {
+        if session(id)?.is_none_or(|row| row.end_hour() != hour) {
             findings.push(lost(id, "the index by end"));
         }
         Ok(())

@@ -210,7 +210,7 @@ impl Witness {
         }
         let schema = &response["content"][&kind]["schema"];
         assert!(schema.is_object(), "{method} {template}: {} {kind} is not described: {answer:?}", answer.status);
-        if kind.ends_with("json") {
+        if kind.ends_with("/json") || kind.ends_with("+json") {
             let found = faults(&self.document, schema, &answer.json(), "");
             assert!(found.is_empty(), "{method} {template}: {found:#?}\n{answer:?}");
         }

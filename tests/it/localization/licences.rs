@@ -343,7 +343,7 @@ fn a_policy_approval_that_was_cut_off_goes_on_under_its_key() {
         }
     }
     let done = done.unwrap_or_else(|| send(&shelf.desk).unwrap().expect(200));
-    assert_eq!((&done["approved"], &done["licence"]), (&json!(KEYS), &licence["id"]));
+    assert_eq!((&done["approved"], &done["licence"]), (&json!(KEYS), &licence["id"]), "{done}");
     assert_eq!(send(&shelf.desk).unwrap().expect(200), done);
     let exported = shelf.export(&file_id, "?locale=de");
     assert_eq!(exported.header("etag"), format!("\"r{}\"", 1 + 2 * KEYS), "each was written once and approved once");

@@ -9,6 +9,3 @@ pub mod http;
 mod remove;
 
 pub use activate::activate_member;
-pub use create::{CreateMember, create_member};
-pub use erase::erase_member;
-pub use remove::remove_member;

@@ -7,6 +7,5 @@ mod model;
 mod patch;
 mod tables;
 
-pub use model::Settings;
-pub use patch::{get_settings, patch_settings};
+pub use patch::get_settings;
 pub use tables::TABLES;
