@@ -9,3 +9,9 @@ pub mod http;
 mod remove;
 
 pub use activate::activate_member;
+#[cfg(test)]
+pub use {
+    create::{CreateMember, create_member},
+    erase::erase_member,
+    remove::remove_member,
+};

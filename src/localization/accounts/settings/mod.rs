@@ -9,3 +9,5 @@ mod tables;
 
 pub use patch::get_settings;
 pub use tables::TABLES;
+#[cfg(test)]
+pub use {model::Settings, patch::patch_settings};
