@@ -232,7 +232,7 @@ fn while_it_is_away_requests_work_and_grants_wait() {
     refused(&answer, 403, "forbidden");
     // Doctor names it.
     let doctor = run(&["doctor", "--data", appliance.data().to_str().unwrap()]);
-    assert!(stdout(&doctor).contains("authorization.url cannot be told of grants"), "{}", stdout(&doctor));
+    assert!(stdout(&doctor).contains("names cannot be told of grants"), "{}", stdout(&doctor));
     // It is back: the reconciler settles what is open.
     system.mood(Mood::Tame);
     assert_eq!(

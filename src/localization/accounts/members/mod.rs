@@ -10,8 +10,8 @@ mod remove;
 
 pub use activate::activate_member;
 #[cfg(test)]
-pub use create::{CreateMember, create_member};
-#[cfg(test)]
-pub use erase::erase_member;
-#[cfg(test)]
-pub use remove::remove_member;
+pub use {
+    create::{CreateMember, create_member},
+    erase::erase_member,
+    remove::remove_member,
+};

@@ -13,3 +13,5 @@ pub use patch::get_settings;
 #[cfg(test)]
 pub use patch::patch_settings;
 pub use tables::TABLES;
+#[cfg(test)]
+pub use {model::Settings, patch::patch_settings};
