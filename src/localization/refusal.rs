@@ -374,10 +374,7 @@ fn of_reader(code: &'static str, line: usize, column: usize) -> Verdict {
     let verdict = Verdict::new(422, code);
     match line {
         0 => verdict,
-        _ => verdict
-            .detail(format!("at line {line}, column {column}"))
-            .member("line", line)
-            .member("column", column),
+        _ => verdict.detail(format!("at line {line}, column {column}")).member("line", line).member("column", column),
     }
 }
 
