@@ -340,6 +340,21 @@ async fn a_licence_lapses_by_each_cause() {
 }
 
 #[tokio::test]
+async fn what_is_no_prose_ends_no_licence() {
+    let world = World::open().await;
+    world.upload(&["Text a", "Text b", "Text c", "Text d"]).await;
+    world.classify(KeyClass::Prose).await;
+    let licence = world.licence().await;
+    world.upload(&["Text a", "Text b", "Text c", "Another d"]).await;
+    bring_up_to_date(&world.context, TENANT, world.project_id).await.unwrap();
+    let row = world.licence_row(licence);
+    assert_eq!((row.state, row.prose_changed, row.prose_keys), (LicenceState::Active, 0, 3));
+    // It is known all the same: the key may become prose later.
+    world.upload(&["Text a", "Text b", "Text c", "Yet another d"]).await;
+    world.verify();
+}
+
+#[tokio::test]
 async fn whatever_is_done_to_the_rows_is_found() {
     type Deed = fn(&mut WriteTx<'_>) -> Result<(), quintet_storage::Failure>;
     use crate::approvals::testing::{APPROVAL_CONTEXTS, APPROVAL_ITEMS, OPEN_APPROVALS};
