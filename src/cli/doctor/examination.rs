@@ -16,8 +16,8 @@ use quintet_storage::{Tables, Verification, read_format};
 
 use super::subject::{Finding, Life, Stored, Subject};
 use super::{
-    appliance, audit, authorization, decisions, directory, identity, kernel, listeners, machine, messaging, runner, secrets,
-    webhooks,
+    appliance, audit, authorization, decisions, directory, identity, kernel, listeners, machine, messaging, runner,
+    secrets, webhooks,
 };
 use crate::admin::client::{CallError, Client};
 use crate::admin::status;
