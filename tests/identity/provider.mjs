@@ -37,6 +37,7 @@ for await (const line of createInterface({ input: process.stdin })) {
       id_token_signed_response_alg: told.alg,
       token_endpoint_auth_method: told.proof,
     }],
+    clientAuthMethods: [told.proof],
     jwks: { keys },
     cookies: { keys: ['tests'] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA'] },

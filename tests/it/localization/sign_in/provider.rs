@@ -37,7 +37,7 @@ impl Drop for Provider {
 
 impl Provider {
     fn start(mut command: Command) -> Provider {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut provider = Provider { child, stdin, lines: BufReader::new(stdout), issuer: String::new() };
         provider.issuer = text(&provider.line(), "issuer");
