@@ -85,13 +85,8 @@ pub fn check_all(
 
     let before = found(&verification);
     verification.check_checkpoints(&mut tell);
-    let text = format!("{} sound", verification.verified().checkpoints);
-    parts.push(part(
-        "checkpoints",
-        text,
-        Some(size_of_files(&data.join("checkpoints"))),
-        found(&verification) - before,
-    ));
+    let (text, bytes) = (format!("{} sound", verification.verified().checkpoints), data.join("checkpoints"));
+    parts.push(part("checkpoints", text, Some(size_of_files(&bytes)), found(&verification) - before));
 
     let before = found(&verification);
     let snapshot = verification.check_tables(tables, &mut tell);

@@ -347,7 +347,7 @@ fn the_script_of_the_manual_checks_an_export() {
     let first = &lines[0];
     let forged = {
         let mut event: Value = serde_json::from_str(first).unwrap();
-        event["actor_id"] = json!("00000000-0000-0000-0000-000000000000");
+        event["actor_id"] = json!("ffffffff-ffff-ffff-ffff-ffffffffffff");
         event["hash"] = json!(hash_of(&event));
         std::iter::once(event.to_string())
             .chain(lines[1..].iter().map(ToString::to_string))

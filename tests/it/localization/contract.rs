@@ -361,7 +361,8 @@ fn answers_have_the_documented_shapes() {
     let of_file_in = |locale: &str| json!({"file": imported["file_id"], "locale": locale});
     send("POST", &template("/approval-requests"), &path("/approval-requests"), of_file_in("zh-Hant"));
     let first = send("POST", &template("/approval-requests"), &path("/approval-requests"), of_file_in("de"));
-    let key = keys["keys"].as_array().unwrap().iter().find(|key| key["plural"] == false).unwrap();
+    let is_text_of_it = |key: &&Value| key["plural"] == false && key["file_id"] == imported["file_id"];
+    let key = keys["keys"].as_array().unwrap().iter().find(is_text_of_it).unwrap();
     let text_of = json!({"text": "x"});
     send("PUT", translation, &format!("/v1/keys/{}/translations/de", text(key, "id")), text_of);
     let asked = send("POST", &template("/approval-requests"), &path("/approval-requests"), of_file_in("de"));

@@ -45,8 +45,15 @@ impl Shelf {
 
     /// The active keys by their paths.
     pub fn keys(&self) -> BTreeMap<String, Value> {
-        let keys = self.desk.get(&self.path("/keys?limit=500")).expect(200)["keys"].clone();
-        keys.as_array().unwrap().iter().map(|key| (text(key, "path"), key.clone())).collect()
+        let (mut keys, mut from) = (BTreeMap::new(), String::new());
+        loop {
+            let page = self.desk.get(&self.path(&format!("/keys?limit=500{from}"))).expect(200);
+            keys.extend(page["keys"].as_array().unwrap().iter().map(|key| (text(key, "path"), key.clone())));
+            match page["next_cursor"].as_str() {
+                Some(cursor) => from = format!("&cursor={cursor}"),
+                None => return keys,
+            }
+        }
     }
 
     pub fn key_id(&self, path: &str) -> String {

@@ -9,7 +9,7 @@ use quintet_platform::service::{Answer, Content, Fault, Route, Visit, failed, js
 use quintet_platform::sessions::AtProvider;
 use serde_json::json;
 
-use super::{private, request_id};
+use super::answers::{private, request_id};
 use crate::context::WRITER_TIME;
 use crate::http::{Answered, Localization};
 use crate::refusal::Refusal;

@@ -9,8 +9,9 @@ use quintet_platform::service::{Fault, Parameter, Route, Shape, Visit, failed, j
 use quintet_platform::sessions::{Door, Marks, Origin, Session, SessionToken, find_session};
 use quintet_storage::{Abort, Uuid};
 
+use super::answers::{request_id, told, wants_page};
 use super::login::can_be_entered;
-use super::{pages, request_id, told, wants_page};
+use super::pages;
 use crate::context::WRITER_TIME;
 use crate::http::{Answered, Localization};
 use crate::identity::{Identity, LOGIN_COOKIE, SESSION_COOKIE};

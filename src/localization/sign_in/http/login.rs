@@ -9,7 +9,7 @@ use quintet_platform::ids::parse_uuid;
 use quintet_platform::service::{Answer, Fault, Parameter, Route, Shape, Visit, failed, nothing};
 use quintet_storage::{Failure, Read, Uuid};
 
-use super::private;
+use super::answers::private;
 use crate::http::{Answered, Localization};
 use crate::identity::LOGIN_COOKIE;
 use crate::refusal::Refusal;

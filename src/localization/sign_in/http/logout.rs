@@ -8,7 +8,7 @@ use quintet_platform::sessions::origin_of;
 use quintet_storage::Uuid;
 use serde_json::json;
 
-use super::private;
+use super::answers::private;
 use crate::http::{Answered, Call};
 use crate::identity::SESSION_COOKIE;
 use crate::refusal::Refusal;

@@ -4,7 +4,7 @@ use http::HeaderValue;
 use http::header::{CONTENT_SECURITY_POLICY, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use quintet_platform::service::{Answer, Route, ServiceRefusal as _, media};
 
-use super::private;
+use super::answers::private;
 use crate::refusal::Refusal;
 
 pub const LOGGED_OUT: Route = Route::get("get_logged_out", "/auth/logged-out")

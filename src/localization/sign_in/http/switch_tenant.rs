@@ -8,9 +8,9 @@ use quintet_platform::service::{Content, Route, json as success};
 use quintet_platform::sessions::SessionToken;
 use quintet_storage::Uuid;
 
+use super::answers::told;
 use super::login::can_be_entered;
 use super::logout::own_session;
-use super::told;
 use crate::http::{Answered, Call, Form, read};
 use crate::identity::SESSION_COOKIE;
 use crate::model::TenantId;

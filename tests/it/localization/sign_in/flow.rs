@@ -170,12 +170,12 @@ fn a_provider_that_does_not_answer_has_its_own_answer() {
         assert_eq!(answer.header("retry-after"), "5");
         assert!(front.appliance.cli(&["clock", "advance", "5"]).status.success());
     }
-    let doctor = front.appliance.cli(&["doctor"]);
+    let doctor = front.doctor();
     let said = format!("{}{}", stdout(&doctor), stderr(&doctor));
     assert!(!said.contains("ok       sign-in"), "{said}");
     assert!(said.contains(&format!("{} does not answer as it should", front.liar.issuer)), "{said}");
     front.liar.answer("/.well-known/openid-configuration", 200, &document.to_string());
-    let doctor = front.appliance.cli(&["doctor"]);
+    let doctor = front.doctor();
     assert!(stdout(&doctor).contains("sign-in"), "{}", stdout(&doctor));
     assert!(!stdout(&doctor).contains("does not answer as it should"), "{}", stdout(&doctor));
     // What was under way while it did not answer can go on, and no login is lost by it.

@@ -14,7 +14,7 @@ use quintet_platform::http::query::decode_segment;
 use serde_json::{Value, json};
 
 use super::Desk;
-use crate::support::appliance::{Answer, Appliance, Client, Setup, unique};
+use crate::support::appliance::{Answer, Appliance, Client, Setup, quintet, unique};
 use liar::{By, Liar};
 
 /// Where the service says that it is reached, and its origin.
@@ -52,6 +52,16 @@ impl Front {
         let setup = with_provider(setup, &liar.issuer, "client-secret");
         let setup = if is_rehearsal { setup.rehearsal() } else { setup };
         Front { appliance: setup.start(), liar, is_rehearsal }
+    }
+
+    /// What the doctor says where the same is configured.
+    pub fn doctor(&self) -> std::process::Output {
+        let mut doctor = quintet();
+        doctor.args(["doctor", "--data"]).arg(self.appliance.data());
+        doctor.env("QUINTET_LOCALIZATION__PUBLIC_URL", PUBLIC);
+        doctor.env("QUINTET_LOCALIZATION__IDENTITY__ISSUER", &self.liar.issuer);
+        doctor.env("QUINTET_LOCALIZATION__IDENTITY__CLIENT_ID", "quintet");
+        doctor.env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8,::1/128").output().unwrap()
     }
 
     /// Seconds since 1970, by the appliance's clock.

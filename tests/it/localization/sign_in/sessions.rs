@@ -82,7 +82,7 @@ fn a_session_lasts_twelve_hours_and_one_without_a_request() {
     assert!(zoe.is_in());
     advance(100);
     assert!(zoe.is_in() && !idle.is_in(), "an hour without a request");
-    for _ in 0..9 {
+    for _ in 0..10 {
         advance(3_590);
         assert!(zoe.is_in());
     }
