@@ -266,7 +266,8 @@ fn anchors_that_are_missing_or_forged_are_found() {
     let at = first.find("\"hash\":\"").unwrap() + 8;
     let digit = if first[at..].starts_with('0') { "1" } else { "0" };
     let other_hash = [&first[..at], digit, &first[at + 1..]].concat();
-    let cases: &[(&str, String, &[(&str, u64)])] = &[
+    type Found = &'static [(&'static str, u64)];
+    let cases: &[(&str, String, Found)] = &[
         ("the first is gone", second.to_owned(), &[("anchor", 3)]),
         ("all are gone", String::new(), &[("anchor", 3), ("anchor", 5)]),
         ("what is no anchor is passed over", format!("{first}\n\n{{\"x\":1}}\nnull\n\u{1}\n{second}"), &[]),

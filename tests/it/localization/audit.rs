@@ -545,7 +545,8 @@ fn whatever_is_done_to_a_chain_is_found() {
         let row = tx.get(&EVENTS, &(tenant_id, seq))?.unwrap();
         tx.put(&EVENTS, &(tenant_id, seq + 1), &EventRow { prev_hash: row.hash, ..row })
     };
-    let cases: [(&str, Deed, u64, Vec<(&str, u64)>); 6] = [
+    type Found = Vec<(&'static str, u64)>;
+    let cases: [(&str, Deed, u64, Found); 6] = [
         ("changed", change, 2, vec![("hash", 2)]),
         ("removed", remove, 2, vec![("gap", 3)]),
         ("the first removed", remove, 1, vec![("gap", 2)]),
