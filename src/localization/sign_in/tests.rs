@@ -258,11 +258,13 @@ fn the_provider_ends_what_it_names_in_all_tenants_and_once() {
         let named = named(&hall, session);
         hall.bench.run(move |tx, now| log_out(tx, now, named, token, now.plus_seconds(60), "r")).unwrap()
     };
-    assert_eq!(out(1, Some("s119")), LoggedOut { revoked: 1, is_done: true });
-    assert_eq!(out(1, None), LoggedOut { revoked: 0, is_done: true }, "the token was taken before");
+    // Names of logins count up from 1.
+    let (token, another) = (1 << 64, 1 << 65);
+    assert_eq!(out(token, Some("s119")), LoggedOut { revoked: 1, is_done: true });
+    assert_eq!(out(token, None), LoggedOut { revoked: 0, is_done: true }, "the token was taken before");
     let mut revoked = 0;
     loop {
-        let done = out(2, None);
+        let done = out(another, None);
         revoked += done.revoked;
         if done.is_done {
             break;
