@@ -26,6 +26,8 @@ use crate::refusal::Refusal;
 use crate::spaces::{ProjectId, WORKSPACE_SLUGS, WORKSPACES, WorkspaceId, WorkspaceSlugRow};
 use crate::{ENDPOINTS, routes};
 
+mod noted;
+
 struct Room {
     context: Context,
     tenant_id: Uuid,

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http1::SendRequest;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::target::Target;
 
 /// How long a connection is kept idle.
-const IDLE_TIME: Duration = Duration::from_secs(10);
+pub(super) const IDLE_TIME: Duration = Duration::from_secs(10);
 /// How often it is looked for those that have been idle that long.
 const LOOK_TIME: Duration = Duration::from_secs(1);
 /// The most connections that are kept to one place, and to all.
@@ -52,6 +53,12 @@ struct Waiting {
 impl Kept {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many there are.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.waiting().all.values().map(Vec::len).sum()
     }
 
     /// A connection to one of these addresses, which have just been vetted for this target.

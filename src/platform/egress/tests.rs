@@ -273,6 +273,44 @@ async fn what_must_not_be_sent_twice_has_a_connection_of_its_own() {
     assert!(*seen.lock().unwrap().last().unwrap() < 2);
 }
 
+/// One that nobody has used for ten seconds goes, whether or not somebody asks for it.
+#[tokio::test]
+async fn a_connection_that_is_idle_too_long_is_closed() {
+    let egress = Egress::new(|address| address.is_loopback());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    // What became of each connection once its request was answered.
+    let (closed, mut ends) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        for number in 0.. {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let closed = closed.clone();
+            tokio::spawn(async move {
+                let mut request = vec![0; 4096];
+                while stream.read(&mut request).await.unwrap_or(0) > 0 {
+                    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+                }
+                closed.send(number).unwrap();
+            });
+        }
+    });
+    egress.send(get(&uri), SOON).await.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(kept::IDLE_TIME - Duration::from_secs(1)).await;
+    tokio::time::resume();
+    egress.send(get(&uri), SOON).await.unwrap();
+    assert!(ends.try_recv().is_err(), "it was there still, and its time begins anew");
+    tokio::time::pause();
+    tokio::time::advance(kept::IDLE_TIME - Duration::from_secs(1)).await;
+    assert_eq!(egress.kept.count(), 1, "it is kept for all of its time");
+    // Nobody asks for it any more.
+    assert_eq!(ends.recv().await, Some(0));
+    assert_eq!(egress.kept.count(), 0);
+    tokio::time::resume();
+    egress.send(get(&uri), SOON).await.unwrap();
+    assert_eq!(egress.kept.count(), 1, "another is kept in its place");
+}
+
 #[tokio::test]
 async fn few_connections_are_kept() {
     let egress = Egress::new(|address| address.is_loopback());

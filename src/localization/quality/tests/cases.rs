@@ -3,7 +3,7 @@
 use super::{Case, assert_cases};
 use crate::quality::{CheckId, Limits, Rules};
 
-fn assert_all(check: CheckId, cases: &[Case]) {
+fn assert_all(check: CheckId, cases: &[Case<'_>]) {
     assert_cases(check, &Rules::default(), Limits::default(), cases);
 }
 

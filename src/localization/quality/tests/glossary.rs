@@ -8,7 +8,7 @@ const fn term(source: &'static str, target: &'static str) -> Entry<'static> {
     Entry::Term { source, target }
 }
 
-fn assert_all(check: CheckId, target: &str, entries: &[Entry<'_>], cases: &[Case]) {
+fn assert_all(check: CheckId, target: &str, entries: &[Entry<'_>], cases: &[Case<'_>]) {
     let rules = Rules::compile(entries.iter().copied(), false, &locale(target));
     assert_cases(check, &rules, Limits::default(), cases);
 }
@@ -45,7 +45,7 @@ fn q09_a_term_of_the_source_has_its_target() {
             ("de", "en", "In der STRASSE", "On the Street", "pass"),
         ],
     );
-    let cases: &[(&str, Entry<'_>, Case)] = &[
+    let cases: &[(&str, Entry<'_>, Case<'_>)] = &[
         ("tr", term("cancel", "iptal"), ("en", "tr", "Cancel", "İPTAL ET", "pass")),
         ("tr", term("light", "ışık"), ("en", "tr", "Light", "IŞIK", "pass")),
         ("el", term("road", "οδός"), ("en", "el", "The road", "Η ΟΔΌΣ", "pass")),
@@ -136,7 +136,7 @@ fn q12_and_q20_leave_out_what_is_not_translated() {
     );
 }
 
-const FORMAL: [Case; 33] = [
+const FORMAL: [Case<'static>; 33] = [
     ("en", "de", "Save your file", "Speichern Sie Ihre Datei", "pass"),
     ("en", "de", "Save your file", "Speichere deine Datei", "fail: informal deine"),
     ("en", "de", "You", "Du! Dein Konto, dein", "fail: informal Du, Dein, dein"),
