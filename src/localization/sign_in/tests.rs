@@ -254,15 +254,16 @@ fn the_provider_ends_what_it_names_in_all_tenants_and_once() {
         };
         AtProvider::of(hall.key(), "https://login.example", &token).unwrap()
     };
+    // Names that no login of this test has.
     let out = |token: u128, session: Option<&str>| {
         let named = named(&hall, session);
         hall.bench.run(move |tx, now| log_out(tx, now, named, token, now.plus_seconds(60), "r")).unwrap()
     };
-    assert_eq!(out(1, Some("s119")), LoggedOut { revoked: 1, is_done: true });
-    assert_eq!(out(1, None), LoggedOut { revoked: 0, is_done: true }, "the token was taken before");
+    assert_eq!(out(1_001, Some("s119")), LoggedOut { revoked: 1, is_done: true });
+    assert_eq!(out(1_001, None), LoggedOut { revoked: 0, is_done: true }, "the token was taken before");
     let mut revoked = 0;
     loop {
-        let done = out(2, None);
+        let done = out(1_002, None);
         revoked += done.revoked;
         if done.is_done {
             break;
