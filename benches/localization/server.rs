@@ -34,7 +34,12 @@ pub struct Server {
 impl Server {
     /// Starts it.
     pub fn start() -> Server {
-        let appliance = Appliance::start(&std::env::temp_dir(), &[]);
+        Server::start_with(&[])
+    }
+
+    /// Starts it with these variables besides.
+    pub fn start_with(environment: &[(&str, &str)]) -> Server {
+        let appliance = Appliance::start(&std::env::temp_dir(), environment);
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(Duration::from_secs(300)))
             .max_idle_connections(CONNECTIONS)

@@ -5,6 +5,8 @@
 //! - `release`: a release of 50,000 keys in 10 locales, all approved: how long it takes, how much memory the server has
 //!   meanwhile, how long anybody else waits for the writer, whether it is the same when made again. Once with all keys in one
 //!   file, once with 100 in each of 500.
+//! - `sign-in`: how long a callback takes at a provider that answers at once, and what a request with the cookie of it costs
+//!   beside one with a key of the same member.
 //!
 //! `cargo bench --bench localization_release [-- PART [COUNT]]`; without a part, all of them. COUNT: events, or keys.
 #![allow(
@@ -21,12 +23,17 @@ mod connection;
 mod release;
 #[path = "../localization/server.rs"]
 mod server;
+mod sign_in;
 
 /// A part: its name, and what measures it, with as many things as somebody said.
 type Part = (&'static str, fn(Option<usize>));
 
-const PARTS: &[Part] =
-    &[("verify", audit::measure_verify), ("export", audit::measure_export), ("release", release::measure)];
+const PARTS: &[Part] = &[
+    ("verify", audit::measure_verify),
+    ("export", audit::measure_export),
+    ("release", release::measure),
+    ("sign-in", sign_in::measure),
+];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

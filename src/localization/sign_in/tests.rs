@@ -254,6 +254,7 @@ fn the_provider_ends_what_it_names_in_all_tenants_and_once() {
         };
         AtProvider::of(hall.key(), "https://login.example", &token).unwrap()
     };
+    // Names that no login of this test has.
     let out = |token: u128, session: Option<&str>| {
         let named = named(&hall, session);
         hall.bench.run(move |tx, now| log_out(tx, now, named, token, now.plus_seconds(60), "r")).unwrap()

@@ -33,7 +33,7 @@ const UNKNOWN_KEY_SECONDS: i64 = 60;
 /// The largest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// How long one answer may take, waiting for others' among it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How many requests to the provider are made at a time.
 const CALLS_MAX: usize = 32;
 

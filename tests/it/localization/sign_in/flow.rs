@@ -187,7 +187,7 @@ fn a_provider_that_does_not_answer_has_its_own_answer() {
         refused(&answer, 503, "identity_unavailable");
         assert_eq!(answer.header("retry-after"), "5");
     }
-    // One that takes the connection and says nothing.
+    // One that takes the connection and says nothing, for longer than anybody waits.
     front.liar.be_silent(true);
     refused(&front.come_by(&begun, &query("c")), 503, "identity_unavailable");
     front.liar.be_silent(false);

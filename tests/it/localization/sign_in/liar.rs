@@ -233,7 +233,7 @@ fn serve(stream: TcpStream, told: &Mutex<Told>) -> std::io::Result<()> {
             let mut told = told.lock().unwrap();
             if told.is_silent {
                 drop(told);
-                std::thread::sleep(std::time::Duration::from_secs(20));
+                std::thread::sleep(std::time::Duration::from_secs(30));
                 return Ok(());
             }
             let code = asked.field("code").to_owned();

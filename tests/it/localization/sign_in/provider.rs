@@ -1,5 +1,6 @@
 //! Real providers of two makes, as they are: `oidc-provider` of npm and `oidc-provider-mock` of PyPI.
 
+use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{CALLBACK, LOGIN, PUBLIC, Person, begin, invite, pairs, with_provider};
 use crate::localization::{Desk, refused, text};
-use crate::support::appliance::{Appliance, Setup, unique};
+use crate::support::appliance::{Answer, Appliance, Setup, unique};
 
 /// Where the providers are. What cannot be fetched is no reason to pass.
 static PROVIDERS: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -135,19 +136,32 @@ impl Browser {
     }
 }
 
+/// What comes of a login, tried again while a busy machine keeps the provider from answering in time.
+fn patiently(come: impl Fn() -> Answer) -> Answer {
+    for _ in 0..10 {
+        let answer = come();
+        if answer.status != 503 {
+            return answer;
+        }
+    }
+    come()
+}
+
 /// Signs somebody in; the callback's query is handed to the service as the browser would.
 fn sign_in(
     appliance: &Appliance,
     issuer: &str,
     tenant_id: &str,
-    jar: &mut Vec<(String, String)>,
+    jar: &RefCell<Vec<(String, String)>>,
     account: &str,
 ) -> Person {
     let stranger = appliance.stranger("localization");
-    let begun = begin(&stranger, tenant_id);
-    let back = Browser::of(Some(account)).open(jar, issuer, &begun.location, None).unwrap();
-    let cookie = format!("{LOGIN}={}", begun.cookie);
-    let answer = stranger.send("GET", back.strip_prefix(PUBLIC).unwrap(), &[("cookie", &cookie)], b"");
+    let answer = patiently(|| {
+        let begun = begin(&stranger, tenant_id);
+        let back = Browser::of(Some(account)).open(&mut jar.borrow_mut(), issuer, &begun.location, None).unwrap();
+        let cookie = format!("{LOGIN}={}", begun.cookie);
+        stranger.send("GET", back.strip_prefix(PUBLIC).unwrap(), &[("cookie", &cookie)], b"")
+    });
     assert_eq!(answer.status, 200, "{answer:?}\n{}", appliance.log());
     Person::of(stranger, &answer)
 }
@@ -167,8 +181,8 @@ fn people_sign_in_and_out_with_a_provider_of_npm() {
         provider.become_provider(&appliance, alg, proof, email_in_token);
         let (desk, account) = (Desk::open(&appliance), format!("zoe{}", unique()));
         let member = invite(&desk, &format!("{account}@example.org"));
-        let mut jar = Vec::new();
-        let zoe = sign_in(&appliance, &provider.issuer, &desk.tenant_id, &mut jar, &account);
+        let jar = RefCell::default();
+        let zoe = sign_in(&appliance, &provider.issuer, &desk.tenant_id, &jar, &account);
         assert_eq!(zoe.told["principal_id"], member["id"], "{alg}");
         assert_eq!(zoe.get("/v1/me").expect(200)["kind"], "member");
 
@@ -177,22 +191,26 @@ fn people_sign_in_and_out_with_a_provider_of_npm() {
         let unverified = format!("unverified{}", unique());
         invite(&desk, &format!("{unverified}@example.org"));
         for (account, status, code) in [(Some(unverified.as_str()), 403, "forbidden"), (None, 401, "unauthenticated")] {
-            let begun = begin(&stranger, &desk.tenant_id);
-            let back = Browser::of(account).open(&mut Vec::new(), &provider.issuer, &begun.location, None).unwrap();
-            let cookie = format!("{LOGIN}={}", begun.cookie);
-            let answer = stranger.send("GET", back.strip_prefix(PUBLIC).unwrap(), &[("cookie", &cookie)], b"");
+            let answer = patiently(|| {
+                let begun = begin(&stranger, &desk.tenant_id);
+                let back = Browser::of(account).open(&mut Vec::new(), &provider.issuer, &begun.location, None).unwrap();
+                let cookie = format!("{LOGIN}={}", begun.cookie);
+                stranger.send("GET", back.strip_prefix(PUBLIC).unwrap(), &[("cookie", &cookie)], b"")
+            });
             refused(&answer, status, code);
         }
 
         // Signing out here leads there, which tells of it: the other sessions of that provider's session end.
-        let elsewhere = sign_in(&appliance, &provider.issuer, &desk.tenant_id, &mut jar, &account);
+        let elsewhere = sign_in(&appliance, &provider.issuer, &desk.tenant_id, &jar, &account);
         let told = zoe.send("POST", "/auth/logout", "").expect(200);
         assert!(!zoe.is_in() && elsewhere.is_in());
-        let page = Browser::of(None).open(&mut jar, &provider.issuer, &text(&told, "logout_url"), None).unwrap_err();
+        let page = Browser::of(None)
+            .open(&mut jar.borrow_mut(), &provider.issuer, &text(&told, "logout_url"), None)
+            .unwrap_err();
         let token = page.split("name=\"xsrf\" value=\"").nth(1).unwrap_or_else(|| panic!("{page}"));
         let form = format!("xsrf={}&logout=yes", token.split('"').next().unwrap());
         let confirm = format!("{}/session/end/confirm", provider.issuer);
-        let back = Browser::of(None).open(&mut jar, &provider.issuer, &confirm, Some(&form)).unwrap();
+        let back = Browser::of(None).open(&mut jar.borrow_mut(), &provider.issuer, &confirm, Some(&form)).unwrap();
         assert_eq!(back, format!("{PUBLIC}/auth/logged-out"));
         let begun = Instant::now();
         while elsewhere.is_in() {
@@ -248,15 +266,18 @@ fn people_sign_in_with_a_provider_of_another_make() {
     let member = invite(&desk, &email);
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0).build().into();
     let stranger = appliance.stranger("localization");
-    let come = |claims: Value| {
-        let user = format!("{}/users/{account}", provider.issuer);
-        assert_eq!(agent.put(&user).content_type("application/json").send(claims.to_string()).unwrap().status(), 204);
+    let come_back = || {
         let begun = begin(&stranger, &desk.tenant_id);
         let form = format!("sub={account}");
         let posted = agent.post(&begun.location).content_type("application/x-www-form-urlencoded").send(&form).unwrap();
         let back = posted.headers()["location"].to_str().unwrap().to_owned();
         let cookie = format!("{LOGIN}={}", begun.cookie);
         stranger.send("GET", back.strip_prefix(PUBLIC).unwrap(), &[("cookie", &cookie)], b"")
+    };
+    let come = |claims: Value| {
+        let user = format!("{}/users/{account}", provider.issuer);
+        assert_eq!(agent.put(&user).content_type("application/json").send(claims.to_string()).unwrap().status(), 204);
+        patiently(&come_back)
     };
     refused(&come(json!({"email": email})), 403, "forbidden");
     let answer = come(json!({"email": email, "email_verified": true}));
