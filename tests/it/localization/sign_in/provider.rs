@@ -277,7 +277,7 @@ fn people_sign_in_with_a_provider_of_another_make() {
     let come = |claims: Value| {
         let user = format!("{}/users/{account}", provider.issuer);
         assert_eq!(agent.put(&user).content_type("application/json").send(claims.to_string()).unwrap().status(), 204);
-        patiently(&come_back)
+        patiently(come_back)
     };
     refused(&come(json!({"email": email})), 403, "forbidden");
     let answer = come(json!({"email": email, "email_verified": true}));
