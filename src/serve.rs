@@ -155,10 +155,6 @@ async fn listen(
         let scheme = if own.is_encrypted { "https" } else { "http" };
         app.messaging.listens_at(format!("{scheme}://{}", own.address));
     }
-    if let Some(own) = listening.iter().find(|l| l.name == "localization") {
-        let way = own_listener::way_to(app, own, stopping.clone());
-        quintet_localization::listens_at(&app.localization, way);
-    }
     let addresses: BTreeMap<&'static str, SocketAddr> = listening.iter().map(|l| (l.name, l.address)).collect();
     let services = listening.iter().map(|l| ServiceView {
         name: l.name.into(),
@@ -168,6 +164,11 @@ async fn listen(
     let admin = admin::server::start(app.clone(), services.collect(), stopping.clone())
         .map_err(|error| StartError::io("binding the administration socket in", data_dir, error))?;
     write_addresses(&addresses_path, &addresses).map_err(|error| StartError::io("writing", &addresses_path, error))?;
+    // It takes a moment, in which whoever found the listeners would look for the socket in vain.
+    if let Some(own) = listening.iter().find(|l| l.name == "localization") {
+        let way = own_listener::way_to(app, own, stopping.clone());
+        quintet_localization::listens_at(&app.localization, way);
+    }
     Ok((listening, admin))
 }
 

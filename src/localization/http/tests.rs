@@ -530,7 +530,13 @@ async fn what_goes_for_every_route() {
             Content::Json("TranslationTransition") => Body::from(r#"{"action":"review"}"#),
             Content::Json("GlossaryEntryWrite") => Body::from(r#"{"kind":"dnt","source":"y"}"#),
             Content::Json("StylePut") => Body::from(r#"{"locale":"de","scope":"legal","text":"x"}"#),
-            Content::Json("TranslateWish") => Body::from(format!(r#"{{"file":"{file}","locale":"de"}}"#)),
+            Content::Json("LicenceCreate") => {
+                Body::from(r#"{"locale":"de","sample_size":300,"corrections":0,"meaning_errors":0,"sample_ref":"x"}"#)
+            }
+            Content::Json("Policy") => Body::from(r#"{"locale":"de","enabled":true}"#),
+            Content::Json("ApprovalRequestCreate" | "PolicyApprove" | "TranslateWish") => {
+                Body::from(format!(r#"{{"file":"{file}","locale":"de"}}"#))
+            }
             Content::Json("ProjectLocalesPut") => Body::from(r#"{"locales":["de"]}"#),
             Content::Json("SourceLocalePut") => Body::from(r#"{"source_locale":"de"}"#),
             Content::Json("LocaleValidate") => Body::from(r#"{"tag":"de"}"#),
