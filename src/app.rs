@@ -120,8 +120,10 @@ impl App {
     /// See [`StartError`].
     pub fn open(config: Config, root_key: RootKeySources, rehearsal: bool) -> Result<App, StartError> {
         let tls = Tls::open(&config).map_err(StartError::Tls)?;
-        let authority = outside::authority(&config)?;
-        let generator = outside::generator(&config)?;
+        // Systems that the operator names are called apart from whatever tenants name: nobody is to wait for those.
+        let systems = outside::egress(&config)?;
+        let authority = outside::authority(&config, &systems)?;
+        let generator = outside::generator(&config, &systems)?;
         let fonts = outside::fonts(&config)?;
         let pool = Pool::start(PoolLimits::of_machine())
             .map_err(|error| StartError::Io { doing: "starting the threads that draw".into(), error })?;
@@ -130,11 +132,11 @@ impl App {
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
         let settings = quintet_localization::Settings {
-            engine: outside::translator(&config)?,
+            engine: outside::translator(&config, &systems)?,
             anchor_file: config.audit_anchor_file.clone(),
-            decisions: Some(outside::decisions(&config, &store)?),
-            authorization: outside::authorization_system(&config)?,
-            identity: outside::identity(&config, &store, &clock)?,
+            decisions: Some(outside::decisions(&config, &systems, &store)?),
+            authorization: outside::authorization_system(&config, &systems)?,
+            identity: outside::identity(&config, &systems, &store, &clock)?,
         };
         let localization = quintet_localization::Context::with(foundation.clone(), settings);
         let diagrams = quintet_diagrams::Settings {

@@ -14,11 +14,9 @@ use quintet_platform::clock::Clock;
 use quintet_platform::egress::Egress;
 use quintet_platform::identity::{Provider, Settings};
 use quintet_platform::secrets::Secret;
-
-use quintet_storage::Store;
-
 use quintet_runs::RegistrySettings;
 use quintet_runs::registry::Registries;
+use quintet_storage::Store;
 
 use crate::config::{Config, Registry};
 use crate::start_error::StartError;
@@ -42,50 +40,53 @@ pub fn egress(config: &Config) -> Result<Egress, StartError> {
 /// Who says what a credential is worth: the appliance, unless `authorization.url` names another system.
 ///
 /// # Errors
-/// `authorization.api_key` or `tls.extra_ca` cannot be read.
-pub fn authority(config: &Config) -> Result<Authority, StartError> {
+/// `authorization.api_key` cannot be read.
+pub fn authority(config: &Config, egress: &Egress) -> Result<Authority, StartError> {
     if config.authorization_url.is_empty() {
         return Ok(Authority::Embedded);
     }
     let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
-    Ok(Authority::External(ExternalAuthority::new(&config.authorization_url, own, egress(config)?)))
+    Ok(Authority::External(ExternalAuthority::new(&config.authorization_url, own, egress.clone())))
 }
 
 /// What writes DOT for a text, if `ai.url` names anything that does.
 ///
 /// # Errors
-/// `ai.api_key` or `tls.extra_ca` cannot be read, or `ai.url` is not an address that requests can be sent to, or `ai.api_key`
+/// `ai.api_key` cannot be read, or `ai.url` is not an address that requests can be sent to, or `ai.api_key`
 /// nothing that they can carry.
-pub fn generator(config: &Config) -> Result<Option<Generator>, StartError> {
-    Ok(chat_engine(config)?.map(Generator::new))
+pub fn generator(config: &Config, egress: &Egress) -> Result<Option<Generator>, StartError> {
+    Ok(chat_engine(config, egress)?.map(Generator::new))
 }
 
 /// What writes drafts of translations, likewise.
 ///
 /// # Errors
 /// As [`generator`].
-pub fn translator(config: &Config) -> Result<Option<Engine>, StartError> {
-    Ok(chat_engine(config)?.map(Engine::new))
+pub fn translator(config: &Config, egress: &Egress) -> Result<Option<Engine>, StartError> {
+    Ok(chat_engine(config, egress)?.map(Engine::new))
 }
 
 /// What is to know of localization's grants, if `authorization.url` names it.
 ///
 /// # Errors
 /// As [`authority`].
-pub fn authorization_system(config: &Config) -> Result<Option<Arc<dyn AuthorizationSystem>>, StartError> {
+pub fn authorization_system(
+    config: &Config,
+    egress: &Egress,
+) -> Result<Option<Arc<dyn AuthorizationSystem>>, StartError> {
     if config.authorization_url.is_empty() {
         return Ok(None);
     }
     let own = read_secret("authorization.api_key", &config.secret("authorization.api_key"), &config.data_dir)?;
-    Ok(Some(Arc::new(RemoteSystem::new(&config.authorization_url, own, egress(config)?))))
+    Ok(Some(Arc::new(RemoteSystem::new(&config.authorization_url, own, egress.clone()))))
 }
 
-fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {
+fn chat_engine(config: &Config, egress: &Egress) -> Result<Option<ChatEngine>, StartError> {
     if config.ai_url.is_empty() {
         return Ok(None);
     }
     let own = read_secret("ai.api_key", &config.secret("ai.api_key"), &config.data_dir)?;
-    let made = ChatEngine::new(egress(config)?, &config.ai_url, &config.ai_model, &own);
+    let made = ChatEngine::new(egress.clone(), &config.ai_url, &config.ai_model, &own);
     let doing = "reading ai.url and ai.api_key".to_owned();
     let unusable = |error| StartError::Io { doing, error: std::io::Error::other(error) };
     made.map(Some).map_err(unusable)
@@ -94,9 +95,9 @@ fn chat_engine(config: &Config) -> Result<Option<ChatEngine>, StartError> {
 /// What takes localization's decisions: the desk, unless `decision.mode` names another system.
 ///
 /// # Errors
-/// `decision.api_key`, `decision.webhook_secret` or `tls.extra_ca` cannot be read, or `decision.url` is not an address that
+/// `decision.api_key` or `decision.webhook_secret` cannot be read, or `decision.url` is not an address that
 /// requests can be sent to, or `decision.api_key` nothing that they can carry.
-pub fn decisions(config: &Config, store: &Store) -> Result<Decisions, StartError> {
+pub fn decisions(config: &Config, egress: &Egress, store: &Store) -> Result<Decisions, StartError> {
     let secret = |key| read_secret(key, &config.secret(key), &config.data_dir);
     let given = Some(secret("decision.webhook_secret")?).filter(|given| !given.expose().is_empty());
     let policy = config.decision_policy.clone();
@@ -104,7 +105,7 @@ pub fn decisions(config: &Config, store: &Store) -> Result<Decisions, StartError
         let doing = "reading decision.url and decision.api_key".to_owned();
         let unusable = |error| StartError::Io { doing, error: std::io::Error::other(error) };
         let own = secret("decision.api_key")?;
-        let external = External::new(egress(config)?, &config.decision_url, &own).map_err(unusable)?;
+        let external = External::new(egress.clone(), &config.decision_url, &own).map_err(unusable)?;
         return Ok(Decisions::new(Arc::new(external), policy, given));
     }
     let made = || match webhook_secret(store) {
@@ -122,8 +123,8 @@ pub fn decisions(config: &Config, store: &Store) -> Result<Decisions, StartError
 /// The identity provider, if `localization.identity.issuer` names one.
 ///
 /// # Errors
-/// `localization.identity.client_secret` or `tls.extra_ca` cannot be read.
-pub fn provider(config: &Config, clock: Clock) -> Result<Option<Provider>, StartError> {
+/// `localization.identity.client_secret` cannot be read.
+fn provider(config: &Config, egress: &Egress, clock: Clock) -> Result<Option<Provider>, StartError> {
     const SECRET: &str = "localization.identity.client_secret";
     if config.identity_issuer.is_empty() {
         return Ok(None);
@@ -133,15 +134,20 @@ pub fn provider(config: &Config, clock: Clock) -> Result<Option<Provider>, Start
         client_id: config.identity_client_id.clone(),
         client_secret: read_secret(SECRET, &config.secret(SECRET), &config.data_dir)?,
     };
-    Ok(Some(Provider::new(egress(config)?, clock, settings)))
+    Ok(Some(Provider::new(egress.clone(), clock, settings)))
 }
 
 /// Whom people sign in to localization with, if with anybody.
 ///
 /// # Errors
 /// As [`provider`]; `localization.public_url` is nothing that browsers reach a service at.
-pub fn identity(config: &Config, store: &Store, clock: &Clock) -> Result<Option<Identity>, StartError> {
-    let Some(provider) = provider(config, clock.clone())? else { return Ok(None) };
+pub fn identity(
+    config: &Config,
+    egress: &Egress,
+    store: &Store,
+    clock: &Clock,
+) -> Result<Option<Identity>, StartError> {
+    let Some(provider) = provider(config, egress, clock.clone())? else { return Ok(None) };
     let made = Identity::new(store.clone(), provider, &config.localization_public_url);
     let doing = "reading localization.public_url".to_owned();
     made.map(Some).map_err(|error| StartError::Io { doing, error: std::io::Error::other(error) })

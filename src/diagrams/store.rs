@@ -175,18 +175,7 @@ impl Results {
     /// # Errors
     /// The store's failures.
     pub(crate) async fn store_uses(&self) -> Result<Progress, Failure> {
-        let uses = self.noted.take(SLICE_RESULTS);
-        let slice = uses.clone();
-        let verb = move |tx: &mut WriteTx<'_>, _: Timestamp| put_uses(tx, &slice);
-        match self.store.write(deadline(), verb).await {
-            Ok(()) if uses.len() == SLICE_RESULTS => Ok(Progress::More),
-            Ok(()) => Ok(Progress::Rest),
-            Err(Abort::Refused(never)) => match never {},
-            Err(Abort::Failed(failure)) => {
-                self.noted.put_back(uses);
-                Err(failure)
-            }
-        }
+        self.noted.store_some(&self.store, SLICE_RESULTS, put_uses).await
     }
 
     /// When there is something to prune: at once, or not at all.
@@ -266,7 +255,7 @@ fn keep(
 }
 
 /// Never takes a use back, and stores none of a picture that is gone.
-fn put_uses(tx: &mut WriteTx<'_>, uses: &[(ContentHash, Timestamp)]) -> Result<(), Abort<Infallible>> {
+fn put_uses(tx: &mut WriteTx<'_>, uses: &[(ContentHash, Timestamp)]) -> Result<(), Failure> {
     for (hash, used_at) in uses {
         let Some(mut row) = tx.get(&RESULTS, hash)?.filter(|row| row.used_at < *used_at) else { continue };
         tx.delete(&RESULTS_BY_USE, &(row.used_at, *hash));

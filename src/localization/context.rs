@@ -127,13 +127,6 @@ impl Context {
         Context::with(foundation, Settings::default())
     }
 
-    /// [`Context::new`] with other systems. What a credential is worth is for the appliance itself to say, whatever system is
-    /// told of grants (localization, S4).
-    #[must_use]
-    pub fn with_engine(foundation: Foundation, engine: Option<Engine>) -> Context {
-        Context::with(foundation, Settings { engine, ..Settings::default() })
-    }
-
     /// [`Context::new`] with what the operator says. What a credential is worth is for the appliance itself to say, whatever
     /// system is told of grants (localization, S4).
     #[must_use]

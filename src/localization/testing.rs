@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use quintet_platform::json::Json;
-use quintet_storage::Uuid;
+use quintet_storage::{Abort, Timestamp, Uuid, WriteTx};
 
 use crate::audit::{self, Actor, ActorKind, Event};
+use crate::content::{Arrived, FileId, Format, ImportFile, Original, Receiver, prepare_import, publish_import};
+use crate::context::Context;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
-use crate::spaces::{self, CreateProject, CreateWorkspace, ProjectId, WorkspaceId};
+use crate::spaces::{self, CreateProject, CreateWorkspace, ProjectId, WorkspaceId, get_project};
 
 /// A store under a clock that tests set.
 pub(crate) type Bench = quintet_support::Bench<Refusal>;
@@ -49,6 +52,37 @@ pub(crate) fn furnished() -> (Bench, WorkspaceId, ProjectId) {
         bench.run(move |tx, now| Ok(audit::record(tx, now, &actor(TENANT), event)?)).unwrap();
     }
     (bench, workspace.workspace_id, project.project_id)
+}
+
+/// Runs a transaction as endpoints do.
+pub(crate) async fn write<T: Send + 'static>(
+    bench: &Bench,
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
+) -> Result<T, Refusal> {
+    let written = bench.store.write(Instant::now() + Duration::from_secs(30), verb).await;
+    written.map_err(|abort| match abort {
+        Abort::Refused(refusal) => refusal,
+        Abort::Failed(failure) => panic!("the store failed: {failure}"),
+    })
+}
+
+/// Uploads a JSON file with these texts to a project of the first tenant.
+pub(crate) async fn upload(
+    bench: &Bench,
+    context: &Context,
+    project_id: ProjectId,
+    path: &str,
+    texts: &impl serde::Serialize,
+) -> FileId {
+    let mut receiver = Receiver::begin(&bench.store, TENANT).await.unwrap();
+    receiver.push(&serde_json::to_vec(texts).unwrap()).await.unwrap();
+    let Arrived { sha256, units_max, staged } = receiver.finish().await.unwrap();
+    let staged = staged.unwrap();
+    let original = Original { value: staged.value().clone(), sha256, units_max };
+    let project = get_project(&bench.store.read(), TENANT, project_id).unwrap();
+    let command = ImportFile { project, path: path.into(), format: Format::Json, root_locale: None, original };
+    let (prepared, _staged) = prepare_import(context, TENANT, command).await.unwrap();
+    write(bench, move |tx, now| publish_import(tx, now, &actor(TENANT), prepared)).await.unwrap().file_id
 }
 
 /// Where files, suites and parsers lie, if they can be had on this machine.

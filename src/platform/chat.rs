@@ -11,6 +11,7 @@ use http::{HeaderValue, Method, Request, Response, Uri};
 use serde_json::{Map, Value, json};
 
 use crate::egress::{Egress, EgressError};
+use crate::http::bearer::bearer_field;
 use crate::json::{Json, Limits, parse};
 use crate::secrets::Secret;
 
@@ -51,11 +52,7 @@ impl ChatEngine {
         let url = whole.parse().map_err(|_| NoAddress)?;
         let credential = match api_key.expose().as_str() {
             "" => None,
-            key => {
-                let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| NoAddress)?;
-                value.set_sensitive(true);
-                Some(value)
-            }
+            _ => Some(bearer_field(api_key).ok_or(NoAddress)?),
         };
         Ok(ChatEngine { egress, url, model: model.to_owned(), credential })
     }

@@ -91,4 +91,5 @@ pub const TABLES: &[TableSpec] = &[
     sessions::tables::TABLES[2],
     sessions::tables::TABLES[3],
     sessions::tables::TABLES[4],
+    sessions::tables::TABLES[5],
 ];

@@ -55,11 +55,6 @@ impl Seen {
     }
 }
 
-/// Whether a path is that of a legal text (contract, Project).
-pub fn is_legal(project: &Project, path: &str) -> bool {
-    project.legal_prefixes.iter().any(|prefix| path.starts_with(prefix))
-}
-
 /// What is looked for.
 struct Search<'s, R: Read> {
     read: &'s R,
@@ -129,7 +124,7 @@ impl Batch {
     ) -> Result<bool, Abort<Refusal>> {
         let state = state_of(&entry, Some(row));
         let is_open = matches!(state, State::Stored(ReviewState::Draft | ReviewState::Reviewed));
-        if !is_open || entry.is_obsolete || is_legal(search.project, &entry.path) {
+        if !is_open || entry.is_obsolete || search.project.is_legal(&entry.path) {
             return Ok(false);
         }
         // What is too much for any context is for reviewers alone.

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::Json;
 use quintet_platform::service::{
     Answer, Change, Content, Endpoint, Fault, KeyRule, Route, Segment, Shape, json as success, refusal_of,
@@ -19,7 +18,7 @@ use crate::access::{Action, Wanted};
 use crate::content::{FileId, get_file, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::decisions::Asked;
-use crate::http::{Answered, Call, Form, Localization, TAGGED, read};
+use crate::http::{Answered, Call, Form, Localization, TAGGED, read, to_its_end};
 use crate::refusal::Refusal;
 use crate::spaces::http::PROJECT;
 use crate::spaces::{Project, ProjectId, get_project};
@@ -67,9 +66,7 @@ async fn create(call: Call) -> Answered {
     let body = read_body(change.json()?)?;
     change.begin()?;
     // A caller that leaves must not stop half of it.
-    tokio::spawn(async move { make(change, body).await })
-        .await
-        .unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    to_its_end(make(change, body)).await
 }
 
 /// Makes the request and has its decision raised.
@@ -120,9 +117,8 @@ async fn begin(change: &Change<Localization>, body: Body, asked: Option<Asked>) 
             Err(own) => return Ok(own),
         };
         let actor = call.caller.actor.clone();
-        let deadline = Instant::now() + WRITER_TIME;
-        let begun = call.context.store.write(deadline, move |tx, now| begin_request(tx, now, &actor, command));
-        if let Some(request_id) = begun.await.map_err(refusal_of)? {
+        let begun = change.write_first(move |tx, now| begin_request(tx, now, &actor, command));
+        if let Some(request_id) = begun.await? {
             return Ok(request_id);
         }
     }
@@ -132,14 +128,7 @@ async fn begin(change: &Change<Localization>, body: Body, asked: Option<Asked>) 
 /// ApprovalRequestCreate.
 fn read_body(json: Json) -> Result<Body, Refusal> {
     let mut form = Form::of_body(json)?;
-    let file: Option<String> = form.required("file");
-    let file_id = file.and_then(|text| {
-        let id = parse_uuid(&text).map(FileId);
-        if id.is_none() {
-            form.wrong("file", "is a UUID");
-        }
-        id
-    });
+    let file_id = form.required_id("file").map(FileId);
     let locale = form.required_text("locale", 1, LOCALE_CHARS_MAX);
     let review_url = form.optional_text("review_url", 1, URL_CHARS_MAX);
     if review_url.as_deref().is_some_and(|url| !is_https(url)) {

@@ -27,7 +27,7 @@ mod verify;
 mod view;
 
 pub use quorum::names_needed;
-pub use settle::{Settle, Settled, settle};
+pub use settle::{Settle, settle};
 pub use submit::submit_again;
 pub use tables::TABLES;
 pub use verify::verify;

@@ -13,7 +13,7 @@ use crate::content::rejudge::{Stamp, stamp};
 use crate::content::{
     Approval, Key, KeyId, ReviewState, State, TranslationRow, get_key, get_row, state_of, translation_locale,
 };
-use crate::decisions::{Reading, unwatch};
+use crate::decisions::{Reading, Settled, unwatch};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
@@ -32,19 +32,6 @@ pub struct Settle {
     source_locale: Locale,
     locale: Locale,
     stamp: Stamp,
-}
-
-/// What came of settling.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// It is settled now.
-    Now(RequestStatus),
-    /// It was settled before.
-    Before,
-    /// Its decision is not taken.
-    NotYet,
-    /// Something has changed since its translations were looked up: look again.
-    Again,
 }
 
 /// The translation of an item.
@@ -157,7 +144,7 @@ pub fn settle(tx: &mut WriteTx<'_>, now: Timestamp, command: Settle) -> Result<S
     tx.delete(&OPEN_APPROVALS, &(tenant_id, row.file_id, row.locale.clone()));
     audit::record(tx, now, &actor, told(&request, &items))?;
     tx.put(&APPROVAL_ITEMS, &(tenant_id, request_id), &ApprovalItemsRow { items })?;
-    Ok(Settled::Now(to))
+    Ok(Settled::Now)
 }
 
 /// What the audit chain is told.

@@ -7,8 +7,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use quintet_platform::egress::{Egress, EgressError};
+use quintet_platform::http::bearer::bearer_field;
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{Json, Limits, parse, to_compact};
 use quintet_platform::secrets::Secret;
@@ -43,9 +44,7 @@ impl RemoteSystem {
     }
 
     fn request(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Request<Bytes>, SystemFailure> {
-        let bearer = HeaderValue::try_from(format!("Bearer {}", self.own_credential.expose()));
-        let mut bearer = bearer.map_err(|_| SystemFailure::Senseless)?;
-        bearer.set_sensitive(true);
+        let bearer = bearer_field(&self.own_credential).ok_or(SystemFailure::Senseless)?;
         let request = Request::builder()
             .method(method)
             .uri(format!("{}/intents/{path}", self.url))

@@ -8,6 +8,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use quintet_platform::clock::BoxFuture;
 use quintet_platform::egress::Egress;
+use quintet_platform::http::bearer::bearer_field;
 use quintet_platform::http::query::encode_segment;
 use quintet_platform::secrets::Secret;
 use quintet_storage::Uuid;
@@ -54,11 +55,7 @@ impl External {
         }
         let credential = match api_key.expose().as_str() {
             "" => None,
-            key => {
-                let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| NoAddress)?;
-                value.set_sensitive(true);
-                Some(value)
-            }
+            _ => Some(bearer_field(api_key).ok_or(NoAddress)?),
         };
         Ok(External { egress, url, credential })
     }

@@ -32,7 +32,9 @@ pub use answers::is_decision_id;
 pub use asked::{Asked, remember_made};
 pub use events::{ExpiredEvents, is_known_event, record_event};
 pub use external::External;
-pub use model::{DECISION_SECONDS, Raise, Raised, Reading, Status, Subject, SubjectKind, Unavailable, WORDS_CHARS_MAX};
+pub use model::{
+    DECISION_SECONDS, Raise, Raised, Reading, Settled, Status, Subject, SubjectKind, Unavailable, WORDS_CHARS_MAX,
+};
 pub use service::DecisionService;
 pub use signature::{EVENT_ID, SIGNATURE, TIMESTAMP, check_signature, sign};
 pub use tables::TABLES;

@@ -206,3 +206,16 @@ pub struct Reading {
 /// Why the service cannot be asked, or what is wrong with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unavailable(pub String);
+
+/// What came of settling what a decision is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It is settled now.
+    Now,
+    /// It was settled before.
+    Before,
+    /// Its decision is not taken.
+    NotYet,
+    /// Something has changed since it was looked up: look again.
+    Again,
+}

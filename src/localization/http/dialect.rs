@@ -17,7 +17,7 @@ use quintet_platform::service::{
     problem, problem_schema,
 };
 use quintet_platform::sessions::{Door, is_there};
-use quintet_storage::{Abort, Read, Uuid};
+use quintet_storage::{Abort, Read, Snapshot, Uuid};
 use serde_json::{Map, Value, json};
 
 use crate::access::{self, TEMPLATES, Template, Wanted};
@@ -32,6 +32,11 @@ use crate::refusal::{CODES, Refusal, TAG_CODES};
 pub type Call = service::Call<Localization>;
 /// How a handler ends.
 pub type Answered = service::Answered<Localization>;
+
+/// Does work to its end, though its caller leave in the middle.
+pub async fn to_its_end(work: impl Future<Output = Answered> + Send + 'static) -> Answered {
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+}
 
 /// `limit` of localization's lists.
 pub const LIMIT: Parameter = service::limit(50, 500);
@@ -155,6 +160,14 @@ impl Dialect for Localization {
             true => Ok(()),
             false => Err(Refusal::Fault(Fault::Unauthenticated).into()),
         }))
+    }
+
+    /// Nor is it told what was answered before.
+    fn recheck_repeat(caller: &Caller, _route: &'static Route, read: &Snapshot) -> Result<(), Abort<Refusal>> {
+        match caller.session_id {
+            Some(session_id) if !is_there(read, session_id)? => Err(Refusal::Fault(Fault::Unauthenticated).into()),
+            _ => Ok(()),
+        }
     }
 
     fn tenant_id(caller: &Caller) -> Uuid {

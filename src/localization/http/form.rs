@@ -1,7 +1,9 @@
 //! Reading bodies: members of an object one by one. A member that is not known decides before one that is wrong, and
 //! then the first that is wrong.
 
+use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{FieldError, Fields, FromJson, Given, Json};
+use quintet_storage::Uuid;
 
 use crate::refusal::Refusal;
 
@@ -70,6 +72,16 @@ impl Form {
     pub fn required_text(&mut self, name: &str, least: usize, most: usize) -> Option<String> {
         let text = self.required(name);
         self.demand_chars(name, text, least, most)
+    }
+
+    /// An identifier that must be there.
+    pub fn required_id(&mut self, name: &str) -> Option<Uuid> {
+        let text: Option<String> = self.required(name);
+        let id = text.as_deref().map(parse_uuid)?;
+        if id.is_none() {
+            self.wrong(name, "is a UUID");
+        }
+        id
     }
 
     /// A text of so many characters that may be absent, but not null.

@@ -14,6 +14,6 @@ mod pieces;
 #[cfg(test)]
 mod tests;
 
-pub use dialect::{Answered, CORE, Call, Caller, LIMIT, Localization, TAGGED};
+pub use dialect::{Answered, CORE, Call, Caller, LIMIT, Localization, TAGGED, to_its_end};
 pub use form::{Form, LOCALE_CHARS_MAX, read};
 pub use pieces::{NextPiece, body_of};

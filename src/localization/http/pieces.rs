@@ -14,20 +14,20 @@ use crate::model::TenantId;
 use crate::refusal::Refusal;
 
 /// What makes the next piece of a document; `None` at its end.
-pub type NextPiece<M> = fn(&Context, &mut M, &Snapshot) -> Result<Option<String>, Abort<Refusal>>;
+pub type NextPiece<M, P> = fn(&Context, &mut M, &Snapshot) -> Result<Option<P>, Abort<Refusal>>;
 
 /// A body that is made piece by piece, each piece when the one before it has been taken; the first is there already.
-pub fn body_of<M: Send + 'static>(
+pub fn body_of<M: Send + 'static, P: Into<Bytes> + Send + 'static>(
     context: Context,
     tenant_id: TenantId,
-    first: String,
+    first: P,
     maker: M,
-    next: NextPiece<M>,
+    next: NextPiece<M, P>,
 ) -> Body {
     let begun = (context, Some(first), maker);
     let pieces = stream::try_unfold(begun, move |(context, first, mut maker)| async move {
         if let Some(first) = first {
-            return Ok::<_, io::Error>(Some((Bytes::from(first), (context, None, maker))));
+            return Ok::<_, io::Error>(Some((first.into(), (context, None, maker))));
         }
         let with = context.clone();
         let made = context.aside(tenant_id, move |read| {
@@ -36,7 +36,7 @@ pub fn body_of<M: Send + 'static>(
         });
         // The status is gone: all that can be done is to break off.
         let (piece, maker) = made.await.map_err(|abort| broken(&refusal_of(abort)))?;
-        Ok(piece.map(|piece| (Bytes::from(piece), (context, None, maker))))
+        Ok(piece.map(|piece| (piece.into(), (context, None, maker))))
     });
     Body::from_stream(pieces)
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use quintet_platform::ids::parse_uuid;
 use quintet_platform::json::{Json, to_compact};
 use quintet_platform::service::{
     Answer, Change, Content, Endpoint, Fault, KeyRule, Route, Stop, json as success, refusal_of,
@@ -22,7 +21,7 @@ use crate::access::{Action, Wanted};
 use crate::content::{FileId, get_file, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::decisions::Asked;
-use crate::http::{Answered, Call, Form, Localization, TAGGED, read};
+use crate::http::{Answered, Call, Form, Localization, TAGGED, read, to_its_end};
 use crate::refusal::Refusal;
 use crate::spaces::http::{PROJECT, permitted};
 use crate::spaces::{ProjectId, get_project};
@@ -101,9 +100,7 @@ async fn create(call: Call) -> Answered {
     let body = read_request(change.json()?)?;
     change.begin()?;
     // A caller that leaves must not stop half of it.
-    tokio::spawn(async move { make(change, body).await })
-        .await
-        .unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    to_its_end(make(change, body)).await
 }
 
 async fn make(change: Change<Localization>, body: Body) -> Answered {
@@ -118,9 +115,8 @@ async fn make(change: Change<Localization>, body: Body) -> Answered {
     let prose_keys = counted.await.map_err(refusal_of)?;
     let asked = change.entered().map(Asked::of);
     let command = RequestLicence { project_id, locale, sample: body.sample, asked, prose_keys };
-    let (actor, deadline) = (call.caller.actor.clone(), Instant::now() + WRITER_TIME);
-    let requested = context.store.write(deadline, move |tx, now| request_licence(tx, now, &actor, command)).await;
-    let id = match requested.map_err(refusal_of)? {
+    let actor = call.caller.actor.clone();
+    let id = match change.write_first(move |tx, now| request_licence(tx, now, &actor, command)).await? {
         Requested::SampleFailed(id, row) => return answer(id, &row),
         Requested::Submitting(id) => id,
     };
@@ -187,22 +183,13 @@ async fn switch(call: Call) -> Answered {
 async fn approve(call: Call) -> Answered {
     let mut change = call.change().await?;
     let mut form = Form::of_body(change.json()?)?;
-    let file: Option<String> = form.required("file");
-    let file_id = file.and_then(|text| {
-        let id = parse_uuid(&text).map(FileId);
-        if id.is_none() {
-            form.wrong("file", "is a UUID");
-        }
-        id
-    });
+    let file_id = form.required_id("file").map(FileId);
     let locale = form.required_text("locale", 1, LOCALE_CHARS_MAX);
     form.finish()?;
     let (file_id, locale) = (read(file_id)?, read(locale)?);
     let before = part_before(&mut change, 0)?;
     // A caller that leaves must not stop half of it.
-    tokio::spawn(async move { approve_all(change, file_id, locale, before).await })
-        .await
-        .unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    to_its_end(approve_all(change, file_id, locale, before)).await
 }
 
 /// What is remembered of a part of the request, which is begun where there is nothing.
@@ -296,11 +283,13 @@ impl Run {
     /// Judges the keys behind a number.
     fn prepare(&self, change: &Change<Localization>, evaluation_id: Uuid, after: u64) -> Ahead {
         let (context, tenant_id) = (change.call.context.clone(), change.call.caller.tenant_id());
-        let (wish, now) = (Arc::clone(&self.wish), change.call.now());
+        let (wish, now, caller) = (Arc::clone(&self.wish), change.call.now(), change.call.caller.clone());
         tokio::spawn(async move {
             let shared = context.clone();
             let judged = context.aside(tenant_id, move |read| {
                 let project = get_project(read, tenant_id, wish.project.project_id)?;
+                // It may take a while, in which somebody is told to stop.
+                caller.demand(read, Wanted::InProject(project.place(), Action::Release))?;
                 let file = get_file(read, tenant_id, wish.project.project_id, wish.file.file_id)?;
                 let wish = Wish { project, file, locale: wish.locale.clone() };
                 prepare_part(read, &shared.shelf, now, tenant_id, &wish, evaluation_id, after)

@@ -8,7 +8,7 @@
 //! - a locale of a project has at most one licence that is active, and at most one that waits;
 //! - a licence that is past its time, or of whose prose more than a tenth has changed, approves nothing: that is judged in the
 //!   transaction that would approve;
-//! - what a request asks is recorded once its decision is raised, and not before it is seen anywhere.
+//! - a licence is seen nowhere, and no event tells of it, before its decision is raised.
 //!
 //! Reading order: `states` (the table) · `model` · `tables` · `prose` (counting) · `request`, `settle`, `lapse`, `recount` (verbs) ·
 //! `switch`, `policy` · `http` · `verify`.
@@ -29,7 +29,7 @@ mod verify;
 pub use lapse::ExpiredLicences;
 pub use recount::Recounting;
 pub use request::submit_again;
-pub use settle::{Settle, Settled, settle};
+pub use settle::{Settle, settle};
 pub use tables::TABLES;
 pub use verify::verify;
 

@@ -182,7 +182,7 @@ impl<R: Read> Building<'_, R> {
             self.counts.class += 1;
             return Ok(());
         }
-        if self.wish.project.legal_prefixes.iter().any(|prefix| entry.path.starts_with(prefix)) {
+        if self.wish.project.is_legal(&entry.path) {
             self.counts.legal += 1;
             return Ok(());
         }

@@ -65,8 +65,7 @@ fn each_prose_key(
 ) -> Result<(), Failure> {
     let contexts = get_contexts(read, tenant_id, file.file_id)?;
     let is_prose = contexts.all.iter().filter(|context| context.class == Some(KeyClass::Prose));
-    let is_legal = |path: &str| project.legal_prefixes.iter().any(|prefix| path.starts_with(prefix));
-    let paths = is_prose.map(|context| context.path.as_str()).filter(|path| !is_legal(path));
+    let paths = is_prose.map(|context| context.path.as_str()).filter(|path| !project.is_legal(path));
     let paths: HashSet<&str> = paths.collect();
     if paths.is_empty() {
         return Ok(());

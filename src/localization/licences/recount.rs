@@ -125,7 +125,8 @@ fn write(tx: &mut WriteTx<'_>, now: Timestamp, found: Found) -> Result<(), Failu
     Ok(())
 }
 
-/// Counts a project anew, as far as that is due, and ends what has to end: whoever relies on a licence does so first.
+/// Counts a project anew, as far as that is due, and ends what has to end: whoever relies on a licence does so first. What is
+/// noted goes, and nobody's licence grows: it goes on below the disk reserve.
 ///
 /// # Errors
 /// Only the store's, and that others keep it waiting.
@@ -142,7 +143,10 @@ pub async fn bring_up_to_date(
             context.in_turn(tenant_id, move |store| look(&store.read(), tenant_id, project_id)).await?
         {
             let deadline = Instant::now() + WRITER_TIME;
-            context.store.write(deadline, move |tx, now| Ok::<_, Abort<Refusal>>(write(tx, now, found)?)).await?;
+            context
+                .store
+                .write_freeing(deadline, move |tx, now| Ok::<_, Abort<Refusal>>(write(tx, now, found)?))
+                .await?;
         }
     }
     let now = context.clock.now();
@@ -154,7 +158,7 @@ pub async fn bring_up_to_date(
         return Ok(());
     }
     let deadline = Instant::now() + WRITER_TIME;
-    let ended = context.store.write(deadline, move |tx, now| {
+    let ended = context.store.write_freeing(deadline, move |tx, now| {
         for licence in &late {
             let Some(licence) = get_licence(tx, tenant_id, project_id, licence.subject.id)? else { continue };
             if let Some(reason) = due_lapse(&licence.row, now) {

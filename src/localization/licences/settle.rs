@@ -10,7 +10,7 @@ use super::states::{Happening, LapseReason, LicenceState};
 use super::tables::{LICENCE_EXPIRIES, LICENCE_HEADS, LICENCES, LicenceMarkRow};
 use crate::audit::{self, Actor};
 use crate::census::{self, Mark, mark};
-use crate::decisions::{Reading, unwatch};
+use crate::decisions::{Reading, Settled, unwatch};
 use crate::model::{ProjectId, TenantId};
 use crate::refusal::Refusal;
 use crate::spaces::get_project;
@@ -24,19 +24,6 @@ pub struct Settle {
     reading: Reading,
     prose_keys: u64,
     seen: Mark,
-}
-
-/// What came of settling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// It is settled now.
-    Now(LicenceState),
-    /// It was settled before.
-    Before,
-    /// Its decision is not taken.
-    NotYet,
-    /// Prose keys have changed since they were counted: count again.
-    Again,
 }
 
 impl Settle {
@@ -102,5 +89,5 @@ pub fn settle(tx: &mut WriteTx<'_>, now: Timestamp, command: Settle) -> Result<S
     tx.put(&LICENCE_HEADS, &place, &head)?;
     tx.put(&LICENCES, &(tenant_id, project_id, id), row)?;
     unwatch(tx, &licence.subject)?;
-    Ok(Settled::Now(state))
+    Ok(Settled::Now)
 }

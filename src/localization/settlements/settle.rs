@@ -6,7 +6,7 @@ use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use crate::context::{Context, WRITER_TIME};
 use crate::decisions::{
-    Reading, Status, Subject, SubjectKind, Unavailable, Watch, is_known_event, record_event, watch_of,
+    Reading, Settled, Status, Subject, SubjectKind, Unavailable, Watch, is_known_event, record_event, watch_of,
 };
 use crate::refusal::Refusal;
 use crate::{approvals, licences};
@@ -63,57 +63,45 @@ pub async fn settle_by(
     for _ in 0..ATTEMPTS_MAX {
         let (subject, project_id, event_id) = (watch.subject, watch.project_id, event_id.clone());
         let (shared, reading) = (context.clone(), reading.clone());
-        let is_settled = match subject.kind {
+        let settled = match subject.kind {
             SubjectKind::ApprovalRequest => {
-                let prepared = context.in_turn(subject.tenant_id, move |store| {
-                    let read = store.read();
-                    approvals::Settle::new(&read, &shared.shelf, subject.tenant_id, subject.id, reading)
+                let prepared = context.aside(subject.tenant_id, move |read| {
+                    approvals::Settle::new(read, &shared.shelf, subject.tenant_id, subject.id, reading)
                 });
                 let command = prepared.await?;
-                let verb = move |tx: &mut WriteTx<'_>, now| {
-                    let settled = approvals::settle(tx, now, command)?;
-                    note(tx, now, event_id, matches!(settled, approvals::Settled::Now(_)))?;
-                    Ok::<_, Abort<Refusal>>(match settled {
-                        approvals::Settled::Now(_) | approvals::Settled::Before => Some(Settlement::Settled),
-                        approvals::Settled::NotYet => Some(Settlement::NotYet),
-                        approvals::Settled::Again => None,
-                    })
-                };
-                context.store.write(Instant::now() + WRITER_TIME, verb).await?
+                write(context, event_id, move |tx, now| approvals::settle(tx, now, command)).await?
             }
             SubjectKind::Licence => {
                 let prepared = context.in_turn(subject.tenant_id, move |store| {
                     licences::Settle::new(&store.read(), subject.tenant_id, project_id, subject.id, reading)
                 });
                 let command = prepared.await?;
-                let verb = move |tx: &mut WriteTx<'_>, now| {
-                    let settled = licences::settle(tx, now, command)?;
-                    note(tx, now, event_id, matches!(settled, licences::Settled::Now(_)))?;
-                    Ok::<_, Abort<Refusal>>(match settled {
-                        licences::Settled::Now(_) | licences::Settled::Before => Some(Settlement::Settled),
-                        licences::Settled::NotYet => Some(Settlement::NotYet),
-                        licences::Settled::Again => None,
-                    })
-                };
-                context.store.write(Instant::now() + WRITER_TIME, verb).await?
+                write(context, event_id, move |tx, now| licences::settle(tx, now, command)).await?
             }
         };
-        if let Some(settlement) = is_settled {
-            return Ok(settlement);
+        match settled {
+            Settled::Now | Settled::Before => return Ok(Settlement::Settled),
+            Settled::NotYet => return Ok(Settlement::NotYet),
+            Settled::Again => {}
         }
     }
     Err(Refusal::Fault(quintet_platform::service::Fault::Busy).into())
 }
 
-/// Records the event by which something was settled.
-fn note(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
+/// The transaction that settles, and records the event by which something was settled.
+async fn write(
+    context: &Context,
     event_id: Option<String>,
-    is_settled_now: bool,
-) -> Result<(), Abort<Refusal>> {
-    match event_id {
-        Some(event_id) if is_settled_now && !is_known_event(tx, &event_id)? => Ok(record_event(tx, now, &event_id)?),
-        _ => Ok(()),
-    }
+    verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Settled, Abort<Refusal>> + Send + 'static,
+) -> Result<Settled, Abort<Refusal>> {
+    let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+        let settled = verb(tx, now)?;
+        if let (Settled::Now, Some(event_id)) = (settled, event_id)
+            && !is_known_event(tx, &event_id)?
+        {
+            record_event(tx, now, &event_id)?;
+        }
+        Ok(settled)
+    };
+    context.store.write(Instant::now() + WRITER_TIME, work).await
 }

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
 use quintet_platform::access::Authority;
@@ -16,8 +15,7 @@ use super::rereads::Rereads;
 use super::settle::{Settlement, settle_decision};
 use crate::approvals::testing::{Batch, BeginRequest, RequestStatus, begin_request, get_request, submit};
 use crate::content::{
-    Arrived, FileId, Format, ImportFile, KeyClass, KeyContext, Original, Receiver, ReviewState, Wished, Wording,
-    get_key, get_row, prepare_contexts, prepare_import, publish_import, put_contexts,
+    FileId, KeyClass, KeyContext, ReviewState, Wished, Wording, get_key, get_row, prepare_contexts, put_contexts,
 };
 use crate::context::{Context, Settings};
 use crate::decisions::{
@@ -31,7 +29,7 @@ use crate::licences::testing::{
 use crate::refusal::Refusal;
 use crate::review::{Standards, WriteTranslation, write_translation};
 use crate::spaces::{ProjectId, get_project};
-use crate::testing::{Bench, TENANT, actor, furnished};
+use crate::testing::{Bench, TENANT, actor, furnished, upload, write};
 
 /// What the service does next.
 #[derive(Clone, Debug)]
@@ -127,27 +125,14 @@ impl World {
         &self,
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let written = self.bench.store.write(Instant::now() + Duration::from_secs(30), verb).await;
-        written.map_err(|abort| match abort {
-            Abort::Refused(refusal) => refusal,
-            Abort::Failed(failure) => panic!("the store failed: {failure}"),
-        })
+        write(&self.bench, verb).await
     }
 
     /// Uploads a file whose keys are a, b, c and so on.
     async fn upload(&self, texts: &[&str]) -> FileId {
         let names = ["a", "b", "c", "d", "e"];
         let texts: BTreeMap<&str, &str> = names.into_iter().zip(texts.iter().copied()).collect();
-        let bytes = serde_json::to_vec(&texts).unwrap();
-        let mut receiver = Receiver::begin(&self.bench.store, TENANT).await.unwrap();
-        receiver.push(&bytes).await.unwrap();
-        let Arrived { sha256, units_max, staged } = receiver.finish().await.unwrap();
-        let staged = staged.unwrap();
-        let original = Original { value: staged.value().clone(), sha256, units_max };
-        let project = get_project(&self.read(), TENANT, self.project_id).unwrap();
-        let command = ImportFile { project, path: "a.json".into(), format: Format::Json, root_locale: None, original };
-        let (prepared, _staged) = prepare_import(&self.context, TENANT, command).await.unwrap();
-        self.write(move |tx, now| publish_import(tx, now, &actor(TENANT), prepared)).await.unwrap().file_id
+        upload(&self.bench, &self.context, self.project_id, "a.json", &texts).await
     }
 
     async fn classify(&self, class: KeyClass) {

@@ -86,6 +86,12 @@ impl Project {
     pub fn prefix_bytes(&self) -> usize {
         self.legal_prefixes.iter().map(String::len).sum()
     }
+
+    /// Whether a key with this path is a legal text (contract, Project).
+    #[must_use]
+    pub fn is_legal(&self, path: &str) -> bool {
+        self.legal_prefixes.iter().any(|prefix| path.starts_with(prefix))
+    }
 }
 
 /// A source locale as it was given.

@@ -120,7 +120,7 @@ pub fn choose(
     })?;
     last.sort_by_key(|(place, _)| *place);
     let keys = first.into_iter().chain(last.into_iter().map(|(_, key)| key)).take(wish.batch);
-    let mut chosen = within_a_call(keys, &known, &project.legal_prefixes);
+    let mut chosen = within_a_call(keys, &known, project);
     chosen.remaining = qualifying - (chosen.candidates.len() + chosen.too_long.len()) as u64;
     tell(read, shelf, tenant_id, wish, &mut chosen)?;
     Ok(chosen)
@@ -137,7 +137,7 @@ fn push_earliest(last: &mut Vec<(usize, Key)>, one: (usize, Key), count: usize) 
 }
 
 /// As many of the keys as fit into a call, at least one.
-fn within_a_call(keys: impl Iterator<Item = Key>, known: &HashMap<u64, Known>, legal_prefixes: &[String]) -> Chosen {
+fn within_a_call(keys: impl Iterator<Item = Key>, known: &HashMap<u64, Known>, project: &Project) -> Chosen {
     let mut chosen = Chosen::default();
     let mut bytes = 0;
     for key in keys {
@@ -151,7 +151,7 @@ fn within_a_call(keys: impl Iterator<Item = Key>, known: &HashMap<u64, Known>, l
             break;
         }
         let revision = known.get(&key.entry.number).map_or(0, |known| known.revision);
-        let is_legal = legal_prefixes.iter().any(|prefix| key.entry.path.starts_with(prefix));
+        let is_legal = project.is_legal(&key.entry.path);
         chosen.candidates.push(Candidate { key, revision, context: None, limits: Limits::default(), is_legal });
     }
     chosen

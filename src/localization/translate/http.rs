@@ -142,14 +142,7 @@ fn permitted(
 /// TranslateWish.
 fn read_body(json: Json) -> Result<Body, Refusal> {
     let mut form = Form::of_body(json)?;
-    let file: Option<String> = form.required("file");
-    let file_id = file.and_then(|text| {
-        let id = parse_uuid(&text).map(FileId);
-        if id.is_none() {
-            form.wrong("file", "is a UUID");
-        }
-        id
-    });
+    let file_id = form.required_id("file").map(FileId);
     let locale = form.required_text("locale", 1, LOCALE_CHARS_MAX);
     let batch: Option<u32> = form.optional("batch");
     let batch = batch.map_or(BATCH_DEFAULT, |batch| usize::try_from(batch).unwrap_or(usize::MAX));

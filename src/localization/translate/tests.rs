@@ -21,7 +21,7 @@ use super::tables::{FAILED_DRAFTS, FailedDraft, FailedDraftsRow};
 use crate::access::KEY_PERMISSIONS;
 use crate::audit;
 use crate::content::{FileId, Key, KeyEntry, KeyId, Source};
-use crate::context::Context;
+use crate::context::{Context, Settings};
 use crate::engine::Engine;
 use crate::model::TenantId;
 use crate::quality::Limits;
@@ -75,7 +75,8 @@ impl Room {
         let engine = ScriptedEngine::open(german);
         let egress = Egress::new(|address| address.is_loopback());
         let own = Engine::new(ChatEngine::new(egress, engine.url(), "scribe", &Secret::default()).unwrap());
-        let context = Context::with_engine(Foundation::new(store, clock, Authority::Embedded), Some(own));
+        let settings = Settings { engine: Some(own), ..Settings::default() };
+        let context = Context::with(Foundation::new(store, clock, Authority::Embedded), settings);
         let (tenant_id, api_key) = tenant_and_key(&context.store, Service::Localization, KEY_PERMISSIONS);
         let (project, file) = (String::new(), String::new());
         let mut room = Room { context, engine, tenant_id, api_key, project, file, _directory: directory };

@@ -16,13 +16,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use quintet_storage::{Abort, Failure, Store, Timestamp};
 use uuid::Uuid;
 
 use super::authenticate::{AuthRefusal, Caller, KnownKey, admit, authenticate, bearer};
 use super::model::Service;
 use crate::egress::{Egress, Repeatable};
+use crate::http::bearer::bearer_field;
 use crate::ids::parse_uuid;
 use crate::json::{Json, Limits, parse, to_compact};
 use crate::secrets::Secret;
@@ -218,9 +219,7 @@ impl ExternalAuthority {
     }
 
     async fn ask(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Response<Bytes>, AuthFailure> {
-        let bearer = HeaderValue::try_from(format!("Bearer {}", self.own_credential.expose()));
-        let mut bearer = bearer.map_err(|_| AuthFailure::CredentialRejected)?;
-        bearer.set_sensitive(true);
+        let bearer = bearer_field(&self.own_credential).ok_or(AuthFailure::CredentialRejected)?;
         let request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))

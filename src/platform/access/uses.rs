@@ -1,9 +1,6 @@
 //! When keys were last used: noted in memory, stored once a minute, so that reading costs no write.
 
-use std::convert::Infallible;
-use std::time::{Duration, Instant};
-
-use quintet_storage::{Abort, Failure, Read as _, Store, Timestamp, WriteTx};
+use quintet_storage::{Failure, Read as _, Store, Timestamp, WriteTx};
 use uuid::Uuid;
 
 use super::authenticate::Caller;
@@ -13,14 +10,12 @@ use super::tables::{KEY_USES, KEYS, KeyUseRow};
 use crate::clock::BoxFuture;
 use crate::jobs::{Job, Noted, Progress};
 
-/// How long a use may stay in memory only.
-const STORE_AFTER_SECONDS: i64 = 60;
 /// The most rows of one transaction.
 const SLICE_ROWS: usize = 500;
+/// How long a use may stay in memory only.
+const STORE_AFTER_SECONDS: i64 = 60;
 /// The most keys remembered between two rounds; the uses of more are not noted.
 const KEYS_MAX: usize = 100_000;
-/// How long a round may wait for the writer; the next one tries again.
-const WRITER_TIME: Duration = Duration::from_secs(10);
 
 /// Notes uses of keys.
 pub struct KeyUses {
@@ -48,26 +43,10 @@ impl KeyUses {
             record.last_used_at = record.last_used_at.max(newer);
         }
     }
-
-    /// Stores a part of what is noted; what cannot be stored is put back.
-    async fn store_slice(&self) -> Result<Progress, Failure> {
-        let uses = self.noted.take(SLICE_ROWS);
-        let rows = uses.clone();
-        let stored = self.store.write(Instant::now() + WRITER_TIME, move |tx, _| put_uses(tx, &rows)).await;
-        match stored {
-            Ok(()) if uses.len() == SLICE_ROWS => Ok(Progress::More),
-            Ok(()) => Ok(Progress::Rest),
-            Err(Abort::Refused(never)) => match never {},
-            Err(Abort::Failed(failure)) => {
-                self.noted.put_back(uses);
-                Err(failure)
-            }
-        }
-    }
 }
 
 /// Never takes a use back, and stores none of a key that is gone.
-fn put_uses(tx: &mut WriteTx<'_>, uses: &[(Uuid, Timestamp)]) -> Result<(), Abort<Infallible>> {
+fn put_uses(tx: &mut WriteTx<'_>, uses: &[(Uuid, Timestamp)]) -> Result<(), Failure> {
     for (id, at) in uses {
         let stored = tx.get(&KEY_USES, id)?;
         if stored.is_none_or(|stored| stored.last_used_at < *at) && tx.contains(&KEYS, id)? {
@@ -87,6 +66,6 @@ impl Job for KeyUses {
     }
 
     fn slice(&self) -> BoxFuture<'_, Result<Progress, Failure>> {
-        Box::pin(self.store_slice())
+        Box::pin(self.noted.store_some(&self.store, SLICE_ROWS, put_uses))
     }
 }

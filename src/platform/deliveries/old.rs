@@ -5,9 +5,8 @@ use uuid::Uuid;
 
 use super::model::{Counters, Delivery, Outbox};
 use super::tables::{BODIES, COUNTERS, DELIVERIES, DUE, Mark, OLD, indexes};
-use crate::jobs::{Agenda, Progress, Swept};
+use crate::jobs::{Agenda, Progress, Swept, hour_at_or_after, start_of_hour};
 
-const HOUR_MICROS: i64 = 3_600_000_000;
 /// Deliveries removed in one transaction.
 const SLICE_ROWS: usize = 200;
 
@@ -25,14 +24,14 @@ impl Agenda for OldDeliveries {
 
     fn next(&self, read: &Snapshot, from: Self::Place) -> Result<Option<Timestamp>, Failure> {
         let first = read.scan(&OLD, Scan::all().from(&from).limit(1))?;
-        Ok(first.first().map(|((hour, ..), Mark)| start_of(*hour)))
+        Ok(first.first().map(|((hour, ..), Mark)| start_of_hour(*hour)))
     }
 
     fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: Self::Place) -> Result<Swept<Self::Place>, Failure> {
         let oldest = tx.scan(&OLD, Scan::all().from(&from).limit(SLICE_ROWS))?;
         let (mut removed, mut to) = (0, None);
         for ((hour, tenant_id, service, id), Mark) in oldest {
-            if start_of(hour) > now {
+            if start_of_hour(hour) > now {
                 break;
             }
             tx.delete(&OLD, &(hour, tenant_id, service, id));
@@ -48,20 +47,14 @@ impl Agenda for OldDeliveries {
 pub(super) fn put_old(tx: &mut WriteTx<'_>, outbox: Outbox, delivery: &Delivery) -> Result<(), Failure> {
     let hour = old_hour(delivery);
     let (tenant_id, service, id) = outbox.place(delivery.id);
-    tx.falls_due(OLD.spec().tag, start_of(hour));
+    tx.falls_due(OLD.spec().tag, start_of_hour(hour));
     tx.put(&OLD, &(hour, tenant_id, service, id), &Mark)
 }
 
 /// The first full hour at which it may go.
 pub(super) fn old_hour(delivery: &Delivery) -> u32 {
     let ended_at = delivery.settled_at.unwrap_or(delivery.created_at);
-    let micros = ended_at.plus_seconds(i64::from(delivery.kept_days) * 86_400).as_micros();
-    let hour = micros.div_euclid(HOUR_MICROS) + i64::from(micros.rem_euclid(HOUR_MICROS) != 0);
-    u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
-}
-
-fn start_of(hour: u32) -> Timestamp {
-    Timestamp::from_micros(i64::from(hour) * HOUR_MICROS)
+    hour_at_or_after(ended_at.plus_seconds(i64::from(delivery.kept_days) * 86_400))
 }
 
 /// Takes a delivery away, and all that finds it. False if there is none.

@@ -1,8 +1,9 @@
 //! The strict pieces HTTP interfaces are put together from. Each service keeps its own error shape and routes.
 //!
 //! Reading order: [`query`], [`body`], [`origin`], [`web_origin`], [`cookie`] (what comes in) · [`etag`], [`precondition`], [`range`] · [`problem`], [`html`]
-//! (what goes out), [`outgoing`] (whether it arrives) · [`request_id`].
+//! (what goes out), [`bearer`] (what others are shown), [`outgoing`] (whether it arrives) · [`request_id`].
 
+pub mod bearer;
 pub mod body;
 pub mod cookie;
 pub mod etag;

@@ -4,10 +4,10 @@ use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use uuid::Uuid;
 
-use super::expired::start_of;
 use super::in_flight::Entered;
 use super::model::{Lookup, RequestDigest, Scope, StoredAnswer};
 use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, AnswerRow, ExpiryMark, StoredBody, StoredType};
+use crate::jobs::start_of_hour;
 
 /// Looks a request up. On the snapshot it may save a transaction; only the answer of the transaction counts.
 ///
@@ -91,6 +91,6 @@ fn keep(
     };
     let row = AnswerRow { digest: entered.digest, expires_at, status: answer.status, content_type, body };
     tx.put(&ANSWERS_BY_EXPIRY, &(row.expiry_hour(), key.0, key.1), &ExpiryMark)?;
-    tx.falls_due(ANSWERS_BY_EXPIRY.spec().tag, start_of(row.expiry_hour()));
+    tx.falls_due(ANSWERS_BY_EXPIRY.spec().tag, start_of_hour(row.expiry_hour()));
     tx.put(&ANSWERS, &key, &row)
 }

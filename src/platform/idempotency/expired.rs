@@ -3,8 +3,8 @@
 use quintet_storage::{Failure, Read as _, Scan, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
-use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, ExpiryMark, HOUR_MICROS};
-use crate::jobs::{Agenda, Progress, Swept};
+use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, ExpiryMark};
+use crate::jobs::{Agenda, HOUR_MICROS, Progress, Swept, start_of_hour};
 
 /// The most answers removed in one transaction.
 const SLICE_ROWS: usize = 500;
@@ -24,7 +24,7 @@ impl Agenda for ExpiredAnswers {
 
     fn next(&self, read: &Snapshot, from: u32) -> Result<Option<Timestamp>, Failure> {
         let rows = read.scan(&ANSWERS_BY_EXPIRY, rows_from(from).limit(1))?;
-        Ok(rows.first().map(|((hour, _, _), ExpiryMark)| start_of(*hour)))
+        Ok(rows.first().map(|((hour, _, _), ExpiryMark)| start_of_hour(*hour)))
     }
 
     fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: u32) -> Result<Swept<u32>, Failure> {
@@ -50,8 +50,4 @@ fn rows_from(hour: u32) -> Scan<(u32, Uuid, u128)> {
 /// The hour an instant lies in, since the epoch.
 fn hour_of(instant: Timestamp) -> u32 {
     u32::try_from(instant.as_micros().div_euclid(HOUR_MICROS).max(0)).unwrap_or(u32::MAX)
-}
-
-pub(super) fn start_of(hour: u32) -> Timestamp {
-    Timestamp::from_micros(i64::from(hour) * HOUR_MICROS)
 }

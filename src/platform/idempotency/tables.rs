@@ -6,9 +6,7 @@ use quintet_storage::{Abort, Failure, Family, Read, Row, Table, Timestamp, decod
 use uuid::Uuid;
 
 use super::model::{RequestDigest, StoredAnswer};
-
-/// Expired answers are collected by the hour, so that a rehearsal clock stops once for an hour of them.
-pub(super) const HOUR_MICROS: i64 = 3_600_000_000;
+use crate::jobs::hour_at_or_after;
 
 /// How long every answer was kept whose row does not say so.
 const FORMERLY_KEPT_SECONDS: i64 = 30 * 86_400;
@@ -81,9 +79,7 @@ impl AnswerRow {
 
     /// The first full hour at which it is expired.
     pub(crate) fn expiry_hour(&self) -> u32 {
-        let expires_at = self.expires_at.as_micros();
-        let hour = expires_at.div_euclid(HOUR_MICROS) + i64::from(expires_at.rem_euclid(HOUR_MICROS) != 0);
-        u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
+        hour_at_or_after(self.expires_at)
     }
 
     /// The answer; `None` if it was a secret or personal, and the tenant or the member has been erased.

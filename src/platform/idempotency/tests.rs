@@ -11,10 +11,11 @@ use http::HeaderMap;
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Failure, Read as _};
 
-use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, AnswerRow, HOUR_MICROS, StoredBody, StoredType};
+use super::tables::{ANSWERS, ANSWERS_BY_EXPIRY, AnswerRow, StoredBody, StoredType};
 use super::*;
 use crate::access::Service;
 use crate::clock::DueWork as _;
+use crate::jobs::HOUR_MICROS;
 use crate::jobs::{Rows, Sweep};
 use crate::testing::TestStore;
 

@@ -18,6 +18,7 @@ use super::key_set::KeySet;
 use super::login::Login;
 use crate::clock::Clock;
 use crate::egress::{Egress, EgressError};
+use crate::http::bearer::bearer_field;
 use crate::http::query::encode_segment;
 use crate::json::{Json, Limits, parse};
 use crate::secrets::Secret;
@@ -201,7 +202,7 @@ impl Provider {
         }
         let document = self.document().await?;
         let (Some(uri), Some(access_token)) = (&document.userinfo, &signed.access_token) else { return Ok(None) };
-        let Some(bearer) = secret_field(&format!("Bearer {}", access_token.expose())) else { return Ok(None) };
+        let Some(bearer) = bearer_field(access_token) else { return Ok(None) };
         let mut request = get(uri);
         request.headers_mut().insert(AUTHORIZATION, bearer);
         let answer = self.send(WHAT, request).await?;

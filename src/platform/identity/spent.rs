@@ -3,8 +3,8 @@
 use quintet_storage::{Failure, Read, Scan, Snapshot, Timestamp, WriteTx};
 
 use super::login::Login;
-use super::tables::{Mark, SPENT, SPENT_BY_EXPIRY, SpentRow, start_of};
-use crate::jobs::{Agenda, Progress, Swept};
+use super::tables::{Mark, SPENT, SPENT_BY_EXPIRY, SpentRow};
+use crate::jobs::{Agenda, Progress, Swept, start_of_hour};
 use crate::secrets::digest_parts;
 
 /// Names removed in one transaction.
@@ -45,7 +45,7 @@ pub fn spend(tx: &mut WriteTx<'_>, name: u128, expires_at: Timestamp) -> Result<
     let row = SpentRow { expires_at };
     tx.put(&SPENT, &name, &row)?;
     tx.put(&SPENT_BY_EXPIRY, &(row.hour(), name), &Mark)?;
-    tx.falls_due(SPENT_BY_EXPIRY.spec().tag, start_of(row.hour()));
+    tx.falls_due(SPENT_BY_EXPIRY.spec().tag, start_of_hour(row.hour()));
     Ok(true)
 }
 
@@ -62,14 +62,14 @@ impl Agenda for SpentNames {
 
     fn next(&self, read: &Snapshot, from: Self::Place) -> Result<Option<Timestamp>, Failure> {
         let first = read.scan(&SPENT_BY_EXPIRY, Scan::all().from(&from).limit(1))?;
-        Ok(first.first().map(|((hour, _), Mark)| start_of(*hour)))
+        Ok(first.first().map(|((hour, _), Mark)| start_of_hour(*hour)))
     }
 
     fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: Self::Place) -> Result<Swept<Self::Place>, Failure> {
         let oldest = tx.scan(&SPENT_BY_EXPIRY, Scan::all().from(&from).limit(SLICE_ROWS))?;
         let (mut removed, mut to) = (0, None);
         for (place, Mark) in oldest {
-            if start_of(place.0) > now {
+            if start_of_hour(place.0) > now {
                 break;
             }
             tx.delete(&SPENT_BY_EXPIRY, &place);

@@ -6,6 +6,7 @@
 //! | 0x0151 | spent names | digest of a name | until when it may not come again |
 //! | 0x0152 | spent names by expiry | hour, digest | the same, in the order in which they go |
 
+use crate::jobs::hour_at_or_after;
 use bincode::{Decode, Encode};
 use quintet_storage::seal::Sealed;
 use quintet_storage::{Family, Row, Table, TableSpec, Timestamp};
@@ -23,8 +24,6 @@ pub(crate) const TABLES: [TableSpec; 3] = [LOGIN_KEY.spec(), SPENT.spec(), SPENT
 
 /// The key of the one row of [`LOGIN_KEY`].
 pub(super) const THE_KEY: u8 = 0;
-
-const HOUR_MICROS: i64 = 3_600_000_000;
 
 /// What logins are sealed with.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -45,15 +44,8 @@ impl Row for SpentRow {}
 impl SpentRow {
     /// The first full hour at which it may go.
     pub(super) fn hour(self) -> u32 {
-        let micros = self.expires_at.as_micros();
-        let hour = micros.div_euclid(HOUR_MICROS) + i64::from(micros.rem_euclid(HOUR_MICROS) != 0);
-        u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
+        hour_at_or_after(self.expires_at)
     }
-}
-
-/// When an hour begins.
-pub(super) fn start_of(hour: u32) -> Timestamp {
-    Timestamp::from_micros(i64::from(hour) * HOUR_MICROS)
 }
 
 /// The row of an index whose key says everything.

@@ -11,12 +11,14 @@
 //!   anybody because of rows;
 //! - a slice never looks at what an earlier one has dealt with: before that place lies a long row of deleted rows.
 //!
-//! Reading order: `job`, `agenda`, `noted`.
+//! Reading order: `job`, `agenda`, `hours`, `noted`.
 
 mod agenda;
+mod hours;
 mod job;
 mod noted;
 
 pub use agenda::{Agenda, Rows, Swept};
+pub(crate) use hours::{HOUR_MICROS, hour_at_or_after, start_of_hour};
 pub use job::{Job, Progress, Sweep};
 pub use noted::Noted;

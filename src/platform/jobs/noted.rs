@@ -2,10 +2,17 @@
 //! it is of.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use quintet_storage::Timestamp;
+use quintet_storage::{Abort, Failure, Store, Timestamp, WriteTx};
+
+use super::job::Progress;
+
+/// How long a round may wait for the writer; the next one tries again.
+const WRITER_TIME: Duration = Duration::from_secs(10);
 
 /// Last uses, by what they are of. The newest is kept; of more things than it has room for, the uses are not noted.
 pub struct Noted<K> {
@@ -54,7 +61,7 @@ impl<K: Copy + Eq + Hash + Ord> Noted<K> {
     }
 
     /// Takes at most so many notes, to store them; what cannot be stored is noted again. Once none is left, nothing is due.
-    pub fn take(&self, most: usize) -> Vec<(K, Timestamp)> {
+    fn take(&self, most: usize) -> Vec<(K, Timestamp)> {
         let mut held = self.held();
         let mut keys: Vec<K> = held.by_key.keys().take(most).copied().collect();
         keys.sort_unstable();
@@ -65,8 +72,35 @@ impl<K: Copy + Eq + Hash + Ord> Noted<K> {
         taken
     }
 
+    /// Stores at most so many notes in one transaction, with `put`; what cannot be stored is noted again.
+    ///
+    /// # Errors
+    /// Only the store's.
+    pub async fn store_some(
+        &self,
+        store: &Store,
+        most: usize,
+        put: fn(&mut WriteTx<'_>, &[(K, Timestamp)]) -> Result<(), Failure>,
+    ) -> Result<Progress, Failure>
+    where
+        K: Send + Sync + 'static,
+    {
+        let notes = Arc::new(self.take(most));
+        let rows = Arc::clone(&notes);
+        let stored = store.write(Instant::now() + WRITER_TIME, move |tx, _| Ok(put(tx, &rows)?)).await;
+        match stored {
+            Ok(()) if notes.len() == most => Ok(Progress::More),
+            Ok(()) => Ok(Progress::Rest),
+            Err(Abort::<Infallible>::Refused(never)) => match never {},
+            Err(Abort::Failed(failure)) => {
+                self.put_back(notes.iter().copied());
+                Err(failure)
+            }
+        }
+    }
+
     /// Notes again what could not be stored.
-    pub fn put_back(&self, notes: impl IntoIterator<Item = (K, Timestamp)>) {
+    fn put_back(&self, notes: impl IntoIterator<Item = (K, Timestamp)>) {
         for (key, at) in notes {
             self.note(key, at);
         }

@@ -239,17 +239,28 @@ impl<D: Dialect> Change<D> {
                 None => verb(tx, now),
             }
         };
-        let store = &self.call.foundation().store;
-        let deadline = Instant::now() + D::DEMANDS.writer_time;
-        let outcome = match self.is_freeing {
-            false => store.write(deadline, work).await,
-            true => store.write_freeing(deadline, work).await,
-        };
-        match outcome {
+        match self.transact(work).await {
             Ok(answer) => Ok(answer),
             Err(Abort::Failed(failure)) => self.replay_after(&failure).map(Some),
             Err(abort) => Err(refusal_of(abort)),
         }
+    }
+
+    /// A transaction of the request whose answer is made later: that the caller still may, and what the verb does. Nothing is
+    /// remembered under its key.
+    ///
+    /// # Errors
+    /// What the verb refuses, or what the store cannot do.
+    pub async fn write_first<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<D::Refusal>> + Send + 'static,
+    ) -> Result<T, D::Refusal> {
+        let recheck = D::recheck(&self.call.caller, self.call.route);
+        let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
+            recheck.map_or(Ok(()), |recheck| recheck(tx))?;
+            verb(tx, now)
+        };
+        self.transact(work).await.map_err(refusal_of)
     }
 
     /// Another transaction of the same request, where what it did in its first one had to be told elsewhere: its answer
@@ -269,13 +280,19 @@ impl<D: Dialect> Change<D> {
             }
             Ok(answer)
         };
+        self.transact(work).await.map_err(refusal_of)
+    }
+
+    async fn transact<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<D::Refusal>> + Send + 'static,
+    ) -> Result<T, Abort<D::Refusal>> {
         let store = &self.call.foundation().store;
         let deadline = Instant::now() + D::DEMANDS.writer_time;
-        let outcome = match self.is_freeing {
+        match self.is_freeing {
             false => store.write(deadline, work).await,
             true => store.write_freeing(deadline, work).await,
-        };
-        outcome.map_err(refusal_of)
+        }
     }
 
     /// A request that the writer did not take may be a repeat all the same: its answer can be read.

@@ -7,7 +7,11 @@ use zeroize::Zeroizing;
 use super::end::{end_session, of_principal};
 use super::find::origin_of;
 use super::model::{Door, Marks, Origin, SESSIONS_MAX, Session};
-use super::tables::{Mark, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL, SessionRow, start_of};
+use super::tables::{
+    Mark, SESSION_ORIGINS, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL, SessionOriginRow,
+    SessionRow,
+};
+use crate::jobs::start_of_hour;
 use crate::secrets::Digest;
 
 /// A session to be made.
@@ -61,15 +65,16 @@ pub fn create_session(tx: &mut WriteTx<'_>, now: Timestamp, new: NewSession) -> 
         session_mark: marks.provider_session,
         created_at: now,
         ends_at,
-        origin: seal::seal(tx, owner, &SESSIONS, &session_id, &plain)?,
     };
+    let origin = seal::seal(tx, owner, &SESSION_ORIGINS, &session_id, &plain)?;
     tx.put(&SESSIONS, &session_id, &row)?;
+    tx.put(&SESSION_ORIGINS, &session_id, &SessionOriginRow { origin })?;
     tx.put(&SESSIONS_BY_PRINCIPAL, &(tenant_id, principal_id, session_id), &Mark)?;
     for mark in row.each_mark() {
         tx.put(&SESSIONS_BY_NAME, &(mark, session_id), &Mark)?;
     }
     tx.put(&SESSIONS_BY_END, &(row.end_hour(), session_id), &Mark)?;
-    tx.falls_due(SESSIONS_BY_END.spec().tag, start_of(row.end_hour()));
+    tx.falls_due(SESSIONS_BY_END.spec().tag, start_of_hour(row.end_hour()));
     Ok(Made { session: row.session(session_id), ended })
 }
 

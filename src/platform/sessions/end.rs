@@ -4,7 +4,7 @@ use quintet_storage::{Failure, Read, Scan, Uuid, WriteTx};
 
 use super::model::{AtProvider, SESSIONS_MAX, Session};
 use super::tables::{
-    Mark, SESSION_USES, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL, SessionRow,
+    Mark, SESSION_ORIGINS, SESSION_USES, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL, SessionRow,
 };
 
 /// More sessions than a principal has, behind all doors.
@@ -22,6 +22,7 @@ pub fn end_session(tx: &mut WriteTx<'_>, session_id: Uuid) -> Result<Option<Sess
     }
     tx.delete(&SESSIONS_BY_PRINCIPAL, &(session.tenant_id, session.principal_id, session_id));
     tx.delete(&SESSIONS_BY_END, &(row.end_hour(), session_id));
+    tx.delete(&SESSION_ORIGINS, &session_id);
     tx.delete(&SESSION_USES, &session_id);
     tx.delete(&SESSIONS, &session_id);
     Ok(Some(session))

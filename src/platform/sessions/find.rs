@@ -4,7 +4,7 @@ use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, decode_plain};
 
 use super::model::{Door, IDLE_SECONDS, Origin, Session};
-use super::tables::{SESSION_USES, SESSIONS};
+use super::tables::{SESSION_ORIGINS, SESSION_USES, SESSIONS};
 use super::token::split;
 use super::uses::SessionUses;
 use crate::secrets::{Digest, constant_time_eq};
@@ -26,9 +26,11 @@ pub fn find_session(
     let row = read.get(&SESSIONS, &session_id)?;
     let is_own = constant_time_eq(row.as_ref().map_or(&NOBODYS, |row| &row.digest), &digest);
     let Some(row) = row.filter(|row| is_own && row.door == door && now < row.ends_at) else { return Ok(None) };
-    let stored = read.get(&SESSION_USES, &session_id)?.map(|used| used.last_used_at);
-    let used_at = stored.max(uses.of(session_id)).unwrap_or(row.created_at).max(row.created_at);
-    Ok((now < used_at.plus_seconds(IDLE_SECONDS)).then(|| row.session(session_id)))
+    let is_awake = |used_at: Timestamp| now < used_at.plus_seconds(IDLE_SECONDS);
+    // What is stored is asked only where what is noted, or its beginning, does not say enough.
+    let is_noted = is_awake(uses.of(session_id).unwrap_or(row.created_at).max(row.created_at));
+    let is_used = is_noted || read.get(&SESSION_USES, &session_id)?.is_some_and(|used| is_awake(used.last_used_at));
+    Ok(is_used.then(|| row.session(session_id)))
 }
 
 /// Whether a session is still there: for the transaction of what its owner asked for meanwhile.
@@ -45,8 +47,9 @@ pub fn is_there(read: &impl Read, session_id: Uuid) -> Result<bool, Failure> {
 /// Only the store's.
 pub fn origin_of(read: &impl Read, session_id: Uuid) -> Result<Option<Origin>, Failure> {
     let Some(row) = read.get(&SESSIONS, &session_id)? else { return Ok(None) };
+    let Some(held) = read.get(&SESSION_ORIGINS, &session_id)? else { return Ok(None) };
     let owner = KeyOwner::Member { tenant: Uuid::from_bytes(row.tenant), member: Uuid::from_bytes(row.principal) };
-    match seal::open(read, owner, &SESSIONS, &session_id, &row.origin) {
+    match seal::open(read, owner, &SESSION_ORIGINS, &session_id, &held.origin) {
         Ok(plain) => Ok(Some(decode_plain(&plain)?)),
         Err(Abort::Refused(Erased)) => Ok(None),
         Err(Abort::Failed(failure)) => Err(failure),

@@ -3,8 +3,8 @@
 use quintet_storage::{Failure, Read as _, Scan, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::end::end_session;
-use super::tables::{Mark, SESSIONS_BY_END, start_of};
-use crate::jobs::{Agenda, Progress, Swept};
+use super::tables::{Mark, SESSIONS_BY_END};
+use crate::jobs::{Agenda, Progress, Swept, start_of_hour};
 
 /// Sessions removed in one transaction.
 const SLICE_ROWS: usize = 200;
@@ -22,14 +22,14 @@ impl Agenda for SessionEnds {
 
     fn next(&self, read: &Snapshot, from: Self::Place) -> Result<Option<Timestamp>, Failure> {
         let first = read.scan(&SESSIONS_BY_END, Scan::all().from(&from).limit(1))?;
-        Ok(first.first().map(|((hour, _), Mark)| start_of(*hour)))
+        Ok(first.first().map(|((hour, _), Mark)| start_of_hour(*hour)))
     }
 
     fn slice(&self, tx: &mut WriteTx<'_>, now: Timestamp, from: Self::Place) -> Result<Swept<Self::Place>, Failure> {
         let oldest = tx.scan(&SESSIONS_BY_END, Scan::all().from(&from).limit(SLICE_ROWS))?;
         let (mut removed, mut to) = (0, None);
         for (place, Mark) in oldest {
-            if start_of(place.0) > now {
+            if start_of_hour(place.0) > now {
                 break;
             }
             end_session(tx, place.1)?;

@@ -7,6 +7,7 @@
 //! | 0x0155 | sessions by principal | tenant, principal, session | |
 //! | 0x0156 | sessions by name | mark of issuer and subject, or of issuer and the session there; session | |
 //! | 0x0157 | sessions by end | hour, session | |
+//! | 0x0158 | session origins | session | what the provider said when it began, sealed |
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use quintet_storage::seal::Sealed;
 use quintet_storage::{Family, Row, Table, TableSpec, Timestamp, Uuid};
 
 use super::model::{Door, Marks, Session};
+use crate::jobs::hour_at_or_after;
 use crate::secrets::Digest;
 
 /// Sessions.
@@ -32,16 +34,19 @@ pub(crate) const SESSIONS_BY_NAME: Table<(u128, Uuid), Mark> =
 pub(crate) const SESSIONS_BY_END: Table<(u32, Uuid), Mark> =
     Table::new(0x0157, Family::APPLIANCE, "platform.sessions_by_end");
 
+/// What the provider said. Apart from the session, since every request reads that.
+pub(crate) const SESSION_ORIGINS: Table<Uuid, SessionOriginRow> =
+    Table::new(0x0158, Family::APPLIANCE, "platform.session_origins");
+
 /// The tables of this folder.
-pub(crate) const TABLES: [TableSpec; 5] = [
+pub(crate) const TABLES: [TableSpec; 6] = [
     SESSIONS.spec(),
     SESSION_USES.spec(),
     SESSIONS_BY_PRINCIPAL.spec(),
     SESSIONS_BY_NAME.spec(),
     SESSIONS_BY_END.spec(),
+    SESSION_ORIGINS.spec(),
 ];
-
-const HOUR_MICROS: i64 = 3_600_000_000;
 
 /// A session. Its `Debug` leaves out the digest: that of a secret does not belong in a log.
 #[derive(Clone, PartialEq, Eq, Encode, Decode)]
@@ -56,15 +61,12 @@ pub(crate) struct SessionRow {
     pub(super) session_mark: Option<u128>,
     pub(super) created_at: Timestamp,
     pub(super) ends_at: Timestamp,
-    /// An [`Origin`](super::Origin), sealed for the member.
-    pub(super) origin: Sealed,
 }
 impl Row for SessionRow {}
 
 impl fmt::Debug for SessionRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SessionRow { door, tenant, principal, digest: _, subject_mark, session_mark, created_at, ends_at, origin } =
-            self;
+        let SessionRow { door, tenant, principal, digest: _, subject_mark, session_mark, created_at, ends_at } = self;
         f.debug_struct("SessionRow")
             .field("door", door)
             .field("tenant", tenant)
@@ -73,7 +75,6 @@ impl fmt::Debug for SessionRow {
             .field("session_mark", session_mark)
             .field("created_at", created_at)
             .field("ends_at", ends_at)
-            .field("origin", origin)
             .finish_non_exhaustive()
     }
 }
@@ -101,16 +102,16 @@ impl SessionRow {
 
     /// The first full hour at which it is over.
     pub(super) fn end_hour(&self) -> u32 {
-        let micros = self.ends_at.as_micros();
-        let hour = micros.div_euclid(HOUR_MICROS) + i64::from(micros.rem_euclid(HOUR_MICROS) != 0);
-        u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
+        hour_at_or_after(self.ends_at)
     }
 }
 
-/// When an hour begins.
-pub(super) fn start_of(hour: u32) -> Timestamp {
-    Timestamp::from_micros(i64::from(hour) * HOUR_MICROS)
+/// An [`Origin`](super::Origin), sealed for the member.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct SessionOriginRow {
+    pub(super) origin: Sealed,
 }
+impl Row for SessionOriginRow {}
 
 /// When a session was last used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]

@@ -6,7 +6,7 @@ use quintet_storage::seal::{self, KeyOwner};
 use quintet_storage::{Abort, Failure, Read as _, Timestamp, Uuid, WriteTx};
 
 use super::model::IDLE_SECONDS;
-use super::tables::{SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL};
+use super::tables::{SESSION_ORIGINS, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL};
 use super::{
     AtProvider, Door, LIFE_SECONDS, Marks, NewSession, Origin, SESSIONS_MAX, Session, SessionEnds, SessionToken,
     SessionUses, create_session, end_session, end_sessions_at_provider, end_sessions_of, find_session, move_session,
@@ -288,13 +288,20 @@ fn nothing_is_sealed_for_who_has_been_erased() {
 #[test]
 fn what_contradicts_itself_is_found() {
     type Deed = fn(&mut WriteTx<'_>, Uuid) -> Result<(), Failure>;
-    let deeds: [(Deed, &str); 4] = [
+    let deeds: [(Deed, &str); 5] = [
         (
             |tx, id| {
                 tx.delete(&SESSIONS, &id);
                 Ok(())
             },
             "which is not there",
+        ),
+        (
+            |tx, id| {
+                tx.delete(&SESSION_ORIGINS, &id);
+                Ok(())
+            },
+            "lacks what the provider said",
         ),
         (
             |tx, id| {

@@ -1,22 +1,17 @@
 //! When sessions were last used: noted in memory, stored once a minute, so that reading costs no write.
 
-use std::convert::Infallible;
-use std::time::{Duration, Instant};
-
-use quintet_storage::{Abort, Failure, Read as _, Store, Timestamp, Uuid, WriteTx};
+use quintet_storage::{Failure, Read as _, Store, Timestamp, Uuid, WriteTx};
 
 use super::tables::{SESSION_USES, SESSIONS, SessionUseRow};
 use crate::clock::BoxFuture;
 use crate::jobs::{Job, Noted, Progress};
 
-/// How long a use may stay in memory only.
-const STORE_AFTER_SECONDS: i64 = 60;
 /// The most rows of one transaction.
 const SLICE_ROWS: usize = 500;
+/// How long a use may stay in memory only.
+const STORE_AFTER_SECONDS: i64 = 60;
 /// The most sessions remembered between two rounds; the uses of more are not noted.
 const SESSIONS_NOTED_MAX: usize = 100_000;
-/// How long a round may wait for the writer; the next one tries again.
-const WRITER_TIME: Duration = Duration::from_secs(10);
 
 /// Notes uses of sessions.
 pub struct SessionUses {
@@ -41,26 +36,10 @@ impl SessionUses {
     pub(super) fn of(&self, session_id: Uuid) -> Option<Timestamp> {
         self.noted.of(session_id)
     }
-
-    /// Stores a part of what is noted; what cannot be stored is put back.
-    async fn store_slice(&self) -> Result<Progress, Failure> {
-        let uses = self.noted.take(SLICE_ROWS);
-        let rows = uses.clone();
-        let stored = self.store.write(Instant::now() + WRITER_TIME, move |tx, _| put_uses(tx, &rows)).await;
-        match stored {
-            Ok(()) if uses.len() == SLICE_ROWS => Ok(Progress::More),
-            Ok(()) => Ok(Progress::Rest),
-            Err(Abort::Refused(never)) => match never {},
-            Err(Abort::Failed(failure)) => {
-                self.noted.put_back(uses);
-                Err(failure)
-            }
-        }
-    }
 }
 
 /// Never takes a use back, and stores none of a session that has ended.
-fn put_uses(tx: &mut WriteTx<'_>, uses: &[(Uuid, Timestamp)]) -> Result<(), Abort<Infallible>> {
+fn put_uses(tx: &mut WriteTx<'_>, uses: &[(Uuid, Timestamp)]) -> Result<(), Failure> {
     for (id, at) in uses {
         let stored = tx.get(&SESSION_USES, id)?;
         if stored.is_none_or(|stored| stored.last_used_at < *at) && tx.contains(&SESSIONS, id)? {
@@ -80,6 +59,6 @@ impl Job for SessionUses {
     }
 
     fn slice(&self) -> BoxFuture<'_, Result<Progress, Failure>> {
-        Box::pin(self.store_slice())
+        Box::pin(self.noted.store_some(&self.store, SLICE_ROWS, put_uses))
     }
 }

@@ -3,7 +3,7 @@
 use quintet_storage::{Failure, Read, Uuid};
 
 use super::tables::{
-    Mark, SESSION_USES, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL, SessionRow,
+    Mark, SESSION_ORIGINS, SESSION_USES, SESSIONS, SESSIONS_BY_END, SESSIONS_BY_NAME, SESSIONS_BY_PRINCIPAL, SessionRow,
 };
 use crate::access::tables::TENANTS;
 use crate::verify::each;
@@ -25,6 +25,9 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         }
         if !is_found {
             findings.push(format!("session {id} is not found by everything that should find it"));
+        }
+        if !read.contains(&SESSION_ORIGINS, &id)? {
+            findings.push(format!("session {id} lacks what the provider said"));
         }
         if row.ends_at < row.created_at {
             findings.push(format!("session {id} ends before it began"));
@@ -50,6 +53,12 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
     each(read, &SESSIONS_BY_END, findings, |(hour, id), Mark, findings| {
         if session(id)?.is_none_or(|row| row.end_hour() != hour) {
             findings.push(lost(id, "the index by end"));
+        }
+        Ok(())
+    })?;
+    each(read, &SESSION_ORIGINS, findings, |id, _, findings| {
+        if session(id)?.is_none() {
+            findings.push(lost(id, "the table of origins"));
         }
         Ok(())
     })?;

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, LOCATION, RANGE};
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use quintet_platform::egress::{Egress, EgressBody, EgressError, Party};
+use quintet_platform::http::bearer::bearer_field;
+use quintet_platform::secrets::Secret;
 use serde::Deserialize;
 use tokio::time::Instant;
 
@@ -266,9 +268,7 @@ impl<'a> Session<'a> {
         let answer: Answer = serde_json::from_slice(&content).map_err(|_| no_token())?;
         let token = answer.token.filter(|token| !token.is_empty()).or(answer.access_token);
         let token = token.filter(|token| !token.is_empty()).ok_or_else(no_token)?;
-        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| no_token())?;
-        value.set_sensitive(true);
-        Ok(value)
+        bearer_field(&Secret::new(token)).ok_or_else(no_token)
     }
 
     /// Waits for something, so long at most, and not beyond the end of all time that there is.

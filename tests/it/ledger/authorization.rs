@@ -1,7 +1,7 @@
 //! An external authorization system: what it says counts, at once; what it does not say is undetermined.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::ledger::{refused, text};
 use crate::support::appliance::{Appliance, Setup, fresh_key};
+use crate::support::receiver::heard;
 
 const OWN: &str = "appliance-credential";
 
@@ -73,16 +74,8 @@ impl Desk {
 
     fn serve(&self, stream: impl Read + Write) {
         let mut reader = BufReader::new(stream);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
+        let Some((head, body)) = heard(&mut reader) else { return };
         let lower = head.to_lowercase();
-        let length = lower.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
-        let mut body = vec![0; length.unwrap_or(0)];
-        reader.read_exact(&mut body).unwrap();
         let mut words = head.split_whitespace();
         let (method, path) = (words.next().unwrap(), words.next().unwrap());
         let is_known = lower.contains(&format!("authorization: bearer {OWN}\r\n"));

@@ -2,7 +2,7 @@
 //! that it cannot, or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use crate::localization::accounts::{account, path_of};
 use crate::localization::members::key_of;
 use crate::localization::{Desk, refused, text};
 use crate::support::appliance::{Appliance, Setup, fresh_key, run, stderr, stdout};
+use crate::support::receiver::heard;
 
 const OWN: &str = "appliance-credential";
 /// Longer than the appliance waits for an answer, and shorter than anybody waits for a test.
@@ -66,18 +67,8 @@ impl System {
 
     fn serve(&self, stream: TcpStream) {
         let mut reader = BufReader::new(stream);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
+        let Some((head, body)) = heard(&mut reader) else { return };
         let lower = head.to_lowercase();
-        let length = lower.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
-        let mut body = vec![0; length.unwrap_or(0)];
-        if reader.read_exact(&mut body).is_err() {
-            return;
-        }
         assert!(lower.contains(&format!("authorization: bearer {OWN}\r\n")), "{head}");
         let mut words = head.split_whitespace();
         let (method, path) = (words.next().unwrap(), words.next().unwrap());

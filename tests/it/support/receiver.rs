@@ -1,7 +1,7 @@
 //! A receiver of webhooks: an HTTP server on loopback that answers with the status that the path begins with, and
 //! remembers what it was sent.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -95,4 +95,19 @@ fn serve(stream: TcpStream, all: &Mutex<Vec<Arrived>>) -> std::io::Result<()> {
         all.lock().unwrap().push(Arrived { path, head, raw });
         stream.write_all(format!("HTTP/1.1 {status} x\r\ncontent-length: 0\r\n\r\n").as_bytes())?;
     }
+}
+
+/// One request over plain HTTP: its head as it came, and its body. `None`: whoever asks has left in the middle.
+pub fn heard(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).unwrap_or(0) == 0 {
+            return None;
+        }
+    }
+    let lower = head.to_lowercase();
+    let length = lower.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, body))
 }

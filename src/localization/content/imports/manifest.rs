@@ -79,16 +79,21 @@ pub fn get_manifest(read: &impl Read, import: &Import) -> Result<String, Failure
     Ok(text)
 }
 
+/// What an upload did.
+fn changes_of(read: &impl Read, tenant_id: TenantId, file_id: FileId, seq: u64) -> Result<Vec<Change>, Failure> {
+    let row = read.get(&IMPORTS, &(tenant_id, file_id, seq))?;
+    let row = row.ok_or_else(|| Failure::Damaged(format!("file {} lacks its import {seq}", file_id.0)))?;
+    decode_plain(&sealed::read_all(read, &row.changes)?)
+}
+
 /// The numbers of the keys that an upload changed, took or brought back, in ascending order; not of those it added, which
 /// nobody can have translated before.
 ///
 /// # Errors
 /// The store's.
 pub fn changed_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, seq: u64) -> Result<Vec<u64>, Failure> {
-    let row = read.get(&IMPORTS, &(tenant_id, file_id, seq))?;
-    let row = row.ok_or_else(|| Failure::Damaged(format!("file {} lacks its import {seq}", file_id.0)))?;
-    let changes: Vec<Change> = decode_plain(&sealed::read_all(read, &row.changes)?)?;
-    let known = changes.into_iter().filter(|change| change.kind != ChangeKind::Added);
+    let known =
+        changes_of(read, tenant_id, file_id, seq)?.into_iter().filter(|change| change.kind != ChangeKind::Added);
     Ok(known.map(|change| change.number).collect())
 }
 
@@ -98,13 +103,11 @@ pub fn changed_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, s
 /// # Errors
 /// The store's.
 pub fn replaced_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, seq: u64) -> Result<Vec<u64>, Failure> {
-    let row = read.get(&IMPORTS, &(tenant_id, file_id, seq))?;
-    let row = row.ok_or_else(|| Failure::Damaged(format!("file {} lacks its import {seq}", file_id.0)))?;
-    let changes: Vec<Change> = decode_plain(&sealed::read_all(read, &row.changes)?)?;
     let is_replaced = |change: &Change| match change.kind {
         ChangeKind::Changed => true,
         ChangeKind::Restored => change.before != change.after,
         ChangeKind::Added | ChangeKind::Obsoleted => false,
     };
-    Ok(changes.into_iter().filter(is_replaced).map(|change| change.number).collect())
+    let changes = changes_of(read, tenant_id, file_id, seq)?.into_iter();
+    Ok(changes.filter(is_replaced).map(|change| change.number).collect())
 }

@@ -206,7 +206,7 @@ pub async fn export<M: Send + 'static>(
     only: &Parameter,
     media_type: HeaderValue,
     begin: fn(TenantId, &Project, Option<&Locale>) -> M,
-    next: NextPiece<M>,
+    next: NextPiece<M, String>,
 ) -> Answered {
     let only = call.text(only)?;
     let project = permitted(&call, Action::Read)?;

@@ -4,9 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use http::HeaderValue;
-use quintet_platform::service::{
-    Content, Endpoint, Fault, KeyRule, Parameter, Route, json as success, media, refusal_of,
-};
+use quintet_platform::service::{Content, Endpoint, KeyRule, Parameter, Route, json as success, media, refusal_of};
 
 use super::documents::{
     ANY_XML, Counts, Import, begin_import, bodies, deadline, export, locale_parameter, media_types, reading,
@@ -16,7 +14,7 @@ use crate::content::ValueReader;
 use crate::content::rejudge::wait_for_pass;
 use crate::exchange::tbx::{BYTES_MAX, GlossaryExport, check_room, read_glossary};
 use crate::formats::tbx::TbxReader;
-use crate::http::{Answered, Call, Localization, TAGGED};
+use crate::http::{Answered, Call, Localization, TAGGED, to_its_end};
 use crate::lists::joined;
 use crate::refusal::{READER_CODES, Refusal};
 use crate::spaces::http::PROJECT;
@@ -61,8 +59,7 @@ pub const ENDPOINTS: &[Endpoint<Localization>] = &[
 async fn import(call: Call) -> Answered {
     let import = begin_import(call, &ONLY, &media_types(OWN), |_| BYTES_MAX).await?;
     // A caller that leaves must not stop half of it, nor give back the room of what is still being read.
-    let work = import_glossary(import);
-    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    to_its_end(import_glossary(import)).await
 }
 
 async fn import_glossary(import: Import) -> Answered {

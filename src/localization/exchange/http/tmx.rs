@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderValue;
-use quintet_platform::service::{
-    Content, Endpoint, Fault, KeyRule, Parameter, Route, json as success, media, refusal_of,
-};
+use quintet_platform::service::{Content, Endpoint, KeyRule, Parameter, Route, json as success, media, refusal_of};
 
 use super::documents::{
     ANY_XML, Counts, Import, begin_import, bodies, deadline, export, locale_parameter, media_types, reading,
@@ -14,7 +12,7 @@ use super::documents::{
 use crate::content::ValueReader;
 use crate::exchange::tmx::{MemoryExport, bytes_max, read_memory, write_memory};
 use crate::formats::tmx::TmxReader;
-use crate::http::{Answered, Call, Localization, TAGGED};
+use crate::http::{Answered, Call, Localization, TAGGED, to_its_end};
 use crate::lists::joined;
 use crate::memory::Outcomes;
 use crate::refusal::{READER_CODES, Refusal};
@@ -66,8 +64,7 @@ impl From<Outcomes> for Counts {
 async fn import(call: Call) -> Answered {
     let import = begin_import(call, &ONLY, &media_types(OWN), bytes_max).await?;
     // A caller that leaves must not stop half of it, nor give back the room of what is still being read.
-    let work = import_memory(import);
-    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    to_its_end(import_memory(import)).await
 }
 
 async fn import_memory(import: Import) -> Answered {

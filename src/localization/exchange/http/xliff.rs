@@ -25,7 +25,7 @@ use crate::exchange::xliff::{
     prepare_part, read_document, write_part,
 };
 use crate::formats::xliff::{UnitReader, Version};
-use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED, body_of};
+use crate::http::{Answered, CORE, Call, Caller, Localization, TAGGED, body_of, to_its_end};
 use crate::language::Locale;
 use crate::lists::joined;
 use crate::refusal::{READER_CODES, Refusal};
@@ -165,8 +165,7 @@ async fn import(mut call: Call) -> Answered {
     let named = named?;
     let room = room_for(&change.call, &staged, bytes_max).await?;
     // A caller that leaves must not stop half of it.
-    let work = async move { import_document(change, project, file, staged, named, before, room).await };
-    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::from(Fault::Internal).into()))
+    to_its_end(import_document(change, project, file, staged, named, before, room)).await
 }
 
 async fn import_document(

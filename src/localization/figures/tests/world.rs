@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
 use quintet_platform::access::Authority;
@@ -11,9 +10,8 @@ use quintet_storage::{Abort, Read, Scan, Snapshot, Timestamp, WriteTx};
 
 use crate::content::rejudge::REJUDGES;
 use crate::content::{
-    Arrived, FILES, File, FileId, Format, ImportFile, Key, KeyContext, KeyEntry, Original, Receiver, ReviewState,
-    Source, State, TRANSLATIONS, Translated, TranslationRow, Wished, Wording, get_catalogue, key_id, prepare_contexts,
-    prepare_import, publish_import, put_contexts, read_entries, state_of,
+    FILES, File, FileId, Key, KeyContext, KeyEntry, ReviewState, Source, State, TRANSLATIONS, Translated,
+    TranslationRow, Wished, Wording, get_catalogue, key_id, prepare_contexts, put_contexts, read_entries, state_of,
 };
 use crate::context::Context;
 use crate::figures::list::{Filter, Place, WantedState, list_translations};
@@ -30,7 +28,7 @@ use crate::terms::{
     EntryKind, PutStyle, Register, StyleScope, TermId, Wording as TermWording, create_entry, delete_entry, put_style,
     replace_entry,
 };
-use crate::testing::{Bench, TENANT, actor, furnished};
+use crate::testing::{Bench, TENANT, actor, furnished, upload, write};
 
 /// The locales that are translated into.
 pub const LOCALES: [&str; 3] = ["de", "fr", "zh-TW"];
@@ -76,25 +74,12 @@ impl World {
         &self,
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let written = self.bench.store.write(Instant::now() + Duration::from_secs(30), verb).await;
-        written.map_err(|abort| match abort {
-            Abort::Refused(refusal) => refusal,
-            Abort::Failed(failure) => panic!("the store failed: {failure}"),
-        })
+        write(&self.bench, verb).await
     }
 
     /// Uploads a JSON file with these texts.
     pub async fn upload(&self, path: &str, texts: &BTreeMap<String, String>) -> FileId {
-        let bytes = serde_json::to_vec(texts).unwrap();
-        let mut receiver = Receiver::begin(&self.bench.store, TENANT).await.unwrap();
-        receiver.push(&bytes).await.unwrap();
-        let Arrived { sha256, units_max, staged } = receiver.finish().await.unwrap();
-        let staged = staged.unwrap();
-        let original = Original { value: staged.value().clone(), sha256, units_max };
-        let project = get_project(&self.read(), TENANT, self.project_id).unwrap();
-        let command = ImportFile { project, path: path.into(), format: Format::Json, root_locale: None, original };
-        let (prepared, _staged) = prepare_import(&self.context, TENANT, command).await.unwrap();
-        self.write(move |tx, now| publish_import(tx, now, &actor(TENANT), prepared)).await.unwrap().file_id
+        upload(&self.bench, &self.context, self.project_id, path, texts).await
     }
 
     /// Sets the limits of a path.

@@ -1,24 +1,20 @@
 //! The archive of a release: whole, or a part of it, out of the sealed store as it is read.
 
-use std::io;
 use std::ops::Range;
 
-use axum::body::Body;
-use bytes::Bytes;
-use futures_util::stream;
 use http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE};
 use http::{HeaderValue, Method};
 use quintet_platform::http::precondition::is_not_modified;
 use quintet_platform::http::range::{Wanted, wanted};
-use quintet_platform::service::{Answer, Endpoint, Route, Success, media, nothing, refusal_of};
+use quintet_platform::service::{Answer, Endpoint, Route, Success, media, nothing};
 use quintet_storage::large::{CHUNK_BYTES, LargeValue};
+use quintet_storage::{Abort, Snapshot};
 
 use super::releases::{RELEASE, permitted_release, tag_of};
 use crate::access::Action;
 use crate::content::read_part;
 use crate::context::Context;
-use crate::http::{Answered, Call, Localization};
-use crate::model::TenantId;
+use crate::http::{Answered, Call, Localization, body_of};
 use crate::refusal::Refusal;
 use crate::releases::model::ReleaseId;
 
@@ -58,7 +54,9 @@ async fn archive(call: Call) -> Answered {
         Wanted::Part(range) => (206, range),
         Wanted::Nothing => return Err(Refusal::RangeNotSatisfiable(size).into()),
     };
-    let body = body_of(call.context.clone(), call.caller.tenant_id(), row.archive, range.clone());
+    // What is stored under this name never changes: each piece may be read in a state of its own.
+    let wanted = (row.archive, range.clone());
+    let body = body_of(call.context.clone(), call.caller.tenant_id(), Vec::new(), wanted, next_bytes);
     let answer = Answer::stream(status, ZIP, body)
         .tagged(&etag)
         .header(ACCEPT_RANGES, HeaderValue::from_static("bytes"))
@@ -76,26 +74,17 @@ fn file_name(release_id: ReleaseId) -> HeaderValue {
     HeaderValue::try_from(named).unwrap_or(HeaderValue::from_static("attachment"))
 }
 
-/// Some bytes of a value, chunk by chunk, each when the one before it has been taken, and in a state of its own.
-fn body_of(context: Context, tenant_id: TenantId, value: LargeValue, range: Range<u64>) -> Body {
-    let pieces = stream::try_unfold(range.start, move |at| {
-        let (context, value) = (context.clone(), value.clone());
-        async move {
-            if at >= range.end {
-                return Ok::<_, io::Error>(None);
-            }
-            let chunk = CHUNK_BYTES as u64;
-            let next = (at - at % chunk + chunk).min(range.end);
-            let length = u32::try_from(next - at).unwrap_or(u32::MAX);
-            let read = context.aside(tenant_id, move |read| Ok(read_part(read, &value, at, length)?));
-            // The status is gone: all that can be done is to break off.
-            let bytes = read.await.map_err(|abort| {
-                let refusal = refusal_of(abort);
-                tracing::warn!(?refusal, "an archive that was being sent breaks off");
-                io::Error::other("the rest of the archive could not be read")
-            })?;
-            Ok(Some((Bytes::from(bytes), next)))
-        }
-    });
-    Body::from_stream(pieces)
+/// The next bytes of a value, up to the end of a chunk of it; `None` behind the last of those that are wanted.
+fn next_bytes(
+    _: &Context,
+    (value, left): &mut (LargeValue, Range<u64>),
+    read: &Snapshot,
+) -> Result<Option<Vec<u8>>, Abort<Refusal>> {
+    if left.is_empty() {
+        return Ok(None);
+    }
+    let (at, chunk) = (left.start, CHUNK_BYTES as u64);
+    left.start = (at - at % chunk + chunk).min(left.end);
+    let length = u32::try_from(left.start - at).unwrap_or(u32::MAX);
+    Ok(Some(read_part(read, value, at, length)?))
 }

@@ -1,20 +1,13 @@
 //! The manifest of a release: what each entry of its archive was made from, sent as it is read.
 
-use std::io;
-
-use axum::body::Body;
-use bytes::Bytes;
-use futures_util::stream;
 use quintet_platform::service::{Answer, Endpoint, Id, JSON, Route, json as success, refusal_of, written};
 use quintet_storage::large::LargeValue;
-use quintet_storage::{Abort, Failure};
+use quintet_storage::{Abort, Failure, Snapshot};
 
 use super::releases::{RELEASE, permitted_release};
 use crate::access::Action;
 use crate::content::http::wire::Hex;
-use crate::context::Context;
-use crate::http::{Answered, Call, Localization};
-use crate::model::TenantId;
+use crate::http::{Answered, Call, Localization, body_of};
 use crate::refusal::Refusal;
 use crate::releases::manifest::read_page;
 use crate::releases::model::{Entry, ReleaseId};
@@ -31,10 +24,17 @@ pub const ENDPOINTS: &[Endpoint<Localization>] = &[Endpoint::new(&MANIFEST, |cal
 
 async fn manifest(call: Call) -> Answered {
     let (release_id, row) = permitted_release(&call, Action::Read)?;
-    let sending = Sending { context: call.context.clone(), tenant_id: call.caller.tenant_id(), manifest: row.manifest };
-    let first = beginning(release_id, row.sha256);
-    let page = sending.page(0).await.map_err(refusal_of)?;
-    Ok(Answer::stream(200, JSON, sending.body(first, page)))
+    let (context, tenant_id) = (call.context.clone(), call.caller.tenant_id());
+    // Whatever cannot be read at all is told with a status.
+    let mut sending = Sending { manifest: row.manifest, at: Some(0), is_first: true };
+    let begun = context.aside(tenant_id, move |read| {
+        let mut first = beginning(release_id, row.sha256);
+        first.extend(sending.next(read)?.unwrap_or_default());
+        Ok((first, sending))
+    });
+    let (first, sending) = begun.await.map_err(refusal_of)?;
+    let body = body_of(context, tenant_id, first, sending, |_, sending, read| sending.next(read));
+    Ok(Answer::stream(200, JSON, body))
 }
 
 fn beginning(release_id: ReleaseId, sha256: [u8; 32]) -> Vec<u8> {
@@ -71,45 +71,26 @@ fn write_entries(entries: &[Entry]) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-/// A page of entries as it is sent, and where the next begins.
-type Page = Option<(Vec<u8>, u64)>;
-
 /// A manifest that is being sent.
 struct Sending {
-    context: Context,
-    tenant_id: TenantId,
     manifest: LargeValue,
+    /// Where the next page begins; `None`: all have been sent, and the end as well.
+    at: Option<u64>,
+    is_first: bool,
 }
 
 impl Sending {
-    async fn page(&self, at: u64) -> Result<Page, Abort<Refusal>> {
-        let manifest = self.manifest.clone();
-        let read = self.context.aside(self.tenant_id, move |read| {
-            let Some((entries, next)) = read_page(read, &manifest, at)? else { return Ok(None) };
-            Ok(Some((write_entries(&entries)?, next)))
-        });
-        read.await
-    }
-
-    /// The whole, of which the beginning and the first page are there: whatever cannot be read at all is told with a status.
-    fn body(self, beginning: Vec<u8>, first: Page) -> Body {
-        let begun = Some((self, beginning, first));
-        let pieces = stream::try_unfold(begun, |state| async move {
-            let Some((sending, mut text, page)) = state else { return Ok::<_, io::Error>(None) };
-            let Some((entries, next)) = page else {
-                text.extend_from_slice(b"]}");
-                return Ok(Some((Bytes::from(text), None)));
-            };
-            text.extend(entries);
-            // The status is gone: all that can be done is to break off.
-            let page = sending.page(next).await.map_err(|abort| {
-                let refusal = refusal_of(abort);
-                tracing::warn!(?refusal, "a manifest that was being sent breaks off");
-                io::Error::other("the rest of the manifest could not be read")
-            })?;
-            let between = if page.is_some() { b",".to_vec() } else { Vec::new() };
-            Ok(Some((Bytes::from(text), Some((sending, between, page)))))
-        });
-        Body::from_stream(pieces)
+    /// The next page with what stands before it, or the end.
+    fn next(&mut self, read: &Snapshot) -> Result<Option<Vec<u8>>, Abort<Refusal>> {
+        let Some(at) = self.at else { return Ok(None) };
+        let Some((entries, next)) = read_page(read, &self.manifest, at)? else {
+            self.at = None;
+            return Ok(Some(b"]}".to_vec()));
+        };
+        self.at = Some(next);
+        let mut text = if self.is_first { Vec::new() } else { b",".to_vec() };
+        self.is_first = false;
+        text.extend(write_entries(&entries)?);
+        Ok(Some(text))
     }
 }
