@@ -132,10 +132,9 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 /// What falls due by the clock.
 #[must_use]
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
-    let keeping = Keeping::new(context.store.clone(), context.attendance.clone());
     vec![
         Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.clone())))),
-        Arc::new(Sweep(keeping)),
+        Arc::new(Sweep(Keeping::new(context.clone()))),
     ]
 }
 

@@ -80,7 +80,7 @@ impl<K: Copy + Eq + Hash + Ord> Noted<K> {
         &self,
         store: &Store,
         most: usize,
-        put: fn(&mut WriteTx<'_>, &[(K, Timestamp)]) -> Result<(), Failure>,
+        put: impl FnOnce(&mut WriteTx<'_>, &[(K, Timestamp)]) -> Result<(), Failure> + Send + 'static,
     ) -> Result<Progress, Failure>
     where
         K: Send + Sync + 'static,

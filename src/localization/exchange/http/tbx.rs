@@ -16,7 +16,7 @@ use crate::exchange::tbx::{BYTES_MAX, GlossaryExport, check_room, read_glossary}
 use crate::formats::tbx::TbxReader;
 use crate::http::{Answered, Call, Localization, TAGGED, to_its_end};
 use crate::lists::joined;
-use crate::refusal::{READER_CODES, Refusal};
+use crate::refusal::READER_CODES;
 use crate::spaces::http::PROJECT;
 use crate::terms::{IMPORT_ENTRIES_MAX, import_entries};
 

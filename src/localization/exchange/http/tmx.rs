@@ -15,7 +15,7 @@ use crate::formats::tmx::TmxReader;
 use crate::http::{Answered, Call, Localization, TAGGED, to_its_end};
 use crate::lists::joined;
 use crate::memory::Outcomes;
-use crate::refusal::{READER_CODES, Refusal};
+use crate::refusal::READER_CODES;
 use crate::spaces::http::PROJECT;
 
 const ONLY: Parameter = locale_parameter("The one target locale that is wanted.");
