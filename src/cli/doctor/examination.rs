@@ -162,7 +162,8 @@ mod tests {
     fn every_finding_that_is_not_ok_has_a_cure() {
         let directory = tempfile::tempdir().unwrap();
         let findings = examine(None, Some(directory.path().join("absent")));
-        assert!(findings.len() >= CHECKS.len() - 8, "{findings:?}");
+        // What is to be said of an appliance that runs, or of what it is told to use, is not said here.
+        assert!(findings.len() > CHECKS.len() / 2, "{findings:?}");
         for finding in findings {
             assert_eq!(finding.cure.is_none(), finding.state == State::Ok, "{finding:?}");
             assert!(finding.says.ends_with('.'), "{finding:?}");

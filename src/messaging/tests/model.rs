@@ -1,5 +1,7 @@
 //! The naive model: who has what, with everything worked out anew and one instant after the other.
 
+use std::collections::BTreeSet;
+
 use crate::identity::{Availability, HoldBelow, Priority};
 
 /// More messages than this within the guard's hour pause a thread, in seconds of it.
@@ -17,6 +19,7 @@ pub(super) struct Item {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Waits {
     pub(super) agent: usize,
+    pub(super) talk: usize,
     pub(super) label: String,
     pub(super) priority: Priority,
 }
@@ -56,7 +59,8 @@ impl Somebody {
 #[derive(Clone, Debug)]
 pub(super) struct Talk {
     pub(super) number: usize,
-    pub(super) participants: Vec<usize>,
+    /// Who wrote a message of it, or has got one.
+    pub(super) present: BTreeSet<usize>,
     pub(super) messages: u64,
     /// All instants that count for the guard.
     pub(super) counted: Vec<i64>,
@@ -93,11 +97,12 @@ impl Model {
         Model { now: 0, agents: vec![Somebody::new(); agents], talks: Vec::new() }
     }
 
-    fn deliver(&mut self, agent: usize, label: &str, priority: Priority) {
+    fn deliver(&mut self, agent: usize, talk: usize, label: &str, priority: Priority) {
         let somebody = &mut self.agents[agent];
         if somebody.holds(priority) {
-            somebody.held.push(Waits { agent, label: label.to_owned(), priority });
+            somebody.held.push(Waits { agent, talk, label: label.to_owned(), priority });
         } else {
+            self.talks[talk].present.insert(agent);
             somebody.inbox.push(Item { label: label.to_owned(), is_read: false, released: 0 });
         }
     }
@@ -114,7 +119,7 @@ impl Model {
         let number = talk.unwrap_or_else(|| {
             self.talks.push(Talk {
                 number: self.talks.len(),
-                participants: Vec::new(),
+                present: BTreeSet::new(),
                 messages: 0,
                 counted: Vec::new(),
                 pause: None,
@@ -126,29 +131,24 @@ impl Model {
         let now = self.now;
         let talk = &mut self.talks[number];
         talk.messages += 1;
-        for agent in to.iter().chain([&from]) {
-            if !talk.participants.contains(agent) {
-                talk.participants.push(*agent);
-            }
-        }
+        talk.present.insert(from);
         talk.counted.push(now);
         let pauses = talk.pause.is_none() && talk.within_the_hour(now) > GUARD.0;
         if pauses {
             talk.pause = Some((now, talk.resumed_at.is_some_and(|at| now < at + GUARD.1)));
         }
         if talk.pause.is_some() {
-            talk.held.extend(to.iter().map(|agent| Waits { agent: *agent, label: label.to_owned(), priority }));
+            let waits = |agent: &usize| Waits { agent: *agent, talk: number, label: label.to_owned(), priority };
+            talk.held.extend(to.iter().map(waits));
         } else {
-            to.iter().for_each(|agent| self.deliver(*agent, label, priority));
+            to.iter().for_each(|agent| self.deliver(*agent, number, label, priority));
         }
         if pauses {
             let talk = &mut self.talks[number];
             talk.messages += 1;
-            let mut told = talk.participants.clone();
-            told.sort_unstable();
-            for agent in told {
+            for agent in talk.present.clone() {
                 if !self.agents[agent].is_retired {
-                    self.deliver(agent, "paused", Priority::Urgent);
+                    self.deliver(agent, number, "paused", Priority::Urgent);
                 }
             }
         }
@@ -169,6 +169,9 @@ impl Model {
             somebody.held.clone().into_iter().partition(|waits| somebody.holds(waits.priority));
         let released = goes.len() as u32;
         somebody.held = stays;
+        for waits in &goes {
+            self.talks[waits.talk].present.insert(agent);
+        }
         somebody.inbox.extend(goes.into_iter().map(|waits| Item { label: waits.label, is_read: false, released }));
     }
 
@@ -176,7 +179,7 @@ impl Model {
         let talk = &mut self.talks[talk];
         talk.pause = None;
         for waits in std::mem::take(&mut talk.held) {
-            self.deliver(waits.agent, &waits.label, waits.priority);
+            self.deliver(waits.agent, waits.talk, &waits.label, waits.priority);
         }
     }
 
