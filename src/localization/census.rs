@@ -1,14 +1,13 @@
 //! What counts of prose keys hang on: their sources, their classes, the legal prefixes of their project. Whoever changes one
-//! of these notes it in the same transaction; where a licence is active, it is counted anew at once, outside of it.
-//!
-//! The [`Mark`] of a project tells whether a count still holds: it changes with every note.
+//! of these notes it in the same transaction; where a licence is active, it is counted anew at once, outside of it. So it is
+//! when a licence becomes active.
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Failure, Read, Row, Scan, Table, TableSpec, Timestamp, WriteTx};
 
 use crate::model::{FAMILY, ProjectId, TenantId};
 
-/// How often what counts of prose keys hang on was changed.
+/// The numbers of notes.
 pub const PROSE_MARKS: Table<(TenantId, ProjectId), ProseMarkRow> =
     Table::new(0x0368, FAMILY, "localization_prose_marks").hot();
 /// What is to be counted anew, the oldest change first.
@@ -30,11 +29,21 @@ pub enum Change {
         /// The number of its audit event.
         audit_seq: u64,
     },
-    /// Classes of keys, or legal prefixes.
+    /// Legal prefixes; or classes of keys, where it is not told of which file.
     Classes,
+    /// Classes of keys of a file.
+    ClassesOf {
+        /// Which.
+        file_id: [u8; 16],
+    },
+    /// A licence became active, by a decision that was taken a while ago.
+    Activated {
+        /// Which.
+        licence_id: [u8; 16],
+    },
 }
 
-/// How often what the counts of a project hang on was changed.
+/// How many notes were made in a project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct ProseMarkRow {
     /// Notes, from 1.
@@ -60,18 +69,6 @@ pub struct LicensedRow {
 }
 impl Row for LicensedRow {}
 
-/// What a project's counts hang on, at one moment. Two that are equal: nothing of it was changed in between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark(u64);
-
-/// What a project's counts hang on now.
-///
-/// # Errors
-/// Only the store's.
-pub fn mark(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<Mark, Failure> {
-    Ok(Mark(read.get(&PROSE_MARKS, &(tenant_id, project_id))?.unwrap_or_default().changes))
-}
-
 /// Notes a change, in the transaction that makes it.
 ///
 /// # Errors
@@ -83,8 +80,7 @@ pub fn note(
     project_id: ProjectId,
     change: Change,
 ) -> Result<(), Failure> {
-    let Mark(before) = mark(tx, tenant_id, project_id)?;
-    let changes = before + 1;
+    let changes = tx.get(&PROSE_MARKS, &(tenant_id, project_id))?.unwrap_or_default().changes + 1;
     tx.put(&PROSE_MARKS, &(tenant_id, project_id), &ProseMarkRow { changes })?;
     if tx.contains(&LICENSED, &(tenant_id, project_id))? {
         tx.put(&RECOUNTS, &(tenant_id, project_id, changes), &RecountRow { change, noted_at: now })?;
@@ -93,12 +89,21 @@ pub fn note(
     Ok(())
 }
 
+/// The last change of a project that is still to be counted; none: all are.
+///
+/// # Errors
+/// Only the store's.
+pub fn last_open(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<Option<u64>, Failure> {
+    let scan = Scan::prefix(&(tenant_id, project_id)).newest_first().limit(1);
+    Ok(read.scan(&RECOUNTS, scan)?.first().map(|((.., number), _)| *number))
+}
+
 /// Whether something of a project is still to be counted anew.
 ///
 /// # Errors
 /// Only the store's.
 pub fn is_open(read: &impl Read, tenant_id: TenantId, project_id: ProjectId) -> Result<bool, Failure> {
-    Ok(!read.scan(&RECOUNTS, Scan::prefix(&(tenant_id, project_id)).limit(1))?.is_empty())
+    Ok(last_open(read, tenant_id, project_id)?.is_some())
 }
 
 /// Counts a licence that becomes active (`by` is 1), or is so no more (`by` is -1).

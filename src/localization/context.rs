@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use quintet_platform::Foundation;
 use quintet_platform::access::Authority;
-use quintet_platform::service::{Fault, TURN_TIME, Turn, Turns};
+use quintet_platform::service::{TURN_TIME, Turn, Turns};
 use quintet_storage::{Abort, Snapshot, Store, Uuid};
-use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::audit::{AnchorFile, Anchoring};
 use crate::authorization::{AuthorizationSystem, Embedded, SystemFailure};
@@ -24,6 +23,7 @@ use crate::glance::{Lookup, glance};
 use crate::identity::Identity;
 use crate::language::Health;
 use crate::likeness::Indexes;
+use crate::locks::Locks;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::shelf::Shelf;
@@ -42,14 +42,10 @@ pub(crate) const DOCUMENTS_BYTES_MAX: usize = FILE_BYTES_MAX + (24 << 20);
 pub(crate) const SMALL_DOCUMENT_BYTES_MAX: usize = 1 << 20;
 /// How many small ones that come in are in memory at once.
 pub(crate) const SMALL_DOCUMENTS: usize = 4;
-/// How long one waits for those who change the same thing.
-const LOCK_TIME: Duration = Duration::from_secs(60);
 /// How often the core's checks run.
 const CORE_INTERVAL: Duration = Duration::from_secs(60);
 /// How many bytes the indexes of the translation memory take at most, all tenants' together.
 const MEMORY_BYTES_MAX: usize = 64 << 20;
-/// How many locks those share who set the context of keys.
-const LOCKS: usize = 64;
 /// How many bytes of what was worked out are kept, about: pages of key context, the rules of projects.
 const SHELF_BYTES: usize = 64 << 20;
 
@@ -87,7 +83,8 @@ pub struct Parts {
     documents: Turns,
     /// Small ones.
     small_documents: Turns,
-    locks: Vec<Arc<Mutex<()>>>,
+    /// Of those who prepare a change for long.
+    pub(crate) locks: Locks,
     /// What writes drafts, if anything does.
     pub(crate) engine: Option<Engine>,
     /// What takes decisions.
@@ -153,7 +150,7 @@ impl Context {
             releases: Turns::of(RELEASES, 1),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
-            locks: (0..LOCKS).map(|_| Arc::default()).collect(),
+            locks: Locks::default(),
             engine,
             authorization: authorization.unwrap_or_else(|| Arc::new(Embedded)),
             anchoring: Anchoring::new(anchor_file.as_deref().map(AnchorFile::at)),
@@ -273,15 +270,5 @@ impl Context {
             Ok(outcome) => outcome,
             Err(fault) => Err(Abort::Refused(fault.into())),
         }
-    }
-
-    /// Waits until nobody else changes something that takes long to prepare; `about` is any number of its own.
-    ///
-    /// # Errors
-    /// [`Fault::Busy`] if that takes too long.
-    pub(crate) async fn lock(&self, about: u128) -> Result<OwnedMutexGuard<()>, Fault> {
-        let place = usize::try_from(about % LOCKS as u128).unwrap_or(0);
-        let lock = self.locks.get(place).cloned().unwrap_or_default();
-        tokio::time::timeout(LOCK_TIME, lock.lock_owned()).await.map_err(|_| Fault::Busy)
     }
 }

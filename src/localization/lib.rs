@@ -48,6 +48,7 @@ pub mod language;
 mod licences;
 pub mod likeness;
 mod lists;
+mod locks;
 mod memory;
 mod model;
 mod principals;

@@ -134,7 +134,7 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
     vec![
         Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.clone())))),
-        Arc::new(Sweep(Keeping::new(context.clone()))),
+        Arc::new(Sweep(Keeping::new(context.store.clone(), context.clock.clone(), context.attendance.clone()))),
     ]
 }
 

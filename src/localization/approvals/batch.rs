@@ -1,13 +1,13 @@
 //! Which translations a request is for (localization, R1), and what whoever decides is shown.
 
 use quintet_platform::json::{Json, to_canonical};
-use quintet_storage::{Abort, Failure, Read};
+use quintet_storage::{Abort, Read};
 
 use super::model::{CONTEXT_BYTES_MAX, ITEMS_MAX, Item, source_json, target_json, target_sha256};
 use crate::content::rejudge::{Stamp, stamp};
 use crate::content::{
     FILE_LOCALES, File, FileId, Key, KeyClass, KeyEntry, ReviewState, State, TranslationRow, Walk, Walked,
-    find_context, get_file, key_id, state_of,
+    find_context, get_file, get_row, key_id, state_of,
 };
 use crate::language::Locale;
 use crate::model::{ProjectId, TenantId};
@@ -15,7 +15,7 @@ use crate::quality::CheckSet;
 use crate::refusal::Refusal;
 use crate::review::Standards;
 use crate::shelf::Shelf;
-use crate::spaces::Project;
+use crate::spaces::{Project, get_project};
 
 /// The translations of a request.
 #[derive(Clone, Debug)]
@@ -30,29 +30,10 @@ pub struct Batch {
     pub holds_legal: bool,
     /// The revision of the file in the locale.
     pub revision: u64,
-    /// The state that all of it was found in.
-    seen: Seen,
-}
-
-/// What a batch hangs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+    /// The translations that they are of.
+    found: Vec<(Key, TranslationRow)>,
+    /// What the checks were judged by.
     stamp: Stamp,
-    /// How often the file's translations into the locale were changed.
-    changes: u64,
-}
-
-impl Seen {
-    fn of(
-        read: &impl Read,
-        tenant_id: TenantId,
-        project_id: ProjectId,
-        file_id: FileId,
-        tag: &str,
-    ) -> Result<Seen, Failure> {
-        let counts = read.get(&FILE_LOCALES, &(tenant_id, file_id, tag.to_owned()))?.unwrap_or_default();
-        Ok(Seen { stamp: stamp(read, tenant_id, project_id)?, changes: counts.changes })
-    }
 }
 
 /// What is looked for.
@@ -94,8 +75,18 @@ impl Batch {
         locale: &Locale,
     ) -> Result<Batch, Abort<Refusal>> {
         let file = get_file(read, tenant_id, project.project_id, file_id)?;
-        let seen = Seen::of(read, tenant_id, project.project_id, file_id, locale.canonical())?;
-        let mut batch = Batch { file, items: Vec::new(), shown: Vec::new(), holds_legal: false, revision: 0, seen };
+        let stamp = stamp(read, tenant_id, project.project_id)?;
+        let counts = read.get(&FILE_LOCALES, &(tenant_id, file_id, locale.canonical().to_owned()))?;
+        let changes = counts.unwrap_or_default().changes;
+        let mut batch = Batch {
+            file,
+            items: Vec::new(),
+            shown: Vec::new(),
+            holds_legal: false,
+            revision: 0,
+            found: Vec::new(),
+            stamp,
+        };
         let walk = Walk::of(read, tenant_id, file_id, Some(locale))?;
         let mut search = Search { read, shelf, tenant_id, project, locale, standards: None };
         let (mut outdated, mut bytes, mut is_full) = (0, 0, false);
@@ -106,11 +97,11 @@ impl Batch {
             for Walked { entry, row } in walked {
                 outdated += u64::from(state_of(&entry, row.as_ref()) == State::Outdated);
                 if let Some(row) = row.filter(|_| !is_full) {
-                    is_full = batch.consider(&mut search, entry, &row, &mut bytes)?;
+                    is_full = batch.consider(&mut search, entry, row, &mut bytes)?;
                 }
             }
         }
-        batch.revision = u64::from(batch.file.version) + seen.changes + outdated;
+        batch.revision = u64::from(batch.file.version) + changes + outdated;
         Ok(batch)
     }
 
@@ -119,10 +110,10 @@ impl Batch {
         &mut self,
         search: &mut Search<'_, impl Read>,
         entry: KeyEntry,
-        row: &TranslationRow,
+        row: TranslationRow,
         bytes: &mut usize,
     ) -> Result<bool, Abort<Refusal>> {
-        let state = state_of(&entry, Some(row));
+        let state = state_of(&entry, Some(&row));
         let is_open = matches!(state, State::Stored(ReviewState::Draft | ReviewState::Reviewed));
         if !is_open || entry.is_obsolete || search.project.is_legal(&entry.path) {
             return Ok(false);
@@ -138,7 +129,7 @@ impl Batch {
             key_id: key_id(self.file.key_prefix, entry.number),
             entry,
         };
-        if !search.passes(&key, row)? {
+        if !search.passes(&key, &row)? {
             return Ok(false);
         }
         let target_sha256 = target_sha256(&row.content);
@@ -160,15 +151,17 @@ impl Batch {
         self.shown.push(shown);
         self.items.push(Item {
             key_id: key.key_id.0.into_bytes(),
-            key: key.entry.path,
+            key: key.entry.path.clone(),
             revision: row.revision,
             target_sha256,
             outcome: None,
         });
+        self.found.push((key, row));
         Ok(self.items.len() == ITEMS_MAX)
     }
 
-    /// Whether all is still as it was found.
+    /// Whether its translations, their sources and what they were judged by are still as they were found. What becomes of
+    /// others meanwhile is for the next request.
     ///
     /// # Errors
     /// Only the store's.
@@ -177,9 +170,20 @@ impl Batch {
         read: &impl Read,
         tenant_id: TenantId,
         project_id: ProjectId,
-        tag: &str,
-    ) -> Result<bool, Failure> {
-        Ok(Seen::of(read, tenant_id, project_id, self.file.file_id, tag)? == self.seen)
+        locale: &Locale,
+    ) -> Result<bool, Abort<Refusal>> {
+        let file = get_file(read, tenant_id, project_id, self.file.file_id)?;
+        if file.version != self.file.version || stamp(read, tenant_id, project_id)? != self.stamp {
+            return Ok(false);
+        }
+        let project = get_project(read, tenant_id, project_id)?;
+        for (key, row) in &self.found {
+            let is_same = get_row(read, tenant_id, key, locale)?.as_ref() == Some(row);
+            if !is_same || project.is_legal(&key.entry.path) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// What whoever decides is shown (localization, R2 and W1).

@@ -13,6 +13,7 @@ use super::tables::{
 use crate::audit::{self, Actor, Event};
 use crate::content::FileId;
 use crate::decisions::{Asked, Subject, SubjectKind, watch};
+use crate::language::Locale;
 use crate::model::{ProjectId, TenantId};
 use crate::refusal::Refusal;
 
@@ -21,8 +22,8 @@ use crate::refusal::Refusal;
 pub struct BeginRequest {
     /// In which project.
     pub project_id: ProjectId,
-    /// The canonical tag of the locale.
-    pub locale: String,
+    /// Into which locale.
+    pub locale: Locale,
     /// Where people look at it.
     pub review_url: Option<String>,
     /// What its first answer is remembered under.
@@ -67,8 +68,9 @@ pub fn begin_request(
     command: BeginRequest,
 ) -> Result<Option<Uuid>, Abort<Refusal>> {
     let BeginRequest { project_id, locale, review_url, asked, batch } = command;
+    let tag = locale.canonical();
     let (tenant_id, file_id) = (actor.tenant_id, batch.file.file_id);
-    if let Some(own) = find_open(tx, tenant_id, file_id, &locale, asked.as_ref())? {
+    if let Some(own) = find_open(tx, tenant_id, file_id, tag, asked.as_ref())? {
         return Ok(Some(own));
     }
     if !batch.is_current(tx, tenant_id, project_id, &locale)? {
@@ -83,7 +85,7 @@ pub fn begin_request(
         project_id,
         file_id,
         path: batch.file.path.clone(),
-        locale,
+        locale: tag.to_owned(),
         file_revision: batch.revision,
         item_count: u32::try_from(batch.items.len()).unwrap_or(u32::MAX),
         holds_legal: batch.holds_legal,

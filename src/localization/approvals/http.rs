@@ -109,7 +109,6 @@ async fn begin(change: &Change<Localization>, body: Body, asked: Option<Asked>) 
                 return Ok(Err(own));
             }
             let batch = Batch::find(&read, &context.shelf, tenant_id, &project, body.file_id, &locale)?;
-            let locale = locale.canonical().to_owned();
             Ok(Ok(BeginRequest { project_id, locale, review_url: body.review_url, asked, batch }))
         });
         let command = match found.await.map_err(refusal_of)? {
@@ -138,11 +137,21 @@ fn read_body(json: Json) -> Result<Body, Refusal> {
     Ok(Body { file_id: read(file_id)?, locale: read(locale)?, review_url })
 }
 
-/// Whether a text is an address of the web that is encrypted.
+/// Whether a text is an address of the web that is encrypted: as browsers send one, for people who decide follow it. No
+/// credentials, and nothing that looks like something else (RFC 3986, section 3).
 fn is_https(text: &str) -> bool {
-    text.parse::<http::Uri>().is_ok_and(|uri| {
-        uri.scheme_str() == Some("https") && uri.authority().is_some_and(|authority| !authority.host().is_empty())
-    })
+    let is_encoded = |text: &str| {
+        text.split('%').skip(1).all(|rest| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit()))
+    };
+    text.is_ascii()
+        && is_encoded(text)
+        && text.parse::<http::Uri>().is_ok_and(|uri| {
+            uri.scheme_str() == Some("https")
+                && uri.authority().is_some_and(|authority| {
+                    let (host, whole) = (authority.host(), authority.as_str());
+                    !host.is_empty() && !whole.contains('@') && (whole == host || authority.port_u16().is_some())
+                })
+        })
 }
 
 async fn get(call: Call) -> Answered {
@@ -166,10 +175,27 @@ mod tests {
 
     #[test]
     fn addresses_are_encrypted_ones() {
-        for good in ["https://a", "https://a.example/x?y#z", "HTTPS://a.example"] {
+        for good in [
+            "https://a",
+            "https://a.example/x?y#z",
+            "HTTPS://a.example",
+            "https://[::1]:8443/%C3%A4",
+            "https://a:65535",
+        ] {
             assert!(is_https(good), "{good}");
         }
         for bad in ["http://a", "https://", "https:a", "a", "//a", "https://a b", "ftp://a", "https:///x"] {
+            assert!(!is_https(bad), "{bad}");
+        }
+        for bad in [
+            "https://a/\u{202e}",
+            "https://h:99999/",
+            "https://h:/",
+            "https://a/%zz",
+            "https://a/%4",
+            "https://u:p@h/",
+            "https://a/\u{e9}",
+        ] {
             assert!(!is_https(bad), "{bad}");
         }
     }

@@ -2,10 +2,12 @@
 
 use quintet_storage::{Failure, Read};
 
-use super::tables::APPROVAL_REQUESTS;
+use super::tables::{APPROVAL_ITEMS, APPROVAL_REQUESTS};
 use crate::accounts::settings::get_settings;
+use crate::content::{KeyClass, find_context};
 use crate::decisions::{Subject, SubjectKind};
 use crate::model::TenantId;
+use crate::shelf::Shelf;
 
 /// How many different names the approval of legal texts takes in a tenant.
 fn legal_approval_quorum(read: &impl Read, tenant_id: TenantId) -> Result<u64, Failure> {
@@ -13,17 +15,25 @@ fn legal_approval_quorum(read: &impl Read, tenant_id: TenantId) -> Result<u64, F
 }
 
 /// How many different names the approval of something takes now: of a request that holds an item of class legal, as many as
-/// its tenant says, else one.
+/// its tenant says, else one. Legal is what was so when it was asked for, and what has become so.
 ///
 /// # Errors
 /// Only the store's.
-pub fn names_needed(read: &impl Read, subject: &Subject) -> Result<u64, Failure> {
+pub fn names_needed(read: &impl Read, shelf: &Shelf, subject: &Subject) -> Result<u64, Failure> {
     if subject.kind != SubjectKind::ApprovalRequest {
         return Ok(1);
     }
-    let request = read.get(&APPROVAL_REQUESTS, &(subject.tenant_id, subject.id))?;
-    match request {
-        Some(request) if request.holds_legal => Ok(legal_approval_quorum(read, subject.tenant_id)?.max(1)),
-        _ => Ok(1),
+    let place = (subject.tenant_id, subject.id);
+    let Some(request) = read.get(&APPROVAL_REQUESTS, &place)? else { return Ok(1) };
+    let quorum = legal_approval_quorum(read, subject.tenant_id)?.max(1);
+    if quorum == 1 || request.holds_legal {
+        return Ok(quorum);
     }
+    for item in read.get(&APPROVAL_ITEMS, &place)?.map(|row| row.items).unwrap_or_default() {
+        let context = find_context(read, shelf, subject.tenant_id, request.file_id, &item.key)?;
+        if context.and_then(|context| context.class) == Some(KeyClass::Legal) {
+            return Ok(quorum);
+        }
+    }
+    Ok(1)
 }

@@ -41,7 +41,7 @@ pub use checkpoint::{Checkpoint, checkpoints_after, note_anchored, unanchored, w
 pub use due::{next_due, take_up};
 pub use key::{PublicKey, make_key, public_key};
 pub use model::{Actor, ActorKind, Event};
-pub use record::{events_after, head_seq, probe, record};
+pub use record::{events_after, head_seq, probe, record, seq_at};
 pub use tables::{AUDIT_DUE, AuditEventRow, TABLES};
 #[cfg(test)]
 pub use tests::forget_due;

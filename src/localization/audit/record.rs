@@ -66,6 +66,23 @@ pub fn head_seq(read: &impl Read, tenant_id: TenantId) -> Result<u64, Failure> {
     Ok(read.get(&AUDIT_HEADS, &tenant_id)?.map_or(0, |head| head.seq))
 }
 
+/// The number of a tenant's last event that happened at an instant or before; 0: none did.
+///
+/// # Errors
+/// Only the store's.
+pub fn seq_at(read: &impl Read, tenant_id: TenantId, at: Timestamp) -> Result<u64, Failure> {
+    // Numbers have no gaps, and time does not run back.
+    let (mut within, mut beyond) = (0, head_seq(read, tenant_id)? + 1);
+    while beyond - within > 1 {
+        let middle = within + (beyond - within) / 2;
+        match read.get(&AUDIT_EVENTS, &(tenant_id, middle))? {
+            Some(event) if event.occurred_at <= at => within = middle,
+            _ => beyond = middle,
+        }
+    }
+    Ok(within)
+}
+
 /// Reads something, to see whether the store can be read at all.
 ///
 /// # Errors

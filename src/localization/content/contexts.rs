@@ -57,6 +57,14 @@ pub fn get_contexts(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> R
     Ok(Contexts { version: row.version, all: context_pages::read_all(read, &row)? })
 }
 
+/// Which state of what is told of a file's keys this is; 0: nothing was ever set.
+///
+/// # Errors
+/// Only the store's.
+pub fn contexts_version(read: &impl Read, tenant_id: TenantId, file_id: FileId) -> Result<u64, Failure> {
+    Ok(read.get(&KEY_CONTEXTS, &(tenant_id, file_id))?.map_or(0, |row| row.version))
+}
+
 /// What is told of one key: its class, its context, the lengths of its translations. `None`: nothing was ever set.
 ///
 /// # Errors
@@ -182,7 +190,8 @@ pub fn put_contexts(
         let cause = Cause::Keys { file_id: command.file_id, numbers: command.relimited.clone() };
         rejudge::note(tx, now, actor.tenant_id, command.project_id, cause)?;
     }
-    census::note(tx, now, actor.tenant_id, command.project_id, census::Change::Classes)?;
+    let classes = census::Change::ClassesOf { file_id: command.file_id.0.into_bytes() };
+    census::note(tx, now, actor.tenant_id, command.project_id, classes)?;
     let event = Event::about("key_context.set", "file", command.file_id.0)
         .with([("project_id", Json::from(command.project_id.0.to_string())), ("count", Json::from(command.count))]);
     audit::record(tx, now, actor, event)?;

@@ -43,10 +43,10 @@ use quintet_storage::TableSpec;
 use crate::lists::joined;
 
 pub use catalogue::{PageRange, Pages, get_catalogue, key_paths, keys_ever, read_entries};
-pub use contexts::{find_context, get_contexts};
+pub use contexts::{contexts_version, find_context, get_contexts};
 pub use exports::{Base, Fallback, TRANSLATIONS_BYTES_MAX, Wish};
 pub use files::{get_file, list_files};
-pub use imports::{changed_numbers, replaced_numbers};
+pub use imports::{changed_numbers, imports_after, replaced_numbers};
 pub use key_ids::{key_id, split_key_id};
 pub use keys::{each_active_key, get_key};
 pub use model::{File, FileId, FileVersion, Format, Key, KeyClass, KeyEntry, KeyId, Source, category_at, place_of};

@@ -4,6 +4,7 @@ use quintet_platform::jobs::{Agenda, Progress, Swept};
 use quintet_storage::{Abort, Failure, Read as _, Scan, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::model::{DeskApproval, DeskDecision};
+use super::names::{is_hidden, is_same};
 use super::tables::{DESK_CALLS, DESK_DECISIONS, DESK_EXPIRIES, DESK_PENDING, DeskCallRow, DeskDecisionRow};
 use crate::decisions::{Status, WORDS_CHARS_MAX};
 
@@ -59,7 +60,9 @@ pub enum DeskRefusal {
     #[error("a rejection needs a reason")]
     NoReason,
     /// A name or a reason that cannot be.
-    #[error("a name has 1 to 190 characters, a reason 1 to 2,000, neither with white space at its ends")]
+    #[error(
+        "a name has 1 to 190 characters that can be seen, a reason 1 to 2,000, neither with white space at its ends"
+    )]
     Words,
 }
 impl quintet_storage::Refusal for DeskRefusal {}
@@ -68,7 +71,7 @@ fn check_words(command: &Decide) -> Result<(), DeskRefusal> {
     let fits = |text: &str, most: usize| {
         !text.trim().is_empty() && text.trim() == text && text.chars().take(most + 1).count() <= most
     };
-    if !fits(&command.by, NAME_CHARS_MAX) || command.by.chars().any(char::is_control) {
+    if !fits(&command.by, NAME_CHARS_MAX) || is_hidden(&command.by) {
         return Err(DeskRefusal::Words);
     }
     match &command.reason {
@@ -95,7 +98,7 @@ pub fn decide(tx: &mut WriteTx<'_>, now: Timestamp, command: Decide) -> Result<D
     }
     let (status, decided_by) = match verdict {
         Verdict::Approve => {
-            if row.approvals.iter().any(|known| known.by == by) {
+            if row.approvals.iter().any(|known| is_same(&known.by, &by)) {
                 return Err(DeskRefusal::SameName(by, names_needed).into());
             }
             row.approvals.push(DeskApproval { by, at: now });

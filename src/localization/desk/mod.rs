@@ -12,13 +12,14 @@
 //! refuses them this machine; they are given up at some point; and all of a service's follow one set of rules, which
 //! will be those of webhooks that tenants ask for.
 //!
-//! Reading order: `model` · `tables` · `raise`, `decide`, `list` (verbs) · `secret` (what calls are signed with) · `service` (the
+//! Reading order: `model` · `tables` · `names` · `raise`, `decide`, `list` (verbs) · `secret` (what calls are signed with) · `service` (the
 //! trait) · `calls` · `verify`.
 
 mod calls;
 mod decide;
 mod list;
 mod model;
+mod names;
 mod raise;
 mod secret;
 mod service;

@@ -108,6 +108,14 @@ fn legal_texts_take_as_many_names_as_it_says() {
         let twice = decided(&bench, &decision, Verdict::Approve, by, 3);
         assert_eq!(twice, Err(DeskRefusal::SameName(by.to_owned(), 3)));
     }
+    // However it is written, a name is one person.
+    for again in ["ADA", "Ａｄａ", "Bob"] {
+        let twice = decided(&bench, &decision, Verdict::Approve, again, 3);
+        assert_eq!(twice, Err(DeskRefusal::SameName(again.to_owned(), 3)));
+    }
+    for hidden in ["Ada\u{200b}", "A\u{ad}da", "Ada\u{200d}", "\u{202e}adA", "A\u{a0}da"] {
+        assert_eq!(decided(&bench, &decision, Verdict::Approve, hidden, 3), Err(DeskRefusal::Words), "{hidden:?}");
+    }
     let taken = decided(&bench, &decision, Verdict::Approve, "eve", 3).unwrap();
     assert_eq!((taken.status, taken.decided_by.as_deref()), (Status::Approved, Some("ada, bob, eve")));
     // One no is enough.

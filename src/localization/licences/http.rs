@@ -1,5 +1,6 @@
 //! Licences, the policy switch and approval by policy over HTTP.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,8 +8,9 @@ use quintet_platform::json::{Json, to_compact};
 use quintet_platform::service::{
     Answer, Change, Content, Endpoint, Fault, KeyRule, Route, Stop, json as success, refusal_of,
 };
-use quintet_storage::{Abort, Read as _, Scan, Uuid};
+use quintet_storage::{Abort, Failure, Read as _, Scan, Snapshot, Uuid};
 
+use super::lapse::get_licence;
 use super::model::{SAMPLE_SIZES, Sample, write_licence, write_licences};
 use super::policy::{Counts, Done, Part, Wish, approve_part, licence_for, prepare_part};
 use super::prose;
@@ -16,13 +18,15 @@ use super::recount::bring_up_to_date;
 use super::request::{RequestLicence, Requested, request_licence, submit, withdraw};
 use super::states::LicenceState;
 use super::switch::{SetSwitch, set_switch};
-use super::tables::LICENCES;
+use super::tables::{LICENCE_HEADS, LICENCES, LicenceRow};
 use crate::access::{Action, Wanted};
 use crate::content::{FileId, get_file, translation_locale};
 use crate::context::WRITER_TIME;
 use crate::decisions::Asked;
 use crate::http::{Answered, Call, Form, Localization, TAGGED, read, to_its_end};
+use crate::model::TenantId;
 use crate::refusal::Refusal;
+use crate::rows;
 use crate::spaces::http::{PROJECT, permitted};
 use crate::spaces::{ProjectId, get_project};
 
@@ -83,10 +87,28 @@ async fn list(call: Call) -> Answered {
     let listed = context.aside(tenant_id, move |read| {
         let scan = Scan::prefix(&(tenant_id, project_id)).newest_first().limit(SHOWN_MAX);
         let rows = read.scan(&LICENCES, scan)?.into_iter().map(|((.., id), row)| (id, row));
-        let shown: Vec<_> = rows.filter(|(_, row)| row.state != LicenceState::Submitting).collect();
+        let mut shown: Vec<_> = rows.filter(|(_, row)| row.state != LicenceState::Submitting).collect();
+        // However many came after it: what holds, and what waits, is shown.
+        let oldest = shown.last().map_or(Uuid::max(), |(id, _)| *id);
+        let mut older = current(read, tenant_id, project_id)?;
+        older.retain(|(id, row)| *id < oldest && row.state != LicenceState::Submitting);
+        shown.extend(older.into_iter().rev());
         Ok(Answer::json(200, write_licences(&shown)?))
     });
     Ok(listed.await.map_err(refusal_of)?)
+}
+
+/// The licences that hold or wait, oldest first.
+fn current(read: &Snapshot, tenant_id: TenantId, project_id: ProjectId) -> Result<Vec<(Uuid, LicenceRow)>, Failure> {
+    let mut found = BTreeMap::new();
+    let of_project = || Scan::prefix(&(tenant_id, project_id));
+    rows::each_of(read, &LICENCE_HEADS, of_project, |_, head| {
+        for id in [head.active, head.requested].into_iter().flatten().map(Uuid::from_bytes) {
+            found.extend(get_licence(read, tenant_id, project_id, id)?.map(|licence| (id, licence.row)));
+        }
+        Ok::<_, Failure>(())
+    })?;
+    Ok(found.into_iter().collect())
 }
 
 /// A request for a licence, the tag unread.
@@ -133,7 +155,7 @@ async fn make(change: Change<Localization>, body: Body) -> Answered {
     }
 }
 
-fn answer(id: Uuid, row: &super::tables::LicenceRow) -> Answered {
+fn answer(id: Uuid, row: &LicenceRow) -> Answered {
     let body = write_licence(id, row).map_err(Abort::<Refusal>::Failed).map_err(refusal_of)?;
     Ok(Answer::json(201, body))
 }
@@ -301,6 +323,9 @@ impl Run {
     /// Writes the part behind a number, with what is remembered of it.
     async fn write(&mut self, change: &Change<Localization>, after: u64) -> Result<Done, Stop<Refusal>> {
         let evaluation_id = *self.evaluation_id.get_or_insert_with(evaluation);
+        // One at a time, and nobody classifies keys meanwhile: what is judged by others' changes has to be judged anew.
+        let lock = change.call.context.locks.lock(self.wish.file.file_id.0.as_u128()).await;
+        let _alone = lock.map_err(Refusal::from)?;
         for _ in 0..ATTEMPTS_MAX {
             let ahead = match self.ahead.take() {
                 Some((at, ahead)) if at == after => ahead,

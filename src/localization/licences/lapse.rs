@@ -6,7 +6,7 @@ use quintet_storage::{Failure, Read, Scan, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::model::{Licence, has_changed_too_much};
 use super::states::{Happening, LapseReason, LicenceState};
-use super::tables::{LICENCE_CHANGES, LICENCE_EXPIRIES, LICENCE_HEADS, LICENCES, LicenceRow};
+use super::tables::{LICENCE_CHANGES, LICENCE_COUNTS, LICENCE_EXPIRIES, LICENCE_HEADS, LICENCES, LicenceRow};
 use crate::audit::{self, Actor, Event};
 use crate::census;
 use crate::decisions::{Subject, SubjectKind};
@@ -83,6 +83,7 @@ pub fn lapse(
     }
     for ((_, _, file_id), _) in tx.scan(&LICENCE_CHANGES, Scan::prefix(&(tenant_id, id)))? {
         tx.delete(&LICENCE_CHANGES, &(tenant_id, id, file_id));
+        tx.delete(&LICENCE_COUNTS, &(tenant_id, id, file_id));
     }
     census::count_active(tx, tenant_id, project_id, -1)?;
     let event = Event::about("licence.lapsed", "licence", id).with([

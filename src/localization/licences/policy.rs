@@ -7,11 +7,11 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 use super::lapse::{active_licence, due_lapse};
 use super::switch::is_enabled;
 use crate::audit::Actor;
-use crate::census::{self, Mark, mark};
+use crate::census;
 use crate::content::rejudge::{Stamp, stamp};
 use crate::content::{
-    Approval, File, Key, KeyClass, ReviewState, State, TranslationRow, Walk, Walked, find_context, get_row, key_id,
-    state_of,
+    Approval, File, FileId, Key, KeyClass, ReviewState, State, TranslationRow, Walk, Walked, contexts_version,
+    find_context, get_row, key_id, state_of,
 };
 use crate::language::Locale;
 use crate::model::{ProjectId, TenantId};
@@ -19,7 +19,7 @@ use crate::quality::CheckSet;
 use crate::refusal::Refusal;
 use crate::review::{Cause, Standards, StateChange, change_state};
 use crate::shelf::Shelf;
-use crate::spaces::Project;
+use crate::spaces::{Project, get_project};
 
 /// Keys looked at in one go.
 const WINDOW_KEYS: u64 = 100;
@@ -121,12 +121,28 @@ pub struct Wish {
 #[derive(Clone, Debug)]
 pub struct Part {
     project_id: ProjectId,
+    file_id: FileId,
     locale: Locale,
     source_locale: Option<Locale>,
     approve: Vec<(Key, TranslationRow)>,
     done: Done,
     stamp: Stamp,
-    mark: Mark,
+    /// What says which keys are prose.
+    classes: Classes,
+}
+
+/// What says which keys of a file are prose, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Classes {
+    contexts_version: u64,
+    legal_prefixes: Vec<String>,
+}
+
+impl Classes {
+    fn of(read: &impl Read, tenant_id: TenantId, project: &Project, file_id: FileId) -> Result<Classes, Failure> {
+        let contexts_version = contexts_version(read, tenant_id, file_id)?;
+        Ok(Classes { contexts_version, legal_prefixes: project.legal_prefixes.clone() })
+    }
 }
 
 impl Part {
@@ -238,7 +254,8 @@ pub fn prepare_part(
 ) -> Result<Part, Abort<Refusal>> {
     let project_id = wish.project.project_id;
     let licence_id = licence_for(read, now, tenant_id, project_id, &wish.locale)?;
-    let (stamp, mark) = (stamp(read, tenant_id, project_id)?, mark(read, tenant_id, project_id)?);
+    let stamp = stamp(read, tenant_id, project_id)?;
+    let classes = Classes::of(read, tenant_id, &wish.project, wish.file.file_id)?;
     let walk = Walk::of(read, tenant_id, wish.file.file_id, Some(&wish.locale))?;
     let counts = Counts::default();
     let mut building =
@@ -267,12 +284,13 @@ pub fn prepare_part(
     let Building { standards, counts, approve, .. } = building;
     Ok(Part {
         project_id,
+        file_id: wish.file.file_id,
         locale: wish.locale.clone(),
         source_locale: standards.map(|standards| standards.source_locale().clone()),
         approve,
         done: Done { evaluation_id, licence_id, next, counts },
         stamp,
-        mark,
+        classes,
     })
 }
 
@@ -286,7 +304,7 @@ pub fn approve_part(
     actor: &Actor,
     part: Part,
 ) -> Result<Option<Done>, Abort<Refusal>> {
-    let Part { project_id, locale, source_locale, approve, done, stamp: judged_by, mark: counted_by } = part;
+    let Part { project_id, file_id, locale, source_locale, approve, done, stamp: judged_by, classes } = part;
     let tenant_id = actor.tenant_id;
     if census::is_open(tx, tenant_id, project_id)? {
         return Ok(None);
@@ -294,7 +312,7 @@ pub fn approve_part(
     let licence_id = licence_for(tx, now, tenant_id, project_id, &locale)?;
     let is_current = licence_id == done.licence_id
         && stamp(tx, tenant_id, project_id)? == judged_by
-        && mark(tx, tenant_id, project_id)? == counted_by;
+        && Classes::of(tx, tenant_id, &get_project(tx, tenant_id, project_id)?, file_id)? == classes;
     if !is_current {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! Counting prose keys (localization, P3): active keys of class prose, in all files, that no legal prefix covers.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use quintet_storage::{Abort, Failure, Read};
 
@@ -17,20 +17,33 @@ const FILES_AT_A_TIME: usize = 100;
 /// # Errors
 /// Only the store's.
 pub fn count(read: &impl Read, tenant_id: TenantId, project: &Project) -> Result<u64, Failure> {
-    let (mut count, mut after) = (0, None);
+    let mut count = 0;
+    each_file(read, tenant_id, project, |file| each_prose_key(read, tenant_id, project, file, |_| count += 1))?;
+    Ok(count)
+}
+
+/// Looks at each file of a project.
+///
+/// # Errors
+/// Those of `look`, and the store's.
+pub fn each_file(
+    read: &impl Read,
+    tenant_id: TenantId,
+    project: &Project,
+    mut look: impl FnMut(&File) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut after = None;
     loop {
         let (files, more) = list_files(read, tenant_id, project.project_id, after, FILES_AT_A_TIME)?;
-        for file in &files {
-            each_prose_key(read, tenant_id, project, file, |_| count += 1)?;
-        }
+        files.iter().try_for_each(&mut look)?;
         after = files.last().map(|file| file.file_id);
         if !more {
-            return Ok(count);
+            return Ok(());
         }
     }
 }
 
-/// How many of these keys are prose keys now; numbers by file, in ascending order.
+/// How many of a file's keys of these numbers, in ascending order, are prose keys now.
 ///
 /// # Errors
 /// Only the store's.
@@ -38,20 +51,19 @@ pub fn count_of(
     read: &impl Read,
     tenant_id: TenantId,
     project: &Project,
-    changed: &BTreeMap<FileId, Vec<u64>>,
+    file_id: FileId,
+    numbers: &[u64],
 ) -> Result<u64, Failure> {
+    let file = match get_file(read, tenant_id, project.project_id, file_id) {
+        Ok(file) => file,
+        Err(Abort::Failed(failure)) => return Err(failure),
+        Err(Abort::Refused(Refusal::NotFound)) => return Ok(0),
+        Err(Abort::Refused(refusal)) => return Err(Failure::Damaged(format!("{refusal:?}"))),
+    };
     let mut count = 0;
-    for (file_id, numbers) in changed {
-        let file = match get_file(read, tenant_id, project.project_id, *file_id) {
-            Ok(file) => file,
-            Err(Abort::Failed(failure)) => return Err(failure),
-            Err(Abort::Refused(Refusal::NotFound)) => continue,
-            Err(Abort::Refused(refusal)) => return Err(Failure::Damaged(format!("{refusal:?}"))),
-        };
-        each_prose_key(read, tenant_id, project, &file, |number| {
-            count += u64::from(numbers.binary_search(&number).is_ok());
-        })?;
-    }
+    each_prose_key(read, tenant_id, project, &file, |number| {
+        count += u64::from(numbers.binary_search(&number).is_ok());
+    })?;
     Ok(count)
 }
 

@@ -6,6 +6,7 @@
 //! | 0x037b | licence heads | tenant, project, locale | the licence that is active, and the one that waits |
 //! | 0x037c | licence expiries | instant, tenant, project, licence | active ones, in the order in which their time is over |
 //! | 0x037d | licence changes | tenant, licence, file | the keys whose source was replaced since the decision |
+//! | 0x038e | licence counts | tenant, licence, file | how many of those keys are prose |
 //! | 0x037e | policy switches | tenant, project, locale | whether policy approves; without a row it does |
 
 use bincode::{Decode, Encode};
@@ -29,13 +30,22 @@ pub const LICENCE_EXPIRIES: Table<(Timestamp, TenantId, ProjectId, Uuid), Licenc
 /// What has changed since their decisions.
 pub const LICENCE_CHANGES: Table<(TenantId, Uuid, FileId), LicenceChangesRow> =
     Table::new(0x037D, FAMILY, "localization_licence_changes");
+/// How many of the keys that have changed are prose.
+pub const LICENCE_COUNTS: Table<(TenantId, Uuid, FileId), LicenceCountRow> =
+    Table::new(0x038E, FAMILY, "localization_licence_counts");
 /// Switches.
 pub const POLICY_SWITCHES: Table<(TenantId, ProjectId, String), PolicySwitchRow> =
     Table::new(0x037E, FAMILY, "localization_policy_switches");
 
 /// The tables of this folder.
-pub const TABLES: &[TableSpec] =
-    &[LICENCES.spec(), LICENCE_HEADS.spec(), LICENCE_EXPIRIES.spec(), LICENCE_CHANGES.spec(), POLICY_SWITCHES.spec()];
+pub const TABLES: &[TableSpec] = &[
+    LICENCES.spec(),
+    LICENCE_HEADS.spec(),
+    LICENCE_EXPIRIES.spec(),
+    LICENCE_CHANGES.spec(),
+    LICENCE_COUNTS.spec(),
+    POLICY_SWITCHES.spec(),
+];
 
 /// A licence.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -58,7 +68,7 @@ pub struct LicenceRow {
     pub decided_by: Option<String>,
     /// When.
     pub decided_at: Option<Timestamp>,
-    /// The number of the audit event that says so.
+    /// The number of the last audit event before: what was uploaded later counts as changed.
     pub decided_seq: Option<u64>,
     /// When it lapsed.
     pub lapsed_at: Option<Timestamp>,
@@ -107,6 +117,14 @@ pub struct LicenceChangesRow {
     pub numbers: Vec<u64>,
 }
 impl Row for LicenceChangesRow {}
+
+/// Of the keys of a file whose source was replaced since a licence was given, those that are prose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct LicenceCountRow {
+    /// How many.
+    pub prose: u64,
+}
+impl Row for LicenceCountRow {}
 
 /// Whether policy approves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]

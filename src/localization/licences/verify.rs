@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use quintet_storage::{Failure, Read, Uuid};
 
 use super::states::LicenceState;
-use super::tables::{LICENCE_CHANGES, LICENCE_EXPIRIES, LICENCE_HEADS, LICENCES, LicenceRow};
+use super::tables::{LICENCE_CHANGES, LICENCE_COUNTS, LICENCE_EXPIRIES, LICENCE_HEADS, LICENCES, LicenceRow};
 use crate::census::LICENSED;
 use crate::content::TRANSLATIONS;
 use crate::decisions::{Subject, SubjectKind, every_watch, subject_of, watch_of};
@@ -47,6 +47,12 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     rows::each(read, &LICENCE_CHANGES, |(_, id, file_id), row| {
         if !holding.contains(&id) || !row.numbers.is_sorted_by(|one, other| one < other) {
             findings.push(format!("licence {id}: what has changed in file {} is not what is kept", file_id.0));
+        }
+        Ok(())
+    })?;
+    rows::each(read, &LICENCE_COUNTS, |place, _| {
+        if !read.contains(&LICENCE_CHANGES, &place)? {
+            findings.push(format!("licence {}: what nobody has changed in file {} is counted", place.1, place.2.0));
         }
         Ok(())
     })?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use quintet_platform::http::body;
 use quintet_platform::json::{Json, Limits, parse};
 use quintet_platform::service::{Answer, Content, Endpoint, Fault, Route, Visit, json as success, refusal_of};
-use quintet_storage::{Abort, Failure};
+use quintet_storage::Abort;
 
 use super::settle::{Settlement, settle_decision};
 use crate::context::Context;
@@ -57,7 +57,7 @@ async fn webhook(mut visit: Visit<Localization>) -> Answered {
     let decision_id = read_decision_id(&body)?;
     let failed = |failure| refusal_of::<Refusal>(Abort::Failed(failure));
     let is_known = is_known_event(&visit.snapshot(), &event_id).map_err(failed)?;
-    let subject = if is_known { None } else { find_subject(&context, &decision_id).await.map_err(failed)? };
+    let subject = if is_known { None } else { find_subject(&context, &decision_id).await.map_err(refusal_of)? };
     if let Some(subject) = subject {
         match settle_decision(&context, subject, Some(event_id)).await {
             Ok(Settlement::Settled) => {}
@@ -69,16 +69,19 @@ async fn webhook(mut visit: Visit<Localization>) -> Answered {
     Ok(Answer::json(200, "{}"))
 }
 
-/// What a decision is about. One that is taken as soon as it is raised is told before it is noted what it is about.
-async fn find_subject(context: &Context, decision_id: &str) -> Result<Option<Subject>, Failure> {
+/// What a decision is about; none: it is not ours. One that is taken as soon as it is raised is told before it is noted what
+/// it is about; if that takes long, it is to be told again.
+async fn find_subject(context: &Context, decision_id: &str) -> Result<Option<Subject>, Abort<Refusal>> {
     for _ in 0..NOTED_LOOKS {
+        // Whoever notes it is in flight until it is noted: what is not found after that is not ours.
+        let is_any_in_flight = context.decisions.is_any_in_flight();
         let found = subject_of(&context.store.read(), decision_id)?;
-        if found.is_some() || !context.decisions.is_any_in_flight() {
+        if found.is_some() || !is_any_in_flight {
             return Ok(found);
         }
         tokio::time::sleep(NOTED_PAUSE).await;
     }
-    subject_of(&context.store.read(), decision_id)
+    Err(Refusal::DecisionUnavailable.into())
 }
 
 /// The one member that counts.

@@ -41,7 +41,7 @@ fn whole(context: &Context, decision: &DeskDecision) -> Result<Value, Failure> {
     let read = context.store.read();
     let shown = get_context(&read, decision.decision_id)?;
     let shown = parse(shown.as_bytes(), Limits::default()).map_or(Value::Null, |json| value(&json));
-    let needed = names_needed(&read, &decision.subject)?;
+    let needed = names_needed(&read, &context.shelf, &decision.subject)?;
     let mut all = view(decision);
     let approvals: Vec<Value> =
         decision.approvals.iter().map(|one| json!({"by": one.by, "at": rfc3339(one.at)})).collect();
@@ -128,9 +128,10 @@ pub async fn decide(
     by: String,
     reason: Option<String>,
 ) -> Result<Value, Abort<DeskRefusal>> {
+    let shared = context.clone();
     let decided = context.store.write(Instant::now() + WRITER_TIME, move |tx, now| {
         let known = get_decision(tx, decision_id)?.ok_or(DeskRefusal::NoSuch(decision_id))?;
-        let names_needed = names_needed(tx, &known.subject)?;
+        let names_needed = names_needed(tx, &shared.shelf, &known.subject)?;
         desk::decide(tx, now, Decide { decision_id, verdict, by, reason, names_needed })
     });
     Ok(whole(context, &decided.await?)?)

@@ -34,7 +34,7 @@ pub async fn settle_decision(
     event_id: Option<String>,
 ) -> Result<Settlement, Abort<Refusal>> {
     // One at a time: the service is asked once for all that come at once.
-    let _alone = context.lock(subject.id.as_u128()).await.map_err(|fault| Abort::Refused(fault.into()))?;
+    let _alone = context.locks.lock(subject.id.as_u128()).await.map_err(|fault| Abort::Refused(fault.into()))?;
     let Some(watch) = watch_of(&context.store.read(), &subject)? else { return Ok(Settlement::Settled) };
     let Some(decision_id) = &watch.decision_id else { return Ok(Settlement::NotYet) };
     let reading = match context.decisions.service.look(decision_id).await {
@@ -47,7 +47,18 @@ pub async fn settle_decision(
     if reading.status == Status::Pending {
         return Ok(Settlement::NotYet);
     }
-    settle_by(context, &watch, reading, event_id).await
+    settle_by(context, &watch, in_time(reading, watch.expires_at), event_id).await
+}
+
+/// What a decision is that may have been taken too late: then nobody took it in time.
+fn in_time(reading: Reading, expires_at: Timestamp) -> Reading {
+    let is_late = reading.decided_at.is_some_and(|at| at > expires_at);
+    match reading.status {
+        Status::Approved | Status::Rejected | Status::ChangesRequested if is_late => {
+            Reading { status: Status::TimedOut, decided_by: None, reason: None, ..reading }
+        }
+        _ => reading,
+    }
 }
 
 /// Settles an open subject by a decision.
@@ -72,10 +83,8 @@ pub async fn settle_by(
                 write(context, event_id, move |tx, now| approvals::settle(tx, now, command)).await?
             }
             SubjectKind::Licence => {
-                let prepared = context.in_turn(subject.tenant_id, move |store| {
-                    licences::Settle::new(&store.read(), subject.tenant_id, project_id, subject.id, reading)
-                });
-                let command = prepared.await?;
+                let Subject { tenant_id, id, .. } = subject;
+                let command = licences::Settle { tenant_id, project_id, id, reading };
                 write(context, event_id, move |tx, now| licences::settle(tx, now, command)).await?
             }
         };

@@ -46,6 +46,8 @@ struct Fake {
     deeds: Mutex<VecDeque<Deed>>,
     raised: Mutex<Vec<Raise>>,
     status: Mutex<BTreeMap<String, Status>>,
+    /// When all of them were decided, if that is said.
+    decided_at: Mutex<Option<Timestamp>>,
     looks: AtomicUsize,
 }
 
@@ -72,7 +74,8 @@ impl DecisionService for Fake {
     fn look<'s>(&'s self, decision_id: &'s str) -> BoxFuture<'s, Result<Reading, Unavailable>> {
         self.looks.fetch_add(1, Ordering::SeqCst);
         let status = self.status.lock().unwrap().get(decision_id).copied();
-        let reading = |status| Reading { status, decided_by: Some("ada".into()), reason: None, decided_at: None };
+        let decided_at = *self.decided_at.lock().unwrap();
+        let reading = move |status| Reading { status, decided_by: Some("ada".into()), reason: None, decided_at };
         Box::pin(async move { status.map(reading).ok_or_else(|| Unavailable("unknown".to_owned())) })
     }
 
@@ -170,13 +173,20 @@ impl World {
 
     /// Makes a request, whose decision is yet to be raised.
     async fn begin(&self) -> Result<Uuid, Refusal> {
+        let batch = self.batch();
+        Ok(self.begin_with(batch).await?.expect("nothing has changed"))
+    }
+
+    fn batch(&self) -> Batch {
         let read = self.read();
         let project = get_project(&read, TENANT, self.project_id).unwrap();
-        let batch = Batch::find(&read, &self.context.shelf, TENANT, &project, self.file_id, &german()).unwrap();
-        let (project_id, locale) = (self.project_id, "de".to_owned());
+        Batch::find(&read, &self.context.shelf, TENANT, &project, self.file_id, &german()).unwrap()
+    }
+
+    async fn begin_with(&self, batch: Batch) -> Result<Option<Uuid>, Refusal> {
+        let (project_id, locale) = (self.project_id, german());
         let command = BeginRequest { project_id, locale, review_url: None, asked: None, batch };
-        let begun = self.write(move |tx, now| begin_request(tx, now, &actor(TENANT), command)).await?;
-        Ok(begun.expect("nothing has changed"))
+        self.write(move |tx, now| begin_request(tx, now, &actor(TENANT), command)).await
     }
 
     async fn request(&self) -> Uuid {
@@ -204,9 +214,14 @@ impl World {
         self.write(move |tx, now| request_licence(tx, now, &actor(TENANT), command)).await.unwrap()
     }
 
-    async fn licence(&self) -> Uuid {
+    async fn requested_licence(&self) -> Uuid {
         let Requested::Submitting(id) = self.ask_for_licence(0).await else { panic!("the sample passes") };
         submit_licence(&self.context, TENANT, self.project_id, id).await.unwrap();
+        id
+    }
+
+    async fn licence(&self) -> Uuid {
+        let id = self.requested_licence().await;
         self.fake.decide(&format!("d-{id}"), Status::Approved);
         self.settle(id, SubjectKind::Licence, &format!("e-{id}")).await.unwrap();
         id
@@ -302,6 +317,7 @@ async fn a_licence_lapses_by_each_cause() {
     let world = World::open().await;
     world.classify(KeyClass::Prose).await;
     let first = world.licence().await;
+    bring_up_to_date(&world.context, TENANT, world.project_id).await.unwrap();
     assert_eq!((world.licence_row(first).state, world.licence_row(first).prose_keys), (LicenceState::Active, 3));
     let second = world.licence().await;
     assert_eq!(world.licence_row(first).lapse_reason, Some(LapseReason::Replaced));
@@ -321,6 +337,72 @@ async fn a_licence_lapses_by_each_cause() {
     let project_id = world.project_id;
     let switch = SetSwitch { project_id, locale: "de".to_owned(), enabled: false };
     world.write(move |tx, now| set_switch(tx, now, &actor(TENANT), &switch)).await.unwrap();
+    world.verify();
+}
+
+#[tokio::test]
+async fn a_licence_counts_from_its_decision_on_whenever_that_is_read() {
+    let world = World::open().await;
+    world.upload(&["Old a", "Text b", "Text c"]).await;
+    world.classify(KeyClass::Prose).await;
+    for is_changed in [false, true] {
+        let id = world.requested_licence().await;
+        world.advance(1).await;
+        world.upload(&["New a", "Text b", "Text c"]).await;
+        world.advance(1).await;
+        *world.fake.decided_at.lock().unwrap() = Some(world.bench.now());
+        world.advance(60).await;
+        if is_changed {
+            world.upload(&["Newer a", "Text b", "Text c"]).await;
+        }
+        world.fake.decide(&format!("d-{id}"), Status::Approved);
+        world.settle(id, SubjectKind::Licence, &format!("e{is_changed}")).await.unwrap();
+        bring_up_to_date(&world.context, TENANT, world.project_id).await.unwrap();
+        let row = world.licence_row(id);
+        let expected = if is_changed { Some(LapseReason::Changed) } else { None };
+        assert_eq!((row.lapse_reason, row.prose_changed), (expected, u64::from(is_changed)));
+        world.verify();
+    }
+    let id = world.requested_licence().await;
+    *world.fake.decided_at.lock().unwrap() = Some(world.bench.now());
+    world.advance(60).await;
+    assert!(matches!(world.ask_for_licence(1).await, Requested::SampleFailed(..)));
+    world.fake.decide(&format!("d-{id}"), Status::Approved);
+    world.settle(id, SubjectKind::Licence, "e").await.unwrap();
+    let row = world.licence_row(id);
+    assert_eq!((row.state, row.lapse_reason), (LicenceState::Lapsed, Some(LapseReason::SampleFailed)));
+    world.verify();
+}
+
+#[tokio::test]
+async fn what_is_decided_after_its_time_was_not_decided_in_time() {
+    let world = World::open().await;
+    let (id, licence) = (world.request().await, world.requested_licence().await);
+    let late = world.bench.now().plus_seconds(168 * 3600 + 1);
+    *world.fake.decided_at.lock().unwrap() = Some(late);
+    for (id, kind) in [(id, SubjectKind::ApprovalRequest), (licence, SubjectKind::Licence)] {
+        world.fake.decide(&format!("d-{id}"), Status::Approved);
+        world.settle(id, kind, &format!("e-{id}")).await.unwrap();
+    }
+    assert_eq!((world.status(id), world.state(1)), (RequestStatus::TimedOut, ReviewState::Draft));
+    assert_eq!(world.licence_row(licence).state, LicenceState::Refused);
+    world.verify();
+}
+
+#[tokio::test]
+async fn a_batch_hangs_on_its_own_translations_alone() {
+    let world = World::open().await;
+    world.upload(&["Text a", "Text b", "Text c", "Text d"]).await;
+    let batch = world.batch();
+    world.write_draft(2, "Anderes Wort").await;
+    assert_eq!(world.begin_with(batch).await, Ok(None), "one of its own has changed");
+    let batch = world.batch();
+    world.write_draft(4, "Wort d").await;
+    let id = world.begin_with(batch).await.unwrap().unwrap();
+    assert_eq!(get_request(&world.read(), TENANT, id).unwrap().row.item_count, 3);
+    let batch = world.batch();
+    world.upload(&["Text a", "Text b", "Text c", "New d"]).await;
+    assert_eq!(world.begin_with(batch).await, Err(Refusal::ApprovalPending));
     world.verify();
 }
 

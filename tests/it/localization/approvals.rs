@@ -42,6 +42,8 @@ fn requests_are_judged_in_order() {
         ("locale", json!("x".repeat(256))),
         ("review_url", json!("http://a.example")),
         ("review_url", json!("https://a b")),
+        ("review_url", json!("https://a/\u{202e}")),
+        ("review_url", json!("https://you@a.example/")),
         ("review_url", Value::Null),
         ("review_url", json!(format!("https://a.example/{}", "x".repeat(2040)))),
     ] {

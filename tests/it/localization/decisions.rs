@@ -451,6 +451,27 @@ fn a_service_that_says_nothing_is_waited_for_ten_seconds() {
 }
 
 #[test]
+fn a_decision_that_is_told_while_it_is_still_being_raised_is_told_again() {
+    let service = Service::open();
+    let appliance = service.setup().start();
+    let batch = Batch::open(&appliance, 1);
+    // It has decided, and says so, before it answers.
+    service.engine.follow(|asked| {
+        let id = header(asked, "idempotency-key");
+        Reply::Late(Duration::from_secs(4), Box::new(Reply::status(201, &json!({"decision_id": id}).to_string())))
+    });
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| batch.ask().expect(201));
+        std::thread::sleep(Duration::from_millis(500));
+        let waiting = tell(&appliance, "any", "e1");
+        refused(&waiting, 503, "decision_unavailable");
+        assert_eq!(waiting.header("retry-after"), "30");
+        asking.join().unwrap();
+    });
+    tell(&appliance, "any", "e1").expect(200);
+}
+
+#[test]
 fn what_cannot_be_read_settles_nothing_and_a_lost_webhook_leaves_nothing_open() {
     let service = Service::open();
     let appliance = service.setup().rehearsal().start();
@@ -664,7 +685,31 @@ fn legal_texts_take_as_many_names_as_the_tenant_says() {
     let request = batch.ask().expect(201);
     let decision_id = text(&request, "decision_id");
     // Nobody has said anything: one name.
-    assert_eq!(appliance.cli_json(&["decision", "show", &decision_id])["approvals_needed"], json!(1));
+    let needed = |decision_id: &str| appliance.cli_json(&["decision", "show", decision_id])["approvals_needed"].clone();
+    assert_eq!(needed(&decision_id), json!(1));
     appliance.cli_json(&["decision", "approve", &decision_id, "--by", "ada"]);
     batch.wait(&request, "approved");
+    let desk = &batch.shelf.desk;
+    desk.json("PATCH", "/v1/settings", &json!({"legal_approval_quorum": 3})).expect(200);
+    let plain = Batch::within(Shelf { desk: desk.clone(), project_id: text(&desk.project(), "id") }, "b.json", 1);
+    let request = plain.ask().expect(201);
+    let decision_id = text(&request, "decision_id");
+    assert_eq!(needed(&decision_id), json!(1), "it is not legal");
+    // It becomes so while it waits for its decision.
+    let path = plain.shelf.path(&format!("/files/{}/context", plain.file_id));
+    desk.json("PUT", &path, &legal).expect(200);
+    assert_eq!(needed(&decision_id), json!(3));
+    for by in ["Ada", "bob"] {
+        let waits = appliance.cli_json(&["decision", "approve", &decision_id, "--by", by]);
+        assert_eq!(waits["status"], "pending");
+    }
+    // The same names, written otherwise.
+    for (by, code) in [("ada", 1), ("Ａｄａ", 1), ("BOB", 1), ("bob\u{200b}", 2)] {
+        let refused = appliance.cli(&["decision", "approve", &decision_id, "--by", by]);
+        assert_eq!(refused.status.code(), Some(code), "{by}");
+    }
+    assert_eq!(plain.status(&request), "pending");
+    appliance.cli_json(&["decision", "approve", &decision_id, "--by", "eve"]);
+    let settled = plain.wait(&request, "approved");
+    assert_eq!(settled["decided_by"], "Ada, bob, eve");
 }

@@ -282,6 +282,20 @@ fn policy_approves_prose_and_counts_every_key_once() {
 }
 
 #[test]
+fn the_licence_that_holds_is_shown_however_many_came_after_it() {
+    let appliance = Setup::new().start();
+    let shelf = Shelf::open(&appliance);
+    let licence = license(&appliance, &shelf);
+    for _ in 0..1_001 {
+        request(&shelf, &sample("fr", 0, 1)).expect(201);
+    }
+    let shown = licences(&shelf);
+    assert_eq!(shown.len(), 1_001);
+    assert_eq!(shown.last(), Some(&licence));
+    assert!(shown[..1_000].iter().all(|one| one["state"] == "sample_failed"));
+}
+
+#[test]
 fn the_switch_wants_its_permission_and_its_body() {
     let appliance = shared();
     let shelf = Shelf::open(appliance);

@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 use crate::support::appliance::{Answer, Appliance, Client, fresh_key, unique};
 
 /// A tenant's localization, as one key sees it.
+#[derive(Clone)]
 pub struct Desk {
     pub client: Client,
     pub tenant_id: String,

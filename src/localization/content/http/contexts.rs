@@ -76,7 +76,7 @@ async fn put(call: Call) -> Answered {
     let call = &change.call;
     let (project_id, file) = permitted_file(call, Action::FilesWrite)?;
     let file_id = file.file_id;
-    let _alone = context.lock(file_id.0.as_u128()).await.map_err(Refusal::from)?;
+    let _alone = context.locks.lock(file_id.0.as_u128()).await.map_err(Refusal::from)?;
     for _ in 0..ATTEMPTS_MAX {
         let prepared = prepare_contexts(&context, tenant_id, project_id, file_id, Arc::clone(&wished)).await;
         let ((command, _staged), actor) = (prepared.map_err(refusal_of)?, call.caller.actor.clone());

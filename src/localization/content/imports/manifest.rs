@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use quintet_platform::secrets::{Digest, digest};
-use quintet_storage::{Abort, Failure, Read, decode_plain, encode_plain};
+use quintet_storage::{Abort, Failure, Read, Scan, decode_plain, encode_plain};
 use sha2::{Digest as _, Sha256};
 
 use super::compare::{Change, ChangeKind};
@@ -95,6 +95,15 @@ pub fn changed_numbers(read: &impl Read, tenant_id: TenantId, file_id: FileId, s
     let known =
         changes_of(read, tenant_id, file_id, seq)?.into_iter().filter(|change| change.kind != ChangeKind::Added);
     Ok(known.map(|change| change.number).collect())
+}
+
+/// The audit events of a file's uploads behind a number, in ascending order.
+///
+/// # Errors
+/// Only the store's.
+pub fn imports_after(read: &impl Read, tenant_id: TenantId, file_id: FileId, seq: u64) -> Result<Vec<u64>, Failure> {
+    let rows = read.scan(&IMPORTS, Scan::prefix(&(tenant_id, file_id)).after(&(tenant_id, file_id, seq)))?;
+    Ok(rows.into_iter().map(|((.., seq), _)| seq).collect())
 }
 
 /// The numbers of the keys whose source an upload replaced, in ascending order: of those that were there, and of those that

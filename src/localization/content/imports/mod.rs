@@ -20,7 +20,7 @@ mod receive;
 #[cfg(test)]
 mod tests;
 
-pub use manifest::{changed_numbers, get_import, get_manifest, replaced_numbers};
+pub use manifest::{changed_numbers, get_import, get_manifest, imports_after, replaced_numbers};
 pub use prepare::{ImportFile, prepare_import};
 pub use publish::publish_import;
 pub use receive::{Arrived, Original, Receiver};
