@@ -69,6 +69,11 @@ impl Server {
         self.appliance.address("localization").clone_into(&mut self.address);
     }
 
+    /// Runs a command that talks to it; what it says.
+    pub fn command(&self, arguments: &[&str]) -> Value {
+        self.appliance.command(arguments)
+    }
+
     /// A path in the project.
     pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.project)

@@ -5,6 +5,7 @@
 //! - `release`: a release of 50,000 keys in 10 locales, all approved: how long it takes, how much memory the server has
 //!   meanwhile, how long anybody else waits for the writer, whether it is the same when made again. Once with all keys in one
 //!   file, once with 100 in each of 500.
+//! - `policy`: 50,000 drafts of prose approved by policy, and how long anybody else waits for the writer meanwhile.
 //! - `sign-in`: how long a callback takes at a provider that answers at once, and what a request with the cookie of it costs
 //!   beside one with a key of the same member.
 //!
@@ -20,6 +21,7 @@
 mod audit;
 #[path = "../localization_load/connection.rs"]
 mod connection;
+mod policy;
 mod release;
 #[path = "../localization/server.rs"]
 mod server;
@@ -32,6 +34,7 @@ const PARTS: &[Part] = &[
     ("verify", audit::measure_verify),
     ("export", audit::measure_export),
     ("release", release::measure),
+    ("policy", policy::measure),
     ("sign-in", sign_in::measure),
 ];
 

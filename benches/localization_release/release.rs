@@ -91,7 +91,7 @@ async fn ids(connection: &mut Connection, project: &str) -> Vec<String> {
 }
 
 /// The document with a target behind each source.
-fn translated(document: &str, locale: &str) -> String {
+pub fn translated(document: &str, locale: &str) -> String {
     let mut whole = String::with_capacity(document.len() * 2);
     let mut rest = document;
     while let Some((before, behind)) = rest.split_once("</source>") {
@@ -156,7 +156,7 @@ fn round(server: &Arc<Server>) -> Round {
 }
 
 /// Does work while another writer writes a small thing every few milliseconds; how long each of these took, sorted.
-fn beside<T>(server: &Arc<Server>, work: impl FnOnce() -> T) -> (T, Vec<Duration>) {
+pub fn beside<T>(server: &Arc<Server>, work: impl FnOnce() -> T) -> (T, Vec<Duration>) {
     let is_over = Arc::new(AtomicBool::new(false));
     let writer = std::thread::spawn({
         let (server, is_over) = (Arc::clone(server), Arc::clone(&is_over));
@@ -178,6 +178,7 @@ fn beside<T>(server: &Arc<Server>, work: impl FnOnce() -> T) -> (T, Vec<Duration
     (outcome, writer.join().unwrap())
 }
 
-fn millis(time: Duration) -> String {
+/// As tables show it.
+pub fn millis(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1000.0)
 }
