@@ -46,8 +46,8 @@ test-installed: build ## install the package in a Debian with systemd of its own
 	$(call step,the package on a system of its own)
 	@$(in) tests/installed/run.sh $(MACHINE) $(call binary,debug)
 
-# How many of others' starts are measured beside each attack: make isolation STARTS=200
-STARTS ?= 100
+# How many of others' starts are measured beside each attack: make isolation STARTS=500
+STARTS ?= 200
 
 isolation: test-prerequisites build ## try all that a hostile tenant might, and print what held it; needs root (STARTS=N, MACHINE=--qemu)
 	$(call step,what a hostile tenant tries)

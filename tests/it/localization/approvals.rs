@@ -245,8 +245,26 @@ fn an_approval_is_remembered_shown_and_removed() {
     assert_eq!(approval(), Value::Null);
 }
 
-/// Requests and decisions at once, until the appliance is gone; the requests that were answered.
-fn work(appliance: Appliance, shelves: &[Batch], patience: Duration) -> Vec<Value> {
+/// What was answered before the appliance was gone.
+#[derive(Default)]
+struct Known {
+    requests: Vec<Value>,
+    licences: Vec<Value>,
+}
+
+/// Sends a body; `None` once the appliance is gone.
+fn try_json(batch: &Batch, method: &str, path: &str, body: &Value) -> Option<Answer> {
+    let (desk, key) = (&batch.shelf.desk, fresh_key());
+    let headers = [
+        ("l10n-tenant", desk.tenant_id.as_str()),
+        ("content-type", "application/json"),
+        ("idempotency-key", key.as_str()),
+    ];
+    desk.client.try_send(method, path, &headers, body.to_string().as_bytes()).ok()
+}
+
+/// Requests for approvals and licences, and decisions about them, at once, until the appliance is gone.
+fn work(appliance: Appliance, shelves: &[Batch], patience: Duration) -> Known {
     let stop = AtomicBool::new(false);
     let (stop, data) = (&stop, appliance.data().to_path_buf());
     std::thread::scope(|scope| {
@@ -254,32 +272,23 @@ fn work(appliance: Appliance, shelves: &[Batch], patience: Duration) -> Vec<Valu
             .iter()
             .map(|batch| {
                 scope.spawn(move || {
-                    let mut known = Vec::new();
+                    let mut known = Known::default();
                     for round in 0.. {
                         if stop.load(Ordering::SeqCst) {
                             break;
                         }
-                        let key = fresh_key();
-                        let headers = [
-                            ("l10n-tenant", batch.shelf.desk.tenant_id.as_str()),
-                            ("content-type", "application/json"),
-                            ("idempotency-key", key.as_str()),
-                        ];
-                        let said = json!({"text": format!("Wort {round} {key}")}).to_string();
+                        let path = |rest: &str| batch.shelf.path(rest);
                         let place = format!("/v1/keys/{}/translations/de", batch.keys["k000"]);
-                        let put = batch.shelf.desk.client.try_send("PUT", &place, &headers, said.as_bytes());
-                        if put.is_err() {
-                            break;
-                        }
-                        let key = fresh_key();
-                        let headers = [headers[0], headers[1], ("idempotency-key", key.as_str())];
-                        let body = json!({"file": batch.file_id, "locale": "de"}).to_string();
-                        let path = batch.shelf.path("/approval-requests");
-                        match batch.shelf.desk.client.try_send("POST", &path, &headers, body.as_bytes()) {
-                            Ok(answer) if answer.status == 201 => known.push(answer.json()),
-                            Ok(_) => {}
-                            Err(_) => break,
-                        }
+                        let text = format!("Wort {round} {}", fresh_key());
+                        let wish = json!({"file": batch.file_id, "locale": "de"});
+                        let Some(_) = try_json(batch, "PUT", &place, &json!({"text": text})) else { break };
+                        let Some(asked) = try_json(batch, "POST", &path("/approval-requests"), &wish) else { break };
+                        known.requests.extend(Some(asked).filter(|asked| asked.status == 201).map(|asked| asked.json()));
+                        let sample = json!({
+                            "locale": "de", "sample_size": 300, "corrections": 0, "meaning_errors": 0, "sample_ref": "r",
+                        });
+                        let Some(asked) = try_json(batch, "POST", &path("/licences"), &sample) else { break };
+                        known.licences.extend(Some(asked).filter(|asked| asked.status == 201).map(|asked| asked.json()));
                     }
                     known
                 })
@@ -302,7 +311,12 @@ fn work(appliance: Appliance, shelves: &[Batch], patience: Duration) -> Vec<Valu
         appliance.kill();
         stop.store(true, Ordering::SeqCst);
         deciding.join().unwrap();
-        asking.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        let known = asking.into_iter().map(|thread| thread.join().unwrap());
+        known.fold(Known::default(), |mut all, more| {
+            all.requests.extend(more.requests);
+            all.licences.extend(more.licences);
+            all
+        })
     })
 }
 
@@ -319,18 +333,26 @@ fn kill_9_leaves_no_approval_without_its_request_and_nothing_stuck() {
     let desk =
         Desk { client: appliance.client("localization", &api_key), tenant_id: first.shelf.desk.tenant_id.clone() };
     let mut batches = vec![first, Batch::within(Shelf { desk, project_id }, "b.json", 1)];
-    let mut answered = 0;
+    let (mut answered, mut licensed) = (0, 0);
     for round in 0..rounds {
         let known = work(appliance, &batches, Duration::from_millis(600 + 97 * (round as u64 % 11)));
-        answered += known.len();
+        answered += known.requests.len();
+        licensed += known.licences.len();
         appliance = Setup::new().on(&data).start();
         for batch in &mut batches {
             batch.shelf.desk.client = appliance.client("localization", &api_key);
         }
         // Whatever was answered is there; whatever is open is decided, and then settled.
-        for request in &known {
+        for request in &known.requests {
             let batch = batches.iter().find(|batch| request["project_id"] == *batch.shelf.project_id).unwrap();
             assert_ne!(batch.status(request), "failed", "round {round}");
+        }
+        let listed = |batch: &Batch| batch.shelf.desk.get(&batch.shelf.path("/licences")).expect(200);
+        let lists: Vec<Value> = batches.iter().map(listed).collect();
+        for licence in &known.licences {
+            let is_there =
+                |list: &Value| list["licences"].as_array().unwrap().iter().any(|one| one["id"] == licence["id"]);
+            assert!(lists.iter().any(is_there), "round {round}: {licence}");
         }
         let began = std::time::Instant::now();
         let mut free = vec![false; batches.len()];
@@ -346,10 +368,12 @@ fn kill_9_leaves_no_approval_without_its_request_and_nothing_stuck() {
                     "r",
                 ]);
             }
-            // Nothing is stuck: each file takes another request.
+            // Nothing is stuck: each file takes another request, and no licence of before waits.
             for (batch, is_free) in batches.iter().zip(&mut free).filter(|(_, is_free)| !**is_free) {
                 batch.draft("k000", &format!("Wort {}", fresh_key()));
-                *is_free = batch.ask().status == 201;
+                let waits = |one: &Value| one["state"] == "requested";
+                *is_free =
+                    !listed(batch)["licences"].as_array().unwrap().iter().any(waits) && batch.ask().status == 201;
             }
             assert!(began.elapsed() < Duration::from_secs(60), "round {round}: a request is stuck");
         }
@@ -360,5 +384,6 @@ fn kill_9_leaves_no_approval_without_its_request_and_nothing_stuck() {
         assert_eq!(verified.status.code(), Some(0), "round {round}: {}", String::from_utf8_lossy(&verified.stdout));
     }
     assert!(answered > rounds, "only {answered} requests in {rounds} rounds");
+    assert!(licensed > rounds, "only {licensed} licences in {rounds} rounds");
     assert_eq!(appliance.stop(), Some(0));
 }
