@@ -149,7 +149,7 @@ impl App {
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
         let runner = own_runner::place(&config);
         let egress = outside::egress(&config)?;
-        let rooms: Vec<Arc<dyn DeliveryRoom>> = vec![Arc::new(quintet_runs::RunDeliveries)];
+        let rooms: Vec<Arc<dyn DeliveryRoom>> = vec![Arc::new(quintet_runs::WEBHOOKS)];
         let pump = Pump::new(store.clone(), clock.clone(), egress.clone(), rooms);
         let painter = SharedPainter(Arc::new(DiagramRoom(diagrams.clone())));
         let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
