@@ -131,12 +131,17 @@ impl App {
         let foundation = Foundation::new(store.clone(), clock.clone(), authority);
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
+        let egress = outside::egress(&config)?;
+        let rooms: Vec<Arc<dyn DeliveryRoom>> =
+            vec![Arc::new(quintet_runs::WEBHOOKS), Arc::new(quintet_localization::WEBHOOKS)];
+        let pump = Pump::new(store.clone(), clock.clone(), egress.clone(), rooms);
         let settings = quintet_localization::Settings {
             engine: outside::translator(&config, &systems)?,
             anchor_file: config.audit_anchor_file.clone(),
             decisions: Some(outside::decisions(&config, &systems, &store)?),
             authorization: outside::authorization_system(&config, &systems)?,
             identity: outside::identity(&config, &systems, &store, &clock)?,
+            deliveries: Some((pump.clone(), egress.clone())),
         };
         let localization = quintet_localization::Context::with(foundation.clone(), settings);
         let diagrams = quintet_diagrams::Settings {
@@ -148,9 +153,6 @@ impl App {
         };
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
         let runner = own_runner::place(&config);
-        let egress = outside::egress(&config)?;
-        let rooms: Vec<Arc<dyn DeliveryRoom>> = vec![Arc::new(quintet_runs::WEBHOOKS)];
-        let pump = Pump::new(store.clone(), clock.clone(), egress.clone(), rooms);
         let painter = SharedPainter(Arc::new(DiagramRoom(diagrams.clone())));
         let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)

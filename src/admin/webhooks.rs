@@ -146,8 +146,8 @@ pub(super) fn routes(app: App) -> Router {
 }
 
 /// The services that have webhooks; the first is meant where none is named.
-fn rooms(app: &App) -> [Operator; 1] {
-    [quintet_runs::operator::webhooks(&app.runs)]
+fn rooms(app: &App) -> [Operator; 2] {
+    [quintet_runs::operator::webhooks(&app.runs), quintet_localization::operator::webhooks(&app.localization)]
 }
 
 /// Of the service that is named, or of runs.

@@ -7,7 +7,6 @@ use data_encoding::HEXLOWER;
 use quintet_platform::clock::{parse_rfc3339, rfc3339};
 use serde_json::{Value, json};
 
-use crate::runs::webhooks::is_signed;
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Appliance, Setup, fresh_key};
 use crate::support::contract::faults;
