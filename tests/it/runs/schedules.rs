@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Appliance, Setup, fresh_key};
 use crate::support::contract::faults;
-use crate::support::receiver::{Arrived, Receiver};
+use crate::support::receiver::{Arrived, Receiver, is_signed};
 
 /// An appliance that may call this machine, under a clock that is told.
 fn appliance() -> Appliance {

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 use super::super::manage;
 use super::super::room::WEBHOOKS;
-use super::MANAGE;
 use super::form::{check_url, read_change, read_new};
 use crate::access::Wanted;
 use crate::http::{Answered, Call, LIMIT};
 use crate::refusal::Refusal;
 
+/// What all routes of webhooks ask for.
+pub(super) const MANAGE: &str = "org_members-manage";
 /// The endpoint that a path names.
 pub(super) const ENDPOINT: Segment = Segment::new("endpoint_id", Shape::Uuid);
 

@@ -10,9 +10,6 @@ use quintet_platform::service::Endpoint;
 
 use crate::http::Localization;
 
-/// What all of these routes ask for.
-const MANAGE: &str = "org_members-manage";
-
 /// What is served of webhooks.
 pub const ENDPOINTS: &[Endpoint<Localization>] = &[
     Endpoint::new(&endpoints::LIST, |call| Box::pin(endpoints::list(call))),

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::manage;
 use super::super::room::WEBHOOKS;
-use super::MANAGE;
-use super::endpoints::{ENDPOINT, endpoint_key, find, permit};
+use super::endpoints::{ENDPOINT, MANAGE, endpoint_key, find, permit};
 use crate::http::{Answered, Call};
 use crate::refusal::Refusal;
 

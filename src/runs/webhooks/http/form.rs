@@ -64,7 +64,7 @@ pub(crate) fn secret(fields: &mut Fields, name: &'static str) -> Result<Option<S
     supplied(&fields.path_of(name), given)
 }
 
-pub(crate) fn supplied(path: &str, given: Option<String>) -> Result<Option<SigningSecret>, Refusal> {
+fn supplied(path: &str, given: Option<String>) -> Result<Option<SigningSecret>, Refusal> {
     let Some(text) = given else { return Ok(None) };
     let secret = form::supplied(text).ok_or_else(|| Refusal::field(path, "must have 1 to 256 bytes"))?;
     Ok(Some(secret))
