@@ -131,13 +131,10 @@ impl App {
         let foundation = Foundation::new(store.clone(), clock.clone(), authority);
         let (edge_rate, edge_burst) = (config.ledger_edge_rate_per_second, config.ledger_edge_burst);
         let ledger = quintet_ledger::Context::new(foundation.clone(), edge_rate, edge_burst);
-        let settings = quintet_localization::Settings {
-            engine: outside::translator(&config, &systems)?,
-            anchor_file: config.audit_anchor_file.clone(),
-            decisions: Some(outside::decisions(&config, &systems, &store)?),
-            authorization: outside::authorization_system(&config, &systems)?,
-            identity: outside::identity(&config, &systems, &store, &clock)?,
-        };
+        let egress = outside::egress(&config)?;
+        let pump = pump(&store, &clock, &egress);
+        let deliveries = (pump.clone(), egress.clone());
+        let settings = localization_settings(&config, &systems, (&store, &clock), deliveries)?;
         let localization = quintet_localization::Context::with(foundation.clone(), settings);
         let diagrams = quintet_diagrams::Settings {
             engine: quintet_diagrams::engine::engine(fonts),
@@ -148,9 +145,6 @@ impl App {
         };
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
         let runner = own_runner::place(&config);
-        let egress = outside::egress(&config)?;
-        let rooms: Vec<Arc<dyn DeliveryRoom>> = vec![Arc::new(quintet_runs::RunDeliveries)];
-        let pump = Pump::new(store.clone(), clock.clone(), egress.clone(), rooms);
         let painter = SharedPainter(Arc::new(DiagramRoom(diagrams.clone())));
         let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
@@ -209,12 +203,36 @@ impl App {
     }
 }
 
+/// What makes the deliveries of all rooms that have some.
+fn pump(store: &Store, clock: &Clock, egress: &Egress) -> Pump {
+    let rooms: Vec<Arc<dyn DeliveryRoom>> =
+        vec![Arc::new(quintet_runs::WEBHOOKS), Arc::new(quintet_localization::WEBHOOKS)];
+    Pump::new(store.clone(), clock.clone(), egress.clone(), rooms)
+}
+
 fn rows(store: &Store, agenda: impl Agenda) -> Arc<dyn DueWork> {
     sweep(Rows::new(store.clone(), agenda))
 }
 
 fn sweep(job: impl Job) -> Arc<dyn DueWork> {
     Arc::new(Sweep(job))
+}
+
+/// What the operator says of localization.
+fn localization_settings(
+    config: &Config,
+    systems: &Egress,
+    (store, clock): (&Store, &Clock),
+    deliveries: (Pump, Egress),
+) -> Result<quintet_localization::Settings, StartError> {
+    Ok(quintet_localization::Settings {
+        engine: outside::translator(config, systems)?,
+        anchor_file: config.audit_anchor_file.clone(),
+        decisions: Some(outside::decisions(config, systems, store)?),
+        authorization: outside::authorization_system(config, systems)?,
+        identity: outside::identity(config, systems, store, clock)?,
+        deliveries: Some(deliveries),
+    })
 }
 
 /// What the operator says of runs.

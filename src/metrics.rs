@@ -1,5 +1,6 @@
 //! What the operations listener tells Prometheus: requests of every service, the store, the process.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,11 +19,12 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+use quintet_platform::access::Service;
 use quintet_platform::backups::list_backups;
 use quintet_platform::clock::Clock;
-use quintet_platform::deliveries::Pump;
-use quintet_runs::operator::{webhooks, workflows};
-use quintet_storage::{Room, Store, Timestamp};
+use quintet_platform::deliveries::{Pump, all_counters};
+use quintet_runs::operator::workflows;
+use quintet_storage::{Room, Store, Timestamp, Uuid};
 
 use crate::measures::{disk_free_bytes, memory_bytes, seconds_between};
 
@@ -96,7 +98,7 @@ impl Metrics {
         registry.register_collector(Box::new(CopyCollector { store: store.clone(), clock: clock.clone() }));
         registry.register_collector(Box::new(DiagramsCollector { diagrams: diagrams.clone() }));
         registry.register_collector(Box::new(RunsCollector { runs: runs.clone() }));
-        let deliveries = DeliveriesCollector { runs: runs.clone(), pump: pump.clone(), clock: clock.clone() };
+        let deliveries = DeliveriesCollector { store: store.clone(), pump: pump.clone(), clock: clock.clone() };
         registry.register_collector(Box::new(deliveries));
         registry.register_collector(Box::new(MessagingCollector { messaging: messaging.clone() }));
         registry.register_collector(Box::new(ProcessCollector { started }));
@@ -339,7 +341,7 @@ impl Collector for RunsCollector {
 
 /// Reads what became of deliveries, when Prometheus asks.
 struct DeliveriesCollector {
-    runs: quintet_runs::Context,
+    store: Store,
     pump: Pump,
     clock: Clock,
 }
@@ -364,14 +366,20 @@ impl Collector for DeliveriesCollector {
         let since = self.pump.oldest_due().ok().flatten().map_or(0, |at| self.clock.now().micros_since(at).max(0));
         let age = seconds(u64::try_from(since).unwrap_or(0));
         gauge(e, "deliveries_oldest_due", "For how long an attempt has been due", Some(&Unit::Seconds), age)?;
-        let outboxes = webhooks::outboxes(&self.runs).unwrap_or_default();
-        let waiting = outboxes.iter().map(|(_, counters)| counters.pending).sum();
+        let (mut waiting, mut dead) = (0, BTreeMap::<Uuid, u64>::new());
+        let read = self.store.read();
+        for service in Service::ALL {
+            for (tenant_id, counters) in all_counters(&read, service).unwrap_or_default() {
+                waiting += counters.pending;
+                *dead.entry(tenant_id).or_default() += counters.dead_total;
+            }
+        }
         gauge(e, "deliveries_waiting", "Deliveries that have not ended", None, sample(waiting))?;
         let help = "Deliveries of a tenant that were given up, ever";
         let mut of_tenants = e.encode_descriptor("tenant_delivery_dead", help, None, MetricType::Counter)?;
-        for (tenant_id, counters) in outboxes {
+        for (tenant_id, dead_total) in dead {
             let labels = [("tenant", tenant_id.to_string())];
-            ConstCounter::new(counters.dead_total).encode(of_tenants.encode_family(&labels)?)?;
+            ConstCounter::new(dead_total).encode(of_tenants.encode_family(&labels)?)?;
         }
         Ok(())
     }

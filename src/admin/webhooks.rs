@@ -1,4 +1,5 @@
-//! Webhooks, for the operator: endpoints and deliveries of all tenants, and sending once more what was given up.
+//! Webhooks, for the operator: endpoints and deliveries of all tenants, and sending once more what was given up. Each call
+//! takes a parameter `service`, without which runs are meant.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +7,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use quintet_platform::access::Tenant;
+use quintet_platform::access::{Service, Tenant};
 use quintet_platform::clock::parse_rfc3339;
 use quintet_platform::deliveries::{Dead, DeliveryState};
 use quintet_platform::egress::EgressError;
-use quintet_platform::ids::{parse_ulid, ulid};
-use quintet_runs::operator::webhooks::{self, Host, NotDone, Wanted};
-use quintet_storage::{Abort, Failure, Timestamp, Uuid, WriteTx};
+use quintet_platform::webhooks::{EndpointKey, Host, NotDone, Operator, Wanted, Webhooks};
+use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
 use serde::{Deserialize, Serialize};
 
 use super::call::{Call, Items};
@@ -145,16 +145,40 @@ pub(super) fn routes(app: App) -> Router {
         .with_state(app)
 }
 
+/// The services that have webhooks; the first is meant where none is named.
+fn rooms(app: &App) -> [Operator; 2] {
+    [quintet_runs::operator::webhooks(&app.runs), quintet_localization::operator::webhooks(&app.localization)]
+}
+
+/// Of the service that is named, or of runs.
+fn room(asked: &mut Asked, app: &App) -> Result<Operator, TaskError> {
+    let named = asked.0.take("service");
+    let named = named.as_deref().unwrap_or(Service::Runs.name());
+    let rooms = rooms(app);
+    let known: Vec<&str> = rooms.iter().map(|room| room.webhooks.service.name()).collect();
+    let unknown = || TaskError::Unusable(format!("no service {named:?} has webhooks; {}", meant(named, &known)));
+    rooms.iter().find(|room| room.webhooks.service.name() == named).cloned().ok_or_else(unknown)
+}
+
 /// The endpoint of this id, among those of the tenant that is named, or of all.
-fn endpoint(asked: &mut Asked, app: &App, id: &str) -> Result<(Tenant, Uuid), TaskError> {
+fn endpoint(asked: &mut Asked, app: &App, room: &Operator, id: &str) -> Result<(Tenant, EndpointKey), TaskError> {
     let none = || TaskError::NotFound(format!("there is no webhook endpoint {id:?}"));
-    let endpoint_id = parse_ulid(id).ok_or_else(none)?;
+    let endpoint_id = (room.webhooks.read_id)(id).ok_or_else(none)?;
     for tenant in asked.tenants(app)? {
-        if webhooks::endpoint(&app.runs, tenant.tenant_id, endpoint_id)?.is_some() {
-            return Ok((tenant, endpoint_id));
+        let key = EndpointKey { tenant_id: tenant.tenant_id, endpoint_id };
+        if room.endpoint(key)?.is_some() {
+            return Ok((tenant, key));
         }
     }
     Err(none())
+}
+
+/// The endpoint of a path, of which service it is, and whose.
+fn named(app: &App, raw: Option<&str>, id: &str) -> Result<(Operator, Tenant, EndpointKey), TaskError> {
+    let mut asked = Asked::of(raw)?;
+    let room = room(&mut asked, app)?;
+    let (tenant, key) = endpoint(&mut asked, app, &room, id)?;
+    Ok((room, tenant, key))
 }
 
 /// Runs a verb on the writer.
@@ -164,17 +188,19 @@ async fn write<T: Send + 'static>(
 ) -> Result<T, TaskError> {
     app.store.write(Instant::now() + WRITE_DEADLINE, verb).await.map_err(|abort| match abort {
         Abort::Failed(failure) => failure.into(),
-        Abort::Refused(NotDone::NoSuch(what)) => TaskError::NotFound(what),
-        Abort::Refused(refusal @ (NotDone::NotNow(_) | NotDone::Inactive)) => TaskError::Conflict(refusal.to_string()),
+        Abort::Refused(refusal) if refusal.is_absence() => TaskError::NotFound(refusal.to_string()),
+        Abort::Refused(refusal) => TaskError::Conflict(refusal.to_string()),
     })
 }
 
 async fn list(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let tenants = Asked::of(raw.as_deref())?.tenants(&app)?;
+    let mut asked = Asked::of(raw.as_deref())?;
+    let room = room(&mut asked, &app)?;
+    let tenants = asked.tenants(&app)?;
     let listed = blocking(move || {
         let mut items = Vec::new();
         for tenant in &tenants {
-            let endpoints = webhooks::endpoints(&app.runs, tenant.tenant_id)?;
+            let endpoints = room.endpoints(tenant.tenant_id)?;
             items.extend(endpoints.into_iter().map(|record| view(tenant, record)));
         }
         Ok::<_, Failure>(items)
@@ -183,8 +209,8 @@ async fn list(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<Respons
 }
 
 async fn show(State(app): State<App>, Path(id): Path<String>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
-    let record = webhooks::endpoint(&app.runs, tenant.tenant_id, endpoint_id)?;
+    let (room, tenant, key) = named(&app, raw.as_deref(), &id)?;
+    let record = room.endpoint(key)?;
     SHOW.answer(&view(&tenant, record.unwrap_or_default()))
 }
 
@@ -193,39 +219,38 @@ async fn enable(
     Path(id): Path<String>,
     RawQuery(raw): RawQuery,
 ) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
-    let tenant_id = tenant.tenant_id;
-    let record = write(&app, move |tx, now| webhooks::enable(tx, now, tenant_id, endpoint_id)).await?;
+    let (Operator { webhooks, .. }, tenant, key) = named(&app, raw.as_deref(), &id)?;
+    let record = write(&app, move |tx, now| webhooks.enable_for_operator(tx, now, key)).await?;
     ENABLE.answer(&view(&tenant, record))
 }
 
 async fn test(State(app): State<App>, Path(id): Path<String>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
-    let tenant_id = tenant.tenant_id;
-    let record = write(&app, move |tx, now| webhooks::test(tx, now, tenant_id, endpoint_id)).await?;
+    let (Operator { webhooks, .. }, tenant, key) = named(&app, raw.as_deref(), &id)?;
+    let record = write(&app, move |tx, now| webhooks.test_for_operator(tx, now, key)).await?;
     TEST.answer(&view(&tenant, record))
 }
 
 async fn deliveries(State(app): State<App>, RawQuery(raw): RawQuery) -> Result<Response, TaskError> {
     let mut asked = Asked::of(raw.as_deref())?;
+    let room = room(&mut asked, &app)?;
     let (tenants, endpoint_id) = match asked.0.take("endpoint") {
         None => (asked.tenants(&app)?, None),
         Some(id) => {
-            let (tenant, endpoint_id) = endpoint(&mut asked, &app, &id)?;
-            (vec![tenant], Some(endpoint_id))
+            let (tenant, key) = endpoint(&mut asked, &app, &room, &id)?;
+            (vec![tenant], Some(key.endpoint_id))
         }
     };
     let state = asked.0.take("state").map(|name| state_named(&name)).transpose()?;
     let limit = asked.limit()?;
     let wanted = Wanted { endpoint_id, state, limit };
-    DELIVERIES.answer(&blocking(move || newest(&app, &tenants, &wanted)).await??)
+    DELIVERIES.answer(&blocking(move || newest(&room, &tenants, &wanted)).await??)
 }
 
 /// The newest deliveries of these tenants.
-fn newest(app: &App, tenants: &[Tenant], wanted: &Wanted) -> Result<DeliveriesView, Failure> {
+fn newest(room: &Operator, tenants: &[Tenant], wanted: &Wanted) -> Result<DeliveriesView, Failure> {
     let (mut all, mut truncated): (Vec<(Timestamp, RecordView)>, bool) = (Vec::new(), false);
     for tenant in tenants {
-        let (found, has_more) = webhooks::deliveries(&app.runs, tenant.tenant_id, wanted)?;
+        let (found, has_more) = room.deliveries(tenant.tenant_id, wanted)?;
         all.extend(found.into_iter().map(|(at, record)| (at, view(tenant, record))));
         all.sort_by_key(|(at, _)| *at);
         let more = all.len().saturating_sub(wanted.limit);
@@ -241,21 +266,27 @@ fn state_named(name: &str) -> Result<DeliveryState, TaskError> {
     state.ok_or_else(|| TaskError::Unusable(format!("unknown state {name:?}; {}", meant(name, &known))))
 }
 
-async fn delivery(State(app): State<App>, Path((tenant, id)): Path<(String, u64)>) -> Result<Response, TaskError> {
+async fn delivery(
+    State(app): State<App>,
+    Path((tenant, id)): Path<(String, u64)>,
+    RawQuery(raw): RawQuery,
+) -> Result<Response, TaskError> {
+    let room = room(&mut Asked::of(raw.as_deref())?, &app)?;
     let tenant = tenants::resolve(&app.store.read(), &tenant)?;
     let none = || TaskError::NotFound(format!("tenant {:?} has no delivery {id}", tenant.name));
-    let record = webhooks::delivery(&app.runs, tenant.tenant_id, id)?.ok_or_else(none)?;
+    let record = room.delivery(tenant.tenant_id, id)?.ok_or_else(none)?;
     DELIVERY.answer(&view(&tenant, record))
 }
 
-async fn redeliver(State(app): State<App>, body: Body) -> Result<Response, TaskError> {
+async fn redeliver(State(app): State<App>, RawQuery(raw): RawQuery, body: Body) -> Result<Response, TaskError> {
+    let Operator { webhooks, .. } = room(&mut Asked::of(raw.as_deref())?, &app)?;
     let wish = REDELIVER.wish(body).await?;
     if wish.delivery_ids.len() > REDELIVERED_AT_ONCE {
         return Err(TaskError::Unusable(format!("{REDELIVERED_AT_ONCE} deliveries at a time")));
     }
     let tenant = tenants::resolve(&app.store.read(), &wish.tenant)?;
     let tenant_id = tenant.tenant_id;
-    let made = write(&app, move |tx, now| webhooks::redeliver(tx, now, tenant_id, &wish.delivery_ids)).await?;
+    let made = write(&app, move |tx, now| webhooks.redeliver_all(tx, now, tenant_id, &wish.delivery_ids)).await?;
     REDELIVER.answer(&Items { items: made.into_iter().map(|record| view(&tenant, record)).collect() })
 }
 
@@ -265,38 +296,46 @@ async fn redeliver_dead(
     RawQuery(raw): RawQuery,
     body: Body,
 ) -> Result<Response, TaskError> {
-    let (tenant, endpoint_id) = endpoint(&mut Asked::of(raw.as_deref())?, &app, &id)?;
+    let (room, _, key) = named(&app, raw.as_deref(), &id)?;
     let wish = REDELIVER_DEAD.wish(body).await?;
     let since = parse_rfc3339(&wish.since)
         .map_err(|error| TaskError::Unusable(format!("{:?} is no instant: {error}", wish.since)))?;
-    let tenant_id = tenant.tenant_id;
+    let EndpointKey { tenant_id, endpoint_id } = key;
+    let webhooks: Webhooks = room.webhooks;
     let until = match wish.until {
         Some(until) => until,
         // What dies from now on is not sent once more, or it would never end.
-        None => webhooks::last_delivery(&app.runs, tenant_id)?,
+        None => room.last_delivery(tenant_id)?,
     };
     let wanted = Dead { endpoint_id, since, from: wish.from, until, limit: REDELIVERED_AT_ONCE };
-    let runs = app.runs.clone();
-    let page = blocking(move || webhooks::dead(&runs, tenant_id, &wanted)).await??;
+    let page = blocking(move || room.dead(tenant_id, &wanted)).await??;
     let (looked_at, next) = (page.looked_at, page.next);
-    let redelivered =
-        write(&app, move |tx, now| webhooks::redeliver_dead(tx, now, tenant_id, endpoint_id, &page)).await?;
+    let redelivered = write(&app, move |tx, now| webhooks.redeliver_dead(tx, now, key, &page)).await?;
     REDELIVER_DEAD.answer(&RedeliveredView { redelivered, looked_at, next, until })
 }
 
 async fn hosts(app: &App) -> Result<HostsView, TaskError> {
     let begun = Instant::now();
-    let runs = app.runs.clone();
-    let all = blocking(move || webhooks::hosts(&runs)).await??;
+    let rooms = rooms(app);
+    let found = blocking(move || {
+        let mut found = Vec::new();
+        for room in rooms {
+            found.extend(room.hosts()?.into_iter().map(|host| (room.clone(), host)));
+        }
+        Ok::<_, Failure>(found)
+    });
+    let all = found.await??;
     let (count, mut looked_at, mut items) = (all.len(), 0, Vec::new());
     for some in all.chunks(HOSTS_AT_ONCE) {
         if begun.elapsed() + Duration::from_secs(2) > HOSTS_TIME {
             break;
         }
         looked_at += some.len();
-        let asked = some.iter().cloned().map(|host| {
-            let runs = app.runs.clone();
-            tokio::spawn(async move { webhooks::obstacle(&runs, &host).await.map(|error| host_view(&host, error)) })
+        let asked = some.iter().cloned().map(|(room, host)| {
+            tokio::spawn(async move {
+                let endpoint_id = (room.webhooks.write_id)(host.example.endpoint_id);
+                room.obstacle(&host).await.map(|error| host_view(&host, endpoint_id, error))
+            })
         });
         for asked in asked.collect::<Vec<_>>() {
             items.extend(asked.await.ok().flatten());
@@ -306,26 +345,28 @@ async fn hosts(app: &App) -> Result<HostsView, TaskError> {
     Ok(HostsView { items, looked_at: number(looked_at), left_out: number(count - looked_at) })
 }
 
-fn host_view(host: &Host, error: EgressError) -> HostView {
+fn host_view(host: &Host, endpoint_id: String, error: EgressError) -> HostView {
     HostView {
         host: host.authority.clone(),
         problem: error.to_string(),
         is_unresolved: matches!(error, EgressError::Unresolved | EgressError::TimedOut),
-        endpoint_id: ulid(host.example.1),
+        endpoint_id,
         endpoints: host.endpoints,
     }
 }
 
-/// How webhooks stand.
+/// How the webhooks of all services stand.
 pub(super) fn standing(app: &App) -> Result<WebhooksView, Failure> {
-    let standing = webhooks::standing(&app.runs)?;
+    let mut view = WebhooksView::default();
+    for room in rooms(app) {
+        let standing = room.standing()?;
+        view.endpoints += standing.endpoints;
+        view.endpoints_disabled += standing.disabled;
+        view.endpoints_given_up += standing.given_up;
+        view.pending_deliveries += standing.waiting;
+    }
     let now = app.clock.now();
     let seconds = |at: Timestamp| u64::try_from(now.micros_since(at).max(0) / 1_000_000).unwrap_or(0);
-    Ok(WebhooksView {
-        endpoints: standing.endpoints,
-        endpoints_disabled: standing.disabled,
-        endpoints_given_up: standing.given_up,
-        pending_deliveries: standing.waiting,
-        oldest_due_seconds: standing.oldest_due_at.map(seconds),
-    })
+    view.oldest_due_seconds = app.pump.oldest_due()?.filter(|at| *at <= now).map(seconds);
+    Ok(view)
 }

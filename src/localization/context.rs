@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use quintet_platform::Foundation;
 use quintet_platform::access::Authority;
+use quintet_platform::deliveries::Pump;
+use quintet_platform::egress::Egress;
 use quintet_platform::service::{TURN_TIME, Turn, Turns};
 use quintet_storage::{Abort, Snapshot, Store, Uuid};
 
@@ -62,6 +64,8 @@ pub struct Settings {
     pub authorization: Option<Arc<dyn AuthorizationSystem>>,
     /// Whom people sign in with, if with anybody.
     pub identity: Option<Identity>,
+    /// What makes the deliveries of webhooks, and what they go through; none: nothing is ever delivered.
+    pub deliveries: Option<(Pump, Egress)>,
 }
 
 /// What localization needs to serve. Clones share it, at the cost of one reference.
@@ -93,6 +97,10 @@ pub struct Parts {
     pub(crate) calls: Arc<Calls>,
     /// Whom people sign in with, if with anybody.
     pub(crate) identity: Option<Identity>,
+    /// What makes the deliveries of webhooks.
+    pub(crate) pump: Pump,
+    /// What they go through.
+    pub(crate) egress: Egress,
     /// What is to know of every grant.
     pub(crate) authorization: Arc<dyn AuthorizationSystem>,
     /// Where checkpoints of the audit chains are anchored.
@@ -129,7 +137,11 @@ impl Context {
     #[must_use]
     pub fn with(foundation: Foundation, settings: Settings) -> Context {
         let foundation = Foundation { authority: Arc::new(Authority::Embedded), ..foundation };
-        let Settings { engine, anchor_file, decisions, authorization, identity } = settings;
+        let Settings { engine, anchor_file, decisions, authorization, identity, deliveries } = settings;
+        let (pump, egress) = deliveries.unwrap_or_else(|| {
+            let egress = Egress::new(|_| false);
+            (Pump::new(foundation.store.clone(), foundation.clock.clone(), egress.clone(), Vec::new()), egress)
+        });
         let desk = || {
             let desk = Arc::new(Desk::new(foundation.store.clone()));
             Decisions::new(desk, "default".to_owned(), None).embedded()
@@ -150,6 +162,8 @@ impl Context {
             releases: Turns::of(RELEASES, 1),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),
             small_documents: Turns::new(SMALL_DOCUMENTS * SMALL_DOCUMENT_BYTES_MAX),
+            pump,
+            egress,
             locks: Locks::default(),
             engine,
             authorization: authorization.unwrap_or_else(|| Arc::new(Embedded)),

@@ -19,7 +19,7 @@
 //! chain), `session_events` · `census` (what counts of prose hang on) · `decisions` (what is asked of others), `desk` (the
 //! service that is built in) · `access` (permissions, and what a caller may) · `principals` (who there is) ·
 //! [`authorization`] (another system that is to know of grants) · `context` (where work is done) · `http` (what all
-//! endpoints share) · `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
+//! endpoints share) · `webhooks` (who is told what happens) · `proof` (what the chain proves) · `spaces` (workspaces, projects, locales) · `grants` · `accounts`
 //! (changing who there is, settings) · `sign_in` (people's sessions) · `content` (files, keys, exports) · `quality` (the
 //! checks) · `terms` (glossary and style) · `memory` (what was said before) · `figures` (lists and sums) · `review`
 //! (translations and their states) · `translate` (drafts of an engine) · `exchange` (XLIFF, TMX, TBX) · `approvals`,
@@ -66,6 +66,7 @@ mod spaces;
 mod terms;
 mod translate;
 mod verify;
+mod webhooks;
 
 #[cfg(test)]
 mod testing;
@@ -91,11 +92,13 @@ pub use crate::proof::{AuditStanding, audit_key, audit_standing, prepare};
 pub use crate::refusal::CODES;
 pub use crate::settlements::operator as decision_operator;
 pub use crate::verify::verify;
+pub use crate::webhooks::WEBHOOKS;
 
 /// The operator's side.
 pub mod operator {
     pub use crate::accounts::operator::*;
     pub use crate::grants::operator::*;
+    pub use crate::webhooks::operator::webhooks;
 }
 
 /// Everything that is served.
@@ -106,6 +109,7 @@ const ENDPOINTS: Endpoints<Localization> = &[
     accounts::service_accounts::http::ENDPOINTS,
     accounts::keys::http::ENDPOINTS,
     accounts::settings::http::ENDPOINTS,
+    webhooks::http::ENDPOINTS,
     proof::http::ENDPOINTS,
     sign_in::http::ENDPOINTS,
     spaces::http::workspaces::ENDPOINTS,
@@ -166,6 +170,7 @@ pub const TABLES: &[TableSpec] = &joined::<_, TABLE_COUNT>(&[
     approvals::TABLES,
     licences::TABLES,
     releases::TABLES,
+    webhooks::TABLES,
 ]);
 
 const TABLE_COUNT: usize = spaces::TABLES.len()
@@ -183,7 +188,8 @@ const TABLE_COUNT: usize = spaces::TABLES.len()
     + desk::TABLES.len()
     + approvals::TABLES.len()
     + licences::TABLES.len()
-    + releases::TABLES.len();
+    + releases::TABLES.len()
+    + webhooks::TABLES.len();
 
 /// What brings a data directory of an older format to the present one.
 pub const MIGRATIONS: &[Migration] = &joined::<_, MIGRATION_COUNT>(&[figures::MIGRATIONS, accounts::MIGRATIONS]);

@@ -140,6 +140,8 @@ pub enum Refusal {
     LogoutToken(&'static str),
     /// There is no identity provider, or it gives no answer of use.
     IdentityUnavailable,
+    /// An address that nothing may be sent to; how it must be.
+    UrlNotAllowed(&'static str),
 }
 
 /// Why a webhook is not believed.
@@ -249,6 +251,7 @@ pub const CODES: &[Code] = codes! {
     422 "units_refused" "Units of the document cannot be written; nothing was written"
     422 "unsupported_construct" "The file uses what is not supported"
     422 "upload_too_large" "The file is larger than its kind allows"
+    422 "url_not_allowed" "Nothing may be sent to the address"
     422 "value_too_long" "The translation is longer than 65,536 bytes"
     422 "value_unrepresentable" "A value cannot be written in this file"
     422 "yaml_alias_refused" "Anchors and aliases are not supported"
@@ -364,6 +367,7 @@ impl ServiceRefusal for Refusal {
             Refusal::OriginRefused => of(403, "origin_refused"),
             Refusal::NotMember => of(403, "forbidden").detail("whoever signed in is no member of the tenant"),
             Refusal::LogoutToken(problem) => of(400, "invalid_field").problem("logout_token", *problem),
+            Refusal::UrlNotAllowed(problem) => of(422, "url_not_allowed").problem("url", *problem),
             Refusal::IdentityUnavailable => of(503, "identity_unavailable").retry_after(IDENTITY_RETRY_SECONDS),
         }
     }

@@ -4,7 +4,7 @@ use quintet_storage::{Failure, Read};
 
 use crate::{
     access, accounts, approvals, audit, content, decisions, desk, figures, licences, memory, principals, releases,
-    spaces, terms, translate,
+    spaces, terms, translate, webhooks,
 };
 
 /// What contradicts itself; nothing, if all is well.
@@ -27,5 +27,6 @@ pub fn verify(read: &impl Read) -> Result<Vec<String>, Failure> {
     findings.extend(desk::verify(read)?);
     findings.extend(approvals::verify(read)?);
     findings.extend(licences::verify(read)?);
+    webhooks::WEBHOOKS.verify(read, &mut findings)?;
     Ok(findings)
 }

@@ -1,5 +1,7 @@
 //! The catalogue of events: what a webhook can ask for, by name, alias or wildcard, as a set of bits.
 
+use quintet_platform::webhooks::DEGRADED;
+
 /// Every event of a life cycle, in the contract's order; a bit each.
 const LIFE_CYCLE: [&str; 24] = [
     "run.scheduled",
@@ -28,11 +30,11 @@ const LIFE_CYCLE: [&str; 24] = [
     "node.cancelled",
 ];
 
-/// Tells that an endpoint of the tenant is in a bad way; only to whom it was asked for by name.
-pub(crate) const DEGRADED: &str = "webhook.endpoint_degraded";
+/// The bit of [`DEGRADED`], which only those are told of who asked for it by name.
 const DEGRADED_BIT: u32 = 24;
-/// What the test of an endpoint sends; nobody can ask for it.
-pub(crate) const TEST: &str = "webhook.test";
+
+/// [`DEGRADED`].
+pub(crate) const DEGRADED_EVENT: Events = Events(1 << DEGRADED_BIT);
 
 /// A set of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +87,8 @@ pub(crate) fn is_event_pattern(pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use quintet_platform::webhooks::TEST;
+
     use super::*;
 
     #[test]

@@ -71,7 +71,7 @@ use crate::due::Fire;
 pub use crate::http::routes;
 pub use crate::refusal::CODES;
 pub use crate::registry::RegistrySettings;
-pub use crate::webhooks::RunDeliveries;
+pub use crate::webhooks::WEBHOOKS;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0400 to 0x04FF.
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(&[
@@ -154,7 +154,7 @@ pub fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     let mut findings = Vec::new();
     containers::verify(read, &mut findings)?;
     allowances::quotas::verify(read, &mut findings)?;
-    webhooks::verify(read, &mut findings)?;
+    WEBHOOKS.verify(read, &mut findings)?;
     let is_open = |run_key| Ok(containers::find(read, run_key)?.is_some_and(|run| !run.state.is_terminal()));
     allowances::meters::verify(read, is_open, &mut findings)?;
     workflows::verify(read, &mut findings)?;

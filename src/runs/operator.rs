@@ -18,7 +18,7 @@ use crate::tenant::wire::write_quotas;
 
 pub use crate::allowances::KeyTerms;
 pub use crate::schedules::operator::{ScheduleStanding, schedules};
-pub use crate::webhooks::operator as webhooks;
+pub use crate::webhooks::operator::webhooks;
 pub use crate::workflows::operator as workflows;
 
 /// What a key allows, and how much of it is left.

@@ -35,7 +35,7 @@ pub(crate) fn tenant(number: u128) -> TenantId {
 
 /// What makes deliveries, to nobody.
 pub(crate) fn pump(store: &Store, clock: &Clock) -> Pump {
-    Pump::new(store.clone(), clock.clone(), Egress::new(|_| false), vec![Arc::new(crate::RunDeliveries)])
+    Pump::new(store.clone(), clock.clone(), Egress::new(|_| false), vec![Arc::new(crate::WEBHOOKS)])
 }
 
 /// Who draws nothing, and says why.

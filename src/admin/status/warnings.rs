@@ -104,7 +104,7 @@ pub fn disabled(webhooks: &WebhooksView) -> Option<String> {
     let disabled = counted(count, "webhook endpoint was disabled", "webhook endpoints were disabled");
     (count > 0).then(|| {
         format!(
-            "{disabled}: twenty deliveries were given up within a day and none was taken; see `quintet webhook list`."
+            "{disabled}: twenty deliveries were given up within a day and none was taken; see `quintet webhook list`, also with `--service localization`."
         )
     })
 }
@@ -272,7 +272,7 @@ mod tests {
                     status.webhooks.endpoints_disabled = 3;
                     status.webhooks.endpoints_given_up = 1;
                 },
-                "1 webhook endpoint was disabled: twenty deliveries were given up within a day and none was taken; see `quintet webhook list`.",
+                "1 webhook endpoint was disabled: twenty deliveries were given up within a day and none was taken; see `quintet webhook list`, also with `--service localization`.",
             ),
             (
                 |status| status.clock_jump_millis = 3_600_000,

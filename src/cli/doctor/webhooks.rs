@@ -44,7 +44,8 @@ fn standing(webhooks: &WebhooksView) -> Vec<Finding> {
             "webhooks",
             says,
             "Tell the tenant; once the receiver answers, `quintet webhook enable ENDPOINT`, then \
-             `quintet webhook redeliver --endpoint ENDPOINT --dead-since INSTANT` for what was given up.",
+             `quintet webhook redeliver --endpoint ENDPOINT --dead-since INSTANT` for what was given up; for those of \
+             localization with `--service localization`.",
         )
     });
     behind.into_iter().chain(disabled).collect()

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Map, Value};
 
-use crate::admin::call::Items;
+use crate::admin::call::{Asked, Items};
 use crate::admin::client::{CallError, Client};
 use crate::admin::problem::ProblemCode;
 use crate::admin::records::RecordView;
@@ -31,6 +31,9 @@ struct Common {
     /// The tenant's id, or its name if no other tenant has it [default: all tenants]
     #[arg(long, value_name = "T")]
     tenant: Option<String>,
+    /// Whose webhooks: those of runs, or of localization
+    #[arg(long, value_name = "SERVICE", default_value = "runs", value_parser = ["runs", "localization"])]
+    service: String,
     #[command(flatten)]
     place: PlaceArguments,
     #[command(flatten)]
@@ -101,6 +104,23 @@ enum Command {
     },
 }
 
+impl Common {
+    /// A call about the webhooks of this service, and of this tenant if one is named.
+    fn about<Wish, View>(&self, asked: Asked<Wish, View>) -> Asked<Wish, View> {
+        self.within(asked).with("tenant", self.tenant.as_deref())
+    }
+
+    /// What names the service in a command, where that is not runs.
+    fn flag(&self) -> &'static str {
+        if self.service == "localization" { " --service localization" } else { "" }
+    }
+
+    /// A call about the webhooks of this service.
+    fn within<Wish, View>(&self, asked: Asked<Wish, View>) -> Asked<Wish, View> {
+        asked.with("service", Some(&self.service))
+    }
+}
+
 /// How long the outcome of a test is waited for: an attempt takes 15 seconds at most.
 const TEST_PATIENCE: Duration = Duration::from_secs(25);
 /// Between two looks.
@@ -142,13 +162,17 @@ fn told(error: CallError) -> CliError {
 }
 
 fn list(common: &Common) -> Result<(), CliError> {
-    let asked = webhooks::LIST.of(&[]).with("tenant", common.tenant.as_deref());
+    let asked = common.about(webhooks::LIST.of(&[]));
     let listed: Items<RecordView> = common.place.client()?.without_hurry().ask(asked).map_err(told)?;
     if common.output.json {
         return output::say_json(&listed);
     }
     if listed.items.is_empty() {
-        output::say("There are no endpoints. POST /api/v1/webhooks makes one: see `quintet manual webhooks`.");
+        let (path, page) = match common.service.as_str() {
+            "localization" => ("/v1/webhooks", "localization"),
+            _ => ("/api/v1/webhooks", "webhooks"),
+        };
+        output::say(&format!("There are no endpoints. POST {path} makes one: see `quintet manual {page}`."));
         return Ok(());
     }
     let row = |one: &RecordView| {
@@ -175,7 +199,7 @@ fn standing(record: &Map<String, Value>) -> String {
 }
 
 fn show(one: &OneEndpoint) -> Result<(), CliError> {
-    let asked = webhooks::SHOW.of(&[&one.endpoint]).with("tenant", one.common.tenant.as_deref());
+    let asked = one.common.about(webhooks::SHOW.of(&[&one.endpoint]));
     let shown = one.common.place.client()?.ask(asked).map_err(told)?;
     if one.common.output.json {
         return output::say_json(&shown);
@@ -207,10 +231,10 @@ fn show(one: &OneEndpoint) -> Result<(), CliError> {
 }
 
 fn enable(one: &OneEndpoint) -> Result<(), CliError> {
-    let (endpoint, tenant) = (&one.endpoint, one.common.tenant.as_deref());
+    let (endpoint, common) = (&one.endpoint, &one.common);
     let client = one.common.place.client()?;
-    let before = client.ask(webhooks::SHOW.of(&[endpoint]).with("tenant", tenant)).map_err(told)?;
-    let enabled = client.ask(webhooks::ENABLE.of(&[endpoint]).with("tenant", tenant)).map_err(told)?;
+    let before = client.ask(common.about(webhooks::SHOW.of(&[endpoint]))).map_err(told)?;
+    let enabled = client.ask(common.about(webhooks::ENABLE.of(&[endpoint]))).map_err(told)?;
     if one.common.output.json {
         return output::say_json(&enabled);
     }
@@ -219,16 +243,17 @@ fn enable(one: &OneEndpoint) -> Result<(), CliError> {
         return Ok(());
     }
     output::say(&format!("endpoint {endpoint} is active"));
-    output::say(&format!("try it: `quintet webhook test {endpoint}`"));
+    let flag = common.flag();
+    output::say(&format!("try it: `quintet webhook test {endpoint}{flag}`"));
     let since = before.record.get("last_dead_delivery_at").and_then(Value::as_str).unwrap_or("no time");
     output::say(&format!("the last delivery was given up at {since}; send once more what was, from an instant on:"));
-    output::say(&format!("`quintet webhook redeliver --endpoint {endpoint} --dead-since INSTANT`"));
+    output::say(&format!("`quintet webhook redeliver --endpoint {endpoint} --dead-since INSTANT{flag}`"));
     Ok(())
 }
 
 fn test(one: &OneEndpoint) -> Result<(), CliError> {
     let client = one.common.place.client()?;
-    let asked = webhooks::TEST.of(&[&one.endpoint]).with("tenant", one.common.tenant.as_deref());
+    let asked = one.common.about(webhooks::TEST.of(&[&one.endpoint]));
     let mut delivery = client.ask(asked).map_err(told)?;
     let mut progress = Progress::new(one.common.output.json);
     progress.step("waiting for an answer");
@@ -236,7 +261,7 @@ fn test(one: &OneEndpoint) -> Result<(), CliError> {
     while is_waiting(&delivery.record) && begun.elapsed() < TEST_PATIENCE {
         std::thread::sleep(LOOK_PAUSE);
         let id = cell(&delivery.record, "delivery_id");
-        delivery = client.ask(webhooks::DELIVERY.of(&[&delivery.tenant_id, &id])).map_err(told)?;
+        delivery = client.ask(one.common.within(webhooks::DELIVERY.of(&[&delivery.tenant_id, &id]))).map_err(told)?;
     }
     progress.finish();
     let record = &delivery.record;
@@ -251,8 +276,10 @@ fn test(one: &OneEndpoint) -> Result<(), CliError> {
         Some("dead") => Err(CliError::failed(format!("the test did not arrive: {}", cell(record, "last_error")))
             .hint(cure(&cell(record, "last_error")))),
         _ => Err(CliError::failed("the test is still under way").hint(format!(
-            "other attempts may go first: `quintet webhook deliveries --tenant {} --endpoint {}` shows what becomes of it",
-            delivery.tenant_id, one.endpoint
+            "other attempts may go first: `quintet webhook deliveries --tenant {} --endpoint {}{}` shows what becomes of it",
+            delivery.tenant_id,
+            one.endpoint,
+            one.common.flag()
         ))),
     }
 }
@@ -280,7 +307,7 @@ fn cure(last_error: &str) -> &'static str {
 }
 
 fn deliveries(endpoint: Option<&str>, state: Option<&str>, limit: u32, common: &Common) -> Result<(), CliError> {
-    let asked = webhooks::DELIVERIES.of(&[]).with("tenant", common.tenant.as_deref()).with("endpoint", endpoint);
+    let asked = common.about(webhooks::DELIVERIES.of(&[])).with("endpoint", endpoint);
     let asked = asked.with("state", state).with("limit", Some(&limit.to_string()));
     let found = common.place.client()?.without_hurry().ask(asked).map_err(told)?;
     if common.output.json {
@@ -319,7 +346,7 @@ fn say_deliveries(items: &[RecordView]) {
 
 fn redeliver(ids: &[u64], common: &Common) -> Result<(), CliError> {
     let wish = RedeliverWish { tenant: common.tenant.clone().unwrap_or_default(), delivery_ids: ids.to_vec() };
-    let made = common.place.client()?.ask(webhooks::REDELIVER.wishing(&wish)).map_err(told)?;
+    let made = common.place.client()?.ask(common.within(webhooks::REDELIVER.of(&[])).wishing(&wish)).map_err(told)?;
     if common.output.json {
         return output::say_json(&made);
     }
@@ -331,14 +358,14 @@ fn redeliver(ids: &[u64], common: &Common) -> Result<(), CliError> {
 fn redeliver_dead(endpoint: &str, since: &str, common: &Common) -> Result<(), CliError> {
     let client = common.place.client()?;
     // Whose it is is looked up once.
-    let asked = webhooks::SHOW.of(&[endpoint]).with("tenant", common.tenant.as_deref());
+    let asked = common.about(webhooks::SHOW.of(&[endpoint]));
     let tenant_id = client.ask(asked).map_err(told)?.tenant_id;
     let mut progress = Progress::new(common.output.json);
     let mut wish = DeadWish { since: since.to_owned(), from: 0, until: None };
     let (mut redelivered, mut looked_at) = (0_u64, 0_u64);
     loop {
         progress.count("enqueued once more:", redelivered);
-        let part = part(&client, endpoint, &tenant_id, &wish).map_err(|error| {
+        let part = part(&client, common, (endpoint, &tenant_id), &wish).map_err(|error| {
             let error = told(error);
             let reason = format!("{} ({redelivered} deliveries were enqueued before that)", error.reason);
             CliError { reason, ..error }
@@ -359,16 +386,17 @@ fn redeliver_dead(endpoint: &str, since: &str, common: &Common) -> Result<(), Cl
     let enqueued = counted(redelivered, "delivery is enqueued once more", "deliveries are enqueued once more");
     output::say(&format!("{enqueued}, of {looked_at} that were looked at"));
     if redelivered > 0 {
-        output::say(&format!("what becomes of them: `quintet webhook deliveries --endpoint {endpoint}`"));
+        let flag = common.flag();
+        output::say(&format!("what becomes of them: `quintet webhook deliveries --endpoint {endpoint}{flag}`"));
     }
     Ok(())
 }
 
 fn part(
     client: &Client,
-    endpoint: &str,
-    tenant_id: &str,
+    common: &Common,
+    (endpoint, tenant_id): (&str, &str),
     wish: &DeadWish,
 ) -> Result<webhooks::RedeliveredView, CallError> {
-    client.ask(webhooks::REDELIVER_DEAD.of(&[endpoint]).with("tenant", Some(tenant_id)).wishing(wish))
+    client.ask(common.within(webhooks::REDELIVER_DEAD.of(&[endpoint])).with("tenant", Some(tenant_id)).wishing(wish))
 }

@@ -10,8 +10,8 @@
 //! - one transaction settles a request, with its items, their translations and events, and the memory;
 //! - the context that is stored is the one that was sent, byte for byte.
 //!
-//! Reading order: `states` (the table) · `model` · `tables` · `request` · `batch` (which translations) · `begin`, `submit`, `settle` (verbs) ·
-//! `quorum` · `view` · `http` · `verify`.
+//! Reading order: `states` (the table) · `model` · `tables` · `request` · `batch` (which translations) · `tell` ·
+//! `begin`, `submit`, `settle` (verbs) · `quorum` · `view` · `http` · `verify`.
 
 mod batch;
 mod begin;
@@ -23,6 +23,7 @@ mod settle;
 mod states;
 mod submit;
 mod tables;
+mod tell;
 mod verify;
 mod view;
 

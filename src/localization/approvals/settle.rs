@@ -8,6 +8,7 @@ use super::model::{Item, Outcome, target_sha256};
 use super::request::{ApprovalRequest, get_request};
 use super::states::{Happening, RequestStatus};
 use super::tables::{APPROVAL_ITEMS, APPROVAL_REQUESTS, ApprovalItemsRow, OPEN_APPROVALS};
+use super::tell::tell_settled;
 use crate::audit::{self, Actor, Event};
 use crate::content::rejudge::{Stamp, stamp};
 use crate::content::{
@@ -20,6 +21,7 @@ use crate::refusal::Refusal;
 use crate::review::{Cause, StateChange, change_state};
 use crate::shelf::Shelf;
 use crate::spaces::get_project;
+use crate::webhooks::{Changes, Occasion};
 
 /// Settles a request.
 #[derive(Clone, Debug)]
@@ -124,6 +126,7 @@ pub fn settle(tx: &mut WriteTx<'_>, now: Timestamp, command: Settle) -> Result<S
         label: Some(format!("decision:{}", reading.decided_by.as_deref().unwrap_or_default())),
         reference: request.row.decision_id.clone(),
     };
+    let mut changes = Changes::begin(tx, tenant_id, Occasion::Decision)?;
     for (item, found) in items.iter_mut().zip(&found) {
         let (outcome, state) = judge(item, found.as_ref(), to);
         item.outcome = Some(outcome);
@@ -131,7 +134,7 @@ pub fn settle(tx: &mut WriteTx<'_>, now: Timestamp, command: Settle) -> Result<S
             let (before, cause, approval) = (row.clone(), Cause::Decision, approval.clone());
             let change =
                 StateChange { key, source_locale: &source_locale, locale: &locale, before, to, cause, approval };
-            change_state(tx, now, &actor, change)?;
+            change_state(tx, now, &actor, change, &mut changes)?;
         }
     }
     unwatch(tx, &request.subject)?;
@@ -143,6 +146,8 @@ pub fn settle(tx: &mut WriteTx<'_>, now: Timestamp, command: Settle) -> Result<S
     tx.put(&APPROVAL_REQUESTS, &(tenant_id, request_id), row)?;
     tx.delete(&OPEN_APPROVALS, &(tenant_id, row.file_id, row.locale.clone()));
     audit::record(tx, now, &actor, told(&request, &items))?;
+    changes.tell(tx, now, &actor)?;
+    tell_settled(tx, now, &actor, &request, &items)?;
     tx.put(&APPROVAL_ITEMS, &(tenant_id, request_id), &ApprovalItemsRow { items })?;
     Ok(Settled::Now)
 }

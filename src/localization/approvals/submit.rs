@@ -9,6 +9,7 @@ use quintet_storage::{Abort, Failure, Read as _, Timestamp, Uuid, WriteTx};
 use super::request::{ApprovalRequest, get_request};
 use super::states::Happening;
 use super::tables::{APPROVAL_CONTEXTS, APPROVAL_REQUESTS, OPEN_APPROVALS};
+use super::tell::tell_settled;
 use super::view::write_request;
 use crate::audit::{self, Actor, Event};
 use crate::context::{Context, WRITER_TIME};
@@ -99,7 +100,10 @@ pub fn fail(tx: &mut WriteTx<'_>, now: Timestamp, tenant_id: TenantId, id: Uuid)
         ("status", Json::from(status.name())),
         ("decision_id", Json::Null),
     ]);
-    audit::record(tx, now, &Actor::operator(tenant_id), event)?;
+    let actor = Actor::operator(tenant_id);
+    audit::record(tx, now, &actor, event)?;
+    // Nothing was decided of its items.
+    tell_settled(tx, now, &actor, &request, &[])?;
     Ok(())
 }
 

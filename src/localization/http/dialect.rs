@@ -117,6 +117,7 @@ impl Dialect for Localization {
             include_str!("../approvals/schemas.json"),
             include_str!("../licences/schemas.json"),
             include_str!("../settlements/schemas.json"),
+            include_str!("../webhooks/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),

@@ -62,6 +62,12 @@ impl Form {
         self.noted(outcome).and_then(Given::value)
     }
 
+    /// A member that may be absent or null, and means another thing in each case. One that is wrong is as if absent.
+    pub fn given<T: FromJson>(&mut self, name: &str) -> Given<T> {
+        let outcome = self.fields.nullable(name);
+        self.noted(outcome).unwrap_or(Given::Absent)
+    }
+
     /// The objects of an array that must be there.
     pub fn objects(&mut self, name: &str) -> Vec<Fields> {
         let outcome = self.fields.required_objects(name);

@@ -20,6 +20,7 @@ use crate::refusal::Refusal;
 use crate::review::{Cause, Standards, StateChange, change_state};
 use crate::shelf::Shelf;
 use crate::spaces::{Project, get_project};
+use crate::webhooks::{Changes, Occasion};
 
 /// Keys looked at in one go.
 const WINDOW_KEYS: u64 = 100;
@@ -327,12 +328,14 @@ pub fn approve_part(
         label: Some(format!("policy:{licence_id}@1")),
         reference: Some(done.evaluation_id.to_string()),
     };
+    let mut changes = Changes::begin(tx, tenant_id, Occasion::Policy)?;
     for (key, before) in approve {
         let source_locale = source_locale.as_ref().ok_or_else(|| Failure::Io("nothing was judged".to_owned()))?;
         let (to, cause, approval) = (ReviewState::Approved, Cause::Policy, approval.clone());
         let change = StateChange { key: &key, source_locale, locale: &locale, before, to, cause, approval };
-        change_state(tx, now, actor, change)?;
+        change_state(tx, now, actor, change, &mut changes)?;
     }
+    changes.tell(tx, now, actor)?;
     Ok(Some(done))
 }
 

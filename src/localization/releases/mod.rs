@@ -15,7 +15,7 @@
 //! Whatever ends in between leaves them to the collector.
 //!
 //! Reading order: `model` · `tables` · `zip` (the form of the archive) · `manifest` · `survey` (what a release is made of) ·
-//! `output`, `entries`, `make` · `publish` · `find` · `withdraw` · `http` · `verify`.
+//! `output`, `entries`, `make` · `tell`, `publish` · `find` · `withdraw` · `http` · `verify`.
 
 mod entries;
 mod find;
@@ -27,6 +27,7 @@ mod output;
 mod publish;
 mod survey;
 mod tables;
+mod tell;
 mod verify;
 mod withdraw;
 mod zip;

@@ -7,6 +7,7 @@ use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use super::model::{Release, ReleaseId};
 use super::tables::{RELEASES, RELEASES_BY_PROJECT, ReleaseMarkRow, ReleaseRow};
+use super::tell::tell_release;
 use crate::audit::{self, Actor, Event};
 use crate::content::adopt_value;
 use crate::model::ProjectId;
@@ -69,6 +70,7 @@ pub fn publish_release(
         created_at: now,
         withdrawn: None,
     };
+    tell_release(tx, now, actor, release_id, &row)?;
     tx.put(&RELEASES, &(tenant_id, release_id), &row)?;
     tx.put(&RELEASES_BY_PROJECT, &(tenant_id, project_id, release_id), &ReleaseMarkRow)?;
     Ok(row.told(release_id))

@@ -6,6 +6,7 @@ use quintet_storage::{Abort, Timestamp, WriteTx};
 use super::find::get_row;
 use super::model::{Release, ReleaseId};
 use super::tables::{RELEASES, WithdrawnRow};
+use super::tell::tell_release;
 use crate::audit::{self, Actor, Event};
 use crate::refusal::Refusal;
 
@@ -27,6 +28,7 @@ pub fn withdraw_release(
             ("sha256", Json::from(data_encoding::HEXLOWER.encode(&row.sha256))),
         ]);
         audit::record(tx, now, actor, event)?;
+        tell_release(tx, now, actor, release_id, &row)?;
         tx.put(&RELEASES, &(actor.tenant_id, release_id), &row)?;
     }
     Ok(row.told(release_id))

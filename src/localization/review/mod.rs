@@ -22,4 +22,6 @@ pub use states::Step;
 pub use transition::{Cause, StateChange, change_state};
 #[cfg(test)]
 pub use transition::{MoveOn, StepWish, move_on};
-pub use write::{WriteTranslation, write_translation};
+#[cfg(test)]
+pub use write::write_translation;
+pub use write::{WriteTranslation, write_among};

@@ -5,6 +5,7 @@ use quintet_storage::{Abort, Timestamp, WriteTx};
 
 use super::judging::Standards;
 use super::states::Step;
+use super::write::place_of;
 use crate::audit::{self, Actor, Event};
 use crate::content::{
     Approval, Key, ReviewState, State, Translation, TranslationRow, get_row, put_row, state_of, translation,
@@ -17,6 +18,7 @@ use crate::memory;
 use crate::model::TenantId;
 use crate::quality::{QaCheck, Status};
 use crate::refusal::Refusal;
+use crate::webhooks::{Changed, Changes, Occasion};
 
 /// What somebody asks for.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +105,9 @@ pub fn move_on(
     let source_locale = standards.source_locale();
     let cause = Cause::Transition;
     let change = StateChange { key: &key, source_locale, locale: &locale, before: row, to, cause, approval };
-    let after = change_state(tx, now, actor, change)?;
+    let mut changes = Changes::begin(tx, actor.tenant_id, Occasion::Transition)?;
+    let after = change_state(tx, now, actor, change, &mut changes)?;
+    changes.tell(tx, now, actor)?;
     Ok(Some(translation(&key, &locale, Some(after))))
 }
 
@@ -150,6 +154,7 @@ pub struct StateChange<'c> {
 
 /// The one place where a stored state changes and the text does not: revision, text and who wrote it stay (localization,
 /// T1), the approval comes and goes with the state (T5), one event tells it (T7), and what is approved is remembered (M2).
+/// It is noted among the changes of the transaction, which the caller tells of.
 ///
 /// # Errors
 /// The store's.
@@ -158,6 +163,7 @@ pub fn change_state(
     now: Timestamp,
     actor: &Actor,
     change: StateChange<'_>,
+    changes: &mut Changes,
 ) -> Result<TranslationRow, Abort<Refusal>> {
     let StateChange { key, source_locale, locale, before, to, cause, approval } = change;
     let approved = (to == ReviewState::Approved).then_some(approval);
@@ -171,12 +177,21 @@ pub fn change_state(
         }
     }
     let reference = row.approved.as_ref().and_then(|approval| approval.reference.clone());
+    let from = State::of(&key.entry, before.state, before.source_version).name();
+    let changed = Changed {
+        key_id: key.key_id.0,
+        revision: row.revision,
+        from,
+        to: State::Stored(to).name(),
+        approval_ref: reference.as_deref(),
+    };
+    changes.note(&place_of(key, locale), changed);
     let event = Event::about("translation_state", "key", key.key_id.0).with([
         ("project_id", Json::from(key.project_id.0.to_string())),
         ("file_id", Json::from(key.file_id.0.to_string())),
         ("locale", Json::from(locale.canonical())),
         ("revision", Json::from(row.revision)),
-        ("from", Json::from(State::of(&key.entry, before.state, before.source_version).name())),
+        ("from", Json::from(from)),
         ("to", Json::from(State::Stored(to).name())),
         ("cause", Json::from(cause.name())),
         ("approval_ref", reference.map_or(Json::Null, Json::from)),

@@ -6,14 +6,15 @@ use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use super::judging::Standards;
 use crate::audit::{self, Actor, Event};
 use crate::content::{
-    Key, ReviewState, Source, Translated, Translation, TranslationRow, Wished, Wording, get_row, put_row, shaped,
-    translation,
+    Key, ReviewState, Source, State, Translated, Translation, TranslationRow, Wished, Wording, get_row, put_row,
+    shaped, state_of, translation,
 };
 use crate::figures::{Verdict, put_verdict};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::quality::CheckSet;
 use crate::refusal::Refusal;
+use crate::webhooks::{Changed, Changes, Occasion, Place};
 
 /// Writes the text of a translation.
 #[derive(Clone, Debug)]
@@ -79,6 +80,23 @@ pub fn write_translation(
     actor: &Actor,
     command: WriteTranslation,
 ) -> Result<Translation, Abort<Refusal>> {
+    let mut changes = Changes::begin(tx, actor.tenant_id, Occasion::Written)?;
+    let written = write_among(tx, now, actor, command, &mut changes)?;
+    changes.tell(tx, now, actor)?;
+    Ok(written)
+}
+
+/// Writes one of several that are written in one transaction, all of one file and locale; the caller tells of them.
+///
+/// # Errors
+/// As [`write_translation`].
+pub fn write_among(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    actor: &Actor,
+    command: WriteTranslation,
+    changes: &mut Changes,
+) -> Result<Translation, Abort<Refusal>> {
     let WriteTranslation { key, locale, content, origin, verdict, .. } = command;
     if key.entry.is_obsolete {
         return Err(Refusal::KeyObsolete.into());
@@ -104,5 +122,18 @@ pub fn write_translation(
         ("origin", Json::from(origin.name())),
     ]);
     audit::record(tx, now, actor, event)?;
+    let changed = Changed {
+        key_id: key.key_id.0,
+        revision: row.revision,
+        from: state_of(&key.entry, before.as_ref()).name(),
+        to: State::Stored(row.state).name(),
+        approval_ref: None,
+    };
+    changes.note(&place_of(&key, &locale), changed);
     Ok(translation(&key, &locale, Some(row)))
+}
+
+/// Where a translation lies, for who is told of it.
+pub(super) fn place_of<'p>(key: &Key, locale: &'p Locale) -> Place<'p> {
+    Place { project_id: key.project_id, file_id: key.file_id.0, locale: locale.canonical() }
 }

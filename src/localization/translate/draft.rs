@@ -9,9 +9,10 @@ use crate::content::{FileId, Key, KeyId, Source, Wording, get_key, get_row, shap
 use crate::model::TenantId;
 use crate::quality::{CheckSet, QaCheck, Status};
 use crate::refusal::Refusal;
-use crate::review::{Standards, WriteTranslation, write_translation};
+use crate::review::{Standards, WriteTranslation, write_among};
 use crate::shelf::Shelf;
 use crate::spaces::Project;
+use crate::webhooks::{Changes, Occasion};
 
 /// How many bytes the drafts of a call have together at most, and what its failures say in detail: a transaction takes
 /// 4 MiB.
@@ -191,9 +192,11 @@ pub fn draft_all(
         }
     }
     let done: Vec<u64> = drafts.iter().map(|draft| draft.key.entry.number).collect();
+    let mut changes = Changes::begin(tx, actor.tenant_id, Occasion::Drafted)?;
     for draft in drafts {
-        write_translation(tx, now, actor, draft.write)?;
+        write_among(tx, now, actor, draft.write, &mut changes)?;
     }
+    changes.tell(tx, now, actor)?;
     let (numbers, failed): (Vec<u64>, Vec<Failed>) = failed.into_iter().unzip();
     note(tx, now, actor.tenant_id, &wish, &done, &numbers)?;
     Ok(Some(Drafted { drafted: done.len(), failed }))

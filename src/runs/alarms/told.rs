@@ -1,12 +1,12 @@
 //! An alarm fires: its webhook, and nobody else, is told.
 
 use quintet_platform::json::Json;
+use quintet_platform::webhooks::Event;
 use quintet_storage::{Failure, Timestamp, WriteTx};
 
 use super::model::{Address, Contents};
 use crate::model::TenantId;
 use crate::webhooks::emit::{Inline, Listeners, emit};
-use crate::webhooks::envelope::Event;
 
 /// What is told of an alarm that fires.
 pub(crate) struct Alarm {
@@ -34,7 +34,7 @@ pub(crate) fn tell(
         event_id: tx.new_id(),
         name: alarm.event.to_owned(),
         occurred_at: now,
-        tenant_id,
+        tenant_id: tenant_id.0,
         resource_type: alarm.resource_type,
         resource_id: alarm.resource_id,
         data: alarm.data,

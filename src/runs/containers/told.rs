@@ -3,6 +3,7 @@
 use quintet_platform::clock::rfc3339;
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Json, Limits, parse};
+use quintet_platform::webhooks::Event;
 use quintet_storage::{Failure, Timestamp, Uuid, WriteTx};
 
 use super::model::Run;
@@ -10,7 +11,6 @@ use super::{descriptions, results};
 use crate::events::Events;
 use crate::model::RunKey;
 use crate::webhooks::emit::{Inline, Listeners, emit};
-use crate::webhooks::envelope::Event;
 
 /// Tells of an event of a run. Most runs have nobody who asks: that costs one look at a hot row.
 pub(super) fn tell(
@@ -33,7 +33,7 @@ pub(super) fn tell(
         event_id,
         name: name.to_owned(),
         occurred_at: now,
-        tenant_id: run_key.0,
+        tenant_id: run_key.0.0,
         resource_type: "run",
         resource_id: ulid(run_key.1.0),
         data: data(tx, run_key, run)?,

@@ -14,7 +14,7 @@ use crate::containers::model::Load;
 use crate::context::Context;
 use crate::images::naming;
 use crate::model::TenantId;
-use crate::webhooks::endpoints;
+use crate::webhooks::WEBHOOKS;
 use crate::webhooks::model::outbox;
 
 /// What a key allows, and what has been used of it.
@@ -61,7 +61,7 @@ pub(crate) fn usage(context: &Context, read: &Snapshot, now: Timestamp, caller: 
         calls: find_quota(read, caller.root_tenant_id, Service::Runs)?,
         calls_used: calls.calls,
         next_month: calls.ends_at,
-        endpoints: endpoints::counts(read, tenant_id)?,
+        endpoints: WEBHOOKS.counts(read, tenant_id.0)?,
         deliveries: deliveries::counters(read, outbox(tenant_id))?,
     })
 }

@@ -1,15 +1,17 @@
 //! Endpoints over a real store: what they ask for and what they are told.
 
 use quintet_platform::deliveries::{
-    Attempted, DeliveryRoom as _, Health, Settled, Verdict, counters, find as find_delivery,
+    Attempted, Delivery, DeliveryRoom as _, Health, Settled, Verdict, counters, find as find_delivery,
 };
 use quintet_platform::secrets::Secret;
-use quintet_storage::{Failure, Read as _, Scan, WriteTx};
+use quintet_platform::webhooks::{
+    self, EndpointChange, EndpointId, EndpointKey, NewEndpoint, SecretOrigin, SigningSecret, Subscription,
+};
+use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
 
-use super::deliveries::RunDeliveries;
-use super::endpoints::{open, subscriptions};
-use super::manage::{change, create, demand_room, remove, test};
-use super::model::{EndpointChange, EndpointId, NewEndpoint, SecretOrigin, SigningSecret, Subscription, outbox};
+use super::manage::{create, refused};
+use super::model::outbox;
+use super::room::WEBHOOKS;
 use super::tables::{ENDPOINTS, SUBSCRIPTIONS};
 use crate::allowances::Ceilings;
 use crate::allowances::model::SetQuotas;
@@ -17,7 +19,6 @@ use crate::allowances::quotas::{keep_ceilings, of_telling, set};
 use crate::containers::changes::find;
 use crate::containers::model::Secrets;
 use crate::containers::submission::{Submit, submit};
-use crate::events::Events;
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 use crate::states::RunState;
@@ -27,7 +28,34 @@ fn secret(bytes: &[u8]) -> SigningSecret {
     SigningSecret { key: Secret::new(bytes.to_vec()), origin: SecretOrigin::Supplied }
 }
 
-fn made(bench: &Bench, patterns: &[&str], is_active: bool) -> Result<EndpointId, Refusal> {
+/// A key of the first tenant's endpoint.
+fn of_first(endpoint_id: Uuid) -> EndpointKey {
+    EndpointKey { tenant_id: tenant(1).0, endpoint_id }
+}
+
+/// What a tenant's requests do, refused as they are.
+fn change(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    key: EndpointKey,
+    change: EndpointChange,
+) -> Result<webhooks::Endpoint, Abort<Refusal>> {
+    WEBHOOKS.change(tx, now, key, change).map_err(refused)
+}
+
+fn remove(tx: &mut WriteTx<'_>, now: Timestamp, key: EndpointKey) -> Result<(), Abort<Refusal>> {
+    WEBHOOKS.remove(tx, now, key).map_err(refused)
+}
+
+fn test(tx: &mut WriteTx<'_>, now: Timestamp, key: EndpointKey) -> Result<Delivery, Abort<Refusal>> {
+    WEBHOOKS.test(tx, now, key).map_err(refused)
+}
+
+fn demand_room(tx: &WriteTx<'_>, tenant_id: TenantId) -> Result<(), Abort<Refusal>> {
+    WEBHOOKS.demand_room(tx, tenant_id.0).map_err(refused)
+}
+
+fn made(bench: &Bench, patterns: &[&str], is_active: bool) -> Result<Uuid, Refusal> {
     let patterns = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
     let url = "https://example.com/".to_owned();
     let new = NewEndpoint { url, patterns, description: None, secret: secret(b"sesame"), is_active };
@@ -39,15 +67,15 @@ fn what_is_asked_for_follows_the_endpoints() {
     let bench = bench();
     let active = made(&bench, &["run.exited"], true).unwrap();
     let idle = made(&bench, &["*"], false).unwrap();
-    let asked = || subscriptions(&bench.store.read(), tenant(1)).unwrap();
+    let asked = || WEBHOOKS.subscribed(&bench.store.read(), tenant(1).0).unwrap();
     assert_eq!(asked().iter().map(|one| one.endpoint_id).collect::<Vec<_>>(), [active]);
     let on = EndpointChange { is_active: Some(true), ..EndpointChange::default() };
-    bench.run(move |tx, now| change(tx, now, (tenant(1), idle), on)).unwrap();
+    bench.run(move |tx, now| change(tx, now, of_first(idle), on)).unwrap();
     assert_eq!(asked().len(), 2);
-    bench.run(move |tx, now| remove(tx, now, (tenant(1), active))).unwrap();
+    bench.run(move |tx, now| remove(tx, now, of_first(active))).unwrap();
     assert_eq!(asked().iter().map(|one| one.endpoint_id).collect::<Vec<_>>(), [idle]);
     assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
-    let nobody = bench.run(move |tx, now| remove(tx, now, (tenant(2), idle)));
+    let nobody = bench.run(move |tx, now| remove(tx, now, EndpointKey { tenant_id: tenant(2).0, endpoint_id: idle }));
     assert!(matches!(nobody, Err(Refusal::NoSuch(_))), "another tenant's is not there");
 }
 
@@ -56,10 +84,10 @@ fn secrets_are_kept_sealed_and_one_by_one() {
     let bench = bench();
     let id = made(&bench, &["*"], true).unwrap();
     let other = EndpointChange { secret: Some(secret(b"open")), ..EndpointChange::default() };
-    bench.run(move |tx, now| change(tx, now, (tenant(1), id), other)).unwrap();
+    bench.run(move |tx, now| change(tx, now, of_first(id), other)).unwrap();
     let stored = format!("{:?}", bench.store.read().scan(&ENDPOINTS, Scan::all()).unwrap());
     assert!(!stored.contains(&format!("{:?}", b"open").trim_matches(['[', ']']).to_owned()), "{stored}");
-    let (_, key) = open(&bench.store.read(), (tenant(1), id)).unwrap().unwrap();
+    let (_, key) = WEBHOOKS.open(&bench.store.read(), of_first(id)).unwrap().unwrap();
     assert_eq!(key.unwrap().expose().as_slice(), b"open");
 }
 
@@ -105,9 +133,9 @@ fn a_crowd_of_endpoints_stops_nobody() {
 fn what_is_asked_for_is_bounded_by_what_waits() {
     let bench = bench();
     let id = made(&bench, &["*"], true).unwrap();
-    let tested = || bench.run(move |tx, now| test(tx, now, (tenant(1), id)).and_then(|_| demand_room(tx, tenant(1))));
+    let tested = || bench.run(move |tx, now| test(tx, now, of_first(id)).and_then(|_| demand_room(tx, tenant(1))));
     for _ in 0..100 {
-        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, (tenant(1), id)).map(drop))).unwrap();
+        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, of_first(id)).map(drop))).unwrap();
     }
     assert!(matches!(tested(), Err(Refusal::LimitReached(_, 10_000))));
     assert_eq!(counters(&bench.store.read(), outbox(tenant(1))).unwrap().pending, 10_000, "nothing was enqueued");
@@ -132,16 +160,16 @@ fn notices_are_bounded_by_what_waits() {
                 delivery: &delivery,
                 attempted: Attempted::Answered { status: 400, retry_after_seconds: None },
                 verdict: Verdict::Dead,
-                health: Some((bad.0, &Health::default(), &after)),
+                health: Some((bad, &Health::default(), &after)),
             };
-            Ok(RunDeliveries.settled(tx, now, &settled)?)
+            Ok(WEBHOOKS.settled(tx, now, &settled)?)
         })
     };
-    bench.run(move |tx, now| test(tx, now, (tenant(1), other)).map(drop)).unwrap();
+    bench.run(move |tx, now| test(tx, now, of_first(other)).map(drop)).unwrap();
     goes_bad().unwrap();
     assert_eq!(pending(), 2, "the other one is told");
     for _ in 0..100 {
-        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, (tenant(1), other)).map(drop))).unwrap();
+        bench.run(move |tx, now| (0..100).try_for_each(|_| test(tx, now, of_first(other)).map(drop))).unwrap();
     }
     goes_bad().unwrap();
     assert_eq!(pending(), 10_002, "nobody is told");
@@ -153,7 +181,7 @@ fn what_is_told_keeps_to_the_ceilings() {
     let bench = bench();
     let id = made(&bench, &["*"], true).unwrap();
     bench.run(|tx, _| Ok(keep_ceilings(tx, Ceilings(vec![("retention_days".to_owned(), 2)]))?)).unwrap();
-    let delivery = bench.run(move |tx, now| test(tx, now, (tenant(1), id))).unwrap();
+    let delivery = bench.run(move |tx, now| test(tx, now, of_first(id))).unwrap();
     assert_eq!(delivery.kept_days, 2);
     assert_eq!(of_telling(&bench.store.read(), tenant(1)).unwrap().max_webhook_payload_bytes, 65_536);
     bench.run(|tx, _| Ok(keep_ceilings(tx, Ceilings(vec![("max_webhook_payload_bytes".to_owned(), 2_048)]))?)).unwrap();
@@ -169,7 +197,7 @@ fn contradictions_are_found() {
             Ok(())
         }),
         ("and what it asks for do not agree", |_, _, asked| {
-            asked[0].events = Events::default();
+            asked[0].events = 0;
             Ok(())
         }),
         ("and what it asks for do not agree", |_, _, asked| {
@@ -178,13 +206,13 @@ fn contradictions_are_found() {
         }),
         // Of one that is not active nothing is written down.
         ("and what it asks for do not agree", |tx, tenant_id, asked| {
-            let all = tx.scan(&ENDPOINTS, Scan::prefix(&(tenant_id,)))?;
-            let idle = all.iter().map(|((_, id), _)| *id).find(|id| *id != asked[0].endpoint_id).unwrap();
+            let all = tx.scan(&ENDPOINTS, Scan::prefix(&(webhooks::TenantId(tenant_id.0),)))?;
+            let idle = all.iter().map(|((_, id), _)| id.0).find(|id| *id != asked[0].endpoint_id).unwrap();
             asked.push(Subscription { endpoint_id: idle, events: asked[0].events });
             Ok(())
         }),
         ("that is not there", |tx, tenant_id, asked| {
-            tx.delete(&ENDPOINTS, &(tenant_id, asked[0].endpoint_id));
+            tx.delete(&ENDPOINTS, &(webhooks::TenantId(tenant_id.0), EndpointId(asked[0].endpoint_id)));
             Ok(())
         }),
     ];
@@ -194,9 +222,9 @@ fn contradictions_are_found() {
         made(&bench, &["run.exited"], false).unwrap();
         assert_eq!(crate::verify(&bench.store.read()).unwrap(), Vec::<String>::new());
         let damage = move |tx: &mut WriteTx<'_>, _| {
-            let mut asked = subscriptions(tx, tenant(1))?;
+            let mut asked = WEBHOOKS.subscribed(tx, tenant(1).0)?;
             damage(tx, tenant(1), &mut asked)?;
-            Ok(tx.put(&SUBSCRIPTIONS, &tenant(1), &asked.into())?)
+            Ok(tx.put(&SUBSCRIPTIONS, &webhooks::TenantId(tenant(1).0), &asked.into())?)
         };
         bench.run(damage).unwrap();
         let found = crate::verify(&bench.store.read()).unwrap();

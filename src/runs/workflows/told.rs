@@ -2,6 +2,7 @@
 
 use quintet_platform::ids::ulid;
 use quintet_platform::json::Json;
+use quintet_platform::webhooks::Event;
 use quintet_storage::{Failure, Timestamp, WriteTx};
 
 use super::model::{Detail, Happened, NodeState, WorkflowState};
@@ -11,7 +12,6 @@ use super::tables::{EVENTS, EventRow};
 use super::view;
 use crate::events::Events;
 use crate::webhooks::emit::{Inline, Listeners, emit};
-use crate::webhooks::envelope::Event;
 
 /// The state of a workflow has changed. `event` tells of it to who is subscribed; none does at its submission.
 pub(super) fn workflow(
@@ -83,7 +83,7 @@ fn note(
         }
     };
     let name = name.to_owned();
-    let event = Event { event_id, name, occurred_at: now, tenant_id: live.key.0, resource_type, resource_id, data };
+    let event = Event { event_id, name, occurred_at: now, tenant_id: live.key.0.0, resource_type, resource_id, data };
     emit(tx, &event, listeners, live.workflow.retention_days)?;
     Ok(())
 }

@@ -79,6 +79,7 @@ const PROVOKED: &[(&str, &str)] = &[
     ("too_many_units", "it/localization/files::files_that_cannot_be_read"),
     ("units_refused", "it/localization/exchange::a_document_with_a_fault_changes_nothing"),
     ("unsupported_construct", "it/localization/files::files_that_cannot_be_read"),
+    ("url_not_allowed", "it/localization/webhooks::endpoints_that_are_wrong_are_refused_and_change_nothing"),
     ("value_too_long", "it/localization/files::translations_are_written_and_read"),
     ("value_unrepresentable", "it/localization/files::translations_are_written_and_read"),
     ("yaml_alias_refused", "it/localization/files::files_that_cannot_be_read"),
@@ -161,6 +162,45 @@ fn accounts(send: &mut impl FnMut(&str, &str, &str, Value) -> Answer) {
     send("DELETE", "/v1/members/{member_id}", &of_member, Value::Null);
     send("POST", "/v1/members/{member_id}/erase", &format!("{of_member}/erase"), Value::Null);
     send("DELETE", "/v1/service-accounts/{service_account_id}", &of_account, Value::Null);
+}
+
+/// Endpoints of webhooks and their deliveries; the one there is is nowhere.
+fn webhooks(send: &mut impl FnMut(&str, &str, &str, Value) -> Answer) {
+    const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
+    let body = json!({"url": "https://hooks.quintet.invalid/", "events": ["*"], "description": "d"});
+    let made = send("POST", "/v1/webhooks", "/v1/webhooks", body).json();
+    send("POST", "/v1/webhooks", "/v1/webhooks", json!({"url": "https://10.0.0.1/", "events": ["*"]}));
+    send("POST", "/v1/webhooks", "/v1/webhooks", json!({"events": ["run.exited"]}));
+    send("GET", "/v1/webhooks", "/v1/webhooks?limit=1", Value::Null);
+    let endpoint_id = text(&made, "endpoint_id");
+    let one = "/v1/webhooks/{endpoint_id}";
+    let call = |rest: &str, id: &str| (format!("{one}{rest}"), format!("/v1/webhooks/{id}{rest}"));
+    for id in [endpoint_id.as_str(), NOBODY] {
+        let (template, path) = call("", id);
+        send("GET", &template, &path, Value::Null);
+        send("PATCH", &template, &path, json!({"description": null}));
+        for rest in ["/rotate-secret", "/test"] {
+            let (template, path) = call(rest, id);
+            send("POST", &template, &path, Value::Null);
+        }
+        let (template, path) = call("/deliveries", id);
+        send("GET", &template, &path, Value::Null);
+    }
+    let began = Instant::now();
+    let all = "/v1/webhooks/deliveries";
+    while send("GET", all, &format!("{all}?state_filter=dead"), Value::Null).json()["deliveries"] == json!([]) {
+        assert!(began.elapsed() < Duration::from_secs(60), "nobody can be told");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    send("GET", all, &format!("{all}?limit=0"), Value::Null);
+    let again = "/v1/webhooks/deliveries/{delivery_id}/redeliver";
+    for id in ["1", "77"] {
+        send("POST", again, &format!("/v1/webhooks/deliveries/{id}/redeliver"), Value::Null);
+    }
+    for id in [endpoint_id.as_str(), NOBODY] {
+        let (template, path) = call("", id);
+        send("DELETE", &template, &path, Value::Null);
+    }
 }
 
 /// Calls that are held against the description.
@@ -400,6 +440,7 @@ fn answers_have_the_documented_shapes() {
         witness.call(desk, method, template, path, &[], &bytes)
     };
     accounts(&mut send);
+    webhooks(&mut send);
     let release = send("POST", &template("/releases"), &path("/releases"), Value::Null).json();
     send("GET", &template("/releases"), &path("/releases?limit=1"), Value::Null);
     send("GET", &template("/releases"), &path("/releases?limit=0"), Value::Null);

@@ -1,15 +1,18 @@
-//! kill -9 of the real binary during uploads and translations: nothing that was answered is lost, nothing is half there.
+//! kill -9 of the real binary during uploads and translations: nothing that was answered is lost, nothing is half there, and
+//! whoever asked for it is told of all that happened and of nothing else.
 //!
 //! `QUINTET_KILLS=N` makes more rounds.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::localization::files::Shelf;
 use crate::localization::{Desk, text};
 use crate::support::appliance::{Appliance, Setup, fresh_key, rounds};
+use crate::support::receiver::{Arrived, Receiver};
 
 /// Files that are uploaded again and again, each by a caller of its own, and keys of a file that nobody uploads, whose
 /// translations are written again and again.
@@ -118,15 +121,18 @@ fn nothing_answered_is_lost_and_nothing_is_half_there() {
     let rounds = rounds("QUINTET_KILLS", 3);
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    let mut appliance = Setup::new().on(&data).start();
+    let setup = || Setup::new().on(&data).env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8");
+    let (mut appliance, receiver) = (setup().start(), Receiver::start());
     let mut shelf = Shelf::open(&appliance);
     let (_, api_key) = appliance.key(&shelf.desk.tenant_id, &[]);
     shelf.json("translated.json", &json!({"a": "A", "b": "B", "c": "C"}));
+    let endpoint = json!({"url": receiver.url(204, "told"), "events": ["*"]});
+    shelf.desk.post("/v1/webhooks", &endpoint).expect(201);
     let keys = ["a", "b", "c"].map(|path| shelf.key_id(path));
     let mut known = Acknowledged::default();
     for round in 0..rounds {
         work(appliance, &shelf, &keys, &mut known, Duration::from_millis(700 + 131 * (round as u64 % 7)));
-        appliance = Setup::new().on(&data).start();
+        appliance = setup().start();
         let client = appliance.client("localization", &api_key);
         shelf = Shelf { desk: Desk { client, tenant_id: shelf.desk.tenant_id.clone() }, ..shelf };
         audit(&shelf, &keys, &mut known, round);
@@ -134,7 +140,34 @@ fn nothing_answered_is_lost_and_nothing_is_half_there() {
     }
     let all = known.versions.iter().sum::<usize>() + known.revisions.iter().sum::<usize>();
     assert!(all > rounds * 3, "only {known:?} in {rounds} rounds");
+    wait_until_told(&receiver, &keys, &known);
     assert_eq!(appliance.stop(), Some(0));
+}
+
+/// Whatever happened is told, if perhaps twice, and nothing else.
+fn wait_until_told(receiver: &Receiver, keys: &[String], known: &Acknowledged) {
+    let revisions =
+        keys.iter().zip(known.revisions).flat_map(|(key, last)| (1..=last).map(move |one| (key.clone(), one)));
+    let expected: BTreeSet<(String, usize)> = revisions.collect();
+    let uploads = known.versions.iter().sum::<usize>();
+    let began = Instant::now();
+    loop {
+        let bodies: Vec<Value> = receiver.at("told").iter().map(Arrived::body).collect();
+        let of = |name: &str| bodies.iter().filter(|body| body["event_type"] == name).collect::<Vec<_>>();
+        let told = of("translation").into_iter().map(|body| {
+            let key = &body["data"]["keys"][0];
+            (text(key, "key_id"), key["revision"].as_u64().unwrap() as usize)
+        });
+        let told: BTreeSet<(String, usize)> = told.collect();
+        assert!(told.is_subset(&expected), "told of what did not happen: {:?}", told.difference(&expected));
+        let imports: BTreeSet<String> = of("import").into_iter().map(|body| text(body, "event_id")).collect();
+        assert!(imports.len() <= uploads, "{} of {uploads} uploads", imports.len());
+        if told == expected && imports.len() == uploads {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{} of {}", told.len(), expected.len());
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 impl Desk {

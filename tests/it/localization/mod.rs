@@ -24,6 +24,7 @@ mod sign_in;
 mod spaces;
 mod terms;
 mod translate;
+mod webhooks;
 
 use serde_json::{Value, json};
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::localization::files::Shelf;
 use crate::localization::{Desk, refused, text};
 use crate::support::appliance::{Answer, Appliance, Setup, fresh_key, shared};
+use crate::support::receiver::Receiver;
 
 const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
 /// What the engine is called with, and nobody else may see.
@@ -72,7 +73,13 @@ fn the_engine_is_told_what_there_is_to_know_and_its_drafts_are_judged() {
     ] {
         put("/style", &json!({"locale": locale, "scope": scope, "text": text}));
     }
+    let receiver = Receiver::start();
+    let endpoint = json!({"url": receiver.url(204, "drafts"), "events": ["translation"]});
+    shelf.desk.post("/v1/webhooks", &endpoint).expect(201);
     let answer = translate(&shelf, &shelf.desk, &json!({"file": file_id, "locale": "de-at"})).expect(200);
+    let told = receiver.wait("drafts", 1)[0].body();
+    let data = &told["data"];
+    assert_eq!((&data["cause"], &data["count"], &data["locale"]), (&json!("drafted"), &json!(3), &json!("de-AT")));
     assert_eq!((&answer["file"], &answer["locale"]), (&json!(file_id), &json!("de-AT")));
     assert_eq!((&answer["drafted"], &answer["remaining"]), (&json!(3), &json!(0)), "{answer}");
     // One says more than its key may, which is stored nowhere.

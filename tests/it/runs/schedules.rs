@@ -7,11 +7,10 @@ use data_encoding::HEXLOWER;
 use quintet_platform::clock::{parse_rfc3339, rfc3339};
 use serde_json::{Value, json};
 
-use crate::runs::webhooks::is_signed;
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Appliance, Setup, fresh_key};
 use crate::support::contract::faults;
-use crate::support::receiver::{Arrived, Receiver};
+use crate::support::receiver::{Arrived, Receiver, is_signed};
 
 /// An appliance that may call this machine, under a clock that is told.
 fn appliance() -> Appliance {

@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
-use crate::runs::webhooks::is_signed;
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Appliance, Setup, fresh_key};
-use crate::support::receiver::Receiver;
+use crate::support::receiver::{Receiver, is_signed};
 
 /// An appliance that may call this machine, under a clock that is told.
 fn appliance() -> Appliance {

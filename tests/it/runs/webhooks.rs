@@ -4,12 +4,11 @@
 use std::sync::LazyLock;
 
 use data_encoding::{BASE64, HEXLOWER};
-use quintet_platform::deliveries::hmac_sha256;
 use serde_json::{Value, json};
 
 use crate::runs::{Desk, refused};
 use crate::support::appliance::{Appliance, Setup};
-use crate::support::receiver::{Arrived, Receiver};
+use crate::support::receiver::{Receiver, is_signed};
 
 /// An appliance that may call this machine, under a clock that is told.
 static APPLIANCE: LazyLock<Appliance> =
@@ -41,17 +40,6 @@ impl Desk {
 
 pub(super) fn id_of(endpoint: &Value) -> String {
     endpoint["endpoint_id"].as_str().unwrap().to_owned()
-}
-
-/// Whether a request is signed with this key, in the contract's way and in that of Standard Webhooks.
-pub fn is_signed(arrived: &Arrived, key: &[u8]) -> bool {
-    let (timestamp, event_id) = (arrived.header("x-svc-timestamp"), arrived.header("x-svc-event-id"));
-    let own = hmac_sha256(key, &[timestamp.as_bytes(), b".", &arrived.raw]);
-    let parts: [&[u8]; 5] = [event_id.as_bytes(), b".", timestamp.as_bytes(), b".", &arrived.raw];
-    let standard = format!("v1,{}", BASE64.encode(&hmac_sha256(key, &parts)));
-    arrived.header("x-svc-signature") == format!("sha256={}", HEXLOWER.encode(&own))
-        && arrived.header("webhook-signature") == standard
-        && (arrived.header("webhook-id"), arrived.header("webhook-timestamp")) == (event_id, timestamp)
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use data_encoding::{BASE64, HEXLOWER};
+use quintet_platform::deliveries::hmac_sha256;
 use serde_json::Value;
 
 /// A request that arrived.
@@ -26,6 +28,17 @@ impl Arrived {
     pub fn body(&self) -> Value {
         serde_json::from_slice(&self.raw).unwrap()
     }
+}
+
+/// Whether a request is signed with this key, in the contract's way and in that of Standard Webhooks.
+pub fn is_signed(arrived: &Arrived, key: &[u8]) -> bool {
+    let (timestamp, event_id) = (arrived.header("x-svc-timestamp"), arrived.header("x-svc-event-id"));
+    let own = hmac_sha256(key, &[timestamp.as_bytes(), b".", &arrived.raw]);
+    let parts: [&[u8]; 5] = [event_id.as_bytes(), b".", timestamp.as_bytes(), b".", &arrived.raw];
+    let standard = format!("v1,{}", BASE64.encode(&hmac_sha256(key, &parts)));
+    arrived.header("x-svc-signature") == format!("sha256={}", HEXLOWER.encode(&own))
+        && arrived.header("webhook-signature") == standard
+        && (arrived.header("webhook-id"), arrived.header("webhook-timestamp")) == (event_id, timestamp)
 }
 
 /// The receiver. Its threads end with the process.

@@ -21,6 +21,7 @@ use crate::content::tables::{
 use crate::formats::ReaderRefusal;
 use crate::refusal::Refusal;
 use crate::spaces::{Project, ProjectId, get_project};
+use crate::webhooks::{self, Told};
 
 /// The root key of a rails file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +123,7 @@ pub fn publish_import(
     };
     let version = command.base_version + 1;
     let audit_seq = audit::record(tx, now, actor, told(&command, version))?;
+    webhooks::tell(tx, now, actor, told_outside(&command, version))?;
     let row = FileRow {
         path: command.path,
         format: command.format,
@@ -205,4 +207,22 @@ fn told(command: &PublishImport, version: FileVersion) -> Event {
         ("restored", Json::from(command.counts.restored)),
         ("manifest_sha256", hex(&command.manifest_sha256)),
     ])
+}
+
+/// What whoever asked for it is told.
+fn told_outside(command: &PublishImport, version: FileVersion) -> Told<10> {
+    let Counts { added, changed, obsoleted, restored } = command.counts;
+    let data = [
+        ("project_id", Json::from(command.project_id.0.to_string())),
+        ("file_id", command.file_id.0.to_string().into()),
+        ("path", command.path.as_str().into()),
+        ("version", version.into()),
+        ("sha256", data_encoding::HEXLOWER.encode(&command.original.sha256).into()),
+        ("keys", command.keys.into()),
+        ("added", added.into()),
+        ("changed", changed.into()),
+        ("obsoleted", obsoleted.into()),
+        ("restored", restored.into()),
+    ];
+    Told { event: "import", resource_type: "file", resource_id: command.file_id.0, data }
 }

@@ -11,9 +11,10 @@ use crate::content::{File, FileId, Key, Walk, Walked, Wording, key_id};
 use crate::language::Locale;
 use crate::model::TenantId;
 use crate::refusal::{Refusal, RefusedUnit};
-use crate::review::{Standards, WriteTranslation, write_translation};
+use crate::review::{Standards, WriteTranslation, write_among};
 use crate::shelf::Shelf;
 use crate::spaces::Project;
+use crate::webhooks::{Changes, Occasion};
 
 /// How many of the units that a document is refused for are told.
 const REFUSED_MAX: usize = 1_000;
@@ -146,8 +147,10 @@ pub fn write_part(
     {
         return Ok(None);
     }
+    let mut changes = Changes::begin(tx, actor.tenant_id, Occasion::Imported)?;
     for command in part.commands {
-        write_translation(tx, now, actor, command)?;
+        write_among(tx, now, actor, command, &mut changes)?;
     }
+    changes.tell(tx, now, actor)?;
     Ok(Some(part.letters))
 }

@@ -1,12 +1,13 @@
 //! The webhook that a submission has in itself.
 
 use quintet_platform::json::{Fields, Json};
+use quintet_platform::webhooks::form::SECRET_BYTES_MAX;
 
 use crate::containers::model::Webhook;
 use crate::events::is_event_pattern;
 use crate::form::{field, first, optional};
 use crate::refusal::Refusal;
-use crate::webhooks::http::form::{SECRET_BYTES_MAX, patterns};
+use crate::webhooks::http::form::patterns;
 
 /// Reads it, and its secret. Whether its address may be called is found out when all the rest is right.
 pub(crate) fn read_webhook(json: Json) -> Result<(Webhook, Option<String>), Refusal> {

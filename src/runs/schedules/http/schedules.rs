@@ -24,7 +24,7 @@ use crate::form::NAME_CHARS_MAX;
 use crate::lists::write_page;
 use crate::model::{ScheduleId, ScheduleKey, TenantId};
 use crate::refusal::Refusal;
-use crate::webhooks::http::form::generated;
+use crate::webhooks::model::SigningSecret;
 
 /// The schedule that a path names.
 const SCHEDULE: Segment = Segment::new("schedule_id", Shape::Ulid);
@@ -94,7 +94,7 @@ pub(super) async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
     change.begin()?;
     let new = read_new(change.json()?, &change.call).await?;
-    let secret = new.webhook.secret.clone().unwrap_or_else(generated);
+    let secret = new.webhook.secret.clone().unwrap_or_else(SigningSecret::generated);
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let payload = new.payload.clone();
         let (id, schedule) = making::create(tx, now, tenant_id, new, &secret)?;

@@ -7,7 +7,7 @@ use crate::alarms::form::{check_address, name, payload, webhook};
 use crate::dialect::Call;
 use crate::form::{field, first, instant, tags};
 use crate::refusal::Refusal;
-use crate::webhooks::http::form::generated;
+use crate::webhooks::model::SigningSecret;
 
 /// POST /api/v1/timers
 pub(super) async fn read_new(json: Json, call: &Call) -> Result<NewTimer, Refusal> {
@@ -20,6 +20,6 @@ pub(super) async fn read_new(json: Json, call: &Call) -> Result<NewTimer, Refusa
     let tags = tags(&mut fields)?;
     fields.finish().map_err(|unknown| first(unknown, field))?;
     check_address(&webhook, call).await?;
-    let secret = webhook.secret.unwrap_or_else(generated);
+    let secret = webhook.secret.unwrap_or_else(SigningSecret::generated);
     Ok(NewTimer { name, tags, fire_at, url: webhook.url, secret, payload, key_id: call.caller.key_id.clone() })
 }

@@ -1,21 +1,19 @@
 //! Endpoints over HTTP.
 
-use quintet_platform::deliveries::{DeliveryState, Health, health_of};
-use quintet_platform::ids::parse_ulid;
+use quintet_platform::deliveries::{DeliveryState, Health};
+use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::{
     Answer, CURSOR, Content, FromSegment, KeyRule, Parameter, Route, Segment, Shape, failed, json as success, limit,
     next_cursor,
 };
-use quintet_storage::{Failure, Read, Timestamp, WriteTx};
+use quintet_platform::webhooks::{EndpointChange, EndpointKey, SigningSecret, with_secret};
+use quintet_storage::{Failure, Uuid, WriteTx};
 use serde_json::{Value, json};
 
-use super::super::endpoints::{all, find};
-use super::super::manage::{self, NO_ENDPOINT};
-use super::super::model::{Endpoint, EndpointChange, EndpointId, outbox};
-use super::form::{generated, read_change, read_new};
-use super::wire::{with_secret, write_delivery, write_endpoint};
+use super::super::manage::{self, NO_ENDPOINT, refused};
+use super::super::room::WEBHOOKS;
+use super::form::{read_change, read_new};
 use crate::dialect::{Answered, Call, tenant_of};
-use crate::model::TenantId;
 use crate::refusal::Refusal;
 
 /// The endpoint that a path names.
@@ -67,16 +65,19 @@ pub(super) const TEST: Route = Route::post("test_webhook", "/api/v1/webhooks/{en
     .key(KeyRule::Optional)
     .codes(&["invalid_state", "limit_reached"]);
 
-impl FromSegment for EndpointId {
-    fn from_segment(text: &str) -> Option<EndpointId> {
-        parse_ulid(text).map(EndpointId)
+/// The id of an endpoint in a path.
+struct Named(Uuid);
+
+impl FromSegment for Named {
+    fn from_segment(text: &str) -> Option<Named> {
+        parse_ulid(text).map(Named)
     }
 }
 
 /// The endpoint of a request's path. A malformed id names nothing.
-pub(super) fn endpoint_key(call: &Call) -> Result<(TenantId, EndpointId), Refusal> {
-    let endpoint_id = call.segment(ENDPOINT.name).ok_or(NO_ENDPOINT)?;
-    Ok((tenant_of(call), endpoint_id))
+pub(super) fn endpoint_key(call: &Call) -> Result<EndpointKey, Refusal> {
+    let Named(endpoint_id) = call.segment(ENDPOINT.name).ok_or(NO_ENDPOINT)?;
+    Ok(EndpointKey { tenant_id: tenant_of(call).0, endpoint_id })
 }
 
 pub(super) async fn create(call: Call) -> Answered {
@@ -87,7 +88,7 @@ pub(super) async fn create(call: Call) -> Answered {
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let secret = new.secret.clone();
         let (id, endpoint) = manage::create(tx, now, tenant_id, &ceilings, new)?;
-        let record = write_endpoint(now, id, &endpoint, &Health::default());
+        let record = WEBHOOKS.write_endpoint(now, id, &endpoint, &Health::default());
         Ok(Answer::value(201, &with_secret(record, &secret)).secret())
     };
     change.write(verb).await
@@ -95,45 +96,40 @@ pub(super) async fn create(call: Call) -> Answered {
 
 pub(super) async fn list(mut call: Call) -> Answered {
     let page = call.page::<[u8; 16]>("webhooks", &LIMIT)?;
-    let (read, now, tenant_id) = (call.snapshot(), call.now(), tenant_of(&call));
+    let (read, now, tenant_id) = (call.snapshot(), call.now(), tenant_of(&call).0);
     let listed = || -> Result<Value, Failure> {
-        let mut endpoints = all(&read, tenant_id)?;
+        let mut endpoints = WEBHOOKS.all(&read, tenant_id)?;
         endpoints.reverse();
-        endpoints.retain(|(id, _)| page.after.is_none_or(|after| id.0.into_bytes() < after));
+        endpoints.retain(|(id, _)| page.after.is_none_or(|after| id.into_bytes() < after));
         let has_more = endpoints.len() > page.limit;
         endpoints.truncate(page.limit);
-        let last = endpoints.last().filter(|_| has_more).map(|(id, _)| id.0.into_bytes());
-        let items: Result<Vec<Value>, Failure> =
-            endpoints.iter().map(|(id, endpoint)| view(&read, now, (tenant_id, *id), endpoint)).collect();
+        let last = endpoints.last().filter(|_| has_more).map(|(id, _)| id.into_bytes());
+        let record = |(id, endpoint): &(Uuid, _)| {
+            WEBHOOKS.record(&read, now, EndpointKey { tenant_id, endpoint_id: *id }, endpoint)
+        };
+        let items: Result<Vec<Value>, Failure> = endpoints.iter().map(record).collect();
         Ok(json!({"items": items?, "next_cursor": next_cursor("webhooks", last.as_ref())?}))
     };
     Ok(Answer::value(200, &listed().map_err(|failure| failed::<Refusal>(&failure))?))
 }
 
-fn view(
-    read: &impl Read,
-    now: Timestamp,
-    (tenant_id, id): (TenantId, EndpointId),
-    endpoint: &Endpoint,
-) -> Result<Value, Failure> {
-    Ok(write_endpoint(now, id, endpoint, &health_of(read, outbox(tenant_id), id.0)?))
-}
-
 pub(super) async fn get(call: Call) -> Answered {
     let (key, read) = (endpoint_key(&call)?, call.snapshot());
-    let endpoint = find(&read, key).map_err(|failure| failed::<Refusal>(&failure))?.ok_or(NO_ENDPOINT)?;
-    Ok(Answer::value(200, &view(&read, call.now(), key, &endpoint).map_err(|failure| failed::<Refusal>(&failure))?))
+    let endpoint = WEBHOOKS.find(&read, key).map_err(|failure| failed::<Refusal>(&failure))?.ok_or(NO_ENDPOINT)?;
+    let record = WEBHOOKS.record(&read, call.now(), key, &endpoint);
+    Ok(Answer::value(200, &record.map_err(|failure| failed::<Refusal>(&failure))?))
 }
 
 pub(super) async fn change(call: Call) -> Answered {
     let key = endpoint_key(&call)?;
     let mut change = call.change().await?;
     // Nobody is asked for a name on behalf of an endpoint that is not there.
-    find(&change.call.snapshot(), key).map_err(|failure| failed::<Refusal>(&failure))?.ok_or(NO_ENDPOINT)?;
+    let endpoint = WEBHOOKS.find(&change.call.snapshot(), key).map_err(|failure| failed::<Refusal>(&failure))?;
+    endpoint.ok_or(NO_ENDPOINT)?;
     let asked = read_change(change.json()?, &change.call).await?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        let endpoint = manage::change(tx, now, key, asked)?;
-        Ok(Answer::value(200, &view(tx, now, key, &endpoint)?))
+        let endpoint = WEBHOOKS.change(tx, now, key, asked).map_err(refused)?;
+        Ok(Answer::value(200, &WEBHOOKS.record(tx, now, key, &endpoint)?))
     };
     change.write(verb).await
 }
@@ -142,8 +138,8 @@ pub(super) async fn delete(call: Call) -> Answered {
     let key = endpoint_key(&call)?;
     let change = call.change().await?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        manage::remove(tx, now, key)?;
-        let id = quintet_platform::ids::ulid(key.1.0);
+        WEBHOOKS.remove(tx, now, key).map_err(refused)?;
+        let id = ulid(key.endpoint_id);
         Ok(Answer::value(200, &json!({"endpoint_id": id, "deleted": true})))
     };
     change.freeing(true).write(verb).await
@@ -153,11 +149,11 @@ pub(super) async fn rotate(call: Call) -> Answered {
     let key = endpoint_key(&call)?;
     let mut change = call.change().await?;
     change.begin()?;
-    let secret = generated();
+    let secret = SigningSecret::generated();
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let asked = EndpointChange { secret: Some(secret.clone()), ..EndpointChange::default() };
-        let endpoint = manage::change(tx, now, key, asked)?;
-        Ok(Answer::value(200, &with_secret(view(tx, now, key, &endpoint)?, &secret)).secret())
+        let endpoint = WEBHOOKS.change(tx, now, key, asked).map_err(refused)?;
+        Ok(Answer::value(200, &with_secret(WEBHOOKS.record(tx, now, key, &endpoint)?, &secret)).secret())
     };
     change.write(verb).await
 }
@@ -167,9 +163,9 @@ pub(super) async fn test(call: Call) -> Answered {
     let mut change = call.change().await?;
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        let delivery = manage::test(tx, now, key)?;
-        manage::demand_room(tx, key.0)?;
-        Ok(Answer::value(202, &write_delivery(tx, key.0, &delivery, DeliveryState::Pending)?))
+        let delivery = WEBHOOKS.test(tx, now, key).map_err(refused)?;
+        WEBHOOKS.demand_room(tx, key.tenant_id).map_err(refused)?;
+        Ok(Answer::value(202, &WEBHOOKS.write_delivery(tx, key.tenant_id, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await
 }

@@ -1,21 +1,14 @@
 //! Reading endpoints: members in the order of the documentation, each with its bounds.
 
 use quintet_platform::json::{Fields, Given, Json};
-use quintet_platform::secrets::{Secret, random_bytes};
+use quintet_platform::webhooks::form::{self, PatternsProblem};
+use quintet_platform::webhooks::{EndpointChange, NewEndpoint, SigningSecret};
 
 use super::super::address;
-use super::super::model::{EndpointChange, NewEndpoint, SecretOrigin, SigningSecret};
 use crate::dialect::Call;
 use crate::events::Events;
 use crate::form::{field, first, optional};
 use crate::refusal::Refusal;
-
-/// The most patterns.
-pub(crate) const PATTERNS_MAX: usize = 64;
-/// The longest secret, in bytes.
-pub(crate) const SECRET_BYTES_MAX: usize = 256;
-/// The longest description, in characters.
-const DESCRIPTION_CHARS_MAX: usize = 256;
 
 /// POST /api/v1/webhooks. Without a secret there is a generated one.
 pub(super) async fn read_new(json: Json, call: &Call) -> Result<NewEndpoint, Refusal> {
@@ -28,7 +21,7 @@ pub(super) async fn read_new(json: Json, call: &Call) -> Result<NewEndpoint, Ref
     let is_active = optional::<bool>(&mut fields, "active")?.unwrap_or(true);
     fields.finish().map_err(|unknown| first(unknown, field))?;
     address::check("url", &url, call).await?;
-    Ok(NewEndpoint { url, patterns, description, secret: secret.unwrap_or_else(generated), is_active })
+    Ok(NewEndpoint { url, patterns, description, secret: secret.unwrap_or_else(SigningSecret::generated), is_active })
 }
 
 /// PATCH /api/v1/webhooks/{id}
@@ -55,27 +48,14 @@ pub(crate) fn patterns(
     given: Json,
     is_known: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, Refusal> {
-    let Json::Array(items) = given else {
-        return Err(Refusal::field(name, "must be an array of event patterns"));
-    };
-    if items.is_empty() || items.len() > PATTERNS_MAX {
-        return Err(Refusal::field(name, "must have 1 to 64 event patterns"));
-    }
-    let mut patterns = Vec::new();
-    for item in items {
-        match item {
-            Json::String(pattern) if is_known(&pattern) => {
-                if !patterns.contains(&pattern) {
-                    patterns.push(pattern);
-                }
-            }
-            _ => {
-                let problem = "must be event patterns such as run.exited, run.terminal, run.* or *";
-                return Err(Refusal::field(name, problem));
-            }
-        }
-    }
-    Ok(patterns)
+    form::patterns(given, is_known).map_err(|problem| {
+        let says = match problem {
+            PatternsProblem::NoArray => "must be an array of event patterns",
+            PatternsProblem::Count => "must have 1 to 64 event patterns",
+            PatternsProblem::Unknown => "must be event patterns such as run.exited, run.terminal, run.* or *",
+        };
+        Refusal::field(name, says)
+    })
 }
 
 /// A secret of the caller's, which signs as it stands.
@@ -86,15 +66,8 @@ pub(crate) fn secret(fields: &mut Fields, name: &'static str) -> Result<Option<S
 
 fn supplied(path: &str, given: Option<String>) -> Result<Option<SigningSecret>, Refusal> {
     let Some(text) = given else { return Ok(None) };
-    if text.is_empty() || text.len() > SECRET_BYTES_MAX {
-        return Err(Refusal::field(path, "must have 1 to 256 bytes"));
-    }
-    Ok(Some(SigningSecret { key: Secret::new(text.into_bytes()), origin: SecretOrigin::Supplied }))
-}
-
-/// A secret of our own: 32 random bytes.
-pub(crate) fn generated() -> SigningSecret {
-    SigningSecret { key: Secret::new(random_bytes::<32>().to_vec()), origin: SecretOrigin::Generated }
+    let secret = form::supplied(text).ok_or_else(|| Refusal::field(path, "must have 1 to 256 bytes"))?;
+    Ok(Some(secret))
 }
 
 fn description(fields: &mut Fields) -> Result<Option<Option<String>>, Refusal> {
@@ -103,7 +76,7 @@ fn description(fields: &mut Fields) -> Result<Option<Option<String>>, Refusal> {
         Given::Null => None,
         Given::Value(text) => Some(text),
     };
-    if given.as_ref().is_some_and(|text| text.chars().count() > DESCRIPTION_CHARS_MAX) {
+    if given.as_ref().is_some_and(|text| !form::is_description(text)) {
         return Err(Refusal::field("description", "must have 256 characters at most"));
     }
     Ok(Some(given))

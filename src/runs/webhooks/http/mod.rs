@@ -1,11 +1,10 @@
 //! Webhooks over HTTP: endpoints, and deliveries.
 //!
-//! Reading order: this file (the routes on one screen) · `form` (reading), `wire` (writing) · `endpoints`, `outbox`.
+//! Reading order: this file (the routes on one screen) · `form` (reading) · `endpoints`, `outbox`.
 
 mod endpoints;
 pub(crate) mod form;
 mod outbox;
-pub(super) mod wire;
 
 use quintet_platform::service::Endpoint;
 

@@ -2,19 +2,15 @@
 
 use quintet_platform::deliveries::{self, DeliveryState, Filter};
 use quintet_platform::ids::parse_ulid;
-use quintet_platform::service::{
-    Answer, FromSegment, KeyRule, Parameter, Route, Segment, Shape, failed, json as success,
-};
+use quintet_platform::service::{Answer, KeyRule, Parameter, Route, Segment, Shape, failed, json as success};
+use quintet_platform::webhooks::DeliveryNumber;
 use quintet_storage::{Failure, Uuid, WriteTx};
 use serde_json::{Value, json};
 
-use super::super::endpoints::find;
-use super::super::manage::{self, NO_DELIVERY, NO_ENDPOINT};
-use super::super::model::outbox;
+use super::super::manage::{NO_DELIVERY, NO_ENDPOINT, refused};
+use super::super::room::WEBHOOKS;
 use super::endpoints::{ENDPOINT, endpoint_key};
-use super::wire::write_delivery;
 use crate::dialect::{Answered, Call, tenant_of};
-use crate::model::TenantId;
 use crate::refusal::Refusal;
 
 const STATES: [&str; 4] = [
@@ -58,21 +54,11 @@ pub(super) const REDELIVER: Route =
         .key(KeyRule::Optional)
         .codes(&["invalid_state", "limit_reached"]);
 
-/// The number of a delivery.
-struct DeliveryNumber(u64);
-
-impl FromSegment for DeliveryNumber {
-    fn from_segment(text: &str) -> Option<DeliveryNumber> {
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
-        text.parse().ok().filter(|_| is_plain).map(DeliveryNumber)
-    }
-}
-
 pub(super) async fn list(call: Call) -> Answered {
     let key = endpoint_key(&call)?;
-    let endpoint = find(&call.snapshot(), key).map_err(|failure| failed::<Refusal>(&failure))?;
+    let endpoint = WEBHOOKS.find(&call.snapshot(), key).map_err(|failure| failed::<Refusal>(&failure))?;
     endpoint.ok_or(NO_ENDPOINT)?;
-    listed(call, Some(key.1.0), None).await
+    listed(call, Some(key.endpoint_id), None).await
 }
 
 pub(super) async fn list_all(mut call: Call) -> Answered {
@@ -86,13 +72,13 @@ async fn listed(mut call: Call, endpoint_id: Option<Uuid>, resource: Option<Stri
     let limit = call.integer(&LIMIT)?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(50);
     let word = call.word(&STATE)?;
     let state = DeliveryState::ALL.into_iter().find(|state| Some(state.name()) == word);
-    let (context, tenant_id, read) = (call.context.clone(), tenant_of(&call), call.snapshot());
+    let (context, tenant_id, read) = (call.context.clone(), tenant_of(&call).0, call.snapshot());
     let list = move || {
-        let of = outbox(tenant_id);
+        let of = WEBHOOKS.outbox(tenant_id);
         let filter = Filter { endpoint_id, resource: resource.as_deref(), state, since, limit };
         let state = |delivery: &deliveries::Delivery| context.settings.pump.state(of, delivery);
         let page = deliveries::list(&read, of, filter, state)?;
-        let items = page.items.iter().map(|one| write_delivery(&read, tenant_id, one, state(one)));
+        let items = page.items.iter().map(|one| WEBHOOKS.write_delivery(&read, tenant_id, one, state(one)));
         let items = items.collect::<Result<Vec<Value>, Failure>>()?;
         Ok(json!({"items": items, "truncated": page.is_truncated}))
     };
@@ -101,13 +87,13 @@ async fn listed(mut call: Call, endpoint_id: Option<Uuid>, resource: Option<Stri
 
 pub(super) async fn redeliver(call: Call) -> Answered {
     let DeliveryNumber(id) = call.segment(DELIVERY.name).ok_or(NO_DELIVERY)?;
-    let tenant_id: TenantId = tenant_of(&call);
+    let tenant_id = tenant_of(&call).0;
     let mut change = call.change().await?;
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        let delivery = manage::redeliver(tx, now, tenant_id, id)?;
-        manage::demand_room(tx, tenant_id)?;
-        Ok(Answer::value(202, &write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?))
+        let delivery = WEBHOOKS.redeliver(tx, now, tenant_id, id).map_err(refused)?;
+        WEBHOOKS.demand_room(tx, tenant_id).map_err(refused)?;
+        Ok(Answer::value(202, &WEBHOOKS.write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await
 }

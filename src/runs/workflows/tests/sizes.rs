@@ -2,12 +2,13 @@
 //! waits for it, and nothing of it is forgotten.
 
 use quintet_platform::secrets::Secret;
+use quintet_platform::webhooks::NewEndpoint;
 
 use super::*;
 use crate::allowances::Ceilings;
 use crate::testing::large_bench;
 use crate::webhooks::manage::create as create_endpoint;
-use crate::webhooks::model::{NewEndpoint, SecretOrigin, SigningSecret};
+use crate::webhooks::model::{SecretOrigin, SigningSecret};
 
 /// Endpoints of the first tenant that are told of everything.
 pub(super) fn listeners(bench: &Bench, count: usize) {

@@ -1,31 +1,28 @@
-//! The rules of deliveries (contract, "Retry and disabling"), the heads of attempts, and what a death leads to.
+//! The rules of deliveries to endpoints, the heads of attempts, and what a death leads to.
 
 use std::time::Duration;
 
 use data_encoding::{BASE64, HEXLOWER};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use quintet_platform::access::Service;
-use quintet_platform::clock::rfc3339;
-use quintet_platform::deliveries::{
+use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
+use uuid::Uuid;
+
+use super::envelope::Event;
+use super::model::{DEGRADED, DisabledReason, Endpoint, EndpointKey};
+use super::room::Webhooks;
+use crate::access::Service;
+use crate::clock::rfc3339;
+use crate::deliveries::{
     Attempt, Attempted, DeliveryRoom, Destination, Health, Outbox, Policy, Settled, Verdict, hmac_sha256,
 };
-use quintet_platform::ids::ulid;
-use quintet_platform::json::Json;
-use quintet_storage::{Failure, Snapshot, Timestamp, Uuid, WriteTx};
-
-use super::emit::{Listeners, emit, has_room};
-use super::endpoints::{find, open, put};
-use super::envelope::Event;
-use super::model::{DisabledReason, Endpoint, EndpointId};
-use crate::allowances::quotas;
-use crate::events::{DEGRADED, Events};
-use crate::model::TenantId;
+use crate::json::Json;
 
 /// Deliveries given up within a day at which a notice goes out, and at which an endpoint is disabled.
 const DEADS_OF_NOTICE: usize = 5;
 const DEADS_OF_DISABLING: usize = 20;
 
-static POLICY: Policy = Policy {
+/// The rules of all deliveries to endpoints, and of those to addresses of their own.
+pub static RULES: Policy = Policy {
     delays: &[
         Duration::from_secs(10),
         Duration::from_secs(60),
@@ -59,21 +56,18 @@ const STANDARD: [HeaderName; 3] = [
     HeaderName::from_static("webhook-signature"),
 ];
 
-/// The deliveries of runs.
-pub struct RunDeliveries;
-
-impl DeliveryRoom for RunDeliveries {
+impl DeliveryRoom for Webhooks {
     fn service(&self) -> Service {
-        Service::Runs
+        self.service
     }
 
     fn policy(&self) -> &Policy {
-        &POLICY
+        &RULES
     }
 
     fn destination(&self, read: &Snapshot, outbox: Outbox, endpoint_id: Uuid) -> Result<Destination, Failure> {
-        let key = (TenantId(outbox.tenant_id), EndpointId(endpoint_id));
-        Ok(match open(read, key)? {
+        let key = EndpointKey { tenant_id: outbox.tenant_id, endpoint_id };
+        Ok(match self.open(read, key)? {
             Some((endpoint, Some(key))) if endpoint.disabled.is_none() => {
                 Destination::At { url: endpoint.url, key: Some(key) }
             }
@@ -84,7 +78,7 @@ impl DeliveryRoom for RunDeliveries {
 
     fn head(&self, attempt: &Attempt<'_>) -> HeaderMap {
         let delivery = attempt.delivery;
-        let event_id = ulid(delivery.event_id);
+        let event_id = (self.write_id)(delivery.event_id);
         let timestamp = attempt.timestamp.to_string();
         let values = [
             "application/json".to_owned(),
@@ -123,61 +117,66 @@ impl DeliveryRoom for RunDeliveries {
         let (Verdict::Dead, Some((endpoint_id, before, after))) = (settled.verdict, settled.health) else {
             return Ok(());
         };
-        let key = (TenantId(settled.outbox.tenant_id), EndpointId(endpoint_id));
-        let Some(endpoint) = find(tx, key)? else { return Ok(()) };
+        let key = EndpointKey { tenant_id: settled.outbox.tenant_id, endpoint_id };
+        let Some(endpoint) = self.find(tx, key)? else { return Ok(()) };
         let deads = after.dead_of_a_day(now);
         if before.dead_of_a_day(now) < DEADS_OF_NOTICE && deads >= DEADS_OF_NOTICE {
-            notify(tx, now, key, &endpoint, after, settled)?;
+            self.notify(tx, now, key, &endpoint, after, settled)?;
         }
         let is_hopeless = deads >= DEADS_OF_DISABLING && !after.has_delivered_within_a_day(now);
         if is_hopeless && endpoint.disabled.is_none() {
             let disabled = Some(DisabledReason::DeadWithoutSuccess);
-            put(tx, key, &Endpoint { disabled, updated_at: now, ..endpoint }, None)?;
+            self.put(tx, key, &Endpoint { disabled, updated_at: now, ..endpoint }, None)?;
         }
         Ok(())
     }
 }
 
-/// Tells the tenant's other endpoints that one is in a bad way.
-fn notify(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    (tenant_id, endpoint_id): (TenantId, EndpointId),
-    endpoint: &Endpoint,
-    health: &Health,
-    settled: &Settled<'_>,
-) -> Result<(), Failure> {
-    let listeners = Listeners::of(tx, tenant_id, Events::of(DEGRADED))?.without(endpoint_id);
-    // A thousand endpoints that go bad at once would tell each other a million times.
-    if listeners.is_empty() || !has_room(tx, tenant_id)? {
-        return Ok(());
+impl Webhooks {
+    /// Tells the tenant's other endpoints that one is in a bad way.
+    fn notify(
+        &self,
+        tx: &mut WriteTx<'_>,
+        now: Timestamp,
+        EndpointKey { tenant_id, endpoint_id }: EndpointKey,
+        endpoint: &Endpoint,
+        health: &Health,
+        settled: &Settled<'_>,
+    ) -> Result<(), Failure> {
+        let mut listeners = self.listeners(tx, tenant_id, self.degraded)?;
+        listeners.retain(|one| one.endpoint_id != endpoint_id);
+        // A thousand endpoints that go bad at once would tell each other a million times.
+        if listeners.is_empty() || !self.has_room(tx, tenant_id)? {
+            return Ok(());
+        }
+        let status = match settled.attempted {
+            Attempted::Answered { status, .. } => Json::from(u64::from(status)),
+            _ => Json::Null,
+        };
+        let deads = u64::try_from(health.dead_of_a_day(now)).unwrap_or(u64::MAX);
+        let error = settled.delivery.last_error.map_or(Json::Null, |error| error.name().into());
+        let id = (self.write_id)(endpoint_id);
+        let members = [
+            ("endpoint_id", Json::from(id.as_str())),
+            ("url", endpoint.url.as_str().into()),
+            ("dead_deliveries_24h", deads.into()),
+            ("dead_deliveries_total", health.dead_total.into()),
+            ("consecutive_failures", health.consecutive_failures.into()),
+            ("last_dead_delivery_at", health.last_dead_at.map_or(Json::Null, |at| rfc3339(at).into())),
+            ("last_status_code", status),
+            ("last_error", error),
+        ];
+        let event = Event {
+            event_id: tx.new_id(),
+            name: DEGRADED.to_owned(),
+            occurred_at: now,
+            tenant_id,
+            resource_type: "webhook_endpoint",
+            resource_id: id,
+            data: Json::object(members),
+        };
+        let kept_days = (self.terms)(tx, tenant_id)?.kept_days;
+        let envelope = self.envelope_for(tx, &event, listeners.len())?;
+        self.tell(tx, &event, &envelope, &listeners, kept_days)
     }
-    let status = match settled.attempted {
-        Attempted::Answered { status, .. } => Json::from(u64::from(status)),
-        _ => Json::Null,
-    };
-    let deads = u64::try_from(health.dead_of_a_day(now)).unwrap_or(u64::MAX);
-    let error = settled.delivery.last_error.map_or(Json::Null, |error| error.name().into());
-    let members = [
-        ("endpoint_id", Json::from(ulid(endpoint_id.0))),
-        ("url", endpoint.url.as_str().into()),
-        ("dead_deliveries_24h", deads.into()),
-        ("dead_deliveries_total", health.dead_total.into()),
-        ("consecutive_failures", health.consecutive_failures.into()),
-        ("last_dead_delivery_at", health.last_dead_at.map_or(Json::Null, |at| rfc3339(at).into())),
-        ("last_status_code", status),
-        ("last_error", error),
-    ];
-    let event = Event {
-        event_id: tx.new_id(),
-        name: DEGRADED.to_owned(),
-        occurred_at: now,
-        tenant_id,
-        resource_type: "webhook_endpoint",
-        resource_id: ulid(endpoint_id.0),
-        data: Json::object(members),
-    };
-    let kept_days = quotas::of_telling(tx, tenant_id)?.retention_days;
-    emit(tx, &event, listeners, kept_days)?;
-    Ok(())
 }

@@ -1,97 +1,11 @@
-//! What is sent of an event: members in the contract's order, without white space, and no longer than the tenant wants.
+//! What is taken off an event that is longer than its tenant wants, in this order: the front of `result_summary`, the end of
+//! `nodes`, then `output` and `payload`, `failed_nodes`, `tags`, `env`, `name`, `image`, `url`, `node_ref`, and `ref` and
+//! `workflow_id` where `resource` has both.
 
-use quintet_platform::clock::rfc3339;
-use quintet_platform::ids::ulid;
 use quintet_platform::json::{Json, to_compact};
-use quintet_storage::{Timestamp, Uuid};
-
-use crate::model::TenantId;
-
-/// What the block of a delivery takes at most: a number of 20 digits and an id.
-const DELIVERY_BYTES_MAX: usize = 110;
-
-/// Something that happened.
-#[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) event_id: Uuid,
-    /// `run.exited` for instance.
-    pub(crate) name: String,
-    pub(crate) occurred_at: Timestamp,
-    pub(crate) tenant_id: TenantId,
-    /// What it happened to.
-    pub(crate) resource_type: &'static str,
-    pub(crate) resource_id: String,
-    /// An object.
-    pub(crate) data: Json,
-}
-
-/// What is sent of an event, but for the block that tells of the delivery.
-pub(crate) struct Envelope {
-    head: String,
-    tail: &'static str,
-}
-
-impl Envelope {
-    /// What is sent of an event in at most so many bytes: what is too long goes, in this order: the front of
-    /// `result_summary`, the end of `nodes`, then `output` and `payload`, `failed_nodes`, `tags`, `env`, `name`, `image`,
-    /// `url`, `node_ref`, and `ref` and `workflow_id` where `resource` has both.
-    pub(crate) fn of(event: &Event, bytes_max: usize) -> Envelope {
-        let mut envelope = Envelope::plain(event, &event.data, false);
-        let mut shortened = None;
-        loop {
-            let length = envelope.head.len() + DELIVERY_BYTES_MAX + envelope.tail.len();
-            if length <= bytes_max {
-                return envelope;
-            }
-            let data = shortened.get_or_insert_with(|| event.data.clone());
-            if !shorten(data, length - bytes_max) {
-                return envelope;
-            }
-            envelope = Envelope::plain(event, data, true);
-        }
-    }
-
-    fn plain(event: &Event, data: &Json, is_truncated: bool) -> Envelope {
-        let text = |text: &str| to_compact(&text.into());
-        let head = format!(
-            r#"{{"event_id":"{}","event_type":{},"occurred_at":"{}","tenant_id":"{}","resource":{{"type":{},"id":{}}},"data":{}"#,
-            ulid(event.event_id),
-            text(&event.name),
-            rfc3339(event.occurred_at),
-            event.tenant_id.0,
-            text(event.resource_type),
-            text(&event.resource_id),
-            to_compact(data),
-        );
-        let tail = if is_truncated { ",\"truncated\":true}" } else { ",\"truncated\":false}" };
-        Envelope { head, tail }
-    }
-
-    /// With the block that tells of a delivery. Its `attempt` is 1: the live number is in a header.
-    pub(crate) fn with_delivery(&self, delivery_id: u64, endpoint_id: Option<Uuid>) -> Vec<u8> {
-        let endpoint = endpoint_id.map_or_else(|| "null".to_owned(), |id| format!("\"{}\"", ulid(id)));
-        let block = format!(
-            "{},\"delivery\":{{\"delivery_id\":{delivery_id},\"attempt\":1,\"endpoint_id\":{endpoint}}}{}",
-            self.head, self.tail
-        );
-        block.into_bytes()
-    }
-}
-
-/// The same body for another delivery of the event: only the number in its block is another.
-pub(crate) fn renumbered(body: &[u8], delivery_id: u64) -> Vec<u8> {
-    const BLOCK: &[u8] = b",\"delivery\":{\"delivery_id\":";
-    // The block stands behind the data, so that the last one is it.
-    let place = body.windows(BLOCK.len()).rposition(|window| window == BLOCK);
-    let Some((head, rest)) = place.and_then(|place| body.split_at_checked(place + BLOCK.len())) else {
-        return body.to_vec();
-    };
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    [head, delivery_id.to_string().as_bytes(), rest.get(digits..).unwrap_or_default()].concat()
-}
 
 /// Takes about so many bytes off, as far as there is something to take off; whether there was.
-fn shorten(data: &mut Json, bytes: usize) -> bool {
+pub(super) fn shorten(data: &mut Json, bytes: usize) -> bool {
     let Json::Object(members) = data else { return false };
     if let Some(Json::String(summary)) = member(members, "result").and_then(|result| match result {
         Json::Object(members) => member(members, "result_summary"),
@@ -140,16 +54,23 @@ fn member<'j>(members: &'j mut [(String, Json)], name: &str) -> Option<&'j mut J
 
 #[cfg(test)]
 mod tests {
+    use quintet_platform::ids::ulid;
     use quintet_platform::json::{Limits, parse};
+    use quintet_platform::webhooks::{Event, renumbered};
+    use quintet_storage::{Timestamp, Uuid};
 
+    use super::super::room::WEBHOOKS;
     use super::*;
+
+    /// What the block of a delivery takes at most: a number of 20 digits and an id.
+    const DELIVERY_BYTES_MAX: usize = 110;
 
     fn event(data: &str) -> Event {
         Event {
             event_id: Uuid::from_u128(1),
             name: "run.exited".to_owned(),
             occurred_at: Timestamp::from_micros(1_700_000_000_000_000),
-            tenant_id: TenantId(Uuid::from_u128(2)),
+            tenant_id: Uuid::from_u128(2),
             resource_type: "run",
             resource_id: ulid(Uuid::from_u128(3)),
             data: parse(data.as_bytes(), Limits::default()).unwrap(),
@@ -157,7 +78,7 @@ mod tests {
     }
 
     fn sent(data: &str, bytes_max: usize) -> String {
-        String::from_utf8(Envelope::of(&event(data), bytes_max).with_delivery(7, None)).unwrap()
+        String::from_utf8(WEBHOOKS.envelope(&event(data), bytes_max).with_delivery(7, None)).unwrap()
     }
 
     #[test]
@@ -221,7 +142,8 @@ mod tests {
         ));
         (node.name, node.resource_type) = ("node.waiting_approval".to_owned(), "node");
         node.resource_id = format!("{}/{reference}", ulid(Uuid::from_u128(1)));
-        let left = String::from_utf8(Envelope::of(&node, 1024).with_delivery(u64::MAX, Some(Uuid::max()))).unwrap();
+        let left =
+            String::from_utf8(WEBHOOKS.envelope(&node, 1024).with_delivery(u64::MAX, Some(Uuid::max()))).unwrap();
         assert!(left.len() <= 1024 && left.contains(&reference), "{} {left}", left.len());
     }
 }

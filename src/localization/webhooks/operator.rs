@@ -1,0 +1,18 @@
+//! The operator's side of webhooks.
+
+use quintet_platform::webhooks::Operator;
+
+use super::room::WEBHOOKS;
+use crate::context::Context;
+
+/// What the operator looks at and does.
+#[must_use]
+pub fn webhooks(context: &Context) -> Operator {
+    Operator {
+        webhooks: WEBHOOKS,
+        store: context.store.clone(),
+        clock: context.clock.clone(),
+        pump: context.pump.clone(),
+        egress: context.egress.clone(),
+    }
+}

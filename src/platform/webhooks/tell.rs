@@ -1,0 +1,80 @@
+//! What happens is told to whoever asked for it: one delivery for each, in the transaction of what happened.
+
+use quintet_storage::{Failure, Read, WriteTx};
+use uuid::Uuid;
+
+use super::envelope::{Envelope, Event};
+use super::model::Subscription;
+use super::room::Webhooks;
+use crate::deliveries::{NewDelivery, NewTarget, counters, enqueue};
+
+/// What the bodies of one event take in all, in bytes: each who is told has a copy, written in the transaction of what
+/// happened. A thousand endpoints still get a kilobyte each.
+const BYTES_OF_AN_EVENT_MAX: usize = 1 << 20;
+/// The deliveries of a tenant that may wait where there is to be another one beyond what happens: a test, a repetition, a
+/// notice.
+pub(super) const ASKED_PENDING_MAX: u64 = 10_000;
+/// Attempts at a delivery.
+pub const ATTEMPTS_MAX: u32 = 5;
+
+impl Webhooks {
+    /// The endpoints of a tenant that ask for one of these events. Mostly nobody does: that costs one look at a hot row.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn listeners(&self, read: &impl Read, tenant_id: Uuid, events: u32) -> Result<Vec<Subscription>, Failure> {
+        let mut endpoints = self.subscribed(read, tenant_id)?;
+        endpoints.retain(|one| one.events & events != 0);
+        Ok(endpoints)
+    }
+
+    /// Whether so little waits that there may be more than what happens.
+    pub(super) fn has_room(&self, read: &impl Read, tenant_id: Uuid) -> Result<bool, Failure> {
+        Ok(counters(read, self.outbox(tenant_id))?.pending <= ASKED_PENDING_MAX)
+    }
+
+    /// What is sent of an event to so many.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn envelope_for(&self, tx: &WriteTx<'_>, event: &Event, count: usize) -> Result<Envelope, Failure> {
+        let bytes_max = (self.terms)(tx, event.tenant_id)?.body_bytes_max;
+        let share = BYTES_OF_AN_EVENT_MAX / count.max(1);
+        Ok(self.envelope(event, usize::try_from(bytes_max).unwrap_or(usize::MAX).min(share)))
+    }
+
+    /// The delivery of an event to a target, which is kept for so many days once it has ended.
+    #[must_use]
+    pub fn delivery_of<'e>(&self, event: &'e Event, target: NewTarget<'e>, kept_days: u64) -> NewDelivery<'e> {
+        NewDelivery {
+            outbox: self.outbox(event.tenant_id),
+            target,
+            event_id: event.event_id,
+            event: &event.name,
+            resource: &event.resource_id,
+            attempts_max: ATTEMPTS_MAX,
+            is_counted: true,
+            redelivery_of: None,
+            kept_days: u32::try_from(kept_days).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Tells endpoints of an event, each by a delivery of its own.
+    ///
+    /// # Errors
+    /// The store's failures.
+    pub fn tell(
+        &self,
+        tx: &mut WriteTx<'_>,
+        event: &Event,
+        envelope: &Envelope,
+        listeners: &[Subscription],
+        kept_days: u64,
+    ) -> Result<(), Failure> {
+        for Subscription { endpoint_id, .. } in listeners {
+            let new = self.delivery_of(event, NewTarget::Endpoint(*endpoint_id), kept_days);
+            enqueue(tx, event.occurred_at, new, |id| envelope.with_delivery(id, Some(*endpoint_id)))?;
+        }
+        Ok(())
+    }
+}
