@@ -11,13 +11,15 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, IF_MATCH};
 use quintet_storage::seal::Erased;
-use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Snapshot, Timestamp, WriteTx};
 
 use super::answer::{Answer, Remembered, Stop};
 use super::call::{Call, failed, refusal_of};
 use super::dialect::{Dialect, ServiceRefusal};
 use super::fault::Fault;
 use super::route::{Content, KeyRule, Route};
+use crate::access::Basis;
+use crate::foundation::NotAdmitted;
 use crate::http::body;
 use crate::idempotency::{self, Beside, Entered, Guard, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use crate::json::{self, Json, JsonError};
@@ -179,7 +181,7 @@ impl<D: Dialect> Change<D> {
         let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
         match found.map_err(|failure| failed::<D::Refusal>(&failure))? {
             Lookup::Replay(stored) => {
-                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
+                self.recheck_repeat(&read)?;
                 return Err(Stop::Replay(Box::new(Answer::replayed(stored, self.call.route.etag))));
             }
             Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
@@ -231,9 +233,9 @@ impl<D: Dialect> Change<D> {
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Option<Answer>, Abort<D::Refusal>> + Send + 'static,
     ) -> Result<Option<Answer>, D::Refusal> {
         let (entered, route) = (self.entered.clone(), self.call.route);
-        let recheck = D::recheck(&self.call.caller, route);
+        let recheck = self.recheck();
         let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
-            recheck.map_or(Ok(()), |recheck| recheck(tx))?;
+            recheck(tx, now)?;
             match entered {
                 Some(entered) => once::<D>(tx, now, &entered, route, verb),
                 None => verb(tx, now),
@@ -255,9 +257,9 @@ impl<D: Dialect> Change<D> {
         &self,
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<D::Refusal>> + Send + 'static,
     ) -> Result<T, D::Refusal> {
-        let recheck = D::recheck(&self.call.caller, self.call.route);
+        let recheck = self.recheck();
         let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
-            recheck.map_or(Ok(()), |recheck| recheck(tx))?;
+            recheck(tx, now)?;
             verb(tx, now)
         };
         self.transact(work).await.map_err(refusal_of)
@@ -283,6 +285,22 @@ impl<D: Dialect> Change<D> {
         self.transact(work).await.map_err(refusal_of)
     }
 
+    /// What every transaction of the request asks first: that the caller still may.
+    fn recheck(&self) -> impl FnOnce(&WriteTx<'_>, Timestamp) -> Result<(), Abort<D::Refusal>> + Send + use<D> {
+        let (basis, own) = (D::basis(&self.call.caller), D::recheck(&self.call.caller, self.call.route));
+        move |tx, now| {
+            check_basis::<D>(basis, tx, now)?;
+            own.map_or(Ok(()), |own| own(tx))
+        }
+    }
+
+    /// The same, before an answer that was remembered is given again without a transaction.
+    fn recheck_repeat(&self, read: &Snapshot) -> Result<(), D::Refusal> {
+        let caller = &self.call.caller;
+        check_basis::<D>(D::basis(caller), read, self.call.now()).map_err(refusal_of)?;
+        D::recheck_repeat(caller, self.call.route, read).map_err(refusal_of)
+    }
+
     async fn transact<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<D::Refusal>> + Send + 'static,
@@ -302,12 +320,21 @@ impl<D: Dialect> Change<D> {
             let read = self.call.snapshot();
             let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
             if let Ok(Lookup::Replay(stored)) = found {
-                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
+                self.recheck_repeat(&read)?;
                 return Ok(Answer::replayed(stored, self.call.route.etag));
             }
         }
         Err(failed(failure))
     }
+}
+
+/// Whether what the caller was let in by stands.
+fn check_basis<D: Dialect>(basis: Option<Basis>, read: &impl Read, now: Timestamp) -> Result<(), Abort<D::Refusal>> {
+    let Some(basis) = basis else { return Ok(()) };
+    basis.check(read, now).map_err(|abort| match abort {
+        Abort::Refused(refusal) => Abort::Refused(Fault::of_admission(NotAdmitted::Refused(refusal)).into()),
+        Abort::Failed(failure) => Abort::Failed(failure),
+    })
 }
 
 /// Does something once, within a transaction: a repeat gets the first answer, which is remembered with what was done.
