@@ -22,7 +22,9 @@ mod tables;
 mod templates;
 mod verify;
 
-pub use authorization::{granted, intents_of};
+#[cfg(test)]
+pub use authorization::intents_of;
+pub use authorization::{granted, prospects_of};
 pub use model::{GRANTS_MAX, Grant, GrantId, GrantIntent, REVOKED_GRANTS_MAX, Scope, TENANT_GRANTS_MAX};
 pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, Parsed, ProjectPlace, Target, Wanted, is_ours, parse};
 pub use permits::Permits;

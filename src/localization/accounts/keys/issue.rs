@@ -5,7 +5,7 @@ use quintet_platform::service::Fault;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
 
 use super::model::{Holder, KEYS_MAX};
-use crate::access::{granted, intents_of};
+use crate::access::{granted, prospects_of};
 use crate::audit::{self, Actor, Event};
 use crate::grants::holds_all;
 use crate::principals::{KEYS_OF_PRINCIPALS, KeyOfPrincipalRow};
@@ -22,7 +22,7 @@ pub struct IssueKeyFor {
 }
 
 /// Issues a key, which may do what its principal may. Since whoever has it acts as that principal, nobody issues one of a
-/// principal who may do more than he may himself.
+/// principal who may do more than he may himself, or will once an authorization system has taken what was granted.
 ///
 /// # Errors
 /// [`Refusal::NotFound`]; that the caller may not; [`Refusal::Conflict`] for a principal that may not act (localization, I3),
@@ -37,7 +37,7 @@ pub fn issue_key(
     let IssueKeyFor { holder, label, secret } = command;
     let (tenant_id, principal_id) = (actor.tenant_id, holder.principal_id());
     let is_live = holder.is_live(tx, tenant_id)?;
-    let intents = intents_of(tx, tenant_id, principal_id)?;
+    let intents = prospects_of(tx, tenant_id, principal_id)?;
     if principal_id != by.principal_id && !holds_all(tx, tenant_id, &granted(tx, by)?, &intents)? {
         return Err(Refusal::Fault(Fault::Forbidden).into());
     }
