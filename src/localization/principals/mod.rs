@@ -23,6 +23,8 @@ mod verify;
 pub use find::{
     get_account, get_member, is_live, kind_of, list_accounts, list_members, member_by_email, member_by_subject,
 };
+#[cfg(test)]
+pub use marks::former_email_mark;
 pub use marks::{MarkKey, email_mark, keep_mark_key, subject_mark};
 pub use model::{
     ACCOUNTS_MAX, ADDRESS_CHARS_MAX, AccountId, AccountStatus, DISPLAY_NAME_CHARS_MAX, LABEL_CHARS_MAX, MEMBERS_MAX,
