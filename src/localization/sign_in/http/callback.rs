@@ -30,6 +30,7 @@ pub const CALLBACK: Route = Route::get("login_callback", "/auth/callback")
     .summary("Where the identity provider sends the browser back to: the session begins")
     .parameters(&[CODE, STATE, ERROR, ERROR_DESCRIPTION, ISSUER])
     .any_parameter()
+    .no_head()
     .successes(&[success(200, "SignedIn").about("The session's cookie is set; a browser gets a page instead")])
     .codes(&["unauthenticated", "forbidden", "identity_unavailable", "busy", "storage_full", "writing_stopped"]);
 
