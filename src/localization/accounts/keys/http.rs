@@ -137,9 +137,9 @@ async fn revoke(call: Call) -> Answered {
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
     let key_id: String = call.segment(KEY.name).ok_or(Refusal::NotFound)?;
-    let (actor, context) = (call.caller.actor.clone(), call.context.clone());
+    let (actor, by, context) = (call.caller.actor.clone(), call.caller.key.clone(), call.context.clone());
     let revoked = change.write(move |tx, now| {
-        let mut key = revoke_key(tx, now, &actor, &key_id)?;
+        let mut key = revoke_key(tx, now, &actor, &by, &key_id)?;
         context.uses.fill_in(slice::from_mut(&mut key));
         Ok(Answer::json(200, written(&of_key(&key))?))
     });
@@ -149,10 +149,7 @@ async fn revoke(call: Call) -> Answered {
 /// ApiKeyCreate.
 fn read_label(json: Json) -> Result<String, Refusal> {
     let mut form = Form::of_body(json)?;
-    let label = form.optional_text("label", 0, LABEL_CHARS_MAX);
-    if label.as_deref().is_some_and(|label| label.chars().any(char::is_control)) {
-        form.wrong("label", "has no control characters");
-    }
+    let label = form.optional_line("label", LABEL_CHARS_MAX);
     form.finish()?;
     Ok(label.unwrap_or_default())
 }

@@ -1,9 +1,9 @@
 //! Revoking a key.
 
-use quintet_platform::access::{KeyRecord, find_key};
+use quintet_platform::access::{Caller, KeyRecord, find_key};
 use quintet_storage::{Abort, Read, Timestamp, WriteTx};
 
-use crate::accounts::leaving::revoke;
+use crate::accounts::leaving::{demand_may_shut_out, revoke};
 use crate::audit::Actor;
 use crate::model::TenantId;
 use crate::principals::{ACCOUNTS, AccountId, MEMBERS, MemberId};
@@ -12,14 +12,17 @@ use crate::refusal::Refusal;
 /// Revokes a key of a member or service account, one from the command line as well. Again: the same answer.
 ///
 /// # Errors
-/// [`Refusal::NotFound`]
+/// [`Refusal::NotFound`], then that the caller may not.
 pub fn revoke_key(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     actor: &Actor,
+    by: &Caller,
     key_id: &str,
 ) -> Result<KeyRecord, Abort<Refusal>> {
-    if get_key(tx, actor.tenant_id, key_id)?.revoked_at.is_none() {
+    let key = get_key(tx, actor.tenant_id, key_id)?;
+    demand_may_shut_out(tx, actor.tenant_id, by, key.principal_id)?;
+    if key.revoked_at.is_none() {
         revoke(tx, now, actor, key_id)?;
     }
     get_key(tx, actor.tenant_id, key_id)

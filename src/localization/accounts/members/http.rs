@@ -11,6 +11,7 @@ use super::create::{CreateMember, create_member};
 use super::erase::erase_member;
 use super::remove::remove_member;
 use crate::access::Wanted;
+use crate::accounts::leaving::demand_may_shut_out;
 use crate::audit::Actor;
 use crate::http::{Answered, Call, Form, LIMIT, Localization, read};
 use crate::principals::{
@@ -45,7 +46,7 @@ const GET: Route = Route::get("get_member", "/v1/members/{member_id}")
     .successes(&[success(200, "Member")]);
 const REMOVE: Route = Route::delete("remove_member", "/v1/members/{member_id}")
     .permission(MANAGE)
-    .summary("Remove a member: sessions, keys and grants end with it")
+    .summary("Remove a member: sessions, keys and grants end with it; nobody removes who holds more over the tenant")
     .segments(&[MEMBER])
     .key(KeyRule::Optional)
     .successes(&[success(200, "Member")]);
@@ -109,8 +110,9 @@ async fn change(call: Call, verb: Verb) -> Answered {
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
     let member_id = call.segment(MEMBER.name).map(MemberId).ok_or(Refusal::NotFound)?;
-    let actor = call.caller.actor.clone();
+    let (actor, by) = (call.caller.actor.clone(), call.caller.key.clone());
     let changed = change.write(move |tx, now| {
+        demand_may_shut_out(tx, actor.tenant_id, &by, member_id.0)?;
         let changed = verb(tx, now, &actor, member_id)?;
         Ok(answer_of(200, &changed)?)
     });
@@ -124,7 +126,7 @@ fn read_create(json: Json) -> Result<CreateMember, Refusal> {
     if email.as_deref().is_some_and(|email| !is_address(email)) {
         form.wrong("email", format!("is an e-mail address of at most {ADDRESS_CHARS_MAX} characters"));
     }
-    let display_name = form.optional_text("display_name", 0, DISPLAY_NAME_CHARS_MAX);
+    let display_name = form.optional_line("display_name", DISPLAY_NAME_CHARS_MAX);
     form.finish()?;
     Ok(CreateMember { email: read(email)?, display_name, mark_key: MarkKey::draw() })
 }
