@@ -91,7 +91,9 @@ async fn post(call: Call) -> Answered {
 
 async fn get(call: Call) -> Answered {
     let transaction_id = transaction_id(&call)?;
-    call.answer(200, |read| Ok(write_transaction(&posting::get_transaction(read, call.caller.tenant_id, transaction_id)?)?))
+    call.answer(200, |read| {
+        Ok(write_transaction(&posting::get_transaction(read, call.caller.tenant_id, transaction_id)?)?)
+    })
 }
 
 /// One of the two verbs that end a hold.

@@ -247,12 +247,19 @@ fn check_session(read: &impl Read, session_id: Option<Uuid>) -> Result<(), Abort
 /// What a browser brings of its session, where it counts: without a bearer credential, and where people sign in at all.
 /// Several such cookies are none of anybody's.
 fn session_token<'a>(context: &'a Context, headers: &'a HeaderMap) -> Option<(&'a Identity, &'a str)> {
-    let identity = context.identity.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION))?;
+    let identity = context.identity.as_ref().filter(|_| !has_bearer(headers))?;
     match cookie(headers, SESSION_COOKIE) {
         Cookie::Absent => None,
         Cookie::One(token) => Some((identity, token)),
         Cookie::Unclear => Some((identity, "")),
     }
+}
+
+/// Whether a request brings a bearer credential, of whatever worth (RFC 6750, 2.1): a proxy's `Basic` is none.
+fn has_bearer(headers: &HeaderMap) -> bool {
+    let scheme =
+        |field: &HeaderValue| field.as_bytes().split(|byte| *byte == b' ').next().map(<[u8]>::to_ascii_lowercase);
+    headers.get_all(AUTHORIZATION).iter().any(|field| scheme(field).as_deref() == Some(b"bearer"))
 }
 
 /// The session that is still there; then, for whatever may change something, that a page of the service asks for it; then the

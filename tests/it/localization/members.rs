@@ -50,6 +50,8 @@ fn members_are_invited_read_and_listed() {
         (json!({"email": null}), "invalid_field"),
         (json!({"email": format!("{}@b.example", "a".repeat(250))}), "invalid_field"),
         (json!({"email": "a@b", "display_name": "x".repeat(201)}), "invalid_field"),
+        (json!({"email": "a\u{202e}@b"}), "invalid_field"),
+        (json!({"email": "a@b", "display_name": "Zo\u{1b}[31m"}), "invalid_field"),
         (json!({"email": "x", "colour": 1}), "unknown_field"),
         (json!([]), "invalid_body"),
     ] {
@@ -203,6 +205,7 @@ fn what_a_tenant_has_set_is_shown_as_it_was_set() {
         (json!({"legal_approval_quorum": null}), "invalid_field"),
         (json!({"legal_approval_quorum": 1_u64 << 60}), "invalid_field"),
         (json!({"display_name": "x".repeat(201)}), "invalid_field"),
+        (json!({"display_name": "a\nb"}), "invalid_field"),
         (json!({"quorum": 2}), "unknown_field"),
     ] {
         refused(&patch(&body), 400, code);
