@@ -288,7 +288,7 @@ fn who_is_shut_out_and_has_something_left_is_found() {
     let member = invite(&bench, "zoe@example.org").ok().unwrap().member_id;
     remove(&bench, member).ok().unwrap();
     let deed = bench.run(move |tx, _| {
-        tx.put(&KEYS_OF_PRINCIPALS, &(TENANT, member.0, "x".to_owned()), &KeyOfPrincipalRow)?;
+        tx.put(&KEYS_OF_PRINCIPALS, &(TENANT, member.0, "x".to_owned()), &KeyOfPrincipalRow::default())?;
         Ok(tx.put(&GRANTS_BY_PRINCIPAL, &(TENANT, member.0, GrantId(Uuid::nil())), &MarkRow)?)
     });
     deed.unwrap();

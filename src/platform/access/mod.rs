@@ -32,7 +32,8 @@ pub use authenticate::{AuthRefusal, Caller, authenticate, authorization};
 pub use authority::{AnnouncedKey, AuthFailure, Authority, CredentialState, ExternalAuthority, KeyChangeFailure};
 pub use basis::Basis;
 pub use keys::{
-    IssueKey, IssuedKey, KeyRecord, PreparedSecret, find_key, issue_key, issue_key_as, list_keys, revoke_key,
+    IssueKey, IssuedKey, KeyRecord, PreparedSecret, find_key, forget_label, issue_key, issue_key_as, list_keys,
+    revoke_key,
 };
 pub use model::{AccessRefusal, Service, Services, Tenant, TenantStatus};
 pub use tenants::{

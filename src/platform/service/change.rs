@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, IF_MATCH};
 use quintet_storage::seal::Erased;
-use quintet_storage::{Abort, Failure, Read, Snapshot, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::answer::{Answer, Remembered, Stop};
 use super::call::{Call, failed, refusal_of};
@@ -175,6 +175,19 @@ impl<D: Dialect> Change<D> {
     /// # Errors
     /// The first answer of a repeat; or why the request cannot go on.
     pub fn begin(&mut self) -> Result<(), Stop<D::Refusal>> {
+        self.begin_telling(|_, _| Ok(None))
+    }
+
+    /// [`Change::begin`] of a route whose answers tell of a member. Of one that was erased since nothing is remembered, neither
+    /// what was asked nor what was answered: `of_erased` says what a repeat is told in its place, if the request can have been
+    /// one about that member.
+    ///
+    /// # Errors
+    /// As [`Change::begin`].
+    pub fn begin_telling(
+        &mut self,
+        of_erased: impl FnOnce(&Snapshot, Uuid) -> Result<Option<Vec<u8>>, Abort<D::Refusal>>,
+    ) -> Result<(), Stop<D::Refusal>> {
         let Some(entered) = &self.entered else { return Ok(()) };
         let foundation = self.call.foundation();
         let read = foundation.store.read();
@@ -183,6 +196,12 @@ impl<D: Dialect> Change<D> {
             Lookup::Replay(stored) => {
                 self.recheck_repeat(&read)?;
                 return Err(Stop::Replay(Box::new(Answer::replayed(stored, self.call.route.etag))));
+            }
+            Lookup::Erased { member_id, status } => {
+                self.recheck_repeat(&read)?;
+                let body = of_erased(&read, member_id).map_err(refusal_of)?;
+                let body = body.ok_or_else(|| D::Refusal::from(Fault::KeyReused))?;
+                return Err(Stop::Replay(Box::new(Answer::json(status, body).as_replay())));
             }
             Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
             Lookup::Fresh => {}
@@ -350,7 +369,7 @@ pub fn once<D: Dialect>(
 ) -> Result<Option<Answer>, Abort<D::Refusal>> {
     match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
         Lookup::Replay(stored) => return Ok(Some(Answer::replayed(stored, route.etag))),
-        Lookup::Mismatch => return Err(Abort::Refused(Fault::KeyReused.into())),
+        Lookup::Mismatch | Lookup::Erased { .. } => return Err(Abort::Refused(Fault::KeyReused.into())),
         Lookup::Fresh => {}
     }
     let outcome = match D::DEMANDS.remembers_refusals {
@@ -389,7 +408,7 @@ fn remember(
 ) -> Result<(), Failure> {
     let stored = answer.stored();
     let kept = match answer.remembered() {
-        Remembered::Open | Remembered::Without(_) => {
+        Remembered::Open => {
             return idempotency::remember(tx, now, entered, &stored, kept_seconds);
         }
         Remembered::Sealed => idempotency::remember_secret(tx, now, entered, &stored, kept_seconds),

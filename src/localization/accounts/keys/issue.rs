@@ -2,13 +2,14 @@
 
 use quintet_platform::access::{self, AccessRefusal, Caller, IssueKey, IssuedKey, PreparedSecret};
 use quintet_platform::service::Fault;
+use quintet_storage::seal::Erased;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
 
 use super::model::{Holder, KEYS_MAX};
 use crate::access::{granted, prospects_of};
 use crate::audit::{self, Actor, Event};
 use crate::grants::holds_all;
-use crate::principals::{KEYS_OF_PRINCIPALS, KeyOfPrincipalRow};
+use crate::principals::{KEYS_OF_PRINCIPALS, KeyOfPrincipalRow, sealed_label};
 use crate::refusal::Refusal;
 
 /// Issues a key.
@@ -45,6 +46,11 @@ pub fn issue_key(
         return Err(Refusal::Conflict("who is removed or revoked has no new keys").into());
     }
     make_room(tx, actor, principal_id)?;
+    // What a member calls a key may tell of the person.
+    let (label, of_member) = match holder {
+        Holder::Member(_) => (String::new(), Some(label)),
+        Holder::Account(_) => (label, None),
+    };
     let wanted = IssueKey {
         tenant_id: tenant_id.0,
         principal_id: Some(principal_id),
@@ -60,17 +66,28 @@ pub fn issue_key(
         Abort::Refused(other) => Abort::Failed(Failure::Io(other.to_string())),
         Abort::Failed(failure) => Abort::Failed(failure),
     })?;
-    note_key(tx, now, actor, &issued)?;
+    note_key(tx, now, actor, &issued, of_member.as_deref())?;
     Ok(issued)
 }
 
-/// Notes whose key it is, and records that it was issued.
+/// Notes whose key it is, and what a member calls it; and records that it was issued.
 ///
 /// # Errors
 /// Only the store's.
-pub fn note_key(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, issued: &IssuedKey) -> Result<(), Failure> {
+pub fn note_key(
+    tx: &mut WriteTx<'_>,
+    now: Timestamp,
+    actor: &Actor,
+    issued: &IssuedKey,
+    of_member: Option<&str>,
+) -> Result<(), Failure> {
     let key = (actor.tenant_id, issued.principal_id, issued.key_id.clone());
-    tx.put(&KEYS_OF_PRINCIPALS, &key, &KeyOfPrincipalRow)?;
+    let label = of_member.filter(|label| !label.is_empty()).map(|label| sealed_label(tx, &key, label)).transpose();
+    let label = label.map_err(|abort| match abort {
+        Abort::Failed(failure) => failure,
+        Abort::Refused(Erased) => Failure::Io("a live member is erased already".to_owned()),
+    })?;
+    tx.put(&KEYS_OF_PRINCIPALS, &key, &KeyOfPrincipalRow { label })?;
     let event = Event { target_id: key.2, ..Event::about("api_key.issue", "api_key", Uuid::nil()) };
     audit::record(tx, now, actor, event.with([("principal_id", issued.principal_id.to_string().into())])).map(drop)
 }

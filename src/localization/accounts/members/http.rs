@@ -5,7 +5,7 @@ use quintet_platform::service::{
     Answer, CURSOR, Content, Endpoint, Id, Instant, KeyRule, Route, Segment, Shape, json as success, next_cursor,
     refusal_of, written,
 };
-use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Snapshot, Timestamp, WriteTx};
 
 use super::create::{CreateMember, create_member};
 use super::erase::erase_member;
@@ -14,6 +14,7 @@ use crate::access::Wanted;
 use crate::accounts::leaving::demand_may_shut_out;
 use crate::audit::Actor;
 use crate::http::{Answered, Call, Form, LIMIT, Localization, read};
+use crate::model::TenantId;
 use crate::principals::{
     ADDRESS_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, MarkKey, Member, MemberId, get_member, is_address, list_members,
 };
@@ -82,7 +83,8 @@ async fn list(mut call: Call) -> Answered {
 async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
     let command = read_create(change.json()?)?;
-    change.begin()?;
+    let tenant_id = change.call.caller.tenant_id();
+    change.begin_telling(|read, id| of_erased(read, tenant_id, MemberId(id)))?;
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
     let actor = call.caller.actor.clone();
@@ -106,10 +108,14 @@ type Verb = fn(&mut WriteTx<'_>, Timestamp, &Actor, MemberId) -> Result<Member, 
 
 async fn change(call: Call, verb: Verb) -> Answered {
     let mut change = call.change().await?.freeing(true);
-    change.begin()?;
+    let (tenant_id, named) = (change.call.caller.tenant_id(), change.call.segment(MEMBER.name).map(MemberId));
+    change.begin_telling(|read, id| match named {
+        Some(named) if named.0 == id => of_erased(read, tenant_id, named),
+        _ => Ok(None),
+    })?;
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
-    let member_id = call.segment(MEMBER.name).map(MemberId).ok_or(Refusal::NotFound)?;
+    let member_id = named.ok_or(Refusal::NotFound)?;
     let (actor, by) = (call.caller.actor.clone(), call.caller.key.clone());
     let changed = change.write(move |tx, now| {
         demand_may_shut_out(tx, actor.tenant_id, &by, member_id.0)?;
@@ -117,6 +123,11 @@ async fn change(call: Call, verb: Verb) -> Answered {
         Ok(answer_of(200, &changed)?)
     });
     changed.await
+}
+
+/// What a repeat of a request is told whose member was erased since: that one as it is now.
+fn of_erased(read: &Snapshot, tenant_id: TenantId, id: MemberId) -> Result<Option<Vec<u8>>, Abort<Refusal>> {
+    Ok(Some(written(&of_member(&get_member(read, tenant_id, id)?))?))
 }
 
 /// MemberCreate.
