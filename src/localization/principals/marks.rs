@@ -44,7 +44,7 @@ pub fn email_mark(read: &impl Read, tenant_id: TenantId, email: &str) -> Result<
     mark(read, tenant_id, &[b"e-mail", folded.as_bytes()])
 }
 
-/// The mark that an address had up to version 2.0, where Unicode's lower case was what counted. Of ASCII it is the same.
+/// The mark that an address had in earlier versions, where Unicode's lower case was what counted. Of ASCII it is the same.
 ///
 /// # Errors
 /// Only the store's.
