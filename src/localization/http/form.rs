@@ -96,13 +96,13 @@ impl Form {
         self.demand_chars(name, text, least, most)
     }
 
-    /// A name or label of so many characters that must be there: people read it in a line.
+    /// A label of so many characters that must be there: people read it in a line.
     pub fn required_line(&mut self, name: &str, most: usize) -> Option<String> {
         let text = self.required_text(name, 0, most);
         self.demand_line(name, text)
     }
 
-    /// A name or label of so many characters that may be absent, but not null.
+    /// A display name or label of so many characters that may be absent, but not null.
     pub fn optional_line(&mut self, name: &str, most: usize) -> Option<String> {
         let text = self.optional_text(name, 0, most);
         self.demand_line(name, text)

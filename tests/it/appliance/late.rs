@@ -7,11 +7,12 @@ use crate::support::late::Late;
 
 #[test]
 fn a_key_that_was_revoked_meanwhile_changes_nothing() {
-    let appliance = Setup::new().start();
-    let timer = json!({"name": "t", "url": "https://example.com/", "fire_at": "2100-01-01T00:00:00Z"});
+    let appliance = Setup::new().env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.0/8").start();
+    let webhook = json!({"url": "http://127.0.0.1:9/"});
+    let timer = json!({"name": "t", "fire_at": "2001-02-03T04:05:06Z", "webhook": webhook});
     for (service, path, body) in [
-        ("ledger", "/v1/asset-types", json!({"code": "EUR", "scale": 2, "name": "Euro"})),
-        ("runs", "/v1/timers", timer),
+        ("ledger", "/v1/asset-types", json!({"code": "EUR", "kind": "fiat", "scale": 2})),
+        ("runs", "/api/v1/timers", timer),
     ] {
         for ends in ["revoked", "suspended"] {
             let tenant_id = appliance.tenant();

@@ -139,7 +139,7 @@ fn read_create(json: Json) -> Result<NewProject, Refusal> {
         form.wrong("workspace_id", "must be a UUID");
     }
     let slug = read_slug(&mut form);
-    let name = form.required_line("name", NAME_CHARS_MAX);
+    let name = form.required_text("name", 0, NAME_CHARS_MAX);
     let source_locale = form.required_text("source_locale", 2, LOCALE_CHARS_MAX);
     form.finish()?;
     Ok(NewProject {
@@ -159,7 +159,7 @@ struct WishedPatch {
 /// ProjectPatch.
 fn read_patch(json: Json) -> Result<WishedPatch, Refusal> {
     let mut form = Form::of_body(json)?;
-    let name = form.optional_line("name", NAME_CHARS_MAX);
+    let name = form.optional_text("name", 0, NAME_CHARS_MAX);
     let legal_prefixes: Option<Vec<String>> = form.optional("legal_prefixes");
     if let Some(prefixes) = &legal_prefixes {
         let fits = |prefix: &String| (1..=LEGAL_PREFIX_CHARS_MAX).contains(&prefix.chars().count());

@@ -86,7 +86,7 @@ pub(super) fn read_slug(form: &mut Form) -> Option<String> {
 fn read_create(json: Json) -> Result<CreateWorkspace, Refusal> {
     let mut form = Form::of_body(json)?;
     let slug = read_slug(&mut form);
-    let name = form.required_line("name", NAME_CHARS_MAX);
+    let name = form.required_text("name", 0, NAME_CHARS_MAX);
     form.finish()?;
     Ok(CreateWorkspace { slug: read(slug)?, name: read(name)? })
 }
