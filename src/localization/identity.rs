@@ -1,18 +1,28 @@
 //! Whom people sign in with, and where they come back to: what the operator says of it.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use http::HeaderMap;
 use quintet_platform::http::web_origin::{is_from, web_origin};
 use quintet_platform::identity::{LoginKeys, Provider};
-use quintet_storage::Store;
+use quintet_platform::service::{Fault, Turn, Turns};
+use quintet_storage::{Store, Uuid};
 
 /// What the browser holds of a session (4-localization.md, Routes the contract names without a path).
 pub const SESSION_COOKIE: &str = "__Host-l10n_session";
 /// What it holds of a login under way (4-localization.md, N3).
 pub const LOGIN_COOKIE: &str = "__Host-l10n_login";
+
+/// How many callbacks ask the provider at a time, and how many of one source address: codes can be made up.
+const CALLBACKS_MAX: usize = 32;
+const CALLBACKS_OF_A_SOURCE: usize = 8;
+/// How long a callback waits for others'.
+const CALLBACK_PATIENCE: Duration = Duration::from_secs(10);
+/// How many logins are remembered that have failed.
+const FAILED_MAX: usize = 10_000;
 
 /// Whom people sign in with.
 pub struct Identity {
@@ -26,6 +36,10 @@ pub struct Identity {
     origin: String,
     /// The logins whose callbacks are being served.
     under_way: Mutex<HashSet<u128>>,
+    /// The last logins that have failed: strangers make as many as they like, so that nothing of them is stored.
+    failed: Mutex<VecDeque<u128>>,
+    /// Those of callbacks that ask the provider.
+    callbacks: Turns,
 }
 
 /// `localization.public_url` is no address that browsers reach a service at.
@@ -41,7 +55,15 @@ impl Identity {
     pub fn new(store: Store, provider: Provider, public_url: &str) -> Result<Identity, NoPublicUrl> {
         let public_url = public_url.trim_end_matches('/').to_owned();
         let origin = web_origin(&public_url).filter(|_| !public_url.contains(['?', '#'])).ok_or(NoPublicUrl)?;
-        Ok(Identity { provider, keys: LoginKeys::new(store), public_url, origin, under_way: Mutex::default() })
+        Ok(Identity {
+            provider,
+            keys: LoginKeys::new(store),
+            public_url,
+            origin,
+            under_way: Mutex::default(),
+            failed: Mutex::default(),
+            callbacks: Turns::of(CALLBACKS_MAX, CALLBACKS_OF_A_SOURCE),
+        })
     }
 
     /// Where the provider sends people who have signed in.
@@ -71,6 +93,29 @@ impl Identity {
     /// Serves a login's callback alone, for as long as what is given lives; `None`: another one of it is being served.
     pub(crate) fn alone(&self, login: u128) -> Option<Alone<'_>> {
         self.under_way().insert(login).then_some(Alone { identity: self, login })
+    }
+
+    /// The turn of a callback from a source to ask the provider: no source keeps the others waiting.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`]
+    pub(crate) async fn turn(&self, source: u128) -> Result<Turn, Fault> {
+        self.callbacks.hold(Uuid::from_u128(source), 1, CALLBACK_PATIENCE).await
+    }
+
+    /// Notes that a login has failed, which ends it. Of very many the first are forgotten: the provider gives nothing for a
+    /// code that it has seen.
+    pub(crate) fn note_failed(&self, login: u128) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.len() >= FAILED_MAX {
+            failed.pop_front();
+        }
+        failed.push_back(login);
+    }
+
+    /// Whether a login has failed.
+    pub(crate) fn has_failed(&self, login: u128) -> bool {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).contains(&login)
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashSet<u128>> {

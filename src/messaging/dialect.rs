@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use quintet_platform::Foundation;
-use quintet_platform::access::{Service, authorization};
+use quintet_platform::access::{Basis, Service, authorization};
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
     self, Answer, Code, Demands, Dialect, Fault, Interface, PROBLEM, Recheck, Route, Turns, Verdict, problem,
@@ -169,6 +169,11 @@ impl Dialect for Messaging {
             }
         }
         Ok(caller)
+    }
+
+    /// Its keys are its own.
+    fn basis(_caller: &Caller) -> Option<Basis> {
+        None
     }
 
     fn recheck(caller: &Caller, route: &'static Route) -> Option<Recheck<Refusal>> {

@@ -150,7 +150,8 @@ impl RateLimiter {
 }
 
 /// One number for each source: a /64, or an IPv4 address in the range that IPv6 keeps for it.
-fn source_key(source: IpAddr) -> u128 {
+#[must_use]
+pub fn source_key(source: IpAddr) -> u128 {
     match source.to_canonical() {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
         IpAddr::V6(address) => Ipv6Addr::to_bits(address) & !u128::from(u64::MAX),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::HeaderValue;
 use http::request::Parts;
 use quintet_platform::Foundation;
-use quintet_platform::access::{Caller, Service, authorization};
+use quintet_platform::access::{Basis, Caller, Service, authorization};
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits};
 use quintet_platform::service::{
@@ -83,6 +83,10 @@ impl Dialect for Runs {
     async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
         let caller = context.admit(Service::Runs, authorization(&parts.headers), Some(route.permission)).await;
         caller.map_err(|not| Fault::of_admission(not).into())
+    }
+
+    fn basis(caller: &Caller) -> Option<Basis> {
+        Some(Basis::of(Service::Runs, caller))
     }
 
     fn tenant_id(caller: &Caller) -> Uuid {

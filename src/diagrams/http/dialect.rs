@@ -8,7 +8,7 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use quintet_platform::Foundation;
-use quintet_platform::access::{Service, authorization};
+use quintet_platform::access::{Basis, Service, authorization};
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{self, Demands, Dialect, Fault, Interface, JSON, Route, Verdict};
@@ -76,6 +76,11 @@ impl Dialect for Diagrams {
     }
 
     /// Nothing is done in anybody's name.
+    /// Nothing of it changes anything.
+    fn basis((): &()) -> Option<Basis> {
+        None
+    }
+
     fn tenant_id((): &()) -> Uuid {
         Uuid::nil()
     }

@@ -113,7 +113,7 @@ fn account_id(call: &Call) -> Result<AccountId, Refusal> {
 
 async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let tenant_id = change.call.caller;
+    let tenant_id = change.call.caller.tenant_id;
     let command = change.json().and_then(|json| read_create(tenant_id, json));
     change.write(|tx, now| of_verb(201, accounts::create_account(tx, now, command?), write_created)).await
 }
@@ -133,12 +133,12 @@ async fn list(mut call: Call) -> Answered {
 
 async fn get(call: Call) -> Answered {
     let account_id = account_id(&call)?;
-    call.answer(200, |read| Ok(write_account(&accounts::get_account(read, call.caller, account_id)?)?))
+    call.answer(200, |read| Ok(write_account(&accounts::get_account(read, call.caller.tenant_id, account_id)?)?))
 }
 
 async fn patch(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let (tenant_id, account_id) = (change.call.caller, account_id(&change.call));
+    let (tenant_id, account_id) = (change.call.caller.tenant_id, account_id(&change.call));
     let command = change.json().and_then(|json| read_patch(tenant_id, account_id?, json));
     change.write(|tx, now| of_verb(200, accounts::patch_account(tx, now, command?), write_account)).await
 }
@@ -147,7 +147,7 @@ async fn get_balance(call: Call) -> Answered {
     let account_id = account_id(&call)?;
     // Every posting up to `as_of` must be in the balance, those under way at this moment too.
     let (snapshot, as_of) = call.foundation().store.read_now(call.now());
-    let book = balance::get_balance(&snapshot, call.caller, account_id).map_err(refusal_of)?;
+    let book = balance::get_balance(&snapshot, call.caller.tenant_id, account_id).map_err(refusal_of)?;
     of_verb(200, Ok((account_id, book, as_of)), write_balance).map_err(|abort| refusal_of(abort).into())
 }
 
@@ -161,7 +161,7 @@ async fn get_balance_as_of(mut call: Call) -> Answered {
         return Err(Refusal::InvalidAsOf("in the future").into());
     }
     let snapshot = complete_snapshot(&call, now, at).await;
-    let balance = as_of::balance_as_of(&snapshot, call.caller, account_id, at, basis).map_err(refusal_of)?;
+    let balance = as_of::balance_as_of(&snapshot, call.caller.tenant_id, account_id, at, basis).map_err(refusal_of)?;
     of_verb(200, Ok((account_id, balance, at)), write_balance_as_of).map_err(|abort| refusal_of(abort).into())
 }
 

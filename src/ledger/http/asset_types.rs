@@ -28,7 +28,7 @@ pub(super) const ENDPOINTS: &[Endpoint<Ledger>] =
 
 async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let tenant_id = change.call.caller;
+    let tenant_id = change.call.caller.tenant_id;
     let command = change.json().and_then(|json| read_create(tenant_id, json));
     let snapshot = change.call.snapshot();
     let count = move || Ok(asset_types::are_all_made(&snapshot, tenant_id)?);

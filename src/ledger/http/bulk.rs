@@ -43,7 +43,7 @@ pub(super) const ENDPOINTS: &[Endpoint<Ledger>] = &[Endpoint::new(&BULK, |call| 
 
 async fn post(call: Call) -> Answered {
     let mut change = call.change_of(BODY_BYTES_MAX).await?;
-    let tenant_id = change.call.caller;
+    let tenant_id = change.call.caller.tenant_id;
     let input = change.json().and_then(|json| read_bulk(tenant_id, json));
     // A caller that leaves must not stop half of its call.
     let work = async move {

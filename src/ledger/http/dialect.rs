@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::HeaderValue;
 use http::request::Parts;
 use quintet_platform::Foundation;
-use quintet_platform::access::{Service, authorization};
+use quintet_platform::access::{Basis, Service, authorization};
 use quintet_platform::idempotency::KEPT_SECONDS;
 use quintet_platform::json::{Json, Limits, to_compact};
 use quintet_platform::service::{
@@ -33,12 +33,20 @@ pub(super) const ACCOUNT: Segment = Segment::new("account_id", Shape::Uuid).writ
 /// The longest Idempotency-Key, in characters.
 pub(super) const KEY_CHARS_MAX: usize = 255;
 
+/// Who calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller {
+    /// In which tenant.
+    pub(super) tenant_id: TenantId,
+    basis: Basis,
+}
+
 /// The ledger's dialect.
 pub struct Ledger;
 
 impl Dialect for Ledger {
     type Context = Context;
-    type Caller = TenantId;
+    type Caller = Caller;
     type Refusal = Refusal;
 
     const SERVICE: Service = Service::Ledger;
@@ -71,9 +79,10 @@ impl Dialect for Ledger {
         Some(&context.turns)
     }
 
-    async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<TenantId, Refusal> {
+    async fn admit(context: &Context, route: &'static Route, parts: &Parts) -> Result<Caller, Refusal> {
         let caller = context.admit(Service::Ledger, authorization(&parts.headers), Some(route.permission)).await;
-        caller.map(|caller| TenantId(caller.tenant_id)).map_err(|not| Fault::of_admission(not).into())
+        let caller = caller.map_err(Fault::of_admission)?;
+        Ok(Caller { tenant_id: TenantId(caller.tenant_id), basis: Basis::of(Service::Ledger, &caller) })
     }
 
     /// Every route is bounded for each address ([`super::routes`]).
@@ -81,8 +90,12 @@ impl Dialect for Ledger {
         vec!["RATE_LIMITED"]
     }
 
-    fn tenant_id(caller: &TenantId) -> Uuid {
-        caller.0
+    fn basis(caller: &Caller) -> Option<Basis> {
+        Some(caller.basis)
+    }
+
+    fn tenant_id(caller: &Caller) -> Uuid {
+        caller.tenant_id.0
     }
 
     /// `{error: {code, message, details}}`
@@ -133,7 +146,7 @@ pub(super) async fn answer_in_turn(
     call: &Call,
     read: impl FnOnce(&Snapshot, TenantId) -> Result<Vec<u8>, Abort<Refusal>> + Send + 'static,
 ) -> Answered {
-    let (snapshot, tenant_id) = (call.snapshot(), call.caller);
+    let (snapshot, tenant_id) = (call.snapshot(), call.caller.tenant_id);
     let body = call.in_turn(&call.context.turns, move || read(&snapshot, tenant_id)).await?;
     Ok(Answer::json(200, body))
 }

@@ -83,7 +83,7 @@ fn sub_tenant_id(call: &Call) -> Result<TenantId, Refusal> {
 
 async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let parent = change.call.caller;
+    let parent = change.call.caller.tenant_id;
     let command = change.json().and_then(|json| read_create(parent, json));
     change.write(|tx, now| of_verb(201, sub_tenants::create_sub_tenant(tx, now, command?), write_sub_tenant)).await
 }
@@ -101,7 +101,7 @@ async fn list(mut call: Call) -> Answered {
 
 async fn patch(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let (parent, sub_tenant_id) = (change.call.caller, sub_tenant_id(&change.call));
+    let (parent, sub_tenant_id) = (change.call.caller.tenant_id, sub_tenant_id(&change.call));
     let command = change.json().and_then(|json| read_patch(parent, sub_tenant_id?, json));
     let shuts_out = command.as_ref().is_ok_and(|command| command.status == Some(TenantStatus::Suspended));
     let change = change.freeing(shuts_out);
@@ -121,7 +121,7 @@ async fn list_keys(call: Call) -> Answered {
 
 async fn issue_key(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let (parent, sub_tenant_id) = (change.call.caller, sub_tenant_id(&change.call));
+    let (parent, sub_tenant_id) = (change.call.caller.tenant_id, sub_tenant_id(&change.call));
     let mut command =
         change.json().and_then(|json| read_issue(parent, sub_tenant_id.clone()?, json, PreparedSecret::draw()));
     if let Ok(sub_tenant_id) = sub_tenant_id {
@@ -178,7 +178,7 @@ async fn announce(change: &Change<Ledger>, command: &mut IssueSubTenantKey) -> R
 /// The authorization system first: if it refuses, nothing has changed here.
 async fn revoke_key(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let (parent, sub_tenant_id) = (change.call.caller, sub_tenant_id(&change.call));
+    let (parent, sub_tenant_id) = (change.call.caller.tenant_id, sub_tenant_id(&change.call));
     let key_id: String = change.call.segment(KEY.name).unwrap_or_default();
     let command = change.optional_json().and_then(|json| {
         let sub_tenant_id = sub_tenant_id?;

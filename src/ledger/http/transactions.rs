@@ -84,14 +84,16 @@ fn transaction_id(call: &Call) -> Result<TransactionId, Refusal> {
 
 async fn post(call: Call) -> Answered {
     let mut change = call.change().await?;
-    let tenant_id = change.call.caller;
+    let tenant_id = change.call.caller.tenant_id;
     let command = change.json().and_then(|json| read_posting(tenant_id, json));
     change.write(|tx, now| of_verb(201, posting::post_transaction(tx, now, command?), write_posted)).await
 }
 
 async fn get(call: Call) -> Answered {
     let transaction_id = transaction_id(&call)?;
-    call.answer(200, |read| Ok(write_transaction(&posting::get_transaction(read, call.caller, transaction_id)?)?))
+    call.answer(200, |read| {
+        Ok(write_transaction(&posting::get_transaction(read, call.caller.tenant_id, transaction_id)?)?)
+    })
 }
 
 /// One of the two verbs that end a hold.
@@ -99,7 +101,7 @@ type Settle = fn(&mut WriteTx<'_>, Timestamp, SettleHold) -> Result<Settled, Abo
 
 async fn settle(call: Call, verb: Settle) -> Answered {
     let mut change = call.change().await?;
-    let (tenant_id, transaction_id) = (change.call.caller, transaction_id(&change.call));
+    let (tenant_id, transaction_id) = (change.call.caller.tenant_id, transaction_id(&change.call));
     let command = change.optional_json().and_then(|json| {
         let transaction_id = transaction_id?;
         nothing(json)?;

@@ -42,11 +42,29 @@ pub fn demand(read: &impl Read, caller: &Caller, wanted: Wanted<'_>) -> Result<(
 /// # Errors
 /// Only the store's.
 pub fn intents_of(read: &impl Read, tenant_id: TenantId, principal_id: Uuid) -> Result<Vec<Intent>, Failure> {
+    intents_in(read, tenant_id, principal_id, |state| state == IntentState::Granted)
+}
+
+/// Every intent that holds for a principal, or will as soon as the authorization system has taken it: what a key will do that
+/// is issued now.
+///
+/// # Errors
+/// Only the store's.
+pub fn prospects_of(read: &impl Read, tenant_id: TenantId, principal_id: Uuid) -> Result<Vec<Intent>, Failure> {
+    intents_in(read, tenant_id, principal_id, |state| matches!(state, IntentState::Granted | IntentState::Granting))
+}
+
+fn intents_in(
+    read: &impl Read,
+    tenant_id: TenantId,
+    principal_id: Uuid,
+    is_meant: impl Fn(IntentState) -> bool,
+) -> Result<Vec<Intent>, Failure> {
     let mut intents = Vec::new();
     let grants = read.scan(&GRANTS_BY_PRINCIPAL, Scan::prefix(&(tenant_id, principal_id)).limit(GRANTS_MAX))?;
     for ((.., grant_id), MarkRow) in grants {
         let Some(grant) = read.get(&GRANTS, &(tenant_id, grant_id))? else { continue };
-        let held = grant.intents.into_iter().filter(|intent| intent.state == IntentState::Granted);
+        let held = grant.intents.into_iter().filter(|intent| is_meant(intent.state));
         intents.extend(held.filter_map(|intent| {
             let target = Target::parse(&intent.target)?;
             Some(Intent { target, permissions: intent.permissions })

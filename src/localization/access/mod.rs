@@ -11,19 +11,23 @@
 //!
 //! Below workspaces and projects, which it knows by their short ids; granting, which looks them up, is
 //! [`grants`](crate::grants). Reading order: `permissions` (texts, and what covers what) · `templates` · `states` (how far a grant has come) · `model` · `tables` ·
-//! `authorization` (what a caller may) · `verify`.
+//! `authorization` (what a caller may) · `permits` (what a request was permitted) · `verify`.
 
 mod authorization;
 mod model;
 mod permissions;
+mod permits;
 mod states;
 mod tables;
 mod templates;
 mod verify;
 
-pub use authorization::{demand, granted, intents_of};
+#[cfg(test)]
+pub use authorization::intents_of;
+pub use authorization::{granted, prospects_of};
 pub use model::{GRANTS_MAX, Grant, GrantId, GrantIntent, REVOKED_GRANTS_MAX, Scope, TENANT_GRANTS_MAX};
 pub use permissions::{Action, Granted, Intent, KEY_PERMISSIONS, Parsed, ProjectPlace, Target, Wanted, is_ours, parse};
+pub use permits::Permits;
 pub use states::{GrantState, IntentState, IntentStep, grant_state};
 #[cfg(test)]
 pub use tables::{FirstGrantRow, FirstIntentRow};

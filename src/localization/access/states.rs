@@ -76,24 +76,26 @@ pub enum IntentStep {
     Removed,
     /// The authorization system lacks it, though it had taken it.
     Missing,
+    /// The authorization system has it, though its grant is revoked: what was told first may have arrived last.
+    StillThere,
 }
 
 impl IntentStep {
     /// What it makes of a state; `None`: it changes nothing there.
     ///
-    /// | from | taken | end | end there | removed | missing |
-    /// |---|---|---|---|---|---|
-    /// | granting | granted | revoked | revoking | | |
-    /// | granted | | revoked | revoking | | revoked |
-    /// | revoking | | | | revoked | |
-    /// | revoked | | | | | |
+    /// | from | taken | end | end there | removed | missing | still there |
+    /// |---|---|---|---|---|---|---|
+    /// | granting | granted | revoked | revoking | | | |
+    /// | granted | | revoked | revoking | | revoked | |
+    /// | revoking | | | | revoked | | |
+    /// | revoked | | | | | | revoking |
     #[must_use]
     pub const fn from(self, state: IntentState) -> Option<IntentState> {
         use IntentState::{Granted, Granting, Revoked, Revoking};
         match (self, state) {
             (IntentStep::Taken, Granting) => Some(Granted),
             (IntentStep::End, Granting | Granted) => Some(Revoked),
-            (IntentStep::EndThere, Granting | Granted) => Some(Revoking),
+            (IntentStep::EndThere, Granting | Granted) | (IntentStep::StillThere, Revoked) => Some(Revoking),
             (IntentStep::Removed, Revoking) | (IntentStep::Missing, Granted) => Some(Revoked),
             _ => None,
         }
@@ -128,12 +130,12 @@ mod tests {
 
     #[test]
     fn the_table_of_intents() {
-        use IntentStep::{End, EndThere, Missing, Removed, Taken};
-        let row = |state| [Taken, End, EndThere, Removed, Missing].map(|step| step.from(state));
-        assert_eq!(row(Granting), [Some(Granted), Some(Revoked), Some(Revoking), None, None]);
-        assert_eq!(row(Granted), [None, Some(Revoked), Some(Revoking), None, Some(Revoked)]);
-        assert_eq!(row(Revoking), [None, None, None, Some(Revoked), None]);
-        assert_eq!(row(Revoked), [None; 5]);
+        use IntentStep::{End, EndThere, Missing, Removed, StillThere, Taken};
+        let row = |state| [Taken, End, EndThere, Removed, Missing, StillThere].map(|step| step.from(state));
+        assert_eq!(row(Granting), [Some(Granted), Some(Revoked), Some(Revoking), None, None, None]);
+        assert_eq!(row(Granted), [None, Some(Revoked), Some(Revoking), None, Some(Revoked), None]);
+        assert_eq!(row(Revoking), [None, None, None, Some(Revoked), None, None]);
+        assert_eq!(row(Revoked), [None, None, None, None, None, Some(Revoking)]);
     }
 
     #[test]

@@ -1,12 +1,16 @@
-//! The one place that ends everything that lets a principal in.
+//! The one place that ends everything that lets a principal in, and says who may.
 
-use quintet_platform::access::{self, AccessRefusal};
+use quintet_platform::access::{self, AccessRefusal, Caller};
+use quintet_platform::service::Fault;
 use quintet_platform::sessions::end_sessions_of;
 use quintet_storage::{Abort, Failure, Read as _, Scan, Timestamp, Uuid, WriteTx};
 
+use crate::access::{Intent, Target, granted, is_ours, prospects_of};
 use crate::audit::{self, Actor, Event};
 use crate::grants::revoke_all_of;
+use crate::model::TenantId;
 use crate::principals::KEYS_OF_PRINCIPALS;
+use crate::refusal::Refusal;
 use crate::session_events::record_ends;
 
 /// Shuts a principal out for good, from the next request on: its sessions, its keys and its grants.
@@ -18,6 +22,32 @@ pub fn shut_out(tx: &mut WriteTx<'_>, now: Timestamp, actor: &Actor, principal_i
     record_ends(tx, now, actor, &ended, "removed")?;
     revoke_keys(tx, now, actor, principal_id)?;
     revoke_all_of(tx, now, actor, principal_id)
+}
+
+/// Demands that a caller may shut a principal out, or take a key from it: nobody does that to who holds a permission over the
+/// tenant (`org_…`) that he has not himself, or else who manages members could be left alone with the tenant. What is held in
+/// workspaces and projects protects nobody: members are removed by those who manage them, as the contract says.
+///
+/// # Errors
+/// [`Fault::Forbidden`]
+pub fn demand_may_shut_out(
+    tx: &WriteTx<'_>,
+    tenant_id: TenantId,
+    by: &Caller,
+    principal_id: Uuid,
+) -> Result<(), Abort<Refusal>> {
+    if principal_id == by.principal_id {
+        return Ok(());
+    }
+    let granted_there = prospects_of(tx, tenant_id, principal_id)?;
+    let mut texts: Vec<String> = granted_there.into_iter().flat_map(|intent| intent.permissions).collect();
+    for ((.., key_id), _) in tx.scan(&KEYS_OF_PRINCIPALS, Scan::prefix(&(tenant_id, principal_id)))? {
+        let key = access::find_key(tx, &key_id)?.filter(|key| key.revoked_at.is_none());
+        texts.extend(key.into_iter().flat_map(|key| key.permissions));
+    }
+    texts.retain(|text| is_ours(text) && text.starts_with("org_"));
+    let held = Intent { target: Target::Org, permissions: texts };
+    if granted(tx, by)?.holds(&held, None) { Ok(()) } else { Err(Refusal::Fault(Fault::Forbidden).into()) }
 }
 
 /// A principal has a bounded number of keys.

@@ -58,6 +58,6 @@ fn add_account(tx: &mut WriteTx<'_>, key: &KeyRecord) -> Result<bool, Failure> {
     }
     put_account(tx, tenant_id, account_id, (key.label.clone(), key.created_at), true)?;
     let of_key = (tenant_id, key.principal_id, key.key_id.clone());
-    tx.put(&KEYS_OF_PRINCIPALS, &of_key, &KeyOfPrincipalRow)?;
+    tx.put(&KEYS_OF_PRINCIPALS, &of_key, &KeyOfPrincipalRow::default())?;
     Ok(true)
 }

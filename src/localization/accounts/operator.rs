@@ -22,7 +22,7 @@ pub fn key_issued(tx: &mut WriteTx<'_>, now: Timestamp, issued: &IssuedKey, has_
     }
     let actor = Actor::operator(TenantId(issued.tenant_id));
     match add_account(tx, now, &actor, issued.label.clone(), Made::OfKey(issued.principal_id)) {
-        Ok(_) => note_key(tx, now, &actor, issued),
+        Ok(_) => note_key(tx, now, &actor, issued, None),
         Err(Abort::Failed(failure)) => Err(failure),
         Err(Abort::Refused(refusal)) => Err(Failure::Io(format!("{refusal:?}"))),
     }

@@ -109,9 +109,13 @@ impl AnchorCheck {
     }
 
     fn add(&mut self, tenant_id: TenantId, seq: u64, detail: impl Into<String>) {
+        self.add_of(BreakKind::Anchor, tenant_id, seq, detail);
+    }
+
+    fn add_of(&mut self, kind: BreakKind, tenant_id: TenantId, seq: u64, detail: impl Into<String>) {
         self.count += 1;
         if self.count <= FINDINGS_MAX {
-            self.found.entry(tenant_id).or_default().add(seq, BreakKind::Anchor, detail);
+            self.found.entry(tenant_id).or_default().add(seq, kind, detail);
         }
     }
 
@@ -133,6 +137,10 @@ impl AnchorCheck {
                 continue;
             }
             match self.fault_of(read, &anchor)? {
+                // A checkpoint is made before its anchor, and never removed.
+                None if end <= self.known_bytes && !read.contains(&AUDIT_CHECKPOINTS, &(tenant_id, seq))? => {
+                    self.add_of(BreakKind::Checkpoint, tenant_id, seq, "is anchored, and its checkpoint is missing");
+                }
                 None => drop(self.seen.insert((tenant_id, seq))),
                 Some(fault) => self.add(tenant_id, seq, fault),
             }

@@ -22,6 +22,8 @@ pub struct ChainCheck {
     key: Option<PublicKey>,
     head_seq: u64,
     head_hash: [u8; 32],
+    /// The event that the last checkpoint is of, as the head says.
+    head_checkpoint: u64,
     stage: Stage,
     /// The last event that was looked at, and its hash.
     last: u64,
@@ -62,6 +64,7 @@ impl ChainCheck {
     pub fn begin(read: &impl Read, tenant_id: TenantId) -> Result<ChainCheck, Failure> {
         let head = read.get(&AUDIT_HEADS, &tenant_id)?;
         let (head_seq, head_hash) = head.map_or((0, [0; 32]), |head| (head.seq, head.hash));
+        let head_checkpoint = head.map_or(0, |head| head.checkpoint_seq);
         let mut found = ChainFound { head_seq, ..ChainFound::default() };
         let behind = Scan::prefix(&(tenant_id,)).after(&(tenant_id, head_seq)).limit(1);
         if let Some(((_, seq), _)) = read.scan(&AUDIT_EVENTS, behind)?.first() {
@@ -77,7 +80,8 @@ impl ChainCheck {
         }
         let key = public_key(read)?;
         let (stage, room) = (Stage::Events, String::new());
-        Ok(ChainCheck { tenant_id, key, head_seq, head_hash, stage, last: 0, last_hash: [0; 32], room, found })
+        let (last, last_hash) = (0, [0; 32]);
+        Ok(ChainCheck { tenant_id, key, head_seq, head_hash, head_checkpoint, stage, last, last_hash, room, found })
     }
 
     /// Looks at some more; whether that was all.
@@ -145,7 +149,20 @@ impl ChainCheck {
                 Some(fault) => self.found.breaks.add(seq, BreakKind::Checkpoint, fault),
             }
         }
+        if self.stage == Stage::Over {
+            self.look_at_last_checkpoint();
+        }
         Ok(())
+    }
+
+    /// The head knows of which event the last one is: those at the end cannot be taken away unnoticed. A newer one may have
+    /// been made meanwhile.
+    fn look_at_last_checkpoint(&mut self) {
+        let (last, says) = (self.found.last_checkpoint, self.head_checkpoint);
+        if last < says {
+            let detail = format!("its checkpoint is missing: the last one there is is of event {last}");
+            self.found.breaks.add(says, BreakKind::Checkpoint, detail);
+        }
     }
 
     /// What is wrong with a checkpoint.

@@ -121,7 +121,20 @@ impl Row for OldHead {}
 #[test]
 fn what_contradicts_the_agenda_is_found() {
     type Deed = fn(&mut WriteTx<'_>) -> Result<(), Failure>;
-    let cases: [(Deed, &str); 4] = [
+    let cases: [(Deed, &str); 5] = [
+        (
+            |tx| {
+                let row = AuditCheckpointRow {
+                    hash: [0; 32],
+                    at: Timestamp::EPOCH,
+                    key_id: [0; 8],
+                    signature: [0; 64],
+                    anchor_file: String::new(),
+                };
+                tx.put(&AUDIT_CHECKPOINTS, &(TENANT, 1), &row)
+            },
+            "its last checkpoint is of event 1, its head says 0",
+        ),
         (
             |tx| move_due(tx, TENANT, Some(Timestamp::EPOCH.plus_seconds(1_700_003_600)), None),
             "missing from the agenda",
@@ -133,7 +146,7 @@ fn what_contradicts_the_agenda_is_found() {
                 let head = tx.get(&AUDIT_HEADS, &TENANT)?.unwrap();
                 tx.put(&AUDIT_HEADS, &TENANT, &AuditHeadRow { checkpoint_seq: 2, ..head })
             },
-            "its last checkpoint is of event 0, its head says 2",
+            "event 2: its checkpoint is missing: the last one there is is of event 0",
         ),
     ];
     for (deed, expected) in cases {

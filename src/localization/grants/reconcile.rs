@@ -1,19 +1,23 @@
 //! The reconciler: every ten seconds it tells the authorization system what that does not know yet, and finds out what it
-//! has removed (localization, S5).
+//! has removed (localization, S5); and what it has of revoked grants, for what was told first may arrive last, after an answer
+//! was no longer waited for.
 //!
 //! A round is bounded. Where it ends early, because there is much or because the system is away, the next one goes on behind
 //! the place that it came to, so that one grant which cannot be settled is in nobody's way.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use quintet_storage::{Abort, Failure, Read, Scan, Store, Uuid};
+use quintet_storage::{Abort, Failure, Read, Scan, Store, Timestamp, Uuid};
 
 use super::create::get_grant;
 use super::settle::settle_grant;
 use super::tell::tell;
-use crate::access::{GRANTS, GRANTS_BY_PRINCIPAL, GRANTS_MAX, GrantId, IntentState, IntentStep, OPEN_GRANTS};
+use crate::access::{
+    GRANTS, GRANTS_BY_PRINCIPAL, GRANTS_MAX, GrantId, IntentState, IntentStep, OPEN_GRANTS, REVOKED_GRANTS,
+};
 use crate::audit::Actor;
 use crate::authorization::{AuthorizationSystem, SystemFailure};
 use crate::context::{Context, WRITER_TIME};
@@ -27,6 +31,8 @@ const OPEN_MAX: usize = 200;
 /// How many principals a round asks for, and how many it looks at to find them.
 const ASKED_MAX: usize = 100;
 const LOOKED_AT_MAX: usize = 2_000;
+/// How many revoked grants a round looks after.
+const REVOKED_MAX: usize = 50;
 
 /// Reconciles for as long as it is polled.
 pub async fn reconcile(context: Context) {
@@ -44,6 +50,7 @@ pub async fn reconcile(context: Context) {
 pub(super) struct Places {
     open: Option<(TenantId, GrantId)>,
     principal: Option<(TenantId, Uuid)>,
+    revoked: Option<(TenantId, Timestamp, GrantId)>,
 }
 
 /// One round.
@@ -57,6 +64,41 @@ pub(super) async fn round_of(
 ) -> Result<(), Failure> {
     if settle_open(store, system, places).await? && system.is_told() {
         compare(store, system, places).await?;
+        look_after_revoked(store, system, places).await?;
+    }
+    Ok(())
+}
+
+/// Asks the system for what it has of grants that are revoked for good: whatever is there is to be removed again.
+async fn look_after_revoked(
+    store: &Store,
+    system: &dyn AuthorizationSystem,
+    places: &mut Places,
+) -> Result<(), Failure> {
+    let scan = Scan::all().limit(REVOKED_MAX);
+    let revoked = store.read().scan(&REVOKED_GRANTS, places.revoked.iter().fold(scan, Scan::after))?;
+    places.revoked = revoked.last().filter(|_| revoked.len() == REVOKED_MAX).map(|(key, _)| *key);
+    let mut known: BTreeMap<Uuid, HashSet<Uuid>> = BTreeMap::new();
+    for ((tenant_id, _, grant_id), _) in revoked {
+        let Some(row) = store.read().get(&GRANTS, &(tenant_id, grant_id))? else { continue };
+        let grant = row.into_grant(grant_id)?;
+        if !grant.intents.iter().any(|intent| intent.is_told) {
+            continue;
+        }
+        let there = match known.entry(grant.principal_id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                system.patience().await;
+                match system.intents_of(grant.principal_id).await {
+                    Ok(there) => unknown.insert(there),
+                    // What is not said now is asked for when all others were.
+                    Err(_) => return Ok(()),
+                }
+            }
+        };
+        let left = grant.numbered().filter(|(_, id, intent)| intent.is_told && there.contains(id));
+        let steps: Vec<_> = left.map(|(place, ..)| (place, IntentStep::StillThere)).collect();
+        settle(store, tenant_id, grant_id, steps).await?;
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use crate::audit::{self, Actor, Event};
 use crate::model::TenantId;
 use crate::refusal::Refusal;
 
-/// Takes the steps that the authorization system has made possible, each of one intent, by its place. What has come too late
-/// changes nothing. If the grant has come further by it, that is recorded.
+/// Takes the steps that the authorization system has made possible, each of one intent, by its place. What is taken too late is
+/// to be removed again; what else comes too late changes nothing. If the grant has come further by it, that is recorded.
 ///
 /// # Errors
 /// [`Refusal::NotFound`] for a grant that is gone.
@@ -28,8 +28,11 @@ pub fn settle_grant(
     let tenant_id = actor.tenant_id;
     let mut row = tx.get(&GRANTS, &(tenant_id, grant_id))?.ok_or(Refusal::NotFound)?;
     let before = row.clone();
+    let is_revoked = row.revoked_at.is_some();
     for (place, step) in steps {
         let Some(intent) = row.intents.get_mut(*place) else { continue };
+        // What is taken now was told before the grant was revoked: it is there, and is to go.
+        let step = if is_revoked && *step == IntentStep::Taken { IntentStep::StillThere } else { *step };
         if let Some(state) = step.from(intent.state) {
             intent.state = state;
         }
@@ -45,8 +48,10 @@ pub fn settle_grant(
             ]);
             audit::record(tx, now, actor, event)?;
         }
-        if was == GrantState::Revoking {
-            has_ended(tx, now, tenant_id, grant_id, &row)?;
+        match (was, is) {
+            (GrantState::Revoking, _) => has_ended(tx, now, tenant_id, grant_id, &row)?,
+            (GrantState::Revoked, GrantState::Revoking) => has_not_ended(tx, tenant_id, grant_id)?,
+            _ => {}
         }
     }
     get_grant(tx, tenant_id, grant_id)
@@ -95,6 +100,18 @@ pub(super) fn has_ended(
             counts.revoked -= 1;
         }
     }
+    tx.put(&GRANT_COUNTS, &tenant_id, &counts)
+}
+
+/// Takes a grant back from among the revoked ones, for something is left to do.
+fn has_not_ended(tx: &mut WriteTx<'_>, tenant_id: TenantId, grant_id: GrantId) -> Result<(), Failure> {
+    // A bounded number.
+    let revoked = tx.scan(&REVOKED_GRANTS, Scan::prefix(&(tenant_id,)))?;
+    let Some((key, MarkRow)) = revoked.into_iter().find(|(key, _)| key.2 == grant_id) else { return Ok(()) };
+    tx.delete(&REVOKED_GRANTS, &key);
+    let mut counts = counts_of(tx, tenant_id)?;
+    counts.standing += 1;
+    counts.revoked = counts.revoked.saturating_sub(1);
     tx.put(&GRANT_COUNTS, &tenant_id, &counts)
 }
 

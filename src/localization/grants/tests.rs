@@ -364,6 +364,37 @@ async fn the_reconciler_settles_what_is_open_and_finds_what_is_missing() {
     sound(&bench);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_arrives_there_last_is_removed_again() {
+    let (bench, scope) = bench();
+    let (system, mut places) = (Tame::default(), Places::default());
+    let state = |id: GrantId| get_grant(&bench.store.read(), TENANT, id).unwrap().state();
+    let [lost, late] = [(); 2].map(|()| grant_of(&bench, "viewer", &scope, true).unwrap().grant_id);
+    let operators = grant_of(&bench, "viewer", &scope, false).unwrap().grant_id;
+    for id in [lost, late, operators] {
+        revoke(&bench, id);
+    }
+    round_of(&bench.store, &system, &mut places).await.unwrap();
+    assert!([lost, late, operators].into_iter().all(|id| state(id) == GrantState::Revoked));
+    sound(&bench);
+    // Nobody waited for the answer to what was told of one; that to the other comes when all is over.
+    system.has.lock().unwrap().extend([lost.0, operators.0]);
+    assert_eq!(step(&bench, late, IntentStep::Taken).state(), GrantState::Revoking);
+    system.has.lock().unwrap().insert(late.0);
+    sound(&bench);
+    for _ in 0..3 {
+        round_of(&bench.store, &system, &mut places).await.unwrap();
+        sound(&bench);
+    }
+    assert!([lost, late, operators].into_iter().all(|id| state(id) == GrantState::Revoked));
+    assert_eq!(
+        *system.has.lock().unwrap(),
+        HashSet::from([operators.0]),
+        "what it was never told of is its own business"
+    );
+    assert_eq!(intents_of(&bench.store.read(), TENANT, PRINCIPAL).unwrap().len(), 0);
+}
+
 #[test]
 fn whoever_is_gone_is_granted_nothing() {
     let (bench, scope) = bench();

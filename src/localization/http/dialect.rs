@@ -6,7 +6,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use quintet_platform::Foundation;
-use quintet_platform::access::{self as credentials, Service, authorization};
+use quintet_platform::access::{self as credentials, Basis, Service, authorization};
 use quintet_platform::http::cookie::{Cookie, cookie};
 use quintet_platform::http::request_id::RequestId;
 use quintet_platform::idempotency::KEPT_SECONDS;
@@ -20,7 +20,7 @@ use quintet_platform::sessions::{Door, is_there};
 use quintet_storage::{Abort, Read, Snapshot, Uuid};
 use serde_json::{Map, Value, json};
 
-use crate::access::{self, TEMPLATES, Template, Wanted};
+use crate::access::{Permits, TEMPLATES, Template, Wanted};
 use crate::audit::{Actor, ActorKind};
 use crate::context::{Context, WRITER_TIME};
 use crate::identity::{Identity, SESSION_COOKIE};
@@ -56,6 +56,8 @@ pub struct Caller {
     pub actor: Actor,
     /// The session, if it is a person with a cookie.
     pub session_id: Option<Uuid>,
+    /// What it was permitted so far, which is demanded again where something is changed.
+    permits: Permits,
 }
 
 impl Caller {
@@ -65,12 +67,12 @@ impl Caller {
         self.actor.tenant_id
     }
 
-    /// Demands a permission.
+    /// Demands a permission; once more in each transaction of the request.
     ///
     /// # Errors
     /// [`Fault::Forbidden`]
     pub fn demand(&self, read: &impl Read, wanted: Wanted<'_>) -> Result<(), Abort<Refusal>> {
-        access::demand(read, &self.key, wanted)
+        self.permits.demand(read, &self.key, wanted)
     }
 }
 
@@ -151,24 +153,26 @@ impl Dialect for Localization {
             principal_id: key.principal_id,
             request_id,
         };
-        Ok(Caller { key, actor, session_id: None })
+        Ok(Caller { key, actor, session_id: None, permits: Permits::default() })
     }
 
-    /// A session that was ended while the body arrived lets nothing be changed any more.
+    /// A session stands on its tenant, and on the instant at which it ends, as a key does.
+    fn basis(caller: &Caller) -> Option<Basis> {
+        Some(Basis::of(Service::Localization, &caller.key))
+    }
+
+    /// A session that was ended while the body arrived lets nothing be changed any more, nor does a permission that was taken.
     fn recheck(caller: &Caller, _route: &'static Route) -> Option<Recheck<Refusal>> {
-        let session_id = caller.session_id?;
-        Some(Box::new(move |tx| match is_there(tx, session_id)? {
-            true => Ok(()),
-            false => Err(Refusal::Fault(Fault::Unauthenticated).into()),
+        let Caller { key, session_id, permits, .. } = caller.clone();
+        Some(Box::new(move |tx| {
+            check_session(tx, session_id)?;
+            permits.demand_again(tx, &key)
         }))
     }
 
-    /// Nor is it told what was answered before.
+    /// Nor is it told what was answered before; permissions are not looked at for that.
     fn recheck_repeat(caller: &Caller, _route: &'static Route, read: &Snapshot) -> Result<(), Abort<Refusal>> {
-        match caller.session_id {
-            Some(session_id) if !is_there(read, session_id)? => Err(Refusal::Fault(Fault::Unauthenticated).into()),
-            _ => Ok(()),
-        }
+        check_session(read, caller.session_id)
     }
 
     fn tenant_id(caller: &Caller) -> Uuid {
@@ -233,15 +237,30 @@ impl Dialect for Localization {
     }
 }
 
+/// Whether the session of a caller is still there, if it has one.
+fn check_session(read: &impl Read, session_id: Option<Uuid>) -> Result<(), Abort<Refusal>> {
+    match session_id {
+        Some(session_id) if !is_there(read, session_id)? => Err(Refusal::Fault(Fault::Unauthenticated).into()),
+        _ => Ok(()),
+    }
+}
+
 /// What a browser brings of its session, where it counts: without a bearer credential, and where people sign in at all.
 /// Several such cookies are none of anybody's.
 fn session_token<'a>(context: &'a Context, headers: &'a HeaderMap) -> Option<(&'a Identity, &'a str)> {
-    let identity = context.identity.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION))?;
+    let identity = context.identity.as_ref().filter(|_| !has_bearer(headers))?;
     match cookie(headers, SESSION_COOKIE) {
         Cookie::Absent => None,
         Cookie::One(token) => Some((identity, token)),
         Cookie::Unclear => Some((identity, "")),
     }
+}
+
+/// Whether a request brings a bearer credential, of whatever worth (RFC 6750, 2.1): a proxy's `Basic` is none.
+fn has_bearer(headers: &HeaderMap) -> bool {
+    let scheme =
+        |field: &HeaderValue| field.as_bytes().split(|byte| *byte == b' ').next().map(<[u8]>::to_ascii_lowercase);
+    headers.get_all(AUTHORIZATION).iter().any(|field| scheme(field).as_deref() == Some(b"bearer"))
 }
 
 /// The session that is still there; then, for whatever may change something, that a page of the service asks for it; then the
@@ -272,7 +291,7 @@ fn admit_session(
     };
     let (tenant_id, principal_id) = (TenantId(session.tenant_id), session.principal_id);
     let actor = Actor { tenant_id, kind: ActorKind::Member, principal_id, request_id };
-    Ok(Caller { key, actor, session_id: Some(session.session_id) })
+    Ok(Caller { key, actor, session_id: Some(session.session_id), permits: Permits::default() })
 }
 
 const TENANT_NAME: &str = "L10n-Tenant";

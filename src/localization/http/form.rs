@@ -102,6 +102,25 @@ impl Form {
         self.demand_chars(name, text, least, most)
     }
 
+    /// A label of so many characters that must be there: people read it in a line.
+    pub fn required_line(&mut self, name: &str, most: usize) -> Option<String> {
+        let text = self.required_text(name, 0, most);
+        self.demand_line(name, text)
+    }
+
+    /// A display name or label of so many characters that may be absent, but not null.
+    pub fn optional_line(&mut self, name: &str, most: usize) -> Option<String> {
+        let text = self.optional_text(name, 0, most);
+        self.demand_line(name, text)
+    }
+
+    fn demand_line(&mut self, name: &str, text: Option<String>) -> Option<String> {
+        if text.as_ref().is_some_and(|text| text.chars().any(char::is_control)) {
+            self.wrong(name, "has no control characters");
+        }
+        text
+    }
+
     fn demand_chars(&mut self, name: &str, text: Option<String>, least: usize, most: usize) -> Option<String> {
         // No further than it must be counted: it may have megabytes.
         let fits = |text: &String| (least..=most).contains(&text.chars().take(most + 1).count());

@@ -2,8 +2,8 @@
 
 use quintet_storage::{Abort, Failure, Read, Scan, Uuid};
 
-use super::marks::{email_mark, subject_mark};
-use super::model::{AccountId, AccountStatus, Member, MemberId, ServiceAccount, Subject};
+use super::marks::{email_mark, former_email_mark, subject_mark};
+use super::model::{AccountId, AccountStatus, Member, MemberId, ServiceAccount, Subject, folded_address};
 use super::tables::{ACCOUNTS, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_BY_SUBJECT, MemberMarkRow};
 use crate::audit::ActorKind;
 use crate::model::TenantId;
@@ -23,8 +23,17 @@ pub fn get_member(read: &impl Read, tenant_id: TenantId, member_id: MemberId) ->
 /// # Errors
 /// Only the store's.
 pub fn member_by_email(read: &impl Read, tenant_id: TenantId, email: &str) -> Result<Option<Member>, Failure> {
-    let Some(mark) = email_mark(read, tenant_id, email)? else { return Ok(None) };
-    of_mark(read, tenant_id, read.get(&MEMBERS_BY_EMAIL, &(tenant_id, mark))?)
+    let Some(folded) = folded_address(email) else { return Ok(None) };
+    for mark in [email_mark(read, tenant_id, email)?, former_email_mark(read, tenant_id, email)?].into_iter().flatten()
+    {
+        let found = of_mark(read, tenant_id, read.get(&MEMBERS_BY_EMAIL, &(tenant_id, mark))?)?;
+        // The mark alone does not tell: those of former versions fold letters that are not the same.
+        let address = |member: &Member| folded_address(&member.person.as_ref()?.email);
+        if let Some(member) = found.filter(|member| address(member).as_ref() == Some(&folded)) {
+            return Ok(Some(member));
+        }
+    }
+    Ok(None)
 }
 
 /// The live member that a subject of an issuer is bound to.

@@ -5,7 +5,7 @@ use quintet_platform::secrets::{Secret, digest_parts, random_bytes};
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, WriteTx};
 
-use super::model::Subject;
+use super::model::{Subject, folded_address};
 use super::tables::{MARK_KEYS, MarkKeyRow};
 use crate::model::TenantId;
 
@@ -35,11 +35,20 @@ pub fn keep_mark_key(tx: &mut WriteTx<'_>, tenant_id: TenantId, drawn: &MarkKey)
     tx.put(&MARK_KEYS, &tenant_id, &MarkKeyRow { key })
 }
 
-/// The mark of an address, ignoring case; `None` in a tenant that never had a member.
+/// The mark of an address, ignoring case; `None` for what is no address, and in a tenant that never had a member.
 ///
 /// # Errors
 /// Only the store's.
 pub fn email_mark(read: &impl Read, tenant_id: TenantId, email: &str) -> Result<Option<u128>, Failure> {
+    let Some(folded) = folded_address(email) else { return Ok(None) };
+    mark(read, tenant_id, &[b"e-mail", folded.as_bytes()])
+}
+
+/// The mark that an address had in earlier versions, where Unicode's lower case was what counted. Of ASCII it is the same.
+///
+/// # Errors
+/// Only the store's.
+pub fn former_email_mark(read: &impl Read, tenant_id: TenantId, email: &str) -> Result<Option<u128>, Failure> {
     mark(read, tenant_id, &[b"e-mail", email.to_lowercase().as_bytes()])
 }
 

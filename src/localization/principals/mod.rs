@@ -5,7 +5,7 @@
 //! *keys*, and both have a short id, as workspaces and projects have.
 //!
 //! Invariants:
-//! - what tells of a person (address, name, issuer, subject) is sealed under the member's own data key, and nowhere else:
+//! - what tells of a person (address, name, issuer, subject, labels of keys) is sealed under the member's own data key, and nowhere else:
 //!   once that is destroyed, it is gone from the log and from copies, too (localization, I2);
 //! - an address belongs to one live member, and so does a subject of an issuer; those of removed members to nobody. Both are
 //!   looked up by *marks*, digests under a key of the tenant's, so that nobody can try addresses on a stolen disk;
@@ -23,6 +23,8 @@ mod verify;
 pub use find::{
     get_account, get_member, is_live, kind_of, list_accounts, list_members, member_by_email, member_by_subject,
 };
+#[cfg(test)]
+pub use marks::former_email_mark;
 pub use marks::{MarkKey, email_mark, keep_mark_key, subject_mark};
 pub use model::{
     ACCOUNTS_MAX, ADDRESS_CHARS_MAX, AccountId, AccountStatus, DISPLAY_NAME_CHARS_MAX, LABEL_CHARS_MAX, MEMBERS_MAX,
@@ -30,6 +32,6 @@ pub use model::{
 };
 pub use tables::{
     ACCOUNTS, AccountRow, COUNTS, KEYS_OF_PRINCIPALS, KeyOfPrincipalRow, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_BY_SUBJECT,
-    MemberMarkRow, MemberRow, TABLES, sealed_person,
+    MemberMarkRow, MemberRow, TABLES, sealed_label, sealed_person,
 };
 pub use verify::verify;

@@ -1,6 +1,9 @@
 //! Members and service accounts.
 
 use bincode::{Decode, Encode};
+use icu_normalizer::ComposingNormalizerBorrowed;
+use icu_properties::CodePointMapData;
+use icu_properties::props::GeneralCategory;
 use quintet_storage::{Timestamp, key_newtype};
 
 key_newtype!(
@@ -25,6 +28,8 @@ pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
 /// The longest part of an address before its `@` and the longest part of its domain (RFC 5321, 4.5.3.1; RFC 1035, 2.3.4).
 const LOCAL_PART_BYTES_MAX: usize = 64;
 const LABEL_BYTES_MAX: usize = 63;
+
+const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
 
 /// How far a member has come (localization, I1 and I2). The arrows: a member is made pending; pending becomes active with
 /// the first sign-in; both become removed, and whatever is not erased becomes erased. None leads back.
@@ -140,12 +145,45 @@ pub struct ServiceAccount {
     pub created_at: Timestamp,
 }
 
+/// Whether a character is one that people see: no white space, nothing that controls or formats, such as what turns the
+/// direction of writing round, and nothing that Unicode has not given a meaning.
+fn is_visible(character: char) -> bool {
+    !matches!(
+        CodePointMapData::<GeneralCategory>::new().get(character),
+        GeneralCategory::Control
+            | GeneralCategory::Format
+            | GeneralCategory::Unassigned
+            | GeneralCategory::PrivateUse
+            | GeneralCategory::Surrogate
+            | GeneralCategory::LineSeparator
+            | GeneralCategory::ParagraphSeparator
+            | GeneralCategory::SpaceSeparator
+    )
+}
+
+/// Whether Unicode holds a character to be the same as one of ASCII, such as the Kelvin sign (NFC). Others do not: an address
+/// with it is somebody else's.
+fn is_ascii_in_disguise(character: char) -> bool {
+    let mut buffer = [0; 4];
+    NFC.normalize(character.encode_utf8(&mut buffer)).is_ascii()
+}
+
+/// An address as those are told apart that people have: composed (NFC), and whatever the case of ASCII letters. Letters
+/// besides those of ASCII are not folded, for mail goes to each by itself. `None`: it is no address.
+#[must_use]
+pub fn folded_address(text: &str) -> Option<String> {
+    is_address(text).then(|| NFC.normalize(text).to_ascii_lowercase())
+}
+
 /// Whether a text is an e-mail address: RFC 5321's Mailbox with RFC 6531's letters, without quoted strings, comments and
 /// address literals.
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    let is_word = |character: char| character.is_alphanumeric() || !character.is_ascii() && !character.is_whitespace();
+    let is_word = |character: char| match character.is_ascii() {
+        true => character.is_ascii_alphanumeric(),
+        false => is_visible(character) && !is_ascii_in_disguise(character),
+    };
     let is_atom = |atom: &str| {
         !atom.is_empty()
             && atom.chars().all(|character| is_word(character) || "!#$%&'*+-/=?^_`{|}~".contains(character))
@@ -157,7 +195,6 @@ pub fn is_address(text: &str) -> bool {
             && !label.ends_with('-')
     };
     text.chars().take(ADDRESS_CHARS_MAX + 1).count() <= ADDRESS_CHARS_MAX
-        && !text.chars().any(char::is_control)
         && local.len() <= LOCAL_PART_BYTES_MAX
         && local.split('.').all(is_atom)
         && domain.split('.').all(is_label)
@@ -195,6 +232,16 @@ mod tests {
             "a\u{2003}@b",
             "a@b\n",
             "<a@b>",
+            "a\u{200b}@b",
+            "a\u{202e}b@c",
+            "a@b\u{2066}",
+            "a\u{feff}@b",
+            "a@b\u{ad}",
+            "a\u{e000}@b",
+            "\u{212a}elvin@b",
+            "a@\u{212a}elvin",
+            "a\u{37e}b@c",
+            "a\u{1fef}b@c",
             "\"a\"@b",
             "a@[127.0.0.1]",
             &format!("{}@b", "a".repeat(65)),
@@ -204,5 +251,23 @@ mod tests {
         ] {
             assert!(!is_address(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn addresses_that_are_one() {
+        let folded = |text: &str| folded_address(text).unwrap();
+        assert_eq!(folded("Zoe@Example.ORG"), "zoe@example.org");
+        assert_eq!(
+            folded("Gru\u{308}\u{df}e@B.example"),
+            folded("gr\u{fc}\u{df}e@b.EXAMPLE"),
+            "however it is composed"
+        );
+        // Whose letters others take for those of ASCII, or fold to them, is somebody else.
+        for other in ["\u{212a}elvin@b.example", "KEL\u{130}N@b.example", "\u{17f}elvin@b.example"] {
+            let folded = folded_address(other);
+            assert!(folded.is_none_or(|folded| !folded.is_ascii()), "{other}");
+        }
+        assert_eq!(folded("\u{dc}@b"), "\u{dc}@b");
+        assert_eq!(folded_address("no address"), None);
     }
 }

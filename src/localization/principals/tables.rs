@@ -7,7 +7,7 @@
 //! | 0x031c | members by subject | tenant, mark | the live member that a subject of an issuer is bound to |
 //! | 0x031d | mark keys | tenant | what marks are made under, sealed for the tenant |
 //! | 0x031e | service accounts | tenant, id | a service account |
-//! | 0x031f | keys of principals | tenant, principal, key | an index of API keys |
+//! | 0x031f | keys of principals | tenant, principal, key | an index of API keys; the labels of members' ones, sealed for them |
 //! | 0x0361 | principal counts | tenant | how many live members, and active service accounts made here, there are |
 
 use bincode::{Decode, Encode};
@@ -156,10 +156,51 @@ impl AccountRow {
     }
 }
 
-/// The row of an index whose key says everything.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct KeyOfPrincipalRow;
-impl Row for KeyOfPrincipalRow {}
+/// A key of a principal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct KeyOfPrincipalRow {
+    /// What a member calls it, sealed for that one: it may tell of the person. What others call theirs lies with the key.
+    pub label: Option<Sealed>,
+}
+impl Row for KeyOfPrincipalRow {
+    const VERSION: u8 = 2;
+
+    /// Up to version 1 all labels lay with the keys.
+    fn migrate(version: u8, _bytes: &[u8]) -> Result<Self, Failure> {
+        match version {
+            1 => Ok(KeyOfPrincipalRow { label: None }),
+            _ => Err(Failure::Damaged(format!("a key of a principal has unknown version {version}"))),
+        }
+    }
+}
+
+impl KeyOfPrincipalRow {
+    /// The label that lies here; `None`: none does, or the member has been erased.
+    ///
+    /// # Errors
+    /// The store's; [`Failure::Damaged`] if it does not open.
+    pub fn label(&self, read: &impl Read, key: &(TenantId, Uuid, String)) -> Result<Option<String>, Failure> {
+        let Some(sealed) = &self.label else { return Ok(None) };
+        match seal::open(read, key_owner(key.0, MemberId(key.1)), &KEYS_OF_PRINCIPALS, key, sealed) {
+            Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+            Err(Abort::Refused(Erased)) => Ok(None),
+            Err(Abort::Failed(failure)) => Err(failure),
+        }
+    }
+}
+
+/// The label of a member's key, sealed for the member.
+///
+/// # Errors
+/// Refused for a member that is erased.
+pub fn sealed_label(
+    tx: &mut WriteTx<'_>,
+    key: &(TenantId, Uuid, String),
+    label: &str,
+) -> Result<Sealed, Abort<Erased>> {
+    let owner = key_owner(key.0, MemberId(key.1));
+    seal::seal(tx, owner, &KEYS_OF_PRINCIPALS, key, label.as_bytes())
+}
 
 /// How many principals a tenant has; without a row: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]

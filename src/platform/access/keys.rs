@@ -168,6 +168,18 @@ pub fn revoke_key(
     Ok(record(tx, id, row)?)
 }
 
+/// Takes a key's label away, if there is the key: it may tell of somebody who is erased.
+///
+/// # Errors
+/// What the store answers.
+pub fn forget_label(tx: &mut WriteTx<'_>, key_id: &str) -> Result<(), Failure> {
+    let Some(id) = parse_key_id(key_id) else { return Ok(()) };
+    match tx.get(&KEYS, &id)? {
+        Some(row) if !row.label.is_empty() => tx.put(&KEYS, &id, &KeyRow { label: String::new(), ..row }),
+        _ => Ok(()),
+    }
+}
+
 /// A key, by the id callers see. `None` if there is none.
 ///
 /// # Errors

@@ -7,13 +7,16 @@
 //! Invariants:
 //! - of a key's secret only the SHA-256 digest is stored; the secret is given out once, when it is issued;
 //! - an unknown key and a wrong secret cannot be told apart by the answer, and nearly not by its time;
-//! - every check reads the newest snapshot: revoking and suspending hold from the next request on;
+//! - every check reads the newest snapshot, and what a change stands on is asked again in its transaction: revoking and
+//!   suspending hold from the next transaction on, whenever its request began;
 //! - a sub-tenant acts only while it and its parent are active; its services are among its parent's.
 //!
-//! Reading order: `model`, `tables`, `key_text` · `tenants`, `keys` (verbs) · `authenticate`, `authority`, `uses`.
+//! Reading order: `model`, `tables`, `key_text` · `tenants`, `keys` (verbs) · `authenticate`, `basis`,
+//! `authority`, `uses`.
 
 mod authenticate;
 mod authority;
+mod basis;
 mod key_text;
 mod keys;
 mod model;
@@ -27,8 +30,10 @@ mod tests;
 pub(crate) use authenticate::root_of_active;
 pub use authenticate::{AuthRefusal, Caller, authenticate, authorization};
 pub use authority::{AnnouncedKey, AuthFailure, Authority, CredentialState, ExternalAuthority, KeyChangeFailure};
+pub use basis::Basis;
 pub use keys::{
-    IssueKey, IssuedKey, KeyRecord, PreparedSecret, find_key, issue_key, issue_key_as, list_keys, revoke_key,
+    IssueKey, IssuedKey, KeyRecord, PreparedSecret, find_key, forget_label, issue_key, issue_key_as, list_keys,
+    revoke_key,
 };
 pub use model::{AccessRefusal, Service, Services, Tenant, TenantStatus};
 pub use tenants::{

@@ -10,21 +10,23 @@ pub enum Cookie<'a> {
     Absent,
     /// One.
     One(&'a str),
-    /// Several, of which nobody can say which is meant; or a field that is no text.
+    /// Several, of which nobody can say which is meant; or one that no service of ours has set: it is not ASCII.
     Unclear,
 }
 
 /// The cookie of a name. A name that begins with `__Host-` is one that the browser takes from this host alone, over an
-/// encrypted connection.
+/// encrypted connection. What other cookies have is nothing to us: others set them, in whatever letters.
 #[must_use]
 pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Cookie<'a> {
     let mut found = Cookie::Absent;
     for field in headers.get_all(COOKIE) {
-        let Ok(text) = field.to_str() else { return Cookie::Unclear };
-        let pairs = text.split(';').filter_map(|pair| pair.trim().split_once('='));
-        for (_, value) in pairs.filter(|(own, _)| *own == name) {
-            found = match found {
-                Cookie::Absent => Cookie::One(value),
+        for pair in field.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii) {
+            let Some(value) = pair.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")) else {
+                continue;
+            };
+            let text = std::str::from_utf8(value).ok().filter(|text| text.is_ascii());
+            found = match (found, text) {
+                (Cookie::Absent, Some(text)) => Cookie::One(text),
                 _ => return Cookie::Unclear,
             };
         }
@@ -71,7 +73,10 @@ mod tests {
         assert_eq!(of(&[b"s=1; __host-s=2; x__Host-s=3"]), "Absent", "names are compared as they are");
         assert_eq!(of(&[b"__Host-s=x; __Host-s=x"]), "Unclear");
         assert_eq!(of(&[b"__Host-s=x", b"__Host-s=y"]), "Unclear");
-        assert_eq!(of(&[b"a=\xff; __Host-s=x"]), "Unclear");
+        assert_eq!(of(&[b"a=\xff; __Host-s=x"]), "x", "whatever others set");
+        assert_eq!(of(&["name=Zoë; __Host-s=x; \u{e9}t\u{e9}=1".as_bytes(), b"b=\x80"]), "x");
+        assert_eq!(of(&[b"__Host-s=\xff"]), "Unclear");
+        assert_eq!(of(&[b"__Host-s=x", b"__Host-s=\xff"]), "Unclear");
         assert_eq!(of(&[b"__Host-s"]), "Absent");
     }
 

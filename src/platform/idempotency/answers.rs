@@ -3,6 +3,7 @@
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Timestamp, WriteTx};
 use uuid::Uuid;
+use zeroize::Zeroizing;
 
 use super::in_flight::Entered;
 use super::model::{Lookup, RequestDigest, Scope, StoredAnswer};
@@ -17,8 +18,7 @@ pub fn lookup(read: &impl Read, scope: &Scope, digest: &RequestDigest, now: Time
     let key = scope.table_key();
     match read.get(&ANSWERS, &key)? {
         Some(row) if row.is_expired(now) => Ok(Lookup::Fresh),
-        Some(row) if row.digest != *digest => Ok(Lookup::Mismatch),
-        Some(row) => Ok(row.into_answer(read, &key)?.map_or(Lookup::Mismatch, Lookup::Replay)),
+        Some(row) => row.into_lookup(read, &key, digest),
         None => Ok(Lookup::Fresh),
     }
 }
@@ -54,7 +54,7 @@ pub fn remember_secret(
     Ok(keep(tx, now.plus_seconds(kept_seconds), entered, answer, StoredBody::Sealed(body))?)
 }
 
-/// [`remember`] for an answer that tells of a member: its body is sealed for that member, and goes with it.
+/// [`remember`] for an answer that tells of a member, or whose request does: both are sealed for that member, and go with it.
 ///
 /// # Errors
 /// Refused if the member has been erased; what the store answers.
@@ -68,8 +68,9 @@ pub fn remember_personal(
 ) -> Result<(), Abort<Erased>> {
     let scope = &entered.scope;
     let owner = KeyOwner::Member { tenant: scope.tenant_id, member: member_id };
-    let body = seal::seal(tx, owner, &ANSWERS, &scope.table_key(), &answer.body)?;
-    let body = StoredBody::Personal(member_id.into_bytes(), body);
+    let plain = Zeroizing::new([entered.digest.bytes().as_slice(), &answer.body].concat());
+    let body = seal::seal(tx, owner, &ANSWERS, &scope.table_key(), &plain)?;
+    let body = StoredBody::Told(member_id.into_bytes(), body);
     Ok(keep(tx, now.plus_seconds(kept_seconds), entered, answer, body)?)
 }
 
@@ -89,7 +90,8 @@ fn keep(
         "application/problem+json" => StoredType::Problem,
         other => StoredType::Other(other.to_owned()),
     };
-    let row = AnswerRow { digest: entered.digest, expires_at, status: answer.status, content_type, body };
+    let digest = if matches!(body, StoredBody::Told(..)) { RequestDigest::SEALED } else { entered.digest };
+    let row = AnswerRow { digest, expires_at, status: answer.status, content_type, body };
     tx.put(&ANSWERS_BY_EXPIRY, &(row.expiry_hour(), key.0, key.1), &ExpiryMark)?;
     tx.falls_due(ANSWERS_BY_EXPIRY.spec().tag, start_of_hour(row.expiry_hour()));
     tx.put(&ANSWERS, &key, &row)

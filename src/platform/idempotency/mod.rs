@@ -10,7 +10,7 @@
 //! - every answer has its row in the expiry index, and the other way round;
 //! - an answer is not found from the end of its time on, whether or not it has been collected;
 //! - an answer that carries a secret (the room says which, [`remember_secret`]) is nowhere on the disk in the clear; one
-//!   that tells of a person ([`remember_personal`]) neither, and is gone with that member's data key.
+//!   that tells of a person ([`remember_personal`]) neither, nor is what was asked; both are gone with that member's data key.
 //!
 //! What counts as final (2xx, some 4xx) is the room's decision; see its contract.
 //!

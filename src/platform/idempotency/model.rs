@@ -24,7 +24,8 @@ pub struct Scope {
 }
 
 /// What a request was: SHA-256 over method, path, query and body, cut to 16 bytes. It tells the requests of one
-/// caller apart, who gains nothing from two that look alike.
+/// caller apart, who gains nothing from two that look alike. Whoever has it can try bodies on it: where one tells of a person, it
+/// is stored sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct RequestDigest([u8; 16]);
 
@@ -49,6 +50,13 @@ pub enum Lookup {
     /// The key was used for another request; or for this one, and its answer, a secret, was erased with the tenant's
     /// data key.
     Mismatch,
+    /// It was used for a request about a member who was erased since, whether for this one or not.
+    Erased {
+        /// The member.
+        member_id: Uuid,
+        /// The status of the answer.
+        status: u16,
+    },
 }
 
 impl Scope {
@@ -64,6 +72,13 @@ impl RequestDigest {
     #[must_use]
     pub fn of(method: &str, path: &str, query: &str, body: &[u8]) -> RequestDigest {
         RequestDigest(first_half(digest_parts(&[method.as_bytes(), path.as_bytes(), query.as_bytes(), body])))
+    }
+
+    /// What stands where a digest lies sealed elsewhere.
+    pub(super) const SEALED: RequestDigest = RequestDigest([0; 16]);
+
+    pub(super) fn bytes(&self) -> &[u8; 16] {
+        &self.0
     }
 }
 

@@ -5,7 +5,7 @@ use quintet_storage::seal::{self, Erased, KeyOwner, Sealed};
 use quintet_storage::{Abort, Failure, Family, Read, Row, Table, Timestamp, decode_plain};
 use uuid::Uuid;
 
-use super::model::{RequestDigest, StoredAnswer};
+use super::model::{Lookup, RequestDigest, StoredAnswer};
 use crate::jobs::hour_at_or_after;
 
 /// How long every answer was kept whose row does not say so.
@@ -29,10 +29,10 @@ pub(crate) struct AnswerRow {
 }
 
 impl Row for AnswerRow {
-    const VERSION: u8 = 3;
+    const VERSION: u8 = 4;
 
     /// In version 1 every body lay in the clear; up to version 2 rows said when they were answered, and all were kept for
-    /// as long.
+    /// as long; up to version 3 what was asked lay in the clear, also where it tells of a member.
     fn migrate(version: u8, bytes: &[u8]) -> Result<Self, Failure> {
         let (digest, answered_at, status, content_type, body) = match version {
             1 => {
@@ -40,6 +40,10 @@ impl Row for AnswerRow {
                 (digest, answered_at, status, content_type, StoredBody::Plain(body))
             }
             2 => decode_plain(bytes)?,
+            3 => {
+                let (digest, expires_at, status, content_type, body) = decode_plain(bytes)?;
+                return Ok(AnswerRow { digest, expires_at, status, content_type, body });
+            }
             _ => return Err(Failure::Damaged(format!("a stored answer has unknown version {version}"))),
         };
         let answered_at: Timestamp = answered_at;
@@ -54,8 +58,10 @@ pub(super) enum StoredBody {
     Plain(Vec<u8>),
     /// Sealed for the tenant.
     Sealed(Sealed),
-    /// Sealed for this member of the tenant.
+    /// Sealed for this member of the tenant, the digest of what was asked beside it.
     Personal([u8; 16], Sealed),
+    /// Sealed for this member of the tenant, behind the digest of what was asked.
+    Told([u8; 16], Sealed),
 }
 
 /// Content types that nearly every answer has take one byte.
@@ -82,20 +88,36 @@ impl AnswerRow {
         hour_at_or_after(self.expires_at)
     }
 
-    /// The answer; `None` if it was a secret or personal, and the tenant or the member has been erased.
-    pub(super) fn into_answer(self, read: &impl Read, key: &(Uuid, u128)) -> Result<Option<StoredAnswer>, Failure> {
-        let (owner, sealed) = match self.body {
-            StoredBody::Plain(body) => return Ok(Some(of(self.status, self.content_type, body))),
-            StoredBody::Sealed(sealed) => (KeyOwner::Tenant(key.0), sealed),
-            StoredBody::Personal(member, sealed) => {
-                (KeyOwner::Member { tenant: key.0, member: Uuid::from_bytes(member) }, sealed)
+    /// What is known of a request by it: of one about a member who was erased nothing, not even whether it is this one.
+    pub(super) fn into_lookup(
+        self,
+        read: &impl Read,
+        key: &(Uuid, u128),
+        digest: &RequestDigest,
+    ) -> Result<Lookup, Failure> {
+        let AnswerRow { digest: stored, status, content_type, body, .. } = self;
+        let is_sealed = matches!(body, StoredBody::Told(..));
+        if !is_sealed && stored != *digest {
+            return Ok(Lookup::Mismatch);
+        }
+        let of_member = |member| KeyOwner::Member { tenant: key.0, member: Uuid::from_bytes(member) };
+        let (owner, sealed, gone) = match body {
+            StoredBody::Plain(body) => return Ok(Lookup::Replay(of(status, content_type, body))),
+            StoredBody::Sealed(sealed) => (KeyOwner::Tenant(key.0), sealed, Lookup::Mismatch),
+            StoredBody::Personal(member, sealed) | StoredBody::Told(member, sealed) => {
+                (of_member(member), sealed, Lookup::Erased { member_id: Uuid::from_bytes(member), status })
             }
         };
-        match seal::open(read, owner, &ANSWERS, key, &sealed) {
-            Ok(body) => Ok(Some(of(self.status, self.content_type, body.to_vec()))),
-            Err(Abort::Refused(Erased)) => Ok(None),
-            Err(Abort::Failed(failure)) => Err(failure),
-        }
+        let opened = match seal::open(read, owner, &ANSWERS, key, &sealed) {
+            Ok(opened) => opened,
+            Err(Abort::Refused(Erased)) => return Ok(gone),
+            Err(Abort::Failed(failure)) => return Err(failure),
+        };
+        let body = match is_sealed {
+            true => opened.strip_prefix(digest.bytes().as_slice()),
+            false => Some(opened.as_slice()),
+        };
+        Ok(body.map_or(Lookup::Mismatch, |body| Lookup::Replay(of(status, content_type, body.to_vec()))))
     }
 }
 

@@ -156,12 +156,17 @@ fn an_answer_that_tells_of_a_member_ends_with_that_member() {
     keep("other", other, answer("o")).unwrap();
     let found = |key: &str| lookup(&test.store.read(), &scope(key), &request("a"), START).unwrap();
     assert_eq!(found("k"), Lookup::Replay(answer(&personal)));
+    let another = lookup(&test.store.read(), &scope("k"), &request("b"), START);
+    assert_eq!(another, Ok(Lookup::Mismatch), "another request");
+    // Nor can anybody who has the disk try what was asked.
+    assert_eq!(occurrences(test.directory.path(), request("a").bytes()), 0);
     assert_eq!(occurrences(test.directory.path(), personal.as_bytes()), 0);
     let destroyed = test.store.write_blocking(Instant::now() + Duration::from_secs(20), move |tx, now| {
         Ok::<_, Abort<Erased>>(seal::destroy(tx, now, KeyOwner::Member { tenant: scope("").tenant_id, member })?)
     });
     assert_eq!(destroyed, Ok(true));
-    assert_eq!((found("k"), found("other")), (Lookup::Mismatch, Lookup::Replay(answer("o"))));
+    let gone = Lookup::Erased { member_id: member, status: 201 };
+    assert_eq!((found("k"), found("other")), (gone, Lookup::Replay(answer("o"))));
     assert_eq!(keep("again", member, answer("x")), Err(Abort::Refused(Erased)));
 }
 

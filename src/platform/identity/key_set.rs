@@ -6,7 +6,7 @@ use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPubli
 use super::jose::{Algorithm, Token, TokenFault};
 use crate::json::{Json, Limits, parse};
 
-/// The most keys of a provider that are looked at.
+/// The most keys of a provider that are kept.
 const KEYS_MAX: usize = 100;
 /// The largest modulus, in bytes: 8,192 bits.
 const MODULUS_BYTES_MAX: usize = 1024;
@@ -36,7 +36,7 @@ impl KeySet {
     pub(super) fn read(body: &[u8]) -> Option<KeySet> {
         let set = parse(body, Limits { max_depth: 16 }).ok()?;
         let Json::Array(keys) = set.get("keys")? else { return None };
-        Some(KeySet(keys.iter().take(KEYS_MAX).filter_map(read_key).collect()))
+        Some(KeySet(keys.iter().filter_map(read_key).take(KEYS_MAX).collect()))
     }
 
     /// Whether one of the keys that a token can mean has signed it: those of the name it says, or the only one there is for

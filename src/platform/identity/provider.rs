@@ -35,8 +35,10 @@ const UNKNOWN_KEY_SECONDS: i64 = 60;
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// How long one answer may take, waiting for others' among it.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many requests to the provider are made at a time.
-const CALLS_MAX: usize = 32;
+/// How many requests that strangers can cause as they like, with codes of their own making, are made at a time.
+const CODES_MAX: usize = 32;
+/// How many others are, which sign-in as a whole needs: document and keys.
+const CALLS_MAX: usize = 8;
 
 /// Which provider, and what we are called there.
 #[derive(Clone, Debug)]
@@ -80,6 +82,9 @@ pub struct Provider {
     settings: Settings,
     document: Fetched<Document>,
     keys: Fetched<KeySet>,
+    /// Places of requests for what comes of a code.
+    codes: Semaphore,
+    /// Places of all others.
     calls: Semaphore,
 }
 
@@ -88,7 +93,8 @@ impl Provider {
     #[must_use]
     pub fn new(egress: Egress, clock: Clock, settings: Settings) -> Provider {
         let (document, keys) = (Fetched::default(), Fetched::default());
-        Provider { egress, clock, settings, document, keys, calls: Semaphore::new(CALLS_MAX) }
+        let (codes, calls) = (Semaphore::new(CODES_MAX), Semaphore::new(CALLS_MAX));
+        Provider { egress, clock, settings, document, keys, codes, calls }
     }
 
     /// Its issuer.
@@ -171,7 +177,7 @@ impl Provider {
         const WHAT: &str = "tokens";
         let document = self.document().await?;
         let request = self.token_request(&document, login, code, redirect_uri)?;
-        let answer = self.send(WHAT, request).await?;
+        let answer = self.send(&self.codes, WHAT, request).await?;
         let status = answer.status();
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
             return Err(Unavailable::new(WHAT, format_args!("it answers {status}")).into());
@@ -205,7 +211,7 @@ impl Provider {
         let Some(bearer) = bearer_field(access_token) else { return Ok(None) };
         let mut request = get(uri);
         request.headers_mut().insert(AUTHORIZATION, bearer);
-        let answer = self.send(WHAT, request).await?;
+        let answer = self.send(&self.codes, WHAT, request).await?;
         if answer.status().is_server_error() {
             return Err(Unavailable::new(WHAT, format_args!("it answers {}", answer.status())));
         }
@@ -291,16 +297,21 @@ impl Provider {
 
     /// What lies at an address of the provider.
     async fn read(&self, what: &'static str, uri: &Uri) -> Result<Bytes, Unavailable> {
-        let answer = self.send(what, get(uri)).await?;
+        let answer = self.send(&self.calls, what, get(uri)).await?;
         match answer.status() {
             StatusCode::OK => Ok(answer.into_body()),
             status => Err(Unavailable::new(what, format_args!("it answers {status}"))),
         }
     }
 
-    async fn send(&self, what: &'static str, request: Request<Bytes>) -> Result<Response<Bytes>, Unavailable> {
+    async fn send(
+        &self,
+        places: &Semaphore,
+        what: &'static str,
+        request: Request<Bytes>,
+    ) -> Result<Response<Bytes>, Unavailable> {
         let exchange = async {
-            let _place = self.calls.acquire().await.map_err(|_| EgressError::Broken)?;
+            let _place = places.acquire().await.map_err(|_| EgressError::Broken)?;
             let (parts, mut body) = self.egress.open(request).await?.into_parts();
             Ok(Response::from_parts(parts, body.whole(ANSWER_BYTES_MAX).await?))
         };

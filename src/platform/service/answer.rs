@@ -23,6 +23,8 @@ pub struct Answer {
     headers: HeaderMap,
     body: AnswerBody,
     remembered: Remembered,
+    /// The body that it is remembered with, if with another: one without its secret.
+    remembered_body: Option<Bytes>,
     to: Option<AnswerTo>,
 }
 
@@ -53,9 +55,7 @@ pub(super) enum Remembered {
     Open,
     /// Sealed for the tenant: it carries a secret.
     Sealed,
-    /// With another body: one without its secret.
-    Without(Bytes),
-    /// Sealed for this member: it tells of a person.
+    /// Sealed for this member, and what was asked with it: both tell of a person.
     Personal(Uuid),
 }
 
@@ -76,7 +76,14 @@ impl Answer {
     #[must_use]
     pub fn nothing(status: u16) -> Answer {
         let body = AnswerBody::Whole(Bytes::new());
-        Answer { status, headers: HeaderMap::new(), body, remembered: Remembered::Open, to: None }
+        Answer {
+            status,
+            headers: HeaderMap::new(),
+            body,
+            remembered: Remembered::Open,
+            remembered_body: None,
+            to: None,
+        }
     }
 
     /// Something else.
@@ -93,7 +100,7 @@ impl Answer {
 
     fn of(status: u16, media_type: HeaderValue, body: AnswerBody) -> Answer {
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, media_type)]);
-        Answer { status, headers, body, remembered: Remembered::Open, to: None }
+        Answer { status, headers, body, remembered: Remembered::Open, remembered_body: None, to: None }
     }
 
     /// An answer given before, to the byte. `letter` is what the entity tag of the route's answers begins with, in front
@@ -144,7 +151,8 @@ impl Answer {
         self
     }
 
-    /// The same, which tells of a member: it is remembered sealed for that one, and forgotten when it is erased.
+    /// The same, which tells of a member, as does what was asked: both are remembered sealed for that one, and forgotten when
+    /// it is erased.
     #[must_use]
     pub fn personal(mut self, member_id: Uuid) -> Answer {
         self.remembered = Remembered::Personal(member_id);
@@ -154,7 +162,7 @@ impl Answer {
     /// The same, remembered with another body: one without its secret.
     #[must_use]
     pub fn remembered_as(mut self, body: impl Into<Bytes>) -> Answer {
-        self.remembered = Remembered::Without(body.into());
+        self.remembered_body = Some(body.into());
         self
     }
 
@@ -199,8 +207,8 @@ impl Answer {
 
     /// The form in which it is remembered.
     pub(super) fn stored(&self) -> StoredAnswer {
-        let body = match (&self.remembered, &self.body) {
-            (Remembered::Without(body), _) => body.to_vec(),
+        let body = match (&self.remembered_body, &self.body) {
+            (Some(body), _) => body.to_vec(),
             (_, AnswerBody::Whole(body)) => body.to_vec(),
             (_, AnswerBody::Stream(_)) => Vec::new(),
         };

@@ -1,9 +1,11 @@
 //! A request on its way: what was asked, and by whom.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, Uri};
 use quintet_storage::{Abort, Failure, Snapshot, Timestamp, Uuid};
@@ -17,6 +19,7 @@ use super::turns::Turns;
 use crate::Foundation;
 use crate::http::query::{Query, decode_segment, encode_segment};
 use crate::http::request_id::RequestId;
+use crate::limits::source_key;
 use crate::time_text::parse_rfc3339;
 
 /// A request of a route that is open to everybody.
@@ -141,6 +144,13 @@ impl<D: Dialect> Visit<D> {
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.parts.headers
+    }
+
+    /// Where it comes from, as the rates of strangers count it. Without an address (a unix socket) all are one source.
+    #[must_use]
+    pub fn source(&self) -> u128 {
+        let source = self.parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(source)| source.ip());
+        source_key(source.unwrap_or(Ipv4Addr::UNSPECIFIED.into()))
     }
 
     /// The request's identifier.

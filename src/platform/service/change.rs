@@ -11,13 +11,15 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, IF_MATCH};
 use quintet_storage::seal::Erased;
-use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Read, Snapshot, Timestamp, Uuid, WriteTx};
 
 use super::answer::{Answer, Remembered, Stop};
 use super::call::{Call, failed, refusal_of};
 use super::dialect::{Dialect, ServiceRefusal};
 use super::fault::Fault;
 use super::route::{Content, KeyRule, Route};
+use crate::access::Basis;
+use crate::foundation::NotAdmitted;
 use crate::http::body;
 use crate::idempotency::{self, Beside, Entered, Guard, IDEMPOTENCY_KEY, Lookup, MalformedKey, RequestDigest, Scope};
 use crate::json::{self, Json, JsonError};
@@ -173,14 +175,33 @@ impl<D: Dialect> Change<D> {
     /// # Errors
     /// The first answer of a repeat; or why the request cannot go on.
     pub fn begin(&mut self) -> Result<(), Stop<D::Refusal>> {
+        self.begin_telling(|_, _| Ok(None))
+    }
+
+    /// [`Change::begin`] of a route whose answers tell of a member. Of one that was erased since nothing is remembered, neither
+    /// what was asked nor what was answered: `of_erased` says what a repeat is told in its place, if the request can have been
+    /// one about that member.
+    ///
+    /// # Errors
+    /// As [`Change::begin`].
+    pub fn begin_telling(
+        &mut self,
+        of_erased: impl FnOnce(&Snapshot, Uuid) -> Result<Option<Vec<u8>>, Abort<D::Refusal>>,
+    ) -> Result<(), Stop<D::Refusal>> {
         let Some(entered) = &self.entered else { return Ok(()) };
         let foundation = self.call.foundation();
         let read = foundation.store.read();
         let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
         match found.map_err(|failure| failed::<D::Refusal>(&failure))? {
             Lookup::Replay(stored) => {
-                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
+                self.recheck_repeat(&read)?;
                 return Err(Stop::Replay(Box::new(Answer::replayed(stored, self.call.route.etag))));
+            }
+            Lookup::Erased { member_id, status } => {
+                self.recheck_repeat(&read)?;
+                let body = of_erased(&read, member_id).map_err(refusal_of)?;
+                let body = body.ok_or_else(|| D::Refusal::from(Fault::KeyReused))?;
+                return Err(Stop::Replay(Box::new(Answer::json(status, body).as_replay())));
             }
             Lookup::Mismatch => return Err(D::Refusal::from(Fault::KeyReused).into()),
             Lookup::Fresh => {}
@@ -231,9 +252,9 @@ impl<D: Dialect> Change<D> {
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<Option<Answer>, Abort<D::Refusal>> + Send + 'static,
     ) -> Result<Option<Answer>, D::Refusal> {
         let (entered, route) = (self.entered.clone(), self.call.route);
-        let recheck = D::recheck(&self.call.caller, route);
+        let recheck = self.recheck();
         let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
-            recheck.map_or(Ok(()), |recheck| recheck(tx))?;
+            recheck(tx, now)?;
             match entered {
                 Some(entered) => once::<D>(tx, now, &entered, route, verb),
                 None => verb(tx, now),
@@ -255,9 +276,9 @@ impl<D: Dialect> Change<D> {
         &self,
         verb: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<D::Refusal>> + Send + 'static,
     ) -> Result<T, D::Refusal> {
-        let recheck = D::recheck(&self.call.caller, self.call.route);
+        let recheck = self.recheck();
         let work = move |tx: &mut WriteTx<'_>, now: Timestamp| {
-            recheck.map_or(Ok(()), |recheck| recheck(tx))?;
+            recheck(tx, now)?;
             verb(tx, now)
         };
         self.transact(work).await.map_err(refusal_of)
@@ -283,6 +304,22 @@ impl<D: Dialect> Change<D> {
         self.transact(work).await.map_err(refusal_of)
     }
 
+    /// What every transaction of the request asks first: that the caller still may.
+    fn recheck(&self) -> impl FnOnce(&WriteTx<'_>, Timestamp) -> Result<(), Abort<D::Refusal>> + Send + use<D> {
+        let (basis, own) = (D::basis(&self.call.caller), D::recheck(&self.call.caller, self.call.route));
+        move |tx, now| {
+            check_basis::<D>(basis, tx, now)?;
+            own.map_or(Ok(()), |own| own(tx))
+        }
+    }
+
+    /// The same, before an answer that was remembered is given again without a transaction.
+    fn recheck_repeat(&self, read: &Snapshot) -> Result<(), D::Refusal> {
+        let caller = &self.call.caller;
+        check_basis::<D>(D::basis(caller), read, self.call.now()).map_err(refusal_of)?;
+        D::recheck_repeat(caller, self.call.route, read).map_err(refusal_of)
+    }
+
     async fn transact<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut WriteTx<'_>, Timestamp) -> Result<T, Abort<D::Refusal>> + Send + 'static,
@@ -302,12 +339,21 @@ impl<D: Dialect> Change<D> {
             let read = self.call.snapshot();
             let found = idempotency::lookup(&read, &entered.scope, &entered.digest, self.call.now());
             if let Ok(Lookup::Replay(stored)) = found {
-                D::recheck_repeat(&self.call.caller, self.call.route, &read).map_err(refusal_of)?;
+                self.recheck_repeat(&read)?;
                 return Ok(Answer::replayed(stored, self.call.route.etag));
             }
         }
         Err(failed(failure))
     }
+}
+
+/// Whether what the caller was let in by stands.
+fn check_basis<D: Dialect>(basis: Option<Basis>, read: &impl Read, now: Timestamp) -> Result<(), Abort<D::Refusal>> {
+    let Some(basis) = basis else { return Ok(()) };
+    basis.check(read, now).map_err(|abort| match abort {
+        Abort::Refused(refusal) => Abort::Refused(Fault::of_admission(NotAdmitted::Refused(refusal)).into()),
+        Abort::Failed(failure) => Abort::Failed(failure),
+    })
 }
 
 /// Does something once, within a transaction: a repeat gets the first answer, which is remembered with what was done.
@@ -323,7 +369,7 @@ pub fn once<D: Dialect>(
 ) -> Result<Option<Answer>, Abort<D::Refusal>> {
     match idempotency::lookup(tx, &entered.scope, &entered.digest, now)? {
         Lookup::Replay(stored) => return Ok(Some(Answer::replayed(stored, route.etag))),
-        Lookup::Mismatch => return Err(Abort::Refused(Fault::KeyReused.into())),
+        Lookup::Mismatch | Lookup::Erased { .. } => return Err(Abort::Refused(Fault::KeyReused.into())),
         Lookup::Fresh => {}
     }
     let outcome = match D::DEMANDS.remembers_refusals {
@@ -362,7 +408,7 @@ fn remember(
 ) -> Result<(), Failure> {
     let stored = answer.stored();
     let kept = match answer.remembered() {
-        Remembered::Open | Remembered::Without(_) => {
+        Remembered::Open => {
             return idempotency::remember(tx, now, entered, &stored, kept_seconds);
         }
         Remembered::Sealed => idempotency::remember_secret(tx, now, entered, &stored, kept_seconds),

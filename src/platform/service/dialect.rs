@@ -15,7 +15,7 @@ use super::route::Route;
 use super::turns::Turns;
 use super::verdict::{Code, Verdict};
 use crate::Foundation;
-use crate::access::Service;
+use crate::access::{Basis, Service};
 use crate::json;
 
 /// A service's refusals: one type, and one match from it to a [`Verdict`].
@@ -112,8 +112,12 @@ pub trait Dialect: Sized + Send + Sync + 'static {
         parts: &Parts,
     ) -> impl Future<Output = Result<Self::Caller, Self::Refusal>> + Send;
 
-    /// What is asked again in the transaction of a change, for what was true when the caller was let in may have ended while
-    /// the body arrived; `None`: nothing. It is asked with every change, and must be cheap.
+    /// What a caller was let in by, which is asked again in the transaction of a change, and before an answer is repeated;
+    /// `None`: that is the service's own, and so is asking for it ([`Dialect::recheck`]).
+    fn basis(caller: &Self::Caller) -> Option<Basis>;
+
+    /// What is asked again besides in the transaction of a change, for what was true when the caller was let in may have ended
+    /// while the body arrived; `None`: nothing. It is asked with every change, and must be cheap.
     fn recheck(_caller: &Self::Caller, _route: &'static Route) -> Option<Recheck<Self::Refusal>> {
         None
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::shape::Shape;
 
-/// A method that routes have. A GET serves HEAD as well.
+/// A method that routes have. A GET serves HEAD as well, unless it does something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     /// Reads.
@@ -173,7 +173,7 @@ pub enum KeyRule {
 pub struct Route {
     /// What it is called: the `operationId`, unique in the service.
     pub name: &'static str,
-    /// Its method; a GET serves HEAD as well.
+    /// Its method; a GET serves HEAD as well, unless [`Route::has_no_head`].
     pub method: Method,
     /// Its path, what varies in braces.
     pub path: &'static str,
@@ -183,6 +183,8 @@ pub struct Route {
     pub takes_every_key: bool,
     /// Whether its handler is asked about requests with other methods, too, so that it refuses them in its own order.
     pub meets_every_method: bool,
+    /// Whether its GET does something, so that HEAD is no way to ask what it would answer.
+    pub has_no_head: bool,
     /// What it does, in a line.
     pub summary: &'static str,
     /// What its path has in braces, in order.
@@ -228,6 +230,7 @@ impl Route {
             permission: "",
             takes_every_key: false,
             meets_every_method: false,
+            has_no_head: false,
             summary: "",
             segments: &[],
             parameters: &[],
@@ -276,6 +279,13 @@ impl Route {
     #[must_use]
     pub const fn every_method(mut self) -> Route {
         self.meets_every_method = true;
+        self
+    }
+
+    /// Does something, although it is a GET: it serves no HEAD.
+    #[must_use]
+    pub const fn no_head(mut self) -> Route {
+        self.has_no_head = true;
         self
     }
 

@@ -6,7 +6,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use http::header::CONTENT_TYPE;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{Extensions, HeaderValue, StatusCode};
 
 use super::answer::{Answer, JSON, Stop};
@@ -15,7 +15,7 @@ use super::describe;
 use super::dialect::{Answered, Dialect, ServiceRefusal};
 use super::endpoint::{DOCUMENT, Endpoints, GUIDE};
 use super::fault::Fault;
-use super::route::Method;
+use super::route::{Method, Route};
 use crate::http::etag::ETag;
 use crate::http::request_id::RequestId;
 use crate::secrets::digest;
@@ -36,14 +36,24 @@ pub fn router<D: Dialect>(
         let answering = move |request: Request| {
             let context = context.clone();
             async move {
+                if endpoint.route.has_no_head && request.method() != http::Method::GET {
+                    let mut response = refuse::<D>(Fault::MethodNotAllowed, request.extensions());
+                    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
+                    return response;
+                }
                 let request_id = request.extensions().get::<RequestId>().cloned();
                 let outcome = endpoint.serve(context, endpoints, request).await;
                 respond::<D>(outcome, request_id.as_ref().map_or("", RequestId::as_str))
             }
         };
-        let serving = on(filter(endpoint.route.method), answering.clone());
         // With a 405, `Allow` names the route's own method all the same.
-        let serving = if endpoint.route.meets_every_method { serving.fallback(answering) } else { serving };
+        let serving = match endpoint.route {
+            Route { has_no_head: true, .. } => MethodRouter::new().fallback(answering),
+            Route { meets_every_method: true, .. } => {
+                on(filter(endpoint.route.method), answering.clone()).fallback(answering)
+            }
+            route => on(filter(route.method), answering),
+        };
         router = router.route(endpoint.route.path, serving);
     }
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");

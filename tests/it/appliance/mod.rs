@@ -10,6 +10,7 @@ mod doctor;
 mod errors;
 mod faults;
 mod hardening;
+mod late;
 mod manual;
 mod operations;
 mod packaging;

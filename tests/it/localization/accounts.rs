@@ -27,6 +27,7 @@ fn service_accounts_are_made_listed_and_revoked() {
     let listed = desk.get("/v1/service-accounts").expect(200);
     let all = listed["service_accounts"].as_array().unwrap();
     let mine = desk.get("/v1/me").expect(200)["principal_id"].clone();
+    refused(&desk.post("/v1/service-accounts", &json!({"label": "a\u{7}"})), 400, "invalid_field");
     let other = labelled.get("/v1/me").expect(200)["principal_id"].clone();
     let label = |id: &Value| all.iter().find(|one| one["id"] == *id).unwrap()["label"].clone();
     assert_eq!((all.len(), label(&mine), label(&other)), (3, json!(""), json!("nightly build")));
@@ -153,6 +154,43 @@ fn nobody_issues_a_key_of_one_who_may_do_more() {
     grant(&weak, "viewer");
     refused(&own.post(&format!("{}/keys", path_of(&weak)), &json!({})), 403, "forbidden");
     assert_eq!(desk.get(&format!("{}/keys", path_of(&strong))).expect(200)["keys"], json!([]));
+}
+
+#[test]
+fn nobody_shuts_out_who_may_do_more_in_the_tenant() {
+    let desk = Desk::open(shared());
+    let (strong, auditor, translator) = (account(&desk, "strong"), account(&desk, "auditor"), account(&desk, "other"));
+    let (manager, beside) = (account(&desk, "manager"), account(&desk, "beside"));
+    let member = invite(&desk, "strong@example.org");
+    let grant = |principal: &Value, template: &str| {
+        desk.post("/v1/grants", &json!({"principal_id": principal["id"], "template": template})).expect(201)
+    };
+    let (of_strong, of_auditor) = (grant(&strong, "org_admin"), grant(&auditor, "org_auditor"));
+    grant(&member, "org_admin");
+    grant(&translator, "translator");
+    grant(&manager, "member_manager");
+    grant(&beside, "member_manager");
+    let of_member = format!("/v1/members/{}", text(&member, "id"));
+    let own = key_of(&desk, &path_of(&manager));
+    let key = desk.post(&format!("{}/keys", path_of(&strong)), &json!({})).expect(201);
+    let of_key = format!("/v1/api-keys/{}", text(&key, "key_id"));
+    // What the key of the desk may, it carries by itself.
+    let of_desk = format!("/v1/service-accounts/{}", text(&desk.get("/v1/me").expect(200), "principal_id"));
+    for path in [&path_of(&strong), &path_of(&auditor), &of_member, &of_key, &of_desk] {
+        refused(&own.send("DELETE", path, &[], b""), 403, "forbidden");
+    }
+    refused(&own.send("POST", &format!("{of_member}/erase"), &[], b""), 403, "forbidden");
+    for grant in [&of_strong, &of_auditor] {
+        refused(&own.send("DELETE", &format!("/v1/grants/{}", text(grant, "id")), &[], b""), 403, "forbidden");
+    }
+    assert_eq!(desk.get(&of_member).expect(200)["status"], "pending");
+    // Whoever holds no more over the tenant is removed by those who manage members.
+    for path in [path_of(&translator), path_of(&beside), path_of(&manager)] {
+        own.send("DELETE", &path, &[], b"").expect(200);
+    }
+    for path in [&path_of(&strong), &path_of(&auditor), &of_member] {
+        desk.send("DELETE", path, &[], b"").expect(200);
+    }
 }
 
 #[test]

@@ -502,6 +502,10 @@ enum Kind {
 const EVENTS: Table<(Uuid, u64), EventRow> =
     Table::new(0x0310, Family::named("localization"), "localization_audit_events");
 
+/// For its keys alone.
+const CHECKPOINTS: Table<(Uuid, u64), EventRow> =
+    Table::new(0x0313, Family::named("localization"), "localization_audit_checkpoints");
+
 /// Writes into a stopped directory of a rehearsal.
 fn tamper(data: &Path, deed: impl FnOnce(&mut WriteTx<'_>) -> Result<(), Failure> + Send + 'static) {
     let options = StoreOptions { rehearsal: true, ..StoreOptions::new(data, Arc::new(Clock::system())) };
@@ -547,7 +551,13 @@ fn whatever_is_done_to_a_chain_is_found() {
     };
     /// What was done, how, to which event, and which breaks are found.
     type Case = (&'static str, Deed, u64, Vec<(&'static str, u64)>);
-    let cases: [Case; 6] = [
+    let forget: Deed = |tx, tenant_id, seq| {
+        tx.delete(&CHECKPOINTS, &(tenant_id, seq));
+        Ok(())
+    };
+    let cases: [Case; 7] = [
+        // The head knows of it, and so does the anchor.
+        ("a checkpoint removed", forget, last_signed, vec![("checkpoint", last_signed), ("checkpoint", last_signed)]),
         ("changed", change, 2, vec![("hash", 2)]),
         ("removed", remove, 2, vec![("gap", 3)]),
         ("the first removed", remove, 1, vec![("gap", 2)]),

@@ -28,6 +28,8 @@ enum Mood {
     Tame,
     /// It does it, and says so too late.
     Late,
+    /// It grants when nobody waits any more, and does the rest at once.
+    Behind,
     /// It says that it cannot.
     Unavailable,
     /// It refuses what it is told.
@@ -78,7 +80,11 @@ impl System {
             Mood::Refusing => (422, "{}".to_owned()),
             Mood::Senseless => (200, "<html>".to_owned()),
             Mood::HangingUp => return,
-            Mood::Tame | Mood::Late => self.answer(method, path, &body),
+            Mood::Behind if method == "PUT" => {
+                std::thread::sleep(LATE);
+                self.answer(method, path, &body)
+            }
+            Mood::Tame | Mood::Late | Mood::Behind => self.answer(method, path, &body),
         };
         if mood == Mood::Late {
             std::thread::sleep(LATE);
@@ -241,6 +247,47 @@ fn while_it_is_away_requests_work_and_grants_wait() {
     let doctor = run(&["doctor", "--data", appliance.data().to_str().unwrap()]);
     assert!(stdout(&doctor).contains("authorization.url names answers"), "{}", stdout(&doctor));
     assert_eq!(appliance.cli(&["verify"]).status.code(), Some(0));
+}
+
+#[test]
+fn what_is_granted_there_after_it_was_revoked_is_removed_again() {
+    let (system, url) = System::open();
+    let appliance = start(&url, None);
+    let desk = Desk::open(&appliance);
+    let account = account(&desk, "a");
+    system.mood(Mood::Behind);
+    let grant = viewer(&desk, &account);
+    assert_eq!(grant["state"], "granting");
+    revoke(&desk, &grant);
+    let begun = Instant::now();
+    let wait_for = |count: usize| {
+        while system.intents(&account["id"]).len() != count {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", system.intents(&account["id"]));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    // It is granted there when all is over here, and does not stay.
+    wait_for(1);
+    wait_for(0);
+    becomes(&desk, &grant, "revoked");
+    assert_eq!(appliance.cli(&["verify"]).status.code(), Some(0));
+}
+
+#[test]
+fn who_will_be_an_administrator_has_no_key_of_a_managers() {
+    let (system, url) = System::open();
+    let appliance = start(&url, None);
+    let desk = Desk::open(&appliance);
+    let (strong, manager) = (account(&desk, "strong"), desk.template(&appliance, "member_manager", &json!({})));
+    system.mood(Mood::Unavailable);
+    let wish = json!({"principal_id": strong["id"], "template": "org_admin"});
+    let waiting = desk.post("/v1/grants", &wish).expect(201);
+    assert_eq!(waiting["state"], "granting");
+    // It confers nothing yet, and a key would have it later.
+    let keys = format!("{}/keys", path_of(&strong));
+    refused(&manager.post(&keys, &json!({})), 403, "forbidden");
+    revoke(&desk, &waiting);
+    manager.post(&keys, &json!({})).expect(201);
 }
 
 #[test]

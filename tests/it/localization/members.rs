@@ -50,6 +50,8 @@ fn members_are_invited_read_and_listed() {
         (json!({"email": null}), "invalid_field"),
         (json!({"email": format!("{}@b.example", "a".repeat(250))}), "invalid_field"),
         (json!({"email": "a@b", "display_name": "x".repeat(201)}), "invalid_field"),
+        (json!({"email": "a\u{202e}@b"}), "invalid_field"),
+        (json!({"email": "a@b", "display_name": "Zo\u{1b}[31m"}), "invalid_field"),
         (json!({"email": "x", "colour": 1}), "unknown_field"),
         (json!([]), "invalid_body"),
     ] {
@@ -146,7 +148,18 @@ fn nothing_is_left_of_whom_was_erased() {
     assert_eq!((again.json(), again.header("idempotent-replayed")), (member.clone(), "true"));
     let own = key_of(&desk, &path);
     own.get("/v1/me").expect(200);
-    desk.json_under(&fresh_key(), "DELETE", &path, &Value::Null).expect(200);
+    // What keys are called may tell of the person, in every answer that is remembered.
+    let keys = format!("{path}/keys");
+    let labelled = desk.post(&keys, &json!({"label": "Zebra's laptop"})).expect(201);
+    assert_eq!(desk.get(&keys).expect(200)["keys"][1]["label"], "Zebra's laptop");
+    let of_key = format!("/v1/api-keys/{}", text(&labelled, "key_id"));
+    let revoking = fresh_key();
+    let revoked = desk.json_under(&revoking, "DELETE", &of_key, &Value::Null).expect(200);
+    assert_eq!(revoked["label"], "Zebra's laptop");
+    assert_eq!(desk.json_under(&revoking, "DELETE", &of_key, &Value::Null).expect(200), revoked);
+    refused(&desk.json_under(&key, "POST", "/v1/members", &json!({"email": "x@y"})), 422, "idempotency_key_reused");
+    let removing = fresh_key();
+    desk.json_under(&removing, "DELETE", &path, &Value::Null).expect(200);
     let erase = format!("{path}/erase");
     let erased = desk.send("POST", &erase, &[], b"").expect(200);
     let pseudonym = format!("{}@erased.invalid", text(&member, "short_id"));
@@ -156,8 +169,17 @@ fn nothing_is_left_of_whom_was_erased() {
     assert_eq!(desk.send("POST", &erase, &[], b"").expect(200), erased, "again: the same");
     assert_eq!(desk.send("DELETE", &path, &[], b"").expect(200), erased, "it is removed already");
     refused(&own.get("/v1/me"), 401, "unauthenticated");
-    // What was remembered under a key went with the member's own.
-    refused(&desk.json_under(&key, "POST", "/v1/members", &body), 422, "idempotency_key_reused");
+    // What was remembered under a key went with the member's own: a repeat is told the member as it is now.
+    let again = desk.json_under(&key, "POST", "/v1/members", &body);
+    assert_eq!((again.status, again.json(), again.header("idempotent-replayed")), (201, erased.clone(), "true"));
+    let again = desk.json_under(&removing, "DELETE", &path, &Value::Null);
+    assert_eq!((again.status, again.json(), again.header("idempotent-replayed")), (200, erased.clone(), "true"));
+    refused(
+        &desk.json_under(&key, "POST", "/v1/workspaces", &json!({"slug": "w1", "name": "w"})),
+        422,
+        "idempotency_key_reused",
+    );
+    assert_eq!(desk.json_under(&fresh_key(), "DELETE", &of_key, &Value::Null).expect(200)["label"], "");
     // Nothing of the person is in any answer, in the log of the process, or anywhere on the disk.
     let id = text(&member, "id");
     for path in ["/v1/members", path.as_str(), "/v1/grants", "/v1/service-accounts", &format!("{path}/keys"), "/v1/me"]
@@ -173,6 +195,11 @@ fn nothing_is_left_of_whom_was_erased() {
     assert_eq!(appliance.stop(), Some(0));
     let verified = run(&["verify", "--data", data.to_str().unwrap()]);
     assert_eq!(verified.status.code(), Some(0), "{}", stderr(&verified));
+    // What was asked cannot be tried either: no digest of it is there without the member's key.
+    let sent = body.to_string();
+    let parts: [&[u8]; 4] = [b"POST", b"/v1/members", b"", sent.as_bytes()];
+    let asked = quintet_platform::secrets::digest_parts(&parts);
+    assert_eq!(files_with(parent.path(), &asked[..16]), Vec::<String>::new());
     for wanted in [email, name, "zebra"] {
         assert_eq!(files_with(parent.path(), wanted.as_bytes()), Vec::<String>::new(), "{wanted}");
     }
@@ -203,6 +230,7 @@ fn what_a_tenant_has_set_is_shown_as_it_was_set() {
         (json!({"legal_approval_quorum": null}), "invalid_field"),
         (json!({"legal_approval_quorum": 1_u64 << 60}), "invalid_field"),
         (json!({"display_name": "x".repeat(201)}), "invalid_field"),
+        (json!({"display_name": "a\nb"}), "invalid_field"),
         (json!({"quorum": 2}), "unknown_field"),
     ] {
         refused(&patch(&body), 400, code);

@@ -13,6 +13,7 @@ mod figures;
 mod files;
 mod grants;
 mod l10n;
+mod late;
 mod licences;
 mod members;
 mod memory;

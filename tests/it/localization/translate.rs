@@ -6,6 +6,7 @@ use quintet_support::engine::{Asked, Reply, ScriptedEngine};
 use serde_json::{Value, json};
 
 use crate::localization::files::Shelf;
+use crate::localization::members::key_of;
 use crate::localization::{Desk, refused, text};
 use crate::support::appliance::{Answer, Appliance, Setup, fresh_key, shared};
 use crate::support::receiver::Receiver;
@@ -329,4 +330,26 @@ fn an_engine_that_must_not_be_called_is_not() {
     let file_id = shelf.json("a.json", &json!({"a": "A"}));
     refused(&translate(&shelf, &shelf.desk, &json!({"file": file_id, "locale": "de"})), 503, "ai_unavailable");
     assert_eq!(engine.asked().len(), 0);
+}
+
+#[test]
+fn who_may_not_any_more_when_the_engine_is_done_has_no_drafts() {
+    let (appliance, engine) = with_engine(german);
+    let shelf = Shelf::open(&appliance);
+    let file_id = shelf.json("a.json", &json!({"a": "Plain"}));
+    let account = shelf.desk.post("/v1/service-accounts", &json!({"label": "runner"})).expect(201);
+    let wish = json!({"principal_id": account["id"], "template": "runner"});
+    let grant = shelf.desk.post("/v1/grants", &wish).expect(201);
+    let runner = key_of(&shelf.desk, &format!("/v1/service-accounts/{}", text(&account, "id")));
+    // The permission ends, the key does not.
+    let (owner, tenant_id) = (shelf.desk.client.clone(), shelf.desk.tenant_id.clone());
+    let ending = format!("/v1/grants/{}", text(&grant, "id"));
+    engine.follow(move |asked: &Asked| {
+        owner.send("DELETE", &ending, &[("l10n-tenant", &tenant_id)], b"").expect(200);
+        german(asked)
+    });
+    refused(&translate(&shelf, &runner, &json!({"file": file_id, "locale": "de"})), 403, "forbidden");
+    assert_eq!(engine.asked().len(), 1);
+    assert_eq!(shelf.translation(&shelf.key_id("a"), "de")["state"], "untranslated");
+    assert_eq!(runner.get("/v1/me").expect(200)["permissions"], json!([]));
 }

@@ -2,6 +2,7 @@
 
 pub mod appliance;
 pub mod contract;
+pub mod late;
 pub mod load;
 pub mod messaging;
 pub mod receiver;

@@ -9,7 +9,7 @@ use quintet_platform::service::{
     Answer, CURSOR, Content, Endpoint, Instant, KeyRule, Route, Segment, Shape, json as success, next_cursor,
     refusal_of, written,
 };
-use quintet_storage::{Failure, Uuid};
+use quintet_storage::{Abort, Failure, Read, Uuid};
 
 use super::issue::{IssueKeyFor, issue_key};
 use super::list::list_keys;
@@ -19,7 +19,8 @@ use crate::access::Wanted;
 use crate::accounts::members::http::MEMBER;
 use crate::accounts::service_accounts::http::ACCOUNT;
 use crate::http::{Answered, Call, Form, LIMIT, Localization};
-use crate::principals::{AccountId, LABEL_CHARS_MAX, MemberId};
+use crate::model::TenantId;
+use crate::principals::{AccountId, LABEL_CHARS_MAX, MemberId, get_member};
 use crate::refusal::Refusal;
 
 const KEY: Segment = Segment::new("key_id", Shape::Pattern("^[0-7][0-9a-hjkmnp-tv-z]{25}$"));
@@ -106,7 +107,9 @@ async fn issue(call: Call, named: Named) -> Answered {
     let issued = change.write(move |tx, now| {
         let IssuedKey { key_id, api_key, .. } = issue_key(tx, now, &actor, &by, command)?;
         let told = |api_key| written(&IssuedBody { key_id: &key_id, api_key });
-        Ok(Answer::json(201, told(Some(api_key.expose()))?).remembered_as(told(None)?))
+        let answer = Answer::json(201, told(Some(api_key.expose()))?).remembered_as(told(None)?);
+        // What was asked has the label.
+        Ok(if let Holder::Member(id) = holder { answer.personal(id.0) } else { answer })
     });
     issued.await
 }
@@ -137,22 +140,29 @@ async fn revoke(call: Call) -> Answered {
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
     let key_id: String = call.segment(KEY.name).ok_or(Refusal::NotFound)?;
-    let (actor, context) = (call.caller.actor.clone(), call.context.clone());
+    let (actor, by, context) = (call.caller.actor.clone(), call.caller.key.clone(), call.context.clone());
     let revoked = change.write(move |tx, now| {
-        let mut key = revoke_key(tx, now, &actor, &key_id)?;
+        let mut key = revoke_key(tx, now, &actor, &by, &key_id)?;
         context.uses.fill_in(slice::from_mut(&mut key));
-        Ok(Answer::json(200, written(&of_key(&key))?))
+        let answer = Answer::json(200, written(&of_key(&key))?);
+        Ok(if is_of_person(tx, actor.tenant_id, &key)? { answer.personal(key.principal_id) } else { answer })
     });
     revoked.await
+}
+
+/// Whether a key is that of a member of whom something is left.
+fn is_of_person(read: &impl Read, tenant_id: TenantId, key: &KeyRecord) -> Result<bool, Abort<Refusal>> {
+    match get_member(read, tenant_id, MemberId(key.principal_id)) {
+        Ok(member) => Ok(member.person.is_some()),
+        Err(Abort::Refused(Refusal::NotFound)) => Ok(false),
+        Err(abort) => Err(abort),
+    }
 }
 
 /// ApiKeyCreate.
 fn read_label(json: Json) -> Result<String, Refusal> {
     let mut form = Form::of_body(json)?;
-    let label = form.optional_text("label", 0, LABEL_CHARS_MAX);
-    if label.as_deref().is_some_and(|label| label.chars().any(char::is_control)) {
-        form.wrong("label", "has no control characters");
-    }
+    let label = form.optional_line("label", LABEL_CHARS_MAX);
     form.finish()?;
     Ok(label.unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use quintet_platform::access::{KeyRecord, find_key};
 use quintet_storage::{Failure, Read, Scan, Uuid};
 
 use crate::model::TenantId;
-use crate::principals::KEYS_OF_PRINCIPALS;
+use crate::principals::{KEYS_OF_PRINCIPALS, KeyOfPrincipalRow};
 
 /// A principal's keys behind `after`, the oldest first, revoked ones among them; and whether there are more.
 ///
@@ -24,9 +24,26 @@ pub fn list_keys(
     let rows = read.scan(&KEYS_OF_PRINCIPALS, scan)?;
     let more = rows.len() > limit;
     let mut keys = Vec::with_capacity(rows.len());
-    for ((.., key_id), _) in rows.into_iter().take(limit) {
-        let key = find_key(read, &key_id)?;
-        keys.push(key.ok_or_else(|| Failure::Damaged(format!("the key {key_id} of a principal is gone")))?);
+    for (place, row) in rows.into_iter().take(limit) {
+        let key = find_key(read, &place.2)?;
+        let key = key.ok_or_else(|| Failure::Damaged(format!("the key {} of a principal is gone", place.2)))?;
+        keys.push(labelled(read, key, &place, &row)?);
     }
     Ok((keys, more))
+}
+
+/// A key with what its member calls it.
+///
+/// # Errors
+/// Only the store's.
+pub fn labelled(
+    read: &impl Read,
+    key: KeyRecord,
+    place: &(TenantId, Uuid, String),
+    row: &KeyOfPrincipalRow,
+) -> Result<KeyRecord, Failure> {
+    Ok(match row.label(read, place)? {
+        Some(label) => KeyRecord { label, ..key },
+        None => key,
+    })
 }

@@ -6,7 +6,7 @@ use quintet_storage::{Abort, Failure, Read as _, Timestamp, WriteTx};
 use crate::audit::{self, Actor, Event};
 use crate::principals::{
     COUNTS, MEMBERS, MEMBERS_BY_EMAIL, MEMBERS_MAX, MarkKey, Member, MemberId, MemberMarkRow, MemberRow, MemberStatus,
-    Person, email_mark, keep_mark_key, sealed_person,
+    Person, email_mark, keep_mark_key, member_by_email, sealed_person,
 };
 use crate::refusal::Refusal;
 use crate::spaces::{ShortIdRow, take_short_id};
@@ -35,7 +35,8 @@ pub fn create_member(
     keep_mark_key(tx, tenant_id, &command.mark_key)?;
     let mark = email_mark(tx, tenant_id, &command.email)?;
     let mark = mark.ok_or_else(|| Failure::Damaged("the tenant's key for marks is gone".to_owned()))?;
-    if tx.contains(&MEMBERS_BY_EMAIL, &(tenant_id, mark))? {
+    let is_taken = tx.contains(&MEMBERS_BY_EMAIL, &(tenant_id, mark))?;
+    if is_taken || member_by_email(tx, tenant_id, &command.email)?.is_some() {
         return Err(Refusal::Conflict("a member has this address").into());
     }
     let mut counts = tx.get(&COUNTS, &tenant_id)?.unwrap_or_default();

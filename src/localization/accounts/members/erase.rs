@@ -1,11 +1,12 @@
 //! Erasing a member.
 
+use quintet_platform::access::forget_label;
 use quintet_storage::seal::{self, KeyOwner};
-use quintet_storage::{Abort, Read as _, Timestamp, WriteTx};
+use quintet_storage::{Abort, Read as _, Scan, Timestamp, WriteTx};
 
 use super::remove::remove_member;
 use crate::audit::{self, Actor, Event};
-use crate::principals::{MEMBERS, Member, MemberId, MemberStatus};
+use crate::principals::{KEYS_OF_PRINCIPALS, MEMBERS, Member, MemberId, MemberStatus};
 use crate::refusal::Refusal;
 
 /// Removes a member, and destroys what tells of the person with the key under which it is sealed, so that it opens nowhere
@@ -27,6 +28,10 @@ pub fn erase_member(
     let mut row = tx.get(&MEMBERS, &(tenant_id, member_id))?.ok_or(Refusal::NotFound)?;
     (row.status, row.person) = (MemberStatus::Erased, None);
     tx.put(&MEMBERS, &(tenant_id, member_id), &row)?;
+    for ((.., key_id), _) in tx.scan(&KEYS_OF_PRINCIPALS, Scan::prefix(&(tenant_id, member_id.0)))? {
+        // That of a key of a former version lies open.
+        forget_label(tx, &key_id)?;
+    }
     seal::destroy(tx, now, KeyOwner::Member { tenant: tenant_id.0, member: member_id.0 })?;
     audit::record(tx, now, actor, Event::about("member.erase", "member", member_id.0))?;
     Ok(Member { status: MemberStatus::Erased, person: None, ..member })

@@ -5,14 +5,16 @@ use quintet_platform::service::{
     Answer, CURSOR, Content, Endpoint, Id, Instant, KeyRule, Route, Segment, Shape, json as success, next_cursor,
     refusal_of, written,
 };
-use quintet_storage::{Abort, Failure, Timestamp, WriteTx};
+use quintet_storage::{Abort, Failure, Snapshot, Timestamp, WriteTx};
 
 use super::create::{CreateMember, create_member};
 use super::erase::erase_member;
 use super::remove::remove_member;
 use crate::access::Wanted;
+use crate::accounts::leaving::demand_may_shut_out;
 use crate::audit::Actor;
 use crate::http::{Answered, Call, Form, LIMIT, Localization, read};
+use crate::model::TenantId;
 use crate::principals::{
     ADDRESS_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, MarkKey, Member, MemberId, get_member, is_address, list_members,
 };
@@ -45,7 +47,7 @@ const GET: Route = Route::get("get_member", "/v1/members/{member_id}")
     .successes(&[success(200, "Member")]);
 const REMOVE: Route = Route::delete("remove_member", "/v1/members/{member_id}")
     .permission(MANAGE)
-    .summary("Remove a member: sessions, keys and grants end with it")
+    .summary("Remove a member: sessions, keys and grants end with it; nobody removes who holds more over the tenant")
     .segments(&[MEMBER])
     .key(KeyRule::Optional)
     .successes(&[success(200, "Member")]);
@@ -81,7 +83,8 @@ async fn list(mut call: Call) -> Answered {
 async fn create(call: Call) -> Answered {
     let mut change = call.change().await?;
     let command = read_create(change.json()?)?;
-    change.begin()?;
+    let tenant_id = change.call.caller.tenant_id();
+    change.begin_telling(|read, id| of_erased(read, tenant_id, MemberId(id)))?;
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
     let actor = call.caller.actor.clone();
@@ -105,16 +108,26 @@ type Verb = fn(&mut WriteTx<'_>, Timestamp, &Actor, MemberId) -> Result<Member, 
 
 async fn change(call: Call, verb: Verb) -> Answered {
     let mut change = call.change().await?.freeing(true);
-    change.begin()?;
+    let (tenant_id, named) = (change.call.caller.tenant_id(), change.call.segment(MEMBER.name).map(MemberId));
+    change.begin_telling(|read, id| match named {
+        Some(named) if named.0 == id => of_erased(read, tenant_id, named),
+        _ => Ok(None),
+    })?;
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
-    let member_id = call.segment(MEMBER.name).map(MemberId).ok_or(Refusal::NotFound)?;
-    let actor = call.caller.actor.clone();
+    let member_id = named.ok_or(Refusal::NotFound)?;
+    let (actor, by) = (call.caller.actor.clone(), call.caller.key.clone());
     let changed = change.write(move |tx, now| {
+        demand_may_shut_out(tx, actor.tenant_id, &by, member_id.0)?;
         let changed = verb(tx, now, &actor, member_id)?;
         Ok(answer_of(200, &changed)?)
     });
     changed.await
+}
+
+/// What a repeat of a request is told whose member was erased since: that one as it is now.
+fn of_erased(read: &Snapshot, tenant_id: TenantId, id: MemberId) -> Result<Option<Vec<u8>>, Abort<Refusal>> {
+    Ok(Some(written(&of_member(&get_member(read, tenant_id, id)?))?))
 }
 
 /// MemberCreate.
@@ -124,7 +137,7 @@ fn read_create(json: Json) -> Result<CreateMember, Refusal> {
     if email.as_deref().is_some_and(|email| !is_address(email)) {
         form.wrong("email", format!("is an e-mail address of at most {ADDRESS_CHARS_MAX} characters"));
     }
-    let display_name = form.optional_text("display_name", 0, DISPLAY_NAME_CHARS_MAX);
+    let display_name = form.optional_line("display_name", DISPLAY_NAME_CHARS_MAX);
     form.finish()?;
     Ok(CreateMember { email: read(email)?, display_name, mark_key: MarkKey::draw() })
 }

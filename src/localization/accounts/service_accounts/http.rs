@@ -10,6 +10,7 @@ use quintet_storage::Failure;
 use super::create::{Made, add_account};
 use super::revoke::revoke_account;
 use crate::access::Wanted;
+use crate::accounts::leaving::demand_may_shut_out;
 use crate::http::{Answered, Call, Form, LIMIT, Localization, read};
 use crate::principals::{AccountId, LABEL_CHARS_MAX, ServiceAccount, list_accounts};
 use crate::refusal::Refusal;
@@ -83,8 +84,9 @@ async fn revoke(call: Call) -> Answered {
     let call = &change.call;
     call.caller.demand(&call.snapshot(), Wanted::Org(MANAGE)).map_err(refusal_of)?;
     let account_id = call.segment(ACCOUNT.name).map(AccountId).ok_or(Refusal::NotFound)?;
-    let actor = call.caller.actor.clone();
+    let (actor, by) = (call.caller.actor.clone(), call.caller.key.clone());
     let revoked = change.write(move |tx, now| {
+        demand_may_shut_out(tx, actor.tenant_id, &by, account_id.0)?;
         let revoked = revoke_account(tx, now, &actor, account_id)?;
         Ok(Answer::json(200, written(&of_account(&revoked))?))
     });
@@ -94,7 +96,7 @@ async fn revoke(call: Call) -> Answered {
 /// ServiceAccountCreate.
 fn read_label(json: Json) -> Result<String, Refusal> {
     let mut form = Form::of_body(json)?;
-    let label = form.required_text("label", 0, LABEL_CHARS_MAX);
+    let label = form.required_line("label", LABEL_CHARS_MAX);
     form.finish()?;
     read(label)
 }

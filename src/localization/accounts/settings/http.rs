@@ -51,7 +51,7 @@ async fn patch(call: Call) -> Answered {
 /// Settings.
 fn read_settings(json: Json) -> Result<Settings, Refusal> {
     let mut form = Form::of_body(json)?;
-    let display_name = form.optional_text("display_name", 0, TENANT_NAME_CHARS_MAX);
+    let display_name = form.optional_line("display_name", TENANT_NAME_CHARS_MAX);
     let legal_approval_quorum: Option<u64> = form.optional("legal_approval_quorum");
     if legal_approval_quorum.is_some_and(|quorum| !(1..=QUORUM_MAX).contains(&quorum)) {
         form.wrong("legal_approval_quorum", "is an integer of at least 1");

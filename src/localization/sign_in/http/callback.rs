@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use http::header::SET_COOKIE;
 use quintet_platform::http::cookie::{Cookie, cookie, remove_cookie, set_cookie};
-use quintet_platform::identity::{ExchangeFailure, Login, Signed, Unavailable, is_spent, login_name, spend};
+use quintet_platform::identity::{ExchangeFailure, Login, Signed, Unavailable, is_spent, login_name};
 use quintet_platform::service::{Fault, Parameter, Route, Shape, Visit, failed, json as success, refusal_of};
 use quintet_platform::sessions::{Door, Marks, Origin, Session, SessionToken, find_session};
-use quintet_storage::{Abort, Uuid};
+use quintet_storage::Uuid;
 
 use super::answers::{request_id, told, wants_page};
 use super::login::can_be_entered;
@@ -30,6 +30,7 @@ pub const CALLBACK: Route = Route::get("login_callback", "/auth/callback")
     .summary("Where the identity provider sends the browser back to: the session begins")
     .parameters(&[CODE, STATE, ERROR, ERROR_DESCRIPTION, ISSUER])
     .any_parameter()
+    .no_head()
     .successes(&[success(200, "SignedIn").about("The session's cookie is set; a browser gets a page instead")])
     .codes(&["unauthenticated", "forbidden", "identity_unavailable", "busy", "storage_full", "writing_stopped"]);
 
@@ -84,24 +85,25 @@ async fn come_back(visit: &mut Visit<Localization>) -> Result<(Session, Token), 
     let name = login_name(&login);
     let Some(_alone) = identity.alone(name) else { return Err(alike("the login is being answered")) };
     let is_known = is_spent(&visit.snapshot(), name).map_err(|failure| failed::<Refusal>(&failure))?;
-    if is_known {
+    if is_known || identity.has_failed(name) {
         return Err(alike("the login was answered before"));
     }
+    let turn = match brought.asks_provider() {
+        true => Some(identity.turn(visit.source()).await.map_err(Refusal::from)?),
+        false => None,
+    };
     let signed = match signed(identity, &login, &brought).await {
         Ok(signed) => signed,
         Err(ExchangeFailure::Unavailable(unavailable)) => return Err(away(&unavailable)),
         Err(failure) => {
-            // It came to its end all the same: what fails to be written now is over in ten minutes.
-            let ends_at = login.ends_at;
-            let spent = context.store.write_freeing(Instant::now() + WRITER_TIME, move |tx, _| {
-                spend(tx, name, ends_at).map_err(Abort::<Refusal>::Failed)
-            });
-            let _ = spent.await;
+            // It came to its end all the same, as far as memory goes: after a restart it is over in ten minutes.
+            identity.note_failed(name);
             return Err(alike(&failure.to_string()));
         }
     };
     let tenant_id = TenantId(login.about);
     let email = verified_email(visit, identity, tenant_id, &signed).await?;
+    drop(turn);
     let Signed { id, id_token, .. } = signed;
     let origin = Origin {
         issuer: identity.provider.issuer().to_owned(),
@@ -146,6 +148,13 @@ impl Brought {
             _ => only(issuers).map(Some).ok_or(()),
         };
         Brought { code: only(of(&CODE)), state: only(of(&STATE)), is_error: !of(&ERROR).is_empty(), issuer }
+    }
+}
+
+impl Brought {
+    /// Whether the provider is asked for what it brings.
+    fn asks_provider(&self) -> bool {
+        self.code.is_some() && !self.is_error && self.issuer.is_ok()
     }
 }
 

@@ -21,7 +21,7 @@ pub fn document<D: Dialect>(endpoints: Endpoints<D>) -> Value {
     for route in &routes {
         let operations = paths.entry(route.path).or_default();
         let described = operation::<D>(route, &routes);
-        if !route.is_change() && !route.wants_key() {
+        if !route.is_change() && !route.wants_key() && !route.has_no_head {
             operations.insert("head".to_owned(), Value::Object(head(route, described.clone())));
         }
         operations.insert(route.method.as_str().to_ascii_lowercase(), Value::Object(described));

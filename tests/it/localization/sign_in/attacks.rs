@@ -1,13 +1,14 @@
 //! The table of attacks: what somebody tries, and what the service answers. `--nocapture` prints it.
 
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::liar::{By, key_set, public_spellings};
+use super::liar::{By, Liar, STUCK, key_set, public_spellings};
 use super::{Begun, Front, LOGIN, PUBLIC, Person, SESSION, changed, front, set_cookie};
 use crate::localization::{Desk, refused};
-use crate::support::appliance::Answer;
+use crate::support::appliance::{Answer, Setup};
 
 /// What was tried, and what was answered.
 struct Table(RefCell<Vec<(String, String)>>);
@@ -121,6 +122,51 @@ fn forged_states_and_codes() {
     alike(&table, "iss twice", &come(&own(&begun), &twice));
     table.row("a query that is none", &come(&own(&begun), "code=%zz"), 400, "invalid_parameter");
     table.print("Callbacks");
+}
+
+#[test]
+fn who_makes_up_codes_shuts_nobody_out_and_leaves_nothing() {
+    let setup = Setup::new().env("QUINTET_HTTP__TRUSTED_PROXIES", "127.0.0.0/8");
+    let front = Front::open(setup, Liar::start(), false);
+    let invited = front.invited();
+    let tenant_id = &invited.desk.tenant_id;
+    front.sign_in(tenant_id, &invited.subject);
+    let come = |begun: &Begun, source: &str, query: &str| {
+        let cookie = format!("{LOGIN}={}", begun.cookie);
+        let headers = [("cookie", cookie.as_str()), ("x-forwarded-for", source)];
+        front.stranger().send("GET", &format!("/auth/callback?state={}&{query}", begun.state), &headers, b"").status
+    };
+    let written = || front.appliance.cli_json(&["status"])["storage"]["last_transaction_at"].clone();
+    let fail = || {
+        for query in ["error=access_denied", "code=made-up", ""] {
+            let begun = front.begin(tenant_id);
+            assert_eq!([come(&begun, "192.0.2.1", query), come(&begun, "192.0.2.1", query)], [401, 401]);
+        }
+    };
+    // What is noted by the minute may be written meanwhile, but not each time.
+    let leaves_nothing = || {
+        let before = written();
+        fail();
+        written() == before
+    };
+    assert!((0..3).any(|_| leaves_nothing()), "something is stored of what strangers fail at");
+    // Somebody holds as many requests to the provider as he can.
+    std::thread::scope(|scope| {
+        for number in 0..40 {
+            let (come, front) = (&come, &front);
+            scope.spawn(move || {
+                let begun = front.begin(tenant_id);
+                assert_eq!(come(&begun, "192.0.2.1", &format!("code={STUCK}-{number}")), 503);
+            });
+        }
+        std::thread::sleep(Duration::from_secs(2));
+        let begun = Instant::now();
+        let login = front.begin(tenant_id);
+        let token = By::Rs256.token(&front.claims(&login, &invited.subject));
+        let code = front.liar.code(200, &json!({"id_token": token, "access_token": "at"}));
+        assert_eq!(come(&login, "192.0.2.2", &format!("code={code}")), 200);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    });
 }
 
 #[test]

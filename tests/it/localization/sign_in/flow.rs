@@ -63,6 +63,58 @@ fn a_login_goes_to_the_provider_and_comes_back_as_a_session() {
 }
 
 #[test]
+fn nobody_signs_in_by_asking_what_would_be_answered() {
+    let front = front();
+    let invited = front.invited();
+    let begun = front.begin(&invited.desk.tenant_id);
+    let code = front.liar.code(200, &json!({"id_token": By::EdDsa.token(&front.claims(&begun, &invited.subject))}));
+    let path = format!("/auth/callback?code={code}&state={}", begun.state);
+    let cookie = format!("{LOGIN}={}", begun.cookie);
+    for method in ["HEAD", "POST"] {
+        let answer = front.stranger().send(method, &path, &[("cookie", &cookie)], b"");
+        assert_eq!((answer.status, answer.header("allow")), (405, "GET"), "{answer:?}");
+        assert!(set_cookie(&answer, SESSION).is_none());
+    }
+    assert!(front.liar.asked(&code).is_none(), "the provider hears nothing of it");
+    assert_eq!(front.come_by(&begun, &format!("code={code}&state={}", begun.state)).status, 200);
+}
+
+#[test]
+fn an_address_that_only_looks_like_a_members_is_nobodys() {
+    let front = front();
+    let desk = Desk::open(&front.appliance);
+    desk.post("/v1/members", &json!({"email": "kelvin@example.org"})).expect(201);
+    for (email, status) in [
+        ("\u{212a}elvin@example.org", 403),
+        ("k\u{435}lvin@example.org", 403),
+        ("kelvin\u{200b}@example.org", 403),
+        ("KELVIN@example.ORG", 200),
+    ] {
+        let begun = front.begin(&desk.tenant_id);
+        let claims = changed(&front.claims(&begun, "kelvin"), &json!({"email": email}));
+        let answer = front.come_with(&begun, &By::EdDsa.token(&claims));
+        assert_eq!(answer.status, status, "{email}: {answer:?}");
+    }
+}
+
+#[test]
+fn what_others_put_into_cookies_and_headers_is_nothing_to_a_session() {
+    let front = front();
+    let invited = front.invited();
+    let person = front.sign_in(&invited.desk.tenant_id, &invited.subject);
+    for cookie in [format!("theme=Zo\u{eb}; {}", person.cookie()), format!("{}; x=\u{20ac}", person.cookie())] {
+        let answer = person.client.send("GET", "/v1/me", &[("cookie", &cookie)], b"");
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    // A proxy's own credential is no bearer credential, and outweighs nothing.
+    let with = |authorization: &str| person.send_with("GET", "/v1/me", &[("authorization", authorization)], "").status;
+    assert_eq!(
+        [with("Basic dXNlcjpwYXNz"), with("Bearer nobody"), with("bearer"), with("BEARER x")],
+        [200, 401, 401, 401]
+    );
+}
+
+#[test]
 fn a_browser_gets_a_page_that_runs_nothing() {
     let front = front();
     let invited = front.invited();
