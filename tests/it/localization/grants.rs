@@ -307,6 +307,7 @@ fn calls(shelf: &Shelf, project: &Value, someone: &Value) -> Vec<Call> {
     });
     let wish = json!({"principal_id": NOBODY, "template": "viewer"});
     let standing = text(&grant(desk, someone, "viewer", &json!({"project_id": project["id"]})).expect(201), "id");
+    let nowhere = json!({"url": "https://10.0.0.1/", "events": ["*"]});
     let nobody = |noun: &str, rest: &str| format!("/v1/{noun}/{NOBODY}{rest}");
     let xml = |call: Call, kind: &str| call.with("content-type", kind);
     let tagged = |call: Call, etag: &str| call.with("if-match", etag);
@@ -503,6 +504,21 @@ fn calls(shelf: &Shelf, project: &Value, someone: &Value) -> Vec<Call> {
         call("DELETE /v1/api-keys/{key_id}", "members", "/v1/api-keys/00000000000000000000000000".into(), none),
         call("GET /v1/settings", "members", "/v1/settings".into(), none),
         call("PATCH /v1/settings", "members", "/v1/settings".into(), &json!({})),
+        call("GET /v1/webhooks", "members", "/v1/webhooks".into(), none),
+        call("POST /v1/webhooks", "members", "/v1/webhooks".into(), &nowhere),
+        call("GET /v1/webhooks/{endpoint_id}", "members", nobody("webhooks", ""), none),
+        call("PATCH /v1/webhooks/{endpoint_id}", "members", nobody("webhooks", ""), &json!({})),
+        call("DELETE /v1/webhooks/{endpoint_id}", "members", nobody("webhooks", ""), none),
+        call("POST /v1/webhooks/{endpoint_id}/rotate-secret", "members", nobody("webhooks", "/rotate-secret"), none),
+        call("POST /v1/webhooks/{endpoint_id}/test", "members", nobody("webhooks", "/test"), none),
+        call("GET /v1/webhooks/{endpoint_id}/deliveries", "members", nobody("webhooks", "/deliveries"), none),
+        call("GET /v1/webhooks/deliveries", "members", "/v1/webhooks/deliveries".into(), none),
+        call(
+            "POST /v1/webhooks/deliveries/{delivery_id}/redeliver",
+            "members",
+            "/v1/webhooks/deliveries/1/redeliver".into(),
+            none,
+        ),
         call("GET /v1/grants", "members", "/v1/grants".into(), none),
         call("POST /v1/grants", "members admin", "/v1/grants".into(), &wish),
         // Whoever has neither reading nor this may not take reading away; whoever may has taken it, and it stays taken.
