@@ -104,6 +104,8 @@ fn documented_metrics_are_there() {
     let named: Vec<&str> =
         page.split('`').filter(|code| code.starts_with("quintet_") && code.chars().all(is_part)).collect();
     assert!(named.len() > 15, "{named:?}");
+    // Requests are counted once there was one.
+    assert_eq!(shared().stranger("localization").get("/v1/me").status, 401);
     let metrics = shared().stranger("operations").get("/metrics").text;
     let is_there = |name: &str| {
         metrics.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '{', '_'])))
