@@ -576,9 +576,16 @@ async fn what_goes_for_every_route() {
     room.context.store.shutdown();
 }
 
-/// How paths begin that other tests call: of people, their keys and grants, and of what is decided about.
-const ELSEWHERE: [&str; 5] =
-    ["/v1/members/", "/v1/service-accounts/", "/v1/api-keys/", "/v1/grants/", "/v1/approval-requests/"];
+/// How paths begin that other tests call: of people, their keys and grants, of what is decided about, and
+/// of webhooks.
+const ELSEWHERE: [&str; 6] = [
+    "/v1/members/",
+    "/v1/service-accounts/",
+    "/v1/api-keys/",
+    "/v1/grants/",
+    "/v1/approval-requests/",
+    "/v1/webhooks/",
+];
 
 /// The root key of a rails file that nobody names is any spelling of the source locale.
 #[tokio::test]
