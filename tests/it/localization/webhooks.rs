@@ -380,7 +380,7 @@ fn endpoints_that_are_wrong_are_refused_and_change_nothing() {
     for query in ["state=dead", "x=1"] {
         refused(&desk.get(&format!("/v1/webhooks/deliveries?{query}")), 400, "unknown_parameter");
     }
-    for query in ["state_filter=gone", "limit=201", "since=-1", "endpoint_id=x", "resource_id=x"] {
+    for query in ["state_filter=gone", "limit=501", "since=-1", "endpoint_id=x", "resource_id=x"] {
         refused(&desk.get(&format!("/v1/webhooks/deliveries?{query}")), 400, "invalid_parameter");
     }
     for _ in 1..20 {

@@ -22,7 +22,7 @@ const STATES: [&str; 4] = [
 const SINCE: Parameter = Parameter::new("since", Shape::integer(0, i64::MAX), "Only deliveries with a higher number.");
 const LIMIT: Parameter = Parameter::new(
     "limit",
-    Shape::Integer { min: 1, max: 200, default: Some(50) },
+    Shape::Integer { min: 1, max: 500, default: Some(50) },
     "The newest so many; what is older is cut off.",
 );
 const STATE: Parameter = Parameter::new("state_filter", Shape::Word(&STATES, ""), "Deliveries in this state.");
