@@ -47,7 +47,16 @@ fn logs_are_json_lines_without_secrets() {
     appliance.client("ledger", &format!("{key}x")).get("/v1/accounts").expect(401);
     appliance.cli_json(&["key", "revoke", &key_id]);
     let root_key = std::fs::read_to_string(appliance.data().join("root.key")).unwrap();
-    let log = appliance.log();
+    // It says so a moment after it can be used.
+    let begun = Instant::now();
+    let log = loop {
+        let log = appliance.log();
+        if log.contains("\"ready\"") && log.ends_with('\n') {
+            break log;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{log}");
+        std::thread::sleep(Duration::from_millis(10));
+    };
     let secret = key.strip_prefix(&format!("rak_{key_id}")).unwrap();
     assert!(secret.len() >= 40, "the secret part is what is looked for");
     assert!(!log.contains(secret));
