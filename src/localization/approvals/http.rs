@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use quintet_platform::egress::authority_of;
 use quintet_platform::json::Json;
 use quintet_platform::service::{
     Answer, Change, Content, Endpoint, Fault, KeyRule, Route, Segment, Shape, json as success, refusal_of,
@@ -145,13 +146,7 @@ fn is_https(text: &str) -> bool {
     };
     text.is_ascii()
         && is_encoded(text)
-        && text.parse::<http::Uri>().is_ok_and(|uri| {
-            uri.scheme_str() == Some("https")
-                && uri.authority().is_some_and(|authority| {
-                    let (host, whole) = (authority.host(), authority.as_str());
-                    !host.is_empty() && !whole.contains('@') && (whole == host || authority.port_u16().is_some())
-                })
-        })
+        && text.parse::<http::Uri>().is_ok_and(|uri| uri.scheme_str() == Some("https") && authority_of(&uri).is_some())
 }
 
 async fn get(call: Call) -> Answered {

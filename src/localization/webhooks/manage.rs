@@ -62,7 +62,13 @@ pub(super) fn create(
     Ok((endpoint_id, endpoint))
 }
 
-/// Changes an endpoint; a new secret signs from the next attempt on. Enabled again, its health is counted anew.
+/// What the chain says when an endpoint was changed.
+pub(super) const UPDATE: &str = "webhook.update";
+/// What it says when an endpoint got a new secret, and nothing else.
+pub(super) const ROTATE: &str = "webhook.rotate_secret";
+
+/// Changes an endpoint, which is one of these actions; a new secret signs from the next attempt on. Enabled again, its health
+/// is counted anew.
 ///
 /// # Errors
 /// [`Refusal::NotFound`]
@@ -71,26 +77,11 @@ pub(super) fn change(
     now: Timestamp,
     actor: &Actor,
     endpoint_id: Uuid,
+    action: &'static str,
     change: EndpointChange,
 ) -> Result<Endpoint, Abort<Refusal>> {
     let endpoint = WEBHOOKS.change(tx, now, key_of(actor, endpoint_id), change).map_err(refused)?;
-    audit::record(tx, now, actor, about("webhook.update", endpoint_id).with(standing(&endpoint)))?;
-    Ok(endpoint)
-}
-
-/// Gives an endpoint a new secret.
-///
-/// # Errors
-/// [`Refusal::NotFound`]
-pub(super) fn rotate(
-    tx: &mut WriteTx<'_>,
-    now: Timestamp,
-    actor: &Actor,
-    endpoint_id: Uuid,
-    change: EndpointChange,
-) -> Result<Endpoint, Abort<Refusal>> {
-    let endpoint = WEBHOOKS.change(tx, now, key_of(actor, endpoint_id), change).map_err(refused)?;
-    audit::record(tx, now, actor, about("webhook.rotate_secret", endpoint_id))?;
+    audit::record(tx, now, actor, about(action, endpoint_id).with(standing(&endpoint)))?;
     Ok(endpoint)
 }
 

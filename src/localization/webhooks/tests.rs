@@ -9,7 +9,7 @@ use quintet_platform::webhooks::{
 use quintet_storage::seal::{self, KeyOwner};
 use quintet_storage::{Abort, Read as _, Scan, Uuid, WriteTx};
 
-use super::manage::{change, create, redeliver, remove, rotate, test};
+use super::manage::{ROTATE, UPDATE, change, create, redeliver, remove, test};
 use super::room::{ENDPOINTS_MAX, WEBHOOKS};
 use super::tables::{ENDPOINTS, SUBSCRIPTIONS};
 use super::{Changed, Changes, Occasion, Place, Told, tell};
@@ -57,7 +57,7 @@ fn what_is_asked_for_follows_the_endpoints() {
     };
     assert_eq!(asked(), [(active, 12)]);
     let on = EndpointChange { is_active: Some(true), ..EndpointChange::default() };
-    bench.run(move |tx, now| change(tx, now, &actor(TENANT), idle, on)).unwrap();
+    bench.run(move |tx, now| change(tx, now, &actor(TENANT), idle, UPDATE, on)).unwrap();
     assert_eq!(asked(), [(active, 12), (idle, 15)]);
     let nobody = bench.run(move |tx, now| remove(tx, now, &actor(OTHER), idle));
     assert_eq!(nobody, Err(Refusal::NotFound), "another tenant's is not there");
@@ -75,7 +75,7 @@ fn secrets_are_kept_sealed_and_go_with_the_tenant() {
     let id = made(&bench, &["*"], true).unwrap();
     let secret = SigningSecret { key: Secret::new(b"open".to_vec()), origin: SecretOrigin::Generated };
     let other = EndpointChange { secret: Some(secret), ..EndpointChange::default() };
-    bench.run(move |tx, now| rotate(tx, now, &actor(TENANT), id, other)).unwrap();
+    bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, ROTATE, other)).unwrap();
     let stored = format!("{:?}", bench.store.read().scan(&ENDPOINTS, Scan::all()).unwrap());
     assert!(stored.contains("Sealed(") && !stored.contains("111, 112, 101, 110"), "{stored}");
     let (endpoint, key) = WEBHOOKS.open(&bench.store.read(), key_of(id)).unwrap().unwrap();
@@ -169,12 +169,12 @@ fn tests_and_repetitions_are_told_of_in_the_chain_and_bounded() {
     let none = bench.run(|tx, now| redeliver(tx, now, &actor(TENANT), 2));
     assert_eq!(none.map(|_| ()), Err(Refusal::NotFound));
     let off = EndpointChange { is_active: Some(false), ..EndpointChange::default() };
-    bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, off)).unwrap();
+    bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, UPDATE, off)).unwrap();
     let inactive = bench.run(move |tx, now| test(tx, now, &actor(TENANT), id));
     assert!(matches!(inactive, Err(Refusal::Conflict(_))));
     assert_eq!(actions(&bench), ["webhook.create", "webhook.test", "webhook.update"]);
     let on = EndpointChange { is_active: Some(true), ..EndpointChange::default() };
-    bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, on)).unwrap();
+    bench.run(move |tx, now| change(tx, now, &actor(TENANT), id, UPDATE, on)).unwrap();
     for _ in 0..100 {
         bench
             .run(move |tx, now| {

@@ -13,7 +13,7 @@
 //!
 //! Reading order: `model` (words), `tables` (rows), `room` (what a service says) · `endpoints` (rows written together) ·
 //! `envelope`, `tell` (what happens is told) · the verbs `manage` · `attempts` (rules, heads, what a death leads to) · `form`
-//! (reading), `wire` (writing) · `operator` (what the operator sees and does) · `verify`.
+//! (reading), `wire` (writing), `query` (lists) · `operator` (what the operator sees and does) · `verify`.
 
 mod attempts;
 mod endpoints;
@@ -22,6 +22,7 @@ pub mod form;
 mod manage;
 mod model;
 mod operator;
+pub mod query;
 mod room;
 mod tables;
 mod tell;

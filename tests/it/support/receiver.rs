@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use data_encoding::{BASE64, HEXLOWER};
 use quintet_platform::deliveries::hmac_sha256;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A request that arrived.
 #[derive(Clone, Debug)]
@@ -124,3 +124,39 @@ pub fn heard(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     reader.read_exact(&mut body).ok()?;
     Some((head, body))
 }
+
+/// Endpoints that no service takes, and the member that is wrong.
+pub fn wrong_endpoints(url: &str) -> Vec<(Value, &'static str)> {
+    vec![
+        (json!({"events": ["*"]}), "url"),
+        (json!({"url": 5, "events": ["*"]}), "url"),
+        (json!({"url": url}), "events"),
+        (json!({"url": url, "events": []}), "events"),
+        (json!({"url": url, "events": null}), "events"),
+        (json!({"url": url, "events": "*"}), "events"),
+        (json!({"url": url, "events": vec!["*"; 65]}), "events"),
+        (json!({"url": url, "events": ["webhook.test"]}), "events"),
+        (json!({"url": url, "events": ["timer.fired"]}), "events"),
+        (json!({"url": url, "events": [{"a": 1}]}), "events"),
+        (json!({"url": url, "events": ["*"], "secret": ""}), "secret"),
+        (json!({"url": url, "events": ["*"], "secret": "s".repeat(257)}), "secret"),
+        (json!({"url": url, "events": ["*"], "description": "d".repeat(257)}), "description"),
+        (json!({"url": url, "events": ["*"], "active": 1}), "active"),
+    ]
+}
+
+/// Addresses that nothing is sent to, whoever wants it.
+pub const WRONG_URLS: [&str; 12] = [
+    "ftp://example.com/",
+    "example.com",
+    "https://user:pw@example.com/",
+    "https://10.1.2.3/",
+    "https://169.254.169.254/",
+    "https://2130706433/",
+    "https://0x7f.1/",
+    "https://[::ffff:10.0.0.1]/",
+    "https://ex\u{e4}mple.com/",
+    "https://example.com:0/",
+    "http://example.com/",
+    "",
+];

@@ -2,7 +2,7 @@
 
 use quintet_platform::deliveries::{DeliveryState, Health};
 use quintet_platform::service::{
-    Answer, CURSOR, Content, KeyRule, Route, Segment, Shape, json as success, next_cursor, refusal_of, written,
+    Answer, CURSOR, Content, KeyRule, Route, Segment, Shape, json as success, refusal_of, written,
 };
 use quintet_platform::webhooks::{Endpoint, EndpointChange, EndpointKey, SigningSecret, with_secret};
 use quintet_storage::{Abort, Failure, Read, Uuid};
@@ -90,17 +90,8 @@ pub(super) async fn list(mut call: Call) -> Answered {
     permit(&call)?;
     let (context, tenant_id, now) = (call.context.clone(), call.caller.tenant_id(), call.now());
     let told = context.aside(tenant_id, move |read| {
-        let mut endpoints = WEBHOOKS.all(read, tenant_id.0)?;
-        endpoints.reverse();
-        endpoints.retain(|(id, _)| page.after.is_none_or(|after| id.into_bytes() < after));
-        let has_more = endpoints.len() > page.limit;
-        endpoints.truncate(page.limit);
-        let last = endpoints.last().filter(|_| has_more).map(|(id, _)| id.into_bytes());
-        let record = |(id, endpoint): &(Uuid, Endpoint)| {
-            WEBHOOKS.record(read, now, EndpointKey { tenant_id: tenant_id.0, endpoint_id: *id }, endpoint)
-        };
-        let webhooks = endpoints.iter().map(record).collect::<Result<Vec<Value>, Failure>>()?;
-        Ok(Answer::value(200, &json!({"webhooks": webhooks, "next_cursor": next_cursor(KIND, last.as_ref())?})))
+        let (webhooks, next_cursor) = WEBHOOKS.page(read, now, tenant_id.0, KIND, &page)?;
+        Ok(Answer::value(200, &json!({"webhooks": webhooks, "next_cursor": next_cursor})))
     });
     Ok(told.await.map_err(refusal_of)?)
 }
@@ -152,7 +143,7 @@ pub(super) async fn patch(call: Call) -> Answered {
     }
     let actor = change.call.caller.actor.clone();
     let changed = change.write(move |tx, now| {
-        let endpoint = manage::change(tx, now, &actor, key.endpoint_id, asked)?;
+        let endpoint = manage::change(tx, now, &actor, key.endpoint_id, manage::UPDATE, asked)?;
         Ok(Answer::value(200, &WEBHOOKS.record(tx, now, key, &endpoint)?))
     });
     changed.await
@@ -179,7 +170,7 @@ pub(super) async fn rotate(call: Call) -> Answered {
     let secret = SigningSecret::generated();
     let rotated = change.write(move |tx, now| {
         let asked = EndpointChange { secret: Some(secret.clone()), ..EndpointChange::default() };
-        let endpoint = manage::rotate(tx, now, &actor, key.endpoint_id, asked)?;
+        let endpoint = manage::change(tx, now, &actor, key.endpoint_id, manage::ROTATE, asked)?;
         Ok(told_once(200, WEBHOOKS.record(tx, now, key, &endpoint)?, &secret)?)
     });
     rotated.await

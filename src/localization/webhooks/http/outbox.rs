@@ -1,11 +1,11 @@
 //! Deliveries over HTTP.
 
-use quintet_platform::deliveries::{self, Delivery, DeliveryState, Filter};
+use quintet_platform::deliveries::DeliveryState;
 use quintet_platform::ids::parse_uuid;
 use quintet_platform::service::{Answer, KeyRule, Parameter, Route, Segment, Shape, json as success, refusal_of};
 use quintet_platform::webhooks::DeliveryNumber;
-use quintet_storage::{Failure, Uuid};
-use serde_json::{Value, json};
+use quintet_platform::webhooks::query::{Asked, SINCE, STATE, newest};
+use serde_json::json;
 
 use super::super::manage;
 use super::super::room::WEBHOOKS;
@@ -13,19 +13,7 @@ use super::endpoints::{ENDPOINT, MANAGE, endpoint_key, find, permit};
 use crate::http::{Answered, Call};
 use crate::refusal::Refusal;
 
-const STATES: [&str; 4] = [
-    DeliveryState::Pending.name(),
-    DeliveryState::Delivering.name(),
-    DeliveryState::Delivered.name(),
-    DeliveryState::Dead.name(),
-];
-const SINCE: Parameter = Parameter::new("since", Shape::integer(0, i64::MAX), "Only deliveries with a higher number.");
-const LIMIT: Parameter = Parameter::new(
-    "limit",
-    Shape::Integer { min: 1, max: 500, default: Some(50) },
-    "The newest so many; what is older is cut off.",
-);
-const STATE: Parameter = Parameter::new("state_filter", Shape::Word(&STATES, ""), "Deliveries in this state.");
+const LIMIT: Parameter = newest(500);
 const OF_ENDPOINT: Parameter = Parameter::new("endpoint_id", Shape::Uuid, "Deliveries to this endpoint.");
 const OF_RESOURCE: Parameter = Parameter::new("resource_id", Shape::Uuid, "Deliveries that tell of this.");
 /// The delivery that a path names.
@@ -52,25 +40,8 @@ pub(super) const REDELIVER: Route = Route::post("redeliver_webhook", "/v1/webhoo
     .successes(&[success(202, "WebhookDelivery")])
     .codes(&["conflict"]);
 
-/// Which deliveries are asked for, as far as the query says.
-struct Asked {
-    since: u64,
-    limit: usize,
-    state: Option<DeliveryState>,
-    endpoint_id: Option<Uuid>,
-    resource: Option<String>,
-}
-
-fn read_asked(call: &mut Call) -> Result<Asked, Refusal> {
-    let since = call.integer(&SINCE)?.and_then(|since| u64::try_from(since).ok()).unwrap_or(0);
-    let limit = call.integer(&LIMIT)?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(50);
-    let word = call.word(&STATE)?;
-    let state = DeliveryState::ALL.into_iter().find(|state| Some(state.name()) == word);
-    Ok(Asked { since, limit, state, endpoint_id: None, resource: None })
-}
-
 pub(super) async fn list(mut call: Call) -> Answered {
-    let asked = read_asked(&mut call)?;
+    let asked = Asked::read(&mut call, &LIMIT)?;
     permit(&call)?;
     let key = endpoint_key(&call)?;
     find(&call.snapshot(), key).map_err(refusal_of)?;
@@ -78,7 +49,7 @@ pub(super) async fn list(mut call: Call) -> Answered {
 }
 
 pub(super) async fn list_all(mut call: Call) -> Answered {
-    let asked = read_asked(&mut call)?;
+    let asked = Asked::read(&mut call, &LIMIT)?;
     let endpoint_id = call.text(&OF_ENDPOINT)?.and_then(|text| parse_uuid(&text));
     // As it is written in what is told.
     let resource = call.text(&OF_RESOURCE)?.and_then(|text| parse_uuid(&text)).map(|id| id.to_string());
@@ -90,14 +61,8 @@ async fn listed(call: Call, asked: Asked) -> Answered {
     let (context, tenant_id) = (call.context.clone(), call.caller.tenant_id());
     let pump = context.pump.clone();
     let told = context.aside(tenant_id, move |read| {
-        let of = WEBHOOKS.outbox(tenant_id.0);
-        let Asked { since, limit, state, endpoint_id, resource } = asked;
-        let filter = Filter { endpoint_id, resource: resource.as_deref(), state, since, limit };
-        let state = |delivery: &Delivery| pump.state(of, delivery);
-        let page = deliveries::list(read, of, filter, state)?;
-        let items = page.items.iter().map(|one| WEBHOOKS.write_delivery(read, tenant_id.0, one, state(one)));
-        let items = items.collect::<Result<Vec<Value>, Failure>>()?;
-        Ok(Answer::value(200, &json!({"deliveries": items, "truncated": page.is_truncated})))
+        let (deliveries, is_truncated) = WEBHOOKS.deliveries(read, &pump, tenant_id.0, &asked)?;
+        Ok(Answer::value(200, &json!({"deliveries": deliveries, "truncated": is_truncated})))
     });
     Ok(told.await.map_err(refusal_of)?)
 }

@@ -4,11 +4,10 @@ use quintet_platform::deliveries::{DeliveryState, Health};
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::service::{
     Answer, CURSOR, Content, FromSegment, KeyRule, Parameter, Route, Segment, Shape, failed, json as success, limit,
-    next_cursor,
 };
 use quintet_platform::webhooks::{EndpointChange, EndpointKey, SigningSecret, with_secret};
-use quintet_storage::{Failure, Uuid, WriteTx};
-use serde_json::{Value, json};
+use quintet_storage::{Uuid, WriteTx};
+use serde_json::json;
 
 use super::super::manage::{self, NO_ENDPOINT, refused};
 use super::super::room::WEBHOOKS;
@@ -95,22 +94,12 @@ pub(super) async fn create(call: Call) -> Answered {
 }
 
 pub(super) async fn list(mut call: Call) -> Answered {
-    let page = call.page::<[u8; 16]>("webhooks", &LIMIT)?;
+    const KIND: &str = "webhooks";
+    let page = call.page::<[u8; 16]>(KIND, &LIMIT)?;
     let (read, now, tenant_id) = (call.snapshot(), call.now(), tenant_of(&call).0);
-    let listed = || -> Result<Value, Failure> {
-        let mut endpoints = WEBHOOKS.all(&read, tenant_id)?;
-        endpoints.reverse();
-        endpoints.retain(|(id, _)| page.after.is_none_or(|after| id.into_bytes() < after));
-        let has_more = endpoints.len() > page.limit;
-        endpoints.truncate(page.limit);
-        let last = endpoints.last().filter(|_| has_more).map(|(id, _)| id.into_bytes());
-        let record = |(id, endpoint): &(Uuid, _)| {
-            WEBHOOKS.record(&read, now, EndpointKey { tenant_id, endpoint_id: *id }, endpoint)
-        };
-        let items: Result<Vec<Value>, Failure> = endpoints.iter().map(record).collect();
-        Ok(json!({"items": items?, "next_cursor": next_cursor("webhooks", last.as_ref())?}))
-    };
-    Ok(Answer::value(200, &listed().map_err(|failure| failed::<Refusal>(&failure))?))
+    let listed = WEBHOOKS.page(&read, now, tenant_id, KIND, &page);
+    let (items, next_cursor) = listed.map_err(|failure| failed::<Refusal>(&failure))?;
+    Ok(Answer::value(200, &json!({"items": items, "next_cursor": next_cursor})))
 }
 
 pub(super) async fn get(call: Call) -> Answered {

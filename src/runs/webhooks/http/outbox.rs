@@ -1,11 +1,12 @@
 //! Deliveries over HTTP.
 
-use quintet_platform::deliveries::{self, DeliveryState, Filter};
+use quintet_platform::deliveries::DeliveryState;
 use quintet_platform::ids::parse_ulid;
 use quintet_platform::service::{Answer, KeyRule, Parameter, Route, Segment, Shape, failed, json as success};
 use quintet_platform::webhooks::DeliveryNumber;
-use quintet_storage::{Failure, Uuid, WriteTx};
-use serde_json::{Value, json};
+use quintet_platform::webhooks::query::{Asked, SINCE, STATE, newest};
+use quintet_storage::{Uuid, WriteTx};
+use serde_json::json;
 
 use super::super::manage::{NO_DELIVERY, NO_ENDPOINT, refused};
 use super::super::room::WEBHOOKS;
@@ -13,19 +14,7 @@ use super::endpoints::{ENDPOINT, endpoint_key};
 use crate::dialect::{Answered, Call, tenant_of};
 use crate::refusal::Refusal;
 
-const STATES: [&str; 4] = [
-    DeliveryState::Pending.name(),
-    DeliveryState::Delivering.name(),
-    DeliveryState::Delivered.name(),
-    DeliveryState::Dead.name(),
-];
-const SINCE: Parameter = Parameter::new("since", Shape::integer(0, i64::MAX), "Only deliveries with a higher number.");
-const LIMIT: Parameter = Parameter::new(
-    "limit",
-    Shape::Integer { min: 1, max: 200, default: Some(50) },
-    "The newest so many; what is older is cut off.",
-);
-const STATE: Parameter = Parameter::new("state_filter", Shape::Word(&STATES, ""), "Deliveries in this state.");
+const LIMIT: Parameter = newest(200);
 const OF_ENDPOINT: Parameter = Parameter::new("endpoint_id", Shape::Ulid, "Deliveries to this endpoint.");
 const OF_RESOURCE: Parameter =
     Parameter::new("resource_id", Shape::Text { min: 1, max: 256 }, "Deliveries that tell of this.");
@@ -68,19 +57,11 @@ pub(super) async fn list_all(mut call: Call) -> Answered {
 }
 
 async fn listed(mut call: Call, endpoint_id: Option<Uuid>, resource: Option<String>) -> Answered {
-    let since = call.integer(&SINCE)?.and_then(|since| u64::try_from(since).ok()).unwrap_or(0);
-    let limit = call.integer(&LIMIT)?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(50);
-    let word = call.word(&STATE)?;
-    let state = DeliveryState::ALL.into_iter().find(|state| Some(state.name()) == word);
+    let asked = Asked { endpoint_id, resource, ..Asked::read(&mut call, &LIMIT)? };
     let (context, tenant_id, read) = (call.context.clone(), tenant_of(&call).0, call.snapshot());
     let list = move || {
-        let of = WEBHOOKS.outbox(tenant_id);
-        let filter = Filter { endpoint_id, resource: resource.as_deref(), state, since, limit };
-        let state = |delivery: &deliveries::Delivery| context.settings.pump.state(of, delivery);
-        let page = deliveries::list(&read, of, filter, state)?;
-        let items = page.items.iter().map(|one| WEBHOOKS.write_delivery(&read, tenant_id, one, state(one)));
-        let items = items.collect::<Result<Vec<Value>, Failure>>()?;
-        Ok(json!({"items": items, "truncated": page.is_truncated}))
+        let (items, is_truncated) = WEBHOOKS.deliveries(&read, &context.settings.pump, tenant_id, &asked)?;
+        Ok(json!({"items": items, "truncated": is_truncated}))
     };
     Ok(Answer::value(200, &call.in_turn(&call.context.lookers, list).await?))
 }
