@@ -5,7 +5,7 @@ use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read as _, Timestamp, WriteTx, encode_plain};
 use uuid::Uuid;
 
-use super::model::{Counters, Delivery, Outbox, Target};
+use super::model::{Counters, Delivery, Outbox, Repeat, Target};
 use super::tables::{
     BODIES, BodyRow, COUNTERS, Contents, DELIVERIES, DUE, DeliveryRow, DueRow, Mark, indexes, lane_of_authority,
 };
@@ -92,6 +92,7 @@ pub fn enqueue(
         is_counted: new.is_counted,
         kept_days: new.kept_days,
         is_by_resource: true,
+        repeat: Repeat::No,
     };
     tx.put(&COUNTERS, &outbox_key, &counters.into())?;
     for (index, subject) in indexes(&delivery) {

@@ -35,7 +35,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use dead::{Dead, DeadPage, dead, is_repeated};
+pub use dead::{Dead, DeadPage, dead};
 pub use drop_target::{DroppedTargets, drop_target};
 pub use enqueue::{NewDelivery, NewTarget, enqueue};
 pub use health::Health;

@@ -18,7 +18,7 @@ use quintet_storage::{Failure, Family, Row, Table, TableSpec, Timestamp, decode_
 use uuid::Uuid;
 
 use super::health::Health;
-use super::model::{Counters, Delivery, End, LastError, Outbox, Target};
+use super::model::{Counters, Delivery, End, LastError, Outbox, Repeat, Target};
 use crate::access::Service;
 use crate::ids::parse_ulid;
 use crate::secrets::digest_parts;
@@ -156,16 +156,19 @@ pub(crate) struct DeliveryRow {
     pub(super) sealed: Option<Sealed>,
     /// Whether it stands in [`BY_RESOURCE`].
     is_by_resource: bool,
+    repeat: Repeat,
 }
 
 impl Row for DeliveryRow {
-    const VERSION: u8 = 3;
+    const VERSION: u8 = 4;
 
-    /// Version 1 ended before the last member but one, version 2 before the last: a byte each says none, and no.
+    /// Version 1 ended before the last three members, 2 before the last two, 3 before the last: a byte each says none, no, and
+    /// that nobody has said.
     fn migrate(version: u8, bytes: &[u8]) -> Result<DeliveryRow, Failure> {
         match version {
-            1 => decode_plain(&[bytes, &[0, 0]].concat()),
-            2 => decode_plain(&[bytes, &[0]].concat()),
+            1 => decode_plain(&[bytes, &[0, 0, 0]].concat()),
+            2 => decode_plain(&[bytes, &[0, 0]].concat()),
+            3 => decode_plain(&[bytes, &[0]].concat()),
             _ => Err(Failure::Damaged(format!("a delivery has unknown version {version}"))),
         }
     }
@@ -193,6 +196,7 @@ impl DeliveryRow {
             is_counted: row.is_counted,
             kept_days: row.kept_days,
             is_by_resource: row.is_by_resource,
+            repeat: row.repeat,
         }
     }
 }
@@ -221,6 +225,7 @@ impl DeliveryRow {
             kept_days: delivery.kept_days,
             sealed,
             is_by_resource: delivery.is_by_resource,
+            repeat: delivery.repeat,
         }
     }
 }

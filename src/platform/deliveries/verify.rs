@@ -6,7 +6,7 @@ use quintet_storage::{Failure, Read, Scan, Timestamp};
 use uuid::Uuid;
 
 use super::enqueue::lane_of;
-use super::model::{Counters, Delivery, End, LastError, Outbox, Target};
+use super::model::{Counters, Delivery, End, LastError, Outbox, Repeat, Target};
 use super::old::old_hour;
 use super::tables::{BODIES, BY_RESOURCE, BY_SUBJECT, COUNTERS, DELIVERIES, DUE, Index, Mark, OLD, OutboxKey, indexes};
 use crate::verify::each;
@@ -116,6 +116,11 @@ fn check_rows(
         (Some(_), Some(_)) => missing("reason to be tried again"),
         (Some(_), None) if read.contains(&OLD, &(old_hour(delivery), tenant_id, service, id))? => {}
         (Some(_), None) => missing("time to go"),
+    }
+    let repeated = delivery.redelivery_of.map(|id| read.get(&DELIVERIES, &(tenant_id, service, id))).transpose()?;
+    let repeated = repeated.flatten().map(|row| row.into_delivery(delivery.redelivery_of.unwrap_or_default()));
+    if repeated.is_some_and(|one| one.repeat == Repeat::No || one.repeated_by().is_some_and(|by| by < id)) {
+        missing("word in what it repeats");
     }
     if delivery.end == Some(End::Delivered) && delivery.attempts == 0 {
         missing("attempt that was taken");

@@ -12,9 +12,7 @@ use super::manage::NotDone;
 use super::model::{DisabledReason, EndpointChange, EndpointKey};
 use super::room::Webhooks;
 use crate::clock::Clock;
-use crate::deliveries::{
-    self, Counters, Dead, DeadPage, Delivery, DeliveryState, End, Filter, Pump, Target, is_repeated,
-};
+use crate::deliveries::{self, Counters, Dead, DeadPage, Delivery, DeliveryState, End, Filter, Pump, Target};
 use crate::egress::{Egress, EgressError, Party, authority_of};
 
 /// What the operator looks at and does.
@@ -259,7 +257,8 @@ impl Webhooks {
         for id in &page.ids {
             let Some(delivery) = deliveries::find(tx, of, *id)? else { continue };
             let is_dead = delivery.end == Some(End::Dead) && delivery.target == Target::Endpoint(key.endpoint_id);
-            if !is_dead || is_repeated(tx, of, &delivery, page.seen_until)? {
+            // What has been sent once more since the page was read says so itself.
+            if !is_dead || delivery.repeated_by().is_some() {
                 continue;
             }
             self.redeliver(tx, now, key.tenant_id, *id)?;
