@@ -145,6 +145,18 @@ pub fn counters(read: &impl Read, outbox: Outbox) -> Result<Counters, Failure> {
     Ok(read.get(&COUNTERS, &outbox.key())?.map_or_else(Counters::default, Counters::from))
 }
 
+/// How much waits for a target: for an endpoint, or for all addresses of their own together.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn waiting_for(read: &impl Read, outbox: Outbox, target: Target) -> Result<u64, Failure> {
+    let counters = read.get(&COUNTERS, &outbox.key())?.unwrap_or_default();
+    Ok(match target {
+        Target::Endpoint(id) => counters.waiting_for(id),
+        Target::Inline => counters.waiting_inline(),
+    })
+}
+
 /// What the outboxes of a service have come to, for whoever adds up or tells of each.
 ///
 /// # Errors
@@ -172,6 +184,21 @@ pub fn all_counters(read: &impl Read, service: Service) -> Result<Vec<(Uuid, Cou
 pub fn health_of(read: &impl Read, outbox: Outbox, endpoint_id: Uuid) -> Result<Health, Failure> {
     let (tenant_id, service) = outbox.key();
     Ok(read.get(&HEALTH, &(tenant_id, service, endpoint_id))?.map_or_else(Health::default, Health::from))
+}
+
+/// Writes down whether others were told that an endpoint is in a bad way.
+///
+/// # Errors
+/// The store's failures.
+pub fn note_notice(
+    tx: &mut WriteTx<'_>,
+    outbox: Outbox,
+    endpoint_id: Uuid,
+    told_at: Option<Timestamp>,
+) -> Result<(), Failure> {
+    let (tenant_id, service) = outbox.key();
+    let health = Health { noticed_at: told_at, ..health_of(tx, outbox, endpoint_id)? };
+    tx.put(&HEALTH, &(tenant_id, service, endpoint_id), &(&health).into())
 }
 
 /// Begins to count an endpoint's health anew, for it was enabled again.

@@ -86,6 +86,8 @@ pub enum LastError {
     EndpointDisabled,
     /// Its endpoint was gone when its turn came.
     EndpointDeleted,
+    /// So much waited for its endpoint that it was not enqueued.
+    TooMuchWaiting,
 }
 
 impl LastError {
@@ -102,6 +104,7 @@ impl LastError {
             LastError::UrlNotAllowed => "url_not_allowed",
             LastError::EndpointDisabled => "endpoint_disabled",
             LastError::EndpointDeleted => "endpoint_deleted",
+            LastError::TooMuchWaiting => "too_much_waiting",
         }
     }
 }

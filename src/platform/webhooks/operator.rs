@@ -243,7 +243,7 @@ impl Webhooks {
     /// Sends those of a page once more that are still given up and that nobody has sent once more since; how many.
     ///
     /// # Errors
-    /// [`NotDone`] if the endpoint is gone or inactive, and the store's failures.
+    /// [`NotDone`] if the endpoint is gone or inactive, or too much waits for it; and the store's failures.
     pub fn redeliver_dead(
         &self,
         tx: &mut WriteTx<'_>,

@@ -405,6 +405,8 @@ fn deliveries_that_fail_are_tried_again_and_can_be_sent_once_more() {
     let record = desk.get(&format!("/v1/webhooks/{id}")).expect(200);
     assert_eq!((&record["active"], &record["disabled_reason"]), (&json!(false), &json!("dead_without_success_24h")));
     let notice = receiver.wait("watch", 1)[0].body();
+    let gone = receiver.url(410, "gone");
+    assert_eq!(Some(notice["data"]["url"].as_str().unwrap()), gone.strip_suffix("/410/gone"), "and no more of it");
     let expected = (&json!("webhook.endpoint_degraded"), &json!(id), &json!(5));
     assert_eq!(
         (&notice["event_type"], &notice["data"]["endpoint_id"], &notice["data"]["dead_deliveries_24h"]),

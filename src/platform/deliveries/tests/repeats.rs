@@ -10,13 +10,13 @@ use super::*;
 
 /// A row that nobody can read.
 #[derive(Clone, Debug, Encode, Decode)]
-struct Unreadable;
+pub(super) struct Unreadable;
 
 impl Row for Unreadable {
     const VERSION: u8 = 99;
 }
 
-const UNREADABLE: Table<Place, Unreadable> = Table::new(0x0140, Family::APPLIANCE, "platform.deliveries");
+pub(super) const UNREADABLE: Table<Place, Unreadable> = Table::new(0x0140, Family::APPLIANCE, "platform.deliveries");
 
 fn dead_page(world: &World, from: u64) -> DeadPage {
     let wanted = Dead { endpoint_id: ENDPOINT, since: START, from, until: u64::MAX, limit: 64 };
@@ -37,7 +37,7 @@ fn all_dead(world: &World) -> (Vec<u64>, usize) {
 }
 
 /// As before version 4 of a delivery's row.
-fn make_old(world: &World, ids: std::ops::RangeInclusive<u64>) {
+pub(super) fn make_old(world: &World, ids: std::ops::RangeInclusive<u64>) {
     world.write(move |tx, _| {
         for id in ids {
             let row = tx.get(&DELIVERIES, &outbox(TENANT).place(id))?.unwrap();
@@ -49,7 +49,7 @@ fn make_old(world: &World, ids: std::ops::RangeInclusive<u64>) {
     });
 }
 
-fn again(world: &World, id: u64) -> u64 {
+pub(super) fn again(world: &World, id: u64) -> u64 {
     let body = |sent: &[u8], _: u64| sent.to_vec();
     let verb = move |tx: &mut WriteTx<'_>, now: Timestamp| redeliver(tx, now, outbox(TENANT), id, 5, body);
     world.test.store.write_blocking(Instant::now() + Duration::from_secs(10), verb).unwrap()

@@ -73,7 +73,6 @@ pub(super) async fn redeliver(call: Call) -> Answered {
     change.begin()?;
     let verb = move |tx: &mut WriteTx<'_>, now| {
         let delivery = WEBHOOKS.redeliver(tx, now, tenant_id, id).map_err(refused)?;
-        WEBHOOKS.demand_room(tx, tenant_id).map_err(refused)?;
         Ok(Answer::value(202, &WEBHOOKS.write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?))
     };
     change.write(verb).await
