@@ -2,6 +2,7 @@
 
 mod crowded;
 mod damage;
+mod lists;
 mod repeats;
 
 use std::net::SocketAddr;
@@ -525,7 +526,7 @@ async fn with_an_endpoint_go_its_deliveries_however_many() {
     world.write(|tx, now| drop_target(tx, now, outbox(TENANT), ENDPOINT));
     world.rest().await;
     let read = world.test.store.read();
-    let all = Filter { endpoint_id: None, resource: None, state: None, since: 0, limit: 200 };
+    let all = Filter { endpoint_id: None, resource: None, state: None, since: 0, before: None, limit: 200 };
     let left = list(&read, outbox(TENANT), all, |delivery| world.pump.state(outbox(TENANT), delivery)).unwrap();
     assert_eq!(left.items.iter().map(|delivery| delivery.id).collect::<Vec<_>>(), [751]);
     assert_eq!(world.health(), Health::default());
@@ -541,7 +542,8 @@ async fn with_an_endpoint_go_its_deliveries_however_many() {
 
 /// How many deliveries of an endpoint there are, up to 200.
 fn deliveries_of(world: &World, endpoint_id: Uuid) -> usize {
-    let all = Filter { endpoint_id: Some(endpoint_id), resource: None, state: None, since: 0, limit: 200 };
+    let all =
+        Filter { endpoint_id: Some(endpoint_id), resource: None, state: None, since: 0, before: None, limit: 200 };
     let state = |delivery: &Delivery| world.pump.state(outbox(TENANT), delivery);
     list(&world.test.store.read(), outbox(TENANT), all, state).unwrap().items.len()
 }
@@ -567,7 +569,7 @@ async fn lists_keep_the_newest_in_ascending_order() {
     world.enqueue(TENANT, None, &receiver.url("/204"), 1);
     world.enqueue(2, None, &receiver.url("/204"), 1);
     let read = world.test.store.read();
-    let all = Filter { endpoint_id: None, resource: None, state: None, since: 0, limit: 3 };
+    let all = Filter { endpoint_id: None, resource: None, state: None, since: 0, before: None, limit: 3 };
     let ids = |filter: Filter<'_>| {
         let page = list(&read, outbox(TENANT), filter, |delivery| world.pump.state(outbox(TENANT), delivery)).unwrap();
         (page.items.iter().map(|delivery| delivery.id).collect::<Vec<_>>(), page.is_truncated)
@@ -661,7 +663,7 @@ async fn what_was_enqueued_before_resources_had_an_index_is_found_and_goes() {
     world.check();
     assert_eq!((tell(), tell()), (4, 5));
     let listed = |since: u64, limit: usize| {
-        let filter = Filter { endpoint_id: None, resource: Some(RESOURCE), state: None, since, limit };
+        let filter = Filter { endpoint_id: None, resource: Some(RESOURCE), state: None, since, before: None, limit };
         let state = |delivery: &Delivery| world.pump.state(outbox(TENANT), delivery);
         let page = list(&world.test.store.read(), outbox(TENANT), filter, state).unwrap();
         page.items.iter().map(|delivery| delivery.id).collect::<Vec<_>>()

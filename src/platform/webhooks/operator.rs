@@ -15,6 +15,9 @@ use crate::clock::Clock;
 use crate::deliveries::{self, Counters, Dead, DeadPage, Delivery, DeliveryState, End, Filter, Pump, Target};
 use crate::egress::{Egress, EgressError, Party, authority_of};
 
+/// Lists that one of the operator's looks through: each of them is bounded.
+const LISTS_MAX: usize = 10;
+
 /// What the operator looks at and does.
 #[derive(Clone)]
 pub struct Operator {
@@ -102,13 +105,22 @@ impl Operator {
             return Ok((Vec::new(), false));
         }
         let Wanted { endpoint_id, state, limit } = *wanted;
-        let filter = Filter { endpoint_id, resource: None, state, since: 0, limit };
+        let mut filter = Filter { endpoint_id, resource: None, state, since: 0, before: None, limit };
         let state = |delivery: &Delivery| self.pump.state(of, delivery);
-        let page = deliveries::list(&read, of, filter, state)?;
+        let (mut found, mut is_truncated) = (Vec::new(), false);
+        for _ in 0..LISTS_MAX {
+            let page = deliveries::list(&read, of, filter, state)?;
+            filter.limit -= page.items.len();
+            found.splice(..0, page.items);
+            (is_truncated, filter.before) = (page.is_truncated, page.next_before);
+            if !is_truncated || filter.limit == 0 {
+                break;
+            }
+        }
         let item =
             |one: &Delivery| Ok((one.created_at, self.webhooks.write_delivery(&read, tenant_id, one, state(one))?));
-        let items = page.items.iter().map(item).collect::<Result<_, Failure>>()?;
-        Ok((items, page.is_truncated))
+        let items = found.iter().map(item).collect::<Result<_, Failure>>()?;
+        Ok((items, is_truncated))
     }
 
     /// A delivery of a tenant.
