@@ -116,7 +116,7 @@ fn an_endpoint_is_told_of_every_event_that_it_asks_for() {
     let (by_me, by_none) = (("service_account", me.as_str()), ("system", "00000000-0000-0000-0000-000000000000"));
     let sha256 = text(&imported, "sha256");
     let data = format!(
-        r#""project_id":"{project}","file_id":"{file}","path":"k.json","version":1,"sha256":"{sha256}","keys":1,"added":1,"changed":0,"obsoleted":0,"restored":0"#
+        r#""project_id":"{project}","file_id":"{file}","version":1,"sha256":"{sha256}","keys":1,"added":1,"changed":0,"obsoleted":0,"restored":0"#
     );
     expect(&told[0], "import", ("file", &file), &data, by_me, &all);
     let changed = |cause: &str, reference: &str, from: &str, to: &str| {
