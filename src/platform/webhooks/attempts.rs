@@ -9,7 +9,7 @@ use quintet_storage::{Failure, Snapshot, Timestamp, WriteTx};
 use uuid::Uuid;
 
 use super::envelope::Event;
-use super::model::{DEGRADED, DisabledReason, Endpoint, EndpointKey};
+use super::model::{DEGRADED, Deed, DisabledReason, Endpoint, EndpointKey};
 use super::room::Webhooks;
 use crate::access::Service;
 use crate::clock::rfc3339;
@@ -130,7 +130,9 @@ impl DeliveryRoom for Webhooks {
         let is_hopeless = deads >= DEADS_OF_DISABLING && !after.has_delivered_within_a_day(now);
         if is_hopeless && endpoint.disabled.is_none() {
             let disabled = Some(DisabledReason::DeadWithoutSuccess);
-            self.put(tx, key, &Endpoint { disabled, updated_at: now, ..endpoint }, None)?;
+            let endpoint = Endpoint { disabled, updated_at: now, ..endpoint };
+            self.put(tx, key, &endpoint, None)?;
+            (self.record)(tx, now, key.tenant_id, Deed::Disabled(endpoint_id, &endpoint))?;
         }
         Ok(())
     }

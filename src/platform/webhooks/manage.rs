@@ -85,7 +85,8 @@ impl Webhooks {
         Ok((endpoint_id, endpoint))
     }
 
-    /// Changes an endpoint; a new secret signs from the next attempt on. Enabled again, its health is counted anew.
+    /// Changes an endpoint; a new secret signs from the next attempt on. Enabled again, its health is counted anew. What changes
+    /// nothing is no change.
     ///
     /// # Errors
     /// [`NotDone::NoEndpoint`]
@@ -96,7 +97,8 @@ impl Webhooks {
         key: EndpointKey,
         change: EndpointChange,
     ) -> Result<Endpoint, Abort<NotDone>> {
-        let mut endpoint = self.find(tx, key)?.ok_or(NotDone::NoEndpoint)?;
+        let before = self.find(tx, key)?.ok_or(NotDone::NoEndpoint)?;
+        let mut endpoint = before.clone();
         if let Some(url) = change.url {
             endpoint.url = url;
         }
@@ -116,6 +118,9 @@ impl Webhooks {
         }
         if let Some(secret) = &change.secret {
             endpoint.secret_origin = secret.origin;
+        }
+        if change.secret.is_none() && endpoint == before {
+            return Ok(before);
         }
         endpoint.updated_at = now;
         let secret = change.secret.as_ref().map(|secret| secret.key.expose().as_slice());

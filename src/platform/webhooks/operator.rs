@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::manage::NotDone;
-use super::model::{DisabledReason, EndpointChange, EndpointKey};
+use super::model::{Deed, DisabledReason, EndpointChange, EndpointKey};
 use super::room::Webhooks;
 use crate::clock::Clock;
 use crate::deliveries::{self, Counters, Dead, DeadPage, Delivery, DeliveryState, End, Filter, Pump, Target};
@@ -212,6 +212,7 @@ impl Webhooks {
         if endpoint.disabled.is_some() {
             let asked = EndpointChange { is_active: Some(true), ..EndpointChange::default() };
             endpoint = self.change(tx, now, key, asked)?;
+            (self.record)(tx, now, key.tenant_id, Deed::Enabled(key.endpoint_id, &endpoint))?;
         }
         Ok(self.record(tx, now, key, &endpoint)?)
     }
@@ -227,6 +228,7 @@ impl Webhooks {
         key: EndpointKey,
     ) -> Result<Value, Abort<NotDone>> {
         let delivery = self.test(tx, now, key)?;
+        (self.record)(tx, now, key.tenant_id, Deed::Tested(key.endpoint_id))?;
         Ok(self.write_delivery(tx, key.tenant_id, &delivery, DeliveryState::Pending)?)
     }
 
@@ -247,6 +249,7 @@ impl Webhooks {
                 Abort::Refused(what) if what != NotDone::Inactive => Abort::Refused(NotDone::Of(*id, Box::new(what))),
                 other => other,
             })?;
+            (self.record)(tx, now, tenant_id, Deed::Redelivered(*id, delivery.id))?;
             made.push(self.write_delivery(tx, tenant_id, &delivery, DeliveryState::Pending)?);
         }
         Ok(made)
@@ -273,7 +276,8 @@ impl Webhooks {
             if !is_dead || delivery.repeated_by().is_some() {
                 continue;
             }
-            self.redeliver(tx, now, key.tenant_id, *id)?;
+            let again = self.redeliver(tx, now, key.tenant_id, *id)?;
+            (self.record)(tx, now, key.tenant_id, Deed::Redelivered(*id, again.id))?;
             count += 1;
         }
         Ok(count)

@@ -374,6 +374,7 @@ fn deliveries_that_fail_are_tried_again_and_can_be_sent_once_more() {
     shelf.json("a.json", &json!({"a": "A"}));
     advance(&APPLIANCE, 1);
     let path = format!("/v1/webhooks/{id}/deliveries");
+    desk.patch_webhook(&id, &json!({}));
     let waiting = desk.get(&path).expect(200)["deliveries"][0].clone();
     assert_eq!((&waiting["state"], &waiting["attempt"]), (&json!("pending"), &json!(1)));
     assert_eq!((&waiting["last_status_code"], &waiting["last_error"]), (&json!(503), &json!("bad_status")));
@@ -464,6 +465,11 @@ fn the_operator_sees_them_by_the_name_of_their_service() {
     assert_eq!(again["items"][0]["redelivery_of"], 1);
     let dead = cli(&["webhook", "redeliver", "--endpoint", &id, "--dead-since", "2020-01-01T00:00:00Z"]);
     assert_eq!(dead["redelivered"], 0);
+    let chain = desk.get("/v1/audit/events?limit=500").expect(200);
+    let all = chain["events"].as_array().unwrap();
+    let by_operator = all.iter().filter(|one| one["actor_kind"] == "system").map(|one| one["action"].as_str().unwrap());
+    let own: Vec<&str> = by_operator.filter(|action| action.starts_with("webhook.")).collect();
+    assert_eq!(own, ["webhook.update", "webhook.test", "webhook.redeliver"], "what the operator does is in the chain");
     let output = APPLIANCE.cli(&["webhook", "list", "--service", "ledger"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let status = APPLIANCE.cli_json(&["status"]);
