@@ -157,7 +157,7 @@ impl Context {
             foundation,
             core: Arc::new(Health::start()),
             memory: Indexes::new(MEMORY_BYTES_MAX),
-            asides: Turns::new(ASIDES),
+            asides: Turns::of(ASIDES, ASIDES / 2),
             turns: Turns::new(TURNS),
             releases: Turns::of(RELEASES, 1),
             documents: Turns::new(DOCUMENTS_BYTES_MAX),

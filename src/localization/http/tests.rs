@@ -261,6 +261,35 @@ async fn nothing_is_left_of_what_is_not_published() {
     room.context.store.shutdown();
 }
 
+/// What one tenant looks for at length leaves turns to others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_looks_for_much_leaves_turns_to_others() {
+    let room = Room::open();
+    let (go, until) = (std::sync::Arc::new(std::sync::Barrier::new(3)), std::time::Duration::from_secs(60));
+    let look = |tenant: u128, go: Option<std::sync::Arc<std::sync::Barrier>>| {
+        let context = room.context.clone();
+        let work = move |_: &quintet_storage::Snapshot| {
+            if let Some(go) = go {
+                go.wait();
+            }
+            Ok(())
+        };
+        tokio::spawn(async move { context.aside(TenantId(Uuid::from_u128(tenant)), work).await })
+    };
+    // Two are let through together with this test: as many as may look at a time.
+    let slow: Vec<_> = (0..4).map(|_| look(1, Some(std::sync::Arc::clone(&go)))).collect();
+    let other = tokio::time::timeout(until, look(2, None)).await;
+    assert!(other.is_ok(), "another tenant's has its turn");
+    for _ in 0..2 {
+        let go = std::sync::Arc::clone(&go);
+        tokio::task::spawn_blocking(move || go.wait()).await.unwrap();
+    }
+    for looked in slow {
+        looked.await.unwrap().unwrap();
+    }
+    room.context.store.shutdown();
+}
+
 /// Who leaves in the middle of a body, or does not go on, leaves nothing either.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_of_a_body_whose_sender_leaves() {
