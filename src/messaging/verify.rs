@@ -7,7 +7,7 @@ use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{acks, blocks, drafts, identity, invites, keys, mail, memory, pubkeys, reminders, rooms};
+use crate::{acks, blocks, claims, drafts, identity, invites, keys, mail, memory, pubkeys, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
@@ -21,6 +21,7 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     mail::verify::verify(read, &mut sent, &mut findings)?;
     usage::verify(read, &sent, &mut findings)?;
     acks::verify(read, &mut findings)?;
+    claims::verify(read, &mut findings)?;
     drafts::verify(read, &mut findings)?;
     memory::verify(read, &mut findings)?;
     reminders::verify(read, &mut findings)?;

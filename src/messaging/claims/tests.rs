@@ -1,12 +1,15 @@
 //! Claims as callers see them.
 
 use quintet_platform::ids::ulid;
+use quintet_storage::{Read as _, Scan, Table, Uuid, WriteTx};
 use serde_json::{Value, json};
 
+use super::tables::{LISTS, ListRow, VERDICTS};
 use crate::identity::Scope;
 use crate::mail::messages::encode;
 use crate::mail::model::Contents;
 use crate::mail::post::Said;
+use crate::model::{FAMILY, Mark, MessageId, WorkspaceNo};
 use crate::rooms::join;
 use crate::testing::{Bench, assert_refused};
 
@@ -108,4 +111,54 @@ async fn who_may_not_judge_and_what_cannot_be_judged() {
         assert_eq!(bench.call_as("ben", "POST", &verdict, good.clone()).await.0, 201, "{number}");
     }
     assert_refused(&bench.call_as("ben", "POST", &verdict, good).await, (409, "limit_reached"), "verdicts");
+}
+
+/// What is in the way of everybody is short: whoever gives a verdict reads none of the others, which may be long. One that
+/// cannot be read is in nobody's way.
+#[tokio::test]
+async fn verdicts_are_listed_and_not_read() {
+    const BROKEN: Table<(WorkspaceNo, MessageId, Uuid), Mark> = Table::new(0x053C, FAMILY, "messaging_verdicts");
+    let bench = bench_of_three();
+    let path = claim(&bench, Some(CLAIM), None);
+    let verdict = format!("{path}/verdict");
+    let judge = async |result: &str| bench.call_as("ben", "POST", &verdict, json!({"result": result})).await.0;
+    assert_eq!(judge("error").await, 201);
+    let first = bench.context.store.read().scan(&VERDICTS, Scan::all()).unwrap()[0].0;
+    bench.run(move |tx, _| Ok(tx.put(&BROKEN, &first, &Mark)?)).unwrap();
+    assert_eq!(bench.call_as("ben", "GET", &path, NONE).await.0, 500);
+    assert_eq!(judge("refuted").await, 201);
+}
+
+/// Verdicts of an earlier version are looked through when another is given, before the transaction and once.
+#[tokio::test]
+async fn verdicts_that_were_not_listed_are_listed_once() {
+    let bench = bench_of_three();
+    let path = claim(&bench, Some(CLAIM), None);
+    let verdict = format!("{path}/verdict");
+    let judge = async |result: &str| bench.call_as("ben", "POST", &verdict, json!({"result": result})).await.0;
+    assert_eq!(judge("error").await, 201);
+    let message = bench.context.store.read().scan(&LISTS, Scan::all()).unwrap()[0].0;
+    let unlist = move |tx: &mut WriteTx<'_>, _| {
+        tx.delete(&LISTS, &message);
+        Ok(())
+    };
+    bench.run(unlist).unwrap();
+    let found = || crate::verify(&bench.context.store.read()).unwrap().join("\n");
+    assert_eq!((found(), judge("refuted").await), (String::new(), 201));
+    let (_, view) = bench.call_as("ann", "GET", &path, NONE).await;
+    assert_eq!((view["verdicts"].as_array().unwrap().len(), found()), (2, String::new()));
+    let halve = move |tx: &mut WriteTx<'_>, _| {
+        let ListRow(mut all) = tx.get(&LISTS, &message)?.unwrap_or_default();
+        all.truncate(1);
+        Ok(tx.put(&LISTS, &message, &ListRow(all))?)
+    };
+    bench.run(halve).unwrap();
+    assert!(found().contains("does not list its verdict"), "{}", found());
+    let other = move |tx: &mut WriteTx<'_>, _| {
+        let ListRow(mut all) = tx.get(&LISTS, &message)?.unwrap_or_default();
+        all.iter_mut().for_each(|given| given.runner = "cid".to_owned());
+        Ok(tx.put(&LISTS, &message, &ListRow(all))?)
+    };
+    bench.run(other).unwrap();
+    assert!(found().contains("has no verdict of cid that it lists"), "{}", found());
 }

@@ -3,9 +3,9 @@
 use quintet_storage::seal::{self, Erased, KeyOwner};
 use quintet_storage::{Abort, Failure, Read, Scan, Timestamp, Uuid, WriteTx, decode_plain, encode_plain};
 
-use super::tables::{Observed, Outcome, VERDICTS, VerdictRow};
+use super::tables::{Given, LISTS, ListRow, Observed, Outcome, VERDICTS, VerdictRow};
 use crate::identity::{Attestation, Workspace};
-use crate::model::MessageId;
+use crate::model::{MessageId, MessageKey};
 use crate::refusal::Refusal;
 
 /// Verdicts of one message.
@@ -26,7 +26,23 @@ pub(super) struct Verdict {
     pub(super) observed: Observed,
 }
 
-/// Gives a verdict; its id.
+/// Which verdicts a message has, the oldest first; `None`: no row says so yet, for they are all of an earlier version. They
+/// stay the same until there is one, for whoever gives a verdict puts it.
+pub(super) fn listed(read: &impl Read, message: MessageKey) -> Result<Option<Vec<Given>>, Failure> {
+    if let Some(ListRow(all)) = read.get(&LISTS, &message)? {
+        return Ok(Some(all));
+    }
+    let is_any = !read.scan(&VERDICTS, Scan::prefix(&message).limit(1))?.is_empty();
+    Ok(if is_any { None } else { Some(Vec::new()) })
+}
+
+/// The same where no row says so: what recipients saw is read with them, and so before the transaction.
+pub(super) fn found(read: &impl Read, message: MessageKey) -> Result<Vec<Given>, Failure> {
+    let rows = read.scan(&VERDICTS, Scan::prefix(&message))?;
+    Ok(rows.into_iter().map(|(key, row)| Given { runner: row.runner, id: key.2.into_bytes() }).collect())
+}
+
+/// Gives a verdict; its id. `known`: which the message had before the transaction, which counts where no row says so.
 ///
 /// # Errors
 /// The message has as many as one may.
@@ -35,13 +51,15 @@ pub(super) fn give(
     now: Timestamp,
     workspace: &Workspace,
     message: MessageId,
-    verdict: &Verdict,
+    (verdict, known): (&Verdict, Vec<Given>),
 ) -> Result<Uuid, Abort<Refusal>> {
-    let scan = Scan::prefix(&(workspace.no, message)).limit(VERDICTS_MAX);
-    if tx.scan(&VERDICTS, scan)?.len() == VERDICTS_MAX {
+    let mut all = listed(tx, (workspace.no, message))?.unwrap_or(known);
+    if all.len() >= VERDICTS_MAX {
         return Err(Refusal::LimitReached("verdicts", VERDICTS_MAX as u64).into());
     }
     let id = tx.new_id();
+    all.push(Given { runner: verdict.runner.clone(), id: id.into_bytes() });
+    tx.put(&LISTS, &(workspace.no, message), &ListRow(all))?;
     let (key, owner) = ((workspace.no, message, id), KeyOwner::Tenant(workspace.tenant_id));
     let sealed = seal::seal(tx, owner, &VERDICTS, &key, &encode_plain(&verdict.observed)?);
     let observed = sealed.map_err(|abort| match abort {

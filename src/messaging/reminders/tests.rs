@@ -1,11 +1,15 @@
 //! Reminders over a real store whose clock the tests set (6-messaging.md, D1).
 
 use quintet_platform::clock::{parse_rfc3339, rfc3339};
+use quintet_storage::{Read as _, Table, WriteTx};
 use serde_json::{Value, json};
 
+use super::model::ReminderKey;
+use super::tables::{COUNTS, REMINDERS};
 use crate::identity::{Attestation, Scope, agents};
 use crate::mail::deliver::after;
 use crate::mail::messages;
+use crate::model::{FAMILY, Mark};
 use crate::testing::{Bench, assert_refused};
 use crate::words::sealed::tests::sealed_text;
 
@@ -264,6 +268,30 @@ async fn so_many_and_no_more() {
     assert_eq!(listed(&bench, "?state=all&limit=200").await["total"], 1_000, "the oldest went");
     assert!(agents::find(&bench.context.store.read(), ann).unwrap().is_some());
     assert_sound(&bench);
+    // Which one goes is known without a look at what lies behind it: one that cannot be read is in nobody's way.
+    const BROKEN: Table<ReminderKey, Mark> = Table::new(0x0544, FAMILY, "messaging_reminders");
+    bench.run(move |tx, _| Ok(tx.put(&BROKEN, &(ann.0, ann.1, 900), &Mark)?)).unwrap();
+    made(&bench, json!({"text": "x", "delay_seconds": 60})).await;
+    let is_there = |number| bench.context.store.read().contains(&REMINDERS, &(ann.0, ann.1, number)).unwrap();
+    assert_eq!([1, 2, 3, 1_002].map(is_there), [false, false, true, true]);
+}
+
+/// Whoever knows of none that has ended, for others have made them go, looks again.
+#[tokio::test]
+async fn one_that_makes_room_is_still_there() {
+    let bench = bench();
+    let ann = bench.named("ann");
+    let fill = move |tx: &mut WriteTx<'_>, _| {
+        let mut counts = super::rows::counts(tx, ann)?;
+        counts.kept = super::model::KEPT_MAX;
+        Ok(tx.put(&COUNTS, &ann, &counts)?)
+    };
+    bench.run(fill).unwrap();
+    let body = json!({"text": "x", "delay_seconds": 60});
+    let nothing = bench.call_as("ann", "POST", "/v1/reminders", body.clone()).await;
+    assert_refused(&nothing, (503, "busy"), "busy");
+    let (_, listed) = bench.call_as("ann", "GET", "/v1/reminders?state=all", Value::Null).await;
+    assert_eq!(listed["total"], 0, "nothing was done");
 }
 
 /// 6-messaging.md, Q3: a key that is revoked vouches for nobody any more.

@@ -5,7 +5,7 @@ use quintet_platform::json::{self, Fields, Json, Limits, to_compact};
 use quintet_platform::service::{Answer, Content, KeyRule, Route, failed, json as success};
 use quintet_storage::{Failure, Read, Timestamp, Uuid, WriteTx};
 
-use super::super::tables::{Observed, Outcome};
+use super::super::tables::{Given, Observed, Outcome};
 use super::super::verdicts::{self, Verdict};
 use crate::dialect::{ACTING, Answered, Call};
 use crate::form::{self, MESSAGE};
@@ -13,7 +13,7 @@ use crate::identity::Workspace;
 use crate::mail::messages;
 use crate::mail::model::Message;
 use crate::mail::whereabouts::{concerns, has_got};
-use crate::model::{MailId, MessageId};
+use crate::model::{MailId, MessageId, MessageKey};
 use crate::refusal::Refusal;
 use crate::wire::instant;
 
@@ -37,7 +37,7 @@ pub(super) const JUDGE: Route = Route::post("judge_claim", "/v1/messages/{messag
     .body(Content::Json("VerdictNew"))
     .successes(&[success(201, "Verdict")])
     .key(KeyRule::Optional)
-    .codes(&["limit_reached"]);
+    .codes(&["busy", "limit_reached"]);
 
 fn no_message() -> Refusal {
     Refusal::NotFound("message with this id that is for this agent".to_owned())
@@ -114,6 +114,7 @@ pub(super) async fn judge(call: Call) -> Answered {
     let workspace = call.caller.workspace.clone();
     let mut change = call.change().await?;
     change.begin()?;
+    let known = listed_before(&change.call, (workspace.no, id)).await?;
     let mut fields = form::members(&mut change)?;
     let result: String = form::required(&mut fields, "result")?;
     let outcome = Outcome::named(&result);
@@ -126,10 +127,22 @@ pub(super) async fn judge(call: Call) -> Answered {
     };
     let verdict = Verdict { runner: name, attestation, outcome, observed_exit, observed };
     let verb = move |tx: &mut WriteTx<'_>, now| {
-        let verdict_id = verdicts::give(tx, now, &workspace, id, &verdict)?;
+        let verdict_id = verdicts::give(tx, now, &workspace, id, (&verdict, known))?;
         Ok(Answer::json(201, to_compact(&record(verdict_id, now, &verdict))))
     };
     change.write(verb).await
+}
+
+/// Which verdicts a message has, before the transaction. Those of an earlier version are looked through in their turn, once.
+async fn listed_before(call: &Call, message: MessageKey) -> Result<Vec<Given>, Refusal> {
+    match verdicts::listed(&call.snapshot(), message).map_err(|failure| failed::<Refusal>(&failure))? {
+        Some(all) => Ok(all),
+        None => {
+            let context = call.context.clone();
+            let look = move || Ok(verdicts::found(&context.store.read(), message)?);
+            call.in_turn(&call.context.lookers, look).await
+        }
+    }
 }
 
 /// A text that may be absent, of so many characters.
