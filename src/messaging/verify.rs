@@ -1,6 +1,8 @@
 //! What contradicts itself in the rows of messaging (6-messaging.md, S4): each folder's own, and whether what falls due is
 //! what is said to.
 
+use std::collections::BTreeSet;
+
 use quintet_storage::{Failure, Read, Snapshot, Timestamp};
 
 use crate::due::{self, Due};
@@ -25,11 +27,20 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     drafts::verify(read, &mut findings)?;
     memory::verify(read, &mut findings)?;
     reminders::verify(read, &mut findings)?;
+    let mut watched = BTreeSet::new();
     due::each(read, &mut findings, |at, due, findings| {
+        if let Due::Parked(workspace) = due {
+            watched.insert(workspace);
+        }
         if !is_right(read, at, due)? {
             findings.push(format!("{due:?} falls due at {at:?}, and does not say so itself"));
         }
         Ok(())
+    })?;
+    due::each_parked(read, &mut findings, |workspace, due, findings| {
+        if !watched.contains(&workspace) {
+            findings.push(format!("{due:?} is parked, and nobody looks whether {workspace:?} is active"));
+        }
     })?;
     Ok(findings)
 }
@@ -51,6 +62,6 @@ fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> 
         Due::Nag((workspace, debtor, message)) => {
             acks::find(read, (workspace, debtor), message)?.is_some_and(|owed| owed.looked_at == at)
         }
-        Due::Invite(_) | Due::KeyUrl(_) => true,
+        Due::Invite(_) | Due::KeyUrl(_) | Due::Parked(_) => true,
     })
 }
