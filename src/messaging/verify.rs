@@ -17,7 +17,8 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     identity::verify(read, &mut findings)?;
     keys::verify(read, &mut findings)?;
     invites::verify(read, &mut findings)?;
-    rooms::verify(read, &mut findings)?;
+    let mut moving = Vec::new();
+    rooms::verify(read, &mut moving, &mut findings)?;
     blocks::verify(read, &mut findings)?;
     pubkeys::verify(read, &mut findings)?;
     mail::verify::verify(read, &mut sent, &mut findings)?;
@@ -29,8 +30,10 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     reminders::verify(read, &mut findings)?;
     let mut watched = BTreeSet::new();
     due::each(read, &mut findings, |at, due, findings| {
-        if let Due::Parked(workspace) = due {
-            watched.insert(workspace);
+        match due {
+            Due::Parked(workspace) => drop(watched.insert(workspace)),
+            Due::Rooms(agent) => moving.retain(|one| *one != agent),
+            _ => {}
         }
         if !is_right(read, at, due)? {
             findings.push(format!("{due:?} falls due at {at:?}, and does not say so itself"));
@@ -42,6 +45,8 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
             findings.push(format!("{due:?} is parked, and nobody looks whether {workspace:?} is active"));
         }
     })?;
+    let ends = |agent| format!("the agent {agent:?} is put into its rooms, and nothing goes on with it");
+    findings.extend(moving.into_iter().map(ends));
     Ok(findings)
 }
 
@@ -62,6 +67,6 @@ fn is_right(read: &impl Read, at: Timestamp, due: Due) -> Result<bool, Failure> 
         Due::Nag((workspace, debtor, message)) => {
             acks::find(read, (workspace, debtor), message)?.is_some_and(|owed| owed.looked_at == at)
         }
-        Due::Invite(_) | Due::KeyUrl(_) | Due::Parked(_) => true,
+        Due::Invite(_) | Due::KeyUrl(_) | Due::Parked(_) | Due::Rooms(_) => true,
     })
 }

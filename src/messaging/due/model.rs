@@ -25,6 +25,8 @@ pub(crate) enum Due {
     Usage((WorkspaceNo, u32)),
     /// A suspended workspace may be active again, and has parked what fell due meanwhile.
     Parked(WorkspaceNo),
+    /// An agent that has retired or come back is not in the lists of all of its rooms as it should be.
+    Rooms(AgentKey),
 }
 
 /// The first byte of each kind; they are stored.
@@ -37,6 +39,7 @@ const INVITE: u8 = 5;
 const KEY_URL: u8 = 6;
 const USAGE: u8 = 7;
 const PARKED: u8 = 24;
+const ROOMS: u8 = 25;
 
 impl Due {
     /// None stands before it.
@@ -55,6 +58,7 @@ impl Key for Due {
             Due::KeyUrl(url) => Key::encode(&(KEY_URL, *url), out),
             Due::Usage(day) => Key::encode(&(USAGE, *day), out),
             Due::Parked(workspace) => Key::encode(&(PARKED, *workspace), out),
+            Due::Rooms(agent) => Key::encode(&(ROOMS, *agent), out),
         }
     }
 
@@ -69,6 +73,7 @@ impl Key for Due {
             KEY_URL => Due::KeyUrl(Key::decode(input)?),
             USAGE => Due::Usage(Key::decode(input)?),
             PARKED => Due::Parked(Key::decode(input)?),
+            ROOMS => Due::Rooms(Key::decode(input)?),
             kind => return Err(Failure::Damaged(format!("nothing falls due that has kind {kind}"))),
         })
     }
@@ -94,6 +99,7 @@ mod tests {
             (6, Due::KeyUrl(7)),
             (7, Due::Usage((workspace, 8))),
             (24, Due::Parked(workspace)),
+            (25, Due::Rooms((workspace, agent))),
         ]
     }
 

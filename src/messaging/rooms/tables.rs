@@ -5,6 +5,7 @@
 //! | 0x0530 | rooms | workspace, name | the agents that are in a room, by their numbers |
 //! | 0x0531 | rooms of agents | workspace, agent, name | |
 //! | 0x0532 | room schemas | workspace, name | what a room wants of payloads |
+//! | 0x0587 | room moves | workspace | agents that are being put into the lists of their rooms, or taken out, and how far |
 
 use bincode::{Decode, Encode};
 use quintet_storage::{Row, Table, TableSpec};
@@ -17,13 +18,30 @@ pub(super) const ROOMS_OF_AGENTS: Table<(WorkspaceNo, AgentNo, String), Mark> =
 pub(super) const SCHEMAS: Table<(WorkspaceNo, String), SchemaRow> =
     Table::new(0x0532, FAMILY, "messaging_room_schemas");
 
+/// Asked with each message to a room: that there are none is worth knowing.
+pub(super) const MOVES: Table<WorkspaceNo, MovesRow> = Table::new(0x0587, FAMILY, "messaging_room_moves").hot();
+
 /// The tables of this folder.
-pub(crate) const TABLES: &[TableSpec] = &[ROOMS.spec(), ROOMS_OF_AGENTS.spec(), SCHEMAS.spec()];
+pub(crate) const TABLES: &[TableSpec] = &[ROOMS.spec(), ROOMS_OF_AGENTS.spec(), SCHEMAS.spec(), MOVES.spec()];
 
 /// Agents, by their numbers, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub(super) struct MembersRow(pub(super) Vec<AgentNo>);
 impl Row for MembersRow {}
+
+/// Agents that have retired or come back, and are not in the lists of all of their rooms as they should be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(super) struct MovesRow(pub(super) Vec<Move>);
+impl Row for MovesRow {}
+
+/// How far an agent is.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub(super) struct Move {
+    /// Which.
+    pub(super) agent: AgentNo,
+    /// Up to this room, this one included, by name.
+    pub(super) to: String,
+}
 
 /// A room's schema, as JSON, and how often it was set or taken away.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -4,11 +4,16 @@ use quintet_platform::verify::each;
 use quintet_storage::{Failure, Read};
 
 use super::members::find;
-use super::tables::{MembersRow, ROOMS, ROOMS_OF_AGENTS};
+use super::tables::{MOVES, MembersRow, MovesRow, ROOMS, ROOMS_OF_AGENTS};
 use crate::identity::mailboxes;
+use crate::model::AgentKey;
 
-/// Everything that does.
-pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Failure> {
+/// Everything that does. `moving`: gets the agents for which something must fall due.
+pub(crate) fn verify(
+    read: &impl Read,
+    moving: &mut Vec<AgentKey>,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
     each(read, &ROOMS, findings, |(workspace, room), MembersRow(members), findings| {
         if !members.is_sorted_by(|one, other| one < other) {
             findings.push(format!("the members of the room {room} are in no order"));
@@ -27,6 +32,15 @@ pub(crate) fn verify(read: &impl Read, findings: &mut Vec<String>) -> Result<(),
         let is_there = find(read, workspace, &room)?.is_some_and(|members| members.contains(&no));
         if !is_there && mailboxes::find(read, (workspace, no))?.is_none_or(|mailbox| !mailbox.is_retired) {
             findings.push(format!("the agent {no:?} says that it is in the room {room}, and is not"));
+        }
+        Ok(())
+    })?;
+    each(read, &MOVES, findings, |workspace, MovesRow(moves), findings| {
+        for one in moves {
+            if mailboxes::find(read, (workspace, one.agent))?.is_none() {
+                findings.push(format!("an agent {:?} is put into its rooms that is not there", one.agent));
+            }
+            moving.push((workspace, one.agent));
         }
         Ok(())
     })
