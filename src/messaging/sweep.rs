@@ -9,9 +9,9 @@ use quintet_storage::{Failure, Read, Snapshot, Timestamp, WriteTx};
 use crate::agents::idle;
 use crate::context::Context;
 use crate::due::{self, Due};
+use crate::identity::{Status, workspaces};
 use crate::mail::deliver::release_due;
 use crate::mail::resume::resume_due;
-use crate::identity::{Status, workspaces};
 use crate::model::WorkspaceNo;
 use crate::{acks, invites, keys, reminders, rooms, sending, usage};
 

@@ -134,7 +134,7 @@ fn what_earlier_versions_left_is_sound_and_goes() {
     let as_before = move |tx: &mut quintet_storage::WriteTx<'_>, now| {
         rooms::join(tx, host, "den")?;
         retire(tx, now, host)?;
-        rooms::revive(tx, host)?;
+        rooms::revive(tx, now, host)?;
         agents::mark(tx, host, "zone", "")?;
         Ok(agents::mark(tx, host, "skill", "rust")?)
     };

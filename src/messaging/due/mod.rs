@@ -11,5 +11,5 @@ mod parked;
 mod tables;
 
 pub(crate) use model::Due;
-pub(crate) use parked::{each_parked, is_put_or_parked, park, parked, put_back, watch, wake_parked};
+pub(crate) use parked::{each_parked, is_put_or_parked, park, parked, put_back, wake_parked, watch};
 pub(crate) use tables::{AGENDA, TABLES, clear, each, first, is_put, put};

@@ -338,7 +338,8 @@ async fn nothing_comes_of_a_suspended_tenant() {
 /// What ann has made and bob owes her: a reminder in a minute, and an acknowledgement that he is reminded of after ten.
 async fn waiting(bench: &Bench) {
     made(bench, json!({"subject": "later", "text": "x", "delay_seconds": 60})).await;
-    let asks = json!({"to": ["bob"], "subject": "do it", "text": "x", "require_ack": true, "ack_window_seconds": 1_200});
+    let asks =
+        json!({"to": ["bob"], "subject": "do it", "text": "x", "require_ack": true, "ack_window_seconds": 1_200});
     assert_eq!(bench.call_as("ann", "POST", "/v1/messages", asks).await.0, 202);
 }
 

@@ -2,7 +2,9 @@
 
 use quintet_storage::{Abort, Failure, Read, Scan, WriteTx};
 
-use super::tables::{MOVES, MembersRow, MovesRow, ROOMS, ROOMS_OF_AGENTS};
+use super::counts;
+use super::schemas::{forget_schema, schema_of};
+use super::tables::{MOVES, MembersRow, MovesRow, ROOM_HISTORY, ROOMS, ROOMS_OF_AGENTS};
 use crate::model::{AgentKey, AgentNo, Mark, WorkspaceNo};
 use crate::refusal::Refusal;
 
@@ -68,7 +70,7 @@ pub(crate) fn of_agent(read: &impl Read, agent: AgentKey) -> Result<Vec<String>,
 /// Has an agent join a room, which is made if there is none. Again: nothing changes.
 ///
 /// # Errors
-/// It is in as many as it may be.
+/// It is in as many as it may be, or there are as many as there may be.
 pub(crate) fn join(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<(), Abort<Refusal>> {
     if is_member(tx, agent, room)? {
         return Ok(());
@@ -77,23 +79,38 @@ pub(crate) fn join(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<
     if own.len() >= ROOMS_MAX {
         return Err(Refusal::LimitReached("rooms", ROOMS_MAX as u64).into());
     }
+    if list_of(tx, agent.0, room)?.is_none() {
+        counts::check_room(tx, agent.0)?;
+    }
     tx.put(&ROOMS_OF_AGENTS, &(agent.0, agent.1, room.to_owned()), &Mark)?;
     Ok(enter(tx, agent, room)?)
 }
 
-/// Has an agent leave a room. `false`: it was not in it.
+/// Has an agent leave a room, which goes if it is the last one there, and nothing was ever sent to it or is wanted of what is.
+/// `false`: it was not in it.
 pub(crate) fn leave(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<bool, Failure> {
     if !is_member(tx, agent, room)? {
         return Ok(false);
     }
     tx.delete(&ROOMS_OF_AGENTS, &(agent.0, agent.1, room.to_owned()));
     exit(tx, agent, room)?;
+    let is_empty = find(tx, agent.0, room)?.is_some_and(|members| members.is_empty());
+    let history = Scan::prefix(&(agent.0, room.to_owned())).limit(1);
+    if is_empty && schema_of(tx, agent.0, room)?.text.is_none() && tx.scan(&ROOM_HISTORY, history)?.is_empty() {
+        counts::take(tx, agent.0)?;
+        forget_schema(tx, agent.0, room);
+        tx.delete(&ROOMS, &(agent.0, room.to_owned()));
+    }
     Ok(true)
 }
 
 /// Puts an agent into the list of a room.
 pub(super) fn enter(tx: &mut WriteTx<'_>, agent: AgentKey, room: &str) -> Result<(), Failure> {
-    let mut members = list_of(tx, agent.0, room)?.unwrap_or_default();
+    let known = list_of(tx, agent.0, room)?;
+    if known.is_none() {
+        counts::add(tx, agent.0)?;
+    }
+    let mut members = known.unwrap_or_default();
     let Err(place) = members.binary_search(&agent.1) else { return Ok(()) };
     members.insert(place, agent.1);
     tx.put(&ROOMS, &(agent.0, room.to_owned()), &MembersRow(members))

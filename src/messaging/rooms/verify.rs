@@ -1,20 +1,20 @@
 //! What contradicts itself in the rows of rooms.
 
+use std::collections::BTreeMap;
+
 use quintet_platform::verify::each;
 use quintet_storage::{Failure, Read};
 
 use super::members::find;
-use super::tables::{MOVES, MembersRow, MovesRow, ROOMS, ROOMS_OF_AGENTS};
+use super::tables::{COUNTS, CountRow, MOVES, MembersRow, MovesRow, ROOMS, ROOMS_OF_AGENTS};
 use crate::identity::mailboxes;
-use crate::model::AgentKey;
+use crate::model::{AgentKey, WorkspaceNo};
 
 /// Everything that does. `moving`: gets the agents for which something must fall due.
-pub(crate) fn verify(
-    read: &impl Read,
-    moving: &mut Vec<AgentKey>,
-    findings: &mut Vec<String>,
-) -> Result<(), Failure> {
+pub(crate) fn verify(read: &impl Read, moving: &mut Vec<AgentKey>, findings: &mut Vec<String>) -> Result<(), Failure> {
+    let mut real: BTreeMap<WorkspaceNo, u32> = BTreeMap::new();
     each(read, &ROOMS, findings, |(workspace, room), MembersRow(members), findings| {
+        *real.entry(workspace).or_default() += 1;
         if !members.is_sorted_by(|one, other| one < other) {
             findings.push(format!("the members of the room {room} are in no order"));
         }
@@ -25,6 +25,13 @@ pub(crate) fn verify(
             if mailboxes::find(read, (workspace, no))?.is_none() {
                 findings.push(format!("in the room {room} is an agent {no:?} that is not there"));
             }
+        }
+        Ok(())
+    })?;
+    each(read, &COUNTS, findings, |workspace, CountRow(count), findings| {
+        let real = real.get(&workspace).copied().unwrap_or_default();
+        if count != real {
+            findings.push(format!("{workspace:?} has {real} rooms, and counts {count}"));
         }
         Ok(())
     })?;

@@ -13,6 +13,7 @@ use crate::dialect::{Answered, Call, MAKING, REVIVING};
 use crate::form::members;
 use crate::identity::{Scope, Workspace};
 use crate::refusal::Refusal;
+use crate::rooms;
 
 pub(super) const REGISTER: Route = Route::post("register_agent", "/v1/agents/register")
     .permission("send")
@@ -25,13 +26,14 @@ pub(super) const REGISTER: Route = Route::post("register_agent", "/v1/agents/reg
     ])
     .makes("name", "agent/name")
     .key(KeyRule::Optional)
-    .codes(&["limit_reached"]);
+    .codes(&["busy", "limit_reached"]);
 
 pub(super) async fn register(call: Call) -> Answered {
     let (context, key) = (call.context.clone(), call.caller.key.clone());
     let (workspace, acting) = (call.caller.workspace.clone(), call.caller.agent.clone());
     let mut change = call.change().await?;
     change.begin()?;
+    rooms::prepare(&context, &workspace).await?;
     let (mut registration, ignored) = read_registration(&mut members(&mut change)?, key.scope == Scope::Admin)?;
     // Who says nothing of itself is the agent that it acts as.
     if let (None, None, Some(acting)) = (&registration.name, &registration.role, acting) {
