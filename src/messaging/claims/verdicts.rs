@@ -10,6 +10,8 @@ use crate::refusal::Refusal;
 
 /// Verdicts of one message.
 const VERDICTS_MAX: usize = 100;
+/// Those of them that one recipient has given: the newest.
+const OF_ONE_MAX: usize = 4;
 
 /// A verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +44,12 @@ pub(super) fn found(read: &impl Read, message: MessageKey) -> Result<Vec<Given>,
     Ok(rows.into_iter().map(|(key, row)| Given { runner: row.runner, id: key.2.into_bytes() }).collect())
 }
 
-/// Gives a verdict; its id. `known`: which the message had before the transaction, which counts where no row says so.
+/// Gives a verdict; its id. `known`: which the message had before the transaction, which counts where no row says so. It takes
+/// the place of one of the same recipient's that has given so many, or where the message has as many as one may, of one of
+/// somebody's that has given another since.
 ///
 /// # Errors
-/// The message has as many as one may.
+/// The message has as many as one may, each of another recipient.
 pub(super) fn give(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
@@ -54,8 +58,8 @@ pub(super) fn give(
     (verdict, known): (&Verdict, Vec<Given>),
 ) -> Result<Uuid, Abort<Refusal>> {
     let mut all = listed(tx, (workspace.no, message))?.unwrap_or(known);
-    if all.len() >= VERDICTS_MAX {
-        return Err(Refusal::LimitReached("verdicts", VERDICTS_MAX as u64).into());
+    for gone in make_room(&mut all, &verdict.runner)? {
+        tx.delete(&VERDICTS, &(workspace.no, message, Uuid::from_bytes(gone.id)));
     }
     let id = tx.new_id();
     all.push(Given { runner: verdict.runner.clone(), id: id.into_bytes() });
@@ -77,6 +81,31 @@ pub(super) fn give(
     };
     tx.put(&VERDICTS, &key, &row)?;
     Ok(id)
+}
+
+/// Takes out of a list what must go for one more of a recipient's.
+fn make_room(all: &mut Vec<Given>, runner: &str) -> Result<Vec<Given>, Refusal> {
+    let is_own = |given: &Given| given.runner == runner;
+    let own = all.iter().filter(|given| is_own(given)).count();
+    let mut surplus = (own + 1).saturating_sub(OF_ONE_MAX);
+    let mut gone = Vec::new();
+    all.retain(|given| {
+        let goes = surplus > 0 && is_own(given);
+        if goes {
+            surplus -= 1;
+            gone.push(given.clone());
+        }
+        !goes
+    });
+    while all.len() >= VERDICTS_MAX {
+        let has_later = |(place, given): (usize, &Given)| {
+            all.iter().skip(place + 1).any(|later| later.runner == given.runner) || is_own(given)
+        };
+        let place = all.iter().enumerate().position(has_later);
+        let place = place.ok_or(Refusal::LimitReached("verdicts", VERDICTS_MAX as u64))?;
+        gone.push(all.remove(place));
+    }
+    Ok(gone)
 }
 
 /// All verdicts of a message, the oldest first, each with its id and its instant.

@@ -70,13 +70,15 @@ pub(super) async fn get(call: Call) -> Answered {
 fn view(read: &impl Read, workspace: &Workspace, id: MessageId, message: &Message) -> Result<String, Failure> {
     let claim = if message.has_claim { claim(read, workspace, id, message)? } else { Json::Null };
     let all = verdicts::list(read, workspace, id)?;
-    let has = |outcome| all.iter().any(|(_, _, verdict)| verdict.outcome == outcome);
+    // A sender can be among its own recipients: that it stands by what it says proves nothing.
+    let is_other = |verdict: &Verdict| verdict.runner != message.sender_name;
+    let is_verified = all.iter().any(|(_, _, verdict)| verdict.outcome == Outcome::Verified && is_other(verdict))
+        && !all.iter().any(|(_, _, verdict)| verdict.outcome == Outcome::Refuted);
     let note = match (all.is_empty(), message.has_claim) {
         (false, _) => None,
         (true, true) => Some("No recipient has tried this claim yet: it is what its sender says."),
         (true, false) => Some("The message makes no claim."),
     };
-    let is_verified = has(Outcome::Verified) && !has(Outcome::Refuted);
     let rows = all.iter().map(|(id, at, verdict)| record(*id, *at, verdict)).collect::<Vec<_>>();
     let told = [("claim", claim), ("verdicts", rows.into()), ("verified", is_verified.into()), ("note", note.into())];
     Ok(to_compact(&Json::object(told)))
