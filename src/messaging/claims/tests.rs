@@ -121,8 +121,7 @@ async fn each_recipient_has_room_for_its_verdicts() {
     let to: Vec<&str> = names.iter().map(String::as_str).collect();
     let posted = bench.post("ann", &to, "x", |letter| {
         letter.has_claim = true;
-        letter.said =
-            Said::Here(encode(&Contents { claim: Some(CLAIM.to_owned()), ..Contents::default() }).unwrap());
+        letter.said = Said::Here(encode(&Contents { claim: Some(CLAIM.to_owned()), ..Contents::default() }).unwrap());
     });
     let path = format!("/v1/messages/{}/claim", ulid(posted.message.0));
     let verdict = format!("{path}/verdict");
@@ -163,16 +162,12 @@ async fn nobody_verifies_his_own_claim() {
     let bench = bench_of_three();
     let posted = bench.post("ann", &["ann", "ben"], "x", |letter| {
         letter.has_claim = true;
-        letter.said =
-            Said::Here(encode(&Contents { claim: Some(CLAIM.to_owned()), ..Contents::default() }).unwrap());
+        letter.said = Said::Here(encode(&Contents { claim: Some(CLAIM.to_owned()), ..Contents::default() }).unwrap());
     });
     let path = format!("/v1/messages/{}/claim", ulid(posted.message.0));
-    for (name, result, is_verified) in [
-        ("ann", "verified", false),
-        ("ben", "error", false),
-        ("ben", "verified", true),
-        ("ann", "refuted", false),
-    ] {
+    for (name, result, is_verified) in
+        [("ann", "verified", false), ("ben", "error", false), ("ben", "verified", true), ("ann", "refuted", false)]
+    {
         let body = json!({"result": result});
         assert_eq!(bench.call_as(name, "POST", &format!("{path}/verdict"), body).await.0, 201, "{name}");
         let (_, view) = bench.call_as("ben", "GET", &path, NONE).await;

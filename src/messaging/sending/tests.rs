@@ -772,3 +772,17 @@ async fn what_is_held_is_not_among_what_its_recipient_owes() {
     assert_eq!(owed["count"], json!(200), "the oldest");
     assert!(owed["owed"].as_array().unwrap().iter().all(|row| row["delivery_id"].is_string()), "{owed}");
 }
+
+/// Looking through what is owed takes a turn, whichever way one asks: where all are taken it waits, and keeps no thread that
+/// serves everybody.
+#[tokio::test(start_paused = true)]
+async fn what_is_owed_is_looked_through_in_turn() {
+    let bench = bench_of(&["alice"]);
+    let turns =
+        bench.context.lookers.hold(bench.workspace.tenant_id, usize::MAX, std::time::Duration::ZERO).await.unwrap();
+    for name in ["owing", "owed"] {
+        let path = format!("/v1/reminders/{name}");
+        assert_refused(&bench.call_as("alice", "GET", &path, Value::Null).await, (503, "busy"), "");
+    }
+    drop(turns);
+}

@@ -103,9 +103,9 @@ pub(super) fn latest(
     for (thread, message) in sent {
         found.entry(thread).and_modify(|known: &mut MessageId| *known = message.min(*known)).or_insert(message);
     }
-    let threads = found.into_iter().map(|(id, oldest)| {
-        Ok(threads::find(read, (agent.0, id))?.map(|thread| (id, thread, oldest)))
-    });
+    let threads = found
+        .into_iter()
+        .map(|(id, oldest)| Ok(threads::find(read, (agent.0, id))?.map(|thread| (id, thread, oldest))));
     let mut threads: Vec<(ThreadId, Thread, MessageId)> =
         threads.filter_map(Result::transpose).collect::<Result<_, Failure>>()?;
     threads.sort_by_key(|(id, thread, _)| std::cmp::Reverse((thread.last_message_at, *id)));

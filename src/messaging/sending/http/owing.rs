@@ -3,7 +3,7 @@
 
 use quintet_platform::ids::ulid;
 use quintet_platform::json::{Json, to_compact};
-use quintet_platform::service::{Answer, Route, json as success, refusal_of};
+use quintet_platform::service::{Answer, Route, json as success};
 use quintet_storage::{Failure, Read};
 
 use crate::acks::{Owed, of_debtor, of_sender};
@@ -13,7 +13,6 @@ use crate::mail::messages;
 use crate::mail::model::{Delivery, Message};
 use crate::mail::whereabouts::delivery_of;
 use crate::model::{AgentKey, AgentNo, DeliveryId, MessageId};
-use crate::refusal::Refusal;
 use crate::wire::{instant, instant_or_null};
 
 /// More are not shown.
@@ -36,18 +35,21 @@ pub(super) const OWED: Route = Route::get("list_owed", "/v1/reminders/owed")
 
 pub(super) async fn owing(call: Call) -> Answered {
     let (agent, _) = call.caller.acting()?;
-    let read = call.snapshot();
-    let list = || -> Result<Vec<Json>, Failure> {
-        let all = of_sender(&read, agent, SHOWN_MAX)?.into_iter();
-        all.map(|(debtor, id, owed)| {
-            let (key, message) = ((agent.0, debtor), messages::get(&read, (agent.0, id))?);
-            let mailbox = mailboxes::get(&read, key)?;
-            let delivered = delivery_of(&read, key, &mailbox, (id, &message))?;
-            Ok(row(debtor, (id, message), delivered, &owed, ("recipient_name", mailbox.name)))
-        })
-        .collect()
-    };
-    answer("owing", list().map_err(|failure| refusal_of::<Refusal>(failure.into()))?)
+    let context = call.context.clone();
+    let look = move || Ok(awaited(&context.store.read(), agent)?);
+    answer("owing", call.in_turn(&call.context.lookers, look).await?)
+}
+
+/// What an agent waits for, the oldest first, with what is held for whoever owes it.
+fn awaited(read: &impl Read, agent: AgentKey) -> Result<Vec<Json>, Failure> {
+    let all = of_sender(read, agent, SHOWN_MAX)?.into_iter();
+    let rows = all.map(|(debtor, id, owed)| {
+        let (key, message) = ((agent.0, debtor), messages::get(read, (agent.0, id))?);
+        let mailbox = mailboxes::get(read, key)?;
+        let delivered = delivery_of(read, key, &mailbox, (id, &message))?;
+        Ok(row(debtor, (id, message), delivered, &owed, ("recipient_name", mailbox.name)))
+    });
+    rows.collect()
 }
 
 pub(super) async fn owed(call: Call) -> Answered {
