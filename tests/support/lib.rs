@@ -261,17 +261,18 @@ pub fn tenant_and_key(store: &Store, service: Service, permissions: &[&str]) -> 
     (issued.tenant_id, issued.api_key.expose().clone())
 }
 
-/// Takes all turns until what it gives is dropped.
+/// Takes all turns, each for another tenant, until what it gives is dropped.
 pub async fn take_all(turns: &Turns, at_once: usize) -> Vec<mpsc::Sender<()>> {
     let mut taken = Vec::new();
-    for _ in 0..at_once {
+    for number in 0..at_once {
+        let tenant_id = Uuid::from_u128(number as u128);
         let (turns, (go, wait), (begin, begun)) = (turns.clone(), mpsc::channel(), tokio::sync::oneshot::channel());
         tokio::spawn(async move {
             let work = move || {
                 let _ = begin.send(());
                 let _ = wait.recv();
             };
-            turns.take(Uuid::nil(), work).await
+            turns.take(tenant_id, work).await
         });
         begun.await.unwrap();
         taken.push(go);

@@ -22,6 +22,9 @@ const OLDER_CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "memory", "pids", "freez
 /// What limits the memory of a container's sockets, in version 1, which counts it apart from the rest.
 const SOCKETS_LIMIT: &str = "memory.kmem.tcp.limit_in_bytes";
 
+/// What brings version 2.
+const NEWER: &str = "Boot with `systemd.unified_cgroup_hierarchy=1` on the kernel's command line.";
+
 /// How long a trial may take.
 const TRIAL_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -97,23 +100,27 @@ fn cgroups(
         return Finding::warning(
             name,
             format!("{version} without {SOCKETS_LIMIT}: what sockets of containers hold is limited by nothing."),
-            "Boot with `systemd.unified_cgroup_hierarchy=1` on the kernel's command line.",
+            NEWER,
         );
     }
     if missing.is_empty() {
         return Finding::ok(name, format!("{version} with the controllers {}.", needed.join(", ")));
     }
-    let cure = match (is_older, missing.contains(&"memory")) {
+    let says = format!("{version}, but the controllers {} are missing: {NEEDED_BY}.", missing.join(", "));
+    Finding::warning(name, says, cure_of(is_older, missing.contains(&"memory")))
+}
+
+/// What brings controllers that are missing.
+fn cure_of(is_older: bool, lacks_memory: bool) -> &'static str {
+    match (is_older, lacks_memory) {
         (_, true) => {
             "Boot with `cgroup_enable=memory` on the kernel's command line; in a container, have its host delegate it."
         }
-        (true, _) => "Boot with `systemd.unified_cgroup_hierarchy=1` on the kernel's command line.",
+        (true, _) => NEWER,
         (false, _) => {
             "Boot with `cgroup_no_v1=all` on the kernel's command line; in a container, have its host delegate them."
         }
-    };
-    let says = format!("{version}, but the controllers {} are missing: {NEEDED_BY}.", missing.join(", "));
-    Finding::warning(name, says, cure)
+    }
 }
 
 /// Whether containers can have layers.

@@ -8,8 +8,8 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::AccessRefusal;
-use quintet_platform::access::{Authority, Service, revoke_key};
-use quintet_platform::service::{Content, Dialect as _, Fault, KeyRule, ServiceRefusal as _, Turn, describe, refuse};
+use quintet_platform::access::{Authority, Service};
+use quintet_platform::service::{Content, Fault, KeyRule, ServiceRefusal as _, Turn, describe, refuse};
 use quintet_storage::large::{collect, next_deadline};
 use quintet_storage::{Abort, Failure, Read as _, Uuid};
 use quintet_support::{tenant_and_key, write};
@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use super::Localization;
-use super::pieces::body_of;
-use crate::access::{KEY_PERMISSIONS, TEMPLATES, Wanted};
+use crate::access::{KEY_PERMISSIONS, TEMPLATES};
 use crate::content::{CATALOGUES, CatalogueRow, FILE_LOCALES, FileId, FileLocaleRow, KEY_FILES_BY_PROJECT, KeyFileRow};
 use crate::context::{Context, DOCUMENTS_BYTES_MAX, SMALL_DOCUMENT_BYTES_MAX, SMALL_DOCUMENTS};
 use crate::language::Locale;
@@ -28,6 +27,7 @@ use crate::spaces::{ProjectId, WORKSPACE_SLUGS, WORKSPACES, WorkspaceId, Workspa
 use crate::{ENDPOINTS, routes};
 
 mod noted;
+mod slow;
 
 struct Room {
     context: Context,
@@ -995,22 +995,4 @@ async fn a_document_keeps_its_room_until_it_is_done_with() {
         room.nothing_staged().await;
     }
     room.context.store.shutdown();
-}
-
-#[tokio::test]
-async fn whoever_reads_slowly_reads_no_longer_than_it_may() {
-    let room = Room::open();
-    let request = http::Request::builder()
-        .header("authorization", format!("Bearer {}", room.api_key))
-        .header("l10n-tenant", room.tenant_id.to_string());
-    let (parts, ()) = request.body(()).unwrap().into_parts();
-    let caller = Localization::admit(&room.context, ENDPOINTS[0][0].route, &parts).await.unwrap();
-    caller.demand(&room.context.store.read(), Wanted::Org("org_audit-read")).unwrap();
-    let key_id = caller.key.key_id.clone();
-    let mut body = body_of(room.context.clone(), caller, "1", (), |_, (), _| Ok(Some("more")));
-    for expected in ["1", "more"] {
-        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), expected);
-    }
-    write(&room.context.store, move |tx, now| revoke_key(tx, now, None, &key_id).map(drop));
-    assert!(body.frame().await.unwrap().is_err());
 }
