@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::due::put_due;
 use super::follow::follow;
+use super::list::health_of;
 use super::model::{Attempted, Delivery, End, LastError, Outbox, Repeat, Target, Verdict};
 use super::old::put_old;
 use super::room::DeliveryRoom;
@@ -65,8 +66,17 @@ pub fn enqueue(
     Ok(enqueued.map(|delivery| delivery.id))
 }
 
-/// Enqueues deliveries of one outbox; `body` is told the number of each. What goes to an endpoint for which `waiting_max`
-/// wait already is given up at once, with what follows from that: it can be sent once more like anything that was given up.
+/// The most deliveries that may wait for an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitingMax {
+    /// For one that has been failing for a while.
+    pub of_failing: u64,
+    /// For any other: what is merely behind gets all it is told.
+    pub of_any: u64,
+}
+
+/// Enqueues deliveries of one outbox; `body` is told the number of each. What goes to an endpoint for which `most` wait already
+/// is given up at once, with what follows from that: it can be sent once more like anything that was given up.
 ///
 /// # Errors
 /// The store's failures.
@@ -74,7 +84,7 @@ pub fn enqueue_all<'a>(
     tx: &mut WriteTx<'_>,
     now: Timestamp,
     room: &dyn DeliveryRoom,
-    (outbox, waiting_max): (Outbox, u64),
+    (outbox, most): (Outbox, WaitingMax),
     all: impl IntoIterator<Item = NewDelivery<'a>>,
     body: impl Fn(u64, &NewDelivery<'a>) -> Vec<u8>,
 ) -> Result<(), Failure> {
@@ -83,7 +93,7 @@ pub fn enqueue_all<'a>(
     let (before, mut given_up) = (counters.last_id, Vec::new());
     for new in all {
         let is_full = match new.target {
-            NewTarget::Endpoint(id) => counters.waiting_for(id) >= waiting_max,
+            NewTarget::Endpoint(id) => is_full(tx, now, outbox, id, counters.waiting_for(id), most)?,
             NewTarget::Inline(..) => false,
         };
         let fate = if is_full { Fate::GivenUp } else { Fate::Waits };
@@ -102,6 +112,21 @@ pub fn enqueue_all<'a>(
         follow(tx, now, room, outbox, &delivery, attempted, Verdict::Dead)?;
     }
     Ok(())
+}
+
+/// Whether no more is to wait for an endpoint than so much that does.
+fn is_full(
+    tx: &WriteTx<'_>,
+    now: Timestamp,
+    outbox: Outbox,
+    endpoint_id: Uuid,
+    waiting: u64,
+    most: WaitingMax,
+) -> Result<bool, Failure> {
+    if waiting < most.of_failing {
+        return Ok(false);
+    }
+    Ok(waiting >= most.of_any || health_of(tx, outbox, endpoint_id)?.is_failing(now))
 }
 
 /// What becomes of a new delivery.

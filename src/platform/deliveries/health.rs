@@ -7,6 +7,10 @@ const DAY_MICROS: i64 = 86_400_000_000;
 /// The most deaths that are remembered of the last day: more of them are told as so many.
 pub(super) const DEADS_MAX: usize = 100;
 
+/// So many attempts in a row have failed where an endpoint is failing, and so long ago was the last that did not.
+const FAILING_ATTEMPTS: u64 = 20;
+const FAILING_MICROS: i64 = 3_600_000_000;
+
 /// The health of an endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
@@ -37,6 +41,13 @@ impl Health {
     #[must_use]
     pub fn has_delivered_within_a_day(&self, now: Timestamp) -> bool {
         self.last_delivered_at.is_some_and(|at| self.is_in_window(at, now))
+    }
+
+    /// Whether it has been failing for a while: many attempts in a row, and none was taken within the hour before `now`.
+    #[must_use]
+    pub fn is_failing(&self, now: Timestamp) -> bool {
+        let has_delivered = self.last_delivered_at.is_some_and(|at| now.micros_since(at) < FAILING_MICROS);
+        self.consecutive_failures >= FAILING_ATTEMPTS && !has_delivered
     }
 
     fn is_in_window(&self, at: Timestamp, now: Timestamp) -> bool {

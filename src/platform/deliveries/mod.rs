@@ -40,7 +40,7 @@ mod tests;
 
 pub use dead::{Dead, DeadPage, dead};
 pub use drop_target::{DroppedTargets, drop_target};
-pub use enqueue::{NewDelivery, NewTarget, enqueue, enqueue_all};
+pub use enqueue::{NewDelivery, NewTarget, WaitingMax, enqueue, enqueue_all};
 pub use health::Health;
 pub use list::{Filter, Page, all_counters, counters, find, health_of, list, note_notice, reset_health, waiting_for};
 pub use model::{Attempted, Counters, Delivery, DeliveryState, End, LastError, Outbox, Policy, Target, Verdict};

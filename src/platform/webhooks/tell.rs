@@ -6,14 +6,15 @@ use uuid::Uuid;
 use super::envelope::{Envelope, Event};
 use super::model::Subscription;
 use super::room::Webhooks;
-use crate::deliveries::{NewDelivery, NewTarget, Target, enqueue_all, waiting_for};
+use crate::deliveries::{NewDelivery, NewTarget, Target, WaitingMax, enqueue_all, waiting_for};
 
 /// What the bodies of one event take in all, in bytes: each who is told has a copy, written in the transaction of what
 /// happened. A thousand endpoints still get a kilobyte each.
 const BYTES_OF_AN_EVENT_MAX: usize = 1 << 20;
-/// The deliveries that may wait for an endpoint where it is told what happens: as many as there are in the time of all attempts,
-/// at nine events a second. What is more is given up at once.
-pub(super) const WAITING_MAX: u64 = 20_000;
+/// The deliveries that may wait for an endpoint where it is told what happens: for one that takes nothing, as many as there are
+/// in the time of all attempts, at nine events a second; for one that is merely behind, more than a tenant has at once. What is
+/// more is given up at once.
+const WAITING_MAX: WaitingMax = WaitingMax { of_failing: 20_000, of_any: 1_000_000 };
 /// Those that may wait for it where there is to be another one beyond what happens: a test, a repetition, a notice.
 pub(super) const ASKED_WAITING_MAX: u64 = 10_000;
 /// Attempts at a delivery.

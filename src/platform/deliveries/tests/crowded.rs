@@ -7,13 +7,17 @@ const OTHER: Uuid = Uuid::from_u128(8);
 
 /// Tells endpoints of so many events, where so many may wait for each.
 fn tell(world: &World, endpoints: &'static [Uuid], events: usize, waiting_max: u64) {
+    tell_at_most(world, endpoints, events, WaitingMax { of_failing: waiting_max, of_any: waiting_max });
+}
+
+fn tell_at_most(world: &World, endpoints: &'static [Uuid], events: usize, most: WaitingMax) {
     let room = Arc::clone(&world.room);
     world.write(move |tx, now| {
         for _ in 0..events {
             let event_id = tx.new_id();
             let all = endpoints.iter().map(|id| new(outbox(TENANT), NewTarget::Endpoint(*id), event_id));
             let body = |id: u64, _: &NewDelivery<'_>| format!("{{\"id\":{id}}}").into_bytes();
-            enqueue_all(tx, now, &*room, (outbox(TENANT), waiting_max), all, body)?;
+            enqueue_all(tx, now, &*room, (outbox(TENANT), most), all, body)?;
         }
         Ok(())
     });
@@ -91,5 +95,29 @@ async fn what_waited_before_it_was_counted_is_in_nobodys_count() {
     world.at(&receiver.url("/204"));
     world.test.clock.advance(60).await.unwrap();
     assert_eq!((waiting(&world, Target::Endpoint(ENDPOINT)), counted(&world).pending), (0, 0));
+    world.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_is_merely_behind_gets_all_it_is_told() {
+    let (world, receiver) = (World::new(), Receiver::start().await);
+    let most = WaitingMax { of_failing: 5, of_any: 100 };
+    world.at(&receiver.url("/204"));
+    tell_at_most(&world, &[ENDPOINT], 50, most);
+    assert_eq!((counted(&world).pending, counted(&world).dead_total), (50, 0), "nothing was tried yet");
+    world.rest().await;
+    assert_eq!(receiver.count(), 50);
+    // It fails for an hour, and more than a few times.
+    world.at(&receiver.url("/503"));
+    tell_at_most(&world, &[ENDPOINT], 50, most);
+    world.rest().await;
+    assert!(world.health().consecutive_failures >= 50);
+    tell_at_most(&world, &[ENDPOINT], 1, most);
+    assert_eq!(counted(&world).dead_total, 0, "it took something a moment ago");
+    world.test.clock.advance(3_600).await.unwrap();
+    let before = counted(&world);
+    tell_at_most(&world, &[ENDPOINT], 10, most);
+    let after = counted(&world);
+    assert!(before.pending <= 5 && after.pending == 5 && after.dead_total == before.dead_total + 5 + before.pending);
     world.check();
 }

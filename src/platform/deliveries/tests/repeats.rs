@@ -55,12 +55,18 @@ pub(super) fn again(world: &World, id: u64) -> u64 {
     world.test.store.write_blocking(Instant::now() + Duration::from_secs(10), verb).unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_else_about_the_same_is_looked_at() {
+/// A world in which so many deliveries to an endpoint were given up, and what it would take.
+async fn with_dead(count: usize) -> (World, Receiver) {
     let (world, receiver) = (World::new(), Receiver::start().await);
     world.at(&receiver.url("/404"));
-    world.enqueue(TENANT, Some(ENDPOINT), "x", 20);
+    world.enqueue(TENANT, Some(ENDPOINT), "x", count);
     world.rest().await;
+    (world, receiver)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_else_about_the_same_is_looked_at() {
+    let (world, _receiver) = with_dead(20).await;
     let other = world.enqueue(TENANT, Some(Uuid::from_u128(8)), "x", 1);
     world.write(move |tx, _| tx.put(&UNREADABLE, &outbox(TENANT).place(other), &Unreadable));
     assert_eq!(dead_page(&world, 0).ids, (1..=20).collect::<Vec<_>>());
@@ -69,10 +75,7 @@ async fn nothing_else_about_the_same_is_looked_at() {
 /// Whoever upgrades had sent some once more without a word of it in what was sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_sent_once_more_before_it_was_written_down_is_not_sent_twice() {
-    let (world, receiver) = (World::new(), Receiver::start().await);
-    world.at(&receiver.url("/404"));
-    world.enqueue(TENANT, Some(ENDPOINT), "x", 10);
-    world.rest().await;
+    let (world, receiver) = with_dead(10).await;
     world.at(&receiver.url("/204"));
     assert_eq!(again(&world, 4), 11);
     world.rest().await;
@@ -109,10 +112,7 @@ async fn a_page_ends_when_it_has_looked_at_enough() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repetition_that_is_not_written_down_is_found() {
-    let (world, receiver) = (World::new(), Receiver::start().await);
-    world.at(&receiver.url("/404"));
-    world.enqueue(TENANT, Some(ENDPOINT), "x", 1);
-    world.rest().await;
+    let (world, _receiver) = with_dead(1).await;
     again(&world, 1);
     world.check();
     world.write(|tx, _| {
