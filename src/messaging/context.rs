@@ -22,6 +22,11 @@ const LOOKERS: usize = 8;
 const MAILS: usize = 2;
 /// Bodies over a mebibyte that are read and worked on at a time (6-messaging.md, E4); half of them may be one tenant's.
 const LARGE_BODIES: usize = 8;
+/// Calls of inbound endpoints with a body that is not small, which are read and held at a time; those of one source.
+const CALLS: usize = 64;
+const CALLS_OF_A_SOURCE: usize = 16;
+/// How many of them are looked at at a time for whether they are proved: whoever has no key keeps nobody else waiting.
+const STRANGERS: usize = 2;
 /// Keys whose rates are held.
 const RATED_KEYS_MAX: usize = 10_000;
 
@@ -64,6 +69,10 @@ pub struct Parts {
     pub(crate) mails: Turns,
     /// For bodies that are large.
     pub(crate) large_bodies: Turns,
+    /// For bodies of calls.
+    pub(crate) calls: Turns,
+    /// For calls of which nobody knows yet by whom they are.
+    pub(crate) strangers: Turns,
     /// Calls of inbound endpoints that were rejected.
     pub(crate) rejections: Rejections,
     rates: Buckets<String>,
@@ -110,6 +119,8 @@ impl Context {
             lookers: Turns::new(LOOKERS),
             mails: Turns::new(MAILS),
             large_bodies: Turns::of(LARGE_BODIES, LARGE_BODIES / 2),
+            calls: Turns::of(CALLS, CALLS_OF_A_SOURCE),
+            strangers: Turns::new(STRANGERS),
             rejections: Rejections::default(),
             rates: Buckets::new(RATED_KEYS_MAX),
             listener: OnceLock::new(),

@@ -14,9 +14,10 @@ use quintet_platform::service::ServiceRefusal as _;
 use quintet_storage::Uuid;
 
 use super::model::EndpointId;
-use super::receive::{Arrived, receive};
+use super::receive::{Arrived, NotTaken, receive};
 use crate::context::{Context, Parts};
 use crate::dialect::SMALL_BODY_BYTES_MAX;
+use crate::rejections::Rejection;
 
 /// What answers for the inbound endpoints of this appliance.
 pub struct Door(Weak<Parts>);
@@ -52,8 +53,11 @@ impl Inside for Door {
             let arrived = Arrived { endpoint, headers, body, source, is_from_within: true };
             match receive(&context, arrived).await {
                 Ok(_) => answered(StatusCode::ACCEPTED, None),
-                Err(refusal) => {
-                    let verdict = refusal.verdict();
+                // A crash may have come between its message and what was written down of the attempt. The next one has a newer
+                // timestamp, and is told what the first one became.
+                Err(NotTaken::Rejected(Rejection::Replay)) => answered(StatusCode::SERVICE_UNAVAILABLE, None),
+                Err(not_taken) => {
+                    let verdict = not_taken.refusal().verdict();
                     let status = StatusCode::from_u16(verdict.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
                     answered(status, verdict.retry_after_seconds)
                 }

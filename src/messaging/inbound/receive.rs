@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use quintet_platform::access::Service;
 use quintet_platform::secrets::Secret;
-use quintet_platform::service::{Fault, failed, refusal_of};
+use quintet_platform::service::{Fault, Turns, failed, refusal_of};
 use quintet_storage::{Abort, Failure, Read, Timestamp, Uuid, WriteTx};
 
 use super::message::{Spoken, spoken};
@@ -33,7 +33,7 @@ use crate::words::secret::SECRET_BYTES;
 /// What a call's timestamp may be off by, in seconds, either way.
 const WINDOW_SECONDS: i64 = 300;
 /// A body that is looked at where the request is served; larger ones wait for their turn elsewhere.
-const SMALL_BODY_BYTES: usize = 32 << 10;
+pub(super) const SMALL_BODY_BYTES: usize = 32 << 10;
 
 /// A call.
 pub(super) struct Arrived {
@@ -55,19 +55,45 @@ struct Found {
     secrets: Secrets,
 }
 
+/// Why a call has become nothing.
+#[derive(Clone, Debug)]
+pub(super) enum NotTaken {
+    /// It is rejected: whoever calls is not told why.
+    Rejected(Rejection),
+    /// Whoever has the secret is told why.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for NotTaken {
+    fn from(refusal: Refusal) -> NotTaken {
+        NotTaken::Refused(refusal)
+    }
+}
+
+impl NotTaken {
+    /// As it is answered.
+    pub(super) fn refusal(self) -> Refusal {
+        match self {
+            NotTaken::Rejected(_) => Refusal::InvalidSignature,
+            NotTaken::Refused(refusal) => refusal,
+        }
+    }
+}
+
 /// Takes a call in; the delivery that it has become.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) async fn receive(context: &Context, arrived: Arrived) -> Result<Uuid, Refusal> {
+pub(super) async fn receive(context: &Context, arrived: Arrived) -> Result<Uuid, NotTaken> {
     let now = context.now();
     let found = find(&context.store.read(), now, arrived.endpoint).map_err(|failure| failed::<Refusal>(&failure))?;
     // Where there is none, as much is computed as where there is one.
     let secrets = found.as_ref().map_or_else(nobody, |found| found.secrets.clone());
     let Arrived { headers, body, source, is_from_within, .. } = arrived;
     let proving = (headers.clone(), body.clone());
-    let proved = in_turn(context, source, body.len(), move || prove(&proving.0, &proving.1, &secrets)).await?;
-    let Some(found) = found else { return Err(Refusal::InvalidSignature) };
+    let proving = move || prove(&proving.0, &proving.1, &secrets);
+    let proved = in_turn(&context.strangers, source, body.len(), proving).await?;
+    let Some(found) = found else { return Err(NotTaken::Rejected(Rejection::Signature)) };
     let Some(proved) = proved else { return Err(reject(context, &found, Rejection::Signature)) };
     if !is_in_window(&proved, now) {
         return Err(reject(context, &found, Rejection::Stale));
@@ -80,18 +106,18 @@ pub(super) async fn receive(context: &Context, arrived: Arrived) -> Result<Uuid,
     admitted.map_err(|not| Refusal::from(Fault::of_admission(not)))?;
     let (workspace, form, size) = (found.workspace.clone(), proved.form, body.len());
     let reading = move || spoken(&workspace, &headers, form, &body, is_from_within);
-    let spoken = in_turn(context, found.workspace.tenant_id, size, reading).await??;
+    let spoken = in_turn(&context.lookers, found.workspace.tenant_id, size, reading).await??;
     take(context, Arc::new(found), proved, spoken).await
 }
 
 /// Does what takes as long as a body is large.
 async fn in_turn<T: Send + 'static>(
-    context: &Context,
+    turns: &Turns,
     party: Uuid,
     size: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    if size <= SMALL_BODY_BYTES { Ok(work()) } else { Ok(context.lookers.take(party, work).await?) }
+    if size <= SMALL_BODY_BYTES { Ok(work()) } else { Ok(turns.take(party, work).await?) }
 }
 
 /// The endpoint of an id; a secret that is no longer good is not among its own.
@@ -113,11 +139,11 @@ pub(super) fn nobody() -> Secrets {
 }
 
 /// Counts a call that is rejected, in memory.
-fn reject(context: &Context, found: &Found, rejection: Rejection) -> Refusal {
+fn reject(context: &Context, found: &Found, rejection: Rejection) -> NotTaken {
     if context.rejections.note(found.endpoint.id.number(), rejection, context.now()) {
         context.clock.wake();
     }
-    Refusal::InvalidSignature
+    NotTaken::Rejected(rejection)
 }
 
 fn is_in_window(proved: &Proved, now: Timestamp) -> bool {
@@ -132,7 +158,7 @@ enum Taken {
 }
 
 /// Makes a message of a call that is proved.
-async fn take(context: &Context, found: Arc<Found>, proved: Proved, spoken: Spoken) -> Result<Uuid, Refusal> {
+async fn take(context: &Context, found: Arc<Found>, proved: Proved, spoken: Spoken) -> Result<Uuid, NotTaken> {
     let contents = spoken.encoded().map_err(|failure| failed::<Refusal>(&failure))?;
     // What the transaction does not take goes again.
     let (said, _staged) = if contents.len() <= HERE_BYTES_MAX {

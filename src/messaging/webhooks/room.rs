@@ -18,7 +18,7 @@ use crate::model::ThreadId;
 use crate::telling::{Standing, Webhook, WebhookId, rows};
 
 /// Failures in a row at which a webhook is disabled (the contract's limits).
-pub(super) const FAILURES_OF_DISABLING: u64 = 20;
+const FAILURES_OF_DISABLING: u64 = 20;
 
 /// The rules of all deliveries.
 static RULES: Policy = Policy {

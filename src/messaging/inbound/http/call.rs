@@ -1,14 +1,14 @@
 //! The address that is called: whoever calls has no key, and proves by a signature that he may.
 
-use quintet_platform::http::body;
 use quintet_platform::ids::{parse_ulid, ulid};
 use quintet_platform::json::{Json, to_compact};
-use quintet_platform::service::{Answer, Content, Fault, Route, Segment, Shape, Visit, json as success};
+use quintet_platform::service::{Answer, Content, Route, Segment, Shape, Visit, json as success};
 use quintet_storage::Uuid;
 
 use super::super::model::EndpointId;
-use super::super::receive::{Arrived, receive};
-use crate::dialect::{Answered, BODY_TIME, Messaging, SMALL_BODY_BYTES_MAX};
+use super::super::receive::{Arrived, NotTaken, receive};
+use super::body;
+use crate::dialect::{Answered, Messaging};
 use crate::refusal::Refusal;
 
 /// It is read here: what it cannot name is answered as what is not there.
@@ -35,14 +35,13 @@ pub(super) const RECEIVE: Route = Route::post("receive_call", "/in/{endpoint_id}
     ]);
 
 pub(super) async fn receive_call(mut visit: Visit<Messaging>) -> Answered {
-    let body = visit.take_body();
-    let body = body::read(visit.headers(), body, SMALL_BODY_BYTES_MAX, BODY_TIME).await;
-    let body = body.map_err(|error| Refusal::from(Fault::of_body(error)))?;
+    let (body, source) = (visit.take_body(), Uuid::from_u128(visit.source()));
+    let taken = body::read(&visit.context, visit.headers(), body, source).await.map_err(Refusal::from)?;
     let named = visit.segment::<String>(ENDPOINT.name);
     let endpoint = named.and_then(|text| parse_ulid(&text)).map(EndpointId);
-    let (headers, source) = (visit.headers().clone(), Uuid::from_u128(visit.source()));
-    let delivery_id =
-        receive(&visit.context, Arrived { endpoint, headers, body, source, is_from_within: false }).await?;
+    let (headers, body) = (visit.headers().clone(), taken.bytes.clone());
+    let arrived = Arrived { endpoint, headers, body, source, is_from_within: false };
+    let delivery_id = receive(&visit.context, arrived).await.map_err(NotTaken::refusal)?;
     let told = Json::object([("delivery_id", Json::from(ulid(delivery_id)))]);
     Ok(Answer::json(202, to_compact(&told)))
 }

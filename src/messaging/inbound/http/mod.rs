@@ -1,7 +1,10 @@
 //! Inbound endpoints over HTTP: an agent's own, and the address that is called.
 //!
 //! No answer carries a challenge (6-messaging.md, W4).
+//!
+//! Reading order: this file (the routes on one screen) · `endpoint` · `body` (what is read of a call), `call`.
 
+mod body;
 mod call;
 mod endpoint;
 
