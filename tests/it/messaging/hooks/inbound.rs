@@ -81,6 +81,8 @@ fn whoever_has_no_secret_is_answered_alike_whatever_he_tries() {
         answers.insert(unproved(&answer));
     }
     assert_eq!(answers.len(), 1, "one answer for all of them");
+    let told: Value = serde_json::from_slice(answers.first().unwrap()).unwrap();
+    assert_eq!((&told["code"], &told["status"]), (&json!("invalid_signature"), &json!(401)));
     assert_eq!((counted(&ann), counted(&ben)), ([1, 17, 1, 4], [0, 1, 0, 0]));
     assert_eq!((ann.inbox(0).len(), ben.inbox(0).len()), (1, 0));
     of_ann.call(&stranger, &good, BODY).expect(202);
