@@ -95,12 +95,13 @@ fn what_was_answered_is_a_message_once_whatever_is_killed() {
     let stranger = appliance.stranger("messaging");
     for (number, made) in answered.into_inner().unwrap() {
         // Whoever got no answer calls again, later, and so does every fifth of the others.
-        let id = if made.is_none() || number.is_multiple_of(5) {
-            let again = make(&stranger, &endpoints, number, seconds() + 2).expect("the second time it is answered");
-            assert!(made.as_ref().is_none_or(|made| *made == again), "call {number} has two deliveries");
-            again
-        } else {
-            made.unwrap()
+        let id = match made {
+            Some(made) if !number.is_multiple_of(5) => made,
+            made => {
+                let again = make(&stranger, &endpoints, number, seconds() + 2).expect("the second time it is answered");
+                assert!(made.is_none_or(|made| made == again), "call {number} has two deliveries");
+                again
+            }
         };
         assert!(
             ids.entry(number as usize % AGENTS).or_default().insert(id),
