@@ -146,10 +146,13 @@ impl App {
         let diagrams = quintet_diagrams::Context::new(foundation.clone(), diagrams);
         let runner = own_runner::place(&config);
         let painter = SharedPainter(Arc::new(DiagramRoom(diagrams.clone())));
-        let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
+        let settings = runs_settings(&config, runner.as_ref(), (egress.clone(), painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
-        let messaging = quintet_messaging::Context::new(foundation.clone(), messaging_settings(&config));
+        let settings = messaging_settings(&config, egress.clone());
+        let messaging = quintet_messaging::Context::new(foundation.clone(), settings);
+        // What the services tell an inbound endpoint of this appliance stays within it.
+        egress.tie(Arc::new(quintet_messaging::Door::new(&messaging)));
         let Foundation { uses, session_uses, meter, stopping, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams, (&runs, &messaging), &pump);
         let root_keys = Arc::new(root_keys);
@@ -205,8 +208,11 @@ impl App {
 
 /// What makes the deliveries of all rooms that have some.
 fn pump(store: &Store, clock: &Clock, egress: &Egress) -> Pump {
-    let rooms: Vec<Arc<dyn DeliveryRoom>> =
-        vec![Arc::new(quintet_runs::WEBHOOKS), Arc::new(quintet_localization::WEBHOOKS)];
+    let rooms: Vec<Arc<dyn DeliveryRoom>> = vec![
+        Arc::new(quintet_runs::WEBHOOKS),
+        Arc::new(quintet_localization::WEBHOOKS),
+        Arc::new(quintet_messaging::DELIVERIES),
+    ];
     Pump::new(store.clone(), clock.clone(), egress.clone(), rooms)
 }
 
@@ -257,12 +263,13 @@ fn runs_settings(
 }
 
 /// What the operator says of messaging.
-fn messaging_settings(config: &Config) -> quintet_messaging::Settings {
+fn messaging_settings(config: &Config, egress: Egress) -> quintet_messaging::Settings {
     quintet_messaging::Settings {
         domain: config.messaging_domain.clone(),
         public_url: config.messaging_public_url.clone(),
         rate_per_second: config.messaging_rate_per_second,
         rate_burst: config.messaging_rate_burst,
+        egress,
     }
 }
 

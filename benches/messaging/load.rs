@@ -50,11 +50,12 @@ pub struct Workspace {
     key: String,
 }
 
-/// A request: the agent that acts, the path, the body (none: a GET).
+/// A request: the agent that acts, the path, the body (none: a GET), and further lines of its head, each with its end.
 pub struct Request {
     pub agent: String,
     pub path: String,
     pub body: String,
+    pub head: String,
 }
 
 /// How requests are made: from a number, counted up over all connections.
@@ -64,7 +65,12 @@ impl Workspace {
     /// A new one without daily limits.
     pub fn new(appliance: &Appliance, slug: &str) -> Workspace {
         appliance.command(&["messaging", "workspace", "create", slug, "--tenant", &appliance.tenant_id]);
-        let raised = ["messages_per_day=unlimited", "active_agents=unlimited", "recipients_per_message=100"];
+        let raised = [
+            "messages_per_day=unlimited",
+            "external_in_per_day=unlimited",
+            "active_agents=unlimited",
+            "recipients_per_message=100",
+        ];
         appliance.command(&[&["messaging", "workspace", "limits", slug][..], &raised].concat());
         let issued = appliance.command(&["messaging", "key", "issue", "--workspace", slug, "--scope", "admin"]);
         let key = issued["api_key"].as_str().unwrap().to_owned();
@@ -103,9 +109,9 @@ impl Workspace {
                 let mut latencies = Vec::new();
                 while began.elapsed() < length {
                     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-                    let Request { agent, path, body } = make(number);
+                    let Request { agent, path, body, head } = make(number);
                     let sent = Instant::now();
-                    connection.send(&agent, &path, &format!("bench-{number}"), &body).await;
+                    connection.send_with(&agent, &path, &format!("bench-{number}"), &body, &head).await;
                     let (status, answer) = connection.receive().await;
                     assert!(status < 300, "{answer}");
                     latencies.push(u64::try_from(sent.elapsed().as_micros()).unwrap());
@@ -139,6 +145,11 @@ impl Connection {
 
     /// Sends a POST, or a GET if there is nothing to send.
     pub async fn send(&mut self, agent: &str, path: &str, idempotency_key: &str, body: &str) {
+        self.send_with(agent, path, idempotency_key, body, "").await;
+    }
+
+    /// The same with further lines of the head.
+    pub async fn send_with(&mut self, agent: &str, path: &str, idempotency_key: &str, body: &str, head: &str) {
         let mut request = String::with_capacity(body.len() + 300);
         let method = if body.is_empty() { "GET" } else { "POST" };
         write!(request, "{method} {path} HTTP/1.1\r\nHost: bus\r\nAuthorization: Bearer {}\r\n", self.key).unwrap();
@@ -148,7 +159,8 @@ impl Connection {
         if !idempotency_key.is_empty() {
             write!(request, "Idempotency-Key: {idempotency_key}\r\n").unwrap();
         }
-        write!(request, "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        write!(request, "{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+            .unwrap();
         self.stream.write_all(request.as_bytes()).await.unwrap();
     }
 

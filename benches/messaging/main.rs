@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench messaging [-- [SECONDS] [PART...]]`. Parts: `sends` (spread over all inboxes and into one, with the
 //! rivals), `rooms` (a room of 100 beside one recipient), `wake` (from the 202 to the event at its reader), `streams` (the
-//! memory of one that is idle), `inbox` (a page before and after a million deliveries, and the start after a kill); all of
+//! memory of one that is idle), `calls` (inbound calls beside plain sends), `inbox` (a page before and after a million deliveries, and the start after a kill); all of
 //! them without any. Best of three rounds, taken in turn.
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use appliance::Appliance;
+use data_encoding::BASE64;
 use load::{Connection, Make, Request, Round, Workspace, millis};
+use quintet_platform::clock::Clock;
+use quintet_platform::deliveries::hmac_sha256;
 use rivals::{Inboxes, Measured, Streams};
 
 const CONNECTIONS: usize = 64;
@@ -67,6 +70,9 @@ async fn bench(length: Duration, parts: &[String]) {
     if wanted("streams") {
         streams(directory.path()).await;
     }
+    if wanted("calls") {
+        calls(directory.path(), length).await;
+    }
     if wanted("inbox") {
         inbox(directory.path()).await;
     }
@@ -90,7 +96,8 @@ fn messages(to: Option<&str>) -> Make {
     Arc::new(move |number| {
         let to = to.clone().unwrap_or_else(|| name(number.wrapping_mul(7_919) + 1));
         let body = format!(r#"{{"to":["{to}"],"subject":"bench","text":"{text}"}}"#);
-        Request { agent: name(number.wrapping_mul(104_729)), path: "/v1/messages".to_owned(), body }
+        let agent = name(number.wrapping_mul(104_729));
+        Request { agent, path: "/v1/messages".to_owned(), body, head: String::new() }
     })
 }
 
@@ -144,7 +151,7 @@ async fn rooms(parent: &std::path::Path, length: Duration) {
     let text = "x".repeat(TEXT_BYTES);
     let to_room: Make = Arc::new(move |_| {
         let body = format!(r#"{{"to":["room:hundred"],"subject":"bench","text":"{text}"}}"#);
-        Request { agent: name(0), path: "/v1/messages".to_owned(), body }
+        Request { agent: name(0), path: "/v1/messages".to_owned(), body, head: String::new() }
     });
     let (mut one, mut all): (Option<Round>, Option<Round>) = (None, None);
     for _ in 0..ROUNDS {
@@ -156,6 +163,40 @@ async fn rooms(parent: &std::path::Path, length: Duration) {
     row("to one recipient", &one);
     row("to the room", &all);
     println!("CPU of the room's to that of one: {:.1}", all.cpu_micros / one.cpu_micros);
+}
+
+/// Signed calls of inbound endpoints beside plain sends, of as many bytes, spread over as many agents.
+async fn calls(parent: &std::path::Path, length: Duration) {
+    let (appliance, workspace) = prepared(parent).await;
+    let mut connection = Connection::open(&workspace).await;
+    let mut endpoints = Vec::new();
+    for number in 0..AGENTS as u64 {
+        let path = format!("/v1/agents/{}/inbound", name(number));
+        let made = connection.call(&name(number), &path, "", "{}").await;
+        let (url, secret) = (made["url"].as_str().unwrap(), made["secret"].as_str().unwrap());
+        let key = BASE64.decode(secret.trim_start_matches("whsec_").as_bytes()).unwrap();
+        endpoints.push((url[url.find("/in/").unwrap()..].to_owned(), key));
+    }
+    let text = "x".repeat(TEXT_BYTES);
+    let call: Make = Arc::new(move |number| {
+        let (path, key) = &endpoints[(number as usize).wrapping_mul(7_919) % endpoints.len()];
+        let (id, at) = (format!("call-{number}"), Clock::system().now().as_micros() / 1_000_000);
+        let timestamp = at.to_string();
+        let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", text.as_bytes()];
+        let signature = BASE64.encode(&hmac_sha256(key, &signed));
+        let head = format!("webhook-id: {id}\r\nwebhook-timestamp: {at}\r\nwebhook-signature: v1,{signature}\r\n");
+        Request { agent: String::new(), path: path.clone(), body: text.clone(), head }
+    });
+    let (mut sent, mut called): (Option<Round>, Option<Round>) = (None, None);
+    for _ in 0..ROUNDS {
+        sent = Some(workspace.run(appliance.id(), CONNECTIONS, length, messages(None)).await.best(sent));
+        called = Some(workspace.run(appliance.id(), CONNECTIONS, length, Arc::clone(&call)).await.best(called));
+    }
+    let (sent, called) = (sent.unwrap(), called.unwrap());
+    heading("inbound calls, 64 connections");
+    row("plain sends", &sent);
+    row("signed calls", &called);
+    println!("calls to sends: {:.2}", called.rate / sent.rate);
 }
 
 /// From the 202 to the event at its reader: agents with an open stream each, sends at a given rate.
@@ -238,7 +279,7 @@ async fn inbox(parent: &std::path::Path) {
     let mut connection = Connection::open(&workspace).await;
     let few = |number: u64| messages(Some("agent-0"))(number);
     for number in 0..100 {
-        let Request { agent, path, body } = few(number);
+        let Request { agent, path, body, .. } = few(number);
         connection.call(&agent, &path, "", &body).await;
     }
     let first = page_millis(&mut connection, 0).await;

@@ -365,6 +365,11 @@ pub(super) fn standing(app: &App) -> Result<WebhooksView, Failure> {
         view.endpoints_given_up += standing.given_up;
         view.pending_deliveries += standing.waiting;
     }
+    // Whose webhook is given up there is told so, and enables it.
+    let messaging = quintet_messaging::operator::webhooks_standing(&app.messaging)?;
+    view.endpoints += messaging.endpoints;
+    view.endpoints_disabled += messaging.disabled;
+    view.pending_deliveries += messaging.waiting;
     let now = app.clock.now();
     let seconds = |at: Timestamp| u64::try_from(now.micros_since(at).max(0) / 1_000_000).unwrap_or(0);
     view.oldest_due_seconds = app.pump.oldest_due()?.filter(|at| *at <= now).map(seconds);

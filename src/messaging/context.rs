@@ -1,9 +1,10 @@
 //! What messaging needs to serve: made once, when the appliance starts.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use quintet_platform::Foundation;
+use quintet_platform::egress::Egress;
 use quintet_platform::limits::{Buckets, Rate, RetryAfterSeconds};
 use quintet_platform::service::Turns;
 use quintet_storage::{Abort, Timestamp, WriteTx};
@@ -11,6 +12,7 @@ use quintet_storage::{Abort, Timestamp, WriteTx};
 use crate::attendance::Attendance;
 use crate::identity::{Workspace, agents, keys};
 use crate::model::{AgentKey, unpacked};
+use crate::rejections::Rejections;
 use crate::wakes::{self, Wakes};
 use crate::words::address;
 
@@ -20,6 +22,11 @@ const LOOKERS: usize = 8;
 const MAILS: usize = 2;
 /// Bodies over a mebibyte that are read and worked on at a time (6-messaging.md, E4); half of them may be one tenant's.
 const LARGE_BODIES: usize = 8;
+/// Calls of inbound endpoints with a body that is not small, which are read and held at a time; those of one source.
+const CALLS: usize = 64;
+const CALLS_OF_A_SOURCE: usize = 16;
+/// How many of them are looked at at a time for whether they are proved: whoever has no key keeps nobody else waiting.
+const STRANGERS: usize = 2;
 /// Keys whose rates are held.
 const RATED_KEYS_MAX: usize = 10_000;
 
@@ -34,6 +41,8 @@ pub struct Settings {
     pub rate_per_second: u32,
     /// How many of them at once.
     pub rate_burst: u32,
+    /// What goes out to others.
+    pub egress: Egress,
 }
 
 /// What agents' addresses end with where the operator has no domain (RFC 2606, 2: never a real one).
@@ -60,6 +69,12 @@ pub struct Parts {
     pub(crate) mails: Turns,
     /// For bodies that are large.
     pub(crate) large_bodies: Turns,
+    /// For bodies of calls.
+    pub(crate) calls: Turns,
+    /// For calls of which nobody knows yet by whom they are.
+    pub(crate) strangers: Turns,
+    /// Calls of inbound endpoints that were rejected.
+    pub(crate) rejections: Rejections,
     rates: Buckets<String>,
     /// Where the listener is.
     listener: OnceLock<String>,
@@ -104,9 +119,22 @@ impl Context {
             lookers: Turns::new(LOOKERS),
             mails: Turns::new(MAILS),
             large_bodies: Turns::of(LARGE_BODIES, LARGE_BODIES / 2),
+            calls: Turns::of(CALLS, CALLS_OF_A_SOURCE),
+            strangers: Turns::new(STRANGERS),
+            rejections: Rejections::default(),
             rates: Buckets::new(RATED_KEYS_MAX),
             listener: OnceLock::new(),
         }))
+    }
+
+    /// What is held by whoever must not keep it.
+    pub(crate) fn downgrade(&self) -> Weak<Parts> {
+        Arc::downgrade(&self.0)
+    }
+
+    /// A context of these parts.
+    pub(crate) const fn of(parts: Arc<Parts>) -> Context {
+        Context(parts)
     }
 
     /// Waits until the appliance stops.

@@ -122,6 +122,7 @@ impl Dialect for Messaging {
             include_str!("blocks/http/schemas.json"),
             include_str!("claims/http/schemas.json"),
             include_str!("drafts/http/schemas.json"),
+            include_str!("inbound/http/schemas.json"),
             include_str!("inbox/http/schemas.json"),
             include_str!("invites/schemas.json"),
             include_str!("keys/schemas.json"),
@@ -133,6 +134,7 @@ impl Dialect for Messaging {
             include_str!("sending/http/schemas.json"),
             include_str!("threads/http/schemas.json"),
             include_str!("usage/schemas.json"),
+            include_str!("webhooks/http/schemas.json"),
         ],
         codes: CODES,
         error: ("application/problem+json", "Problem"),
@@ -214,7 +216,9 @@ impl Dialect for Messaging {
             verdict.problems = vec![service::Problem::new("", *title)];
         }
         let wait = verdict.retry_after_seconds.map(|seconds| ("retry_after", Json::from(seconds)));
-        let id = if request_id.is_empty() { None } else { Some(("request_id", Json::from(request_id))) };
+        // Of calls that nothing proves all are answered by the same bytes (6-messaging.md, H2).
+        let is_bare = request_id.is_empty() || verdict.code == "invalid_signature";
+        let id = if is_bare { None } else { Some(("request_id", Json::from(request_id))) };
         (PROBLEM, problem(PROBLEM_PREFIX, CODES, &verdict, wait.into_iter().chain(id).collect()))
     }
 
@@ -222,7 +226,7 @@ impl Dialect for Messaging {
         let codes: Vec<&str> = CODES.iter().map(|known| known.code).collect();
         let text = json!({"type": "string"});
         json!({
-            "type": "object", "required": ["type", "title", "status", "code", "detail", "request_id"],
+            "type": "object", "required": ["type", "title", "status", "code", "detail"],
             "properties": {
                 "type": {"type": "string", "format": "uri"}, "title": text, "status": {"type": "integer"},
                 "code": {"enum": codes}, "detail": text, "request_id": text,

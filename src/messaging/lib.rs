@@ -11,12 +11,12 @@
 //! - what is held, unread and owed costs nothing as long as nothing falls due.
 //!
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
-//! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
+//! `identity` (who is who, and how a request is let in) · `telling` (what webhooks are told) · `rejections` · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
 //! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
-//! to whom), `drafts` · `sweep` (what is due is done), `verify` ·
+//! to whom), `drafts` · `webhooks` (making them, and how they are called), `inbound` (calls that become messages) · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod acks;
@@ -31,6 +31,7 @@ mod due;
 mod form;
 mod http;
 mod identity;
+mod inbound;
 mod inbox;
 mod invites;
 mod keys;
@@ -42,6 +43,7 @@ pub mod operator;
 mod presence;
 mod pubkeys;
 mod refusal;
+mod rejections;
 mod reminders;
 mod rooms;
 mod sending;
@@ -49,6 +51,7 @@ mod shown;
 mod skills;
 mod sweep;
 mod tagged;
+mod telling;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -57,6 +60,7 @@ mod threads;
 mod usage;
 mod verify;
 mod wakes;
+mod webhooks;
 mod wire;
 mod words;
 mod workspaces;
@@ -72,7 +76,9 @@ use crate::attendance::Keeping;
 pub use crate::context::{Context, Settings};
 pub use crate::dialect::Messaging;
 pub use crate::http::routes;
+pub use crate::inbound::Door;
 pub use crate::refusal::CODES;
+pub use crate::webhooks::DELIVERIES;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0500 to 0x05FF.
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(FOLDERS);
@@ -93,6 +99,8 @@ const FOLDERS: &[&[TableSpec]] = &[
     reminders::TABLES,
     memory::TABLES,
     claims::TABLES,
+    telling::TABLES,
+    inbound::TABLES,
 ];
 
 const TABLE_COUNT: usize = count(FOLDERS);
@@ -134,6 +142,8 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
     vec![
         Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.clone())))),
+        Arc::new(Sweep(Rows::new(context.store.clone(), inbound::OldReplays))),
+        Arc::new(Sweep(inbound::Keeping::new(context.store.clone(), context.rejections.clone()))),
         Arc::new(Sweep(Keeping::new(context.store.clone(), context.clock.clone(), context.attendance.clone()))),
     ]
 }

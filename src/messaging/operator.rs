@@ -220,6 +220,14 @@ pub struct StandingView {
     pub messages_today: u64,
 }
 
+/// How the webhooks of all workspaces stand.
+///
+/// # Errors
+/// The store's failures.
+pub fn webhooks_standing(context: &Context) -> Result<quintet_platform::webhooks::Standing, Failure> {
+    crate::webhooks::operator::standing(&context.store)
+}
+
 fn shown(read: &impl Read, workspace: &Workspace) -> Result<WorkspaceView, Failure> {
     let counts = workspaces::counts(read, workspace.no)?;
     Ok(WorkspaceView {

@@ -51,6 +51,10 @@ pub enum Refusal {
     InvalidApiKey,
     /// A join token that is unknown, used or over.
     InvalidInvite,
+    /// Nothing proves a call of an inbound endpoint, or it was here before.
+    InvalidSignature,
+    /// The agent has an inbound endpoint.
+    InboundExists,
     /// The key, or the agent, may not; says why.
     Denied(&'static str),
     /// The key is bound to other agents.
@@ -115,6 +119,7 @@ pub const CODES: &[Code] = codes! {
     400 "malformed_json" "The body is not JSON, or names a member twice"
     401 "invalid_api_key" "The key is malformed, unknown or revoked"
     401 "invalid_invite" "The join token is unknown, used or over"
+    401 "invalid_signature" "The call of an inbound endpoint is not proved, or not now"
     401 "unauthenticated" "A key is required: Authorization: Bearer ab_sk_…"
     403 "key_agent_mismatch" "The key is bound to other agents"
     403 "permission_denied" "The key, or the agent that acts, may not do this"
@@ -122,6 +127,7 @@ pub const CODES: &[Code] = codes! {
     404 "not_found" "Not found, or not for this agent"
     405 "method_not_allowed" "The path does not take this method; the header Allow names those it takes"
     408 "request_timeout" "The body did not arrive in time"
+    409 "inbound_exists" "The agent has an inbound endpoint; rotate its secret, or delete it"
     409 "limit_reached" "There are as many of these as there may be"
     409 "memory_full" "The agent's memory is full; remove entries first"
     409 "name_taken" "Another agent has this name"
@@ -170,6 +176,8 @@ impl ServiceRefusal for Refusal {
             Refusal::Fault(fault) => verdict_of_fault(fault),
             Refusal::InvalidApiKey => Verdict::new(401, "invalid_api_key"),
             Refusal::InvalidInvite => Verdict::new(401, "invalid_invite"),
+            Refusal::InvalidSignature => Verdict::new(401, "invalid_signature"),
+            Refusal::InboundExists => Verdict::new(409, "inbound_exists"),
             Refusal::Denied(why) => Verdict::new(403, "permission_denied").detail(*why),
             Refusal::KeyAgentMismatch(name) => {
                 Verdict::new(403, "key_agent_mismatch").detail(format!("the key is not bound to the agent {name}"))

@@ -7,6 +7,7 @@ use http_body_util::BodyExt as _;
 use quintet_platform::Foundation;
 use quintet_platform::access::{Authority, Service, activate_tenant, suspend_tenant};
 use quintet_platform::clock::Clock;
+use quintet_platform::egress::Egress;
 use quintet_platform::http::request_id::RequestId;
 use quintet_storage::{Abort, Timestamp, WriteTx};
 use quintet_support::OpenStore;
@@ -62,6 +63,7 @@ impl Bench {
             public_url: "https://messages.example".to_owned(),
             rate_per_second: 0,
             rate_burst: 0,
+            egress: Egress::new(|_| true),
         };
         let context = Context::new(Foundation::new(store.clone(), clock.clone(), Authority::Embedded), settings);
         for work in crate::due_work(&context) {

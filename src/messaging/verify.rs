@@ -9,11 +9,13 @@ use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{acks, blocks, claims, drafts, identity, invites, keys, mail, memory, pubkeys, reminders, rooms};
+use crate::{
+    acks, blocks, claims, drafts, identity, inbound, invites, keys, mail, memory, pubkeys, reminders, rooms, telling,
+};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
-    let (mut findings, mut sent) = (Vec::new(), Sent::new());
+    let (mut findings, mut sent, mut calls) = (Vec::new(), Sent::new(), mail::verify::Calls::new());
     identity::verify(read, &mut findings)?;
     keys::verify(read, &mut findings)?;
     invites::verify(read, &mut findings)?;
@@ -21,13 +23,15 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     rooms::verify(read, &mut moving, &mut findings)?;
     blocks::verify(read, &mut findings)?;
     pubkeys::verify(read, &mut findings)?;
-    mail::verify::verify(read, &mut sent, &mut findings)?;
+    mail::verify::verify(read, (&mut sent, &mut calls), &mut findings)?;
     usage::verify(read, &sent, &mut findings)?;
     acks::verify(read, &mut findings)?;
     claims::verify(read, &mut findings)?;
     drafts::verify(read, &mut findings)?;
     memory::verify(read, &mut findings)?;
     reminders::verify(read, &mut findings)?;
+    telling::verify(read, &mut findings)?;
+    inbound::verify(read, &calls, &mut findings)?;
     let mut watched = BTreeSet::new();
     due::each(read, &mut findings, |at, due, findings| {
         match due {

@@ -13,6 +13,7 @@ use super::streams::Streams;
 use super::tables;
 use crate::identity::keys::drawn;
 use crate::model::AgentKey;
+use crate::telling;
 
 /// An agent that has echoed is asked again after so long, in seconds: a watcher that asks once a minute then echoes at least
 /// every third minute, which is as long as an echo counts.
@@ -131,7 +132,8 @@ impl Attendance {
     pub(crate) fn attended(&self, read: &impl Read, agent: AgentKey) -> Result<Attended, Failure> {
         let stored = tables::find(read, agent)?.unwrap_or_default();
         let streams = self.0.streams.of(agent, Instant::now());
-        Ok(Attended { sighting: stored.merged(self.sighting(agent)), streams })
+        let has_webhook = telling::rows::covered(read, &[agent])?.contains(&true);
+        Ok(Attended { sighting: stored.merged(self.sighting(agent)), streams, has_webhook })
     }
 
     /// Of each of several agents, whether it responds, and whether a message starts a turn of it. What is stored is looked up
@@ -148,10 +150,13 @@ impl Attendance {
             agents.iter().map(|agent| held.get(agent).is_some_and(|attending| responds(&attending.sighting))).collect();
         drop(held);
         let live = self.0.streams.live(agents, Instant::now());
+        let webhooks = telling::rows::covered(read, agents)?;
         let mut reach = Vec::with_capacity(agents.len());
-        for ((agent, is_responsive), is_live) in agents.iter().zip(sighted).zip(live) {
+        for ((agent, is_responsive), (is_live, has_webhook)) in
+            agents.iter().zip(sighted).zip(live.into_iter().zip(webhooks))
+        {
             let is_responsive = is_responsive || tables::find(read, *agent)?.is_some_and(|stored| responds(&stored));
-            reach.push((is_responsive, is_live));
+            reach.push((is_responsive, is_live || has_webhook));
         }
         Ok(reach)
     }

@@ -41,6 +41,8 @@ impl Presence {
 pub(crate) enum WakeChannel {
     /// A wake-capable stream is open, and taken.
     Live,
+    /// There is none, and an enabled webhook is told when a message comes.
+    Webhook,
     /// One is open, and nobody takes what it says.
     Stale,
     /// There is none.
@@ -52,6 +54,7 @@ impl WakeChannel {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             WakeChannel::Live => "live",
+            WakeChannel::Webhook => "webhook",
             WakeChannel::Stale => "stale",
             WakeChannel::None => "none",
         }
@@ -67,6 +70,8 @@ pub(crate) struct Attended {
     /// When it was seen.
     pub(crate) sighting: Sighting,
     pub(super) streams: Vec<OpenStream>,
+    /// Whether an enabled webhook is told when a message comes for it.
+    pub(super) has_webhook: bool,
 }
 
 impl Attended {
@@ -88,10 +93,13 @@ impl Attended {
     /// Whether a message starts a turn of it.
     pub(crate) fn wake_channel(&self) -> WakeChannel {
         let mut capable = self.streams.iter().filter(|(is_wake_capable, _)| *is_wake_capable).peekable();
-        if capable.peek().is_none() {
-            return WakeChannel::None;
+        let has_one = capable.peek().is_some();
+        match (capable.any(|(_, age)| *age <= TAKEN_WITHIN), self.has_webhook, has_one) {
+            (true, ..) => WakeChannel::Live,
+            (false, true, _) => WakeChannel::Webhook,
+            (false, false, true) => WakeChannel::Stale,
+            (false, false, false) => WakeChannel::None,
         }
-        if capable.any(|(_, age)| *age <= TAKEN_WITHIN) { WakeChannel::Live } else { WakeChannel::Stale }
     }
 
     /// Whether anybody takes what any of its streams says.
@@ -165,25 +173,29 @@ mod tests {
         assert_eq!(Attended::default().presence(true, start), Presence::Retired);
     }
 
-    /// 6-messaging.md, W2: open streams, each wake-capable or not and not taken for so many seconds.
+    /// 6-messaging.md, W2: open streams, each wake-capable or not and not taken for so many seconds; without a webhook, and
+    /// with one.
     #[test]
-    fn a_wake_channel_is_what_its_streams_are() {
-        use WakeChannel::{Live, None as No, Stale};
-        for (streams, channel, is_watched) in [
-            (&[][..], No, false),
-            (&[(false, 0)], No, true),
-            (&[(false, 61)], No, false),
-            (&[(true, 0)], Live, true),
-            (&[(true, 60)], Live, true),
-            (&[(true, 61)], Stale, false),
-            (&[(true, 61), (false, 0)], Stale, true),
-            (&[(true, 61), (true, 2)], Live, true),
-            (&[(false, 90), (false, 70)], No, false),
+    fn a_wake_channel_is_what_its_streams_and_webhooks_are() {
+        use WakeChannel::{Live, None as No, Stale, Webhook};
+        for (streams, channels, is_watched) in [
+            (&[][..], [No, Webhook], false),
+            (&[(false, 0)], [No, Webhook], true),
+            (&[(false, 61)], [No, Webhook], false),
+            (&[(true, 0)], [Live, Live], true),
+            (&[(true, 60)], [Live, Live], true),
+            (&[(true, 61)], [Stale, Webhook], false),
+            (&[(true, 61), (false, 0)], [Stale, Webhook], true),
+            (&[(true, 61), (true, 2)], [Live, Live], true),
+            (&[(false, 90), (false, 70)], [No, Webhook], false),
         ] {
-            let streams = streams.iter().map(|(is_capable, age)| (*is_capable, Duration::from_secs(*age))).collect();
-            let attended = Attended { sighting: Sighting::default(), streams };
-            assert_eq!((attended.wake_channel(), attended.is_watched()), (channel, is_watched), "{attended:?}");
-            assert_eq!(attended.keepalive_age(), attended.streams.iter().map(|(_, age)| *age).min());
+            let streams: Vec<OpenStream> =
+                streams.iter().map(|(is_capable, age)| (*is_capable, Duration::from_secs(*age))).collect();
+            for (has_webhook, channel) in [false, true].into_iter().zip(channels) {
+                let attended = Attended { sighting: Sighting::default(), streams: streams.clone(), has_webhook };
+                assert_eq!((attended.wake_channel(), attended.is_watched()), (channel, is_watched), "{attended:?}");
+                assert_eq!(attended.keepalive_age(), attended.streams.iter().map(|(_, age)| *age).min());
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::blocks::http as blocks;
 use crate::claims::http as claims;
 use crate::context::Context;
 use crate::dialect::Messaging;
+use crate::inbound::http as inbound;
 use crate::inbox::http as inbox;
 use crate::invites::http as invites;
 use crate::keys::http as keys;
@@ -21,6 +22,7 @@ use crate::rooms::http as rooms;
 use crate::skills::http as skills;
 use crate::threads::http as threads;
 use crate::usage::http as usage;
+use crate::webhooks::http as webhooks;
 use crate::{drafts, presence, reminders, sending};
 
 /// Everything that is served.
@@ -30,6 +32,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     blocks::ENDPOINTS,
     claims::ENDPOINTS,
     drafts::ENDPOINTS,
+    inbound::ENDPOINTS,
     inbox::ENDPOINTS,
     invites::ENDPOINTS,
     keys::ENDPOINTS,
@@ -42,6 +45,7 @@ pub(crate) const ENDPOINTS: Endpoints<Messaging> = &[
     skills::ENDPOINTS,
     threads::ENDPOINTS,
     usage::ENDPOINTS,
+    webhooks::ENDPOINTS,
 ];
 
 /// The listener of messaging.

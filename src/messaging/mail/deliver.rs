@@ -6,6 +6,7 @@ use quintet_storage::{Failure, Read, Scan, Timestamp, WriteTx};
 
 use super::model::{Delivery, Role};
 use super::tables::{DeliveryRow, HELD, HeldRow, INBOX, LATE, PlaceRow};
+use super::told::{Came, came};
 use super::unread::mark_read;
 use super::{messages, threads};
 use crate::acks;
@@ -67,6 +68,10 @@ pub(crate) fn deliver_into(
     if !is_behind && !mailbox.standing.holds(parcel.priority, now) {
         place(tx, now, agent, mailbox, parcel, 0)?;
         mailboxes::put(tx, agent, mailbox)?;
+        // What comes late is told of with all that comes with it.
+        if !parcel.is_late {
+            came(tx, now, agent, mailbox, Came { message: parcel.message, seq: mailbox.last_seq, released: 0 })?;
+        }
         return Ok(Became::Delivered);
     }
     mailbox.last_held += 1;
@@ -241,11 +246,16 @@ fn release(tx: &mut WriteTx<'_>, now: Timestamp, agent: AgentKey, mailbox: &mut 
     if going.len() > RELEASED_MAX {
         due::put(tx, now, Due::Release(agent))?;
     }
+    let mut last = None;
     for (key, HeldRow { message, role, priority, thread }) in going.into_iter().take(RELEASED_MAX) {
         tx.delete(&HELD, &key);
+        last = Some(message);
         let thread = thread.map_or_else(|| Ok(messages::get(tx, (agent.0, message))?.thread), Ok::<_, Failure>)?;
         place(tx, now, agent, mailbox, Parcel { message, thread, role, priority, is_late: true }, released)?;
     }
     mailbox.held_count = mailbox.held_count.saturating_sub(released);
+    if let Some(message) = last {
+        came(tx, now, agent, mailbox, Came { message, seq: mailbox.last_seq, released })?;
+    }
     Ok(released)
 }

@@ -13,7 +13,8 @@
 //! - contents are sealed for the tenant wherever they lie.
 //!
 //! Reading order: `model` (words, the guard of threads) · `tables` · `messages`, `threads` (reading) · `ingress` (mail from
-//! outside), `recipients` (whom a message goes to) · `unread` · the verbs `deliver`, `post`, `resume` · `whereabouts` (where
+//! outside), `recipients` (whom a message goes to) · `unread` ·
+//! `told` (what webhooks are told) · the verbs `deliver`, `post`, `resume` · `whereabouts` (where
 //! a message lies for an agent) · `labels` · `raw` (a message as mail) · `verify`, `verify_indexes`.
 
 pub(crate) mod deliver;
@@ -29,6 +30,7 @@ mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod threads;
+mod told;
 pub(crate) mod unread;
 pub(crate) mod verify;
 mod verify_indexes;

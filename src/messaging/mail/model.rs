@@ -21,6 +21,17 @@ pub(crate) enum Sender {
     External(String),
 }
 
+impl Sender {
+    /// Where his messages come from, as answers write it.
+    pub(crate) const fn direction(&self) -> &'static str {
+        match self {
+            Sender::Agent(_) => "bus",
+            Sender::System => "system",
+            Sender::Ingress(_) | Sender::External(_) => "ingress",
+        }
+    }
+}
+
 /// As what a message was addressed to somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub(crate) enum Role {

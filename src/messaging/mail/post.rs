@@ -8,6 +8,7 @@ use super::messages::{encode, seal_here, unerased_upload};
 use super::model::{Addressee, Attachment, Contents, Kept, Message, Pause, Role, Sender, Thread};
 use super::tables::{MESSAGES, MessageRow, SENT, SentRow, THREAD_HELD, THREAD_MESSAGES, ThreadHeldRow};
 use super::threads;
+use super::told::paused;
 use crate::due::{self, Due};
 use crate::identity::{Attestation, Availability, Mailbox, Priority, Standing, Workspace, mailboxes};
 use crate::model::{AgentKey, AgentNo, Mark, MessageId, ThreadId, ThreadKey};
@@ -279,6 +280,7 @@ fn tell_of_pause(
          delivered when it goes on. It goes on by itself after an hour below the limit; {who}."
     );
     let to = threads::present(tx, (workspace.no, thread_id))?;
+    paused(tx, now, (workspace.no, thread_id), thread, &to)?;
     let letter = system(tx, workspace, thread_id, format!("Thread paused: {}", thread.subject), text, &to)?;
     post(tx, now, workspace, letter).map(drop)
 }

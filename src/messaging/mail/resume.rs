@@ -1,13 +1,17 @@
 //! A paused thread goes on: by a participant, an operator, or the clock (6-messaging.md, G2, G3).
 
+use std::collections::BTreeMap;
+
 use quintet_storage::{Failure, Read as _, Scan, Timestamp, WriteTx};
 
-use super::deliver::{Parcel, deliver};
+use super::deliver::{Became, Parcel, deliver};
 use super::model::Thread;
 use super::tables::{THREAD_HELD, ThreadHeldRow};
 use super::threads;
+use super::told::{Came, came};
 use crate::due::{self, Due};
-use crate::model::ThreadKey;
+use crate::identity::mailboxes;
+use crate::model::{AgentNo, ThreadKey};
 
 /// So much is delivered in one transaction.
 const DELIVERED_MAX: usize = 1_000;
@@ -58,10 +62,21 @@ fn deliver_held(tx: &mut WriteTx<'_>, now: Timestamp, key: ThreadKey, thread: &m
     if rows.len() > DELIVERED_MAX {
         due::put(tx, now, Due::Resume(key))?;
     }
+    let mut arrived: BTreeMap<AgentNo, Came> = BTreeMap::new();
     for (row_key, ThreadHeldRow { agent, message, role, priority }) in rows.into_iter().take(DELIVERED_MAX) {
         tx.delete(&THREAD_HELD, &row_key);
         thread.held_count = thread.held_count.saturating_sub(1);
-        deliver(tx, now, (key.0, agent), Parcel { message, thread: key.1, role, priority, is_late: true })?;
+        let parcel = Parcel { message, thread: key.1, role, priority, is_late: true };
+        if deliver(tx, now, (key.0, agent), parcel)? == Became::Delivered {
+            let seq = mailboxes::get(tx, (key.0, agent))?.last_seq;
+            let released = arrived.get(&agent).map_or(0, |came| came.released) + 1;
+            arrived.insert(agent, Came { message, seq, released });
+        }
+    }
+    // All that comes at once is one event (6-messaging.md, A3).
+    for (agent, last) in arrived {
+        let mailbox = mailboxes::get(tx, (key.0, agent))?;
+        came(tx, now, (key.0, agent), &mailbox, last)?;
     }
     Ok(())
 }

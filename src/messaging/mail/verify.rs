@@ -39,8 +39,15 @@ struct CountedThread {
 /// Deliveries of each message, held ones too: to whom, as what.
 type Delivered = HashMap<MessageKey, Vec<(AgentNo, Role)>>;
 
-/// Everything that does. What agents sent is added up in `sent`.
-pub(crate) fn verify(read: &impl Read, sent: &mut Sent, findings: &mut Vec<String>) -> Result<(), Failure> {
+/// Calls of inbound endpoints that became messages, by agent and in the order of their ids.
+pub(crate) type Calls = BTreeMap<AgentKey, Vec<MessageId>>;
+
+/// Everything that does. What agents sent is added up in `sent`, and what came of calls in `calls`.
+pub(crate) fn verify(
+    read: &impl Read,
+    (sent, calls): (&mut Sent, &mut Calls),
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
     let (mut boxes, mut delivered) = (BTreeMap::new(), Delivered::new());
     check_inboxes(read, &mut boxes, &mut delivered, findings)?;
     check_held(read, &mut boxes, &mut delivered, findings)?;
@@ -50,7 +57,7 @@ pub(crate) fn verify(read: &impl Read, sent: &mut Sent, findings: &mut Vec<Strin
     check_mailboxes(read, boxes, findings)?;
     check_threads(read, &mut counted, findings)?;
     check_threads_without_rows(read, counted, findings)?;
-    check_messages(read, delivered, sent, findings)?;
+    check_messages(read, delivered, (sent, calls), findings)?;
     verify_indexes::verify(read, findings)?;
     check_rooms(read, findings)
 }
@@ -271,7 +278,7 @@ fn check_threads(
 fn check_messages(
     read: &impl Read,
     mut delivered: Delivered,
-    sent: &mut Sent,
+    (sent, calls): (&mut Sent, &mut Calls),
     findings: &mut Vec<String>,
 ) -> Result<(), Failure> {
     each(read, &MESSAGES, findings, |key, row, findings| {
@@ -286,6 +293,11 @@ fn check_messages(
         if let Sender::Agent(no) = message.sender {
             all.push(no);
             *sent.entry((key.0, day_of(message.created_at))).or_default() += 1;
+        }
+        if let Sender::Ingress(_) = message.sender {
+            for (no, _) in &deliveries {
+                calls.entry((key.0, *no)).or_default().push(key.1);
+            }
         }
         if !all.iter().all(|no| participants.binary_search(no).is_ok()) {
             findings.push(format!("somebody has the message {key:?} who does not take part in its thread"));

@@ -25,3 +25,4 @@ mod tests;
 pub(crate) use http::{ENDPOINTS, Taken, author, deliver, form, take};
 pub(crate) use model::{Asked, Course, Spoken, Wants};
 pub(crate) use nag::nag;
+pub(crate) use prepare::store;

@@ -169,7 +169,11 @@ impl Prepared {
     }
 }
 
-async fn store(context: &Context, workspace: &Workspace, bytes: &[u8]) -> Result<StagedValue, Refusal> {
+/// Stores what does not fit into a row. It goes again, unless the transaction takes it.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn store(context: &Context, workspace: &Workspace, bytes: &[u8]) -> Result<StagedValue, Refusal> {
     let owner = KeyOwner::Tenant(workspace.tenant_id);
     let stored = async {
         let mut upload = Upload::begin_sealed(&context.store, owner, LIFETIME_SECONDS, WRITER_TIME).await?;

@@ -57,7 +57,7 @@ pub(crate) fn row(placed: Placed<'_>, id: MessageId, message: &Message, signatur
             (Json::Null, Json::Null, Json::Array(Vec::new()), instant(message.created_at), "read", "sender")
         }
     };
-    let (direction, source) = direction(&message.sender);
+    let source = source(&message.sender);
     vec![
         ("delivery_id", delivery_id),
         ("message_id", ulid(id.0).into()),
@@ -71,7 +71,7 @@ pub(crate) fn row(placed: Placed<'_>, id: MessageId, message: &Message, signatur
         ("labels", labels),
         ("attachment_count", message.attachments.len().into()),
         ("priority", message.priority.name().into()),
-        ("direction", direction.into()),
+        ("direction", message.sender.direction().into()),
         ("inbound_source", source.into()),
         ("signature_state", signature_state(signature)),
         ("sealed", message.is_sealed.into()),
@@ -147,13 +147,12 @@ pub(crate) fn signed_recipients(message: &Message) -> Json {
     Json::object([("to", texts(&message.to)), ("cc", texts(&message.cc))])
 }
 
-/// Where a message comes from, and if from outside, through what.
-fn direction(sender: &Sender) -> (&'static str, Option<&str>) {
+/// Through what a message comes that is from outside.
+fn source(sender: &Sender) -> Option<&str> {
     match sender {
-        Sender::Agent(_) => ("bus", None),
-        Sender::System => ("system", None),
-        Sender::Ingress(source) => ("ingress", Some(source)),
-        Sender::External(_) => ("ingress", Some("mail")),
+        Sender::Agent(_) | Sender::System => None,
+        Sender::Ingress(source) => Some(source),
+        Sender::External(_) => Some("mail"),
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Reading order: `spelling` (what the rules for names share) · `origin`, `checkout` (which repository, and which
 //! checkout of it) · `agent_name`, `workspace_slug`, `room_name`, `label` (names) · `tag` · `address` · `recipient` (all
-//! that a message can be addressed to) · `subject` · `bech32` (how keys and signatures are written).
+//! that a message can be addressed to) · `subject` · `bech32`, `secret` (how keys and secrets are written).
 
 pub(crate) mod address;
 pub(crate) mod agent_name;
@@ -18,6 +18,7 @@ pub(crate) mod origin;
 pub(crate) mod recipient;
 pub(crate) mod room_name;
 pub(crate) mod sealed;
+pub(crate) mod secret;
 pub(crate) mod subject;
 pub(crate) mod tag;
 pub(crate) mod workspace_slug;

@@ -229,6 +229,8 @@ pub struct Policy {
     pub lane_in_flight_max: usize,
     /// See `lane_in_flight_max`.
     pub outbox_in_flight_max: usize,
+    /// The one port that may be called on the public internet; none: any.
+    pub public_port: Option<u16>,
     /// How long connecting may take, TLS included.
     pub connect_time: Duration,
     /// How long an attempt may take.

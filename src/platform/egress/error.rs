@@ -15,6 +15,9 @@ pub enum EgressError {
     /// `http://`, and the address is not one the operator allows.
     #[error("not encrypted: http:// is for the networks of egress.allow_private alone")]
     Plain,
+    /// The port is none that may be called on the public internet.
+    #[error("another port than 443 is for the networks of egress.allow_private alone")]
+    WrongPort,
     /// What answers proves by no certificate that it is who was called.
     #[error("no trusted certificate for this name; tls.extra_ca adds an authority of your own")]
     Untrusted,

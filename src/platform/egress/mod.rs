@@ -9,9 +9,11 @@
 //! `https://` is for everybody: the certificate must be signed by an authority of the system's store, or of
 //! `tls.extra_ca`. `http://` is for the networks that the operator allows, where he answers for the line.
 //!
-//! Reading order: `target` (who is called), `names` (where that is), `trust` (whom it must prove to be), `kept` (connections), this file.
+//! Reading order: `target` (who is called), `names` (where that is), `trust` (whom it must prove to be), `kept` (connections),
+//! `inside` (who is reached without one), this file.
 
 mod error;
+mod inside;
 mod kept;
 mod names;
 mod target;
@@ -36,12 +38,14 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+use inside::Tied;
 use kept::{Connection, Kept, Moving};
 use names::Lookups;
 use target::{Host, Target};
 use trust::Authorities;
 
 pub use error::EgressError;
+pub use inside::Inside;
 pub use names::Party;
 pub use target::is_public;
 pub use trust::NoCertificates;
@@ -66,6 +70,7 @@ pub struct Egress {
     authorities: Arc<Authorities>,
     kept: Kept,
     lookups: Lookups,
+    inside: Tied,
 }
 
 impl fmt::Debug for Egress {
@@ -83,6 +88,7 @@ impl Egress {
             authorities: Arc::default(),
             kept: Kept::default(),
             lookups: Lookups::default(),
+            inside: Tied::default(),
         }
     }
 
@@ -100,6 +106,17 @@ impl Egress {
         Ok(Egress { authorities: Arc::new(Authorities::with(pem)?), kept: Kept::default(), ..self })
     }
 
+    /// Has what is told to addresses of the appliance's own answered within it. Clones made before know of it.
+    pub fn tie(&self, inside: Arc<dyn Inside>) {
+        self.inside.tie(inside);
+    }
+
+    /// Whether an address is one of the appliance's own.
+    #[must_use]
+    pub fn is_inside(&self, uri: &Uri) -> bool {
+        self.inside.of(uri).is_some()
+    }
+
     /// Sends a request and reads the whole answer, all within `time`.
     ///
     /// # Errors
@@ -114,7 +131,8 @@ impl Egress {
     }
 
     /// Sends a request of whose answer only the head counts, all within `whole`, of which connecting (with TLS) may take
-    /// `connect`. Of the body at most 4 KiB are read, and none is kept.
+    /// `connect`. Of the body at most 4 KiB are read, and none is kept. What goes to an address of the appliance's own is
+    /// answered within it.
     ///
     /// # Errors
     /// See [`EgressError`].
@@ -124,6 +142,9 @@ impl Egress {
         connect: Duration,
         whole: Duration,
     ) -> Result<Response<()>, EgressError> {
+        if let Some(inside) = self.inside.of(request.uri()) {
+            return within(whole, async { Ok(inside.answer(request).await) }).await;
+        }
         let exchange = async {
             let (parts, mut body) = self.open_within(request, Some(connect)).await?.into_parts();
             // Whether it ends in time or not: what was to be known is known.
@@ -139,7 +160,19 @@ impl Egress {
     /// # Errors
     /// [`EgressError::Unusable`], [`EgressError::Forbidden`], [`EgressError::Plain`].
     pub async fn vet(&self, uri: &Uri, party: Party) -> Result<(), EgressError> {
-        match self.look_up(uri, party).await {
+        self.vet_at(uri, party, None).await
+    }
+
+    /// The same where on the public internet one port alone may be called.
+    ///
+    /// # Errors
+    /// As of [`Egress::vet`], and [`EgressError::WrongPort`].
+    pub async fn vet_at(&self, uri: &Uri, party: Party, port: Option<PublicPort>) -> Result<(), EgressError> {
+        match self.look_up_at(uri, party, port).await {
+            // Whether it may be called there is known when it resolves.
+            Err(EgressError::Unresolved | EgressError::TimedOut) if !may_be_public(&Target::of(uri)?, port) => {
+                Err(EgressError::WrongPort)
+            }
             Err(EgressError::Unresolved | EgressError::TimedOut) if Target::of(uri)?.is_tls => Ok(()),
             Err(EgressError::Unresolved | EgressError::TimedOut) => Err(EgressError::Plain),
             vetted => vetted,
@@ -151,9 +184,31 @@ impl Egress {
     /// # Errors
     /// As of [`Egress::vet`], and [`EgressError::Unresolved`], [`EgressError::TimedOut`].
     pub async fn look_up(&self, uri: &Uri, party: Party) -> Result<(), EgressError> {
+        self.look_up_at(uri, party, None).await
+    }
+
+    async fn look_up_at(&self, uri: &Uri, party: Party, port: Option<PublicPort>) -> Result<(), EgressError> {
+        if self.is_inside(uri) {
+            return Ok(());
+        }
         let target = Target::of(uri)?;
         let resolved = within(VET_TIME, self.resolve(&target, Some(party))).await?;
-        target.vet(resolved, |address| (self.allows)(address)).map(drop)
+        self.vetted(&target, resolved, port).map(drop)
+    }
+
+    /// The addresses of a target, if they may be connected to.
+    fn vetted(
+        &self,
+        target: &Target,
+        resolved: Vec<SocketAddr>,
+        port: Option<PublicPort>,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
+        let vetted = target.vet(resolved, |address| (self.allows)(address))?;
+        let is_allowed = |address: &SocketAddr| (self.allows)(address.ip().to_canonical());
+        if !may_be_public(target, port) && !vetted.iter().all(is_allowed) {
+            return Err(EgressError::WrongPort);
+        }
+        Ok(vetted)
     }
 
     /// Sends a request and hands its answer on as soon as its head is there. How large the body may be and how long it
@@ -177,7 +232,8 @@ impl Egress {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         parts.uri = path.parse().map_err(|_| EgressError::Unusable)?;
         let party = parts.extensions.get::<Party>().copied();
-        let vetted = target.vet(self.resolve(&target, party).await?, |address| (self.allows)(address))?;
+        let port = parts.extensions.get::<PublicPort>().copied();
+        let vetted = self.vetted(&target, self.resolve(&target, party).await?, port)?;
         let request = Request::from_parts(parts, Full::new(body));
         // The other side may close a kept connection just as a request goes out, which nobody can tell from one that was
         // read: only what may be sent twice is sent there.
@@ -246,6 +302,16 @@ impl Egress {
 /// An extension of a request: sent twice, it does no more than once, though its method does not say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeatable;
+
+/// An extension of a request: on the public internet it goes to this port and no other. In the networks that the operator
+/// allows, every port may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicPort(pub u16);
+
+/// Whether a target may lie on the public internet, as far as its port goes.
+fn may_be_public(target: &Target, port: Option<PublicPort>) -> bool {
+    port.is_none_or(|PublicPort(port)| target.port == port)
+}
 
 fn may_be_repeated<B>(request: &Request<B>) -> bool {
     request.method().is_idempotent() || request.extensions().get::<Repeatable>().is_some()

@@ -330,3 +330,57 @@ async fn few_connections_are_kept() {
     let numbers: std::collections::BTreeSet<usize> = seen.lock().unwrap().iter().copied().collect();
     assert_eq!(numbers.len(), 9 + 5, "four of the nine were kept");
 }
+
+#[tokio::test]
+async fn on_the_public_internet_one_port_may_be_all_there_is() {
+    let egress = Egress::new(|address| address.is_loopback());
+    let port = Some(PublicPort(443));
+    let party = Party::OPERATOR;
+    let vetted = async |uri: &str, port| egress.vet_at(&uri.parse().unwrap(), party, port).await;
+    assert_eq!(vetted("https://1.1.1.1/", port).await, Ok(()));
+    assert_eq!(vetted("https://1.1.1.1:8443/", None).await, Ok(()));
+    assert_eq!(vetted("https://1.1.1.1:8443/", port).await, Err(EgressError::WrongPort));
+    assert_eq!(vetted("https://127.0.0.1:8443/", port).await, Ok(()), "an allowed network has all of its ports");
+    assert_eq!(vetted("https://nowhere.invalid/", port).await, Ok(()), "it is vetted again when it resolves");
+    assert_eq!(vetted("https://nowhere.invalid:8443/", port).await, Err(EgressError::WrongPort));
+    let mut request = get("https://1.1.1.1:8443/");
+    request.extensions_mut().insert(PublicPort(443));
+    assert_eq!(egress.tell(request, SOON, SOON).await.err(), Some(EgressError::WrongPort), "at each attempt");
+}
+
+/// Answers for one host, and says what it was asked.
+struct House;
+
+impl Inside for House {
+    fn takes(&self, uri: &Uri) -> bool {
+        uri.host() == Some("house.invalid")
+    }
+
+    fn answer(&self, request: Request<Bytes>) -> crate::clock::BoxFuture<'static, Response<()>> {
+        Box::pin(async move {
+            if request.body().is_empty() {
+                std::future::pending::<()>().await;
+            }
+            Response::builder().status(202).body(()).unwrap()
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_within_needs_no_socket_and_no_leave() {
+    let egress = Egress::new(|_| false);
+    let before = egress.clone();
+    let uri: Uri = "http://house.invalid/in/x".parse().unwrap();
+    assert_eq!(egress.vet(&uri, Party::OPERATOR).await, Err(EgressError::Plain));
+    egress.tie(Arc::new(House));
+    assert!(before.is_inside(&uri) && !before.is_inside(&"http://elsewhere.invalid/".parse().unwrap()));
+    assert_eq!(before.vet(&uri, Party::OPERATOR).await, Ok(()));
+    let tell = |body: &'static str, time| {
+        let request = Request::post("http://house.invalid/in/x").body(Bytes::from(body)).unwrap();
+        before.tell(request, time, time)
+    };
+    assert_eq!(tell("x", SOON).await.unwrap().status().as_u16(), 202);
+    let slow = tell("", Duration::from_millis(20)).await;
+    assert_eq!(slow.err(), Some(EgressError::TimedOut), "it has as long as others");
+    assert_eq!(before.send(get("http://house.invalid/"), SOON).await.err(), Some(EgressError::Unresolved));
+}

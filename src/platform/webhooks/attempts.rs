@@ -38,6 +38,7 @@ pub static RULES: Policy = Policy {
     is_retried: |status| matches!(status, 408 | 429) || !(400..500).contains(&status),
     lane_in_flight_max: 4,
     outbox_in_flight_max: 64,
+    public_port: None,
     connect_time: Duration::from_secs(5),
     whole_time: Duration::from_secs(15),
 };

@@ -5,7 +5,7 @@ use http::Uri;
 use uuid::Uuid;
 
 use super::model::SigningSecret;
-use crate::egress::{Egress, EgressError, Party};
+use crate::egress::{Egress, EgressError, Party, PublicPort};
 use crate::json::Json;
 use crate::service::FromSegment;
 
@@ -70,12 +70,26 @@ pub fn is_description(text: &str) -> bool {
 /// # Errors
 /// What it must be.
 pub async fn check_address(egress: &Egress, tenant_id: Uuid, url: &str) -> Result<(), &'static str> {
+    check_address_at(egress, tenant_id, url, None).await
+}
+
+/// The same where on the public internet one port alone may be called.
+///
+/// # Errors
+/// As of [`check_address`].
+pub async fn check_address_at(
+    egress: &Egress,
+    tenant_id: Uuid,
+    url: &str,
+    port: Option<PublicPort>,
+) -> Result<(), &'static str> {
     let is_plain = url.len() <= URL_CHARS_MAX && url.bytes().all(|byte| byte.is_ascii_graphic()) && !url.contains('#');
     let uri = Uri::try_from(url).ok().filter(|_| is_plain);
     let uri = uri.ok_or("must be an absolute https:// address of at most 2048 ASCII characters")?;
-    egress.vet(&uri, Party(tenant_id)).await.map_err(|error| match error {
+    egress.vet_at(&uri, Party(tenant_id), port).await.map_err(|error| match error {
         EgressError::Forbidden => "must be an address of the public internet",
         EgressError::Plain => "must be https://: http:// is for networks that the operator allows",
+        EgressError::WrongPort => "must be at port 443: others are for networks that the operator allows",
         _ => "must be an absolute https:// address of a plainly written host, without a user",
     })
 }

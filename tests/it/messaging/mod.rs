@@ -2,8 +2,9 @@
 
 mod admission;
 mod client;
-mod contract;
+pub mod contract;
 mod crash;
+mod hooks;
 mod keys;
 mod refusals;
 mod wire;

@@ -6,3 +6,4 @@ pub mod late;
 pub mod load;
 pub mod messaging;
 pub mod receiver;
+pub mod verifiers;

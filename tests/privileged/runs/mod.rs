@@ -1,6 +1,7 @@
 //! Runs with real containers: the whole way from a request to an exit code, and what becomes of it when things are
 //! killed in between.
 
+mod agents;
 mod control;
 mod disk;
 mod ends;

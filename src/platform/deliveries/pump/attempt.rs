@@ -12,7 +12,7 @@ use super::super::settle::Finished;
 use super::super::tables::DELIVERIES;
 use super::Inner;
 use super::waiting::Taken;
-use crate::egress::{EgressError, Party, Repeatable};
+use crate::egress::{EgressError, Party, PublicPort, Repeatable};
 use crate::secrets::{Secret, random_bytes};
 
 /// What an attempt is made with.
@@ -100,6 +100,9 @@ impl Inner {
         // Whoever gets it tells by its event's id what it has had.
         request.extensions_mut().insert(Repeatable);
         request.extensions_mut().insert(Party(outbox.tenant_id));
+        if let Some(port) = room.policy().public_port {
+            request.extensions_mut().insert(PublicPort(port));
+        }
         request
     }
 }
@@ -121,7 +124,9 @@ fn seconds(text: &str, now_seconds: i64) -> Option<u64> {
 
 fn fault(error: EgressError) -> LastError {
     match error {
-        EgressError::Unusable | EgressError::Forbidden | EgressError::Plain => LastError::UrlNotAllowed,
+        EgressError::Unusable | EgressError::Forbidden | EgressError::Plain | EgressError::WrongPort => {
+            LastError::UrlNotAllowed
+        }
         EgressError::Unresolved => LastError::NameNotResolved,
         EgressError::Untrusted | EgressError::NoTls => LastError::TlsFailed,
         EgressError::TimedOut => LastError::TimedOut,

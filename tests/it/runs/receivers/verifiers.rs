@@ -1,13 +1,7 @@
-//! Signatures held against verifiers that are not ours: `standardwebhooks` of PyPI and of npm, each a process that is told
-//! an address and a key (`tests/webhooks/`). They take what is delivered and refuse what was tampered with; the contract's
-//! own signature is recomputed beside.
+//! Signatures held against verifiers that are not ours: `standardwebhooks` of PyPI and of npm. They take what is delivered and
+//! refuse what was tampered with; the contract's own signature is recomputed beside.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use data_encoding::{BASE64, HEXLOWER};
 use quintet_platform::deliveries::hmac_sha256;
@@ -16,91 +10,11 @@ use serde_json::{Value, json};
 use crate::runs::Desk;
 use crate::runs::webhooks::id_of;
 use crate::support::appliance::{Appliance, Setup};
-
-/// How long a verifier waits for a request that does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::verifiers::{Verifier, taken_apart};
 
 /// An appliance that may call this machine. Verifiers refuse what is five minutes old, so its clock is the real one.
 static APPLIANCE: LazyLock<Appliance> =
     LazyLock::new(|| Setup::new().env("QUINTET_EGRESS__ALLOW_PRIVATE", "127.0.0.1/32").start());
-
-/// Where the verifiers are. What cannot be fetched is no reason to pass.
-static VERIFIERS: LazyLock<PathBuf> = LazyLock::new(|| {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/webhooks/fetch.sh");
-    let output = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
-    assert!(output.status.success(), "the verifiers cannot be had");
-    String::from_utf8(output.stdout).unwrap().trim().into()
-});
-
-/// A verifier. It ends with its standard input.
-struct Verifier {
-    child: Child,
-    _stdin: ChildStdin,
-    lines: BufReader<ChildStdout>,
-    address: String,
-}
-
-impl Drop for Verifier {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Verifier {
-    fn start(kind: &str, key: &str) -> Verifier {
-        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/webhooks");
-        let mut command = if kind == "PyPI" {
-            let mut python = Command::new(VERIFIERS.join("python/bin/python3"));
-            python.arg(scripts.join("verifier.py"));
-            python
-        } else {
-            let mut node = Command::new("node");
-            node.arg(scripts.join("verifier.cjs")).env("NODE_PATH", VERIFIERS.join("node_modules"));
-            node
-        };
-        let mut child =
-            command.args(["127.0.0.1:0", key]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut verifier = Verifier { child, _stdin: stdin, lines: BufReader::new(stdout), address: String::new() };
-        verifier.address = verifier.line()["address"].as_str().unwrap().to_owned();
-        verifier
-    }
-
-    /// What it says next.
-    fn line(&mut self) -> Value {
-        let mut line = String::new();
-        assert!(self.lines.read_line(&mut line).unwrap() > 0, "the verifier has ended");
-        serde_json::from_str(&line).unwrap()
-    }
-
-    /// Sends it a request; what it says to it.
-    #[expect(clippy::disallowed_methods, reason = "the tests' own verifier, on loopback")]
-    fn judge(&mut self, head: &[(String, String)], body: &[u8]) -> Value {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut request = String::from("POST /again HTTP/1.1\r\nhost: a\r\nconnection: close\r\n");
-        for (name, value) in head {
-            request.push_str(&format!("{name}: {value}\r\n"));
-        }
-        request.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
-        stream.write_all(request.as_bytes()).unwrap();
-        stream.write_all(body).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let line = self.line();
-        let status = if line["genuine"] == true { "HTTP/1.1 204" } else { "HTTP/1.1 400" };
-        assert!(answer.starts_with(status), "{answer}");
-        line
-    }
-}
-
-/// The fields of the head that the verifiers read, and the body.
-fn taken_apart(line: &Value) -> (Vec<(String, String)>, Vec<u8>) {
-    let names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
-    let head = names.map(|name| (name.to_owned(), line["head"][name].as_str().unwrap().to_owned()));
-    (head.to_vec(), BASE64.decode(line["body"].as_str().unwrap().as_bytes()).unwrap())
-}
 
 /// What was delivered is genuine, in the contract's way as well; and once anything of it has changed, it is not.
 fn judge_what_is_delivered(verifier: &mut Verifier, kind: &str, key: &[u8]) {
