@@ -149,7 +149,8 @@ impl App {
         let settings = runs_settings(&config, runner.as_ref(), (egress, painter), pump.clone())?;
         let runs = quintet_runs::context(foundation.clone(), settings)
             .map_err(|error| StartError::Io { doing: "making ready for runs".into(), error })?;
-        let messaging = quintet_messaging::Context::new(foundation.clone(), messaging_settings(&config));
+        let settings = messaging_settings(&config, outside::mail(&config, &systems)?);
+        let messaging = quintet_messaging::Context::new(foundation.clone(), settings);
         let Foundation { uses, session_uses, meter, stopping, .. } = foundation;
         let metrics = Metrics::new(&store, &clock, &diagrams, (&runs, &messaging), &pump);
         let root_keys = Arc::new(root_keys);
@@ -257,12 +258,13 @@ fn runs_settings(
 }
 
 /// What the operator says of messaging.
-fn messaging_settings(config: &Config) -> quintet_messaging::Settings {
+fn messaging_settings(config: &Config, mail: quintet_messaging::Mail) -> quintet_messaging::Settings {
     quintet_messaging::Settings {
         domain: config.messaging_domain.clone(),
         public_url: config.messaging_public_url.clone(),
         rate_per_second: config.messaging_rate_per_second,
         rate_burst: config.messaging_rate_burst,
+        mail,
     }
 }
 

@@ -13,10 +13,10 @@
 //! Reading order: `model`, `limits`, `refusal`, `words` (words and pure rules) · `due` (what falls due by the clock) ·
 //! `identity` (who is who, and how a request is let in) · `attendance`, `wakes` (who is there, and who waits) · `context`,
 //! `dialect`, `form`, `wire` (what all folders share) · `workspaces`, `keys`, `invites` (what the operator and his keys
-//! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `mail` (messages, deliveries, threads) · `agents` (who
+//! make) · `usage` · `rooms`, `blocks`, `pubkeys`, `acks` · `tagged` (whom tags mean) · `outbox` (mail that leaves) · `mail` (messages, deliveries, threads) · `agents` (who
 //! registers, is found, retires) · `presence` (availability, health, streams) · `shown` (how messages are shown),
 //! `inbox`, `threads`, `memory`, `claims` · `reminders` · `sending` (what is sent, and
-//! to whom), `drafts` · `sweep` (what is due is done), `verify` ·
+//! to whom), `drafts` · `relay` (mail is handed on), `intake`, `smtp` (mail from outside) · `sweep` (what is due is done), `verify` ·
 //! `http` (all that is served) · `operator` (what the command line asks for). Each imports only what stands before it.
 
 mod acks;
@@ -32,6 +32,7 @@ mod form;
 mod http;
 mod identity;
 mod inbox;
+mod intake;
 mod invites;
 mod keys;
 mod limits;
@@ -39,14 +40,17 @@ mod mail;
 mod memory;
 mod model;
 pub mod operator;
+mod outbox;
 mod presence;
 mod pubkeys;
 mod refusal;
+mod relay;
 mod reminders;
 mod rooms;
 mod sending;
 mod shown;
 mod skills;
+mod smtp;
 mod sweep;
 mod tagged;
 #[cfg(test)]
@@ -69,10 +73,11 @@ use quintet_platform::service::{self, Route};
 use quintet_storage::{Failure, Snapshot, TableSpec};
 
 use crate::attendance::Keeping;
-pub use crate::context::{Context, Settings};
+pub use crate::context::{Context, Mail, Relay, RelayEncryption, Settings};
 pub use crate::dialect::Messaging;
 pub use crate::http::routes;
 pub use crate::refusal::CODES;
+pub use crate::smtp::SmtpListening;
 
 /// Every table of this package, a folder's after the other's. Their tags lie in 0x0500 to 0x05FF.
 pub const TABLES: &[TableSpec] = &joined::<TABLE_COUNT>(FOLDERS);
@@ -89,6 +94,7 @@ const FOLDERS: &[&[TableSpec]] = &[
     pubkeys::TABLES,
     acks::TABLES,
     mail::TABLES,
+    outbox::TABLES,
     drafts::TABLES,
     reminders::TABLES,
     memory::TABLES,
@@ -134,6 +140,8 @@ pub fn served() -> impl Iterator<Item = &'static Route> {
 pub fn due_work(context: &Context) -> Vec<Arc<dyn DueWork>> {
     vec![
         Arc::new(Sweep(Rows::new(context.store.clone(), sweep::DueOfMessaging::new(context.clone())))),
+        Arc::new(Sweep(Rows::new(context.store.clone(), outbox::ForgottenMail))),
+        Arc::new(relay::Pump::new(context.clone())),
         Arc::new(Sweep(Keeping::new(context.store.clone(), context.clock.clone(), context.attendance.clone()))),
     ]
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use crate::agents::{Registration, register};
-use crate::context::{Context, Settings};
+use crate::context::{Context, Mail, Settings};
 use crate::identity::keys::{self, PreparedKey};
 use crate::identity::{Key, Priority, Scope, Status, Workspace, agents, mailboxes, workspaces};
 use crate::mail::messages::encode;
@@ -62,6 +62,7 @@ impl Bench {
             public_url: "https://messages.example".to_owned(),
             rate_per_second: 0,
             rate_burst: 0,
+            mail: Mail::none(),
         };
         let context = Context::new(Foundation::new(store.clone(), clock.clone(), Authority::Embedded), settings);
         for work in crate::due_work(&context) {

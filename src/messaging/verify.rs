@@ -7,7 +7,7 @@ use crate::due::{self, Due};
 use crate::identity::{agents, mailboxes};
 use crate::mail::threads;
 use crate::usage::{self, Sent};
-use crate::{acks, blocks, drafts, identity, invites, keys, mail, memory, pubkeys, reminders, rooms};
+use crate::{acks, blocks, drafts, identity, invites, keys, mail, memory, outbox, pubkeys, reminders, rooms};
 
 /// Everything that does; the first hundred findings or so.
 pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
@@ -19,6 +19,7 @@ pub(crate) fn verify(read: &Snapshot) -> Result<Vec<String>, Failure> {
     blocks::verify(read, &mut findings)?;
     pubkeys::verify(read, &mut findings)?;
     mail::verify::verify(read, &mut sent, &mut findings)?;
+    outbox::verify(read, &mut findings)?;
     usage::verify(read, &sent, &mut findings)?;
     acks::verify(read, &mut findings)?;
     drafts::verify(read, &mut findings)?;

@@ -330,3 +330,17 @@ async fn few_connections_are_kept() {
     let numbers: std::collections::BTreeSet<usize> = seen.lock().unwrap().iter().copied().collect();
     assert_eq!(numbers.len(), 9 + 5, "four of the nine were kept");
 }
+
+#[tokio::test]
+async fn a_place_of_the_operator_is_reached_in_any_network() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let egress = Egress::new(|_| false);
+    let port = listener.local_addr().unwrap().port();
+    let time = Duration::from_secs(20);
+    assert!(egress.dial(&Place { host: "localhost".to_owned(), port }, time).await.is_ok());
+    drop(listener);
+    let nobody = egress.dial(&Place { host: "127.0.0.1".to_owned(), port }, time).await;
+    assert_eq!(nobody.unwrap_err(), EgressError::Broken);
+    let unknown = egress.dial(&Place { host: "no-such-name.invalid".to_owned(), port }, time).await;
+    assert_eq!(unknown.unwrap_err(), EgressError::Unresolved);
+}
