@@ -220,8 +220,6 @@ pub struct Config {
     pub messaging_smtp_listen: Option<SocketAddr>,
     /// Which name server is asked where mail comes from; `None`: those that the system asks.
     pub messaging_smtp_resolver: Option<SocketAddr>,
-    /// Where mail leaves by, as `HOST:PORT`, with whom it is spoken to as before an `@`; empty: it does not.
-    pub messaging_smtp_relay: Secret,
     /// Whether that is spoken to encrypted: `opportunistic`, `required` or `off`.
     pub messaging_smtp_relay_tls: String,
     /// Who signs in there; empty: nobody, or who is named before the `@`.
@@ -269,6 +267,16 @@ impl Config {
     #[must_use]
     pub fn secret(&self, key: &str) -> Secret {
         let entry = self.effective.iter().find(|entry| entry.kind == Kind::Secret && entry.dotted() == key);
+        match entry.map(|entry| &entry.value) {
+            Some(Value::Text(text)) => Secret::new(text.clone()),
+            _ => Secret::default(),
+        }
+    }
+
+    /// Where mail leaves by, as `HOST:PORT`, with who signs in there and his password before an `@`; empty: it does not.
+    #[must_use]
+    pub fn smtp_relay(&self) -> Secret {
+        let entry = self.effective.iter().find(|entry| entry.dotted() == "messaging.smtp_relay");
         match entry.map(|entry| &entry.value) {
             Some(Value::Text(text)) => Secret::new(text.clone()),
             _ => Secret::default(),
@@ -582,7 +590,6 @@ impl Collected {
             runs_registries: self.registries(),
             messaging_smtp_listen: self.text("messaging.smtp_listen").and_then(|text| text.parse().ok()),
             messaging_smtp_resolver: self.text("messaging.smtp_resolver").and_then(|text| text.parse().ok()),
-            messaging_smtp_relay: Secret::new(self.text("messaging.smtp_relay").unwrap_or_default()),
             messaging_smtp_relay_tls: self.text("messaging.smtp_relay_tls").unwrap_or_default(),
             messaging_smtp_relay_user: self.text("messaging.smtp_relay_user").unwrap_or_default(),
             messaging_public_url: self.text("messaging.public_url").unwrap_or_default(),

@@ -200,7 +200,8 @@ pub fn mail(config: &Config, egress: &Egress) -> Result<Mail, StartError> {
             None
         }
     };
-    let whole = config.messaging_smtp_relay.expose().as_str();
+    let relay = config.smtp_relay();
+    let whole = relay.expose().as_str();
     let (before, place) = whole.rsplit_once('@').map_or(("", whole), |(before, place)| (before, place));
     let (user, password) = before.split_once(':').unwrap_or((before, ""));
     let own_user = config.messaging_smtp_relay_user.as_str();

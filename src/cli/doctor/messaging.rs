@@ -25,7 +25,7 @@ const MAIL: &str = "mail";
 /// of the domain.
 pub fn check_mail(subject: &Subject) -> Vec<Finding> {
     let Ok(config) = &subject.config else { return Vec::new() };
-    let is_wanted = config.messaging_smtp_listen.is_some() || !config.messaging_smtp_relay.expose().is_empty();
+    let is_wanted = config.messaging_smtp_listen.is_some() || !config.smtp_relay().expose().is_empty();
     if !is_wanted {
         return vec![Finding::ok(
             MAIL,
@@ -91,7 +91,7 @@ async fn names(config: &Config) -> Vec<Finding> {
             Err(why) => unknown("MX", domain, &why),
         });
     }
-    if !config.messaging_smtp_relay.expose().is_empty() {
+    if !config.smtp_relay().expose().is_empty() {
         findings.push(match texts(&servers, domain).await {
             Ok(all) if all.iter().any(|text| text.starts_with("v=spf1")) => {
                 Finding::ok(MAIL, format!("{domain} says who may send its mail (SPF)."))

@@ -158,11 +158,8 @@ fn header(message: &Message<'_>) -> Read {
 
 /// RFC 3834, 5: whatever is not `no` was made by a program; reports and lists say so in other words.
 fn is_automatic(message: &Message<'_>) -> bool {
-    let text = |name: &'static str| {
-        let value = message.header(HeaderName::Other(name.into()));
-        value.and_then(HeaderValue::as_text).map(|text| text.trim().to_ascii_lowercase())
-    };
-    let says = text("Auto-Submitted").is_some_and(|said| said.split(';').next().unwrap_or_default().trim() != "no");
+    let said = message.header(HeaderName::AutoSubmitted).and_then(HeaderValue::as_text);
+    let says = said.is_some_and(|said| !said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("no"));
     let is_report = message.content_type().is_some_and(|said| said.subtype() == Some("report"));
     says || is_report
 }
@@ -234,4 +231,99 @@ fn cut(mut text: String) -> String {
 
 fn without_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(header: &str) -> Read {
+        read(format!("{header}\r\n\r\nText\r\n").as_bytes())
+    }
+
+    #[test]
+    fn who_wrote_it() {
+        let from = |header: &str| with(header).from;
+        let some = |name: &str, address: &str| Some((name.to_owned(), address.to_owned()));
+        for (header, expected) in [
+            ("From: ben@example.com", some("", "ben@example.com")),
+            ("From: \"Ben, B.\" <ben@example.com>", some("Ben, B.", "ben@example.com")),
+            ("From: =?utf-8?q?B=0D=0ABcc=3A_x?= <ben@example.com>", some("BBcc: x", "ben@example.com")),
+            ("From: a@example.com, b@example.com", some("", "a@example.com")),
+            ("From: team: a@example.com;", some("", "a@example.com")),
+            ("From: Ben <>", None),
+            ("From: Ben <not an address>", None),
+            ("From: <a@b@c>", None),
+            ("From:", None),
+            ("Subject: none", None),
+        ] {
+            assert_eq!(from(header), expected, "{header}");
+        }
+        let long = format!("From: {} <ben@example.com>", "n".repeat(5_000));
+        assert_eq!(from(&long).unwrap().0.len(), NAME_CHARS_MAX);
+    }
+
+    #[test]
+    fn subjects_are_a_line() {
+        for (header, expected) in [
+            ("Subject: Hello\r\n there", "Hello there"),
+            ("Subject: =?utf-8?q?a=0D=0ABcc=3A_b=00c?=", "aBcc: bc"),
+            ("Subject: =?iso-8859-1?q?Gr=FC=DFe?=", "Grüße"),
+            ("Subject:", ""),
+            ("X: y", ""),
+        ] {
+            assert_eq!(with(header).subject, expected, "{header}");
+        }
+        assert_eq!(with(&format!("Subject: {}", "é".repeat(900))).subject.len(), SUBJECT_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_is_answered() {
+        let references = |header: &str| with(header).references;
+        assert_eq!(references("References: <a@b> <c@d>\r\n <e@f>\r\nIn-Reply-To: <e@f>"), ["e@f", "c@d", "a@b"]);
+        assert_eq!(references("References: none, <two words@x> <a@b>"), ["a@b"]);
+        let many: String = (0..500).map(|number| format!("<{number}@x>\r\n ")).collect();
+        let found = references(&format!("References: {many}"));
+        assert_eq!((found.len(), found[0].as_str()), (REFERENCES_MAX, "499@x"));
+        assert_eq!(with("Message-ID: <one@example.com>").message_id.as_deref(), Some("one@example.com"));
+        assert_eq!(with(&format!("Message-ID: <{}@x>", "a".repeat(300))).message_id, None);
+    }
+
+    #[test]
+    fn what_nobody_wrote() {
+        for (header, expected) in [
+            ("Auto-Submitted: auto-replied (vacation)", true),
+            ("AUTO-SUBMITTED: auto-generated; x=y", true),
+            ("Auto-Submitted: no", false),
+            ("Auto-Submitted: No ; x", false),
+            ("Content-Type: multipart/report; report-type=delivery-status; boundary=x", true),
+            ("Precedence: bulk", false),
+        ] {
+            assert_eq!(with(header).is_automatic, expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn servers_that_it_passed_are_those_of_its_own_header() {
+        let lines = "Received: a\r\nreceived: b\r\nX-Received: c\r\n Received: d\r\n\r\nReceived: e\r\n";
+        assert_eq!(count_received(lines.as_bytes()), 2);
+    }
+
+    #[test]
+    fn texts_are_cut_and_the_rest_is_in_the_mail() {
+        let read = with(&format!("Subject: x\r\n\r\n{}", "é".repeat(TEXT_BYTES_MAX)));
+        assert!(read.text.len() <= TEXT_BYTES_MAX && read.text.ends_with(CUT));
+        let html = format!("Content-Type: text/html\r\n\r\n<p>{}", "x".repeat(TEXT_BYTES_MAX));
+        let read = with(&html);
+        assert_eq!((read.html, read.files.len()), (None, 1));
+        assert_eq!(read.files[0].content_type, "text/html");
+        assert!(read.text.starts_with("xxx"), "a text is made of it");
+    }
+
+    #[test]
+    fn eight_bits_without_a_word_about_them() {
+        assert_eq!(read(b"From: a@b\r\n\r\nGr\xc3\xbc\xc3\x9fe\r\n").text, "Grüße\n");
+        assert!(read(b"From: a@b\r\n\r\nGr\xfc\xdfe\r\n").text.starts_with("Gr\u{fffd}\u{fffd}e"));
+        assert_eq!(read(b"From: a@b\r\n\r\na\0b\r\n").text, "ab\n");
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use quintet_platform::ids::ulid;
-use quintet_storage::large::{StagedValue, Upload, UploadRefusal};
+use quintet_storage::large::{LargeValue, StagedValue, Upload, UploadRefusal};
 use quintet_storage::seal::KeyOwner;
 use quintet_storage::{Abort, Failure, Timestamp, Uuid, WriteTx};
 
@@ -128,8 +128,7 @@ async fn prepare(
     staged: &mut Vec<StagedValue>,
 ) -> Result<Kept, NotTaken> {
     let id = ulid(Uuid::from_bytes(quintet_platform::secrets::random_bytes()));
-    let mut raw = trace::headers(arrived, context.domain(), &id, context.now());
-    raw.extend_from_slice(&arrived.bytes);
+    let trace = trace::headers(arrived, context.domain(), &id, context.now());
     let contents = Contents { text: read.text.clone(), html: read.html.clone(), ..Contents::default() };
     let said = encode(&contents).map_err(|failure| failed(&failure))?;
     let mut parcels: BTreeMap<WorkspaceNo, Parcels> = BTreeMap::new();
@@ -141,7 +140,7 @@ async fn prepare(
         let owner = KeyOwner::Tenant(recipient.tenant_id);
         let mut attachments = Vec::with_capacity(read.files.len());
         for file in &read.files {
-            let value = stored(context, owner, &file.bytes, staged).await?;
+            let value = stored(context, owner, &[&file.bytes], staged).await?;
             attachments.push(Attachment {
                 filename: file.name.clone(),
                 content_type: file.content_type.clone(),
@@ -150,8 +149,8 @@ async fn prepare(
         }
         let parcel = Parcels {
             recipients: vec![recipient.clone()],
-            said: placed(context, owner, &said, HERE_BYTES_MAX, staged).await?,
-            raw: placed(context, owner, &raw, RAW_HERE_BYTES_MAX, staged).await?,
+            said: placed(context, owner, &[&said], HERE_BYTES_MAX, staged).await?,
+            raw: placed(context, owner, &[&trace, &arrived.bytes], RAW_HERE_BYTES_MAX, staged).await?,
             attachments,
         };
         parcels.insert(recipient.workspace, parcel);
@@ -166,28 +165,31 @@ async fn prepare(
     })
 }
 
+/// Bytes that come in parts, where they belong by how many they are.
 async fn placed(
     context: &Context,
     owner: KeyOwner,
-    bytes: &[u8],
+    parts: &[&[u8]],
     here_max: usize,
     staged: &mut Vec<StagedValue>,
 ) -> Result<Said, NotTaken> {
-    if bytes.len() <= here_max {
-        return Ok(Said::Here(bytes.to_vec()));
+    if parts.iter().map(|part| part.len()).sum::<usize>() <= here_max {
+        return Ok(Said::Here(parts.concat()));
     }
-    Ok(Said::Large(stored(context, owner, bytes, staged).await?))
+    Ok(Said::Large(stored(context, owner, parts, staged).await?))
 }
 
 async fn stored(
     context: &Context,
     owner: KeyOwner,
-    bytes: &[u8],
+    parts: &[&[u8]],
     staged: &mut Vec<StagedValue>,
-) -> Result<quintet_storage::large::LargeValue, NotTaken> {
+) -> Result<LargeValue, NotTaken> {
     let storing = async {
         let mut upload = Upload::begin_sealed(&context.store, owner, LIFETIME_SECONDS, WRITER_TIME).await?;
-        upload.push(bytes).await?;
+        for part in parts {
+            upload.push(part).await?;
+        }
         upload.stage().await
     };
     let value = storing.await.map_err(|abort: Abort<UploadRefusal>| match abort {

@@ -150,7 +150,9 @@ impl Connection {
             let is_good = self.client.rset().await.is_ok();
             return Err((Said::Later("nobody was taken".to_owned()), is_good));
         }
-        self.client.data(&mail.bytes).await.map_err(|error| judged(&error))
+        // The client ends the last line itself.
+        let bytes = mail.bytes.strip_suffix(b"\r\n").unwrap_or(&mail.bytes);
+        self.client.data(bytes).await.map_err(|error| judged(&error))
     }
 
     async fn ask(&mut self, command: String) -> Result<(), (Said, bool)> {

@@ -51,8 +51,9 @@ pub(super) fn settle(
     outgoing.attempts = outgoing.attempts.saturating_add(1);
     let place = usize::try_from(outgoing.attempts).unwrap_or(usize::MAX).saturating_sub(1);
     let delay = DELAYS_SECONDS.get(place).or(DELAYS_SECONDS.last()).copied().unwrap_or_default();
-    let next = now.plus_seconds(delay);
-    let is_last = next > began_at.plus_seconds(TRIED_SECONDS);
+    // The last attempt is at the end of the day.
+    let end = began_at.plus_seconds(TRIED_SECONDS);
+    let (next, is_last) = (now.plus_seconds(delay).min(end), now >= end);
     let mut settled = Settled::default();
     let mut given_up = Vec::new();
     for bound in &mut outgoing.bound {

@@ -5,6 +5,7 @@ mod client;
 mod contract;
 mod crash;
 mod keys;
+mod mail;
 mod refusals;
 mod wire;
 mod workspaces;
