@@ -40,12 +40,17 @@ pub(super) fn read(mail: &[u8]) -> Read {
 fn as_a_whole(mail: &[u8]) -> Read {
     const HEADER_BYTES_MAX: usize = 64 << 10;
     let begin = mail.get(..HEADER_BYTES_MAX).unwrap_or(mail);
-    let mut read = MessageParser::default().parse_headers(begin).map_or_else(Read::default, |message| header(&message));
-    read.received = count_received(mail);
+    let read = MessageParser::default().parse_headers(begin).map_or_else(Read::default, |message| header(&message));
+    let Read { received, text, .. } = as_it_came(mail);
+    Read { received, text, ..read }
+}
+
+/// One of which nothing is read but how many servers it passed: its body is its text.
+pub(super) fn as_it_came(mail: &[u8]) -> Read {
     let body = memchr::memmem::find(mail, b"\r\n\r\n").and_then(|at| mail.get(at + 4..)).unwrap_or_default();
     let shown = body.get(..TEXT_BYTES_MAX).unwrap_or(body);
-    read.text = cut(format!("{WHOLE}{}", String::from_utf8_lossy(shown)));
-    read
+    let text = without_nul(cut(format!("{WHOLE}{}", String::from_utf8_lossy(shown))));
+    Read { received: count_received(mail), text, ..Read::default() }
 }
 
 fn taken_apart(mail: &[u8], message: &Message<'_>) -> Read {

@@ -1,6 +1,7 @@
 //! Mail from outside is taken in: what is large is stored, then one transaction has it with all its recipients.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -82,7 +83,7 @@ pub(crate) async fn refused(context: &Context, arrived: &Arrived, why: NotTaken)
 }
 
 async fn taken(context: &Context, arrived: &Arc<Arrived>) -> Result<String, NotTaken> {
-    let read = read(arrived).await?;
+    let read = read(arrived).await;
     if read.received > RECEIVED_MAX {
         return Err(NotTaken::Loops);
     }
@@ -110,13 +111,17 @@ fn failed(failure: &Failure) -> NotTaken {
 }
 
 /// What stands in it. What its reader cannot bear is a mail like others: it is kept as it came.
-async fn read(arrived: &Arc<Arrived>) -> Result<Read, NotTaken> {
-    if arrived.bytes.len() <= READ_HERE_BYTES_MAX {
-        return Ok(content::read(&arrived.bytes));
-    }
+async fn read(arrived: &Arc<Arrived>) -> Read {
     let mail = Arc::clone(arrived);
-    let reading = tokio::task::spawn_blocking(move || content::read(&mail.bytes));
-    reading.await.map_err(|_| NotTaken::Failed)
+    let reading = move || std::panic::catch_unwind(AssertUnwindSafe(|| content::read(&mail.bytes))).ok();
+    let read = match arrived.bytes.len() {
+        0..=READ_HERE_BYTES_MAX => reading(),
+        _ => tokio::task::spawn_blocking(reading).await.ok().flatten(),
+    };
+    read.unwrap_or_else(|| {
+        tracing::error!(bytes = arrived.bytes.len(), "a mail could not be taken apart; it is kept as it came");
+        content::as_it_came(&arrived.bytes)
+    })
 }
 
 /// Stores what does not fit into rows, for each workspace by itself: it is sealed for each.

@@ -2,6 +2,7 @@
 //! a name server that does not answer is a word more, and no mail less.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mail_auth::dmarc::verify::DmarcParameters;
@@ -21,8 +22,11 @@ const SIGNATURES_MAX: usize = 5;
 /// What is said where it could not be found out.
 const UNKNOWN: &str = "temperror";
 
+/// A mail of more bytes is looked at off the threads that serve everybody: each signature may be over all of it.
+const HERE_BYTES_MAX: usize = 64 << 10;
+
 /// Finds out what can be within its time; nothing, where nobody is to be asked.
-pub(super) async fn found(name_servers: Option<&NameServers>, domain: &str, arrived: &Arrived) -> Verdicts {
+pub(super) async fn found(name_servers: Option<&NameServers>, domain: &str, arrived: &Arc<Arrived>) -> Verdicts {
     let source = arrived.source.to_string();
     let all = |word: &str| Verdicts {
         spf: word.to_owned(),
@@ -31,15 +35,23 @@ pub(super) async fn found(name_servers: Option<&NameServers>, domain: &str, arri
         source: source.clone(),
     };
     let Some(name_servers) = name_servers else { return all("none") };
-    let asking = asked(name_servers.clone(), domain, arrived);
-    // Boxed: it is large, and done with long before the connection is.
-    match tokio::time::timeout(TIME, Box::pin(asking)).await {
+    let (name_servers, domain, mail) = (name_servers.clone(), domain.to_owned(), Arc::clone(arrived));
+    let asking = async move { tokio::time::timeout(TIME, asked(name_servers, &domain, &mail)).await.ok() };
+    // Apart from the connection, which must not end with whatever its reader cannot bear.
+    let found = match arrived.bytes.len() {
+        0..=HERE_BYTES_MAX => tokio::spawn(asking).await,
+        _ => {
+            let runtime = tokio::runtime::Handle::current();
+            tokio::task::spawn_blocking(move || runtime.block_on(asking)).await
+        }
+    };
+    match found {
         Ok(Some((spf, dkim, dmarc))) => Verdicts { spf, dkim, dmarc, source },
         Ok(None) | Err(_) => all(UNKNOWN),
     }
 }
 
-async fn asked(name_servers: NameServers, domain: &str, arrived: &Arrived) -> Option<(String, String, String)> {
+async fn asked(name_servers: NameServers, domain: &str, arrived: &Arrived) -> (String, String, String) {
     let authenticator = MessageAuthenticator(name_servers);
     let spf = spf(&authenticator, domain, arrived).await;
     let sender_domain = arrived.envelope.sender.rsplit_once('@').map_or(arrived.helo.as_str(), |(_, domain)| domain);
@@ -48,7 +60,7 @@ async fn asked(name_servers: NameServers, domain: &str, arrived: &Arrived) -> Op
         AuthenticatedMessage::parse_with_opts(&arrived.bytes, None, true).filter(|_| signatures <= SIGNATURES_MAX)
     else {
         let dkim = if signatures > SIGNATURES_MAX { "permerror" } else { "none" };
-        return Some((spf_word(spf.result()).to_owned(), dkim.to_owned(), dkim.to_owned()));
+        return (spf_word(spf.result()).to_owned(), dkim.to_owned(), dkim.to_owned());
     };
     let dkim = authenticator.verify_dkim(&message).await;
     let asked = DmarcParameters {
@@ -60,7 +72,7 @@ async fn asked(name_servers: NameServers, domain: &str, arrived: &Arrived) -> Op
     };
     let dmarc = authenticator.verify_dmarc(asked).await;
     let words = (spf_word(spf.result()), dkim_word(&dkim), dmarc_word(&dmarc.result()));
-    Some((words.0.to_owned(), words.1.to_owned(), words.2.to_owned()))
+    (words.0.to_owned(), words.1.to_owned(), words.2.to_owned())
 }
 
 /// Of mail that reports are not wanted of, the name that whoever handed it in goes by is looked at (RFC 7208, 2.4).
@@ -125,14 +137,14 @@ mod tests {
     use super::*;
     use crate::intake::model::Envelope;
 
-    fn arrived(bytes: Vec<u8>) -> Arrived {
-        Arrived {
+    fn arrived(bytes: Vec<u8>) -> Arc<Arrived> {
+        Arc::new(Arrived {
             envelope: Envelope { sender: "a@b.example".to_owned(), recipients: Vec::new() },
             source: IpAddr::from([192, 0, 2, 1]),
             helo: "client.example".to_owned(),
             protocol: "ESMTP",
             bytes,
-        }
+        })
     }
 
     #[tokio::test]

@@ -161,7 +161,7 @@ fn signed_mail_is_known_as_such() {
     let made = Command::new("openssl").args(["genrsa", "-traditional", "-out"]).arg(&key).arg("2048").output().unwrap();
     assert!(made.status.success());
     let public = Command::new("openssl").args(["rsa", "-pubout", "-outform", "DER", "-in"]).arg(&key).output().unwrap();
-    let public = data_encoding_base64(&public.stdout);
+    let public = base64(&public.stdout);
     let names = Server::start(
         "names.py",
         &[
@@ -214,7 +214,7 @@ fn a_name_server_that_cannot_answer_costs_no_mail() {
     assert_eq!((&verdicts["spf"], &verdicts["dmarc"]), (&json!("temperror"), &json!("temperror")));
 }
 
-fn data_encoding_base64(bytes: &[u8]) -> String {
+fn base64(bytes: &[u8]) -> String {
     let mut encode = Command::new("base64").arg("-w0").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     encode.stdin.take().unwrap().write_all(bytes).unwrap();
     stdout(&encode.wait_with_output().unwrap()).trim().to_owned()
