@@ -96,6 +96,12 @@ fn what_a_thread_holds_leaves_when_it_goes_on() {
     assert_eq!((due(), held_by(&bench.context.store.read(), (no, thread), 9).unwrap().len()), (1, 0));
     let outgoing = find(&bench.context.store.read(), (no, message.0)).unwrap().unwrap();
     assert_eq!((outgoing.state, outgoing.began_at), (State::Due(bench.now()), Some(bench.now())));
+    // Another one's stays where it is.
+    let (thread, message) = (ThreadId(Uuid::from_u128(3)), MessageId(Uuid::from_u128(4)));
+    let to = vec!["ben@example.com".to_owned()];
+    bench.run(move |tx, now| Ok(hold(tx, now, (no, message, thread), to)?)).unwrap();
+    assert!(!bench.run(move |tx, now| Ok(release(tx, now, (no, ThreadId(Uuid::from_u128(1))))?)).unwrap());
+    assert_eq!(held_by(&bench.context.store.read(), (no, thread), 9).unwrap(), [(no, message.0)]);
     assert_eq!(verified(&bench), "");
 }
 
