@@ -56,7 +56,7 @@ fn check_origins(read: &impl Read, findings: &mut Vec<String>) -> Result<(), Fai
     })?;
     each(read, &OUTSIDE_IDS, findings, |(workspace, called, message), _, findings| {
         let origin = origins::find(read, (workspace, message))?;
-        if !origin.is_some_and(|origin| origin.message_id.is_some_and(|id| digest(&id) == called)) {
+        if origin.is_none_or(|origin| origin.message_id.is_none_or(|id| digest(&id) != called)) {
             findings.push(format!("{message:?} is found by what it is not called outside"));
         }
         Ok(())
